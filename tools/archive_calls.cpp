@@ -53,7 +53,7 @@ void call_with_columns(DType dtype) {
 
 void call_every_formula(DType dtype) {
   for (const Registered& r : registry()) {
-    const bool chooses = r.leaf && r.formula == &op::where;
+    const bool chooses = r.elementary && r.formula == &op::where;
     call_with_each_kind(*r.formula, r.arity(), dtype, [&](int i) { return chooses && i == 0; });
   }
 }

@@ -1,5 +1,5 @@
-// Prints docs/ops.md: the registry of formulas and leaves, and the entries of operations, as a reference. Nothing in it
-// is typed by hand.
+// Prints docs/ops.md: the registry of formulas and elementary functions, and the entries of operations, as a reference.
+// Nothing in it is typed by hand.
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -36,9 +36,9 @@ std::string edges(const Rule& rule) {
   return text;
 }
 
-void leaf_row(const char* name, Leaf leaf) {
-  const Rule& rule = rule_of(leaf);
-  const char* gradient = rule.vjp || leaf == Leaf::cast ? "yes" : rule.differentiable ? "zero" : "no";
+void elementary_row(const char* name, Elementary elementary) {
+  const Rule& rule = rule_of(elementary);
+  const char* gradient = rule.vjp || elementary == Elementary::cast ? "yes" : rule.differentiable ? "zero" : "no";
   std::printf("| `%s` | %d | %s | %s | %s | %s | %s |\n", name, rule.arity, takes_text(rule.takes),
               budget(rule.ulp_f32).c_str(), budget(rule.ulp_f64).c_str(), gradient, edges(rule).c_str());
 }
@@ -88,11 +88,12 @@ void entry_rows() {
 
 int main(int argc, char** argv) {
   if (argc > 1) {
-    std::printf("Usage: %s\nPrints the reference of leaves and formulas (docs/ops.md) in Markdown.\n", argv[0]);
+    std::printf("Usage: %s\nPrints the reference of elementary functions and formulas (docs/ops.md) in Markdown.\n",
+                argv[0]);
     return std::strcmp(argv[1], "--help") == 0 ? 0 : 2;
   }
   std::printf(
-      "# Operations\n\nMade by `tools/ops_reference.cpp` from `formulas.inc`, `leaves.inc`, the leaf files and the "
+      "# Operations\n\nMade by `tools/ops_reference.cpp` from `formulas.inc`, `elementary.inc`, their files and the "
       "entries of operations; a test holds this page against them.\n\n"
       "## Formulas\n\nEach is a function `tern::name(…)` on Tensors, Vars and symbolic values, and an object "
       "`tern::op::name`.\n\n"
@@ -110,14 +111,14 @@ int main(int argc, char** argv) {
       "largest error in units in the last place, on "
       "the CPU.\n\n"
       "| name | inputs | takes | f32 | f64 | gradient | edges |\n|---|---|---|---|---|---|---|\n");
-#define TERN_LEAF(name, arity) leaf_row(#name, Leaf::name);
-#define TERN_LEAF_INNER(name, arity) leaf_row(#name, Leaf::name);
-#define TERN_LEAF_SLOPE(name, arity) leaf_row(#name " (in derivatives)", Leaf::name);
-#define TERN_LEAF_REDUCE(name) leaf_row(#name "(x) in a formula", Leaf::name);
-#include "tern/leaves.inc"
-#undef TERN_LEAF
-#undef TERN_LEAF_INNER
-#undef TERN_LEAF_REDUCE
+#define TERN_ELEMENTARY(name, arity) elementary_row(#name, Elementary::name);
+#define TERN_ELEMENTARY_INNER(name, arity) elementary_row(#name, Elementary::name);
+#define TERN_ELEMENTARY_SLOPE(name, arity) elementary_row(#name " (in derivatives)", Elementary::name);
+#define TERN_ELEMENTARY_REDUCE(name) elementary_row(#name "(x) in a formula", Elementary::name);
+#include "tern/elementary.inc"
+#undef TERN_ELEMENTARY
+#undef TERN_ELEMENTARY_INNER
+#undef TERN_ELEMENTARY_REDUCE
   std::printf(
       "\n## Other operations\n\nMade of the above and a few kernels. Those with a gradient take Vars, and have "
       "gradients of every order.\n");

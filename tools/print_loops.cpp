@@ -82,13 +82,13 @@ std::string print_loop(const LoopPlan& plan, std::size_t index) {
     text << "    const auto x" << i << (read.next() ? " = access.Integers(d, " : " = access.Load(d, ") << i << ");\n";
   for (std::uint64_t i = 0; i < ops; ++i) {
     const std::uint64_t word = read.next();
-    const auto leaf = static_cast<detail::Leaf>(word >> 8);
+    const auto elementary = static_cast<detail::Elementary>(word >> 8);
     const std::uint64_t arity = word >> 1 & 63;
     std::string arguments;
     bool number = false;  // the last argument is
     for (std::uint64_t a = 0; a < arity; ++a)
       arguments += ", " + read.argument(arity == 2 && a == 1 && !(word & 1) ? &number : nullptr);
-    const std::string name = std::string("SimdLeaf<Leaf::") + detail::rule_of(leaf).name + ">";
+    const std::string name = std::string("SimdFunction<Elementary::") + detail::rule_of(elementary).name + ">";
     text << "    const auto v" << i << " = "
          << (arity == 2 && number ? "RunNumber<" + name + ">(d"
                                   : name + (word & 128 ? "::RunFast(" : "::Run(") + (word & 1 ? "di" : "d"))
@@ -104,7 +104,7 @@ bool is_one_of_floats(const LoopPlan& plan) {
   constexpr std::size_t kOps = 2;
   if (plan.words[kOps] != 1) return false;
   const std::uint64_t op = plan.words[4 + plan.words[0]];
-  return (op & 1) == 0 && detail::rule_of(static_cast<detail::Leaf>(op >> 8)).gives == detail::Gives::same;
+  return (op & 1) == 0 && detail::rule_of(static_cast<detail::Elementary>(op >> 8)).gives == detail::Gives::same;
 }
 
 /// The instances of a loop. Fast-math variants are of results of 16 bits: such loops take those from memory, too, and

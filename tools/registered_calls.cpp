@@ -9,14 +9,14 @@ int Registered::arity() const { return formula->graph()->inputs; }
 
 std::vector<Registered> registry() {
   return {  // what is made ahead of time
-#define TERN_LEAF_LATER(name, arity)
-#define TERN_LEAF(name, arity) {&op::name, true},
-#define TERN_LEAF_INNER(name, arity)
-#define TERN_LEAF_REDUCE(name)
-#include "tern/leaves.inc"
-#undef TERN_LEAF
-#undef TERN_LEAF_INNER
-#undef TERN_LEAF_REDUCE
+#define TERN_ELEMENTARY_LATER(name, arity)
+#define TERN_ELEMENTARY(name, arity) {&op::name, true},
+#define TERN_ELEMENTARY_INNER(name, arity)
+#define TERN_ELEMENTARY_REDUCE(name)
+#include "tern/elementary.inc"
+#undef TERN_ELEMENTARY
+#undef TERN_ELEMENTARY_INNER
+#undef TERN_ELEMENTARY_REDUCE
 #define TERN_FORMULA_LATER(name, ...)
 #define TERN_FORMULA(name, ...) {&op::name, false},
 #define TERN_GATED(name, activation) {&op::name, false},
@@ -109,8 +109,8 @@ void call_epilogues(DType dtype, const Shape& shape) {
   const std::int64_t n = shape[1];
   const Var x(full(shape, 0.5, dtype)), w(full({n, n}, 0.5, dtype)), bias(full({n}, 0.5, dtype));
   for (const Registered& r : registry())
-    if (r.arity() == 1 && !r.leaf) call_epilogue(*r.formula, x, w, bias);
-  for (const Pointwise<>* leaf : {&op::tanh, &op::sigmoid, &op::softplus}) call_epilogue(*leaf, x, w, bias);
+    if (r.arity() == 1 && !r.elementary) call_epilogue(*r.formula, x, w, bias);
+  for (const Pointwise<>* elementary : {&op::tanh, &op::sigmoid, &op::softplus}) call_epilogue(*elementary, x, w, bias);
   const Var residual(full(shape, 0.25, dtype));
   attempt([&] { back(matmul_bias_residual(x, w, bias, residual)); });
 }

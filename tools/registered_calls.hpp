@@ -12,10 +12,10 @@ namespace tern::tools {
 
 struct Registered {
   const Pointwise<>* formula;
-  bool leaf;
+  bool elementary;
   int arity() const;
 };
-/// The leaves and formulas.
+/// The elementary functions and formulas.
 std::vector<Registered> registry();
 
 /// Runs what may not exist for the operands' types.
@@ -24,9 +24,9 @@ void attempt(const std::function<void()>& call);
 void back(const Var& y);
 Var applied(const Pointwise<>& f, std::span<const detail::Argument> arguments);
 
-/// On the default device, forward and backward, on tensors of a dtype and a shape of two axes: every leaf and formula
-/// alone and with a broadcast operand and numbers; the formulas of one argument as epilogues of products; the samples
-/// of operations that ask for it; the optimisers.
+/// On the default device, forward and backward, on tensors of a dtype and a shape of two axes: every elementary
+/// function and formula alone and with a broadcast operand and numbers; the formulas of one argument as epilogues of
+/// products; the samples of operations that ask for it; the optimisers.
 void call_registered(DType dtype, const Shape& shape);
 void call_formulas(DType dtype, const Shape& shape);
 void call_operations(DType dtype, const Shape& shape);

@@ -317,7 +317,7 @@ Expr ordinal(Expr x);
 /// backward draws the same numbers again. seed and stream are whole numbers below 2^32.
 Expr random_uniform(Expr position, Expr seed, Expr stream = 0);
 
-// ---- the leaves and the registered formulas: tern::op::<name> and the function tern::<name>(…) ----
+// ---- the elementary functions and the registered formulas: tern::op::<name> and the function tern::<name>(…) ----
 #define TERN_DECLARE_POINTWISE(name)                             \
   namespace op { extern const Pointwise<> name; }                \
   template <class... A> requires detail::PointwiseArgs<A...>     \
@@ -331,18 +331,18 @@ template <class T> auto predicate(T result) {
   else return result;
 }
 }  // namespace detail
-#define TERN_LEAF(name, arity) TERN_DECLARE_POINTWISE(name)
+#define TERN_ELEMENTARY(name, arity) TERN_DECLARE_POINTWISE(name)
 #define TERN_DECLARE_TRUTH(name)                                 \
   namespace op { extern const Pointwise<> name; }                \
   template <class... A> requires detail::PointwiseArgs<A...>     \
   auto name(const A&... arguments) { return detail::predicate(op::name(arguments...)); }
-#define TERN_LEAF_TRUTH(name, arity) TERN_DECLARE_TRUTH(name)
-#define TERN_LEAF_INNER(name, arity)
-#define TERN_LEAF_REDUCE(name)
-#include "tern/leaves.inc"
-#undef TERN_LEAF
-#undef TERN_LEAF_INNER
-#undef TERN_LEAF_REDUCE
+#define TERN_ELEMENTARY_TRUTH(name, arity) TERN_DECLARE_TRUTH(name)
+#define TERN_ELEMENTARY_INNER(name, arity)
+#define TERN_ELEMENTARY_REDUCE(name)
+#include "tern/elementary.inc"
+#undef TERN_ELEMENTARY
+#undef TERN_ELEMENTARY_INNER
+#undef TERN_ELEMENTARY_REDUCE
 #define TERN_FORMULA(name, ...) TERN_DECLARE_POINTWISE(name)
 #define TERN_FORMULA_PREDICATE(name, ...) TERN_DECLARE_TRUTH(name)
 #define TERN_FORMULA_MORE(name, arity, ...)                                               \
@@ -366,15 +366,15 @@ template <TensorOrVar T> T nan_to_num(const T& x) {
   return nan_to_num(x, 0, most == 0 ? Number(0) : Number(most), most == 0 ? Number(0) : Number(-most));
 }
 
-#define TERN_BINARY_OPERATOR(symbol, leaf)                         \
+#define TERN_BINARY_OPERATOR(symbol, elementary)                         \
   template <class A, class B> requires detail::PointwiseArgs<A, B> \
-  auto operator symbol(const A& a, const B& b) { return op::leaf(a, b); }
+  auto operator symbol(const A& a, const B& b) { return op::elementary(a, b); }
 #define TERN_REFUSING_OPERATOR(symbol)                             \
   template <class A, class B> requires detail::WrongOperand<A, B>  \
   detail::Refused operator symbol(const A&, const B&) { TERN_REFUSE_OPERANDS(A); }
-#define TERN_COMPARISON(symbol, leaf)                              \
+#define TERN_COMPARISON(symbol, elementary)                              \
   template <class A, class B> requires detail::PointwiseArgs<A, B> \
-  auto operator symbol(const A& a, const B& b) { return detail::predicate(op::leaf(a, b)); } \
+  auto operator symbol(const A& a, const B& b) { return detail::predicate(op::elementary(a, b)); } \
   TERN_REFUSING_OPERATOR(symbol)
 TERN_BINARY_OPERATOR(+, add)
 TERN_BINARY_OPERATOR(-, sub)

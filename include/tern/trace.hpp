@@ -15,8 +15,8 @@ struct TraceCounts {
 TraceCounts trace_counts();
 
 /// What a piece of work costs, counted from the graphs of its kernel calls: for each element, 1 for an arithmetic
-/// operation, comparison, choice or a reduction's step, 8 for a transcendental leaf; 2 for each multiply-add of a
-/// product.
+/// operation, comparison, choice or a reduction's step, 8 for a transcendental elementary function; 2 for each
+/// multiply-add of a product.
 struct Cost {
   std::int64_t flops = 0, calls = 0;
 };

@@ -21,9 +21,9 @@ class Cuda final : public Dialect {
   bool has_parts() const override { return true; }
   bool joins_products() const override { return halves_; }
   /// f32 shares the functions of WGSL, whose accuracy is proved there; the others have CUDA's.
-  std::string leaf(detail::Leaf leaf, detail::ComputeType type,
+  std::string elementary(detail::Elementary elementary, detail::ComputeType type,
                    const std::vector<std::string>& arguments) const override {
-    const Spelling& s = spelling_of(leaf);
+    const Spelling& s = spelling_of(elementary);
     if (type != detail::ComputeType::f32) return fill_in(s.cuda, compute_type_name(type), arguments);
     const std::string_view name = std::string_view(s.wgsl).substr(0, std::string_view(s.wgsl).find('('));
     const std::string fast = cat(name, "_fast"), rough = cat(name, "_rough");
@@ -31,16 +31,16 @@ class Cuda final : public Dialect {
     if (halves_ && !name.empty() && !cuda_function(fast).empty()) return cat(fast, "(", join(arguments), ")");
     return fill_in(s.wgsl, compute_type_name(type), arguments);
   }
-  std::string leaf_of_number(detail::Leaf leaf, detail::ComputeType type, const std::vector<std::string>& arguments,
-                             const Number& b) const override {
+  std::string elementary_of_number(detail::Elementary elementary, detail::ComputeType type,
+                                   const std::vector<std::string>& arguments, const Number& b) const override {
     const double value = b.is_integer ? static_cast<double>(b.integer) : b.real;
     if (type != detail::ComputeType::f32 || !(value < 0 || value > 0)) return "";
-    if (leaf == detail::Leaf::maximum) return cat("tern_max_number(", join(arguments), ")");
-    if (leaf == detail::Leaf::minimum) return cat("tern_min_number(", join(arguments), ")");
+    if (elementary == detail::Elementary::maximum) return cat("tern_max_number(", join(arguments), ")");
+    if (elementary == detail::Elementary::minimum) return cat("tern_min_number(", join(arguments), ")");
     return "";
   }
-  bool has_wide(detail::Leaf leaf, detail::ComputeType type) const override {
-    const std::string_view pattern = spelling_of(leaf).cuda;
+  bool has_wide(detail::Elementary elementary, detail::ComputeType type) const override {
+    const std::string_view pattern = spelling_of(elementary).cuda;
     const std::size_t end = pattern.find("_$t(");
     return end == pattern.npos || !cuda_function(cat(pattern.substr(0, end + 1), compute_type_name(type))).empty();
   }

@@ -78,7 +78,7 @@ inline const IndexSet& preferred_outputs() {
 /// finite_only: contributions whose derivative is not finite become 0 (for graphs with one output).
 /// outputs_read: the outputs whose values are read in place of their expressions. Who saved them says which those are:
 /// the preference depends on `present`, and what was not saved cannot be read.
-/// Throws autograd, naming the leaf, where a derivative does not exist.
+/// Throws autograd, naming the elementary function, where a derivative does not exist.
 const GradientGraph& gradient(const FormulaGraph* graph, const IndexSet& present, const IndexSet& wanted,
                               bool finite_only = false, const IndexSet& outputs_read = preferred_outputs());
 

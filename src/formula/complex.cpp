@@ -19,11 +19,11 @@ namespace {
 
 using Values = std::unordered_map<const Node*, Complex>;
 
-Expr leaf_of(const Node& node, std::span<const Expr> args) {
+Expr elementary_of(const Node& node, std::span<const Expr> args) {
   switch (args.size()) {
-    case 1: return make_leaf(node.leaf, {args[0]}, node.index);
-    case 2: return make_leaf(node.leaf, {args[0], args[1]}, node.index);
-    default: return make_leaf(node.leaf, {args[0], args[1], args[2]}, node.index);
+    case 1: return make_elementary(node.elementary, {args[0]}, node.index);
+    case 2: return make_elementary(node.elementary, {args[0], args[1]}, node.index);
+    default: return make_elementary(node.elementary, {args[0], args[1], args[2]}, node.index);
   }
 }
 Expr not_zero(const Complex& x) { return x.is_complex() ? bit_or(x.re != 0, x.im != 0) : x.re != 0; }
@@ -36,11 +36,11 @@ Complex converted(const char* op, const Node& node, std::span<const Complex> x) 
   const bool like = node.index == kCastLike;
   const DType dtype = like ? DType::boolean : static_cast<DType>(node.index);
   const auto part = [&](Expr e) {
-    return like ? make_leaf(Leaf::cast, {e, x[1].re}, kCastLike) : cast(e, real_dtype(dtype));
+    return like ? make_elementary(Elementary::cast, {e, x[1].re}, kCastLike) : cast(e, real_dtype(dtype));
   };
   if (like ? x[1].is_complex() : is_complex(dtype))
     return {part(x[0].re), part(x[0].is_complex() ? x[0].im : make_constant(0))};
-  if (!x[0].is_complex()) return {leaf_of(node, std::vector<Expr>(like ? 2 : 1, x[0].re))};
+  if (!x[0].is_complex()) return {elementary_of(node, std::vector<Expr>(like ? 2 : 1, x[0].re))};
   if (dtype == DType::boolean && !like) return {not_zero(x[0])};
   fail(op, "a complex number is not converted to a real one" + (like ? "" : ", " + std::string(to_string(dtype))) +
                "; take real(z), imag(z) or abs(z)");
@@ -61,9 +61,11 @@ class InRealNumbers {
  private:
   Complex value_of(const Node& node) {
     if (node.kind == NodeKind::constant || node.kind == NodeKind::extent) return {Expr(&node)};
-    if (node.kind == NodeKind::leaf && node.leaf == Leaf::index) {  // its argument gives but the space
+    if (node.kind == NodeKind::elementary &&
+        node.elementary == Elementary::index) {  // its argument gives but the space
       const auto known = values_.find(node.args[0]);
-      return {make_leaf(Leaf::index, {known == values_.end() ? make_input(0) : known->second.re}, node.index)};
+      return {
+          make_elementary(Elementary::index, {known == values_.end() ? make_input(0) : known->second.re}, node.index)};
     }
     std::vector<Complex> x;
     std::vector<Expr> real;
@@ -74,10 +76,13 @@ class InRealNumbers {
     }
     if (complex) convert_exact(node, x);
     if (node.kind == NodeKind::call) return complex ? called(node, x) : called_real(node, real);
-    if (node.leaf == Leaf::cast) return converted(op_, node, x);
-    const bool speaks = node.leaf == Leaf::complex_of || node.leaf == Leaf::real_part || node.leaf == Leaf::imag_part;
-    if (node.leaf == Leaf::sum && complex) return {leaf_of(node, {&x[0].re, 1}), leaf_of(node, {&x[0].im, 1})};
-    return complex || speaks ? complex_leaf(op_, node.leaf, x) : Complex{leaf_of(node, real), {}, is_exact(x)};
+    if (node.elementary == Elementary::cast) return converted(op_, node, x);
+    const bool speaks = node.elementary == Elementary::complex_of || node.elementary == Elementary::real_part ||
+                        node.elementary == Elementary::imag_part;
+    if (node.elementary == Elementary::sum && complex)
+      return {elementary_of(node, {&x[0].re, 1}), elementary_of(node, {&x[0].im, 1})};
+    return complex || speaks ? complex_elementary(op_, node.elementary, x)
+                             : Complex{elementary_of(node, real), {}, is_exact(x)};
   }
   static bool is_exact(std::span<const Complex> x) {
     const auto number = [](const Complex& c) { return c.re.node()->kind == NodeKind::constant; };
@@ -87,9 +92,9 @@ class InRealNumbers {
   /// Integers beside a complex number as floats like its parts; not the condition of a choice.
   static void convert_exact(const Node& node, std::vector<Complex>& x) {
     const auto like = std::ranges::find_if(x, [](const Complex& c) { return c.is_complex(); });
-    const bool chooses = node.kind == NodeKind::leaf && node.leaf == Leaf::where;
+    const bool chooses = node.kind == NodeKind::elementary && node.elementary == Elementary::where;
     for (std::size_t i = chooses ? 1 : 0; i < x.size(); ++i)
-      if (x[i].exact) x[i] = {make_leaf(Leaf::cast, {x[i].re, like->re}, kCastLike)};
+      if (x[i].exact) x[i] = {make_elementary(Elementary::cast, {x[i].re, like->re}, kCastLike)};
   }
   Complex called_real(const Node& node, std::span<const Expr> x) {
     if (!node.definition->value->complex) return {make_call(node.definition, x)};
@@ -155,25 +160,26 @@ std::optional<Part> on_part(const Node& node, std::span<const Part> x) {
     if (parts > 0 || node.definition->value->complex) return {};
     return Part{make_call(node.definition, args)};
   }
-  const bool to_complex = node.leaf == Leaf::cast && node.index >= 0 && is_complex(static_cast<DType>(node.index));
+  const bool to_complex =
+      node.elementary == Elementary::cast && node.index >= 0 && is_complex(static_cast<DType>(node.index));
   if (to_complex && parts == 1) return Part{cast(args[0], real_dtype(static_cast<DType>(node.index))), true};
   bool splits = parts == 0 && !to_complex;
-  switch (node.leaf) {
-    case Leaf::real_part:
-    case Leaf::imag_part:
-    case Leaf::complex_of: return {};
-    case Leaf::add:
-    case Leaf::sub: splits |= parts == 2; break;
-    case Leaf::neg:
-    case Leaf::detach:
-    case Leaf::sum: splits = true; break;
-    case Leaf::mul: splits |= parts == 1; break;
-    case Leaf::div: splits |= parts == 1 && x[0].of_complex; break;
-    case Leaf::where: splits |= parts == 2 && !x[0].of_complex; break;
+  switch (node.elementary) {
+    case Elementary::real_part:
+    case Elementary::imag_part:
+    case Elementary::complex_of: return {};
+    case Elementary::add:
+    case Elementary::sub: splits |= parts == 2; break;
+    case Elementary::neg:
+    case Elementary::detach:
+    case Elementary::sum: splits = true; break;
+    case Elementary::mul: splits |= parts == 1; break;
+    case Elementary::div: splits |= parts == 1 && x[0].of_complex; break;
+    case Elementary::where: splits |= parts == 2 && !x[0].of_complex; break;
     default: break;
   }
   if (!splits) return {};
-  return Part{leaf_of(node, args), parts > 0};
+  return Part{elementary_of(node, args), parts > 0};
 }
 const FormulaGraph* part_graph(const FormulaGraph* graph, const IndexSet& complex_inputs) {
   std::unordered_map<const Node*, Part> values;
@@ -183,7 +189,7 @@ const FormulaGraph* part_graph(const FormulaGraph* graph, const IndexSet& comple
     } else if (node->kind == NodeKind::constant || node->kind == NodeKind::extent) {
       values[node] = {Expr(node)};
     } else {
-      if (node->leaf == Leaf::index) return nullptr;  // axes are counted from the last
+      if (node->elementary == Elementary::index) return nullptr;  // axes are counted from the last
       std::vector<Part> x;
       for (const Node* arg : node->args) x.push_back(values.at(arg));
       const std::optional<Part> part = on_part(*node, x);

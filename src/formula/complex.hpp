@@ -42,8 +42,8 @@ const RealFormula& in_real_numbers(const char* op, const FormulaGraph* graph, co
 /// 2·x and sum(x) do; kept with the graph. Null where there is none.
 const FormulaGraph* on_each_part(const FormulaGraph* graph, const IndexSet& complex_inputs);
 
-/// What leaf(x…) is where one of them is complex. Throws dtype where it has no meaning.
-Complex complex_leaf(const char* op, Leaf leaf, std::span<const Complex> x);
+/// What elementary(x…) is where one of them is complex. Throws dtype where it has no meaning.
+Complex complex_elementary(const char* op, Elementary elementary, std::span<const Complex> x);
 /// The same of a formula with a declared derivative, where there is a rule for it; else (both undefined) its
 /// expression is taken.
 Complex complex_call(const char* op, const Definition* definition, std::span<const Complex> x);

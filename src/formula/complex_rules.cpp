@@ -314,47 +314,47 @@ Complex chosen(Values x) {
 
 using RuleOf = Complex (*)(Values);
 /// Null: it has no meaning for complex numbers.
-RuleOf rule_of_leaf(Leaf leaf) {
-  switch (leaf) {
-    case Leaf::real_part: return [](Values x) { return real(x[0].re); };
-    case Leaf::imag_part: return [](Values x) { return real(imaginary(x[0])); };
-    case Leaf::complex_of:
+RuleOf rule_of_elementary(Elementary elementary) {
+  switch (elementary) {
+    case Elementary::real_part: return [](Values x) { return real(x[0].re); };
+    case Elementary::imag_part: return [](Values x) { return real(imaginary(x[0])); };
+    case Elementary::complex_of:
       return [](Values x) {
         return !x[1].is_complex() ? Complex{x[0].re, x[0].is_complex() ? x[0].im + x[1].re : x[1].re}
                                   : both(x[0]) + times_i(x[1]);
       };
-    case Leaf::add: return [](Values x) { return x[0] + x[1]; };
-    case Leaf::sub: return [](Values x) { return x[0] - x[1]; };
-    case Leaf::mul: return [](Values x) { return x[0] * x[1]; };
-    case Leaf::div: return [](Values x) { return x[0] / x[1]; };
-    case Leaf::neg: return [](Values x) { return -x[0]; };
-    case Leaf::equal:
+    case Elementary::add: return [](Values x) { return x[0] + x[1]; };
+    case Elementary::sub: return [](Values x) { return x[0] - x[1]; };
+    case Elementary::mul: return [](Values x) { return x[0] * x[1]; };
+    case Elementary::div: return [](Values x) { return x[0] / x[1]; };
+    case Elementary::neg: return [](Values x) { return -x[0]; };
+    case Elementary::equal:
       return [](Values x) { return real(bit_and(x[0].re == x[1].re, imaginary(x[0]) == imaginary(x[1]))); };
-    case Leaf::not_equal:
+    case Elementary::not_equal:
       return [](Values x) { return real(bit_or(x[0].re != x[1].re, imaginary(x[0]) != imaginary(x[1]))); };
-    case Leaf::where: return chosen;
-    case Leaf::detach: return [](Values x) { return Complex{detach(x[0].re), detach(x[0].im)}; };
-    case Leaf::abs: return [](Values x) { return real(tern::hypot(x[0].re, x[0].im)); };
-    case Leaf::sign: return [](Values x) { return sign(x[0]); };
-    case Leaf::exp: return [](Values x) { return exp(x[0]); };
-    case Leaf::expm1: return [](Values x) { return of<Expm1>({x[0]}); };
-    case Leaf::exp2: return [](Values x) { return exp(x[0] * real(0.6931471805599453)); };
-    case Leaf::log: return [](Values x) { return log(x[0]); };
-    case Leaf::log1p: return [](Values x) { return of<Log1p>({x[0]}); };
-    case Leaf::log2: return [](Values x) { return log(x[0]) * real(1.4426950408889634); };
-    case Leaf::log10: return [](Values x) { return log(x[0]) * real(0.4342944819032518); };
-    case Leaf::sqrt: return [](Values x) { return sqrt(x[0]); };
-    case Leaf::rsqrt: return [](Values x) { return real(1) / sqrt(x[0]); };
-    case Leaf::pow: return [](Values x) { return pow(x[0], x[1]); };
-    case Leaf::sin: return [](Values x) { return sin(x[0]); };
-    case Leaf::cos: return [](Values x) { return cos(x[0]); };
-    case Leaf::tan: return [](Values x) { return tan(x[0]); };
-    case Leaf::tanh: return [](Values x) { return tanh(x[0]); };
-    case Leaf::atan: return [](Values x) { return atan(x[0]); };
-    case Leaf::sigmoid: return [](Values x) { return real(1) / (real(1) + exp(-x[0])); };
-    case Leaf::isnan: return [](Values x) { return real(bit_or(isnan(x[0].re), isnan(x[0].im))); };
-    case Leaf::isinf: return [](Values x) { return real(infinite(x[0])); };
-    case Leaf::isfinite: return [](Values x) { return real(bit_and(isfinite(x[0].re), isfinite(x[0].im))); };
+    case Elementary::where: return chosen;
+    case Elementary::detach: return [](Values x) { return Complex{detach(x[0].re), detach(x[0].im)}; };
+    case Elementary::abs: return [](Values x) { return real(tern::hypot(x[0].re, x[0].im)); };
+    case Elementary::sign: return [](Values x) { return sign(x[0]); };
+    case Elementary::exp: return [](Values x) { return exp(x[0]); };
+    case Elementary::expm1: return [](Values x) { return of<Expm1>({x[0]}); };
+    case Elementary::exp2: return [](Values x) { return exp(x[0] * real(0.6931471805599453)); };
+    case Elementary::log: return [](Values x) { return log(x[0]); };
+    case Elementary::log1p: return [](Values x) { return of<Log1p>({x[0]}); };
+    case Elementary::log2: return [](Values x) { return log(x[0]) * real(1.4426950408889634); };
+    case Elementary::log10: return [](Values x) { return log(x[0]) * real(0.4342944819032518); };
+    case Elementary::sqrt: return [](Values x) { return sqrt(x[0]); };
+    case Elementary::rsqrt: return [](Values x) { return real(1) / sqrt(x[0]); };
+    case Elementary::pow: return [](Values x) { return pow(x[0], x[1]); };
+    case Elementary::sin: return [](Values x) { return sin(x[0]); };
+    case Elementary::cos: return [](Values x) { return cos(x[0]); };
+    case Elementary::tan: return [](Values x) { return tan(x[0]); };
+    case Elementary::tanh: return [](Values x) { return tanh(x[0]); };
+    case Elementary::atan: return [](Values x) { return atan(x[0]); };
+    case Elementary::sigmoid: return [](Values x) { return real(1) / (real(1) + exp(-x[0])); };
+    case Elementary::isnan: return [](Values x) { return real(bit_or(isnan(x[0].re), isnan(x[0].im))); };
+    case Elementary::isinf: return [](Values x) { return real(infinite(x[0])); };
+    case Elementary::isfinite: return [](Values x) { return real(bit_and(isfinite(x[0].re), isfinite(x[0].im))); };
     default: return nullptr;
   }
 }
@@ -384,9 +384,9 @@ const std::map<const Definition*, std::pair<const char*, RuleOf>>& rules_of_call
 
 }  // namespace
 
-Complex complex_leaf(const char* op, Leaf leaf, std::span<const Complex> x) {
-  const RuleOf rule = rule_of_leaf(leaf);
-  if (!rule) refuse(op, rule_of(leaf).name);
+Complex complex_elementary(const char* op, Elementary elementary, std::span<const Complex> x) {
+  const RuleOf rule = rule_of_elementary(elementary);
+  if (!rule) refuse(op, rule_of(elementary).name);
   return rule(x);
 }
 Complex complex_call(const char* op, const Definition* definition, std::span<const Complex> x) {

@@ -28,7 +28,7 @@ bool is_float(ComputeType type) { return type == ComputeType::f32 || type == Com
 bool is_wide(ComputeType type) { return type == ComputeType::f64 || type == ComputeType::i64; }
 
 ComputeType Step::result_type() const {
-  if (kind == StepKind::leaf && rule_of(leaf).gives == Gives::predicate)
+  if (kind == StepKind::elementary && rule_of(elementary).gives == Gives::predicate)
     return is_wide(type) ? ComputeType::i64 : ComputeType::i32;
   return type;
 }

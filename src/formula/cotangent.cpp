@@ -10,24 +10,27 @@ namespace {
 /// More than these are one condition that is computed.
 constexpr std::size_t kMostGuards = 8, kMostBranches = 4;
 
-bool is(const Node* node, Leaf leaf) { return node->kind == NodeKind::leaf && node->leaf == leaf; }
+bool is(const Node* node, Elementary elementary) {
+  return node->kind == NodeKind::elementary && node->elementary == elementary;
+}
 Expr choice(const Guard& guard, Expr value) {
   const Expr condition(guard.condition), zero = make_constant(0);
-  if (guard.holds) return make_leaf(Leaf::where, {condition, value, zero});
-  return make_leaf(Leaf::where, {condition, zero, value});
+  if (guard.holds) return make_elementary(Elementary::where, {condition, value, zero});
+  return make_elementary(Elementary::where, {condition, zero, value});
 }
 Expr condition_of(const Guard& guard) {
   const Expr condition(guard.condition);
-  return guard.holds ? condition : make_leaf(Leaf::bit_not, {condition});
+  return guard.holds ? condition : make_elementary(Elementary::bit_not, {condition});
 }
 Expr condition_of(const Branch& branch) {
   Expr all = condition_of(branch[0]);
-  for (std::size_t i = 1; i < branch.size(); ++i) all = make_leaf(Leaf::bit_and, {all, condition_of(branch[i])});
+  for (std::size_t i = 1; i < branch.size(); ++i)
+    all = make_elementary(Elementary::bit_and, {all, condition_of(branch[i])});
   return all;
 }
 Expr condition_of(const Live& live) {
   Expr any = condition_of(live[0]);
-  for (std::size_t i = 1; i < live.size(); ++i) any = make_leaf(Leaf::bit_or, {any, condition_of(live[i])});
+  for (std::size_t i = 1; i < live.size(); ++i) any = make_elementary(Elementary::bit_or, {any, condition_of(live[i])});
   return any;
 }
 
@@ -44,7 +47,7 @@ struct Chosen {
 };
 std::optional<Chosen> as_choice(Expr e) {
   const Node* const node = e.node();
-  if (!is(node, Leaf::where)) return {};
+  if (!is(node, Elementary::where)) return {};
   const Expr first(node->args[1]), second(node->args[2]);
   if (is_zero(second)) return Chosen{{node->args[0], true}, first};
   if (is_zero(first)) return Chosen{{node->args[0], false}, second};
@@ -100,26 +103,27 @@ Live either(Live a, const Live& b) {
   return a;
 }
 
-/// Whether e, which a leaf's rule made of a cotangent g, is certainly 0 where g is. A rule is a few leaves deep.
+/// Whether e, which an elementary function's rule made of a cotangent g, is certainly 0 where g is. A rule is a few
+/// elementary functions deep.
 bool stays_zero(Expr e, Expr g, int depth = 8) {
   const Node* const node = e.node();
   if (node == g.node() || is_zero(e)) return true;
-  if (node->kind != NodeKind::leaf || depth == 0) return false;
+  if (node->kind != NodeKind::elementary || depth == 0) return false;
   const auto zero = [&](std::size_t i) { return stays_zero(Expr(node->args[i]), g, depth - 1); };
   const auto harmless = [&](std::size_t i) {  // a factor that is neither infinite nor NaN
     const Node& factor = *node->args[i];
     return factor.kind == NodeKind::extent || (factor.kind == NodeKind::constant && std::isfinite(factor.number.real));
   };
-  switch (node->leaf) {
-    case Leaf::neg:
-    case Leaf::cast:
-    case Leaf::detach:
-    case Leaf::sum: return zero(0);
-    case Leaf::add:
-    case Leaf::sub: return zero(0) && zero(1);
-    case Leaf::mul: return (harmless(1) && zero(0)) || (harmless(0) && zero(1));
-    case Leaf::div: return harmless(1) && !is_zero(Expr(node->args[1])) && zero(0);
-    case Leaf::where: return zero(1) && zero(2);
+  switch (node->elementary) {
+    case Elementary::neg:
+    case Elementary::cast:
+    case Elementary::detach:
+    case Elementary::sum: return zero(0);
+    case Elementary::add:
+    case Elementary::sub: return zero(0) && zero(1);
+    case Elementary::mul: return (harmless(1) && zero(0)) || (harmless(0) && zero(1));
+    case Elementary::div: return harmless(1) && !is_zero(Expr(node->args[1])) && zero(0);
+    case Elementary::where: return zero(1) && zero(2);
     default: return false;
   }
 }

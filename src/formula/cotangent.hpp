@@ -29,8 +29,8 @@ struct Cotangent {
   bool defined() const { return value.defined(); }
 };
 
-/// What reaches an argument through a leaf: `closed` and `open` are the leaf's rule applied to from.value and
-/// from.open.
+/// What reaches an argument through an elementary function: `closed` and `open` are the elementary function's rule
+/// applied to from.value and from.open.
 Cotangent passed(const Cotangent& from, Expr closed, Expr open);
 /// Whether no condition varies along the reduced axes.
 bool varies_by_row_only(const Live& live);

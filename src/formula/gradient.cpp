@@ -26,7 +26,7 @@ class ReverseSweep {
       if (found == adjoints_.end() || !active_.contains(*it)) continue;
       const Cotangent g = found->second;
       if ((*it)->kind == NodeKind::call) through_call(**it, g);
-      if ((*it)->kind == NodeKind::leaf) through_leaf(**it, g);
+      if ((*it)->kind == NodeKind::elementary) through_elementary(**it, g);
     }
   }
   Expr adjoint(const Node* node) const {
@@ -50,13 +50,15 @@ class ReverseSweep {
     accumulate(adjoints_[to], contribution);
   }
 
-  void through_leaf(const Node& node, const Cotangent& g) {
-    if (node.leaf == Leaf::cast) {  // back to the argument's type, whichever that will be
-      const auto back = [&](Expr e) { return make_leaf(Leaf::cast, {e, Expr(node.args[0])}, kCastGradient); };
+  void through_elementary(const Node& node, const Cotangent& g) {
+    if (node.elementary == Elementary::cast) {  // back to the argument's type, whichever that will be
+      const auto back = [&](Expr e) {
+        return make_elementary(Elementary::cast, {e, Expr(node.args[0])}, kCastGradient);
+      };
       add(node.args[0], passed(g, back(g.value), back(g.open)), node.full);
       return;
     }
-    const Rule& rule = rule_of(node.leaf);
+    const Rule& rule = rule_of(node.elementary);
     if (!rule.vjp) {
       if (!rule.differentiable)
         throw Error(ErrorKind::autograd, std::string(rule.name) + ": has no derivative inside a formula");

@@ -33,7 +33,7 @@ std::uint64_t number_bits(const Number& n) {
 /// Content only, so that keys agree between processes.
 std::uint64_t content_hash(const Node& n) {
   std::uint64_t hash = mix(static_cast<std::uint64_t>(n.kind) + 1, n.full ? 2 : 1);
-  if (n.kind == NodeKind::leaf) hash = mix(hash, hash_text(rule_of(n.leaf).name));
+  if (n.kind == NodeKind::elementary) hash = mix(hash, hash_text(rule_of(n.elementary).name));
   if (n.kind == NodeKind::constant) hash = mix(mix(hash, number_bits(n.number)), n.number.is_integer);
   if (n.kind == NodeKind::call) hash = mix(hash, n.definition->value->key);
   if (n.kind == NodeKind::call && n.definition->derivative) hash = mix(hash, n.definition->derivative->key);
@@ -43,7 +43,7 @@ std::uint64_t content_hash(const Node& n) {
 }
 
 bool same_content(const Node& a, const Node& b) {
-  return a.kind == b.kind && a.leaf == b.leaf && a.full == b.full && a.index == b.index &&
+  return a.kind == b.kind && a.elementary == b.elementary && a.full == b.full && a.index == b.index &&
          a.definition == b.definition && a.args == b.args && a.number.is_integer == b.number.is_integer &&
          number_bits(a.number) == number_bits(b.number);
 }
@@ -74,24 +74,31 @@ Expr intern(Node&& node) {
   return Expr(stored);
 }
 
-bool is_leaf(Expr x, Leaf leaf) { return x.node()->kind == NodeKind::leaf && x.node()->leaf == leaf; }
+bool is_elementary(Expr x, Elementary elementary) {
+  return x.node()->kind == NodeKind::elementary && x.node()->elementary == elementary;
+}
 Expr argument(Expr x, std::size_t i) { return Expr(x.node()->args[i]); }
 
 /// Derivations under way. Of a thread, not an argument: rules of gradients are written in operators on Expr.
 thread_local int open_derivations = 0;
 
 /// Rewrites that give the same bits for every input. Undefined where none applies. (x + 0 is not one: -0 + 0 is +0.)
-Expr simplified(Leaf leaf, const std::vector<const Node*>& args) {
+Expr simplified(Elementary elementary, const std::vector<const Node*>& args) {
   const auto x = [&](std::size_t i) { return Expr(args[i]); };
-  switch (leaf) {
-    case Leaf::mul:
+  switch (elementary) {
+    case Elementary::mul:
       if (open_derivations == 0) return {};  // an unsigned operand would refuse -1
-      if (is_constant(x(1), -1)) return make_leaf(Leaf::neg, {x(0)});
-      if (is_constant(x(0), -1)) return make_leaf(Leaf::neg, {x(1)});
+      if (is_constant(x(1), -1)) return make_elementary(Elementary::neg, {x(0)});
+      if (is_constant(x(0), -1)) return make_elementary(Elementary::neg, {x(1)});
       return {};
-    case Leaf::sub: return is_leaf(x(1), Leaf::neg) ? make_leaf(Leaf::add, {x(0), argument(x(1), 0)}) : Expr();
-    case Leaf::add: return is_leaf(x(1), Leaf::neg) ? make_leaf(Leaf::sub, {x(0), argument(x(1), 0)}) : Expr();
-    case Leaf::detach: return is_leaf(x(0), Leaf::detach) || args[0]->kind == NodeKind::constant ? x(0) : Expr();
+    case Elementary::sub:
+      return is_elementary(x(1), Elementary::neg) ? make_elementary(Elementary::add, {x(0), argument(x(1), 0)})
+                                                  : Expr();
+    case Elementary::add:
+      return is_elementary(x(1), Elementary::neg) ? make_elementary(Elementary::sub, {x(0), argument(x(1), 0)})
+                                                  : Expr();
+    case Elementary::detach:
+      return is_elementary(x(0), Elementary::detach) || args[0]->kind == NodeKind::constant ? x(0) : Expr();
     default: return {};
   }
 }
@@ -101,14 +108,14 @@ Expr simplified(Leaf leaf, const std::vector<const Node*>& args) {
 Derivation::Derivation() { ++open_derivations; }
 Derivation::~Derivation() { --open_derivations; }
 
-Expr same_as_argument(Leaf leaf, std::span<const Node* const> args) {
+Expr same_as_argument(Elementary elementary, std::span<const Node* const> args) {
   const auto x = [&](std::size_t i) { return Expr(args[i]); };
-  switch (leaf) {
-    case Leaf::mul: return is_constant(x(1), 1) ? x(0) : is_constant(x(0), 1) ? x(1) : Expr();
-    case Leaf::div: return is_constant(x(1), 1) ? x(0) : Expr();
-    case Leaf::sub: return is_constant(x(1), 0) && !std::signbit(args[1]->number.real) ? x(0) : Expr();
-    case Leaf::neg: return is_leaf(x(0), Leaf::neg) ? argument(x(0), 0) : Expr();
-    case Leaf::where: return args[1] == args[2] ? x(1) : Expr();
+  switch (elementary) {
+    case Elementary::mul: return is_constant(x(1), 1) ? x(0) : is_constant(x(0), 1) ? x(1) : Expr();
+    case Elementary::div: return is_constant(x(1), 1) ? x(0) : Expr();
+    case Elementary::sub: return is_constant(x(1), 0) && !std::signbit(args[1]->number.real) ? x(0) : Expr();
+    case Elementary::neg: return is_elementary(x(0), Elementary::neg) ? argument(x(0), 0) : Expr();
+    case Elementary::where: return args[1] == args[2] ? x(1) : Expr();
     default: return {};
   }
 }
@@ -137,20 +144,20 @@ Expr make_extent() {
   return intern(std::move(node));
 }
 
-Expr make_leaf(Leaf leaf, std::initializer_list<Expr> args, int index) {
+Expr make_elementary(Elementary elementary, std::initializer_list<Expr> args, int index) {
   Node node;
-  node.kind = NodeKind::leaf, node.leaf = leaf, node.index = index;
+  node.kind = NodeKind::elementary, node.elementary = elementary, node.index = index;
   for (const Expr& arg : args) {
-    if (!arg.defined()) fail_undefined(rule_of(leaf).name, node.args.size());
+    if (!arg.defined()) fail_undefined(rule_of(elementary).name, node.args.size());
     const Node& a = *arg.node();
     node.full |= a.full, node.reduces |= a.reduces, node.calls |= a.calls;
     node.args.push_back(&a);
   }
-  if (const Expr simple = simplified(leaf, node.args); simple.defined()) return simple;
+  if (const Expr simple = simplified(elementary, node.args); simple.defined()) return simple;
   if (open_derivations > 0)
-    if (const Expr same = same_as_argument(leaf, node.args); same.defined()) return same;
-  if (leaf == Leaf::index) node.full = true, node.reduces |= index == kOrdinalAxis;
-  if (rule_of(leaf).reduction) node.full = false, node.reduces = true;
+    if (const Expr same = same_as_argument(elementary, node.args); same.defined()) return same;
+  if (elementary == Elementary::index) node.full = true, node.reduces |= index == kOrdinalAxis;
+  if (rule_of(elementary).reduction) node.full = false, node.reduces = true;
   return intern(std::move(node));
 }
 
@@ -178,11 +185,11 @@ std::vector<Expr> Definition::partials_at(std::span<const Expr> x) const {
 
 namespace {
 bool speaks_of_complex(const Node& node) {
-  switch (node.leaf) {
-    case Leaf::real_part:
-    case Leaf::imag_part:
-    case Leaf::complex_of: return true;
-    case Leaf::cast: return node.index >= 0 && is_complex(static_cast<DType>(node.index));
+  switch (node.elementary) {
+    case Elementary::real_part:
+    case Elementary::imag_part:
+    case Elementary::complex_of: return true;
+    case Elementary::cast: return node.index >= 0 && is_complex(static_cast<DType>(node.index));
     default: return node.kind == NodeKind::call && node.definition->value->complex;
   }
 }
@@ -218,7 +225,7 @@ const FormulaGraph* make_graph(std::span<const Expr> outputs, int inputs) {
   for (auto it = begin; it != end; ++it)
     if (it->second->outputs == graph.outputs && it->second->inputs == inputs) return it->second;
   for (const Node* node : topological(graph.outputs)) {
-    graph.axis_sums |= node->leaf == Leaf::sum && node->index != 0;
+    graph.axis_sums |= node->elementary == Elementary::sum && node->index != 0;
     graph.complex |= speaks_of_complex(*node);
     if (node->kind == NodeKind::input) {
       graph.used_inputs.set(static_cast<std::size_t>(node->index));
@@ -244,7 +251,7 @@ std::vector<const Node*> topological(std::span<const Node* const> outputs) {
     if (ready) order.push_back(node);
     if (ready || !seen.insert(node).second) continue;
     pending.emplace_back(node, true);
-    if (node->leaf != Leaf::index)
+    if (node->elementary != Elementary::index)
       for (auto arg = node->args.rbegin(); arg != node->args.rend(); ++arg) pending.emplace_back(*arg, false);
   }
   return order;
@@ -274,9 +281,9 @@ Expr Rewriter::rebuilt(const Node* node) {
   }
   if (!changed) return Expr(node);
   switch (args.size()) {
-    case 1: return make_leaf(node->leaf, {args[0]}, node->index);
-    case 2: return make_leaf(node->leaf, {args[0], args[1]}, node->index);
-    default: return make_leaf(node->leaf, {args[0], args[1], args[2]}, node->index);
+    case 1: return make_elementary(node->elementary, {args[0]}, node->index);
+    case 2: return make_elementary(node->elementary, {args[0], args[1]}, node->index);
+    default: return make_elementary(node->elementary, {args[0], args[1], args[2]}, node->index);
   }
 }
 

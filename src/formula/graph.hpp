@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "formula/index_set.hpp"
-#include "formula/leaf.hpp"
+#include "formula/elementary.hpp"
 #include "formula/rule.hpp"
 #include "tern/formula.hpp"
 
@@ -20,16 +20,17 @@ namespace tern::detail {
 struct Definition;
 
 enum class NodeKind : std::uint8_t {
-  input,     // argument `index` of the formula; `full` false: it has one element along the reduced axes
-  constant,  // `number`
-  extent,    // number of elements along the reduced axes
-  leaf,  // `leaf` of `args`; cast: `index` is the DType, or kCastLike; index: `index` is the axis; sum: see axis_sums
-  call,  // a formula with a declared derivative, kept whole until differentiation is done
+  input,       // argument `index` of the formula; `full` false: it has one element along the reduced axes
+  constant,    // `number`
+  extent,      // number of elements along the reduced axes
+  elementary,  // `elementary` of `args`; cast: `index` is the DType, or kCastLike; index: `index` is the axis; sum: see
+               // axis_sums
+  call,        // a formula with a declared derivative, kept whole until differentiation is done
 };
 
 struct Node {
   NodeKind kind = NodeKind::constant;
-  Leaf leaf = Leaf::count;
+  Elementary elementary = Elementary::count;
   bool full = false;     // varies along the reduced axes
   bool reduces = false;  // it depends on what the reduced axes are: a reduction, an extent or an ordinal stands in it
   bool calls = false;    // a call stands in it
@@ -81,13 +82,14 @@ const char* traced_name();
 Expr make_input(int index, bool full = true);
 Expr make_constant(Number number);
 Expr make_extent();
-/// Interns leaf(args…) after rewrites that keep rounding (x - (-y), …; while a Derivation lives, more of them). Throws
-/// shape where an argument is undefined.
-Expr make_leaf(Leaf leaf, std::initializer_list<Expr> args, int index = 0);
-/// The argument whose bits leaf(args…) has for every input (x·1, x / 1, x - 0, -(-x), where(c, a, a)), or nothing.
-Expr same_as_argument(Leaf leaf, std::span<const Node* const> args);
-/// While one lives, what this thread makes is a derivative, whose operands are floats: leaves go that give back an
-/// argument. In a formula they stay until it has been typed, for x / 1 is an error where x is an integer.
+/// Interns elementary(args…) after rewrites that keep rounding (x - (-y), …; while a Derivation lives, more of them).
+/// Throws shape where an argument is undefined.
+Expr make_elementary(Elementary elementary, std::initializer_list<Expr> args, int index = 0);
+/// The argument whose bits elementary(args…) has for every input (x·1, x / 1, x - 0, -(-x), where(c, a, a)), or
+/// nothing.
+Expr same_as_argument(Elementary elementary, std::span<const Node* const> args);
+/// While one lives, what this thread makes is a derivative, whose operands are floats: elementary functions go that
+/// give back an argument. In a formula they stay until it has been typed, for x / 1 is an error where x is an integer.
 class Derivation {
  public:
   Derivation();

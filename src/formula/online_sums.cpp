@@ -4,24 +4,24 @@
 
 namespace tern::detail {
 
-/// The step behind leaves that change nothing.
+/// The step behind elementary functions that change nothing.
 int OnlineSums::undetached(int step) const {
-  while (at(step).kind == StepKind::leaf && at(step).leaf == Leaf::detach) step = at(step).args[0];
+  while (at(step).kind == StepKind::elementary && at(step).elementary == Elementary::detach) step = at(step).args[0];
   return step;
 }
 
 /// The maximum that lets sum(exp(x - shift)) be taken in its pass, if `power` is that exp(x - shift); or nothing.
 std::optional<OnlineSum> OnlineSums::as_power(int power) const {
   const Step& exp = at(power);
-  if (exp.kind != StepKind::leaf || exp.leaf != Leaf::exp || !exp.full) return {};
+  if (exp.kind != StepKind::elementary || exp.elementary != Elementary::exp || !exp.full) return {};
   const Step& difference = at(exp.args[0]);
-  if (difference.kind != StepKind::leaf || difference.leaf != Leaf::sub) return {};
+  if (difference.kind != StepKind::elementary || difference.elementary != Elementary::sub) return {};
   const int x = undetached(difference.args[0]), shift = difference.args[1];
   if (!at(x).full || at(shift).full) return {};
   for (int i = 0; i < power; ++i) {
     const Step& max = at(i);
-    if (max.kind == StepKind::reduce && max.leaf == Leaf::max && undetached(max.args[0]) == x && max.type == exp.type &&
-        max.phase == at(shift).phase)
+    if (max.kind == StepKind::reduce && max.elementary == Elementary::max && undetached(max.args[0]) == x &&
+        max.type == exp.type && max.phase == at(shift).phase)
       return OnlineSum{i, -1, shift};
   }
   return {};
@@ -31,12 +31,13 @@ std::optional<OnlineSum> OnlineSums::as_power(int power) const {
 /// nothing.
 std::optional<OnlineSum> OnlineSums::as_centred(int value) const {
   const Step& difference = at(value);
-  if (difference.kind != StepKind::leaf || difference.leaf != Leaf::sub || !difference.full) return {};
+  if (difference.kind != StepKind::elementary || difference.elementary != Elementary::sub || !difference.full)
+    return {};
   const int x = undetached(difference.args[0]), mean = undetached(difference.args[1]);
   const Step& quotient = at(mean);
-  if (!at(x).full || quotient.kind != StepKind::leaf || quotient.leaf != Leaf::div) return {};
+  if (!at(x).full || quotient.kind != StepKind::elementary || quotient.elementary != Elementary::div) return {};
   const int sum = quotient.args[0];
-  if (at(sum).kind != StepKind::reduce || at(sum).leaf != Leaf::sum || undetached(at(sum).args[0]) != x ||
+  if (at(sum).kind != StepKind::reduce || at(sum).elementary != Elementary::sum || undetached(at(sum).args[0]) != x ||
       at(quotient.args[1]).kind != StepKind::extent || online_sum(builder_.program(), sum))
     return {};
   OnlineSum online{sum, -1, mean};
@@ -52,7 +53,8 @@ void OnlineSums::take_factors(int value, std::vector<int>& factors) const {
     const int factor = pending.back();
     pending.pop_back();
     const Step& product = at(factor);
-    const bool is_product = product.kind == StepKind::leaf && product.leaf == Leaf::mul && factors.size() < kMost;
+    const bool is_product =
+        product.kind == StepKind::elementary && product.elementary == Elementary::mul && factors.size() < kMost;
     if (is_product && !as_centred(factor)) pending.push_back(product.args[1]), pending.push_back(product.args[0]);
     else factors.push_back(factor);
   }
@@ -84,7 +86,7 @@ std::optional<OnlineSum> OnlineSums::as_online_sum(int argument) {
   std::optional<OnlineSum> online = as_power(argument);
   if (!online) online = as_moment(argument);
   const Step& product = at(argument);
-  if (online || product.kind != StepKind::leaf || product.leaf != Leaf::mul) return online;
+  if (online || product.kind != StepKind::elementary || product.elementary != Elementary::mul) return online;
   for (const int i : {0, 1}) {
     online = as_power(product.args[i]);
     if (online && is_known_to(online->pivot, product.args[1 - i])) {
@@ -100,7 +102,7 @@ int OnlineSums::bare(int step) const {
   for (;; step = at(step).args[0]) {
     const Step& s = at(step);
     const bool same = s.kind == StepKind::convert || (s.kind == StepKind::wrap && !s.saturate && !is_float(s.type)) ||
-                      (s.kind == StepKind::leaf && s.leaf == Leaf::detach);
+                      (s.kind == StepKind::elementary && s.elementary == Elementary::detach);
     if (!same) return step;
   }
 }
@@ -108,20 +110,22 @@ int OnlineSums::bare(int step) const {
 /// The extreme whose first position is the minimum of `argument`, if that is where((x == extreme) | (x != x), ordinal,
 /// kNowhere); or nothing.
 std::optional<OnlineSum> OnlineSums::as_place(int argument) const {
-  const auto is = [&](int step, Leaf leaf) { return at(step).kind == StepKind::leaf && at(step).leaf == leaf; };
-  if (!is(argument, Leaf::where)) return {};
+  const auto is = [&](int step, Elementary elementary) {
+    return at(step).kind == StepKind::elementary && at(step).elementary == elementary;
+  };
+  if (!is(argument, Elementary::where)) return {};
   const Step& choice = at(argument);
   const Step &ordinal = at(choice.args[1]), &nowhere = at(choice.args[2]);
   const int either = bare(choice.args[0]);
   if (ordinal.kind != StepKind::position || ordinal.index != kOrdinalAxis || nowhere.kind != StepKind::number ||
-      !nowhere.number.is_integer || nowhere.number.integer != OnlineSum::kNowhere || !is(either, Leaf::bit_or))
+      !nowhere.number.is_integer || nowhere.number.integer != OnlineSum::kNowhere || !is(either, Elementary::bit_or))
     return {};
   const int same = bare(at(either).args[0]), nan = bare(at(either).args[1]);
-  if (!is(same, Leaf::equal) || !is(nan, Leaf::not_equal)) return {};
+  if (!is(same, Elementary::equal) || !is(nan, Elementary::not_equal)) return {};
   const int x = at(same).args[0], pivot = bare(at(same).args[1]);
   const Step& extreme = at(pivot);
   if (at(nan).args[0] != x || at(nan).args[1] != x || !at(x).full || extreme.kind != StepKind::reduce ||
-      (extreme.leaf != Leaf::max && extreme.leaf != Leaf::min) || extreme.args[0] != x)
+      (extreme.elementary != Elementary::max && extreme.elementary != Elementary::min) || extreme.args[0] != x)
     return {};
   OnlineSum place{pivot, -1, -1, choice.args[1]};
   place.power = OnlineSum::kPlace;

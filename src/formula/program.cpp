@@ -58,7 +58,7 @@ class Typing {
     int depth = 0;
     for (const Node* arg : node.args)
       if (const auto found = nesting_.find(arg); found != nesting_.end()) depth = std::max(depth, found->second);
-    const bool reduction = node.kind == NodeKind::leaf && rule_of(node.leaf).reduction;
+    const bool reduction = node.kind == NodeKind::elementary && rule_of(node.elementary).reduction;
     if (reduction && ++depth % kTogether == 0) deep_.push_back(&node);
     if (depth > kMost)
       throw Error(ErrorKind::unsupported, std::string(op_) + ": more than " + std::to_string(kMost) +
@@ -88,27 +88,28 @@ class Typing {
     }
     return step;
   }
-  /// Behind leaves that give back an argument, with the node's own type where it has one.
+  /// Behind elementary functions that give back an argument, with the node's own type where it has one.
   Wanted resolved(Wanted wanted) const {
     for (;;) {
       const Node* const node = wanted.first;
       if (const Type type = types_.of(node); !type.weak) wanted.second = type.dtype;
-      if (node->kind != NodeKind::leaf) return wanted;
-      const Expr same = same_as_argument(node->leaf, node->args);
+      if (node->kind != NodeKind::elementary) return wanted;
+      const Expr same = same_as_argument(node->elementary, node->args);
       if (!same.defined() || same.node()->full != node->full) return wanted;
       wanted.first = same.node();
     }
   }
   /// The first argument that emit_new would have to emit itself; those before it are converted, in the same order.
   std::optional<Wanted> missing_argument(const Node& node, DType dtype) {
-    if (node.kind != NodeKind::leaf || node.leaf == Leaf::index) return {};
-    const bool is_cast = node.leaf == Leaf::cast;
+    if (node.kind != NodeKind::elementary || node.elementary == Elementary::index) return {};
+    const bool is_cast = node.elementary == Elementary::cast;
     if (is_cast) {
       const Wanted value = resolved({node.args[0], cast_operand(node, dtype)});
       return emitted_.contains(value) ? std::nullopt : std::optional(value);
     }
     const DType operand = operand_dtype(node, dtype);
-    if (node.leaf == Leaf::sum && is_floating(operand)) return {};  // it may be written otherwise: see emit_leaf
+    if (node.elementary == Elementary::sum && is_floating(operand))
+      return {};  // it may be written otherwise: see emit_elementary
     for (std::size_t i = 0; i < node.args.size(); ++i) {
       const Wanted argument = resolved({node.args[i], argument_dtype(node, i, operand)});
       const auto found = emitted_.find(argument);
@@ -117,16 +118,16 @@ class Typing {
     }
     return {};
   }
-  /// The type that an elementwise leaf's or a reduction's arguments have.
+  /// The type that an elementwise function's or a reduction's arguments have.
   DType operand_dtype(const Node& node, DType dtype) const {
-    const Rule& rule = rule_of(node.leaf);
+    const Rule& rule = rule_of(node.elementary);
     const Type unified = types_.unify(node, rule.gives == Gives::branch ? 1 : 0);
     const DType operand =
         unified.weak ? (rule.gives == Gives::predicate ? types_.default_dtype() : dtype) : unified.dtype;
-    return rule.reduction ? reduced_dtype(node.leaf, operand) : operand;
+    return rule.reduction ? reduced_dtype(node.elementary, operand) : operand;
   }
   static bool is_condition(const Node& node, std::size_t i) {
-    return i == 0 && rule_of(node.leaf).gives == Gives::branch;
+    return i == 0 && rule_of(node.elementary).gives == Gives::branch;
   }
   static DType argument_dtype(const Node& node, std::size_t i, DType operand) {
     return is_condition(node, i) ? DType::boolean : operand;
@@ -163,12 +164,12 @@ class Typing {
       case NodeKind::extent: step.kind = StepKind::extent; return builder_.push(step);
       default: break;
     }
-    if (node.leaf == Leaf::index) {
+    if (node.elementary == Elementary::index) {
       step.kind = StepKind::position;
       return builder_.push(step);
     }
-    if (node.leaf == Leaf::cast) return emit_cast(node, dtype);
-    return emit_leaf(node, dtype);
+    if (node.elementary == Elementary::cast) return emit_cast(node, dtype);
+    return emit_elementary(node, dtype);
   }
 
   int emit_cast(const Node& node, DType to) {
@@ -181,7 +182,7 @@ class Typing {
     if (to == from) return value;
     if (to == DType::boolean) {
       const ComputeType given = at(value).result_type();
-      return builder_.binary(Leaf::not_equal, value, builder_.number(0, given), given, DType::boolean);
+      return builder_.binary(Elementary::not_equal, value, builder_.number(0, given), given, DType::boolean);
     }
     if (is_floating(to) && dtype_size(to) == 2) {  // through f64, so that it rounds once
       if (at(value).result_type() != ComputeType::f32) value = builder_.converted(value, ComputeType::f64);
@@ -194,16 +195,16 @@ class Typing {
     return value;
   }
 
-  int emit_leaf(const Node& node, DType dtype) {
-    const Rule& rule = rule_of(node.leaf);
+  int emit_elementary(const Node& node, DType dtype) {
+    const Rule& rule = rule_of(node.elementary);
     const DType operand = operand_dtype(node, dtype);
-    if (node.leaf == Leaf::sum && is_floating(operand)) {
+    if (node.elementary == Elementary::sum && is_floating(operand)) {
       if (const Expr sums = rewrites_.rewritten(node); sums.defined()) return emit(sums.node(), dtype);
     }
     const ComputeType type = compute_type_of(operand);
     Step step;
-    step.kind = rule.reduction ? StepKind::reduce : StepKind::leaf;
-    step.leaf = node.leaf, step.type = type, step.dtype = dtype, step.full = node.full;
+    step.kind = rule.reduction ? StepKind::reduce : StepKind::elementary;
+    step.elementary = node.elementary, step.type = type, step.dtype = dtype, step.full = node.full;
     for (std::size_t i = 0; i < node.args.size(); ++i) {
       int arg =
           builder_.converted(emit(node.args[i], argument_dtype(node, i, operand)), argument_type(node, i, operand));
@@ -212,12 +213,12 @@ class Typing {
       step.phase = std::max(step.phase, at(arg).phase);
     }
     if (rule.reduction) ++step.phase;
-    if (node.leaf == Leaf::bit_not && operand == DType::boolean) {
+    if (node.elementary == Elementary::bit_not && operand == DType::boolean) {
       const int one = builder_.number(1, type, DType::boolean);
-      return builder_.binary(Leaf::bit_xor, step.args[0], one, type, DType::boolean);
+      return builder_.binary(Elementary::bit_xor, step.args[0], one, type, DType::boolean);
     }
-    const bool sums = step.kind == StepKind::reduce && step.leaf == Leaf::sum && is_float(type);
-    const bool least = step.kind == StepKind::reduce && step.leaf == Leaf::min && type == ComputeType::i32;
+    const bool sums = step.kind == StepKind::reduce && step.elementary == Elementary::sum && is_float(type);
+    const bool least = step.kind == StepKind::reduce && step.elementary == Elementary::min && type == ComputeType::i32;
     const int result = sums ? online_.add(step) : least ? online_.add_place(step) : builder_.push(step);
     const bool narrow = is_integer(dtype) && dtype_size(dtype) < 4;
     return narrow && rule.gives == Gives::same && rule.takes != Takes::any

@@ -15,16 +15,17 @@ enum class StepKind : std::uint8_t {
   param,     // operand `index` is a plain number, converted to `type`
   extent,    // number of elements along the reduced axes, converted to `type`
   position,  // i32 coordinate along axis `index`, or kOrdinalAxis: position within the reduced axes
-  leaf,      // elementwise leaf of `args` in `type` (of the arguments; a predicate has integer lanes as wide)
+  elementary,      // elementwise function of `args` in `type` (of the arguments; a predicate has integer lanes as wide)
   convert,   // args[0] from type `from` to `type`; floats to integers saturate, NaN gives 0
   wrap,      // args[0] reduced to what `dtype` can hold: integers wrap, floats round to nearest even
-  reduce,    // reduction `leaf` of args[0] over the reduced axes
+  reduce,    // reduction `elementary` of args[0] over the reduced axes
 };
 
 struct Step {
-  StepKind kind = StepKind::leaf;
-  Leaf leaf = Leaf::count;
-  ComputeType type = ComputeType::f32;  // of the result; for leaves with results that are predicates: of the arguments
+  StepKind kind = StepKind::elementary;
+  Elementary elementary = Elementary::count;
+  ComputeType type =
+      ComputeType::f32;  // of the result; for elementary functions with results that are predicates: of the arguments
   ComputeType from = ComputeType::f32;     // convert: of the argument
   DType dtype = DType::f32;  // logical type of the result (boolean for predicates)
   bool full = true;          // varies along the reduced axes

@@ -37,12 +37,12 @@ int ProgramBuilder::counted(int count, DType dtype) {
   const Step given = at(count);
   if (width >= 32 || (given.kind == StepKind::number && given.number.integer >= 0 && given.number.integer < width))
     return count;
-  return binary(Leaf::bit_and, count, number(width - 1, given.type, dtype), given.type, dtype);
+  return binary(Elementary::bit_and, count, number(width - 1, given.type, dtype), given.type, dtype);
 }
 
-int ProgramBuilder::binary(Leaf leaf, int a, int b, ComputeType type, DType dtype) {
+int ProgramBuilder::binary(Elementary elementary, int a, int b, ComputeType type, DType dtype) {
   Step step;
-  step.kind = StepKind::leaf, step.leaf = leaf, step.type = type, step.dtype = dtype;
+  step.kind = StepKind::elementary, step.elementary = elementary, step.type = type, step.dtype = dtype;
   step.args[0] = a, step.args[1] = b;
   step.full = at(a).full || at(b).full, step.phase = std::max(at(a).phase, at(b).phase);
   return push(step);
@@ -51,10 +51,11 @@ int ProgramBuilder::binary(Leaf leaf, int a, int b, ComputeType type, DType dtyp
 int ProgramBuilder::product_of(int a, int b) {
   for (std::size_t i = 0; i < program_.steps.size(); ++i) {
     const Step& step = program_.steps[i];
-    if (step.kind == StepKind::leaf && step.leaf == Leaf::mul && step.args[0] == a && step.args[1] == b)
+    if (step.kind == StepKind::elementary && step.elementary == Elementary::mul && step.args[0] == a &&
+        step.args[1] == b)
       return static_cast<int>(i);
   }
-  return binary(Leaf::mul, a, b, at(a).type, at(a).dtype);
+  return binary(Elementary::mul, a, b, at(a).type, at(a).dtype);
 }
 
 int ProgramBuilder::one_of(const Step& like) {
@@ -66,7 +67,7 @@ int ProgramBuilder::one_of(const Step& like) {
 int ProgramBuilder::sum_in_pass(Step step, int pass, std::optional<OnlineSum> online) {
   for (std::size_t i = 0; i < program_.steps.size(); ++i) {
     const Step& other = program_.steps[i];
-    if (other.kind == StepKind::reduce && other.leaf == step.leaf && other.type == step.type &&
+    if (other.kind == StepKind::reduce && other.elementary == step.elementary && other.type == step.type &&
         other.args[0] == step.args[0] && other.pass == pass && other.dtype == step.dtype)
       return static_cast<int>(i);
   }

@@ -18,7 +18,7 @@ class ProgramBuilder {
   int push(Step step);
   /// A number, the same for all elements.
   int number(const Number& value, ComputeType type, DType dtype = DType::f32);
-  int binary(Leaf leaf, int a, int b, ComputeType type, DType dtype);
+  int binary(Elementary elementary, int a, int b, ComputeType type, DType dtype);
   /// A step of one argument: one that is there already, if any.
   int unary(StepKind kind, int arg, ComputeType type, DType dtype, bool saturate = false);
   int converted(int arg, ComputeType type);

@@ -1,14 +1,14 @@
-// What a leaf file declares: its argument types, accuracy budget, edge values and derivative.
+// What the file of an elementary function declares: its argument types, accuracy budget, edge values and derivative.
 #pragma once
 #include <array>
 #include <limits>
 
-#include "formula/leaf.hpp"
+#include "formula/elementary.hpp"
 #include "tern/formula.hpp"
 
 namespace tern::detail {
 
-/// Which element types a leaf takes.
+/// Which element types an elementary function takes.
 enum class Takes : std::uint8_t {
   any,       // booleans, integers, floats
   numeric,   // integers and floats
@@ -54,7 +54,7 @@ struct Rule {
   bool differentiable = true;             // false with a null vjp: asking for a gradient is an error
 };
 
-/// The rules of all leaves, by Leaf.
-const Rule& rule_of(Leaf leaf);
+/// The rules of all elementary functions, by Elementary.
+const Rule& rule_of(Elementary elementary);
 
 }  // namespace tern::detail

@@ -1,15 +1,15 @@
-// The table of leaf rules, made from leaves.inc and the leaf files.
+// The table of rules of elementary functions, made from elementary.inc and the files of elementary functions.
 #include <stdexcept>
 
 #include "formula/graph.hpp"
 
 namespace tern::detail {
 namespace {
-#define TERN_LEAF_RULE
+#define TERN_ELEMENTARY_RULE
 #define TERN_RULE(name) Rule rule_##name()
-#include "leaves_all.inc"
+#include "elementary_all.inc"
 #undef TERN_RULE
-#undef TERN_LEAF_RULE
+#undef TERN_ELEMENTARY_RULE
 
 Rule named(Rule rule, const char* name, int arity) {
   rule.name = name, rule.arity = arity;
@@ -17,17 +17,17 @@ Rule named(Rule rule, const char* name, int arity) {
 }
 }  // namespace
 
-const Rule& rule_of(Leaf leaf) {
+const Rule& rule_of(Elementary elementary) {
   static const Rule rules[] = {
-#define TERN_LEAF(name, arity) named(rule_##name(), #name, arity),
-#define TERN_LEAF_INNER(name, arity) named(rule_##name(), #name, arity),
-#define TERN_LEAF_REDUCE(name) named(rule_##name(), #name, 1),
-#include "tern/leaves.inc"
-#undef TERN_LEAF
-#undef TERN_LEAF_INNER
-#undef TERN_LEAF_REDUCE
+#define TERN_ELEMENTARY(name, arity) named(rule_##name(), #name, arity),
+#define TERN_ELEMENTARY_INNER(name, arity) named(rule_##name(), #name, arity),
+#define TERN_ELEMENTARY_REDUCE(name) named(rule_##name(), #name, 1),
+#include "tern/elementary.inc"
+#undef TERN_ELEMENTARY
+#undef TERN_ELEMENTARY_INNER
+#undef TERN_ELEMENTARY_REDUCE
   };
-  return rules[static_cast<int>(leaf)];
+  return rules[static_cast<int>(elementary)];
 }
 
 }  // namespace tern::detail

@@ -9,23 +9,23 @@ Expr SumRewrites::rewritten(const Node& sum) {
   return scaled.defined() ? scaled : split_sum(sum);
 }
 
-/// Adds the factors of `node`, or of 1 / node (`leaf` is div). False where that is no such product.
-bool SumRewrites::take_apart(const Node* node, Leaf leaf, Factors& f, std::size_t depth) {
+/// Adds the factors of `node`, or of 1 / node (`elementary` is div). False where that is no such product.
+bool SumRewrites::take_apart(const Node* node, Elementary elementary, Factors& f, std::size_t depth) {
   constexpr std::size_t kMost = 16;  // x = x * x, again and again, has no end of them
   if (f.scalars.size() + f.weights.size() > kMost || depth > kMost + 2) return false;  // each level has one more
   for (;; node = node->args[0], f.negative = !f.negative) {
     if (const Type type = types_.of(node); !type.weak && !is_floating(type.dtype)) return false;
-    if (!node->full) return f.scalars.emplace_back(leaf, node), true;
-    if (node->kind != NodeKind::leaf || node->leaf != Leaf::neg) break;
+    if (!node->full) return f.scalars.emplace_back(elementary, node), true;
+    if (node->kind != NodeKind::elementary || node->elementary != Elementary::neg) break;
   }
-  const bool is_leaf = node->kind == NodeKind::leaf;
-  if (is_leaf && (node->leaf == Leaf::mul || node->leaf == Leaf::div)) {
-    const Leaf other = leaf == Leaf::mul ? Leaf::div : Leaf::mul;
-    return take_apart(node->args[0], leaf, f, depth + 1) &&
-           take_apart(node->args[1], node->leaf == Leaf::mul ? leaf : other, f, depth + 1);
+  const bool is_elementary = node->kind == NodeKind::elementary;
+  if (is_elementary && (node->elementary == Elementary::mul || node->elementary == Elementary::div)) {
+    const Elementary other = elementary == Elementary::mul ? Elementary::div : Elementary::mul;
+    return take_apart(node->args[0], elementary, f, depth + 1) &&
+           take_apart(node->args[1], node->elementary == Elementary::mul ? elementary : other, f, depth + 1);
   }
-  if (leaf == Leaf::mul && !f.power && online_.base_of(emit_(node))) return f.power = node, true;
-  return f.weights.emplace_back(leaf, node), true;
+  if (elementary == Elementary::mul && !f.power && online_.base_of(emit_(node))) return f.power = node, true;
+  return f.weights.emplace_back(elementary, node), true;
 }
 
 /// What sum(scalar · weight · power) is as scalar · sum(weight · power), which takes no pass of its own: the terms of
@@ -34,9 +34,9 @@ bool SumRewrites::take_apart(const Node* node, Leaf leaf, Factors& f, std::size_
 /// from overflowing. Or nothing.
 Expr SumRewrites::scaled_sum(const Node& sum) {
   Factors f;
-  if (!take_apart(sum.args[0], Leaf::mul, f) || !f.power) return {};
+  if (!take_apart(sum.args[0], Elementary::mul, f) || !f.power) return {};
   const OnlineSum base = *online_.base_of(emit_(f.power));
-  for (const auto& [leaf, weight] : f.weights)
+  for (const auto& [elementary, weight] : f.weights)
     if (!online_.is_known_to(base.pivot, emit_(weight))) return {};
   if (base.power > 0 && !f.weights.empty()) {
     const auto early = std::stable_partition(f.scalars.begin(), f.scalars.end(), [&](const auto& scalar) {
@@ -45,16 +45,16 @@ Expr SumRewrites::scaled_sum(const Node& sum) {
     f.weights.insert(f.weights.end(), early, f.scalars.end()), f.scalars.erase(early, f.scalars.end());
   }
   Expr weights;
-  for (const auto& [leaf, weight] : f.weights) {
-    const Expr so_far = weights.defined() || leaf == Leaf::mul ? weights : make_constant(1);
-    weights = so_far.defined() ? make_leaf(leaf, {so_far, Expr(weight)}) : Expr(weight);
+  for (const auto& [elementary, weight] : f.weights) {
+    const Expr so_far = weights.defined() || elementary == Elementary::mul ? weights : make_constant(1);
+    weights = so_far.defined() ? make_elementary(elementary, {so_far, Expr(weight)}) : Expr(weight);
   }
   Expr result(f.power);
-  if (weights.defined()) result = make_leaf(Leaf::mul, {weights, result});
+  if (weights.defined()) result = make_elementary(Elementary::mul, {weights, result});
   if (result.node() == sum.args[0]) return {};
-  result = make_leaf(Leaf::sum, {result}, sum.index);
-  for (const auto& [leaf, scalar] : f.scalars) result = make_leaf(leaf, {result, Expr(scalar)});
-  if (f.negative) result = make_leaf(Leaf::neg, {result});
+  result = make_elementary(Elementary::sum, {result}, sum.index);
+  for (const auto& [elementary, scalar] : f.scalars) result = make_elementary(elementary, {result, Expr(scalar)});
+  if (f.negative) result = make_elementary(Elementary::neg, {result});
   return typed(result);
 }
 
@@ -73,18 +73,19 @@ bool SumRewrites::split(const Node* node, bool negative, std::vector<Term>& term
   if (terms.size() > kMost || depth > kMost + 1) return false;  // each level has one more
   for (;; node = node->args[0], negative = !negative) {
     const Type type = types_.of(node);
-    if (!node->full || node->kind != NodeKind::leaf || type.weak || !is_floating(type.dtype)) return false;
-    if (node->leaf != Leaf::neg) break;
+    if (!node->full || node->kind != NodeKind::elementary || type.weak || !is_floating(type.dtype)) return false;
+    if (node->elementary != Elementary::neg) break;
   }
-  if (node->leaf == Leaf::add || node->leaf == Leaf::sub)
+  if (node->elementary == Elementary::add || node->elementary == Elementary::sub)
     return split(node->args[0], negative, terms, depth + 1) &&
-           split(node->args[1], node->leaf == Leaf::sub ? !negative : negative, terms, depth + 1);
+           split(node->args[1], node->elementary == Elementary::sub ? !negative : negative, terms, depth + 1);
   Term term{node, negative, {}};
-  while (term.value->kind == NodeKind::leaf && (term.value->leaf == Leaf::mul || term.value->leaf == Leaf::div)) {
+  while (term.value->kind == NodeKind::elementary &&
+         (term.value->elementary == Elementary::mul || term.value->elementary == Elementary::div)) {
     const Node *a = term.value->args[0], *b = term.value->args[1];
-    if (!a->full && term.value->leaf == Leaf::mul) std::swap(a, b);
+    if (!a->full && term.value->elementary == Elementary::mul) std::swap(a, b);
     if (b->full) break;
-    term.scalars.emplace_back(term.value->leaf, b), term.value = a;
+    term.scalars.emplace_back(term.value->elementary, b), term.value = a;
   }
   terms.push_back(std::move(term));
   return !terms.back().scalars.empty();
@@ -100,11 +101,11 @@ Expr SumRewrites::split_sum(const Node& sum) {
   if (parts >= online_.pass_of_sum(emit_(sum.args[0]))) return {};
   Expr result;
   for (const Term& term : terms) {
-    Expr part = make_leaf(Leaf::sum, {Expr(term.value)}, sum.index);
+    Expr part = make_elementary(Elementary::sum, {Expr(term.value)}, sum.index);
     for (auto it = term.scalars.rbegin(); it != term.scalars.rend(); ++it)
-      part = make_leaf(it->first, {part, Expr(it->second)});
-    if (!result.defined()) result = term.negative ? make_leaf(Leaf::neg, {part}) : part;
-    else result = make_leaf(term.negative ? Leaf::sub : Leaf::add, {result, part});
+      part = make_elementary(it->first, {part, Expr(it->second)});
+    if (!result.defined()) result = term.negative ? make_elementary(Elementary::neg, {part}) : part;
+    else result = make_elementary(term.negative ? Elementary::sub : Elementary::add, {result, part});
   }
   return typed(result);
 }

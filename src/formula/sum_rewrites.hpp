@@ -21,7 +21,7 @@ class SumRewrites {
   /// A product apart: scalar · weight · power, of which any may be missing. Scalars do not vary along the reduced axes;
   /// the power is an exp(x - shift) or an x - mean(x).
   struct Factors {
-    std::vector<std::pair<Leaf, const Node*>> scalars, weights;  // mul or div by it
+    std::vector<std::pair<Elementary, const Node*>> scalars, weights;  // mul or div by it
     const Node* power = nullptr;
     bool negative = false;
   };
@@ -29,10 +29,10 @@ class SumRewrites {
   struct Term {
     const Node* value;
     bool negative;
-    std::vector<std::pair<Leaf, const Node*>> scalars;
+    std::vector<std::pair<Elementary, const Node*>> scalars;
   };
   const Step& at(int step) const { return builder_.at(step); }
-  bool take_apart(const Node* node, Leaf leaf, Factors& f, std::size_t depth = 0);
+  bool take_apart(const Node* node, Elementary elementary, Factors& f, std::size_t depth = 0);
   bool split(const Node* node, bool negative, std::vector<Term>& terms, std::size_t depth = 0) const;
   Expr scaled_sum(const Node& sum);
   Expr split_sum(const Node& sum);

@@ -85,36 +85,38 @@ Expr::Expr(Number number) {
   }
 }
 
-using detail::Leaf;
-Expr sum(Expr x) { return detail::make_leaf(Leaf::sum, {x}); }
+using detail::Elementary;
+Expr sum(Expr x) { return detail::make_elementary(Elementary::sum, {x}); }
 Expr sum(Expr x, int axis) {
   if (axis != -1 && axis != -2)
     throw Error(ErrorKind::index, "sum(x, " + std::to_string(axis) +
                                       ") in a formula: the axis must be -1 (of each row) or -2 (of each column)");
-  return detail::make_leaf(Leaf::sum, {x}, axis);
+  return detail::make_elementary(Elementary::sum, {x}, axis);
 }
-Expr prod(Expr x) { return detail::make_leaf(Leaf::prod, {x}); }
-Expr max(Expr x) { return detail::make_leaf(Leaf::max, {x}); }
-Expr min(Expr x) { return detail::make_leaf(Leaf::min, {x}); }
+Expr prod(Expr x) { return detail::make_elementary(Elementary::prod, {x}); }
+Expr max(Expr x) { return detail::make_elementary(Elementary::max, {x}); }
+Expr min(Expr x) { return detail::make_elementary(Elementary::min, {x}); }
 Expr extent() { return detail::make_extent(); }
 Expr mean(Expr x) { return sum(x) / extent(); }
-Expr cast(Expr x, DType dtype) { return detail::make_leaf(Leaf::cast, {x}, static_cast<int>(dtype)); }
-Expr index(Expr x, int axis) { return detail::make_leaf(Leaf::index, {x}, axis); }
-Expr detail::complex_of(Expr re, Expr im) { return make_leaf(Leaf::complex_of, {re, im}); }
-Expr detail::part_of(Expr z, bool imaginary) { return make_leaf(imaginary ? Leaf::imag_part : Leaf::real_part, {z}); }
-Expr ordinal(Expr x) { return detail::make_leaf(Leaf::index, {x}, detail::kOrdinalAxis); }
+Expr cast(Expr x, DType dtype) { return detail::make_elementary(Elementary::cast, {x}, static_cast<int>(dtype)); }
+Expr index(Expr x, int axis) { return detail::make_elementary(Elementary::index, {x}, axis); }
+Expr detail::complex_of(Expr re, Expr im) { return make_elementary(Elementary::complex_of, {re, im}); }
+Expr detail::part_of(Expr z, bool imaginary) {
+  return make_elementary(imaginary ? Elementary::imag_part : Elementary::real_part, {z});
+}
+Expr ordinal(Expr x) { return detail::make_elementary(Elementary::index, {x}, detail::kOrdinalAxis); }
 
 // The objects tern::op::<name>. Constant-initialised, so a static library cannot lose them.
 namespace detail {
-template <Leaf L, int Arity> struct LeafCall;
-template <Leaf L> struct LeafCall<L, 1> {
-  Expr operator()(Expr a) const { return make_leaf(L, {a}); }
+template <Elementary L, int Arity> struct ElementaryCall;
+template <Elementary L> struct ElementaryCall<L, 1> {
+  Expr operator()(Expr a) const { return make_elementary(L, {a}); }
 };
-template <Leaf L> struct LeafCall<L, 2> {
-  Expr operator()(Expr a, Expr b) const { return make_leaf(L, {a, b}); }
+template <Elementary L> struct ElementaryCall<L, 2> {
+  Expr operator()(Expr a, Expr b) const { return make_elementary(L, {a, b}); }
 };
-template <Leaf L> struct LeafCall<L, 3> {
-  Expr operator()(Expr a, Expr b, Expr c) const { return make_leaf(L, {a, b, c}); }
+template <Elementary L> struct ElementaryCall<L, 3> {
+  Expr operator()(Expr a, Expr b, Expr c) const { return make_elementary(L, {a, b, c}); }
 };
 }  // namespace detail
 double detail::largest_finite(DType dtype) {
@@ -127,13 +129,14 @@ double detail::largest_finite(DType dtype) {
   }
 }
 namespace op {
-#define TERN_LEAF(name, arity) constinit const Pointwise<> name{#name, detail::LeafCall<detail::Leaf::name, arity>{}};
-#define TERN_LEAF_INNER(name, arity)
-#define TERN_LEAF_REDUCE(name)
-#include "tern/leaves.inc"
-#undef TERN_LEAF
-#undef TERN_LEAF_INNER
-#undef TERN_LEAF_REDUCE
+#define TERN_ELEMENTARY(name, arity) \
+  constinit const Pointwise<> name{#name, detail::ElementaryCall<detail::Elementary::name, arity>{}};
+#define TERN_ELEMENTARY_INNER(name, arity)
+#define TERN_ELEMENTARY_REDUCE(name)
+#include "tern/elementary.inc"
+#undef TERN_ELEMENTARY
+#undef TERN_ELEMENTARY_INNER
+#undef TERN_ELEMENTARY_REDUCE
 #define TERN_FORMULA_INNER(name, ...) \
   extern const Pointwise<> name;      \
   constinit const Pointwise<> name{#name, __VA_ARGS__};

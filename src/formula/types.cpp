@@ -12,8 +12,8 @@ bool boolean_number(const Node& node) {
 
 }  // namespace
 
-DType reduced_dtype(Leaf leaf, DType dtype) {
-  const bool accumulates = leaf == Leaf::sum || leaf == Leaf::prod;
+DType reduced_dtype(Elementary elementary, DType dtype) {
+  const bool accumulates = elementary == Elementary::sum || elementary == Elementary::prod;
   const bool narrow = dtype == DType::boolean || (is_integer(dtype) && dtype_size(dtype) < 4);
   return accumulates && narrow ? DType::i32 : dtype;
 }
@@ -62,7 +62,7 @@ void Types::check(const Node& node, const Rule& rule, Type t) const {
   if (ok || rule.reduction) return;
   if (rule.takes == Takes::floating)
     fail(what + "needs floating-point operands, got one" + got + "; convert it with .to(f32)" +
-         (node.leaf == Leaf::div ? ", or use floor_divide for integers" : ""));
+         (node.elementary == Elementary::div ? ", or use floor_divide for integers" : ""));
   if (rule.takes == Takes::numeric)
     fail(what + "does not take operands" + got + "; convert them with .to(f32) or .to(i32)");
   fail(what + "needs integers" + (rule.takes == Takes::bits ? " or booleans" : "") + ", got an operand" + got);
@@ -77,19 +77,19 @@ Type Types::infer(const Node& node) const {
     case NodeKind::constant:
     case NodeKind::extent: return {default_, true};
     case NodeKind::call:  // inlined before
-    case NodeKind::leaf: break;
+    case NodeKind::elementary: break;
   }
-  if (node.leaf == Leaf::index) return {DType::i32, false};
-  if (node.leaf == Leaf::cast)
+  if (node.elementary == Elementary::index) return {DType::i32, false};
+  if (node.elementary == Elementary::cast)
     return {node.index >= 0 ? static_cast<DType>(node.index) : concrete(node.args[1]), false};
-  const Rule& rule = rule_of(node.leaf);
+  const Rule& rule = rule_of(node.elementary);
   const bool chooses = rule.gives == Gives::branch;
   if (chooses && concrete(node.args[0]) != DType::boolean)
     fail("where needs a boolean condition, got " + std::string(to_string(concrete(node.args[0]))));
   const Type type = unify(node, chooses ? 1 : 0);
   check(node, rule, type);
   if (rule.gives == Gives::predicate) return {DType::boolean, false};
-  if (rule.reduction) return {reduced_dtype(node.leaf, type.weak ? default_ : type.dtype), false};
+  if (rule.reduction) return {reduced_dtype(node.elementary, type.weak ? default_ : type.dtype), false};
   return type;
 }
 

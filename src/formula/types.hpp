@@ -15,7 +15,7 @@ struct Type {
 };
 
 /// The dtype that a reduction of this dtype computes in.
-DType reduced_dtype(Leaf leaf, DType dtype);
+DType reduced_dtype(Elementary elementary, DType dtype);
 
 /// Arguments are added before their users. Throws dtype where types do not fit together.
 class Types {
@@ -29,7 +29,7 @@ class Types {
     const Type t = of(node);
     return t.weak ? default_ : t.dtype;
   }
-  /// The type that a leaf's arguments from the `first` on have together.
+  /// The type that an elementary function's arguments from the `first` on have together.
   Type unify(const Node& node, std::size_t first) const;
   /// What plain numbers become where nothing else decides: the first floating operand's type, else the first's.
   DType default_dtype() const { return default_; }

@@ -24,9 +24,9 @@ void GpuBackend::require_supported(const char* op, const detail::Program& progra
   for (const detail::ProgramOutput& output : program.outputs) require_supported(op, output.dtype);
   if (!dialect().native()) return require_supported(op, unsupported_dtype(program));
   for (const detail::Step& step : program.steps)
-    if (step.kind == detail::StepKind::leaf && detail::is_wide(step.type) &&
-        !dialect().has_wide(step.leaf, step.type))
-      throw Error(ErrorKind::unsupported, std::string(op) + ": " + detail::rule_of(step.leaf).name +
+    if (step.kind == detail::StepKind::elementary && detail::is_wide(step.type) &&
+        !dialect().has_wide(step.elementary, step.type))
+      throw Error(ErrorKind::unsupported, std::string(op) + ": " + detail::rule_of(step.elementary).name +
                                               " has no kernel for dtype " + std::string(to_string(step.dtype)) +
                                               " on " + device().to_string());
 }

@@ -115,7 +115,7 @@ Tensor generate(const char* op, const FormulaGraph* graph, const Shape& shape, c
 }
 /// f(x, numbers…) cast to the type of x.
 const FormulaGraph* like_first(Expr value, int inputs) {
-  const Expr e = make_leaf(Leaf::cast, {value, make_input(0)}, kCastLike);
+  const Expr e = make_elementary(Elementary::cast, {value, make_input(0)}, kCastLike);
   return make_graph({&e, 1}, inputs);
 }
 }  // namespace
@@ -199,7 +199,7 @@ std::int64_t checked_count(const Number& begin, const Number& end, const Number&
 
 /// What positions are computed in: f32 for 16-bit floats, which hold few integers.
 Expr position_like(const Expr& x, bool halves) {
-  return halves ? cast(index(x, 0), DType::f32) : make_leaf(Leaf::cast, {index(x, 0), x}, kCastLike);
+  return halves ? cast(index(x, 0), DType::f32) : make_elementary(Elementary::cast, {index(x, 0), x}, kCastLike);
 }
 bool is_half(DType dtype) { return is_floating(dtype) && dtype_size(dtype) == 2; }
 const FormulaGraph* arange_graph(bool halves) {

@@ -23,8 +23,8 @@ struct EpiloguePlan {
 /// Whether a node is a floating value on the way from the accumulator that could be saved.
 bool can_be_saved(const Node& node) {
   if (node.kind == NodeKind::input) return node.index == 0;
-  if (node.kind != NodeKind::leaf) return false;
-  const Rule& rule = rule_of(node.leaf);
+  if (node.kind != NodeKind::elementary) return false;
+  const Rule& rule = rule_of(node.elementary);
   return rule.vjp && rule.gives != Gives::predicate;
 }
 

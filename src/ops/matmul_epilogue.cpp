@@ -112,10 +112,10 @@ int summed_axis(const char* name, const Node* output) {
   std::set<int> axes;
   bool depends = false;  // on what the reduced axes are
   for (const Node* node : topological({&output, 1})) {
-    const bool reduction = node->kind == NodeKind::leaf && rule_of(node->leaf).reduction;
+    const bool reduction = node->kind == NodeKind::elementary && rule_of(node->elementary).reduction;
     if (reduction && node->index != 0) axes.insert(node->index);
     depends |= (reduction && node->index == 0) || node->kind == NodeKind::extent;
-    depends |= node->leaf == Leaf::index && node->index == kOrdinalAxis;
+    depends |= node->elementary == Elementary::index && node->index == kOrdinalAxis;
   }
   if (depends)
     throw Error(ErrorKind::unsupported, std::string(kOp) + ": " + name +
@@ -131,7 +131,8 @@ int summed_axis(const char* name, const Node* output) {
 Expr without_named_axes(const Node* output) {
   Rewriter rewrite;
   for (const Node* node : topological({&output, 1}))
-    if (node->leaf == Leaf::sum && node->index != 0) rewrite.replace(node, sum(rewrite(Expr(node->args[0]))));
+    if (node->elementary == Elementary::sum && node->index != 0)
+      rewrite.replace(node, sum(rewrite(Expr(node->args[0]))));
   return rewrite(Expr(output));
 }
 

@@ -91,7 +91,7 @@ std::array<Expr, 2> random_pair(Layout layout) {
 }
 /// The graph of a value of each element, cast to the dtype that is asked for, which is that of input 0.
 const FormulaGraph* draw_graph(Expr value, int inputs) {
-  const Expr result = make_leaf(Leaf::cast, {value, make_input(0)}, kCastLike);
+  const Expr result = make_elementary(Elementary::cast, {value, make_input(0)}, kCastLike);
   return make_graph({&result, 1}, inputs);
 }
 /// Uniform in [0, 1) by a word's upper bits, 24 at most: exact in f32.

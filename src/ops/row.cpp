@@ -102,7 +102,7 @@ const FormulaGraph* cross_entropy_graph(bool smoothed, bool ignores) {
 const FormulaGraph* counted_mean_graph() {
   return graph_of([](auto rows, auto label, auto ignored) {
     auto counts = label != ignored;
-    auto one = make_leaf(Leaf::cast, {counts, rows}, kCastLike);
+    auto one = make_elementary(Elementary::cast, {counts, rows}, kCastLike);
     return sum(where(counts, rows, 0)) / maximum(sum(one), 1);
   });
 }

@@ -15,18 +15,18 @@ class Wgsl final : public Dialect {
   Wgsl(WgslAbilities abilities, bool halves) : abilities_(abilities), halves_(halves) {}
   const Dialect& for_halves() const override { return instance(abilities_, true); }
   /// A bound is one range of bits; numbers beyond it give way to it, NaN does not.
-  std::string leaf_of_number(detail::Leaf leaf, detail::ComputeType type, const std::vector<std::string>& arguments,
-                             const Number& b) const override {
+  std::string elementary_of_number(detail::Elementary elementary, detail::ComputeType type,
+                                   const std::vector<std::string>& arguments, const Number& b) const override {
     const auto bound = static_cast<float>(b.is_integer ? static_cast<double>(b.integer) : b.real);
     if (type != detail::ComputeType::f32 || !std::isnormal(bound)) return "";
-    if (leaf == detail::Leaf::maximum && bound < 0) return cat("tern_at_least(", join(arguments), ")");
-    if (leaf == detail::Leaf::minimum && bound > 0) return cat("tern_at_most(", join(arguments), ")");
+    if (elementary == detail::Elementary::maximum && bound < 0) return cat("tern_at_least(", join(arguments), ")");
+    if (elementary == detail::Elementary::minimum && bound > 0) return cat("tern_at_most(", join(arguments), ")");
     return "";
   }
   static const Wgsl& instance(WgslAbilities abilities, bool halves);
-  std::string leaf(detail::Leaf leaf, detail::ComputeType type,
+  std::string elementary(detail::Elementary elementary, detail::ComputeType type,
                    const std::vector<std::string>& arguments) const override {
-    return fill_in(spelling_of(leaf).wgsl, compute_type_name(type), arguments);
+    return fill_in(spelling_of(elementary).wgsl, compute_type_name(type), arguments);
   }
   std::string param(int slot) const override { return cat("params.v[", slot / 4, "].", "xyzw"[slot % 4]); }
   std::string structure(const std::string& name, const std::vector<Named>& fields) const override {

@@ -50,12 +50,12 @@ template <class T> std::string describe_range(const Range<T>& range) {
   return text;
 }
 
-/// Distance of a leaf's result from its reference, in spacings of S at the reference.
+/// Distance of an elementary function's result from its reference, in spacings of S at the reference.
 template <class S>
-std::string describe_ulps(detail::Leaf leaf, const Range<Compute<S>>* inputs, int arity, double got) {
+std::string describe_ulps(detail::Elementary elementary, const Range<Compute<S>>* inputs, int arity, double got) {
   Quad x[3] = {};
   for (int i = 0; i < arity; ++i) x[i] = static_cast<Quad>(inputs[i].value());
-  const Quad r = reference(leaf, x);
+  const Quad r = reference(elementary, x);
   if (is_nan(r) || r - r != 0 || got - got != 0) return "";
   using T = Compute<S>;
   const Quad spacing = sizeof(S) == 2
@@ -68,7 +68,7 @@ std::string describe_ulps(detail::Leaf leaf, const Range<Compute<S>>* inputs, in
 /// Compares `got` with one output of a graph at every point. Returns the share of points where anything would pass.
 template <class S>
 double compare_column(Report& report, GraphRanges<Compute<S>>& graph, std::size_t output, const Columns<S>& inputs,
-                      const std::vector<S>& got, const Entry* leaf) {
+                      const std::vector<S>& got, const Entry* elementary) {
   using T = Compute<S>;
   std::vector<Range<T>> at(inputs.size());
   std::size_t vacuous = 0;
@@ -83,7 +83,7 @@ double compare_column(Report& report, GraphRanges<Compute<S>>& graph, std::size_
           std::string line = "(";
           for (const Range<T>& x : at) line += (line.size() > 1 ? ", " : "") + hex(static_cast<double>(x.value()));
           line += ") got " + hex(value) + ", want " + describe_range(stored<S>(graph.output(output)));
-          return leaf ? line + describe_ulps<S>(leaf->id, at.data(), leaf->arity(), value) : line;
+          return elementary ? line + describe_ulps<S>(elementary->id, at.data(), elementary->arity(), value) : line;
         });
     }
     vacuous += graph.output(output).vacuous();

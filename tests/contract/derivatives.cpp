@@ -1,6 +1,6 @@
 // First and second derivatives in f64 against mathematics: central differences of the value in __float128, with
 // Richardson extrapolation. What is allowed follows from the graph of the derivative: interval arithmetic with the
-// budgets of its leaves, widened so that exact real values stay inside.
+// budgets of its elementary functions, widened so that exact real values stay inside.
 #include <optional>
 
 #include "contract/compare.hpp"
@@ -132,10 +132,10 @@ void hold(Report& report, Tally& tally, const Range<double>& range, const Estima
 
 class Derivatives : public OnDevice {};
 
-/// Whether the leaf's declared derivative is that of its value (detach has none by intent),
+/// Whether the elementary function's declared derivative is that of its value (detach has none by intent),
 /// and bounds of its derivatives are known.
 bool differentiable(const Entry& e) {
-  return e.takes_floats() && !e.predicate() && !(e.leaf && e.id == detail::Leaf::detach) && e.slope < 2;
+  return e.takes_floats() && !e.predicate() && !(e.elementary && e.id == detail::Elementary::detach) && e.slope < 2;
 }
 
 std::vector<Point> points_of(const std::vector<std::vector<double>>& columns) {

@@ -59,22 +59,22 @@ template <class T> class GraphRanges {
   void exactly(const Range<T>* inputs) { run(slow_, inputs); }
 
  private:
-  template <class E> void run(E& leaves, const Range<T>* inputs) {
+  template <class E> void run(E& elementary, const Range<T>* inputs) {
     for (std::size_t i = 0; i < steps_.list.size(); ++i) {
       const Steps::Step& step = steps_.list[i];
       switch (step.node->kind) {
         case detail::NodeKind::input: values_[i] = inputs[step.node->index]; break;
         case detail::NodeKind::constant: break;
-        case detail::NodeKind::leaf: {
-          if (step.node->leaf == detail::Leaf::cast) {  // between equal types
+        case detail::NodeKind::elementary: {
+          if (step.node->elementary == detail::Elementary::cast) {  // between equal types
             values_[i] = step.node->index < 0 ? values_[static_cast<std::size_t>(step.args[0])] : Range<T>::anything();
             break;
           }
           Range<T> args[3];
           for (std::size_t k = 0; k < std::min<std::size_t>(3, step.node->args.size()); ++k)
             args[k] = values_[static_cast<std::size_t>(step.args[k])];
-          values_[i] = leaves(step.node->leaf, args);
-          if (joins_) join_product(leaves, step, args, values_[i]);
+          values_[i] = elementary(step.node->elementary, args);
+          if (joins_) join_product(elementary, step, args, values_[i]);
           break;
         }
         default: throw std::logic_error("a reduction in a pointwise graph");
@@ -84,24 +84,24 @@ template <class T> class GraphRanges {
 
   /// Where a device adds a product and a constant with one rounding, the result is that of any product which is rounded
   /// to the one there is.
-  template <class E> void join_product(E& leaves, const Steps::Step& step, Range<T>* args, Range<T>& result) {
-    if (step.node->leaf != detail::Leaf::add && step.node->leaf != detail::Leaf::sub) return;
+  template <class E> void join_product(E& elementary, const Steps::Step& step, Range<T>* args, Range<T>& result) {
+    if (step.node->elementary != detail::Elementary::add && step.node->elementary != detail::Elementary::sub) return;
     for (std::size_t k = 0; k < 2; ++k) {
       const detail::Node& product = *steps_.list[static_cast<std::size_t>(step.args[k])].node;
       const detail::Node& other = *steps_.list[static_cast<std::size_t>(step.args[1 - k])].node;
-      if (product.kind != detail::NodeKind::leaf || product.leaf != detail::Leaf::mul ||
+      if (product.kind != detail::NodeKind::elementary || product.elementary != detail::Elementary::mul ||
           other.kind != detail::NodeKind::constant || args[k].empty())
         continue;
       args[k].lo = next_down(args[k].lo), args[k].hi = next_up(args[k].hi);
-      include(result, leaves(step.node->leaf, args));
+      include(result, elementary(step.node->elementary, args));
     }
   }
 
   Steps steps_;
   bool joins_;
   std::vector<Range<T>> values_;
-  Leaves<T, Quick> quick_;
-  Leaves<T, Quad> slow_;
+  ElementaryFunctions<T, Quick> quick_;
+  ElementaryFunctions<T, Quad> slow_;
 };
 
 /// A graph on reals.
@@ -120,7 +120,7 @@ class GraphReals {
       } else {
         Quad args[3] = {};
         for (std::size_t k = 0; k < node.args.size(); ++k) args[k] = values_[static_cast<std::size_t>(step.args[k])];
-        values_[i] = reference(node.leaf, args);
+        values_[i] = reference(node.elementary, args);
       }
     }
     return values_[static_cast<std::size_t>(steps_.outputs[output])];

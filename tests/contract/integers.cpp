@@ -1,5 +1,5 @@
-// Leaves and formulas on integers and booleans, against plain C++ with the documented semantics: wrap modulo 2^width;
-// x floor_divide 0 = 0; x % 0 = 0; MIN % -1 = 0; shift counts modulo the width.
+// Elementary functions and formulas on integers and booleans, against plain C++ with the documented semantics: wrap
+// modulo 2^width; x floor_divide 0 = 0; x % 0 = 0; MIN % -1 = 0; shift counts modulo the width.
 #include <limits>
 #include <optional>
 
@@ -9,7 +9,7 @@
 namespace tern::contract {
 namespace {
 
-using detail::Leaf;
+using detail::Elementary;
 using Wide = __int128;
 
 template <class T> inline constexpr int kBits = 8 * sizeof(T);
@@ -20,48 +20,48 @@ Wide floor_quotient(Wide a, Wide b) {
   const Wide q = a / b;
   return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;
 }
-template <class T> Wide shifted(Leaf leaf, Wide a, Wide b) {
+template <class T> Wide shifted(Elementary elementary, Wide a, Wide b) {
   const int count = static_cast<int>(static_cast<std::uint64_t>(b) & (kBits<T> - 1));
-  if (leaf == Leaf::shift_left) return static_cast<Wide>(static_cast<unsigned __int128>(a) << count);
+  if (elementary == Elementary::shift_left) return static_cast<Wide>(static_cast<unsigned __int128>(a) << count);
   return a >> count;  // arithmetic; of unsigned types a is not negative
 }
 
-/// leaf(a, b) for values of type T; none: not known for integers.
-template <class T> std::optional<Wide> plain(Leaf leaf, Wide a, Wide b, Wide c) {
-  switch (leaf) {
-    case Leaf::add: return wrap<T>(a + b);
-    case Leaf::sub: return wrap<T>(a - b);
-    case Leaf::mul:
+/// elementary(a, b) for values of type T; none: not known for integers.
+template <class T> std::optional<Wide> plain(Elementary elementary, Wide a, Wide b, Wide c) {
+  switch (elementary) {
+    case Elementary::add: return wrap<T>(a + b);
+    case Elementary::sub: return wrap<T>(a - b);
+    case Elementary::mul:
       return wrap<T>(static_cast<Wide>(static_cast<unsigned __int128>(a) * static_cast<unsigned __int128>(b)));
-    case Leaf::neg: return wrap<T>(-a);
-    case Leaf::abs: return wrap<T>(a < 0 ? -a : a);
-    case Leaf::sign: return a > 0 ? 1 : a < 0 ? -1 : 0;
-    case Leaf::floor_divide: return wrap<T>(floor_quotient(a, b));
-    case Leaf::mod: return b == 0 ? 0 : a - floor_quotient(a, b) * b;
-    case Leaf::equal: return a == b;
-    case Leaf::not_equal: return a != b;
-    case Leaf::less: return a < b;
-    case Leaf::less_equal: return a <= b;
-    case Leaf::greater: return a > b;
-    case Leaf::greater_equal: return a >= b;
-    case Leaf::where: return a ? b : c;
-    case Leaf::maximum: return a > b ? a : b;
-    case Leaf::minimum: return a < b ? a : b;
-    case Leaf::floor:
-    case Leaf::ceil:
-    case Leaf::round:
-    case Leaf::detach: return a;
-    case Leaf::isnan:
-    case Leaf::isinf: return 0;
-    case Leaf::isfinite: return 1;
-    case Leaf::signbit: return a < 0;
-    case Leaf::bit_and: return a & b;
-    case Leaf::bit_or: return a | b;
-    case Leaf::bit_xor: return a ^ b;
-    case Leaf::bit_not: return std::is_same_v<T, bool> ? Wide(!a) : Wide(wrap<T>(~a));
-    case Leaf::shift_left:
-    case Leaf::shift_right: return wrap<T>(shifted<T>(leaf, a, b));
-    case Leaf::mul_high: return wrap<T>((a * b) >> 32);
+    case Elementary::neg: return wrap<T>(-a);
+    case Elementary::abs: return wrap<T>(a < 0 ? -a : a);
+    case Elementary::sign: return a > 0 ? 1 : a < 0 ? -1 : 0;
+    case Elementary::floor_divide: return wrap<T>(floor_quotient(a, b));
+    case Elementary::mod: return b == 0 ? 0 : a - floor_quotient(a, b) * b;
+    case Elementary::equal: return a == b;
+    case Elementary::not_equal: return a != b;
+    case Elementary::less: return a < b;
+    case Elementary::less_equal: return a <= b;
+    case Elementary::greater: return a > b;
+    case Elementary::greater_equal: return a >= b;
+    case Elementary::where: return a ? b : c;
+    case Elementary::maximum: return a > b ? a : b;
+    case Elementary::minimum: return a < b ? a : b;
+    case Elementary::floor:
+    case Elementary::ceil:
+    case Elementary::round:
+    case Elementary::detach: return a;
+    case Elementary::isnan:
+    case Elementary::isinf: return 0;
+    case Elementary::isfinite: return 1;
+    case Elementary::signbit: return a < 0;
+    case Elementary::bit_and: return a & b;
+    case Elementary::bit_or: return a | b;
+    case Elementary::bit_xor: return a ^ b;
+    case Elementary::bit_not: return std::is_same_v<T, bool> ? Wide(!a) : Wide(wrap<T>(~a));
+    case Elementary::shift_left:
+    case Elementary::shift_right: return wrap<T>(shifted<T>(elementary, a, b));
+    case Elementary::mul_high: return wrap<T>((a * b) >> 32);
     default: return {};
   }
 }
@@ -89,7 +89,7 @@ template <class T> std::vector<Column<T>> integer_columns(int arity) {
   return columns;
 }
 
-/// A graph on values of type T; none where a leaf has no meaning for integers.
+/// A graph on values of type T; none where an elementary function has no meaning for integers.
 template <class T> std::optional<Wide> plain_graph(const Steps& steps, const std::vector<Wide>& x) {
   std::vector<Wide> values;
   for (const Steps::Step& step : steps.list) {
@@ -102,7 +102,7 @@ template <class T> std::optional<Wide> plain_graph(const Steps& steps, const std
     } else {
       Wide args[3] = {};
       for (std::size_t k = 0; k < node.args.size(); ++k) args[k] = values[static_cast<std::size_t>(step.args[k])];
-      const std::optional<Wide> value = plain<T>(node.leaf, args[0], args[1], args[2]);
+      const std::optional<Wide> value = plain<T>(node.elementary, args[0], args[1], args[2]);
       if (!value) return {};
       values.push_back(*value);
     }
@@ -137,9 +137,10 @@ template <class T> void check_integers(const Entry& e, Device device) {
     return;                       // said so
   } catch (const Error& error) {  // a float formula on integers
     const bool said = error.kind() == ErrorKind::dtype || error.kind() == ErrorKind::unsupported;
-    EXPECT_TRUE(said && (!e.leaf || !e.takes_integers() || e.id == Leaf::mul_high || dtype_of<T> == DType::boolean))
+    EXPECT_TRUE(said &&
+                (!e.elementary || !e.takes_integers() || e.id == Elementary::mul_high || dtype_of<T> == DType::boolean))
         << e.name << ": " << error.what();
-    if (!e.leaf) {
+    if (!e.elementary) {
       EXPECT_FALSE(plain_graph<T>(Steps(e.graph()), std::vector<Wide>(columns.size())))
           << e.name << ": " << error.what();
     }
@@ -191,11 +192,11 @@ TEST_P(Booleans, FollowTheDocumentedSemantics) {
     y = call(e, tensors);
   } catch (const Error& error) {
     EXPECT_TRUE(error.kind() == ErrorKind::dtype || error.kind() == ErrorKind::unsupported) << error.what();
-    EXPECT_TRUE(!e.leaf || (e.rule()->takes != detail::Takes::any && e.rule()->takes != detail::Takes::bits))
+    EXPECT_TRUE(!e.elementary || (e.rule()->takes != detail::Takes::any && e.rule()->takes != detail::Takes::bits))
         << error.what();
     return;
   }
-  if (!e.leaf && y.dtype() != DType::boolean) return;  // numbers in the formula made it a float
+  if (!e.elementary && y.dtype() != DType::boolean) return;  // numbers in the formula made it a float
   ASSERT_EQ(to_string(y.dtype()), "boolean") << e.name;
   const Steps steps(e.graph());
   const std::vector<Wide> got = widened<bool>(y);

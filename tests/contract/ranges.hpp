@@ -1,6 +1,6 @@
 // Interval arithmetic over the values a correct implementation may return. A Range<T> holds numbers of the type T the
-// kernel computes in; a leaf maps the ranges of its arguments to the range of its results, widened by the leaf's
-// budget.
+// kernel computes in; an elementary function maps the ranges of its arguments to the range of its results, widened by
+// the elementary function's budget.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -94,7 +94,7 @@ template <class T, class Real> Range<T> around(Real r, double budget) {
 }
 
 /// How to evaluate: `outward` also keeps the exact real values inside (for comparisons with mathematics instead of with
-/// a kernel); `extra_ulps` is what a device may add to a leaf's budget.
+/// a kernel); `extra_ulps` is what a device may add to an elementary function's budget.
 struct Policy {
   bool outward = false;
   double extra_ulps = 0;
@@ -103,16 +103,16 @@ struct Policy {
   bool flushes = false;    // subnormal operands and results may be zeros of their sign (WGSL 15.7.2)
 };
 
-/// Leaves on ranges. `unsure()` says that the quick reference was too close to a decision.
-template <class T, class Real> class Leaves {
+/// Elementary functions on ranges. `unsure()` says that the quick reference was too close to a decision.
+template <class T, class Real> class ElementaryFunctions {
  public:
-  explicit Leaves(Policy policy) : policy_(policy) {}
+  explicit ElementaryFunctions(Policy policy) : policy_(policy) {}
   bool unsure() const { return unsure_; }
   void reset() { unsure_ = false; }
 
-  Range<T> operator()(detail::Leaf leaf, const Range<T>* x) {
-    const detail::Rule& rule = detail::rule_of(leaf);
-    return policy_.flushes ? flushing(leaf, rule, x) : result_of(leaf, rule, x);
+  Range<T> operator()(detail::Elementary elementary, const Range<T>* x) {
+    const detail::Rule& rule = detail::rule_of(elementary);
+    return policy_.flushes ? flushing(elementary, rule, x) : result_of(elementary, rule, x);
   }
   Range<T> constant(const Number& number) const {
     Range<T> range = Range<T>::of(number.is_integer ? static_cast<T>(number.integer) : static_cast<T>(number.real));
@@ -121,7 +121,7 @@ template <class T, class Real> class Leaves {
   }
 
  private:
-  using L = detail::Leaf;
+  using L = detail::Elementary;
 
   static constexpr T kLeastNormal = std::numeric_limits<T>::min();
   /// What flushing may make of a result. (The least normal number may be a subnormal one, rounded after the flush.)
@@ -131,7 +131,7 @@ template <class T, class Real> class Leaves {
     return range;
   }
   /// Of any choice of the subnormal arguments flushed. Those of one value stay one value: ranges would widen the rest.
-  Range<T> flushing(L leaf, const detail::Rule& rule, const Range<T>* x) {
+  Range<T> flushing(L elementary, const detail::Rule& rule, const Range<T>* x) {
     Range<T> result;
     for (int chosen = 0; chosen < 1 << rule.arity; ++chosen) {
       Range<T> args[3];
@@ -145,20 +145,20 @@ template <class T, class Real> class Leaves {
           args[i] = Range<T>::of(std::copysign(T(0), x[i].lo));
         }
       }
-      if (possible) include(result, result_of(leaf, rule, args));
+      if (possible) include(result, result_of(elementary, rule, args));
     }
     return flushed(result);
   }
 
-  Range<T> result_of(L leaf, const detail::Rule& rule, const Range<T>* x) {
+  Range<T> result_of(L elementary, const detail::Rule& rule, const Range<T>* x) {
     Range<T> result;
     if (rule.gives == detail::Gives::branch) {
       if (x[0].hi != 0) include(result, x[1]);
       if (x[0].lo == 0) include(result, x[2]);
       return result;
     }
-    if (leaf == L::signbit && x[0].nan) return {T(0), T(1), false};  // that of NaN is either
-    if (leaf == L::copysign && x[1].nan) {
+    if (elementary == L::signbit && x[0].nan) return {T(0), T(1), false};  // that of NaN is either
+    if (elementary == L::copysign && x[1].nan) {
       if (!x[0].empty()) result = with_sign(x[0], {T(-1), T(1), false});
       result.nan = x[0].nan;
       return result;
@@ -168,11 +168,11 @@ template <class T, class Real> class Leaves {
     if (single) {
       T v[3] = {};
       for (int i = 0; i < rule.arity; ++i) v[i] = x[i].value();
-      result = exact(leaf, rule, v);
+      result = exact(elementary, rule, v);
     } else {
-      result = rule.arity == 1 ? unary(leaf, rule, x[0]) : binary(leaf, rule, x[0], x[1]);
+      result = rule.arity == 1 ? unary(elementary, rule, x[0]) : binary(elementary, rule, x[0], x[1]);
     }
-    if (leaf == detail::Leaf::sign && result.lo == 0 && result.hi == 0) result.lo = -T(0), result.hi = T(0);
+    if (elementary == detail::Elementary::sign && result.lo == 0 && result.hi == 0) result.lo = -T(0), result.hi = T(0);
     if (policy_.outward && budget(rule) > 0) widen(result);
     return result;
   }
@@ -191,9 +191,9 @@ template <class T, class Real> class Leaves {
   }
 
   /// One value for each argument.
-  Range<T> exact(L leaf, const detail::Rule& rule, const T* v) {
+  Range<T> exact(L elementary, const detail::Rule& rule, const T* v) {
     if constexpr (Doubt<Real>::value > 0) {  // IEEE operations of the processor are correctly rounded
-      if (policy_.extra_ulps == 0) switch (leaf) {
+      if (policy_.extra_ulps == 0) switch (elementary) {
           case L::add: return Range<T>::of(v[0] + v[1]);
           case L::sub: return Range<T>::of(v[0] - v[1]);
           case L::mul: return Range<T>::of(v[0] * v[1]);
@@ -204,11 +204,12 @@ template <class T, class Real> class Leaves {
     }
     Real r[3] = {};
     for (int i = 0; i < rule.arity; ++i) r[i] = static_cast<Real>(v[i]);
-    return around_surely(reference(leaf, r), budget(rule) * cancellation(leaf, r));
+    return around_surely(reference(elementary, r), budget(rule) * cancellation(elementary, r));
   }
-  /// How much more than its result's the magnitude is of what a leaf adds up. (A Real with doubts is cautious.)
-  static double cancellation(L leaf, const Real* x) {
-    if (leaf != L::pow_partial || !(x[0] > 0) || x[0] - x[0] != 0) return 1;
+  /// How much more than its result's the magnitude is of what an elementary function adds up. (A Real with doubts is
+  /// cautious.)
+  static double cancellation(L elementary, const Real* x) {
+    if (elementary != L::pow_partial || !(x[0] > 0) || x[0] - x[0] != 0) return 1;
     const int k = static_cast<int>(x[2]) % 5, m = static_cast<int>(x[2]) / 5;
     const Real b = x[1], log_a = reference(L::log, x);
     const auto factor = [&](bool magnitudes) {
@@ -229,22 +230,22 @@ template <class T, class Real> class Leaves {
     }
     return range;
   }
-  Range<T> at(L leaf, const detail::Rule& rule, T a) { return exact(leaf, rule, &a); }
-  Range<T> at(L leaf, const detail::Rule& rule, T a, T b) {
+  Range<T> at(L elementary, const detail::Rule& rule, T a) { return exact(elementary, rule, &a); }
+  Range<T> at(L elementary, const detail::Rule& rule, T a, T b) {
     const T v[] = {a, b};
-    return exact(leaf, rule, v);
+    return exact(elementary, rule, v);
   }
 
-  Range<T> unary(L leaf, const detail::Rule& rule, const Range<T>& x) {
+  Range<T> unary(L elementary, const detail::Rule& rule, const Range<T>& x) {
     Range<T> result;
-    if (!x.empty()) result = unary_values(leaf, rule, x.lo, x.hi);
+    if (!x.empty()) result = unary_values(elementary, rule, x.lo, x.hi);
     result.nan |= x.nan;
     return result;
   }
-  Range<T> unary_values(L leaf, const detail::Rule& rule, T lo, T hi) {
-    Range<T> result = at(leaf, rule, lo);
-    include(result, at(leaf, rule, hi));
-    switch (leaf) {
+  Range<T> unary_values(L elementary, const detail::Rule& rule, T lo, T hi) {
+    Range<T> result = at(elementary, rule, lo);
+    include(result, at(elementary, rule, hi));
+    switch (elementary) {
       case L::exp:
       case L::expm1:
       case L::exp2:
@@ -273,15 +274,15 @@ template <class T, class Real> class Leaves {
         return result;
       case L::rsqrt: return std::signbit(lo) && !(hi < 0) ? Range<T>::anything() : result;
       case L::sin:
-      case L::cos: return oscillating(rule, leaf, lo, hi);
+      case L::cos: return oscillating(rule, elementary, lo, hi);
       default: return Range<T>::anything();
     }
   }
   /// sin and cos: between two points at a distance w the extreme exceeds both ends by at most w²/8.
-  Range<T> oscillating(const detail::Rule& rule, L leaf, T lo, T hi) {
+  Range<T> oscillating(const detail::Rule& rule, L elementary, T lo, T hi) {
     if (std::isinf(lo) || std::isinf(hi)) return {T(-1), T(1), true};
     Real a = static_cast<Real>(lo), b = static_cast<Real>(hi);
-    const Real w = b - a, f = reference(leaf, &a), g = reference(leaf, &b);
+    const Real w = b - a, f = reference(elementary, &a), g = reference(elementary, &b);
     const Real low = std::max<Real>(std::min<Real>(f, g) - w * w / 8, -1),
                high = std::min<Real>(std::max<Real>(f, g) + w * w / 8, 1);
     Range<T> result = around_surely(low, budget(rule));
@@ -289,42 +290,42 @@ template <class T, class Real> class Leaves {
     return result;
   }
 
-  Range<T> binary(L leaf, const detail::Rule& rule, const Range<T>& x, const Range<T>& y) {
-    if (rule.gives == detail::Gives::predicate) return predicate(leaf, x, y);
-    if (leaf == L::pow) return power(rule, x, y);
+  Range<T> binary(L elementary, const detail::Rule& rule, const Range<T>& x, const Range<T>& y) {
+    if (rule.gives == detail::Gives::predicate) return predicate(elementary, x, y);
+    if (elementary == L::pow) return power(rule, x, y);
     Range<T> result;
-    if (!x.empty() && !y.empty()) result = binary_values(leaf, rule, x, y);
+    if (!x.empty() && !y.empty()) result = binary_values(elementary, rule, x, y);
     result.nan |= x.nan || y.nan;
     return result;
   }
-  Range<T> binary_values(L leaf, const detail::Rule& rule, const Range<T>& x, const Range<T>& y) {
+  Range<T> binary_values(L elementary, const detail::Rule& rule, const Range<T>& x, const Range<T>& y) {
     const auto holds_zero = [](const Range<T>& r) { return r.lo <= 0 && r.hi >= 0; };
     const auto holds_inf = [](const Range<T>& r) { return std::isinf(r.lo) || std::isinf(r.hi); };
-    switch (leaf) {
+    switch (elementary) {
       case L::add:
       case L::sub:
       case L::maximum:
-      case L::minimum: return corners(leaf, rule, x, y);
+      case L::minimum: return corners(elementary, rule, x, y);
       case L::mul: {
-        Range<T> result = corners(leaf, rule, x, y);
+        Range<T> result = corners(elementary, rule, x, y);
         result.nan |= (holds_zero(x) && holds_inf(y)) || (holds_inf(x) && holds_zero(y));
         return result;
       }
       case L::div:
         if (y.lo < 0 ? y.hi >= 0 : y.lo == 0 && std::signbit(y.lo) && y.hi > 0) return Range<T>::anything();
-        return corners(leaf, rule, x, y);
+        return corners(elementary, rule, x, y);
       case L::mod: return remainder(rule, x, y);
       case L::bit_and:
-      case L::bit_or: return corners(leaf, rule, x, y);  // of predicates
+      case L::bit_or: return corners(elementary, rule, x, y);  // of predicates
       case L::copysign: return with_sign(x, y);
       default: return Range<T>::anything();
     }
   }
-  Range<T> corners(L leaf, const detail::Rule& rule, const Range<T>& x, const Range<T>& y) {
-    Range<T> result = at(leaf, rule, x.lo, y.lo);
-    if (!y.single() && y.lo != y.hi) include(result, at(leaf, rule, x.lo, y.hi));
-    if (x.lo != x.hi) include(result, at(leaf, rule, x.hi, y.lo));
-    include(result, at(leaf, rule, x.hi, y.hi));
+  Range<T> corners(L elementary, const detail::Rule& rule, const Range<T>& x, const Range<T>& y) {
+    Range<T> result = at(elementary, rule, x.lo, y.lo);
+    if (!y.single() && y.lo != y.hi) include(result, at(elementary, rule, x.lo, y.hi));
+    if (x.lo != x.hi) include(result, at(elementary, rule, x.hi, y.lo));
+    include(result, at(elementary, rule, x.hi, y.hi));
     return result;
   }
   static Range<T> with_sign(const Range<T>& x, const Range<T>& y) {
@@ -345,12 +346,12 @@ template <class T, class Real> class Leaves {
     Range<T> result{std::min(T(0), y.lo), std::max(T(0), y.lo), false};
     return result;
   }
-  static Range<T> predicate(L leaf, const Range<T>& x, const Range<T>& y) {
+  static Range<T> predicate(L elementary, const Range<T>& x, const Range<T>& y) {
     bool yes = false, no = x.nan || y.nan;
     const bool differ = !(x.lo == x.hi && y.lo == y.hi);
     if (!x.empty() && !y.empty()) {
       const bool overlap = x.lo <= y.hi && y.lo <= x.hi;
-      switch (leaf) {
+      switch (elementary) {
         case L::less: yes = x.lo < y.hi, no |= x.hi >= y.lo; break;
         case L::less_equal: yes = x.lo <= y.hi, no |= x.hi > y.lo; break;
         case L::greater: yes = x.hi > y.lo, no |= x.lo <= y.hi; break;
@@ -359,7 +360,7 @@ template <class T, class Real> class Leaves {
         default: yes = true, no = true;
       }
     }
-    if (leaf == L::not_equal) yes = true, no = true;  // no formula uses it on results
+    if (elementary == L::not_equal) yes = true, no = true;  // no formula uses it on results
     return {no ? T(0) : T(1), yes ? T(1) : T(0), false};
   }
   Range<T> power(const detail::Rule& rule, const Range<T>& a, const Range<T>& b) {

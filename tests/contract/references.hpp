@@ -1,5 +1,6 @@
-// The reference expressions of the leaf files (TERN_LEAF_REFERENCE), compiled for three real types: __float128, which
-// is the truth, and double and long double, which are quick and decide the points that are not close.
+// The reference expressions of the files of elementary functions (TERN_ELEMENTARY_REFERENCE), compiled for three real
+// types: __float128, which is the truth, and double and long double, which are quick and decide the points that are not
+// close.
 #pragma once
 #include <quadmath.h>
 
@@ -7,7 +8,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "formula/leaf.hpp"
+#include "formula/elementary.hpp"
 
 namespace tern::contract {
 
@@ -27,11 +28,11 @@ inline Quad erfinvq(Quad x) {
   return copysignq(y, x);
 }
 
-#define TERN_LEAF_REFERENCE
+#define TERN_ELEMENTARY_REFERENCE
 
 namespace in_quad {
 #define TERN_REFERENCE(name) inline Quad at_##name([[maybe_unused]] const Quad* x)
-#include "leaves_all.inc"
+#include "elementary_all.inc"
 #undef TERN_REFERENCE
 }  // namespace in_quad
 
@@ -67,48 +68,52 @@ namespace in_quad {
 namespace in_double {
 TERN_QUICK_FUNCTIONS(double)
 #define TERN_REFERENCE(name) inline double at_##name([[maybe_unused]] const double* x)
-#include "leaves_all.inc"
+#include "elementary_all.inc"
 #undef TERN_REFERENCE
 }  // namespace in_double
 
 namespace in_extended {
 TERN_QUICK_FUNCTIONS(long double)
 #define TERN_REFERENCE(name) inline long double at_##name([[maybe_unused]] const long double* x)
-#include "leaves_all.inc"
+#include "elementary_all.inc"
 #undef TERN_REFERENCE
 }  // namespace in_extended
 
 #undef TERN_QUICK_FUNCTIONS
-#undef TERN_LEAF_REFERENCE
+#undef TERN_ELEMENTARY_REFERENCE
 
 template <class Real> using Reference = Real (*)(const Real*);
 
-#define TERN_LEAF(name, arity) &at_##name,
-#define TERN_LEAF_INNER(name, arity) &at_##name,
-#define TERN_LEAF_REDUCE(name) &at_##name,
+#define TERN_ELEMENTARY(name, arity) &at_##name,
+#define TERN_ELEMENTARY_INNER(name, arity) &at_##name,
+#define TERN_ELEMENTARY_REDUCE(name) &at_##name,
 namespace in_quad {
 inline constexpr Reference<Quad> table[] = {
-#include "tern/leaves.inc"
+#include "tern/elementary.inc"
 };
 }  // namespace in_quad
 namespace in_double {
 inline constexpr Reference<double> table[] = {
-#include "tern/leaves.inc"
+#include "tern/elementary.inc"
 };
 }  // namespace in_double
 namespace in_extended {
 inline constexpr Reference<long double> table[] = {
-#include "tern/leaves.inc"
+#include "tern/elementary.inc"
 };
 }  // namespace in_extended
-#undef TERN_LEAF
-#undef TERN_LEAF_INNER
-#undef TERN_LEAF_REDUCE
+#undef TERN_ELEMENTARY
+#undef TERN_ELEMENTARY_INNER
+#undef TERN_ELEMENTARY_REDUCE
 
-inline Quad reference(detail::Leaf leaf, const Quad* x) { return in_quad::table[static_cast<int>(leaf)](x); }
-inline double reference(detail::Leaf leaf, const double* x) { return in_double::table[static_cast<int>(leaf)](x); }
-inline long double reference(detail::Leaf leaf, const long double* x) {
-  return in_extended::table[static_cast<int>(leaf)](x);
+inline Quad reference(detail::Elementary elementary, const Quad* x) {
+  return in_quad::table[static_cast<int>(elementary)](x);
+}
+inline double reference(detail::Elementary elementary, const double* x) {
+  return in_double::table[static_cast<int>(elementary)](x);
+}
+inline long double reference(detail::Elementary elementary, const long double* x) {
+  return in_extended::table[static_cast<int>(elementary)](x);
 }
 
 /// The sum of the terms of pow_partial's factor, or of their magnitudes.

@@ -1,4 +1,5 @@
-// The registry visited by the contract tests, made by re-including leaves.inc and formulas.inc, and what tests share.
+// The registry visited by the contract tests, made by re-including elementary.inc and formulas.inc, and what tests
+// share.
 #pragma once
 #include <cstdio>
 #include <cstdlib>
@@ -16,52 +17,53 @@ namespace tern::contract {
 struct Entry {
   const char* name;
   const Pointwise<>* op;
-  bool leaf;
-  detail::Leaf id;  // of leaves
+  bool elementary;
+  detail::Elementary id;  // of elementary functions
   int slope = 0;  // 1: stands in derivatives only, and no loops or packed kernels are made for its own; 2: so do others
                   // for its derivatives
   bool predicates = false;  // a formula with a boolean result
   bool later = false;   // no loops or archived kernels are made for it
   const detail::FormulaGraph* graph() const { return op->graph(); }
   int arity() const { return graph()->inputs; }
-  const detail::Rule* rule() const { return leaf ? &detail::rule_of(id) : nullptr; }
+  const detail::Rule* rule() const { return elementary ? &detail::rule_of(id) : nullptr; }
   /// Whether floats are among what it takes.
   bool takes_floats() const {
-    return !leaf || (rule()->takes != detail::Takes::integral && rule()->takes != detail::Takes::bits);
+    return !elementary || (rule()->takes != detail::Takes::integral && rule()->takes != detail::Takes::bits);
   }
-  bool takes_integers() const { return !leaf || rule()->takes != detail::Takes::floating; }
-  bool predicate() const { return predicates || (leaf && rule()->gives == detail::Gives::predicate); }
+  bool takes_integers() const { return !elementary || rule()->takes != detail::Takes::floating; }
+  bool predicate() const { return predicates || (elementary && rule()->gives == detail::Gives::predicate); }
   /// Whether its input i is boolean (a condition).
-  bool condition(int i) const { return leaf && rule()->gives == detail::Gives::branch && i == 0; }
+  bool condition(int i) const { return elementary && rule()->gives == detail::Gives::branch && i == 0; }
 };
 
-/// The leaf of pow's derivatives, by each of its arguments.
+/// The elementary function of pow's derivatives, by each of its arguments.
 template <int k, int m>
 inline constinit const Pointwise<> pow_partial{
     "pow_partial", [](Expr a, Expr b) {
-      return detail::make_leaf(detail::Leaf::pow_partial, {a, b, detail::make_constant(k + 5 * m)});
+      return detail::make_elementary(detail::Elementary::pow_partial, {a, b, detail::make_constant(k + 5 * m)});
     }};
 
 inline const std::vector<Entry>& registry() {
   static const std::vector<Entry> entries = {
-#define TERN_LEAF(name, arity) {#name, &op::name, true, detail::Leaf::name},
-#define TERN_LEAF_LATER(name, arity) {#name, &op::name, true, detail::Leaf::name, 0, false, true},
-#define TERN_LEAF_INNER(name, arity)
-#define TERN_LEAF_REDUCE(name)
-#include "tern/leaves.inc"
-#undef TERN_LEAF
-#undef TERN_LEAF_INNER
-#undef TERN_LEAF_REDUCE
-#define TERN_FORMULA(name, ...) {#name, &op::name, false, detail::Leaf::count},
-#define TERN_FORMULA_LATER(name, ...) {#name, &op::name, false, detail::Leaf::count, 0, false, true},
-#define TERN_FORMULA_PREDICATE(name, ...) {#name, &op::name, false, detail::Leaf::count, 0, true, true},
-#define TERN_GATED(name, activation) {#name, &op::name, false, detail::Leaf::count},
+#define TERN_ELEMENTARY(name, arity) {#name, &op::name, true, detail::Elementary::name},
+#define TERN_ELEMENTARY_LATER(name, arity) {#name, &op::name, true, detail::Elementary::name, 0, false, true},
+#define TERN_ELEMENTARY_INNER(name, arity)
+#define TERN_ELEMENTARY_REDUCE(name)
+#include "tern/elementary.inc"
+#undef TERN_ELEMENTARY
+#undef TERN_ELEMENTARY_INNER
+#undef TERN_ELEMENTARY_REDUCE
+#define TERN_FORMULA(name, ...) {#name, &op::name, false, detail::Elementary::count},
+#define TERN_FORMULA_LATER(name, ...) {#name, &op::name, false, detail::Elementary::count, 0, false, true},
+#define TERN_FORMULA_PREDICATE(name, ...) {#name, &op::name, false, detail::Elementary::count, 0, true, true},
+#define TERN_GATED(name, activation) {#name, &op::name, false, detail::Elementary::count},
 #include "tern/formulas.inc"
 #undef TERN_FORMULA
 #undef TERN_GATED
-#define TERN_POW_PARTIAL(k, m, slope) {"pow_partial_" #k "_" #m, &pow_partial<k, m>, false, detail::Leaf::count, slope},
-      TERN_POW_PARTIAL(1, 0, 1) TERN_POW_PARTIAL(0, 1, 1) TERN_POW_PARTIAL(2, 0, 1)
-      TERN_POW_PARTIAL(1, 1, 1) TERN_POW_PARTIAL(0, 2, 1) TERN_POW_PARTIAL(4, 4, 2)
+#define TERN_POW_PARTIAL(k, m, slope) \
+  {"pow_partial_" #k "_" #m, &pow_partial<k, m>, false, detail::Elementary::count, slope},
+      TERN_POW_PARTIAL(1, 0, 1) TERN_POW_PARTIAL(0, 1, 1) TERN_POW_PARTIAL(2, 0, 1) TERN_POW_PARTIAL(1, 1, 1)
+          TERN_POW_PARTIAL(0, 2, 1) TERN_POW_PARTIAL(4, 4, 2)
 #undef TERN_POW_PARTIAL
   };
   return entries;

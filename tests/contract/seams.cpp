@@ -12,7 +12,7 @@
 namespace tern::contract {
 namespace {
 
-using detail::Leaf;
+using detail::Elementary;
 using detail::NodeKind;
 using Doubles = std::vector<double>;
 
@@ -31,10 +31,10 @@ inline constinit const Pointwise<> two_sides{
 
 std::vector<Entry> all_entries() {
   std::vector<Entry> entries = entries_where([](const Entry& e) {
-    return e.takes_floats() && !e.predicate() && !(e.leaf && e.id == Leaf::detach) && e.slope == 0;
+    return e.takes_floats() && !e.predicate() && !(e.elementary && e.id == Elementary::detach) && e.slope == 0;
   });
   for (const Pointwise<>* user : {&huber, &tangent, &selu_like, &cubic, &smooth_step, &two_sides})
-    entries.push_back({user->name(), user, false, Leaf::count});
+    entries.push_back({user->name(), user, false, Elementary::count});
   return entries;
 }
 
@@ -44,11 +44,12 @@ std::vector<std::pair<Expr, Expr>> compared(const std::vector<const detail::Form
   const detail::Node* const zero = detail::make_constant(0).node();
   for (const detail::FormulaGraph* graph : graphs)
     for (const detail::Node* node : detail::topological(graph->inlined->outputs)) {
-      if (node->kind != NodeKind::leaf) continue;
-      const bool two = node->leaf == Leaf::maximum || node->leaf == Leaf::minimum ||
-                       (detail::rule_of(node->leaf).gives == detail::Gives::predicate && node->args.size() == 2);
+      if (node->kind != NodeKind::elementary) continue;
+      const bool two = node->elementary == Elementary::maximum || node->elementary == Elementary::minimum ||
+                       (detail::rule_of(node->elementary).gives == detail::Gives::predicate && node->args.size() == 2);
       if (two) pairs.emplace(node->args[0], node->args[1]);
-      if (node->leaf == Leaf::abs || node->leaf == Leaf::sign) pairs.emplace(node->args[0], zero);
+      if (node->elementary == Elementary::abs || node->elementary == Elementary::sign)
+        pairs.emplace(node->args[0], zero);
     }
   std::vector<std::pair<Expr, Expr>> result;
   for (const auto& [a, b] : pairs) result.emplace_back(Expr(a), Expr(b));
@@ -223,7 +224,7 @@ TERN_CONTRACT(DerivativesAtSeams, all_entries());
 /// The tie of minimum takes the gradient at 0 from the branch that is taken there.
 TEST(Seams, ALostGradientIsFound) {
   static const Pointwise<> lost{"lost", [](auto x) { return where(x > 0, x, expm1(minimum(x, 0))); }};
-  static const Entry entry{"lost", &lost, false, Leaf::count};
+  static const Entry entry{"lost", &lost, false, Elementary::count};
   static const Seams seams(entry);
   EXPECT_NONFATAL_FAILURE(check<double>(entry, seams.found(), cpu()), "lost, f64, derivative 1 by input 0: 1 failures");
 }

@@ -1,8 +1,10 @@
-// Values and gradients of every leaf and formula, in every floating dtype, against references in __float128.
+// Values and gradients of every elementary function and formula, in every floating dtype, against references in
+// __float128.
 //
-// A kernel's result must be one that interval arithmetic admits: each node's range is what its leaf may return for the
-// range of its arguments (within the ulp budget of the leaf's rule; + - * / sqrt correctly rounded). For a leaf alone
-// that is its budget; 16-bit types round the range once, at the store.
+// A kernel's result must be one that interval arithmetic admits: each node's range is what its elementary function may
+// return for the range of its arguments (within the ulp budget of the elementary function's rule; + - * / sqrt
+// correctly rounded). For an elementary function alone that is its budget; 16-bit types round the range once, at the
+// store.
 #include "contract/compare.hpp"
 
 namespace tern::contract {
@@ -21,8 +23,8 @@ bool flushes(Device device) {
   return y[0] != 0x1p-129f || y[1] != 0x1p-127f;
 }
 
-/// What a device may add to the leaves' budgets: WGSL may contract (one ulp more) and has functions of its own for
-/// results of 16 bits, as has CUDA, also for f64.
+/// What a device may add to the elementary functions' budgets: WGSL may contract (one ulp more) and has functions of
+/// its own for results of 16 bits, as has CUDA, also for f64.
 template <class S> Policy policy_of(Device device) {
   return {.extra_ulps = device.kind() == DeviceKind::webgpu ? 1.0 : 0.0,
           .on_cuda = device.kind() == DeviceKind::cuda,
@@ -55,7 +57,7 @@ template <class S> void check_values(const Entry& e, Device device) {
   ASSERT_EQ(to_string(y.dtype()), e.predicate() ? "boolean" : to_string(dtype_of<S>)) << e.name;
   GraphRanges<Compute<S>> graph(e.graph(), policy_of<S>(device));
   Report report(std::string(e.name) + " " + std::string(to_string(dtype_of<S>)) + " on " + device.to_string());
-  const double vacuous = compare_column<S>(report, graph, 0, columns, column_of<S>(y), e.leaf ? &e : nullptr);
+  const double vacuous = compare_column<S>(report, graph, 0, columns, column_of<S>(y), e.elementary ? &e : nullptr);
   EXPECT_LE(vacuous, 0.01) << e.name << " " << to_string(dtype_of<S>) << ": share of points where anything would pass";
 }
 
@@ -88,7 +90,7 @@ template <class S> void check_edges(const Entry& e, Device device) {
   for (std::size_t i = 0; i < got.size(); ++i) {
     const double want = rule.edges[i].gives, value = real(got[i]);
     const bool same = want != want ? value != value
-                                   : value == want && (want != 0 || e.id == detail::Leaf::sign ||
+                                   : value == want && (want != 0 || e.id == detail::Elementary::sign ||
                                                        std::signbit(value) == std::signbit(want));
     if (!same) report.add([&] { return hex(rule.edges[i].at) + " got " + hex(value) + ", want " + hex(want); });
   }
@@ -147,11 +149,11 @@ TEST_P(FirstGradient, IsWithinTheBudgets) {
 TERN_CONTRACT(Values, entries_where([](const Entry& e) { return e.takes_floats(); }));
 INSTANTIATE_TEST_SUITE_P(Registry, EveryPattern,
                          testing::Combine(testing::Values(cpu()), testing::ValuesIn(entries_where([](const Entry& e) {
-                                            return e.arity() == 1 && e.leaf && e.takes_floats();
+                                            return e.arity() == 1 && e.elementary && e.takes_floats();
                                           }))),
                          entry_test_name);
 TERN_CONTRACT(Edges, entries_where([](const Entry& e) {
-                return e.arity() == 1 && e.takes_floats() && e.leaf && e.rule()->edge_count > 0;
+                return e.arity() == 1 && e.takes_floats() && e.elementary && e.rule()->edge_count > 0;
               }));
 // On the CPU: compilers of GPU kernels may reorder the factors of a product (WGSL 15.7.5), and near the largest and
 // least numbers another order overflows elsewhere. EveryOrder holds their derivatives to the CPU's on moderate numbers.
@@ -193,8 +195,9 @@ TEST(Ranges, WhatIsQuicklyAcceptedIsRight) {
 
 /// And that it refuses what is off by two budgets and more.
 TEST(Ranges, RefuseWhatIsBeyondTheBudget) {
-  for (const Entry& e : entries_where(
-           [](const Entry& e) { return e.leaf && e.arity() == 1 && e.rule()->takes == detail::Takes::floating; })) {
+  for (const Entry& e : entries_where([](const Entry& e) {
+         return e.elementary && e.arity() == 1 && e.rule()->takes == detail::Takes::floating;
+       })) {
     GraphRanges<float> graph(e.graph());
     Report report(std::string("budget of ") + e.name);
     const int steps = static_cast<int>(std::ceil(e.rule()->ulp_f32)) + 1;

@@ -1,6 +1,6 @@
-// Every kernel text that CUDA devices are given compiles without a warning: each leaf and formula in each dtype, each
-// skeleton in each dtype, for the newest architecture, and in one dtype for the oldest. NVRTC needs no GPU;
-// script/setup fetches it.
+// Every kernel text that CUDA devices are given compiles without a warning: each elementary function and formula in
+// each dtype, each skeleton in each dtype, for the newest architecture, and in one dtype for the oldest. NVRTC needs no
+// GPU; script/setup fetches it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -74,7 +74,7 @@ class CudaTexts : public testing::Test {
   }
 };
 
-TEST_F(CudaTexts, EveryLeafAndFormula) {
+TEST_F(CudaTexts, EveryElementaryFunctionAndFormula) {
   Compiled compiled({kNewest});
   for (const contract::Entry& e : contract::registry())
     for (const DType dtype : kDTypes)

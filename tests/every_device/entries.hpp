@@ -1,4 +1,4 @@
-// Every leaf and formula that takes and gives floats.
+// Every elementary function and formula that takes and gives floats.
 #pragma once
 #include <vector>
 
@@ -15,18 +15,18 @@ struct Entry {
 inline const std::vector<Entry>& entries() {
   static const std::vector<Entry> list = [] {
     std::vector<Entry> all;
-    const auto leaf = [&](const char* name, const Pointwise<>& op, detail::Leaf id) {
+    const auto elementary = [&](const char* name, const Pointwise<>& op, detail::Elementary id) {
       const detail::Rule& rule = detail::rule_of(id);
       const bool floats = rule.takes != detail::Takes::integral && rule.takes != detail::Takes::bits;
       all.push_back({name, &op, floats && rule.gives != detail::Gives::predicate});
     };
-#define TERN_LEAF(name, arity) leaf(#name, op::name, detail::Leaf::name);
-#define TERN_LEAF_INNER(name, arity)
-#define TERN_LEAF_REDUCE(name)
-#include "tern/leaves.inc"
-#undef TERN_LEAF
-#undef TERN_LEAF_INNER
-#undef TERN_LEAF_REDUCE
+#define TERN_ELEMENTARY(name, arity) elementary(#name, op::name, detail::Elementary::name);
+#define TERN_ELEMENTARY_INNER(name, arity)
+#define TERN_ELEMENTARY_REDUCE(name)
+#include "tern/elementary.inc"
+#undef TERN_ELEMENTARY
+#undef TERN_ELEMENTARY_INNER
+#undef TERN_ELEMENTARY_REDUCE
 #define TERN_FORMULA_PREDICATE(name, ...) all.push_back({#name, &op::name, false});
 #define TERN_FORMULA(name, ...) all.push_back({#name, &op::name, true});
 #define TERN_GATED(name, activation) all.push_back({#name, &op::name, true});

@@ -88,7 +88,8 @@ TEST_P(EpilogueRows, OfEveryWidthInSixteenBits) {
     });
 }
 /// Formulas that do not read the product: what they give is that of a pass over their operands. On a GPU that is
-/// another kernel, whose driver may contract otherwise: two results within a leaf's budget and a rounding of each.
+/// another kernel, whose driver may contract otherwise: two results within an elementary function's budget and a
+/// rounding of each.
 TEST_P(EpilogueRows, OfOperandsAlone) {
   const int before = num_threads();
   for (const DType dtype : {f16, bf16, f32})

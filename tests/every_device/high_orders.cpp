@@ -121,7 +121,7 @@ TEST_P(HighOrders, OfManyCapturedNumbers) {
         "weighted", [&](const Var& x) { return weighted(x, x, x, x, x, x, x, x, x, x, x, x); }, order,
         total * of_fourth[order - 1], everything());
 }
-/// To order 4 in each argument by one leaf, beyond by that of lower ones.
+/// To order 4 in each argument by one elementary function, beyond by that of lower ones.
 TEST_P(HighOrders, OfPowers) {
   const double of_both[] = {1, 2, 3, 8, 10, 54};  // of x^x (OEIS A005727)
   double falling = 1;

@@ -38,7 +38,7 @@ TEST_P(IoOnDevice, FilesComeAndGo) {
   EXPECT_EQ(sum(halves).item<float>(), 210.0f);
   const std::vector<Var> model{parameter(ones({2, 3})), parameter(zeros({3}))};
   io::save(folder / "m", model);
-  for (Tensor leaf : {model[0].value(), model[1].value()}) leaf += 5;
+  for (Tensor elementary : {model[0].value(), model[1].value()}) elementary += 5;
   io::load(folder / "m", model);
   EXPECT_EQ(sum(model[0].value()).item<float>(), 6.0f);
   EXPECT_EQ(sum(model[1].value()).item<float>(), 0.0f);

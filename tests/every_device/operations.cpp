@@ -1,5 +1,5 @@
 // The gradients of every operation that has an entry, to third order against central differences; and that docs/ops.md
-// lists what has an entry, and the formulas and leaves of the registry (registry.cpp).
+// lists what has an entry, and the formulas and elementary functions of the registry (registry.cpp).
 #include <fstream>
 #include <map>
 #include <set>
@@ -74,17 +74,17 @@ TEST(OperationsPage, ListsTheEntries) {
   for (const operations::Entry& entry : operations::entries()) entries[entry.name] = entry.differentiable;
   EXPECT_EQ(listed("Other operations"), entries);
 }
-TEST(OperationsPage, ListsTheFormulasAndLeavesThatTheRegistryTests) {
+TEST(OperationsPage, ListsTheFormulasAndFunctionsThatTheRegistryTests) {
   // Have an argument that is no tensor, or stand in no kernel (complex.cpp): tests of their own.
   std::set<std::string> registry{"cast", "index", "real_part", "imag_part", "complex_of"};
-#define TERN_LEAF(name, arity) registry.insert(#name);
-#define TERN_LEAF_INNER(name, arity)
-#define TERN_LEAF_SLOPE(name, arity) registry.insert(#name " (in derivatives)");
-#define TERN_LEAF_REDUCE(name) registry.insert(#name "(x) in a formula");
-#include "tern/leaves.inc"
-#undef TERN_LEAF
-#undef TERN_LEAF_INNER
-#undef TERN_LEAF_REDUCE
+#define TERN_ELEMENTARY(name, arity) registry.insert(#name);
+#define TERN_ELEMENTARY_INNER(name, arity)
+#define TERN_ELEMENTARY_SLOPE(name, arity) registry.insert(#name " (in derivatives)");
+#define TERN_ELEMENTARY_REDUCE(name) registry.insert(#name "(x) in a formula");
+#include "tern/elementary.inc"
+#undef TERN_ELEMENTARY
+#undef TERN_ELEMENTARY_INNER
+#undef TERN_ELEMENTARY_REDUCE
 #define TERN_FORMULA_MORE(name, arity, ...) registry.insert(#name);
 #define TERN_FORMULA(name, ...) registry.insert(#name);
 #define TERN_GATED(name, activation) registry.insert(#name);

@@ -1,6 +1,6 @@
-// Every leaf, formula and other operation in every float dtype, to the third derivative, in reverse, forward and mixed
-// mode, on contiguous, strided, broadcast and empty operands. What is right is known from f64 on the CPU, which central
-// differences confirm.
+// Every elementary function, formula and other operation in every float dtype, to the third derivative, in reverse,
+// forward and mixed mode, on contiguous, strided, broadcast and empty operands. What is right is known from f64 on the
+// CPU, which central differences confirm.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -234,7 +234,7 @@ class EveryOrder : public EveryDevice {
 };
 TERN_EVERY_DEVICE(EveryOrder);
 
-TEST_P(EveryOrder, OfEveryLeafAndFormula) {
+TEST_P(EveryOrder, OfEveryElementaryFunctionAndFormula) {
   Random random(77);
   std::size_t turn = 0;
   for (const Entry& entry : entries()) {

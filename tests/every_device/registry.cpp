@@ -1,5 +1,5 @@
-// Every leaf and formula of the registry, forward, backward and at second order, on every device: what docs/ops.md
-// lists is what runs here.
+// Every elementary function and formula of the registry, forward, backward and at second order, on every device: what
+// docs/ops.md lists is what runs here.
 #include "reference.hpp"
 #include "formula/graph.hpp"
 
@@ -13,13 +13,13 @@ struct Entry {
 
 std::vector<Entry> registry() {
   return {
-#define TERN_LEAF(name, arity) {#name, &op::name},
-#define TERN_LEAF_INNER(name, arity)
-#define TERN_LEAF_REDUCE(name)
-#include "tern/leaves.inc"
-#undef TERN_LEAF
-#undef TERN_LEAF_INNER
-#undef TERN_LEAF_REDUCE
+#define TERN_ELEMENTARY(name, arity) {#name, &op::name},
+#define TERN_ELEMENTARY_INNER(name, arity)
+#define TERN_ELEMENTARY_REDUCE(name)
+#include "tern/elementary.inc"
+#undef TERN_ELEMENTARY
+#undef TERN_ELEMENTARY_INNER
+#undef TERN_ELEMENTARY_REDUCE
 #define TERN_FORMULA(name, ...) {#name, &op::name},
 #define TERN_GATED(name, activation) {#name, &op::name},
 #include "tern/formulas.inc"
@@ -30,8 +30,8 @@ std::vector<Entry> registry() {
 
 bool takes_floats(const Entry& e) {
   for (const detail::Node* node : detail::topological(e.formula->graph()->inlined->outputs))
-    if (node->kind == detail::NodeKind::leaf) {
-      const detail::Takes takes = detail::rule_of(node->leaf).takes;
+    if (node->kind == detail::NodeKind::elementary) {
+      const detail::Takes takes = detail::rule_of(node->elementary).takes;
       if (takes == detail::Takes::integral || takes == detail::Takes::bits) return false;
     }
   return true;
@@ -54,7 +54,8 @@ TEST_P(Registry, EveryEntryHasItsGradientToSecondOrder) {
     if (!takes_floats(e)) continue;
     SCOPED_TRACE(e.name);
     const int inputs = e.formula->graph()->inputs;
-    // Positive, away from integers, ordered (clamp's bounds): every leaf is smooth there, acosh from 1 on.
+    // Positive, away from integers, ordered (clamp's bounds): every elementary function is smooth there, acosh from 1
+    // on.
     std::vector<Tensor> at;
     const double from = e.formula == &op::acosh ? 1 : 0;
     for (int i = 0; i < inputs; ++i)

@@ -65,7 +65,7 @@ const std::map<std::string, std::string>& public_headers() {
   static const std::map<std::string, std::string> map{
       {"dtype.hpp", "types"},         {"error.hpp", "types"},           {"fft.hpp", "ops"},
       {"fixed.hpp", "formula"},       {"formula.hpp", "formula"},
-      {"formulas.inc", "formula"},    {"leaves.inc", "formula"},        {"shape.hpp", "types"},
+      {"formulas.inc", "formula"},    {"elementary.inc", "formula"},        {"shape.hpp", "types"},
       {"backends.inc", "backend"},    {"call_ref.hpp", "backend"},      {"capture.hpp", "backend"},
       {"cuda.hpp", "backend"},        {"device.hpp", "backend"},        {"methods.inc", "backend"},
       {"pool.hpp", "backend"},        {"tensor.hpp", "backend"},        {"trace.hpp", "backend"},

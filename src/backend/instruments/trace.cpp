@@ -47,12 +47,12 @@ std::string human(std::int64_t count) {
   return text;
 }
 
-/// The weight of a step for each element it is computed for. A leaf that is not rounded correctly is transcendental;
-/// detach computes nothing.
+/// The weight of a step for each element it is computed for. An elementary function that is not rounded correctly is
+/// transcendental; detach computes nothing.
 std::int64_t weight(const detail::Step& step) {
   if (step.kind == detail::StepKind::reduce) return 1;
-  if (step.kind != detail::StepKind::leaf || step.leaf == detail::Leaf::detach) return 0;
-  return detail::rule_of(step.leaf).ulp_f32 > 0.5 ? 8 : 1;
+  if (step.kind != detail::StepKind::elementary || step.elementary == detail::Elementary::detach) return 0;
+  return detail::rule_of(step.elementary).ulp_f32 > 0.5 ? 8 : 1;
 }
 
 }  // namespace

@@ -4,17 +4,17 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "formula/leaf.hpp"
+#include "formula/elementary.hpp"
 #include "tern/dtype.hpp"
 
 namespace tern::detail_cpu {
 using detail::kComputeTypeCount;
-using detail::kLeafCount;
+using detail::kElementaryCount;
 using detail::ComputeType;
-using detail::Leaf;
+using detail::Elementary;
 
-/// out[i] = leaf(args[0][i], …) for n elements; out may be one of the arguments.
-using LeafFn = void (*)(const void* const* args, void* out, std::size_t n);
+/// out[i] = elementary(args[0][i], …) for n elements; out may be one of the arguments.
+using ElementaryFn = void (*)(const void* const* args, void* out, std::size_t n);
 /// out[i] = f(in[i]); in place only where both have one size.
 using BlockFn = void (*)(const void* in, void* out, std::size_t n);
 /// out[i] = in[i * stride], widened to the dtype's type.
@@ -93,12 +93,14 @@ struct KernelTable {
   JoinColumnsFn join_columns;
   /// Elements of a row from which loops are called for its reduced values as numbers.
   std::int64_t loop_row;
-  LeafFn leaf[kLeafCount][kComputeTypeCount];            // null where a leaf does not exist for a type
-  LeafFn fast[kLeafCount];                       // of f32, where all results are stored in 16 bits; null: leaf will do
-  ReduceFn reduce_rows[kLeafCount][kComputeTypeCount];
-  ReduceFn reduce_columns[kLeafCount][kComputeTypeCount];
-  JoinFn join_rows[kLeafCount][kComputeTypeCount];
-  HalfReduction reduce_half[kLeafCount][2];       // of f16 and of bf16; nulls where the target cannot in vectors
+  ElementaryFn elementary[kElementaryCount]
+                         [kComputeTypeCount];  // null where an elementary function does not exist for a type
+  ElementaryFn
+      fast[kElementaryCount];  // of f32, where all results are stored in 16 bits; null: elementary function will do
+  ReduceFn reduce_rows[kElementaryCount][kComputeTypeCount];
+  ReduceFn reduce_columns[kElementaryCount][kComputeTypeCount];
+  JoinFn join_rows[kElementaryCount][kComputeTypeCount];
+  HalfReduction reduce_half[kElementaryCount][2];       // of f16 and of bf16; nulls where the target cannot in vectors
   BlockFn convert[kComputeTypeCount][kComputeTypeCount];        // from, to; floats to integers saturate, NaN gives 0
   BlockFn wrap[kComputeTypeCount][kDTypeCount];          // reduced to what the dtype holds, in its type; integers wrap
   BlockFn clamp[kComputeTypeCount][kDTypeCount];         // the same for narrow integers, clamping

@@ -1,11 +1,11 @@
-// The kernels of the fused verb for the target being compiled: loops over the leaves' SIMD bodies, conversions and
-// reductions. Included once by each target file, after HWY_TARGET was chosen. (Longer than other
-// files: one loop for each kind of step of a tape, and the table that names them all.)
+// The kernels of the fused verb for the target being compiled: loops over the elementary functions' SIMD bodies,
+// conversions and reductions. Included once by each target file, after HWY_TARGET was chosen. (Longer than other files:
+// one loop for each kind of step of a tape, and the table that names them all.)
 #include <hwy/highway.h>
 
 #include "cpu/simd/kernel_table.hpp"
 #include "cpu/simd/halves-inl.h"
-#include "cpu/simd/leaves-inl.h"
+#include "cpu/simd/elementary-inl.h"
 #include "cpu/simd/columns-inl.h"
 #include "cpu/simd/moments-inl.h"
 #include "cpu/simd/places-inl.h"
@@ -41,13 +41,13 @@ constexpr ComputeType WideType(DType d) {
          : d >= DType::f16 ? ComputeType::f32 : ComputeType::i32;
 }
 
-// ---- leaves ----
-template <class Leaf, class = void> struct HasCondition { static constexpr bool value = false; };
-template <class Leaf> struct HasCondition<Leaf, decltype(void(Leaf::kCondition))> {
+// ---- elementary functions ----
+template <class Elementary, class = void> struct HasCondition { static constexpr bool value = false; };
+template <class Elementary> struct HasCondition<Elementary, decltype(void(Elementary::kCondition))> {
   static constexpr bool value = true;
 };
 
-/// A vector of each of the leaf's arguments: whole ones …
+/// A vector of each of the elementary function's arguments: whole ones …
 template <class T> struct Whole {
   const T* const* in;
   std::size_t at;
@@ -76,7 +76,7 @@ template <class L, int kArity, class D, class A> HWY_INLINE auto RunOn(D d, cons
 }
 
 /// The tail takes the same code as the other elements, whatever their position: with masks, or through a small block.
-template <class L, int kArity, class T> void LeafLoop(const void* const* args, void* out, std::size_t n) {
+template <class L, int kArity, class T> void ElementaryLoop(const void* const* args, void* out, std::size_t n) {
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d);
   const T* in[3] = {};
@@ -100,20 +100,20 @@ template <class L, int kArity, class T> void LeafLoop(const void* const* args, v
   }
 }
 
-template <Leaf L, int kArity, ComputeType type> constexpr LeafFn LeafKernel() {
-  if constexpr ((SimdLeaf<L>::kTypes >> static_cast<unsigned>(type)) & 1u)
-    return &LeafLoop<SimdLeaf<L>, kArity, CppType<type>>;
+template <Elementary L, int kArity, ComputeType type> constexpr ElementaryFn ElementaryKernel() {
+  if constexpr ((SimdFunction<L>::kTypes >> static_cast<unsigned>(type)) & 1u)
+    return &ElementaryLoop<SimdFunction<L>, kArity, CppType<type>>;
   else return nullptr;
 }
 
 /// The fast-math variant of the function (Rule::ulp_half_cpu), of one argument.
-template <class L> struct FastLeaf {
+template <class L> struct FastFunction {
   template <class D, class V> static HWY_INLINE V Run(D d, V x) { return L::RunFast(d, x); }
 };
-template <Leaf L, int kArity> constexpr LeafFn FastKernel() {
+template <Elementary L, int kArity> constexpr ElementaryFn FastKernel() {
   using V = hn::Vec<hn::ScalableTag<float>>;
-  if constexpr (requires(V x) { SimdLeaf<L>::RunFast(hn::ScalableTag<float>(), x); })
-    return &LeafLoop<FastLeaf<SimdLeaf<L>>, kArity, float>;
+  if constexpr (requires(V x) { SimdFunction<L>::RunFast(hn::ScalableTag<float>(), x); })
+    return &ElementaryLoop<FastFunction<SimdFunction<L>>, kArity, float>;
   else return nullptr;
 }
 
@@ -225,10 +225,10 @@ void JoinRows(const void* in, std::size_t pitch, std::size_t rows, void* into, s
   for (; r < rows; ++r) JoinSome<L, 1>(d, x + r * pitch, pitch, static_cast<T*>(into), n);
 }
 
-template <Leaf L, ComputeType type, bool kRows> constexpr ReduceFn ReduceKernel() {
-  if constexpr (((SimdLeaf<L>::kTypes >> static_cast<unsigned>(type)) & 1u) == 0) return nullptr;
-  else if constexpr (kRows) return &ReduceRows<SimdLeaf<L>, CppType<type>>;
-  else return &ReduceColumns<SimdLeaf<L>, CppType<type>>;
+template <Elementary L, ComputeType type, bool kRows> constexpr ReduceFn ReduceKernel() {
+  if constexpr (((SimdFunction<L>::kTypes >> static_cast<unsigned>(type)) & 1u) == 0) return nullptr;
+  else if constexpr (kRows) return &ReduceRows<SimdFunction<L>, CppType<type>>;
+  else return &ReduceColumns<SimdFunction<L>, CppType<type>>;
 }
 
 // ---- conversions: plain loops, vectorised by the compiler for this target ----
@@ -406,30 +406,30 @@ template <class T> void Fill(const void* in, void* out, std::size_t n) {
 }
 
 // ---- the table ----
-template <Leaf L, int kArity> void AddLeaf(KernelTable& t) {
-  LeafFn* row = t.leaf[static_cast<int>(L)];
-  row[0] = LeafKernel<L, kArity, ComputeType::f32>(), row[1] = LeafKernel<L, kArity, ComputeType::f64>();
-  row[2] = LeafKernel<L, kArity, ComputeType::i32>(), row[3] = LeafKernel<L, kArity, ComputeType::u32>();
-  row[4] = LeafKernel<L, kArity, ComputeType::i64>();
+template <Elementary L, int kArity> void AddElementary(KernelTable& t) {
+  ElementaryFn* row = t.elementary[static_cast<int>(L)];
+  row[0] = ElementaryKernel<L, kArity, ComputeType::f32>(), row[1] = ElementaryKernel<L, kArity, ComputeType::f64>();
+  row[2] = ElementaryKernel<L, kArity, ComputeType::i32>(), row[3] = ElementaryKernel<L, kArity, ComputeType::u32>();
+  row[4] = ElementaryKernel<L, kArity, ComputeType::i64>();
   t.fast[static_cast<int>(L)] = FastKernel<L, kArity>();
 }
-template <Leaf L, ComputeType type> constexpr JoinFn JoinKernel() {
-  if constexpr (((SimdLeaf<L>::kTypes >> static_cast<unsigned>(type)) & 1u) == 0) return nullptr;
-  else return &JoinRows<SimdLeaf<L>, CppType<type>>;
+template <Elementary L, ComputeType type> constexpr JoinFn JoinKernel() {
+  if constexpr (((SimdFunction<L>::kTypes >> static_cast<unsigned>(type)) & 1u) == 0) return nullptr;
+  else return &JoinRows<SimdFunction<L>, CppType<type>>;
 }
-template <Leaf L, ComputeType type> void AddReduction(KernelTable& t) {
+template <Elementary L, ComputeType type> void AddReduction(KernelTable& t) {
   t.reduce_rows[static_cast<int>(L)][static_cast<int>(type)] = ReduceKernel<L, type, true>();
   t.reduce_columns[static_cast<int>(L)][static_cast<int>(type)] = ReduceKernel<L, type, false>();
   t.join_rows[static_cast<int>(L)][static_cast<int>(type)] = JoinKernel<L, type>();
 }
-template <Leaf L, DType D> void AddHalfReduction(KernelTable& t) {
-  using S = SimdLeaf<L>;
+template <Elementary L, DType D> void AddHalfReduction(KernelTable& t) {
+  using S = SimdFunction<L>;
   using H = Half<D>;
   if constexpr (kNarrows<D> && (S::kTypes & 1u) != 0)
     t.reduce_half[static_cast<int>(L)][D == DType::bf16] = {&ReduceRows<S, float, H>, &ReduceColumns<S, float, H>,
                                                             &JoinRows<S, float, H>};
 }
-template <Leaf L> void AddReductions(KernelTable& t) {
+template <Elementary L> void AddReductions(KernelTable& t) {
   AddReduction<L, ComputeType::f32>(t), AddReduction<L, ComputeType::f64>(t), AddReduction<L, ComputeType::i32>(t);
   AddReduction<L, ComputeType::u32>(t), AddReduction<L, ComputeType::i64>(t);
   AddHalfReduction<L, DType::f16>(t), AddHalfReduction<L, DType::bf16>(t);
@@ -464,14 +464,14 @@ void FillTable(KernelTable& t) {
   t.target = hwy::TargetName(HWY_TARGET);
   t.loop_row = kLoopRow;
   t.split_columns = &SplitColumns, t.join_columns = &JoinColumns;
-#define TERN_LEAF(name, arity) AddLeaf<Leaf::name, arity>(t);
-#define TERN_LEAF_INNER(name, arity)
-#define TERN_LEAF_SLOPE(name, arity) AddLeaf<Leaf::name, arity>(t);
-#define TERN_LEAF_REDUCE(name) AddReductions<Leaf::name>(t);
-#include "tern/leaves.inc"
-#undef TERN_LEAF
-#undef TERN_LEAF_INNER
-#undef TERN_LEAF_REDUCE
+#define TERN_ELEMENTARY(name, arity) AddElementary<Elementary::name, arity>(t);
+#define TERN_ELEMENTARY_INNER(name, arity)
+#define TERN_ELEMENTARY_SLOPE(name, arity) AddElementary<Elementary::name, arity>(t);
+#define TERN_ELEMENTARY_REDUCE(name) AddReductions<Elementary::name>(t);
+#include "tern/elementary.inc"
+#undef TERN_ELEMENTARY
+#undef TERN_ELEMENTARY_INNER
+#undef TERN_ELEMENTARY_REDUCE
   AddConversions<ComputeType::f32>(t), AddConversions<ComputeType::f64>(t), AddConversions<ComputeType::i32>(t),
       AddConversions<ComputeType::u32>(t), AddConversions<ComputeType::i64>(t);
   AddMemory<DType::boolean>(t), AddMemory<DType::u8>(t), AddMemory<DType::i8>(t), AddMemory<DType::i16>(t);

@@ -4,13 +4,13 @@
 #include <hwy/highway.h>
 
 #include "cpu/simd/halves-inl.h"
-#include "cpu/simd/leaves-inl.h"
+#include "cpu/simd/elementary-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tern::detail_cpu {
 namespace HWY_NAMESPACE {
 
-/// A leaf of a value and a number: some need less for it.
+/// An elementary function of a value and a number: some need less for it.
 template <class L, class D, class V> HWY_INLINE auto RunNumber(D d, V a, double number) {
   if constexpr (requires { L::RunNumber(d, a, number); }) return L::RunNumber(d, a, number);
   else return L::Run(d, a, Num(d, number));

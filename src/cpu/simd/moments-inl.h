@@ -124,7 +124,7 @@ void PowersOfRows(const void* in, const void* shifts, void* powers, std::size_t 
     const T* x = static_cast<const T*>(in) + g * length;
     T* to = static_cast<T*>(powers) + g * length;
     const auto shift = hn::Set(d, static_cast<const T*>(shifts)[g]);
-    const auto power = [&](auto v) { return SimdLeaf<Leaf::exp>::Run(d, hn::Sub(v, shift)); };
+    const auto power = [&](auto v) { return SimdFunction<Elementary::exp>::Run(d, hn::Sub(v, shift)); };
     std::size_t i = 0;
     for (; i + lanes <= length; i += lanes) hn::StoreU(power(hn::LoadU(d, x + i)), d, to + i);
     if (i == length) continue;

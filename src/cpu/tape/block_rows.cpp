@@ -50,7 +50,7 @@ void BlockRunner::place_rows(Worker& w, const Block& b, Rows& rows) const {
       in_memory(output.value, *matrix);
       continue;
     }
-    if (tape_.values[static_cast<std::size_t>(output.value)].kind == StepKind::leaf) in_slot(output.value);
+    if (tape_.values[static_cast<std::size_t>(output.value)].kind == StepKind::elementary) in_slot(output.value);
     if (lies_there) {
       const auto size = static_cast<std::int64_t>(dtype_size(output.cursor.dtype()));
       rows.stored.push_back({&output, static_cast<std::byte*>(const_cast<void*>(matrix->data)), matrix->row * size});
@@ -154,7 +154,7 @@ void BlockRunner::execute_rows(const Worker& w, const Block& b, const Steps& ste
       return static_cast<std::byte*>(w.at[v]) + r * steps[v];
     };
     const void* args[3] = {at(op.args[0]), at(op.args[1]), at(op.args[2])};
-    op.leaf(args, at(op.result), static_cast<std::size_t>(b.cols));
+    op.elementary(args, at(op.result), static_cast<std::size_t>(b.cols));
   }
 }
 

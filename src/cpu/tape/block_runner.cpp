@@ -222,10 +222,10 @@ void BlockRunner::execute(const Worker& w, const TapeOp& op, const Block& b) con
   void* result = w.at[static_cast<std::size_t>(op.result)];
   const void* first = w.at[static_cast<std::size_t>(op.args[0])];
   switch (op.kind) {
-    case TapeOp::Kind::leaf: {
+    case TapeOp::Kind::elementary: {
       const void* args[3] = {first, w.at[static_cast<std::size_t>(op.args[1])],
                              w.at[static_cast<std::size_t>(op.args[2])]};
-      op.leaf(args, result, n);
+      op.elementary(args, result, n);
       break;
     }
     case TapeOp::Kind::block: op.block(first, result, n); break;
@@ -326,7 +326,7 @@ bool BlockRunner::reduce_in_place(std::int64_t count) {
   const auto is_computed_in = [&](const Input& i) {
     const DType dtype = i.cursor.dtype();
     return stored_as_computed(dtype) || (!places && (dtype == DType::f16 || dtype == DType::bf16) &&
-                                      table_.reduce_half[static_cast<int>(Leaf::sum)][dtype == DType::bf16].rows);
+                                      table_.reduce_half[static_cast<int>(Elementary::sum)][dtype == DType::bf16].rows);
   };
   reduces_in_place_ = std::all_of(inputs_.begin(), inputs_.end(), [&](const Input& i) {
     return tape_.lazy[static_cast<std::size_t>(i.value)] ||

@@ -83,7 +83,7 @@ BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<c
   }
   const int only = way_.block.size() == 1 ? way_.block[0] : 0;
   by_rows_ = !tape.program->reduces && !in_place_ && way_.block.size() == 1 &&
-             (only < 0 || tape.ops[static_cast<std::size_t>(only)].kind == TapeOp::Kind::leaf);
+             (only < 0 || tape.ops[static_cast<std::size_t>(only)].kind == TapeOp::Kind::elementary);
   half_rows_ = find_half_loop();
   const auto lies_so = [count = full.count()](const auto& operand) {
     return operand.cursor.direct(0, count) != nullptr;
@@ -152,7 +152,7 @@ bool BlockRunner::may_write_directly(std::size_t k, std::span<const detail::View
   if (!stored_as_computed(outputs[k].dtype)) return false;
   if (streams_ && !made_by_loop(tape_, way_, tape_.outputs[k])) return false;  // a loop streams itself
   const TapeValue& v = tape_.values[static_cast<std::size_t>(value)];
-  if (v.kind != StepKind::leaf) return false;
+  if (v.kind != StepKind::elementary) return false;
   if (std::count(tape_.outputs.begin(), tape_.outputs.end(), value) != 1) return false;
   return !in_place_ || (!tape_.ops.empty() && tape_.ops.back().result == value);
 }

@@ -1,9 +1,9 @@
 // Loops compiled ahead of time: several ops of a tape as one loop over registers.
 //
-// A loop is found by what it computes: its leaves, how they are wired, and its constants; not by an operation's name,
-// nor by the type it computes in (each is compiled for f32 and f64). tools/print_loops.cpp prints those of everything
-// that is registered, and the build compiles them for each SIMD target (cmake/TernLoops.cmake). They call the very
-// leaves that the tape's kernels are made of, so both give the same bits.
+// A loop is found by what it computes: its elementary functions, how they are wired, and its constants; not by an
+// operation's name, nor by the type it computes in (each is compiled for f32 and f64). tools/print_loops.cpp prints
+// those of everything that is registered, and the build compiles them for each SIMD target (cmake/TernLoops.cmake).
+// They call the very elementary functions that the tape's kernels are made of, so both give the same bits.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -22,17 +22,17 @@ enum class LoopArg : std::uint64_t { result = 0, input = 1, scalar = 2, constant
 
 /// What ops of a tape compute together, and of which of its values.
 struct LoopPlan {
-  /// Inputs (for each whether it is of integers), scalars (a count), ops (leaf, whether it is the fast-math variant,
-  /// its number of arguments, whether it computes in integers; its arguments; behind a constant its bits), outputs
-  /// (ops): equal words, equal loops.
+  /// Inputs (for each whether it is of integers), scalars (a count), ops (elementary function, whether it is the
+  /// fast-math variant, its number of arguments, whether it computes in integers; its arguments; behind a constant its
+  /// bits), outputs (ops): equal words, equal loops.
   std::vector<std::uint64_t> words;
   ComputeType type = ComputeType::f32;                      // f32 or f64
   std::vector<int> inputs, scalars, outputs;  // values of the tape
 };
 
-/// `ops`: indices of the tape's ops, all of kind leaf; `outputs`: the values of them that are wanted; `rows`: reduced
-/// values that are repeated are scalars of one row. Nothing where one loop cannot do it: another type than one float
-/// type and integers as wide, or too many operands.
+/// `ops`: indices of the tape's ops, all of kind elementary function; `outputs`: the values of them that are wanted;
+/// `rows`: reduced values that are repeated are scalars of one row. Nothing where one loop cannot do it: another type
+/// than one float type and integers as wide, or too many operands.
 std::optional<LoopPlan> plan_loop(const Tape& tape, const std::vector<int>& ops, const std::vector<int>& outputs,
                                   bool rows);
 

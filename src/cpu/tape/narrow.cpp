@@ -14,8 +14,8 @@ using detail::StepKind;
 /// Elements of a block of a number, and those that are worth a second thread.
 constexpr std::int64_t kNumbers = 4096, kParallel = std::int64_t{1} << 18;
 
-/// Of contiguous memory; the compiler's vectors of the baseline target, which meet memory's speed. Null: a leaf whose
-/// low bits do not follow from its operands' alone, or that is not one of them.
+/// Of contiguous memory; the compiler's vectors of the baseline target, which meet memory's speed. Null: an elementary
+/// function whose low bits do not follow from its operands' alone, or that is not one of them.
 using NarrowFn = void (*)(const void* const* args, void* out, std::size_t n);
 template <class M, class F> void narrow_loop(const void* const* args, void* out, std::size_t n) {
   const M *const x = static_cast<const M*>(args[0]), *const y = static_cast<const M*>(args[1]);
@@ -23,25 +23,25 @@ template <class M, class F> void narrow_loop(const void* const* args, void* out,
 #pragma GCC ivdep  // `out` is an operand, or apart from them
   for (std::size_t i = 0; i < n; ++i) to[i] = static_cast<M>(F()(x[i], y[i]));
 }
-template <class M> NarrowFn narrow_function(Leaf leaf) {
+template <class M> NarrowFn narrow_function(Elementary elementary) {
   const auto loop = []<class F>(F) -> NarrowFn { return &narrow_loop<M, F>; };
-  switch (leaf) {
-    case Leaf::add: return loop([](M x, M y) { return x + y; });
-    case Leaf::sub: return loop([](M x, M y) { return x - y; });
-    case Leaf::mul: return loop([](M x, M y) { return x * y; });
-    case Leaf::maximum: return loop([](M x, M y) { return x < y ? y : x; });
-    case Leaf::minimum: return loop([](M x, M y) { return y < x ? y : x; });
-    case Leaf::bit_and: return loop([](M x, M y) { return x & y; });
-    case Leaf::bit_or: return loop([](M x, M y) { return x | y; });
-    case Leaf::bit_xor: return loop([](M x, M y) { return x ^ y; });
+  switch (elementary) {
+    case Elementary::add: return loop([](M x, M y) { return x + y; });
+    case Elementary::sub: return loop([](M x, M y) { return x - y; });
+    case Elementary::mul: return loop([](M x, M y) { return x * y; });
+    case Elementary::maximum: return loop([](M x, M y) { return x < y ? y : x; });
+    case Elementary::minimum: return loop([](M x, M y) { return y < x ? y : x; });
+    case Elementary::bit_and: return loop([](M x, M y) { return x & y; });
+    case Elementary::bit_or: return loop([](M x, M y) { return x | y; });
+    case Elementary::bit_xor: return loop([](M x, M y) { return x ^ y; });
     default: return nullptr;
   }
 }
-NarrowFn narrow_function(DType dtype, Leaf leaf) {
+NarrowFn narrow_function(DType dtype, Elementary elementary) {
   switch (dtype) {
-    case DType::u8: return narrow_function<std::uint8_t>(leaf);
-    case DType::i8: return narrow_function<std::int8_t>(leaf);
-    case DType::i16: return narrow_function<std::int16_t>(leaf);
+    case DType::u8: return narrow_function<std::uint8_t>(elementary);
+    case DType::i8: return narrow_function<std::int8_t>(elementary);
+    case DType::i16: return narrow_function<std::int16_t>(elementary);
     default: return nullptr;
   }
 }
@@ -50,7 +50,7 @@ NarrowFn narrow_function(DType dtype, Leaf leaf) {
 const TapeOp* only_op(const Tape& tape) {
   const TapeOp* found = nullptr;
   for (const TapeOp& op : tape.ops) {
-    if (op.kind == TapeOp::Kind::leaf && !found) found = &op;
+    if (op.kind == TapeOp::Kind::elementary && !found) found = &op;
     else if (op.kind != TapeOp::Kind::block || !found || op.args[0] != found->result) return nullptr;
   }
   return found && tape.outputs.size() == 1 && tape.outputs[0] == found->result ? found : nullptr;
@@ -60,7 +60,7 @@ class NarrowRun {
  public:
   NarrowRun(const detail::FusedRequest& r, const Tape& tape) : r_(r), tape_(tape), dtype_(r.outputs[0].dtype) {}
 
-  bool run(const TapeOp& op, NarrowFn leaf) {
+  bool run(const TapeOp& op, NarrowFn elementary) {
     if (!is_contiguous(r_.outputs[0], r_.space)) return false;
     alignas(64) std::byte numbers[2][kNumbers];
     for (int a = 0; a < 2; ++a)
@@ -74,7 +74,7 @@ class NarrowRun {
       for (std::int64_t at = blocks * part / parts * (kNumbers / 2); at < end; at += kNumbers / 2) {
         const void* args[2];
         for (int a = 0; a < 2; ++a) args[a] = from_[a] + (moves_[a] ? at * size : 0);
-        leaf(args, out + at * size, static_cast<std::size_t>(std::min(kNumbers / 2, end - at)));
+        elementary(args, out + at * size, static_cast<std::size_t>(std::min(kNumbers / 2, end - at)));
       }
     });
     return true;
@@ -98,9 +98,9 @@ class NarrowRun {
     return true;
   }
   /// A number that the dtype cannot hold is not compared as one that it can.
-  bool fill(std::int64_t number, std::byte* block, Leaf leaf) const {
+  bool fill(std::int64_t number, std::byte* block, Elementary elementary) const {
     const auto as = [&]<class M>(M narrow) {
-      if ((leaf == Leaf::maximum || leaf == Leaf::minimum) && narrow != number) return false;
+      if ((elementary == Elementary::maximum || elementary == Elementary::minimum) && narrow != number) return false;
       std::fill_n(reinterpret_cast<M*>(block), kNumbers / 2, narrow);
       return true;
     };
@@ -122,8 +122,8 @@ bool run_narrow(const detail::FusedRequest& r, const Tape& tape) {
   if (tape.program->reduces || r.outputs.size() != 1 || tape.ops.empty() || tape.ops.size() > 2) return false;
   const TapeOp* const op = only_op(tape);
   if (!op || op->type != ComputeType::i32) return false;
-  const NarrowFn leaf = narrow_function(r.outputs[0].dtype, op->which);
-  return leaf && NarrowRun(r, tape).run(*op, leaf);
+  const NarrowFn elementary = narrow_function(r.outputs[0].dtype, op->which);
+  return elementary && NarrowRun(r, tape).run(*op, elementary);
 }
 
 }  // namespace tern::detail_cpu

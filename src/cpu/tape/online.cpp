@@ -92,9 +92,10 @@ OnlineKernels::OnlineKernels(const TapeOnline& online, const Tape& tape, const K
     : power_(online.power), rows_(rows) {
   const TapeOp& op = tape.ops[static_cast<std::size_t>(online.sum)];
   const int type = static_cast<int>(op.type);
-  const auto leaf = [&](Leaf which) { return table.leaf[static_cast<int>(which)][type]; };
-  maximum_ = leaf(Leaf::maximum), sub_ = leaf(Leaf::sub), exp_ = leaf(Leaf::exp), mul_ = leaf(Leaf::mul);
-  add_ = leaf(Leaf::add), powers_ = table.powers_of_rows[type], sum_ = rows ? op.rows : op.columns;
+  const auto elementary = [&](Elementary which) { return table.elementary[static_cast<int>(which)][type]; };
+  maximum_ = elementary(Elementary::maximum), sub_ = elementary(Elementary::sub), exp_ = elementary(Elementary::exp),
+  mul_ = elementary(Elementary::mul);
+  add_ = elementary(Elementary::add), powers_ = table.powers_of_rows[type], sum_ = rows ? op.rows : op.columns;
   moments_ = (rows ? table.moments_of_rows : table.moments_of_columns)[type], move_ = table.move_moments[type];
   wide_ = detail::is_wide(op.type);
   const TapeOp& pivot = tape.ops[static_cast<std::size_t>(online.pivot)];

@@ -41,17 +41,17 @@ class OnlineKernels {
   void join_places(const OnlineParts& part, const OnlineParts& other, std::int64_t kept) const;
   void follow(const void* before, const void* now, std::int32_t* places, const std::int32_t* part,
               std::int64_t kept) const;
-  void run(LeafFn leaf, const void* a, const void* b, void* out, std::int64_t n) const {
+  void run(ElementaryFn elementary, const void* a, const void* b, void* out, std::int64_t n) const {
     const void* args[3] = {a, b, nullptr};
-    leaf(args, out, static_cast<std::size_t>(n));
+    elementary(args, out, static_cast<std::size_t>(n));
   }
 
-  LeafFn maximum_, sub_, exp_, mul_, add_;
+  ElementaryFn maximum_, sub_, exp_, mul_, add_;
   ReduceFn sum_;
   PowersFn powers_;
   MomentsFn moments_;
   MoveMomentsFn move_;
-  LeafFn extreme_;       // that joins pivots
+  ElementaryFn extreme_;       // that joins pivots
   ComputeType pivot_;    // their type
   int power_;          // detail::OnlineSum
   bool rows_, wide_;  // wide: computed in f64

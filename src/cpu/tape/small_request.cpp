@@ -13,10 +13,10 @@ using detail::StepKind;
 
 namespace {
 
-void run_leaf(const Worker& w, const TapeOp& op, std::size_t n) {
+void run_elementary(const Worker& w, const TapeOp& op, std::size_t n) {
   const void* args[3];
   for (int a = 0; a < 3; ++a) args[a] = w.at[static_cast<std::size_t>(op.args[a])];
-  op.leaf(args, w.at[static_cast<std::size_t>(op.result)], n);
+  op.elementary(args, w.at[static_cast<std::size_t>(op.result)], n);
 }
 
 bool lies_as(const detail::View& view, const Shape& space) {
@@ -33,7 +33,7 @@ bool is_small(const detail::FusedRequest& r, const Tape& tape, const Tape::Way& 
   for (const TapeValue& value : tape.values)
     if (value.kind == StepKind::position) return false;
   for (const int i : way.block)
-    if (i >= 0 && tape.ops[static_cast<std::size_t>(i)].kind != TapeOp::Kind::leaf) return false;
+    if (i >= 0 && tape.ops[static_cast<std::size_t>(i)].kind != TapeOp::Kind::elementary) return false;
   return true;
 }
 
@@ -64,7 +64,7 @@ bool run_small(const detail::FusedRequest& r, const Tape& tape, const KernelTabl
     if (tape.outputs[k] == last && std::count(tape.outputs.begin(), tape.outputs.end(), last) == 1)
       w.at[static_cast<std::size_t>(last)] = memory_of(r.outputs[k]);
   for (const int i : way.block)
-    if (i >= 0) run_leaf(w, tape.ops[static_cast<std::size_t>(i)], n);
+    if (i >= 0) run_elementary(w, tape.ops[static_cast<std::size_t>(i)], n);
     else run_loop(w, tape.loops[static_cast<std::size_t>(~i)], {n, 1, {}, {}});
   for (std::size_t k = 0; k < r.outputs.size(); ++k) {
     void* const to = memory_of(r.outputs[k]);

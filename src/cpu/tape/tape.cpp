@@ -72,13 +72,13 @@ class Compiler {
     op.result = index, op.full = step.full, op.phase = step.phase, op.pass = step.pass, op.type = step.type;
     const int type = static_cast<int>(step.type), dtype = static_cast<int>(step.dtype);
     switch (step.kind) {
-      case StepKind::leaf:
-        op.which = step.leaf;
-        op.leaf = table_.leaf[static_cast<int>(step.leaf)][type];
-        op.fast = halves_ && step.type == ComputeType::f32 && table_.fast[static_cast<int>(step.leaf)];
-        if (op.fast) op.leaf = table_.fast[static_cast<int>(step.leaf)];
-        op.arity = detail::rule_of(step.leaf).arity;
-        require(op.leaf != nullptr, step);
+      case StepKind::elementary:
+        op.which = step.elementary;
+        op.elementary = table_.elementary[static_cast<int>(step.elementary)][type];
+        op.fast = halves_ && step.type == ComputeType::f32 && table_.fast[static_cast<int>(step.elementary)];
+        if (op.fast) op.elementary = table_.fast[static_cast<int>(step.elementary)];
+        op.arity = detail::rule_of(step.elementary).arity;
+        require(op.elementary != nullptr, step);
         break;
       case StepKind::convert:
         op.kind = TapeOp::Kind::block;
@@ -91,11 +91,11 @@ class Compiler {
         break;
       case StepKind::reduce:
         op.kind = TapeOp::Kind::reduce;
-        op.which = step.leaf;
-        op.rows = table_.reduce_rows[static_cast<int>(step.leaf)][type];
-        op.columns = table_.reduce_columns[static_cast<int>(step.leaf)][type];
-        op.join = table_.join_rows[static_cast<int>(step.leaf)][type];
-        op.combine = table_.leaf[static_cast<int>(combining_leaf(step.leaf))][type];
+        op.which = step.elementary;
+        op.rows = table_.reduce_rows[static_cast<int>(step.elementary)][type];
+        op.columns = table_.reduce_columns[static_cast<int>(step.elementary)][type];
+        op.join = table_.join_rows[static_cast<int>(step.elementary)][type];
+        op.combine = table_.elementary[static_cast<int>(combining_elementary(step.elementary))][type];
         require(op.rows && op.columns && op.join && op.combine, step);
         break;
       default: return;  // operands and numbers are filled in by the executor
@@ -111,7 +111,7 @@ class Compiler {
 
   void require(bool present, const Step& step) const {
     if (!present)
-      throw Error(ErrorKind::unsupported, std::string(op_) + ": " + detail::rule_of(step.leaf).name +
+      throw Error(ErrorKind::unsupported, std::string(op_) + ": " + detail::rule_of(step.elementary).name +
                                               " has no kernel for dtype " + std::string(to_string(step.dtype)) +
                                               " on cpu");
   }
@@ -144,7 +144,7 @@ class Compiler {
     const Step& step = program_.steps[at(output.step)];
     const bool narrows = step.kind == StepKind::wrap && !step.saturate && step.dtype == output.dtype &&
                          step.dtype != DType::boolean && step.type == detail::compute_type_of(step.dtype);
-    return narrows && program_.steps[at(step.args[0])].kind == StepKind::leaf ? step.args[0] : output.step;
+    return narrows && program_.steps[at(step.args[0])].kind == StepKind::elementary ? step.args[0] : output.step;
   }
 
   bool is_full_output(std::size_t k) const { return program_.outputs[k].full || !program_.reduces; }
@@ -196,7 +196,7 @@ class Compiler {
     if (!std::ranges::any_of(tape_->online, [](const TapeOnline& o) { return o.power == 0; })) return false;
     const std::vector<bool>& last = tape_->needs[at(program_.passes - 1)];
     return std::ranges::any_of(tape_->ops, [&](const TapeOp& op) {
-      return op.full && op.kind == TapeOp::Kind::leaf && op.which == Leaf::exp && last[at(op.result)];
+      return op.full && op.kind == TapeOp::Kind::elementary && op.which == Elementary::exp && last[at(op.result)];
     });
   }
 
@@ -209,15 +209,15 @@ class Compiler {
     append_parts(order, all, loops, [&](const Order& part, std::span<const int>) { return wanted_outside(part); });
     return order;
   }
-  /// Appends ops one by one, but full leaves that follow each other as a part, of which `wanted_of(part, later ops)` is
-  /// kept.
+  /// Appends ops one by one, but full elementary functions that follow each other as a part, of which `wanted_of(part,
+  /// later ops)` is kept.
   template <class WantedOf> void append_parts(Order& order, const Order& ops, Loops loops, const WantedOf& wanted_of) {
     for (std::size_t k = 0; k < ops.size();) {
-      const auto is_full_leaf = [&] {
-        return k < ops.size() && tape_->ops[at(ops[k])].full && tape_->ops[at(ops[k])].kind == TapeOp::Kind::leaf;
+      const auto is_full_elementary = [&] {
+        return k < ops.size() && tape_->ops[at(ops[k])].full && tape_->ops[at(ops[k])].kind == TapeOp::Kind::elementary;
       };
       Order part;
-      for (; is_full_leaf(); ++k) part.push_back(ops[k]);
+      for (; is_full_elementary(); ++k) part.push_back(ops[k]);
       if (part.empty()) order.push_back(ops[k++]);
       else append(order, part, wanted_of(part, std::span(ops).subspan(k)), loops);
     }
@@ -364,7 +364,7 @@ class Compiler {
     }
     for (std::size_t i = 0; i < tape_->ops.size(); ++i) {
       const TapeOp& op = tape_->ops[i];
-      const bool in_place = op.kind == TapeOp::Kind::leaf;
+      const bool in_place = op.kind == TapeOp::Kind::elementary;
       const auto release = [&] {
         for (int a = 0; share && a < op.arity; ++a) {
           const TapeValue& arg = tape_->values[static_cast<std::size_t>(op.args[a])];

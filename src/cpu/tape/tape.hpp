@@ -25,18 +25,18 @@ struct TapeValue {
 };
 
 struct TapeOp {
-  enum class Kind : std::uint8_t { leaf, block, reduce, expand } kind = Kind::leaf;
+  enum class Kind : std::uint8_t { elementary, block, reduce, expand } kind = Kind::elementary;
   int result = 0, args[3] = {};
   int arity = 1;
   bool full = true;
   int phase = 0, pass = 0;     // computed after this many reductions, and passes over the reduced axes (Step)
-  Leaf which = Leaf::count;    // of kind leaf and reduce
+  Elementary which = Elementary::count;    // of kind elementary function and reduce
   bool fast = false;          // its version for results of 16 bits
-  LeafFn leaf = nullptr;
+  ElementaryFn elementary = nullptr;
   BlockFn block = nullptr;
   ReduceFn rows = nullptr, columns = nullptr;
   JoinFn join = nullptr;       // of a reduction, as the two
-  LeafFn combine = nullptr;    // two partial results of the reduction
+  ElementaryFn combine = nullptr;    // two partial results of the reduction
   ComputeType type = ComputeType::f32;
   int place = -1;  // of a reduction that gives the place of an extreme (OnlineSum::kPlace): which of Tape::online
 };
@@ -90,10 +90,11 @@ struct Tape {
   bool repeats = false;
 };
 
-/// The tape of a program for this processor's kernels; throws unsupported where a leaf has no kernel for its type.
+/// The tape of a program for this processor's kernels; throws unsupported where an elementary function has no kernel
+/// for its type.
 std::unique_ptr<Tape> compile_tape(const char* op, const detail::Program& program, const KernelTable& table);
 
-/// The elementwise leaf that joins two partial results of a reduction.
-Leaf combining_leaf(Leaf reduction);
+/// The elementwise function that joins two partial results of a reduction.
+Elementary combining_elementary(Elementary reduction);
 
 }  // namespace tern::detail_cpu

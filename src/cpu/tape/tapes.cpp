@@ -46,12 +46,12 @@ const Tape& compiled(const char* op, const detail::Program& program) {
 
 }  // namespace
 
-Leaf combining_leaf(Leaf reduction) {
+Elementary combining_elementary(Elementary reduction) {
   switch (reduction) {
-    case Leaf::sum: return Leaf::add;
-    case Leaf::prod: return Leaf::mul;
-    case Leaf::max: return Leaf::maximum;
-    default: return Leaf::minimum;
+    case Elementary::sum: return Elementary::add;
+    case Elementary::prod: return Elementary::mul;
+    case Elementary::max: return Elementary::maximum;
+    default: return Elementary::minimum;
   }
 }
 

@@ -4,7 +4,7 @@
 namespace tern::detail_gpu {
 
 using detail::ComputeType;
-using detail::Leaf;
+using detail::Elementary;
 using detail::OnlineSum;
 
 namespace {
@@ -17,11 +17,11 @@ constexpr const char* kOnline =
 Holes pieces_in(const Dialect& dialect, ComputeType type) {
   static const auto& file = *new Holes(pieces(kOnline));  // outlives what is in static storage
   Holes holes = file;
-  for (const auto& [name, leaf] :
-       {std::pair{"add", Leaf::add}, std::pair{"sub", Leaf::sub}, std::pair{"mul", Leaf::mul},
-        std::pair{"div", Leaf::div}, std::pair{"max", Leaf::maximum}})
-    holes[name] = dialect.leaf(leaf, type, {kFirst, kSecond});
-  holes["exp"] = dialect.leaf(Leaf::exp, type, {kFirst});
+  for (const auto& [name, elementary] :
+       {std::pair{"add", Elementary::add}, std::pair{"sub", Elementary::sub}, std::pair{"mul", Elementary::mul},
+        std::pair{"div", Elementary::div}, std::pair{"max", Elementary::maximum}})
+    holes[name] = dialect.elementary(elementary, type, {kFirst, kSecond});
+  holes["exp"] = dialect.elementary(Elementary::exp, type, {kFirst});
   holes["zero"] = literal(Number(0.0), type), holes["one"] = literal(Number(1.0), type);
   holes["bits"] = cat("bitcast<", type == ComputeType::f64 ? "u64" : "u32", ">");
   holes["exponent"] = type == ComputeType::f64 ? "0x7ff0000000000000ull" : "0x7f800000u";
@@ -80,11 +80,11 @@ Holes OnlinePass::places_of(const Pivot& pivot, int positions) const {
   const ComputeType type = type_of(pivot.step);
   const bool by_bits = type == ComputeType::f32 && !dialect_.native();
   holes["equal"] = by_bits ? cat("(tern_order(", kFirst, ") == tern_order(", kSecond, "))")
-                           : dialect_.leaf(Leaf::equal, type, {kFirst, kSecond});
-  holes["is_nan"] = dialect_.leaf(Leaf::isnan, type, {kFirst});
+                           : dialect_.elementary(Elementary::equal, type, {kFirst, kSecond});
+  holes["is_nan"] = dialect_.elementary(Elementary::isnan, type, {kFirst});
   holes["extreme"] = printer_.combined(pivot.step, kFirst, kSecond);
   holes["nowhere"] = literal(Number(OnlineSum::kNowhere), ComputeType::i32);
-  holes["least"] = dialect_.leaf(Leaf::minimum, ComputeType::i32, {kFirst, kSecond});
+  holes["least"] = dialect_.elementary(Elementary::minimum, ComputeType::i32, {kFirst, kSecond});
   holes["positions"] = numbers(0, positions);
   for (int e = 0; e < positions; ++e)
     holes[cat("place_", e)] = accumulator_(pivot.sums[0]->sum, e), holes[cat("top_", e)] = accumulator_(pivot.step, e);

@@ -55,7 +55,7 @@ std::vector<std::vector<int>> values_to_keep(const Program& program, const std::
       const auto place = static_cast<std::size_t>(i);
       const Step& s = program.steps[place];
       if (!here[place] || !s.full || is_there(i)) continue;
-      bool costs = s.kind == StepKind::leaf && detail::rule_of(s.leaf).ulp_f32 > 0.5;
+      bool costs = s.kind == StepKind::elementary && detail::rule_of(s.elementary).ulp_f32 > 0.5;
       for (const int arg : s.args) costs |= arg >= 0 && costly[static_cast<std::size_t>(arg)];
       costly[place] = costs && !asked[place];
       if (costs && asked[place]) keep[w].push_back(i), kept[place] = 1;

@@ -67,7 +67,7 @@ struct ReduceSteps {
   }
   /// Whether two reductions are joined by the same operation.
   bool joins_alike(int a, int b) const {
-    return step(a).leaf == step(b).leaf && step(a).type == step(b).type && step(a).dtype == step(b).dtype;
+    return step(a).elementary == step(b).elementary && step(a).type == step(b).type && step(a).dtype == step(b).dtype;
   }
 
   const detail::FusedRequest& request;

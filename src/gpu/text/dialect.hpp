@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "formula/leaf.hpp"
+#include "formula/elementary.hpp"
 #include "gpu/plan/kernel.hpp"
 #include "gpu/text/kernel_file.hpp"
 
@@ -47,11 +47,11 @@ class Dialect {
   virtual bool native() const { return false; }
   /// The element at an index of a binding that is taken as elements of so many bytes, an unsigned integer. Native only.
   virtual std::string element(int /*binding*/, int /*bytes*/, const std::string& /*index*/) const { return ""; }
-  /// A leaf applied to expressions of one compute type.
-  virtual std::string leaf(detail::Leaf leaf, detail::ComputeType type,
+  /// An elementary function applied to expressions of one compute type.
+  virtual std::string elementary(detail::Elementary elementary, detail::ComputeType type,
                            const std::vector<std::string>& arguments) const = 0;
-  /// A leaf whose second argument is a constant, where that is spelled otherwise; else empty.
-  virtual std::string leaf_of_number(detail::Leaf, detail::ComputeType, const std::vector<std::string>&,
+  /// An elementary function whose second argument is a constant, where that is spelled otherwise; else empty.
+  virtual std::string elementary_of_number(detail::Elementary, detail::ComputeType, const std::vector<std::string>&,
                                      const Number&) const {
     return "";
   }
@@ -64,7 +64,7 @@ class Dialect {
   /// Whether kernels can choose among bindings: those of parts.
   virtual bool has_parts() const { return false; }
   /// Whether there is one for a type of 64 bits.
-  virtual bool has_wide(detail::Leaf, detail::ComputeType) const { return native(); }
+  virtual bool has_wide(detail::Elementary, detail::ComputeType) const { return native(); }
   virtual std::string param(int slot) const = 0;  // a u32
   virtual std::string structure(const std::string& name, const std::vector<Named>& fields) const = 0;
   virtual std::string construct(const std::string& type, const std::vector<std::string>& values) const = 0;

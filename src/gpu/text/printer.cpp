@@ -12,7 +12,7 @@
 namespace tern::detail_gpu {
 
 using detail::ComputeType;
-using detail::Leaf;
+using detail::Elementary;
 using detail::Program;
 using detail::Step;
 using detail::StepKind;
@@ -82,7 +82,7 @@ DType unsupported_dtype(const Program& program) {
     if (!passes && !prepares) return DType::f64;
   }
   for (const Step& step : program.steps)  // f64 for anything else than that
-    if (step.kind == StepKind::leaf || step.kind == StepKind::reduce)
+    if (step.kind == StepKind::elementary || step.kind == StepKind::reduce)
       if (detail::is_wide(step.type)) return step.type == ComputeType::i64 ? DType::i64 : DType::f64;
   return DType::f32;
 }
@@ -91,12 +91,12 @@ std::string ProgramPrinter::type(int step) const { return compute_type_name(kern
 
 std::string ProgramPrinter::identity(int step) const {
   const Step& s = at(step);
-  const double value = detail::rule_of(s.leaf).identity;
+  const double value = detail::rule_of(s.elementary).identity;
   return std::isfinite(value) ? literal(Number(value), s.type) : extreme_literal(value > 0, s.type);
 }
 
 std::string ProgramPrinter::combined(int step, const std::string& a, const std::string& b) const {
-  return dialect_.leaf(at(step).leaf, at(step).type, {a, b});
+  return dialect_.elementary(at(step).elementary, at(step).type, {a, b});
 }
 
 std::string ProgramPrinter::wrapped(const Step& step) const {
@@ -141,15 +141,15 @@ std::string ProgramPrinter::expression(int index) const {
       if (detail::is_float(step.from) && !detail::is_float(step.type))
         return cat("tern_", compute_type_name(step.from), "_to_", compute_type_name(step.type), "(", arg(0), ")");
       return cat(compute_type_name(kernel_type(step, dialect_.native())), "(", arg(0), ")");
-    case StepKind::leaf: {
+    case StepKind::elementary: {
       std::vector<std::string> arguments;
       for (int i = 0; i < 3 && step.args[i] >= 0; ++i) arguments.push_back(arg(i));
       std::string value;
       if (arguments.size() == 2)
         if (const Step& second = at(step.args[1]); second.kind == StepKind::number)
-          value = dialect_.leaf_of_number(step.leaf, step.type, arguments, second.number);
-      if (value.empty()) value = dialect_.leaf(step.leaf, step.type, arguments);
-      return detail::rule_of(step.leaf).gives == detail::Gives::predicate ? cat("i32", value) : value;
+          value = dialect_.elementary_of_number(step.elementary, step.type, arguments, second.number);
+      if (value.empty()) value = dialect_.elementary(step.elementary, step.type, arguments);
+      return detail::rule_of(step.elementary).gives == detail::Gives::predicate ? cat("i32", value) : value;
     }
     default: return "";  // inputs, positions and reductions are sources
   }
@@ -198,14 +198,15 @@ std::vector<int> ProgramPrinter::joined_products(const std::vector<char>& needed
       for (const int arg : at(i).args)
         if (arg >= 0) ++users[static_cast<std::size_t>(arg)];
   for (const int step : wanted) ++users[static_cast<std::size_t>(step)];
-  const auto is = [&](int i, Leaf leaf) {
-    return !is_source(i) && at(i).kind == StepKind::leaf && at(i).leaf == leaf && at(i).type == ComputeType::f32;
+  const auto is = [&](int i, Elementary elementary) {
+    return !is_source(i) && at(i).kind == StepKind::elementary && at(i).elementary == elementary &&
+           at(i).type == ComputeType::f32;
   };
   for (int i = 0; i < n; ++i) {
-    if (!needed[static_cast<std::size_t>(i)] || (!is(i, Leaf::add) && !is(i, Leaf::sub))) continue;
+    if (!needed[static_cast<std::size_t>(i)] || (!is(i, Elementary::add) && !is(i, Elementary::sub))) continue;
     for (const int k : {0, 1}) {
       const int product = at(i).args[k];
-      if (is(product, Leaf::mul) && users[static_cast<std::size_t>(product)] == 1 &&
+      if (is(product, Elementary::mul) && users[static_cast<std::size_t>(product)] == 1 &&
           at(at(i).args[1 - k]).kind == StepKind::number)
         joined[static_cast<std::size_t>(i)] = product;
     }
@@ -216,7 +217,7 @@ std::vector<int> ProgramPrinter::joined_products(const std::vector<char>& needed
 std::string ProgramPrinter::sum_of_product(int index, const std::vector<int>& joined) const {
   const Step& step = at(index);
   const int product = joined[static_cast<std::size_t>(index)];
-  const bool first = step.args[0] == product, subtracts = step.leaf == Leaf::sub;
+  const bool first = step.args[0] == product, subtracts = step.elementary == Elementary::sub;
   return cat("fma(", subtracts && !first ? "-" : "", name_of(at(product).args[0]), ", ", name_of(at(product).args[1]),
              ", ", subtracts && first ? "-" : "", name_of(step.args[first ? 1 : 0]), ")");
 }

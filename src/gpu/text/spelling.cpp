@@ -8,27 +8,27 @@ namespace tern::detail_gpu {
 namespace {
 
 struct Tables {
-  Spelling leaves[detail::kLeafCount];
+  Spelling elementary[detail::kElementaryCount];
   std::map<std::string_view, std::string_view> functions;
   std::set<std::string_view> called;
 };
 
 Tables make_tables() {
   Tables tables;
-  using detail::Leaf;
-#define TERN_LEAF_SPELLING
-#define TERN_SPELLING(name, cuda, wgsl) tables.leaves[static_cast<int>(Leaf::name)] = {cuda, wgsl};
+  using detail::Elementary;
+#define TERN_ELEMENTARY_SPELLING
+#define TERN_SPELLING(name, cuda, wgsl) tables.elementary[static_cast<int>(Elementary::name)] = {cuda, wgsl};
 #define TERN_WGSL(name, text) tables.functions[#name] = text;
 #define TERN_WGSL_CALLED(name, text) tables.functions[#name] = text, tables.called.insert(#name);
 #define TERN_CUDA(name, text)  // src/cuda/functions.cpp
 #include "gpu/text/wgsl_math.inc"
 #include "gpu/text/wgsl_bits.inc"
-#include "leaves_all.inc"
+#include "elementary_all.inc"
 #undef TERN_WGSL
 #undef TERN_WGSL_CALLED
 #undef TERN_CUDA
 #undef TERN_SPELLING
-#undef TERN_LEAF_SPELLING
+#undef TERN_ELEMENTARY_SPELLING
   return tables;
 }
 const Tables& tables() {
@@ -38,7 +38,7 @@ const Tables& tables() {
 
 }  // namespace
 
-const Spelling& spelling_of(detail::Leaf leaf) { return tables().leaves[static_cast<int>(leaf)]; }
+const Spelling& spelling_of(detail::Elementary elementary) { return tables().elementary[static_cast<int>(elementary)]; }
 
 std::string_view wgsl_function(std::string_view name) {
   const auto found = tables().functions.find(name);

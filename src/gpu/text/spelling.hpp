@@ -1,10 +1,11 @@
-// How leaves are spelled in the GPU languages: the SPELLING sections of the leaf files as tables.
+// How elementary functions are spelled in the GPU languages: the SPELLING sections of the files of elementary functions
+// as tables.
 #pragma once
 #include <functional>
 #include <string>
 #include <string_view>
 
-#include "formula/leaf.hpp"
+#include "formula/elementary.hpp"
 
 namespace tern::detail_gpu {
 
@@ -13,7 +14,7 @@ struct Spelling {
   const char* cuda = nullptr;
   const char* wgsl = nullptr;
 };
-const Spelling& spelling_of(detail::Leaf leaf);
+const Spelling& spelling_of(detail::Elementary elementary);
 
 /// The text of a function of the WGSL library ("tern_tanh"); empty where there is none.
 std::string_view wgsl_function(std::string_view name);

@@ -110,7 +110,7 @@ class ScoreSizes {
             {"shift", p(shift)},
             {"each", "0 1 2 3"},
             {"scale", scaling()},
-            {"exp", dialect_.leaf(detail::Leaf::exp, type_, {kFirst})}};
+            {"exp", dialect_.elementary(detail::Elementary::exp, type_, {kFirst})}};
   }
   /// Whether a column is seen from the row that `middle` is of.
   std::string seen(const std::string& column, const std::string& middle, bool lengths) const {

@@ -16,7 +16,7 @@
 namespace tern::detail_gpu {
 
 using detail::ComputeType;
-using detail::Leaf;
+using detail::Elementary;
 using detail::PrimitiveId;
 
 namespace {
@@ -42,7 +42,9 @@ struct Small {
         threads(threads),
         per(kWidth / threads) {}
 
-  std::string leaf(Leaf leaf, const std::string& x) const { return plan.backend.dialect().leaf(leaf, type, {x}); }
+  std::string elementary(Elementary elementary, const std::string& x) const {
+    return plan.backend.dialect().elementary(elementary, type, {x});
+  }
   std::string barrier() const { return plan.backend.dialect().barrier(); }
   std::string number(const char* value) const { return cat(compute_type_name(type), "(", value, ")"); }
   static int pitch(int columns) { return columns | 1; }
@@ -89,7 +91,7 @@ struct Small {
                "; k += 1u) {\n  if (bad[own * ", u(threads), " + k] != 0u) { status = -1; }\n}\n");
   }
   std::string check_finite(const std::string& condition = "") const {
-    return cat("if (", condition, "!(", leaf(Leaf::isfinite, "x"), ")) { not_finite = 1u; }\n");
+    return cat("if (", condition, "!(", elementary(Elementary::isfinite, "x"), ")) { not_finite = 1u; }\n");
   }
   /// Stores and notes the status.
   std::string finish(int access) {
@@ -144,7 +146,7 @@ std::string cholesky_text(Small& s, int input, int factor, int status) {
           ") {\n    var left = ", a("r", "k"), ";\n    for (var j = 0u; j < k; j += 1u) { left -= ", a("r", "j"), " * ",
           a("k", "j"), "; }\n    ", a("r", "k"), " = left;\n  }\n  ", s.barrier());
   body += cat("  let pivot = ", a("k", "k"), ";\n  if (!(pivot > ", s.number("0.0"),
-              ") && status == 0) { status = i32(k) + 1; }\n  let square = ", s.leaf(Leaf::sqrt, "pivot"),
+              ") && status == 0) { status = i32(k) + 1; }\n  let square = ", s.elementary(Elementary::sqrt, "pivot"),
               ";\n  if (r == k) { root = square; }\n  if (r > k && r < ", u(n), ") { ", a("r", "k"), " = ", a("r", "k"),
               " / square; }\n  ", s.barrier(), "}\n");
   body += cat("if (r < ", u(n), ") {\n  ", a("r", "r"), " = root;\n  for (var j = r + 1u; j < ", u(n), "; j += 1u) { ",
@@ -160,9 +162,10 @@ std::string lu_text(Small& s, int columns, int input, int factors, int pivots, i
   s.add("a", m, n);
   std::string body = s.begin("group") + s.not_finite();
   body += s.load(input, "a", m, n, u(n), "0u", s.check_finite()) + s.all_finite();
-  std::string step = cat("var best = ", s.leaf(Leaf::abs, a("k", "k")), ";\nvar row = k;\nfor (var i = k + 1u; i < ",
-                         u(m), "; i += 1u) {\n  let size = ", s.leaf(Leaf::abs, a("i", "k")),
-                         ";\n  if (size > best) {\n    best = size;\n    row = i;\n  }\n}\n", s.barrier());
+  std::string step =
+      cat("var best = ", s.elementary(Elementary::abs, a("k", "k")), ";\nvar row = k;\nfor (var i = k + 1u; i < ", u(m),
+          "; i += 1u) {\n  let size = ", s.elementary(Elementary::abs, a("i", "k")),
+          ";\n  if (size > best) {\n    best = size;\n    row = i;\n  }\n}\n", s.barrier());
   step += cat("if (row != k) {\n  for (var j = r; j < ", u(n), "; j += ", u(s.threads),
               ") {\n    let kept = ", a("k", "j"), ";\n    ", a("k", "j"), " = ", a("row", "j"), ";\n    ",
               a("row", "j"), " = kept;\n  }\n}\nif (inside && r == 0u) {\n",
