@@ -18,7 +18,7 @@ constexpr std::size_t kSmallCopy = 64 << 10;
 /// both.)
 struct Fresh {
   const CudaDevice* gpu;
-  Memory::Block block;
+  DeviceMemory::Block block;
 };
 constinit thread_local Fresh fresh{nullptr, {}};
 

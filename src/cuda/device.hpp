@@ -81,7 +81,7 @@ class CudaDevice {
   bool capturing() const { return streams_.capturing(); }
   struct Captured {
     GraphExec graph = nullptr;
-    Memory::Blocks blocks;
+    DeviceMemory::Blocks blocks;
   };
   Captured end_capture();
   void replay(const Captured& captured);
@@ -101,11 +101,11 @@ class CudaDevice {
   mutable std::recursive_mutex lock_;
   GpuContext context_;
   Streams streams_;
-  Memory memory_;
+  DeviceMemory memory_;
   Staging up_, down_;
   int architecture_ = 0, processors_ = 1, shared_bytes_ = 0;
   CacheStats stats_;
-  std::unordered_map<const CudaDevice*, bool> peers_;   // whether it can read their memory
+  std::unordered_map<const CudaDevice*, bool> peers_;  // whether it can read their memory
   std::unordered_map<std::string, Function> kernels_;  // by the launch's key
   std::unordered_map<std::string, Function> texts_;    // the same by text: programs that differ may print alike
 };

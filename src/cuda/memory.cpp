@@ -10,13 +10,13 @@ std::size_t rounded(std::size_t bytes) { return detail::size_class(bytes, 512); 
 
 }  // namespace
 
-Memory::Free* Memory::captured() {
+DeviceMemory::Free* DeviceMemory::captured() {
   if (captures_.empty()) return nullptr;
   const auto capture = captures_.find(std::this_thread::get_id());
   return capture == captures_.end() ? nullptr : &capture->second;
 }
 
-Memory::Block Memory::allocate(std::size_t bytes) {
+DeviceMemory::Block DeviceMemory::allocate(std::size_t bytes) {
   const std::size_t size = rounded(bytes);
   Block block;
   if (Free* const own = captured())
@@ -47,29 +47,29 @@ Memory::Block Memory::allocate(std::size_t bytes) {
   return block;
 }
 
-void Memory::deallocate(DevicePointer pointer, std::size_t bytes) noexcept {
+void DeviceMemory::deallocate(DevicePointer pointer, std::size_t bytes) noexcept {
   const std::size_t size = rounded(bytes);
   const Block block{pointer, streams_.issued()};
   if (Free* const own = captured()) (*own)[size].push_back(block);
   else kept_.keep(size, block);
 }
 
-void Memory::make_room(std::size_t size) {
+void DeviceMemory::make_room(std::size_t size) {
   if (!kept_.too_full_for(size)) return;
   const GpuContext::Current current(context_);
   streams_.settle();
   kept_.make_room(size, [&](const Block& block, std::size_t) { context_.driver().cuMemFree_v2(block.pointer); });
 }
 
-void Memory::release_kept() {
+void DeviceMemory::release_kept() {
   const GpuContext::Current current(context_);
   streams_.settle();
   kept_.clear([&](const Block& block, std::size_t) { context_.driver().cuMemFree_v2(block.pointer); });
 }
 
-void Memory::begin_capture() { captures_[std::this_thread::get_id()]; }
+void DeviceMemory::begin_capture() { captures_[std::this_thread::get_id()]; }
 
-Memory::Blocks Memory::end_capture() {
+DeviceMemory::Blocks DeviceMemory::end_capture() {
   Blocks blocks;
   const auto capture = captures_.find(std::this_thread::get_id());
   for (const auto& [size, list] : capture->second)
@@ -78,7 +78,7 @@ Memory::Blocks Memory::end_capture() {
   return blocks;
 }
 
-void Memory::give_back(const Blocks& blocks) noexcept {
+void DeviceMemory::give_back(const Blocks& blocks) noexcept {
   for (const auto& [pointer, size] : blocks) kept_.keep(size, {pointer, streams_.issued()});
 }
 

@@ -13,9 +13,9 @@
 
 namespace tern::detail_cuda {
 
-class Memory {
+class DeviceMemory {
  public:
-  Memory(const GpuContext& context, Streams& streams) : context_(context), streams_(streams) {}
+  DeviceMemory(const GpuContext& context, Streams& streams) : context_(context), streams_(streams) {}
 
   struct Block {
     DevicePointer pointer = 0;

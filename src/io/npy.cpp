@@ -100,7 +100,7 @@ class Dictionary {
 };
 
 /// Of "<f4".
-void set_type(std::string_view op, const std::string& path, std::string_view descr, Stored& stored) {
+void set_type(std::string_view op, const std::string& path, std::string_view descr, StoredTensor& stored) {
   const char order = descr.front();
   unsigned width = 0;
   const bool counted = descr.size() >= 3 && std::from_chars(descr.data() + 2, descr.data() + descr.size(), width).ptr ==
@@ -135,7 +135,7 @@ std::string npy_header(const Tensor& tensor) {
   return std::string(kMagic) + std::string(size, 4) + text;
 }
 
-Stored read_npy_header(std::string_view op, const std::string& path, std::uint64_t available, const Read& read) {
+StoredTensor read_npy_header(std::string_view op, const std::string& path, std::uint64_t available, const Read& read) {
   std::array<char, 12> start{};
   if (available < 10) damaged(op, path, "a header of npy", std::to_string(available) + " bytes");
   read(start.data(), 8);
@@ -157,7 +157,7 @@ Stored read_npy_header(std::string_view op, const std::string& path, std::uint64
   read(text.data(), size);
   Dictionary dictionary(op, path, text);
   dictionary.parse();
-  Stored stored;
+  StoredTensor stored;
   set_type(op, path, dictionary.descr, stored);
   stored.columns_first = dictionary.columns_first;
   stored.bytes = checked_bytes(op, path, dictionary.sizes, stored.dtype, stored.shape);
@@ -174,7 +174,7 @@ Stored read_npy_header(std::string_view op, const std::string& path, std::uint64
 void save_npy(const std::string& path, const Tensor& tensor) {
   Tensor kept;
   const std::string_view bytes = detail::bytes_of("save_npy", tensor, kept);
-  tern::detail::Draft draft(path);
+  tern::detail::DraftFile draft(path);
   draft.write(detail::npy_header(tensor));
   draft.write(bytes);
   draft.commit();
@@ -184,7 +184,7 @@ Tensor load_npy(const std::string& path, const LoadOptions& options) {
   const tern::detail::InputFile file(path);
   std::uint64_t at = 0;
   const detail::Read read = [&](void* to, std::size_t bytes) { file.read_at(at, to, bytes), at += bytes; };
-  const detail::Stored stored = detail::read_npy_header("load_npy", path, file.size(), read);
+  const detail::StoredTensor stored = detail::read_npy_header("load_npy", path, file.size(), read);
   return detail::from_stored(stored, options, read);
 }
 

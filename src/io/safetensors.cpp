@@ -52,7 +52,7 @@ Json parse_header(const std::string& path, const std::string& text) {
 /// A tensor of the file.
 struct Part {
   std::string name;
-  detail::Stored stored;
+  detail::StoredTensor stored;
   std::uint64_t begin = 0, end = 0;
 };
 
@@ -185,7 +185,7 @@ void save_safetensors(const std::string& path, const Named& tensors, const Texts
                                    std::to_string(text.size()));
   std::string size;
   for (int i = 0; i < 8; ++i) size += static_cast<char>(text.size() >> 8 * i & 0xff);
-  tern::detail::Draft draft(path);
+  tern::detail::DraftFile draft(path);
   draft.write(size + text);
   for (const auto* item : order) {
     Tensor kept;

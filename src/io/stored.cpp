@@ -78,7 +78,7 @@ namespace {
 constexpr std::size_t kPart = std::size_t{4} << 20;  // bytes on the way to a device
 
 /// Bytes as a file has them to bytes as memory has them.
-void to_native(const Stored& stored, std::byte* bytes, std::size_t count) {
+void to_native(const StoredTensor& stored, std::byte* bytes, std::size_t count) {
   const std::size_t size = dtype_size(real_dtype(stored.dtype));  // the parts of complex numbers are turned one by one
   if (stored.dtype == DType::boolean)                             // anything but 0 and 1 is no bool of C++
     std::transform(bytes, bytes + count, bytes, [](std::byte b) { return std::byte{b != std::byte{0}}; });
@@ -86,7 +86,7 @@ void to_native(const Stored& stored, std::byte* bytes, std::size_t count) {
     for (std::size_t i = 0; i < count; i += size) std::reverse(bytes + i, bytes + i + size);
 }
 
-void fill(const Stored& stored, const Tensor& to, const Read& read) {
+void fill(const StoredTensor& stored, const Tensor& to, const Read& read) {
   tern::detail::Storage& storage = *to.impl()->storage;
   tern::detail::Backend& backend = storage.backend();
   if (backend.device() == cpu() && !tern::detail::current_capture()) {
@@ -106,7 +106,7 @@ void fill(const Stored& stored, const Tensor& to, const Read& read) {
 
 }  // namespace
 
-Tensor from_stored(const Stored& stored, const LoadOptions& options, const Read& read) {
+Tensor from_stored(const StoredTensor& stored, const LoadOptions& options, const Read& read) {
   Shape laid = stored.shape;
   if (stored.columns_first) std::reverse(&laid[0], &laid[0] + laid.size());
   Tensor tensor = tern::detail::make_stored_tensor(laid, stored.dtype, tern::detail::backend_of(options.device));

@@ -32,7 +32,7 @@ const StoredType& stored_type(DType dtype);
 std::string shown(std::string_view text);
 
 /// What a tensor in a file is like, checked against the rules of tern.
-struct Stored {
+struct StoredTensor {
   DType dtype = DType::f32;
   Shape shape;
   bool columns_first = false;  // Fortran's order
@@ -46,13 +46,13 @@ std::uint64_t checked_bytes(std::string_view op, const std::string& path, const 
 /// Gives the next bytes of a tensor; throws io where there are none.
 using Read = std::function<void(void* to, std::size_t bytes)>;
 /// A tensor of the bytes that `read` gives.
-Tensor from_stored(const Stored& stored, const LoadOptions& options, const Read& read);
+Tensor from_stored(const StoredTensor& stored, const LoadOptions& options, const Read& read);
 /// The elements, row-major, in the CPU's memory, which the tensor `kept` holds.
 std::string_view bytes_of(const char* op, const Tensor& tensor, Tensor& kept);
 
 // npy, of which npz is made, too.
 std::string npy_header(const Tensor& tensor);
 /// Reads the header; `available`: how many bytes there are in all.
-Stored read_npy_header(std::string_view op, const std::string& path, std::uint64_t available, const Read& read);
+StoredTensor read_npy_header(std::string_view op, const std::string& path, std::uint64_t available, const Read& read);
 
 }  // namespace tern::io::detail

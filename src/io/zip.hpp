@@ -51,7 +51,7 @@ class ZipWriter {
   std::uint64_t deflate_all(const std::vector<std::string_view>& parts);
 
   std::string path_;
-  tern::detail::Draft draft_;
+  tern::detail::DraftFile draft_;
   std::vector<ZipEntry> entries_;
 };
 

@@ -106,7 +106,7 @@ std::string why_not_a_file(const std::string& path) {
   return std::string("it is ") + kind_of(about.st_mode) + ", and only regular files are replaced";
 }
 
-Draft::Draft(const std::string& path) : path_(path) {
+DraftFile::DraftFile(const std::string& path) : path_(path) {
   if (const std::string why = why_not_a_file(path); !why.empty()) refuse(path, why);
   target_ = target_of(path);
   std::error_code ignored;
@@ -114,15 +114,15 @@ Draft::Draft(const std::string& path) : path_(path) {
   file_ = open_draft(target_, name_);
   if (file_ < 0) refuse(path, last_error());
 }
-Draft::~Draft() {
+DraftFile::~DraftFile() {
   if (file_ >= 0) ::close(file_);
   if (!name_.empty()) ::unlink(name_.c_str());
 }
-void Draft::write(std::string_view bytes) {
+void DraftFile::write(std::string_view bytes) {
   if (!write_all(file_, bytes)) refuse(path_, last_error());
   size_ += bytes.size();
 }
-void Draft::overwrite(std::uint64_t offset, std::string_view bytes) {
+void DraftFile::overwrite(std::uint64_t offset, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::pwrite(file_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (written < 0 && errno == EINTR) continue;
@@ -130,7 +130,7 @@ void Draft::overwrite(std::uint64_t offset, std::string_view bytes) {
     bytes.remove_prefix(static_cast<std::size_t>(written)), offset += static_cast<std::uint64_t>(written);
   }
 }
-void Draft::commit() {
+void DraftFile::commit() {
   const int file = std::exchange(file_, -1);
   if (::close(file) != 0 || ::rename(name_.c_str(), target_.c_str()) != 0) refuse(path_, last_error());
   name_.clear();
@@ -162,7 +162,7 @@ void InputFile::read_at(std::uint64_t offset, void* to, std::size_t bytes) const
 }
 
 void write_file_atomically(const std::string& path, std::string_view bytes) {
-  Draft draft(path);
+  DraftFile draft(path);
   draft.write(bytes);
   draft.commit();
 }

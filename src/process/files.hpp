@@ -16,13 +16,13 @@ std::optional<std::string> read_file(const std::string& path);
 std::string why_not_a_file(const std::string& path);
 
 /// A file in the making, beside the one it is to replace. What is not committed is removed.
-class Draft {
+class DraftFile {
  public:
   /// Makes the folders on the way and follows links: what they lead to is replaced. Throws `io`.
-  explicit Draft(const std::string& path);
-  ~Draft();
-  Draft(const Draft&) = delete;
-  Draft& operator=(const Draft&) = delete;
+  explicit DraftFile(const std::string& path);
+  ~DraftFile();
+  DraftFile(const DraftFile&) = delete;
+  DraftFile& operator=(const DraftFile&) = delete;
   /// At the end; throws `io`, saying why, where the disk is full, say.
   void write(std::string_view bytes);
   /// Over what is written already.

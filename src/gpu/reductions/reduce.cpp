@@ -13,8 +13,8 @@
 
 namespace tern::detail_gpu {
 
-using detail::FusedRequest;
 using detail::ComputeType;
+using detail::FusedRequest;
 using detail::Program;
 using detail::Step;
 using detail::StepKind;
@@ -38,10 +38,10 @@ class ReduceRun {
  private:
   /// With kernels made beforehand. Rows are traversed whole, or in segments by a workgroup each; columns always in
   /// segments, of which there may be one: half as many kernels. What there is for columns alone is done as columns.
-  void run_archived(const Tiling& tiling, std::int64_t segments) {
+  void run_archived(const ThreadGrid& tiling, std::int64_t segments) {
     const bool rows = tiling.rows && has_reduce_kernel(backend_, r_, whole_stage(program_), tiling, begin_, r_.space);
     if (rows && segments == 1 && !needs_stages(backend_, r_, tiling)) return run_whole(tiling);
-    run_staged(rows ? Tiling{} : archived_tiling(false), segments);
+    run_staged(rows ? ThreadGrid{} : archived_tiling(false), segments);
   }
 
   /// Runs two halves of the kept positions instead, where an operand reaches over more than a binding along them.
@@ -99,26 +99,26 @@ class ReduceRun {
     stage.reduced_outputs = stage.full_outputs = true;
     return stage;
   }
-  void run_whole(const Tiling& tiling) {
+  void run_whole(const ThreadGrid& tiling) {
     if (!run_resident(tiling)) launch(whole_stage(program_), tiling, r_, begin_, r_.space);
   }
   /// Rows that stay in registers are traversed as often as there are phases: that takes fewer operations than sums that
   /// follow what they wait for.
-  bool run_resident(const Tiling& tiling) {
+  bool run_resident(const ThreadGrid& tiling) {
     if (!tiling.rows || !backend_.limits().native || backend_.limits().archived) return false;
     FusedRequest request = r_;
     if (program_.in_phases) request.program = program_.in_phases.get();
     if (request.program->passes < (has_full_outputs() ? 2 : 3)) return false;  // traversed once
     return run_resident_rows(backend_, request, whole_stage(*request.program), tiling, begin_, r_.space);
   }
-  void launch(const Stage& stage, const Tiling& tiling, const FusedRequest& request,
+  void launch(const Stage& stage, const ThreadGrid& tiling, const FusedRequest& request,
               const std::vector<std::int64_t>& begin, const Shape& space) {
     run_reduce_kernel(backend_, request, stage, tiling, begin, space);
   }
 
   /// Room for `elements` results of each reduction, side by side in one buffer.
-  std::vector<Stored> new_results(const std::vector<int>& reductions, std::int64_t elements) {
-    std::vector<Stored> list;
+  std::vector<StoredResult> new_results(const std::vector<int>& reductions, std::int64_t elements) {
+    std::vector<StoredResult> list;
     std::int64_t bytes = 0;
     for (const int s : reductions) {
       const DType dtype = dtype_computed_in(program_.steps[static_cast<std::size_t>(s)].type);
@@ -128,12 +128,12 @@ class ReduceRun {
       bytes += elements * size;
     }
     keep_.push_back(backend_.temporary(bytes, DType::u8));
-    for (Stored& stored : list) stored.view.storage = keep_.back().get();
+    for (StoredResult& stored : list) stored.view.storage = keep_.back().get();
     return list;
   }
 
-  void run_staged(const Tiling& tiling, std::int64_t segments) {
-    std::vector<Stored> known;
+  void run_staged(const ThreadGrid& tiling, std::int64_t segments) {
+    std::vector<StoredResult> known;
     const int passes = program_.passes - 1;
     for (int p = 0; p < passes; ++p) {
       std::vector<int> reductions;
@@ -166,7 +166,7 @@ class ReduceRun {
     if (passes == 0) finish(known, false);
   }
   /// The partial results of one chunk. Too many operands, or two windows of one storage: they are copied first.
-  void partial(const Stage& stage, const Tiling& tiling, const Chunk& c) {
+  void partial(const Stage& stage, const ThreadGrid& tiling, const Chunk& c) {
     std::vector<Operand> inputs(r_.inputs.begin(), r_.inputs.end());
     std::vector<Gather> gathers(inputs.size());
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -226,7 +226,7 @@ class ReduceRun {
   }
 
   /// Full outputs from the joined results; those of a program without reductions that are not full, of an element each.
-  void finish(const std::vector<Stored>& known, bool full) {
+  void finish(const std::vector<StoredResult>& known, bool full) {
     Elementwise job;
     job.op = r_.op, job.program = &program_, job.space = job.whole = r_.space, job.reduced = r_.reduced,
     job.extent = n_.length;
@@ -240,7 +240,7 @@ class ReduceRun {
     for (int i = r_.space.rank() - 1; i >= 0; --i)
       if (!(r_.reduced >> i & 1))
         over_kept[static_cast<std::size_t>(i)] = step, step *= r_.space[static_cast<std::size_t>(i)];
-    for (const Stored& s : known)
+    for (const StoredResult& s : known)
       job.known.push_back({s.step, {s.view.storage, s.view.dtype, s.view.offset, over_kept}});
     for (std::size_t o = 0; o < r_.outputs.size(); ++o)
       if (program_.outputs[o].full == full && !written_[o])

@@ -39,7 +39,7 @@ std::int64_t segments_of_columns(const FusedRequest& r, const Extents& n, std::i
   return std::min(ceil_div(pass, kSteps / 2), (more ? kMoreGroupsOfColumns : kGroupsOfColumns) / groups);
 }
 /// Whether most operands step by one along a reduced axis; workgroups then traverse it side by side.
-Tiling choose_tiling(const GpuBackend& backend, const FusedRequest& r, const Extents& n) {
+ThreadGrid choose_tiling(const GpuBackend& backend, const FusedRequest& r, const Extents& n) {
   std::int64_t votes = 0;
   const auto vote = [&](const View& v) {
     if (!v.storage) return;
@@ -58,7 +58,7 @@ Tiling choose_tiling(const GpuBackend& backend, const FusedRequest& r, const Ext
   const auto power = [](std::int64_t least) {
     return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(least, 1))));
   };
-  Tiling t;
+  ThreadGrid t;
   t.rows = votes >= 0;
   if (backend.limits().archived) return archived_tiling(t.rows);
   if (t.rows) {
@@ -120,18 +120,18 @@ Extents extents_of(const FusedRequest& r) {
 
 Split choose_split(const GpuBackend& backend, const FusedRequest& r) {
   const Extents n = extents_of(r);
-  const Tiling tiling = choose_tiling(backend, r, n);
+  const ThreadGrid tiling = choose_tiling(backend, r, n);
   const std::int64_t groups = ceil_div(n.kept, tiling.across);
   const std::int64_t at_once = tiling.rows ? 1 : kVectorBytes / narrowest(r);
   const std::int64_t pass = ceil_div(n.length, at_once * tiling.along);
-  return {tiling, tiling.rows ? segments_of_rows(backend, groups, pass)
-                              : segments_of_columns(r, n, groups, pass, at_once)};
+  return {tiling,
+          tiling.rows ? segments_of_rows(backend, groups, pass) : segments_of_columns(r, n, groups, pass, at_once)};
 }
 
-Tiling archived_tiling(bool rows) { return {rows, rows ? 8 : 32, rows ? 32 : 8}; }
+ThreadGrid archived_tiling(bool rows) { return {rows, rows ? 8 : 32, rows ? 32 : 8}; }
 
-Tiling joining_tiling(const GpuBackend& backend, std::int64_t kept, std::int64_t segments) {
-  Tiling t;
+ThreadGrid joining_tiling(const GpuBackend& backend, std::int64_t kept, std::int64_t segments) {
+  ThreadGrid t;
   t.rows = false;
   if (backend.limits().archived) {
     t.across = t.along = 16;
@@ -145,7 +145,7 @@ Tiling joining_tiling(const GpuBackend& backend, std::int64_t kept, std::int64_t
   return t;
 }
 
-bool needs_stages(const GpuBackend& backend, const FusedRequest& r, const Tiling& tiling) {
+bool needs_stages(const GpuBackend& backend, const FusedRequest& r, const ThreadGrid& tiling) {
   std::vector<Storage*> seen;
   bool too_large = false, checks = false;
   const std::vector<std::int64_t> sizes(r.space.begin(), r.space.end());
@@ -168,7 +168,8 @@ bool needs_stages(const GpuBackend& backend, const FusedRequest& r, const Tiling
   return packed && tiling.rows && !words_owned(r);
 }
 
-bool writes_full_outputs(const GpuBackend& backend, const FusedRequest& r, const Tiling& tiling, std::size_t others) {
+bool writes_full_outputs(const GpuBackend& backend, const FusedRequest& r, const ThreadGrid& tiling,
+                         std::size_t others) {
   std::vector<Storage*> seen;
   bool fits = true, packed = false;
   for (const Operand& o : r.inputs) {

@@ -16,21 +16,21 @@ Extents extents_of(const detail::FusedRequest& r);
 
 /// A tiling, and into how many segments the reduced range is split for workgroups of their own.
 struct Split {
-  Tiling tiling;
+  ThreadGrid tiling;
   std::int64_t segments = 1;
 };
 Split choose_split(const GpuBackend& backend, const detail::FusedRequest& r);
 
 /// The tiling of kernels made beforehand: a warp to a row, or a warp's width of columns.
-Tiling archived_tiling(bool rows);
+ThreadGrid archived_tiling(bool rows);
 /// Of the kernel that joins partial results.
-Tiling joining_tiling(const GpuBackend& backend, std::int64_t kept, std::int64_t segments);
+ThreadGrid joining_tiling(const GpuBackend& backend, std::int64_t kept, std::int64_t segments);
 
 /// One kernel cannot do it: an operand is larger than a binding, or there are too many. Or it should not: packed rows
 /// whose words no invocation owns.
-bool needs_stages(const GpuBackend& backend, const detail::FusedRequest& r, const Tiling& tiling);
+bool needs_stages(const GpuBackend& backend, const detail::FusedRequest& r, const ThreadGrid& tiling);
 /// Whether kernels of partial results, which read `others` results besides the inputs, can also write full outputs.
-bool writes_full_outputs(const GpuBackend& backend, const detail::FusedRequest& r, const Tiling& tiling,
+bool writes_full_outputs(const GpuBackend& backend, const detail::FusedRequest& r, const ThreadGrid& tiling,
                          std::size_t others);
 
 /// Parts of the reduced range whose operands fit a binding.

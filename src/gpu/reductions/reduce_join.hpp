@@ -13,7 +13,7 @@ namespace tern::detail_gpu {
 /// result.
 struct JoinText {
   const Dialect& dialect;
-  Tiling tiling;
+  ThreadGrid tiling;
   std::string type;                   // of the values
   bool wide;                          // that has 64 bits
   std::vector<std::string> from, to;  // for each kept position of the group: the invocation's part, and the result

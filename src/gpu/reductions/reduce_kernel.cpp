@@ -40,7 +40,7 @@ bool run(ReducePlan& kernel) {
 
 }  // namespace
 
-void run_reduce_kernel(GpuBackend& backend, const FusedRequest& request, const Stage& stage, const Tiling& tiling,
+void run_reduce_kernel(GpuBackend& backend, const FusedRequest& request, const Stage& stage, const ThreadGrid& tiling,
                        const std::vector<std::int64_t>& begin, const Shape& space) {
   run_in_layouts(backend.limits(), [&](Layouts layouts) {
     ReducePlan kernel(backend, request, stage, {tiling, begin, space}, layouts);
@@ -48,13 +48,13 @@ void run_reduce_kernel(GpuBackend& backend, const FusedRequest& request, const S
   });
 }
 
-bool run_resident_rows(GpuBackend& backend, const FusedRequest& request, const Stage& stage, const Tiling& tiling,
-                   const std::vector<std::int64_t>& begin, const Shape& space) {
+bool run_resident_rows(GpuBackend& backend, const FusedRequest& request, const Stage& stage, const ThreadGrid& tiling,
+                       const std::vector<std::int64_t>& begin, const Shape& space) {
   ReducePlan kernel(backend, request, stage, {tiling, begin, space}, Layouts::own, true);
   return kernel.resident() && run(kernel);
 }
 
-bool has_reduce_kernel(GpuBackend& backend, const FusedRequest& request, const Stage& stage, const Tiling& tiling,
+bool has_reduce_kernel(GpuBackend& backend, const FusedRequest& request, const Stage& stage, const ThreadGrid& tiling,
                        const std::vector<std::int64_t>& begin, const Shape& space) {
   ReducePlan kernel(backend, request, stage, {tiling, begin, space}, Layouts::any);
   kernel.arrange();

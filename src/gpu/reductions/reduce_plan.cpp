@@ -77,9 +77,9 @@ void ReducePlan::lay_out() {
   for (int i = 0; i < space_.rank(); ++i)
     if (request.reduced >> i & 1) extent *= request.space[static_cast<std::size_t>(i)];
   number_slots = plan.add_numbers(program, request.inputs, extent);
-  for (const Stored& s : stage.partials) partial_access.push_back(plan.add_access(s.view, {}, stage.splits));
-  for (const Stored& s : stage.known) known_access.push_back(plan.add_access(s.view, {}, false));
-  for (const Stored& s : stage.results) result_access.push_back(plan.add_access(s.view, {}, true));
+  for (const StoredResult& s : stage.partials) partial_access.push_back(plan.add_access(s.view, {}, stage.splits));
+  for (const StoredResult& s : stage.known) known_access.push_back(plan.add_access(s.view, {}, false));
+  for (const StoredResult& s : stage.results) result_access.push_back(plan.add_access(s.view, {}, true));
   if (plan.launch.checked_size > 0) {
     flags_view_ = {&backend.index_flags(), DType::u32, 0, {}};
     flags = plan.add_index_flags(flags_view_);
@@ -185,8 +185,15 @@ void ReducePlan::shorten_rows() {
 /// Holds rows that fit into registers.
 void ReducePlan::resident_rows() {
   if (pass_count() < 2 || group < 2 || reduced.sizes.size() != 1) return;
-  ResidentRows rows{program, plan, {}, [this](int i) { return is_source(i); }, [this](int i) { return access_of(i); },
-                kept.sizes.size(), group, kept_count, ceil_div(reduced.count(), group)};
+  ResidentRows rows{program,
+                    plan,
+                    {},
+                    [this](int i) { return is_source(i); },
+                    [this](int i) { return access_of(i); },
+                    kept.sizes.size(),
+                    group,
+                    kept_count,
+                    ceil_div(reduced.count(), group)};
   for (std::size_t p = 0; p < pass_count(); ++p) rows.wanted.push_back(wanted_of(p));
   resident = rows.choose();
   if (!resident()) return;
@@ -208,11 +215,10 @@ void ReducePlan::arrange() {
   plan.note(program.serial), plan.note(static_cast<char>(group));
   plan.note(resident.steps), plan.note(tiling.rows), plan.note(tiling.across), plan.note(tiling.along);
   plan.note(static_cast<char>(stage.first)), plan.note(static_cast<char>(stage.last));
-  plan.note(
-      static_cast<char>(stage.joins | stage.splits << 1 | stage.reduced_outputs << 2 | stage.full_outputs << 3));
+  plan.note(static_cast<char>(stage.joins | stage.splits << 1 | stage.reduced_outputs << 2 | stage.full_outputs << 3));
   for (const int o : full_outputs) plan.note(static_cast<std::int16_t>(o));
-  for (const Stored& s : stage.known) plan.note(static_cast<std::int16_t>(s.step));
-  for (const Stored& s : stage.results) plan.note(static_cast<std::int16_t>(s.step));
+  for (const StoredResult& s : stage.known) plan.note(static_cast<std::int16_t>(s.step));
+  for (const StoredResult& s : stage.results) plan.note(static_cast<std::int16_t>(s.step));
   for (const int axis : kept.original) plan.note(static_cast<char>(axis));
   for (const int axis : reduced.original) plan.note(static_cast<char>(axis));
   plan.finish_key();

@@ -11,7 +11,7 @@ namespace tern::detail_gpu {
 
 /// Where a stage lies: the tiling asked for, and the coordinates in the request of the space's first element.
 struct ReducePlace {
-  const Tiling& tiling;
+  const ThreadGrid& tiling;
   const std::vector<std::int64_t>& begin;
   const Shape& space;
 };
@@ -39,7 +39,7 @@ struct ReducePlan : ReduceSteps {
   int positions(int s) const { return counts(s) ? 1 : kept_group(); }
 
   GpuBackend& backend;
-  Tiling tiling;
+  ThreadGrid tiling;
   Plan plan;
   MergedAxes kept, reduced;
   std::int64_t kept_count = 1;

@@ -50,7 +50,7 @@ class ReduceText : ReduceValues {
  private:
   /// Where an invocation is, and its part of the reduced range.
   void fill_place(Holes& holes) const {
-    const Tiling& tiling = kernel_.tiling;
+    const ThreadGrid& tiling = kernel_.tiling;
     const std::string segments = io_.param(kernel_.segments_slot), across = cat(tiling.across, "u");
     holes["row_group"] = kernel_.stage.splits ? cat("group / ", segments) : std::string("group");
     holes["segment"] = kernel_.stage.splits ? cat("group - row_group * ", segments) : std::string("0u");
