@@ -35,7 +35,7 @@ function(extract_snippets markdown source_file output_file)
       string(APPEND calls "  snippet_${count}();\n")
     endif()
   endwhile()
-  string(CONCAT program "#include <iostream>\n#include <tern/tern.hpp>\n\n"
+  string(CONCAT program "#include <filesystem>\n#include <iomanip>\n#include <iostream>\n#include <tern/tern.hpp>\n\n"
          "using namespace tern;\n\n${outside}\n${inside}int main() {\n${calls}}\n")
   file(CONFIGURE OUTPUT ${source_file} CONTENT "${program}" @ONLY)
   file(CONFIGURE OUTPUT ${output_file} CONTENT "${expected}" @ONLY)

@@ -342,8 +342,14 @@ Tensor zeros(const Shape& shape, const Options& options = {});
 Tensor ones(const Shape& shape, const Options& options = {});
 /// Every element `value`; one that is no value of an integer dtype throws `dtype`.
 Tensor full(const Shape& shape, Number value, const Options& options = {});
-/// begin, begin + step, … below end; integers are counted exactly. A value that the dtype cannot hold throws `dtype`.
-Tensor arange(Number begin, Number end, Number step = 1, const Options& options = {.dtype = DType::i32});
+/// begin, begin + step, … below end; integers are counted exactly. Without options i32, or, where a number is floating,
+/// default_dtype(). A value that the dtype cannot hold throws `dtype`; a step of 0, numbers that are not finite and more
+/// than 2^31 - 1 values throw `shape`.
+Tensor arange(Number begin, Number end, Number step, const Options& options);
+Tensor arange(Number begin, Number end, Number step = 1);
+/// 0, 1, … below end.
+inline Tensor arange(Number end) { return arange(0, end); }
+inline Tensor arange(Number end, const Options& options) { return arange(0, end, 1, options); }
 /// `count` values from begin to end, both included.
 Tensor linspace(double begin, double end, std::int64_t count, const Options& options = {});
 /// The identity matrix.
@@ -415,6 +421,10 @@ template <detail::ExactDevice D> Tensor eye(std::int64_t size, D device) {
 template <detail::ExactDType D> Tensor arange(Number begin, Number end, Number step, D dtype) {
   return arange(begin, end, step, Options{.dtype = dtype});
 }
+template <detail::ExactDType D> Tensor arange(Number begin, Number end, D dtype) {
+  return arange(begin, end, 1, Options{.dtype = dtype});
+}
+template <detail::ExactDType D> Tensor arange(Number end, D dtype) { return arange(0, end, 1, Options{.dtype = dtype}); }
 template <detail::ExactDType D> Tensor linspace(double begin, double end, std::int64_t count, D dtype) {
   return linspace(begin, end, count, Options{.dtype = dtype});
 }

@@ -223,6 +223,11 @@ Tensor arange(Number begin, Number end, Number step, const Options& options) {
   return generate("arange", is_half(options.dtype) ? halves : graph, Shape{count}, options, numbers);
 }
 
+Tensor arange(Number begin, Number end, Number step) {
+  const bool integers = begin.is_integer && end.is_integer && step.is_integer;
+  return arange(begin, end, step, {.dtype = integers ? DType::i32 : default_dtype()});
+}
+
 Tensor linspace(double begin, double end, std::int64_t count, const Options& options) {
   if (count < 0) throw Error(ErrorKind::shape, "linspace: the count is negative");
   if (count > kMostPositions) throw Error(ErrorKind::shape, "linspace: more than 2^31-1 values");

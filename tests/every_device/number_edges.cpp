@@ -190,6 +190,12 @@ TEST_P(NumberEdges, NumbersBeyondTheDtypeAreErrors) {
 // ---- arange, linspace ----
 TEST_P(NumberEdges, IntegersAreCountedExactly) {
   EXPECT_EQ(arange(0, 3.5, 1).numel(), 4);
+  EXPECT_EQ(arange(0, 3.5).dtype(), f32);
+  expect_values(arange(3), {3}, {0, 1, 2});
+  expect_values(arange(3, u8), {3}, {0, 1, 2});
+  expect_values(arange(1, 3, f32), {2}, {1, 2});
+  expect_values(arange(1, {.dtype = f32}), {1}, {0});
+  expect_values(arange(0, 1, 0.25), {4}, {0, 0.25, 0.5, 0.75});
   EXPECT_EQ(arange(0, -3.5, -1).numel(), 4);
   EXPECT_EQ(arange(5, 5).numel(), 0);
   EXPECT_EQ(arange(5, 0).numel(), 0);
