@@ -8,6 +8,7 @@
 #include "tern/indexing.hpp"
 #include "tern/ops.hpp"
 #include "tern/products.hpp"
+#include "tern/sets.hpp"
 #include "tern/statistics.hpp"
 #include "tern/views.hpp"
 
@@ -20,8 +21,8 @@ namespace tern {
 #define TERN_ALIAS_METHOD(alias, name, parameters, ...) \
   template <TensorOrVar T> T alias parameters { return x.name(__VA_ARGS__); }
 // TERN_ALIAS_LIST(alias, name): of a function of a list of tensors and an axis.
-#define TERN_ALIAS_LIST(alias, name)                                                                             \
-  inline Tensor alias(const std::vector<Tensor>& tensors, int axis = 0) { return name(tensors, axis); }          \
+#define TERN_ALIAS_LIST(alias, name)                                                                    \
+  inline Tensor alias(const std::vector<Tensor>& tensors, int axis = 0) { return name(tensors, axis); } \
   inline Var alias(const std::vector<Var>& vars, int axis = 0) { return name(vars, axis); }
 // TERN_ALIAS_FORMULA(alias, name): of a formula, or of another function of tensors and numbers alone.
 #define TERN_ALIAS_FORMULA(alias, name)              \
@@ -38,6 +39,7 @@ TERN_ALIAS_LIST(cat, concatenate)
 TERN_ALIAS_METHOD(permute_dims, permute, (const T& x, const Axes& order), order)
 TERN_ALIAS_METHOD(permute, permute, (const T& x, const Axes& order), order)
 TERN_ALIAS_METHOD(transpose, transpose, (const T& x, int axis_a, int axis_b), axis_a, axis_b)
+TERN_ALIAS_METHOD(transpose, T, (const T& x))
 TERN_ALIAS_METHOD(swapdims, transpose, (const T& x, int axis_a, int axis_b), axis_a, axis_b)
 TERN_ALIAS(movedim, moveaxis, (const T& x, const Axes& from, const Axes& to), x, from, to)
 TERN_ALIAS_METHOD(expand_dims, unsqueeze, (const T& x, int axis = 0), axis)
@@ -57,6 +59,7 @@ TERN_ALIAS(cumulative_sum, cumsum, (const T& x, int axis), x, axis)
 TERN_ALIAS(cumprod, cumulative_prod, (const T& x, int axis), x, axis)
 TERN_ALIAS(amax, max, (const T& x, const Axes& axes = {}, bool keepdim = false), x, axes, keepdim)
 TERN_ALIAS(amin, min, (const T& x, const Axes& axes = {}, bool keepdim = false), x, axes, keepdim)
+TERN_ALIAS(unique, unique_values, (const T& x), x)
 TERN_ALIAS(take_along_dim, take_along_axis, (const T& x, const Tensor& indices, int axis = -1), x, indices, axis)
 // elementwise
 TERN_ALIAS_FORMULA(absolute, abs)
@@ -68,6 +71,9 @@ TERN_ALIAS_FORMULA(arctan2, atan2)
 TERN_ALIAS_FORMULA(arcsinh, asinh)
 TERN_ALIAS_FORMULA(arccosh, acosh)
 TERN_ALIAS_FORMULA(arctanh, atanh)
+TERN_ALIAS_FORMULA(remainder, op::mod)
+TERN_ALIAS_FORMULA(radians, deg2rad)
+TERN_ALIAS_FORMULA(degrees, rad2deg)
 TERN_ALIAS_FORMULA(rint, round)
 TERN_ALIAS_FORMULA(fix, trunc)
 TERN_ALIAS_FORMULA(power, pow)
@@ -76,6 +82,7 @@ TERN_ALIAS_FORMULA(expit, sigmoid)
 TERN_ALIAS_FORMULA(swish, silu)
 TERN_ALIAS_FORMULA(logsigmoid, log_sigmoid)
 // products
+TERN_ALIAS_FORMULA(dot, matmul)
 TERN_ALIAS_FORMULA(mm, matmul)
 TERN_ALIAS_FORMULA(bmm, matmul)
 TERN_ALIAS_FORMULA(ger, outer)

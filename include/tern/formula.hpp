@@ -408,5 +408,14 @@ template <class A> requires detail::PointwiseArgs<A>
 auto operator-(const A& a) { return op::neg(a); }
 template <class A> requires detail::PointwiseArgs<A>
 auto operator~(const A& a) { return op::bit_not(a); }
+template <class A> requires detail::PointwiseArgs<A>
+A operator+(const A& a) { return a; }
+// Of any dtype: what is not 0 is true. Both sides of && and || are always computed.
+template <class A> requires detail::PointwiseArgs<A>
+auto operator!(const A& a) { return logical_not(a); }
+template <class A, class B> requires detail::PointwiseArgs<A, B>
+auto operator&&(const A& a, const B& b) { return logical_and(a, b); }
+template <class A, class B> requires detail::PointwiseArgs<A, B>
+auto operator||(const A& a, const B& b) { return logical_or(a, b); }
 
 }  // namespace tern

@@ -1,6 +1,10 @@
 // Methods that stand for functions: tern/methods.inc lists them once, for Tensor and Var.
 #include "tern/complex.hpp"
-#include "tern/ops.hpp"
+#include "tern/compositions.hpp"
+#include "tern/indexing.hpp"
+#include "tern/sets.hpp"
+#include "tern/statistics.hpp"
+#include "tern/views.hpp"
 
 namespace tern {
 
@@ -14,9 +18,7 @@ namespace tern {
 #undef TERN_SELF
 #undef TERN_METHOD
 
-template <TensorOrVar B> ResultOf<Tensor, B> Tensor::matmul(const B& other) const {
-  return tern::matmul(*this, other);
-}
+template <TensorOrVar B> ResultOf<Tensor, B> Tensor::matmul(const B& other) const { return tern::matmul(*this, other); }
 template <TensorOrVar B> Var Var::matmul(const B& other) const { return tern::matmul(*this, other); }
 template Tensor Tensor::matmul(const Tensor&) const;
 template Var Tensor::matmul(const Var&) const;

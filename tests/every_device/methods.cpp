@@ -111,6 +111,26 @@ TEST_P(Methods, AreTheFunctions) {
   const auto check_gather = [&] {
     same(x.gather(each, 0), gather(x, each, 0)), same(v.gather(each, 0).value(), gather(x, each, 0));
   };
+  const auto check_median = [&] { same(x.median(1), median(x, {1})), same(v.median().value(), median(x)); };
+  const auto check_argsort = [&] { same(x.argsort(), argsort(x)), same(v.argsort(0, true), argsort(x, 0, true)); };
+  const auto check_masked_fill = [&] {
+    same(x.masked_fill(x > 2, 7), masked_fill(x, x > 2, 7)), same(v.masked_fill(x > 2, 7).value(), where(x > 2, 7, x));
+  };
+  const auto check_nonzero = [&] {
+    same((x > 2).nonzero()[1], nonzero(x > 2)[1]), same(Var(x).nonzero()[0], nonzero(x)[0]);
+  };
+  const auto check_squeeze = [&] {
+    EXPECT_EQ(x.reshape({1, 2, 1, 3, 1}).squeeze().shape(), Shape({2, 3}));
+    EXPECT_EQ(v.reshape({1, 6}).squeeze().shape(), Shape({6}));
+  };
+  const auto check_swapaxes = [&] { same(x.swapaxes(0, 1), x.T()), same(v.swapaxes(0, -1).value(), x.T()); };
+  const auto check_moveaxis = [&] { same(x.moveaxis(0, 1), x.T()), same(v.moveaxis(0, -1).value(), x.T()); };
+  const auto check_flip = [&] { same(x.flip(), flip(x)), same(v.flip({1}).value(), flip(x, {1})); };
+  const auto check_roll = [&] { same(x.roll(1, 1), roll(x, 1, 1)), same(v.roll(-1, 0).value(), roll(x, -1, 0)); };
+  const auto check_repeat = [&] { same(x.repeat(2, 1), repeat(x, 2, 1)), same(v.repeat(3, 0).value(), repeat(x, 3, 0)); };
+  const auto check_tile = [&] { same(x.tile({2, 1}), tile(x, {2, 1})), same(v.tile({2}).value(), tile(x, {2})); };
+  const auto check_split = [&] { same(x.split(3, 1)[2], x(Slice(), Slice(2))), same(v.split(2)[1].value(), x(Slice(1))); };
+  const auto check_unstack = [&] { same(x.unstack()[1], x[1]), same(v.unstack(1)[2].value(), x(Slice(), 2)); };
 #include "tern/methods.inc"
 #undef TERN_METHOD
 #undef TERN_SELF
