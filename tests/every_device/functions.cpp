@@ -39,6 +39,43 @@ TEST_P(Functions, Logical) {
   EXPECT_EQ(predicates(logical_and(tensor({true, false}), tensor({true, true}))), (Predicates{true, false}));
 }
 
+TEST_P(Functions, LogicalOperators) {
+  const Tensor x = tensor({-1.0, 0.0, 0.25, 2.0});
+  expect_values(x > 0 && x < 1, {4}, {0, 0, 1, 0});
+  expect_values(x < 0 || !(x < 1), {4}, {1, 0, 0, 1});
+  expect_values(!x, {4}, {0, 1, 0, 0});
+  expect_values(+x, {4}, {-1, 0, 0.25, 2});
+  constexpr Pointwise inside{"inside", [](auto v) { return where(v > 0 && !(v > 1), +v, 0); }};
+  expect_values(inside(x), {4}, {0, 0, 0.25, 0});
+  const Var v(x);
+  expect_values(backward(sum(inside(v)))[v], {4}, {0, 0, 1, 0});
+}
+
+TEST_P(Functions, RemaindersOfC) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> a{-3.5, 3.5, -3.5, 3.5, -0.0, -3, inf, 1, nan, 4}, b{2, -2, -2, 2, 3, inf, 1, 0, 1, 0.25};
+  std::vector<double> want;
+  for (std::size_t i = 0; i < a.size(); ++i) want.push_back(std::fmod(a[i], b[i]));
+  const auto got = fmod(tensor(a, f32), tensor(b, f32)).to_vector<float>();
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (std::isnan(want[i])) EXPECT_TRUE(std::isnan(got[i])) << i;
+    else EXPECT_EQ(got[i], static_cast<float>(want[i])) << i;
+  }
+  EXPECT_TRUE(std::signbit(got[4]));
+}
+
+TEST_P(Functions, BetweenPoints) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Tensor points = tensor({0.0, 1.0, 3.0}), values = tensor({10.0, 20.0, 0.0});
+  const auto got = interp(tensor({-1.0, 0.0, 0.5, 1.0, 2.0, 3.0, 5.0, nan}), points, values).to_vector<float>();
+  EXPECT_EQ(std::vector<float>(got.begin(), got.end() - 1), (std::vector<float>{10, 10, 15, 20, 10, 0, 0}));
+  EXPECT_TRUE(std::isnan(got.back()));
+  expect_values(interp(tensor({-1.0, 9.0}), tensor({1.0}), tensor({7.0})), {2}, {7, 7});
+  EXPECT_EQ(interp(zeros({0, 2}), points, values).shape(), Shape({0, 2}));
+  const Var at(tensor({0.5, 2.0, 4.0}));
+  expect_values(backward(sum(interp(at, points, values)))[at], {3}, {10, -10, 0});
+}
+
 TEST_P(Functions, Close) {
   const Tensor a = tensor({1.0f, 1.0f, kInf, kInf, kNaN, 5.0f}), b = tensor({1.000001f, 1.1f, kInf, -kInf, kNaN, kInf});
   EXPECT_EQ(predicates(isclose(a, b)), (Predicates{true, false, true, false, false, false}));
