@@ -46,8 +46,8 @@ template <TensorOrVar T> T i1e(const T& x);
 Expr i1e(Expr x);
 
 /// P(a, x) = ∫ t^(a - 1)·e^-t dt / Γ(a) from 0 to x, for finite a > 0 and x >= 0 (else NaN). Relative error at most
-/// 12·(1 + |log P|) eps, a to 10^6. Gradients in both; that in a (Gautschi's and Temme's expansions, differentiated) has
-/// a relative error of at most 32·(1 + |log min(P, Q)|) eps.
+/// 12·(1 + |log P|) eps, a to 10^6. Gradients in both. That in a is made of the same series, fraction and expansion,
+/// differentiated; its relative error is at most 32·(1 + |log min(P, Q)|) eps.
 template <TensorOrVar A, TensorOrVar X> ResultOf<A, X> gammainc(const A& a, const X& x);
 /// Q(a, x) = 1 - P(a, x). Error and gradients as gammainc's; where x < max(a, 1) the error is one of 1.
 template <TensorOrVar A, TensorOrVar X> ResultOf<A, X> gammaincc(const A& a, const X& x);
