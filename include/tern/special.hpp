@@ -52,8 +52,8 @@ template <TensorOrVar A, TensorOrVar X> ResultOf<A, X> gammainc(const A& a, cons
 /// Q(a, x) = 1 - P(a, x). Error and gradients as gammainc's; where x < max(a, 1) the error is one of 1.
 template <TensorOrVar A, TensorOrVar X> ResultOf<A, X> gammaincc(const A& a, const X& x);
 /// I_x(a, b) = ∫ t^(a - 1)·(1 - t)^(b - 1) dt / B(a, b) from 0 to x, for a and b above 0 and to 1000, 0 <= x <= 1 (else
-/// NaN). Error at most 16·(1 + |log I|) + 8·(a + b) eps, relative where x < (a + 1)/(a + b + 2), else of 1. Gradients in
-/// all; those in a and b have 4 times this error, of min(I, 1 - I)·(1/a + 1/b + |log x| + |log(1 - x)|).
+/// NaN). Error at most 16·(1 + |log I|) + 8·(a + b) eps, relative where x < (a + 1)/(a + b + 2), else of 1. There are
+/// gradients in all; those in a and b have 4 times this error, of min(I, 1 - I)·(1/a + 1/b + |log x| + |log(1 - x)|).
 template <TensorOrVar A, TensorOrVar B, TensorOrVar X> ResultOf<A, B, X> betainc(const A& a, const B& b, const X& x);
 /// The floating-point number after x in the direction of y: x where they are equal. No gradient. Where a device takes
 /// subnormal numbers for zeros (WebGPU may), so does this.
