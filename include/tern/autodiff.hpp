@@ -146,6 +146,7 @@ class Var {
   template <Element T> std::vector<T> to_vector() const { return value_.to_vector<T>(); }
   template <Element T> T item() const { return value_.item<T>(); }
   template <Element T> const T* data_ptr() const { return value_.data_ptr<T>(); }
+  template <Element T> const T* data() const { return value_.data_ptr<T>(); }
 
   Var to(DType dtype) const;
   Var to(Device device) const;

@@ -46,13 +46,14 @@ template <TensorOrVar T> T i1e(const T& x);
 Expr i1e(Expr x);
 
 /// P(a, x) = ∫ t^(a - 1)·e^-t dt / Γ(a) from 0 to x, for finite a > 0 and x >= 0 (else NaN). Relative error at most
-/// 12·(1 + |log P|) eps, a to 10^6. Gradients: in x; a that asks for one throws `unsupported`.
+/// 12·(1 + |log P|) eps, a to 10^6. Gradients in both. That in a is made of the same series, fraction and expansion,
+/// differentiated; its relative error is at most 32·(1 + |log min(P, Q)|) eps.
 template <TensorOrVar A, TensorOrVar X> ResultOf<A, X> gammainc(const A& a, const X& x);
 /// Q(a, x) = 1 - P(a, x). Error and gradients as gammainc's; where x < max(a, 1) the error is one of 1.
 template <TensorOrVar A, TensorOrVar X> ResultOf<A, X> gammaincc(const A& a, const X& x);
 /// I_x(a, b) = ∫ t^(a - 1)·(1 - t)^(b - 1) dt / B(a, b) from 0 to x, for a and b above 0 and to 1000, 0 <= x <= 1 (else
-/// NaN). Error at most 16·(1 + |log I|) + 8·(a + b) eps, relative where x < (a + 1)/(a + b + 2), else of 1. Gradients:
-/// in x; a and b that ask for one throw `unsupported`.
+/// NaN). Error at most 16·(1 + |log I|) + 8·(a + b) eps, relative where x < (a + 1)/(a + b + 2), else of 1. There are
+/// gradients in all; those in a and b have 4 times this error, of min(I, 1 - I)·(1/a + 1/b + |log x| + |log(1 - x)|).
 template <TensorOrVar A, TensorOrVar B, TensorOrVar X> ResultOf<A, B, X> betainc(const A& a, const B& b, const X& x);
 /// The floating-point number after x in the direction of y: x where they are equal. No gradient. Where a device takes
 /// subnormal numbers for zeros (WebGPU may), so does this.

@@ -114,6 +114,9 @@ class Tensor {
   }
   /// The same, to read.
   template <Element T> const T* data_ptr() const { return static_cast<const T*>(pointer(dtype_of<T>, false)); }
+  /// data_ptr by the name that containers have.
+  template <Element T> T* data() { return data_ptr<T>(); }
+  template <Element T> const T* data() const { return data_ptr<T>(); }
   /// Itself where contiguous, else a row-major copy.
   Tensor contiguous() const;
   /// A row-major copy with memory of its own.

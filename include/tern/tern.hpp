@@ -16,6 +16,7 @@
 #include "tern/formula.hpp"
 #include "tern/implicit.hpp"
 #include "tern/indexing.hpp"
+#include "tern/interop.hpp"
 #include "tern/io.hpp"
 #include "tern/linalg.hpp"
 #include "tern/neural.hpp"

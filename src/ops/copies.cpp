@@ -8,6 +8,7 @@
 #include "backend/memory/elements.hpp"
 #include "backend/instruments/reads.hpp"
 #include "ops/fused.hpp"
+#include "tern/interop.hpp"
 #include "tern/ops.hpp"
 
 namespace tern {
@@ -134,8 +135,7 @@ void Tensor::read(void* destination, DType wanted, const char* op) const {
 }
 void Tensor::read_item(void* destination, DType wanted) const {
   const TensorImpl& t = impl_of(*this, "item");
-  if (t.numel != 1)
-    throw Error(ErrorKind::shape, "item: the tensor must have one element, it is " + describe(*this));
+  if (t.numel != 1) throw Error(ErrorKind::shape, "item: the tensor must have one element, it is " + describe(*this));
   if (wanted == DType::c128 && t.dtype == DType::c64) {
     std::array<float, 2> parts{};
     read(parts.data(), t.dtype, "item");
@@ -154,24 +154,39 @@ void Tensor::read_item(void* destination, DType wanted) const {
     else *static_cast<std::int64_t*>(destination) = static_cast<std::int64_t>(value);
   });
 }
-void* Tensor::pointer(DType wanted, bool writes) const {
-  const TensorImpl& t = impl_of(*this, "data_ptr");
-  if (device() != cpu())
-    throw Error(ErrorKind::device, "data_ptr: " + describe(*this) + " is on " + device().to_string() +
-                                       ", whose memory has no pointers here; copy it with .to(cpu())");
-  require_dtype("data_ptr", *this, wanted);
-  if (!is_contiguous())
-    throw Error(ErrorKind::shape, "data_ptr: " + describe(*this) + " is not contiguous, its strides are " +
-                                      to_string(t.strides) + "; copy it with .contiguous()");
-  if (writes) require_writable("data_ptr", *this);
-  require_values("data_ptr"), require_replayed("data_ptr", *t.storage);
+void detail::require_on_cpu(const char* op, const Tensor& x) {
+  if (require_defined(op, "x", x).device() == cpu()) return;
+  throw Error(ErrorKind::device, std::string(op) + ": " + describe(x) + " is on " + x.device().to_string() +
+                                     ", whose memory has no pointers here; copy it with .to(cpu())");
+}
+void detail::refuse_layout(const char* op, const Tensor& x, const std::string& what) {
+  throw Error(ErrorKind::shape,
+              std::string(op) + ": " + describe(x) + ", whose strides are " + to_string(x.strides()) + ", " + what);
+}
+void* detail::first_element(const char* op, const Tensor& x, DType wanted, bool writes) {
+  if (require_defined(op, "x", x).device().kind() != DeviceKind::cuda) require_on_cpu(op, x);
+  const TensorImpl& t = *x.impl();
+  require_dtype(op, x, wanted);
+  if (writes) require_writable(op, x);
+  require_values(op), require_replayed(op, *t.storage);
   t.storage->backend().synchronize();
   if (writes) t.storage->bump_version();
-  else note_read("data_ptr", *this);
+  else note_read(op, x);
   return static_cast<std::byte*>(t.storage->data()) + t.offset * static_cast<std::int64_t>(dtype_size(t.dtype));
+}
+void* Tensor::pointer(DType wanted, bool writes) const {
+  constexpr const char* op = "data_ptr";
+  require_on_cpu(op, *this);
+  require_dtype(op, *this, wanted);
+  if (!is_contiguous()) refuse_layout(op, *this, "is not contiguous; copy it with .contiguous()");
+  return first_element(op, *this, wanted, writes);
 }
 Tensor Tensor::borrow(void* pointer, DType dtype, const Shape& shape, const std::vector<std::int64_t>& strides,
                       std::shared_ptr<const void> keep_alive, Device device, bool read_only) {
+  return lent_elements(pointer, dtype, shape, strides, std::move(keep_alive), device, read_only);
+}
+Tensor detail::lent_elements(void* pointer, DType dtype, const Shape& shape, const std::vector<std::int64_t>& strides,
+                             std::shared_ptr<const void> keep_alive, Device device, bool read_only) {
   const std::int64_t numel = shape.numel();
   if (!pointer && numel > 0) throw Error(ErrorKind::shape, "view: the pointer is null");
   if (!strides.empty() && strides.size() != shape.size())

@@ -57,8 +57,8 @@ Expr by_fraction(Expr a, Expr log_x, Expr x) {
 }
 /// The same from 1 - P = erfc(η·√(a/2))/2 + e^(-a·η²/2)/√(2πa)·Σ c_k(η)/a^k, for a > 20 and m = x/a - 1, |m| < 0.4.
 Expr by_expansion(Expr a, Expr m) {
-  const Expr inverse = 1 / a, half = half_square(m), eta = copysign(sqrt(2 * half), m);
-  const Expr quotient = where(eta == 0, 1, m / where(eta == 0, 1, eta));
+  const Expr inverse = 1 / a, ratio = half_square_ratio(m), quotient = 1 / sqrt(2 * ratio);  // m/η, smooth at 0
+  const Expr half = m * m * ratio, eta = m / quotient;
   Expr sum = 0, by_eta = 0, by_inverse = 0;  // Σ c_k/a^k, and its derivatives
   const auto coefficients = temme_coefficients();
   for (std::size_t k = coefficients.size(); k-- > 0;) {
@@ -72,8 +72,9 @@ Expr by_expansion(Expr a, Expr m) {
   const Expr rest = sum * (m - half - 0.5 * inverse) - by_eta * quotient * inverse - by_inverse * inverse * inverse;
   return exp(stirling_rest(a)) * inverse * (quotient - 0.5 * eta + rest);
 }
-/// d log z/da.
-Expr slope_of(Expr log_z, Expr a) {
+}  // namespace
+
+Expr log_quantile_slope(Expr log_z, Expr a) {
   const Expr x = exp(log_z), large = a > 20, b = where(large, a, 21), m = (x - b) / b, near = large & (abs(m) < 0.4);
   const Expr before = x < a + 1;
   const Expr middle = by_expansion(b, where(near, m, 0));
@@ -81,11 +82,13 @@ Expr slope_of(Expr log_z, Expr a) {
   const Expr high = by_fraction(a, where(before, log(a + 1), log_z), where(before, a + 1, x));
   return where(near, middle, where(before, low, high));
 }
+
+namespace {
 const Definition* definition();
 /// Only a has a gradient: log z was drawn.
 std::vector<Expr> partials(std::span<const Expr> x) {
   const Expr log_z = make_call(definition(), x);  // itself a function of a
-  return {Expr(1), slope_of(log_z, x[1])};
+  return {Expr(1), log_quantile_slope(log_z, x[1])};
 }
 const Definition* definition() {
   static const Definition* const made = [] {

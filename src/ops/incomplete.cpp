@@ -1,5 +1,6 @@
 // The incomplete gamma and beta functions, and nextafter, as formulas. All pieces are computed for every element, and
 // `where` chooses; loops are written out.
+#include <array>
 #include <limits>
 #include <numbers>
 #include <span>
@@ -128,13 +129,19 @@ Incomplete incomplete_gamma(Expr a, Expr x) {
 Expr density(Expr a, Expr x) {
   return where(a > 5, prefix(a, x) * a / where(x == 0, 1, x), exp(xlogy(a - 1, x) - x - lgamma(a)));
 }
+/// ∂P/∂a: that of the point at which P keeps its value, times -∂P/∂log x = -a·x^a·e^-x/Γ(a + 1).
+Expr slope_in_a(Expr a, Expr x) {
+  const Expr inner = (x > 0) & (x < kInfinity), t = where(inner, x, 1);
+  const Expr slope = where(inner, -(a * prefix(a, t) * log_quantile_slope(log(t), a)), 0);
+  return where((a > 0) & (x >= 0) & (a < kInfinity), slope, kNone);
+}
 constexpr Pointwise gammainc_formula{"gammainc", [](Expr a, Expr x) { return incomplete_gamma(a, x).lower; },
                                      [](Expr a, Expr x) {
-                                       return std::array{a * kNone, density(a, x)};
+                                       return std::array{slope_in_a(a, x), density(a, x)};
                                      }};
 constexpr Pointwise gammaincc_formula{"gammaincc", [](Expr a, Expr x) { return incomplete_gamma(a, x).upper; },
                                       [](Expr a, Expr x) {
-                                        return std::array{a * kNone, -density(a, x)};
+                                        return std::array{-slope_in_a(a, x), -density(a, x)};
                                       }};
 
 // ---- the incomplete beta function ----
@@ -179,9 +186,54 @@ Expr beta_density(Expr a, Expr b, Expr x) {
   return where((a > 5) & (b > 5), near,
                exp(xlogy(a - 1, x) + xlogy(b - 1, y) + (lgamma(a + b) - lgamma(b)) - lgamma(a)));
 }
+/// A value and its derivatives in a and b.
+struct BetaDual {
+  Expr value, by_a, by_b;
+};
+/// above + factor·below, where the factor's derivatives are known.
+BetaDual stepped(const BetaDual& above, const BetaDual& factor, const BetaDual& below) {
+  return {above.value + factor.value * below.value, above.by_a + factor.by_a * below.value + factor.value * below.by_a,
+          above.by_b + factor.by_b * below.value + factor.value * below.by_b};
+}
+BetaDual quotient(const BetaDual& below, const BetaDual& above) {
+  const Expr inverse = 1 / above.value, ratio = below.value * inverse;
+  return {ratio, (below.by_a - ratio * above.by_a) * inverse, (below.by_b - ratio * above.by_b) * inverse};
+}
+/// beta_fraction with its derivatives.
+BetaDual beta_fraction_slopes(Expr a, Expr b, Expr x) {
+  BetaDual above{1, 0, 0}, below{1, 0, 0};
+  for (int m = kBetaTerms; m >= 0; --m) {
+    const Expr c = 1 / (a + 2 * m), after = 1 / (a + (2 * m + 1)), by = x * c * after;
+    const Expr left = (a + m) * by, product = left * (a + b + m);
+    const BetaDual odd{-product, product * (c + after) - by * (2 * a + b + 2 * m), -left};
+    const BetaDual next = stepped(above, odd, below);
+    below = above, above = next;
+    if (m == 0) break;
+    const Expr before = 1 / (a + (2 * m - 1)), each = m * x * before * c, value = each * (b - m);
+    const BetaDual last = stepped(above, {value, -value * (before + c), each}, below);
+    below = above, above = last;
+    if (m % 8 == 0) below = quotient(below, above), above = {1, 0, 0};
+  }
+  return quotient(below, above);
+}
+/// ∂I/∂a and ∂I/∂b. With t = x or 1 - x as in betainc_value, and (p, q) accordingly: of the prefix's logarithm,
+/// log t + ψ(p + q) - ψ(p + 1) and log(1 - t) + ψ(p + q) - ψ(q), and of the fraction.
+std::array<Expr, 2> slopes_in_a_and_b(Expr a, Expr b, Expr x) {
+  const Expr inner = (x > 0) & (x < 1), safe = where(inner, x, 0.5), y = 1 - safe;
+  const Expr before = safe * (a + b + 2) < a + 1;
+  const Expr p = where(before, a, b), q = where(before, b, a), t = where(before, safe, y), u = where(before, y, safe);
+  const BetaDual fraction = beta_fraction_slopes(p, q, t);
+  const Expr prefix = beta_prefix(p, q, t, u), together = digamma(p + q);
+  const Expr by_p = prefix * (fraction.value * (log(t) + (together - digamma(p + 1))) + fraction.by_a);
+  const Expr by_q = prefix * (fraction.value * (log(u) + (together - digamma(q))) + fraction.by_b);
+  const Expr inside = (minimum(a, b) > 0) & (maximum(a, b) <= 1000) & (x >= 0) & (x <= 1);
+  const auto bounded = [&](Expr slope) { return where(inside, where(inner, slope, 0), kNone); };
+  return {bounded(where(before, by_p, -by_q)), bounded(where(before, by_q, -by_p))};
+}
 constexpr Pointwise betainc_formula{"betainc", [](Expr a, Expr b, Expr x) { return betainc_value(a, b, x); },
                                     [](Expr a, Expr b, Expr x) {
-                                      return std::array{a * kNone, b * kNone, beta_density(a, b, x)};
+                                      const auto [by_a, by_b] = slopes_in_a_and_b(a, b, x);
+                                      return std::array{by_a, by_b, beta_density(a, b, x)};
                                     }};
 
 template <TensorOrVar T> void require_floats(const char* op, const char* name, const T& x) {
@@ -189,16 +241,6 @@ template <TensorOrVar T> void require_floats(const char* op, const char* name, c
   if (!is_floating(x.dtype()))
     throw Error(ErrorKind::dtype, std::string(op) + ": " + name + " must be of floats, it is " + describe(value_of(x)));
 }
-/// A parameter in which there is no gradient.
-template <TensorOrVar T> const Tensor& without_gradient(const char* op, const char* name, const T& x) {
-  require_floats(op, name, x);
-  if constexpr (std::same_as<T, Var>)
-    if (x.requires_grad())
-      throw Error(ErrorKind::unsupported,
-                  std::string(op) + ": there is no gradient in " + name + "; pass a Tensor or " + name + ".detach()");
-  return value_of(x);
-}
-
 // ---- nextafter ----
 
 /// What there is of a floating dtype to step by: u = eps/2, the least and the largest number.
@@ -238,22 +280,28 @@ Expr detail::half_square(Expr m) {
   return s * m - s * t * polynomial(t, series);  // m - 2s = s·m
 }
 
+Expr detail::half_square_ratio(Expr m) {
+  const Expr inverse = 1 / (2 + m), s = m * inverse;
+  double series[14];
+  for (int k = 0; k < 14; ++k) series[k] = 2.0 / (2 * k + 3);
+  return inverse - s * inverse * inverse * polynomial(s * s, series);
+}
+
 template <TensorOrVar A, TensorOrVar X> ResultOf<A, X> gammainc(const A& a, const X& x) {
-  require_floats("gammainc", "x", x);
-  return ResultOf<A, X>(gammainc_formula(without_gradient("gammainc", "a", a), x));
+  require_floats("gammainc", "a", a), require_floats("gammainc", "x", x);
+  return ResultOf<A, X>(gammainc_formula(a, x));
 }
 TERN_INSTANCES_2(ResultOf, gammainc)
 
 template <TensorOrVar A, TensorOrVar X> ResultOf<A, X> gammaincc(const A& a, const X& x) {
-  require_floats("gammaincc", "x", x);
-  return ResultOf<A, X>(gammaincc_formula(without_gradient("gammaincc", "a", a), x));
+  require_floats("gammaincc", "a", a), require_floats("gammaincc", "x", x);
+  return ResultOf<A, X>(gammaincc_formula(a, x));
 }
 TERN_INSTANCES_2(ResultOf, gammaincc)
 
 template <TensorOrVar A, TensorOrVar B, TensorOrVar X> ResultOf<A, B, X> betainc(const A& a, const B& b, const X& x) {
-  require_floats("betainc", "x", x);
-  return ResultOf<A, B, X>(
-      betainc_formula(without_gradient("betainc", "a", a), without_gradient("betainc", "b", b), x));
+  require_floats("betainc", "a", a), require_floats("betainc", "b", b), require_floats("betainc", "x", x);
+  return ResultOf<A, B, X>(betainc_formula(a, b, x));
 }
 TERN_INSTANCES_3(ResultOf, betainc)
 

@@ -88,6 +88,47 @@ void search_line(const T* line, std::int64_t n, const T* values, std::int64_t co
     for (std::int64_t k = 0; k < some; ++k) to[begin + k] = static_cast<std::int32_t>(low[k]);
   }
 }
+/// Whether values are in ascending order, NaN last.
+template <class T> bool ascend(const T* values, std::int64_t count) {
+  constexpr std::int64_t kAtOnce = 64;
+  for (std::int64_t begin = 0; begin + 1 < count; begin += kAtOnce) {
+    bool ordered = true;
+    for (std::int64_t i = begin; i < std::min(begin + kAtOnce, count - 1); ++i)
+      ordered &= (values[i] <= values[i + 1]) | (values[i + 1] != values[i + 1]);
+    if (!ordered) return false;
+  }
+  return true;
+}
+/// search_line of values in ascending order, at least four: they and the line are walked along together, in several
+/// parts at once, as in search_line. (1000 values among 1000: 0.3 of search_line's time.)
+template <class T, class F>
+void walk_line(const T* line, std::int64_t n, const T* values, std::int64_t count, std::int32_t* to, F is_before) {
+  constexpr int kParts = 4;
+  std::int64_t at[kParts], value[kParts], end[kParts];
+  const auto step = [&](int p) {
+    to[value[p]] = static_cast<std::int32_t>(at[p]);
+    const bool passes = is_before(line[at[p]], values[value[p]]);
+    at[p] += passes, value[p] += !passes;
+  };
+  const auto goes_on = [&](int p) { return (at[p] < n) & (value[p] < end[p]); };
+  bool all = true;
+  for (int p = 0; p < kParts; ++p) {
+    std::int32_t first = 0;
+    value[p] = count * p / kParts, end[p] = count * (p + 1) / kParts;
+    search_line(line, n, values + value[p], 1, &first, is_before);
+    at[p] = first, all &= goes_on(p);
+  }
+  while (all) {
+    for (int p = 0; p < kParts; ++p) step(p);
+    for (int p = 0; p < kParts; ++p) all &= goes_on(p);
+  }
+  for (int p = 0; p < kParts; ++p) {
+    while (goes_on(p)) step(p);
+    std::fill(to + value[p], to + end[p], static_cast<std::int32_t>(n));
+  }
+}
+/// Of a line of so many elements for each value, a walk costs what bisection does; nor is it worth it for few values.
+constexpr std::int64_t kWalked = 8, kFewestWalked = 64;
 /// On the CPU a loop costs less than the passes over all values.
 template <class T> Tensor searched_in_memory(const Tensor& sorted, const Tensor& values, Side side) {
   const std::int64_t n = sorted.size(-1), lines = sorted.numel() / n, count = values.numel() / lines;
@@ -97,7 +138,10 @@ template <class T> Tensor searched_in_memory(const Tensor& sorted, const Tensor&
   std::int32_t* const to = result.data_ptr<std::int32_t>();
   for (std::int64_t i = 0; i < lines; ++i) {
     const auto search = [&](auto is_before) {
-      search_line(line + i * n, n, value + i * count, count, to + i * count, is_before);
+      const T* const wanted_here = value + i * count;
+      const bool walks = count >= kFewestWalked && n <= kWalked * count && ascend(wanted_here, count);
+      (walks ? walk_line<T, decltype(is_before)>
+             : search_line<T, decltype(is_before)>)(line + i * n, n, wanted_here, count, to + i * count, is_before);
     };
     if (side == Side::left) search([](T e, T v) { return (e < v) | ((v != v) & (e == e)); });
     else search([](T e, T v) { return (e <= v) | (v != v); });

@@ -12,8 +12,12 @@ Expr polynomial(Expr x, std::span<const double> c);
 Expr stirling_rest(Expr z);
 /// m - log(1 + m) for |m| < 0.4.
 Expr half_square(Expr m);
+/// half_square(m)/m², which is smooth at 0, too.
+Expr half_square_ratio(Expr m);
 /// Temme's uniform expansion of the incomplete gamma functions: of each power of 1/a the coefficients by powers of η.
 std::span<const std::span<const double>> temme_coefficients();
+/// d log z/da where P(a, z) keeps its value: -∂P/∂a / (z·∂P/∂z).
+Expr log_quantile_slope(Expr log_z, Expr a);
 /// The graph of (log z, a) → log z, of a gamma number z of concentration a whose gradient in a is that of the number at
 /// which the distribution function keeps its value.
 const FormulaGraph* implicit_log_gamma();

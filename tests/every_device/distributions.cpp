@@ -55,9 +55,20 @@ void expect_counts(const char* name, const Tensor& drawn, const std::function<do
   EXPECT_LE((square - classes) / std::sqrt(2 * classes), 4) << name << ": χ² " << square << " of " << classes;
 }
 
-constexpr std::int64_t kDraws = 100000;
+const std::int64_t kDraws = full_test() ? 10000000 : 100000;
 const Shape kShape{kDraws};
 
+TEST_P(Distributions, OfUniformsAndNormals) {
+  for (const DType dtype : {f32, f64}) {
+    if (dtype == f64 && device().kind() == DeviceKind::webgpu) continue;
+    expect_distributed("rand", rand(kShape, Generator{8}, {.dtype = dtype}), every([](double x) { return x; }));
+    expect_distributed("randn", randn(kShape, Generator{9}, {.dtype = dtype}), every([](double x) {
+                         return 0.5 * std::erfc(-x / std::sqrt(2.0));
+                       }));
+  }
+  expect_counts("randint", randint(0, 100, kShape, Generator{10}).to(f32),
+                [](double k) { return k < 100 ? -std::log(100.0) : -1e300; });
+}
 TEST_P(Distributions, OfInverseTransforms) {
   expect_distributed("exponential", exponential(2.0, kShape, Generator{1}),
                      every([](double x) { return -std::expm1(-2 * x); }));

@@ -140,8 +140,9 @@ std::string without_details(const std::string& text) {
 /// Everything that declares operations: the public headers but for those of what operations are made of, and
 /// operation.hpp in a primitive's folder.
 std::string headers(bool with_methods) {
-  static const std::set<std::string> others = {"aliases.hpp", "autodiff.hpp", "fixed.hpp",  "formula.hpp",
-                                               "io.hpp",      "tensor.hpp",   "transforms.hpp"};
+  static const std::set<std::string> others = {"aliases.hpp", "autodiff.hpp", "dlpack.hpp", "eigen.hpp",
+                                               "fixed.hpp",   "formula.hpp",  "io.hpp",     "interop.hpp",
+                                               "tensor.hpp",  "transforms.hpp"};
   std::set<std::string> names;
   for (const auto& file : std::filesystem::directory_iterator(TERN_HEADERS)) names.insert(file.path().filename());
   std::string text = without_details(header("ops.hpp"));  // first: others have more arguments for some of its names

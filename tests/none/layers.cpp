@@ -77,6 +77,7 @@ const std::map<std::string, std::string>& public_headers() {
       {"ops.hpp", "ops"},             {"products.hpp", "ops"},        {"random.hpp", "ops"},
       {"sets.hpp", "ops"},            {"special.hpp", "ops"},         {"statistics.hpp", "ops"},
       {"views.hpp", "ops"},           {"implicit.hpp", "optim"},      {"optim.hpp", "optim"},         {"io.hpp", "io"},
+      {"dlpack.hpp", "types"},        {"interop.hpp", "ops"},         {"eigen.hpp", "ops"},
       {"tern.hpp", "tern"},
   };
   return map;
@@ -134,7 +135,7 @@ TEST(Layers, NoArrowRunsUp) {
       ASSERT_NE(rules, rooms().end()) << file << " lies in a room that this test does not know";
       for (const std::string& include : includes_of(path)) {
         if (include.find('/') == std::string::npos || include.starts_with("hwy/") || include.starts_with("Eigen/") ||
-            include.starts_with("sys/") || include.starts_with("nlohmann/"))
+            include.starts_with("sys/") || include.starts_with("dlpack/") || include.starts_with("nlohmann/"))
           continue;
         const std::string other = room_of(include);
         EXPECT_TRUE(other == room || rules->second.contains(other))

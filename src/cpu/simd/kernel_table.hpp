@@ -87,8 +87,17 @@ using SplitColumnsFn = void (*)(const void* rows, std::int64_t step, std::size_t
 using JoinColumnsFn = void (*)(const void* const* in, std::size_t columns, void* rows, std::int64_t step,
                                std::size_t n);
 
+/// Of n complex numbers as they lie in memory: a and b, or a alone. `stream`: the results, in memory aligned to 64
+/// bytes, pass by the caches. They may be one of the operands.
+using PairsFn = void (*)(const void* a, const void* b, void* out, std::size_t n, bool stream);
+/// In f32 and in f64.
+struct PairsFunctions {
+  PairsFn product[2], modulus[2];
+};
+
 struct KernelTable {
   const char* target;
+  PairsFunctions pairs;
   SplitColumnsFn split_columns;
   JoinColumnsFn join_columns;
   /// Elements of a row from which loops are called for its reduced values as numbers.

@@ -8,6 +8,7 @@
 #include "cpu/simd/elementary-inl.h"
 #include "cpu/simd/columns-inl.h"
 #include "cpu/simd/moments-inl.h"
+#include "cpu/simd/pairs-inl.h"
 #include "cpu/simd/places-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -464,6 +465,7 @@ void FillTable(KernelTable& t) {
   t.target = hwy::TargetName(HWY_TARGET);
   t.loop_row = kLoopRow;
   t.split_columns = &SplitColumns, t.join_columns = &JoinColumns;
+  t.pairs = {{&ProductsOfPairs<float>, &ProductsOfPairs<double>}, {&ModuliOfPairs<float>, &ModuliOfPairs<double>}};
 #define TERN_ELEMENTARY(name, arity) AddElementary<Elementary::name, arity>(t);
 #define TERN_ELEMENTARY_INNER(name, arity)
 #define TERN_ELEMENTARY_SLOPE(name, arity) AddElementary<Elementary::name, arity>(t);
