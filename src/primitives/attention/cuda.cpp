@@ -13,6 +13,11 @@ void attention_backward_on_cuda(GpuBackend& backend, const detail::AttentionBack
   if (has_mma_attention(backend, r.sizes, r.q.dtype)) return attention_backward_by_mma(backend, r);
   attention_backward_on_gpu(backend, r);
 }
+std::int64_t attention_groups_on_cuda(GpuBackend& backend, const detail::AttentionSizes& s, DType dtype) {
+  const std::int64_t rows =
+      has_mma_attention(backend, s, dtype) ? mma_forward_instance(s, dtype).own() : std::int64_t{kScoreRows};
+  return s.batch * s.heads * ceil_div(s.rows, rows);
+}
 bool attention_pays_on_cuda(GpuBackend& backend, const detail::AttentionSizes& s, DType dtype, bool with_gradients) {
   // Of more than that the decomposed computation cannot keep its scores, and computes them again.
   constexpr std::int64_t kMostScores = std::int64_t{1} << 28;
