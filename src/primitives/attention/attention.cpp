@@ -82,8 +82,7 @@ std::int64_t attention_parts(Backend& backend, const AttentionSizes& s, DType dt
   const Kernel kernel = backend.kernel(primitive_of<AttentionRequest>(), "attention");
   std::int64_t wanted = kGroups, there = 0;
   if (kernel == kernel_of<detail_cpu::attention_on_cpu>()) {
-    if (!detail_cpu::has_few_rows(s)) return 1;
-    wanted = kTasks, there = s.batch * s.groups;
+    wanted = kTasks, there = detail_cpu::attention_tasks_on_cpu(s);
   } else if (kernel == kernel_of<detail_gpu::attention_on_cuda>()) {
     there = detail_gpu::attention_groups_on_cuda(static_cast<detail_gpu::GpuBackend&>(backend), s, dtype);
   } else if (kernel == kernel_of<detail_gpu::attention_on_gpu>()) {

@@ -50,7 +50,10 @@ template <class T> class Forward {
     v_ = k_ + s_.batch * s_.groups * k_step_;
     const Index parts = (s_.columns + kColumns - 1) / kColumns, tiles = (s_.rows + kRows - 1) / kRows;
     for_tasks(s_, kFew, s_.batch * s_.groups * parts, [&](Index task) { pack(task / parts, task % parts * kColumns); });
-    for_tasks(s_, kFew, s_.batch * s_.heads * tiles, [&](Index task) { rows_of(task / tiles, task % tiles * kRows); });
+    for_tasks(s_, kFew, s_.batch * s_.heads * tiles * s_.parts, [&](Index task) {
+      const Index of_part = task / s_.parts;
+      rows_of(of_part / tiles, of_part % tiles * kRows, task % s_.parts);
+    });
   }
 
  private:
@@ -71,7 +74,7 @@ template <class T> class Forward {
     Index batch, head, row, count, width, length;
     T *q, *scores, *sums, *top, *total;
   };
-  void rows_of(Index head, Index row) const {
+  void rows_of(Index head, Index row, Index part) const {
     Rows t{head / s_.heads,
            head % s_.heads,
            row,
@@ -95,9 +98,11 @@ template <class T> class Forward {
     std::fill_n(t.sums, kRows * t.width, T{0});
     std::fill_n(t.top, kRows, -std::numeric_limits<T>::infinity());
     std::fill_n(t.total, kRows, T{0});
-    const Index end = s_.end(row + t.count - 1, t.length);
-    for (Index j = s_.first(row) / kColumns * kColumns; j < end; j += kColumns) tile(t, j, std::min(kColumns, end - j));
-    finish(t);
+    const Index from = part * s_.part_columns(), to = std::min(from + s_.part_columns(), s_.columns);
+    const Index end = std::min(to, s_.end(row + t.count - 1, t.length));
+    Index j = std::max(from, s_.first(row) / kColumns * kColumns);
+    for (; j < end; j += kColumns) tile(t, j, std::min(kColumns, end - j));
+    finish(t, part * s_.batch + t.batch);
   }
   void tile(const Rows& t, Index column, Index cols) const {
     const detail::Seen seen = formulas_.seen(t.batch, t.head, t.row, t.count, column, cols);
@@ -117,14 +122,14 @@ template <class T> class Forward {
     tiles_.multiply({t.scores, cols, 1, 0}, {v_ + group * v_step_ + column * panel_, panel_, 1, s_.columns * panel_},
                     t.sums, t.width, cols, t.count, s_.width, true);
   }
-  void finish(const Rows& t) const {
-    const HeadOf out = head_of(r_.out, t.batch, t.head);
+  void finish(const Rows& t, Index batch) const {
+    const HeadOf out = head_of(r_.out, batch, t.head);
     for (Index i = 0; i < t.count; ++i) {
       const T total = t.total[i];
       tiles_.store(kernels(), t.sums + i * t.width, s_.width, total == 0 ? T{1} : 1 / total, out, t.row + i);
       if (!r_.tops.storage) continue;
-      element_of_rows<T>(r_.tops, t.batch, t.head, t.row + i) = t.top[i];
-      element_of_rows<T>(r_.totals, t.batch, t.head, t.row + i) = total;
+      element_of_rows<T>(r_.tops, batch, t.head, t.row + i) = t.top[i];
+      element_of_rows<T>(r_.totals, batch, t.head, t.row + i) = total;
     }
   }
 
@@ -138,6 +143,9 @@ template <class T> class Forward {
 
 }  // namespace
 
+std::int64_t attention_tasks_on_cpu(const detail::AttentionSizes& s) {
+  return has_few_rows(s) ? s.batch * s.groups : s.batch * s.heads * ((s.rows + kRows - 1) / kRows);
+}
 void attention_on_cpu(detail::Backend&, const AttentionRequest& r) {
   if (r.sizes.of_result().numel() == 0) return;
   if (has_few_rows(r.sizes)) return attention_of_few_rows(r);

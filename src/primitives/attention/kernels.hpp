@@ -7,6 +7,8 @@ void attention_on_cpu(detail::Backend& backend, const detail::AttentionRequest& 
 void attention_backward_on_cpu(detail::Backend& backend, const detail::AttentionBackwardRequest& request);
 /// Whether there are so few rows to a head of keys that these are read as they lie: decoding.
 bool has_few_rows(const detail::AttentionSizes& sizes);
+/// How many tasks there are where columns are not divided.
+std::int64_t attention_tasks_on_cpu(const detail::AttentionSizes& sizes);
 void attention_of_few_rows(const detail::AttentionRequest& request);
 }  // namespace tern::detail_cpu
 namespace tern::detail_gpu {
