@@ -204,7 +204,8 @@ template <class P, class... O>
   requires detail::EpilogueOperands<O...>
 BlockMask block_mask(const P& predicate, std::int64_t batch, std::int64_t heads, std::int64_t rows,
                      std::int64_t columns, const O&... operands) {
-  return detail::make_block_mask(Pointwise<>(predicate), {batch, heads, rows, columns}, {detail::MaskOperand(operands)...});
+  return detail::make_block_mask(Pointwise<>(predicate), {batch, heads, rows, columns},
+                                 {detail::MaskOperand(operands)...});
 }
 struct AttentionOptions {
   std::optional<double> scale = {};          // of the scores q·k; none: 1/√D
@@ -215,7 +216,7 @@ struct AttentionOptions {
   std::optional<Pointwise<>> mask = {};
   std::vector<detail::MaskOperand> mask_operands = {};  // tensors that broadcast to [batch, H, L, S], or numbers
   BlockMask block_mask = {};                 // in place of `mask`
-  /// The share of a row's weights that are 0, while the others are divided by 1 - dropout; those that `generator` names.
+  /// The share of the weights that are 0, chosen by `generator`; the others are divided by 1 - dropout.
   double dropout = 0;
   Generator* generator = nullptr;
   /// So many rows are computed at a time, and again in backward, so that memory grows with them and not with L. None:

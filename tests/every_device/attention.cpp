@@ -210,6 +210,13 @@ TEST_P(Attention, DropoutInsideTheKernel) {
   EXPECT_NE(doubles(first), doubles(other));
   Generator again{1};
   EXPECT_EQ(doubles(attention(none, keys, ones_of, {.dropout = 0.25, .generator = &again})), doubles(first));
+  Tensor later;
+  const Graph step =
+      capture(device(), [&] { later = attention(none, keys, ones_of, {.dropout = 0.25, .generator = &again}); });
+  step.replay();
+  EXPECT_EQ(doubles(later), doubles(other));
+  step.replay();
+  EXPECT_NE(doubles(later), doubles(other));
 }
 TEST_P(Attention, MasksInBlocks) {
   Case c{.batch = 2, .heads = 4, .groups = 2, .rows = 200, .columns = 210};

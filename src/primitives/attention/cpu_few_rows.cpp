@@ -24,7 +24,8 @@ struct FewRowsMemory {
 };
 
 using detail::AttentionRequest;
-/// Of more rows packing pays: 16 rows of 64 elements to 512 columns took 0.152 ms, by cpu.cpp 0.133; 1 row 0.026, 0.066.
+/// Of more rows packing pays: 16 rows of 64 elements to 512 columns took 0.152 ms, by cpu.cpp 0.133; 1 row 0.026,
+/// 0.066.
 constexpr Index kFewRows = 8, kColumns = 256, kFew = 1 << 18;
 
 template <class T> class FewRows {

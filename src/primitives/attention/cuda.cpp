@@ -30,8 +30,8 @@ bool attention_pays_on_cuda(GpuBackend& backend, const detail::AttentionSizes& s
   const std::int64_t parts = with_gradients ? 1 : detail::attention_parts(backend, s, dtype);
   const std::int64_t groups = parts * s.batch * s.heads * ceil_div(s.rows, instance.own());
   // Times the decomposed computation's speed, forward and both, on an H100, 25 November 2026.
-  // A workgroup visits all columns of a part, so where there are few, most processors have nothing to do. Undivided: bf16
-  // 1x1x2048x2048x64 0.57, 0.48; 4x16x1x4096x128 0.40; 1x32x1x16384x128 0.10; 1x4x127x129x64 2.8, 2.1.
+  // A workgroup visits all columns of a part, so where there are few, most processors have nothing to do. Undivided:
+  // bf16 1x1x2048x2048x64 0.57, 0.48; 4x16x1x4096x128 0.40; 1x32x1x16384x128 0.10; 1x4x127x129x64 2.8, 2.1.
   constexpr std::int64_t kMostOfFew = std::int64_t{1} << 16;
   if (groups * 2 <= processors && s.columns * instance.widest() > kMostOfFew) return false;
   // bf16 4x16x2048x256 1.21, 0.61.
