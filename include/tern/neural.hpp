@@ -164,6 +164,49 @@ template <TensorOrVar X, TensorOrVar G>
 ResultOf<X, G> grid_sample(const X& x, const G& grid, const GridSampleOptions& options = {});
 
 // ---- attention ----
+class BlockMask;
+namespace detail {
+/// What a mask reads: the elements of a tensor or a variable, or a number.
+struct MaskOperand {
+  Tensor tensor;  // undefined: the number
+  Number number;
+  MaskOperand(const Tensor& t) : tensor(t) {}
+  MaskOperand(const Var& v) : tensor(v.value()) {}
+  template <Plain T> MaskOperand(const T& n) : number(n) {}
+};
+BlockMask make_block_mask(const Pointwise<>& mask, const Shape& scores, std::vector<MaskOperand> operands);
+}  // namespace detail
+/// A mask of attention that is used again, with what is seen of each block of 64 rows and columns: see block_mask.
+class BlockMask {
+ public:
+  BlockMask() = default;
+  bool defined() const { return blocks_.defined(); }
+  /// [batch, heads, L/64, S/64] rounded up, i32: 0 where nothing is seen, 1 something, 2 all. Sizes of 1 hold for all.
+  const Tensor& blocks() const { return blocks_; }
+  const Pointwise<>& mask() const { return *mask_; }
+  const std::vector<detail::MaskOperand>& operands() const { return operands_; }
+  const Shape& scores() const { return scores_; }  // [batch, heads, L, S]
+  /// The share of the scores that lie in blocks of which something is seen.
+  double visited() const;
+
+ private:
+  friend BlockMask detail::make_block_mask(const Pointwise<>&, const Shape&, std::vector<detail::MaskOperand>);
+  std::optional<Pointwise<>> mask_;
+  std::vector<detail::MaskOperand> operands_;
+  Tensor blocks_;
+  Shape scores_;
+};
+/// A mask made once, for many calls of attention with `.block_mask`: blocks of which nothing is seen are not visited,
+/// and those of which all is seen are computed without it. The predicate is a formula of (batch, head, i, j, operands…)
+/// that gives a boolean; a batch or heads of 1 hold for every sample or head. Operands (tensors that broadcast to
+/// [batch, heads, L, S], or numbers) are kept, and are on one device; of none it is made on the default device.
+template <class P, class... O>
+  requires detail::EpilogueOperands<O...>
+BlockMask block_mask(const P& predicate, std::int64_t batch, std::int64_t heads, std::int64_t rows,
+                     std::int64_t columns, const O&... operands) {
+  return detail::make_block_mask(Pointwise<>(predicate), {batch, heads, rows, columns},
+                                 {detail::MaskOperand(operands)...});
+}
 struct AttentionOptions {
   std::optional<double> scale = {};          // of the scores q·k; none: 1/√D
   bool causal = false;                       // row i sees the columns j ≤ i + S - L
@@ -171,7 +214,11 @@ struct AttentionOptions {
   Tensor lengths = {};                       // [batch] i32 or i64: so many columns there are of each sample; none: S
   /// Which columns a row sees besides: a formula of (batch, head, i, j, mask_operands…) that gives a boolean.
   std::optional<Pointwise<>> mask = {};
-  std::vector<Tensor> mask_operands = {};    // each broadcasts to [batch, H, L, S]
+  std::vector<detail::MaskOperand> mask_operands = {};  // tensors that broadcast to [batch, H, L, S], or numbers
+  BlockMask block_mask = {};                 // in place of `mask`
+  /// The share of the weights that are 0, chosen by `generator`; the others are divided by 1 - dropout.
+  double dropout = 0;
+  Generator* generator = nullptr;
   /// So many rows are computed at a time, and again in backward, so that memory grows with them and not with L. None:
   /// all of them, or, where there are many scores, as many as 2^26 scores are.
   std::int64_t rows_at_once = 0;

@@ -23,17 +23,10 @@ namespace {
 Expr constant(Number number) { return make_constant(number); }
 Expr word(std::int64_t bits) { return cast(constant(bits), DType::u32); }
 
-/// Ten rounds on counter (block, 0, 0) with the key's halves: four words.
+/// The words of counter (block, 0, 0) under the key's halves.
 std::array<Expr, 4> philox_words(Expr block, Expr block_low, Expr block_high, Expr key_low, Expr key_high) {
-  Expr c0 = block + block_low, c1 = block_high + where(c0 < block_low, word(1), word(0));
-  Expr c2 = word(0), c3 = c2, k0 = key_low, k1 = key_high;
-  const Expr m0 = word(0xD2511F53ll), m1 = word(0xCD9E8D57ll);
-  for (int round = 0; round < 10; ++round) {
-    const Expr high0 = mul_high(c0, m0), low0 = c0 * m0, high1 = mul_high(c2, m1), low1 = c2 * m1;
-    c0 = high1 ^ c1 ^ k0, c1 = low1, c2 = high0 ^ c3 ^ k1, c3 = low0;
-    k0 = k0 + word(0x9E3779B9ll), k1 = k1 + word(0xBB67AE85ll);
-  }
-  return {c0, c1, c2, c3};
+  const Expr c0 = block + block_low, c1 = block_high + where(c0 < block_low, word(1), word(0));
+  return philox({c0, c1, word(0), word(0)}, key_low, key_high);
 }
 /// The word of a position, number position % 4 of its block.
 Expr word_of(Expr position, const std::array<Expr, 4>& c) {
@@ -160,6 +153,19 @@ Tensor draw(const char* op, MakeGraph make, const Shape& shape, Generator& own, 
 }  // namespace
 
 namespace detail {
+
+std::array<Expr, 4> philox(const std::array<Expr, 4>& counter, Expr key_low, Expr key_high) {
+  auto [c0, c1, c2, c3] = counter;
+  Expr k0 = key_low, k1 = key_high;
+  const Expr m0 = word(0xD2511F53ll), m1 = word(0xCD9E8D57ll);
+  for (int round = 0; round < 10; ++round) {
+    const Expr high0 = mul_high(c0, m0), low0 = c0 * m0, high1 = mul_high(c2, m1), low1 = c2 * m1;
+    c0 = high1 ^ c1 ^ k0, c1 = low1, c2 = high0 ^ c3 ^ k1, c3 = low0;
+    k0 = k0 + word(0x9E3779B9ll), k1 = k1 + word(0xBB67AE85ll);
+  }
+  return {c0, c1, c2, c3};
+}
+
 namespace {
 Expr box_muller(Expr u, Expr v) { return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v); }
 }  // namespace

@@ -25,7 +25,7 @@ class Wgsl final : public Dialect {
   }
   static const Wgsl& instance(WgslAbilities abilities, bool halves);
   std::string elementary(detail::Elementary elementary, detail::ComputeType type,
-                   const std::vector<std::string>& arguments) const override {
+                         const std::vector<std::string>& arguments) const override {
     return fill_in(spelling_of(elementary).wgsl, compute_type_name(type), arguments);
   }
   std::string param(int slot) const override { return cat("params.v[", slot / 4, "].", "xyzw"[slot % 4]); }
@@ -51,6 +51,9 @@ class Wgsl final : public Dialect {
     return cat(name, "(", join(arguments), ")");
   }
   std::string barrier() const override { return "workgroupBarrier();\n"; }
+  std::string load_for_all(const std::string& name, const std::string& shared) const override {
+    return cat("let ", name, " = workgroupUniformLoad(&", shared, "[0]);\n");
+  }
   std::string merge_word(int binding, const std::string& word, const std::string& mask,
                          const std::string& bits) const override {
     const std::string at = cat("&b", binding, "[", word, "]");

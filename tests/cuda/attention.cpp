@@ -8,6 +8,7 @@
 #include "cuda/compiler.hpp"
 #include "golden/printing.hpp"
 #include "host_gpu.hpp"
+#include "ops/neural/attention_fused.hpp"
 
 namespace tern::test {
 namespace {
@@ -23,6 +24,25 @@ Var soft_alibi(const Var& q, const Var& k, const Var& v, const AttentionOptions&
       0.125);
 }
 
+/// A formula, a mask in blocks and dropout, as the operation hands them to the primitive.
+detail::FusedAttention masked_call(const detail::AttentionSizes& sizes, const BlockMask& mask,
+                                   const std::function<Tensor(const Tensor&)>& moved) {
+  static const Pointwise<> formula(
+      [](auto s, auto, auto h, auto i, auto j) { return 3 * tanh(s / 3) - cast((h + 1) * abs(i - j), f32) / 64; });
+  detail::FusedAttention call;
+  call.sizes = sizes, call.scale = 0.25;
+  call.formulas.score = formula.graph(), call.formulas.mask = mask.mask().graph(), call.formulas.dropout = true;
+  for (const int word : {1234567, 89}) call.tensors.push_back(moved(tensor({word}, cpu()).reshape({})));
+  for (const double number : {0.0, 0.0, 0.25}) call.numbers.push_back(Number(number));
+  call.tensors.push_back(Tensor());
+  if (mask.blocks().numel() > 1) call.blocks = moved(mask.blocks());
+  return call;
+}
+BlockMask sinks(std::int64_t rows, std::int64_t columns) {
+  if (rows == 1) return block_mask([](auto, auto, auto, auto j) { return (j & 127) < 64; }, 1, 1, rows, columns);
+  return block_mask([](auto, auto, auto i, auto j) { return ((j < 4) | (i - j < 40)) & (j <= i); }, 1, 1, rows,
+                    columns);
+}
 /// Those that compile.cpp has not: f32, more than 64 elements, and by elements.
 TEST(CudaAttention, EveryInstanceCompiles) {
   std::string reason;
@@ -46,13 +66,23 @@ TEST(CudaAttention, EveryInstanceCompiles) {
   call(f32, 64, 70, {.causal = true}, plain);
   call(f32, 40, 64, {}, soft_alibi);
   call(f32, 256, 9, {}, plain);
+  const detail::AttentionSizes sizes{
+      .batch = 1, .heads = 2, .groups = 1, .rows = 200, .columns = 210, .depth = 64, .width = 33};
+  const auto moved = [&](const Tensor& t) { return device.make(t.shape(), t.dtype()); };
+  const Tensor q = device.make(sizes.of_q(), bf16), k = device.make(sizes.of_k(), bf16),
+               v = device.make(sizes.of_v(), bf16), out = device.make(sizes.of_result(), bf16);
+  Tensor rows;
+  masked_call(sizes, sinks(200, 210), moved).backward(q, k, v, out, device.make({2, 1, 2, 200}), out);
+  detail::AttentionSizes parts = sizes;
+  parts.parts = 3;
+  masked_call(parts, sinks(200, 210), moved).forward(q, k, v, &rows);
   unsetenv("TERN_ATTENTION_KERNEL");
   EXPECT_EQ(titles["// attention in f32"], 3);
   EXPECT_EQ(titles["// gradient of attention in f32, of q"], 3);
   EXPECT_EQ(titles["// gradients of attention in f32, of k and v"], 4);
-  EXPECT_EQ(titles["// attention on tensor cores"], 2);
-  EXPECT_EQ(titles["// gradient of attention on tensor cores, of q"], 2);
-  EXPECT_EQ(titles["// gradients of attention on tensor cores, of k and v"], 3);  // those of 256 elements apart
+  EXPECT_EQ(titles["// attention on tensor cores"], 3);
+  EXPECT_EQ(titles["// gradient of attention on tensor cores, of q"], 3);
+  EXPECT_EQ(titles["// gradients of attention on tensor cores, of k and v"], 4);  // those of 256 elements apart
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which do not know fibers
@@ -146,6 +176,46 @@ TEST_F(CudaAttentionOnHost, MasksAndFormulas) {
   c.options = {.causal = true, .lengths = tensor({80, 150})};
   expect_decomposed("formula", c, soft_alibi);
   for (const DType type : {f16, f32, f64}) expect_decomposed("formula", c, soft_alibi, type);
+}
+/// Blocks of a mask, dropout, and columns in parts, against the same request on the CPU in f64.
+TEST_F(CudaAttentionOnHost, BlocksDropoutAndParts) {
+  const auto here = [&](const Tensor& t) { return gpu_.from(t); };
+  const auto same = [](const Tensor& t) { return t; };
+  for (const DType type : {bf16, f32, f64}) {
+    for (const std::int64_t rows : {200, 1}) {
+      const detail::AttentionSizes s{.batch = 1,
+                                     .heads = 2,
+                                     .groups = 1,
+                                     .rows = rows,
+                                     .columns = rows == 1 ? 1300 : 210,
+                                     .depth = 16,
+                                     .width = 20};
+      const Tensor q = random(s.of_q(), type), k = random(s.of_k(), type), v = random(s.of_v(), type),
+                   grad = random(s.of_result(), type);
+      const BlockMask mask = sinks(s.rows, s.columns);
+      const detail::FusedAttention on_gpu = masked_call(s, mask, here), on_cpu = masked_call(s, mask, same);
+      Tensor rows_here, rows_there;
+      const auto call = [&](const detail::FusedAttention& c, const Tensor& a, const Tensor& b, const Tensor& d,
+                            Tensor* known) { return rows == 1 ? c.alone(a, b, d, known) : c.forward(a, b, d, known); };
+      const Tensor y = call(on_gpu, here(q), here(k), here(v), &rows_here);
+      const Tensor z = call(on_cpu, q.to(f64), k.to(f64), v.to(f64), &rows_there);
+      std::vector<std::pair<Tensor, Tensor>> pairs{{HostGpu::to_cpu(y), z}};
+      if (rows > 1) {
+        const auto a = on_gpu.backward(here(q), here(k), here(v), y, rows_here, here(grad));
+        const auto b = on_cpu.backward(q.to(f64), k.to(f64), v.to(f64), z, rows_there, grad.to(f64));
+        for (std::size_t i = 0; i < 3; ++i) pairs.emplace_back(HostGpu::to_cpu(a[i]), b[i]);
+      }
+      const double eps = type == f64 ? 0x1p-40 : type == f32 ? 0x1p-19 : 0x1p-7;
+      for (std::size_t i = 0; i < pairs.size(); ++i) {
+        const std::vector<double> got = values(pairs[i].first), want = values(pairs[i].second);
+        double largest = 1;
+        for (const double e : want) largest = std::max(largest, std::abs(e));
+        for (std::size_t e = 0; e < got.size(); ++e)
+          ASSERT_NEAR(got[e], want[e], eps * largest)
+              << to_string(type) << ", " << rows << " rows: " << i << " at " << e;
+      }
+    }
+  }
 }
 TEST_F(CudaAttentionOnHost, ScoresOfTenThousand) {
   expect_decomposed("large", {.rows = 40, .columns = 90, .depth = 64, .options = {.scale = 1.0}}, plain, f16, 12);

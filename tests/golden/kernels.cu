@@ -657,7 +657,7 @@ extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restri
   }
 }
 
-// ---- attention: attention, 2 workgroups of 128, 24 words (21c6154b)
+// ---- attention: attention, 2 workgroups of 128, 24 words (16ccc6f2)
 // ---- attention on tensor cores: attention, 2 workgroups of 128, 24 words
 // attention on tensor cores
 struct Params {
@@ -684,7 +684,7 @@ TERN_DEVICE f64 tern_mul(f64 a, f64 b) { return a * b; }
 enum : bool { kWideQ = true, kWideK = true, kWideV = true };  // 16 bytes are copied at once; else by elements
 enum : u32 {
   kWarps = 4u, kThreads = 32u * kWarps,
-  kBlocks = 2u,  // of 16 rows, of a warp
+  kBlocks = 1u,  // of 16 rows, of a warp
   kRows = 16u * kBlocks * kWarps, kColumns = 64u, kAcross = kColumns / 8u,
   kDepth = 64u, kWidth = 64u, kBytes = 2u,  // of an element
   kScratch = 0u,  // bytes of a warp, where products take their first factor from memory
@@ -862,19 +862,25 @@ TERN_DEVICE f32 score_of(const Params& params, f32 v0, f32 v3, i32 v4, i32 v7, i
 }
 extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, vec4<u32>* __restrict__ b3, const u32* __restrict__ b4, const __grid_constant__ Params params) {
   extern __shared__ __align__(128) unsigned char memory[];
-  const u32 thread = threadIdx.x, group = blockIdx.x, rows_of_q = tern_shared(memory);
+  const u32 thread = threadIdx.x, rows_of_q = tern_shared(memory);
   let lane = thread & 31u, warp = thread / 32u;
-  let head_of_all = group / params.v[7];
-  let first_row = (params.v[7] - 1u - (group - head_of_all * params.v[7])) * kRows;
+  let own_group = blockIdx.x;
+  let head_of_all = own_group / params.v[7];
+  let first_row = (params.v[7] - 1u - (own_group - head_of_all * params.v[7])) * kRows;
   let batch = head_of_all / params.v[5];
   let head = head_of_all - batch * params.v[5];
   let key_head = head / (params.v[5] / params.v[6]);
   var begin = 0u;
   var end = params.v[2];
   let middle_of_all = bitcast<i32>(first_row) + bitcast<i32>(params.v[8]);
-  end = u32(clamp(middle_of_all + 128, 0, bitcast<i32>(params.v[2])));
+  end = u32(clamp(middle_of_all + 64, 0, bitcast<i32>(params.v[2])));
   const Rows q{(const Element*)b0, params.v[12] + batch * 0u + head * params.v[13], params.v[14], 1u}, k{(const Element*)b1, params.v[15] + batch * 0u + key_head * 0u, params.v[16], 1u},
       v{(const Element*)b2, params.v[17] + batch * 0u + key_head * 0u, params.v[18], 1u};
+  // The first tile from `column` on of which something is seen.
+  const auto seek = [&](u32 column) {
+    return column;
+  };
+  begin = seek(begin);
   u32 stage = rows_of_q + kBytes * kRows * kDepth, other = stage + kStage;
   [[maybe_unused]] let scratch = other + kStage + warp * kScratch;
   fetch<kWideQ, kRows, kDepth>(q, first_row, params.v[1], params.v[3], rows_of_q, thread);
@@ -885,10 +891,10 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
 #pragma unroll
   for (u32 i = 0u; i < 2u * kBlocks; ++i) { tops[i / 2u][i % 2u] = tern_from_bits(0xff800000u); }
 #pragma unroll 1
-  for (u32 column = begin; column < end; column += kColumns) {
+  for (u32 column = begin, next; column < end; column = next) {
     tern_wait_copies();
     __syncthreads();
-    let next = column + kColumns;
+    next = seek(column + kColumns);
     if (next < end) {
       fetch<kWideK, kColumns, kDepth>(k, next, end, params.v[3], other, thread);
       fetch<kWideV, kColumns, kWidth>(v, next, end, params.v[4], other + kBytesOfK, thread);
@@ -896,7 +902,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
     tern_commit();
     f32 s[kBlocks][kAcross][4] = {};
     multiply_rows<kBlocks, kAcross, kDepth>(s, rows_of_q, warp * 16u * kBlocks, stage, lane);
-    const bool edge = next > end || i32(column + kColumns) > i32(first_row) + bitcast<i32>(params.v[8]) + 1;
+    const bool edge = column + kColumns > end || i32(column + kColumns) > i32(first_row) + bitcast<i32>(params.v[8]) + 1;
 #pragma unroll
     for (u32 i = 0u; i < kBlocks; ++i)
 #pragma unroll
@@ -1086,6 +1092,7 @@ TERN_DEVICE f32 slope_of(const Params& params, f32 v0) {
 }
 extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, const u32* __restrict__ b3, const u32* __restrict__ b4, const u32* __restrict__ b5, vec4<u32>* __restrict__ b6, const u32* __restrict__ b7, const __grid_constant__ Params params) {
   extern __shared__ __align__(128) unsigned char memory[];
+  const u32 thread = threadIdx.x, group = blockIdx.x, rows_of_q = tern_shared(memory);
   let rows_of_out = rows_of_q + kBytesOfQ;
   let lane = thread & 31u, warp = thread / 32u;
   let head_of_all = group / params.v[7];
@@ -1100,6 +1107,11 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
   const Rows q{(const Element*)b0, params.v[12] + batch * 0u + head * params.v[13], params.v[14], 1u}, k{(const Element*)b1, params.v[15] + batch * 0u + key_head * 0u, params.v[16], 1u},
       v{(const Element*)b2, params.v[17] + batch * 0u + key_head * 0u, params.v[18], 1u},
       out{(const Element*)b3, params.v[19] + batch * 0u + head * params.v[20], params.v[21], 1u};
+  // The first tile from `column` on of which something is seen.
+  const auto seek = [&](u32 column) {
+    return column;
+  };
+  begin = seek(begin);
   u32 stage = rows_of_out + kBytes * kRows * kWidth, other = stage + kStage;
   [[maybe_unused]] let scratch = other + kStage + warp * kScratch;
   fetch<kWideQ, kRows, kDepth>(q, first_row, params.v[1], params.v[3], rows_of_q, thread);
@@ -1123,10 +1135,10 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
       inverses[i][h] = total == 0.0f ? 0.0f : tern_inverse(total), means[i][h] = mean;
     }
 #pragma unroll 1
-  for (u32 column = begin; column < end; column += kColumns) {
+  for (u32 column = begin, next; column < end; column = next) {
     tern_wait_copies();
     __syncthreads();
-    let next = column + kColumns;
+    next = seek(column + kColumns);
     if (next < end) {
       fetch<kWideK, kColumns, kDepth>(k, next, end, params.v[3], other, thread);
       fetch<kWideV, kColumns, kWidth>(v, next, end, params.v[4], other + kBytesOfK, thread);
@@ -1135,7 +1147,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
     f32 s[kBlocks][kAcross][4] = {}, g[kBlocks][kAcross][4] = {};
     multiply_rows<kBlocks, kAcross, kDepth>(s, rows_of_q, warp * 16u * kBlocks, stage, lane);
     multiply_rows<kBlocks, kAcross, kWidth>(g, rows_of_out, warp * 16u * kBlocks, stage + kBytesOfK, lane);
-    const bool edge = next > end || i32(column + kColumns) > i32(first_row) + bitcast<i32>(params.v[8]) + 1;
+    const bool edge = column + kColumns > end || i32(column + kColumns) > i32(first_row) + bitcast<i32>(params.v[8]) + 1;
 #pragma unroll
     for (u32 i = 0u; i < kBlocks; ++i)
 #pragma unroll
@@ -1146,13 +1158,17 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
         for (u32 j = 0u; j < 2u * kAcross; ++j) {
           [[maybe_unused]] let at = min(column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u, params.v[2] - 1u);
           f32& x = s[i][j / 2u][2u * h + j % 2u];
+          f32 score;
           let x0 = bitcast<f32>(((u32*)b7)[params.v[31] + head]);
           let y1 = score_of(params, x, x0, bitcast<i32>(head), bitcast<i32>(own_row), bitcast<i32>(at));
-          let score = y1;
+          score = y1;
           let share = tern_power_of_two(fma(score, bitcast<f32>(params.v[11]), -tops[i][h])) * inverses[i][h];
-          let toward = share * (g[i][j / 2u][2u * h + j % 2u] - means[i][h]);
+          f32 incoming = g[i][j / 2u][2u * h + j % 2u];
+          let toward = share * (incoming - means[i][h]);
+          f32 slope;
           let y2 = slope_of(params, toward);
-          x = share == 0.0f ? 0.0f : y2;
+          slope = y2;
+          x = share == 0.0f ? 0.0f : slope;
         }
         if (edge) {
           [[maybe_unused]] let middle = i32(row) + i32(params.v[8]);
@@ -1279,57 +1295,68 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
       tern_copy_word(at + 8u * kRows, (const f32*)b5 + (params.v[26] + batch * 0u + head * params.v[27] + row * 1u), bytes);
     }
   };
+  // The first tile from there on of which something is seen, in the rows of this or a later head; turn = shared: none.
+  const auto seek = [&](u32& turn, u32& first_row) {
+    while (turn < shared) {
+      if (first_row >= end) { turn += 1u, first_row = begin; continue; }
+      return;
+    }
+  };
+  u32 turn = 0u, first_row = begin;
+  seek(turn, first_row);
   f32 sums_of_k[kBlocks][kDepth / 8u][4] = {}, sums_of_v[kBlocks][kWidth / 8u][4] = {};
-  if (begin < end) fetch_rows(key_head * shared, begin, stage);
+  if (turn < shared) fetch_rows(key_head * shared + turn, first_row, stage);
   tern_commit();
 #pragma unroll 1
-  for (u32 turn = 0u; turn < shared; ++turn) {
-    let head = key_head * shared + turn;
-#pragma unroll 1
-    for (u32 first_row = begin; first_row < end; first_row += kRows) {
-      tern_wait_copies();
-      __syncthreads();
-      let next = first_row + kRows;
-      if (next < end) fetch_rows(head, next, other);
-      else if (turn + 1u < shared) fetch_rows(head + 1u, begin, other);
-      tern_commit();
-      f32 s[kBlocks][kAcross][4] = {}, g[kBlocks][kAcross][4] = {};
-      multiply_rows<kBlocks, kAcross, kDepth>(s, rows_of_k, warp * 16u * kBlocks, stage, lane);
-      if constexpr (kOfK)
-        multiply_rows<kBlocks, kAcross, kWidth>(g, rows_of_v, warp * 16u * kBlocks, stage + kBytesOfQ, lane);
-      const f32* const of_rows = (const f32*)(memory + (stage - rows_of_k) + kBytesOfQ + kBytesOfOut);
-      const bool edge = next > end || first_column + kColumns > params.v[2] || i32(first_column + kColumns) > i32(first_row) + bitcast<i32>(params.v[8]) + 1;
+  while (turn < shared) {
+    [[maybe_unused]] let head = key_head * shared + turn;
+    tern_wait_copies();
+    __syncthreads();
+    u32 next_turn = turn, next = first_row + kRows;
+    seek(next_turn, next);
+    if (next_turn < shared) fetch_rows(key_head * shared + next_turn, next, other);
+    tern_commit();
+    f32 s[kBlocks][kAcross][4] = {}, g[kBlocks][kAcross][4] = {};
+    multiply_rows<kBlocks, kAcross, kDepth>(s, rows_of_k, warp * 16u * kBlocks, stage, lane);
+    if constexpr (kOfK)
+      multiply_rows<kBlocks, kAcross, kWidth>(g, rows_of_v, warp * 16u * kBlocks, stage + kBytesOfQ, lane);
+    const f32* const of_rows = (const f32*)(memory + (stage - rows_of_k) + kBytesOfQ + kBytesOfOut);
+    const bool edge = first_row + kRows > end || first_column + kColumns > params.v[2] || i32(first_column + kColumns) > i32(first_row) + bitcast<i32>(params.v[8]) + 1;
 #pragma unroll
-      for (u32 j = 0u; j < 2u * kAcross; ++j) {
-        let in_tile = j / 2u * 8u + (lane & 3u) * 2u + j % 2u, row = first_row + in_tile;
-        [[maybe_unused]] let own_row = min(row, params.v[1] - 1u);
-        [[maybe_unused]] let middle = i32(row) + i32(params.v[8]);
-        let total = of_rows[kRows + in_tile], mean = of_rows[2u * kRows + in_tile];
-        let top = total == 0.0f ? tern_from_bits(0x7f800000u) : of_rows[in_tile] * 1.4426950408889634f;  // shares of 0
-        let inverse = total == 0.0f ? 0.0f : tern_inverse(total);
+    for (u32 j = 0u; j < 2u * kAcross; ++j) {
+      let in_tile = j / 2u * 8u + (lane & 3u) * 2u + j % 2u, row = first_row + in_tile;
+      [[maybe_unused]] let own_row = min(row, params.v[1] - 1u);
+      [[maybe_unused]] let middle = i32(row) + i32(params.v[8]);
+      let total = of_rows[kRows + in_tile], mean = of_rows[2u * kRows + in_tile];
+      let top = total == 0.0f ? tern_from_bits(0x7f800000u) : of_rows[in_tile] * 1.4426950408889634f;  // shares of 0
+      let inverse = total == 0.0f ? 0.0f : tern_inverse(total);
 #pragma unroll
-        for (u32 i = 0u; i < kBlocks; ++i)
+      for (u32 i = 0u; i < kBlocks; ++i)
 #pragma unroll
-          for (u32 h = 0u; h < 2u; ++h) {
-            let column = first_column + (warp * kBlocks + i) * 16u + 8u * h + lane / 4u;
-            [[maybe_unused]] let at = min(column, params.v[2] - 1u);
-            f32 &x = s[i][j / 2u][2u * h + j % 2u], &y = g[i][j / 2u][2u * h + j % 2u];
-            let x0 = bitcast<f32>(((u32*)b8)[params.v[32] + head]);
-            let y1 = score_of(params, x, x0, bitcast<i32>(head), bitcast<i32>(own_row), bitcast<i32>(at));
-            let score = y1;
-            var share = tern_power_of_two(fma(score, bitcast<f32>(params.v[11]), -top)) * inverse;
-            [[maybe_unused]] let toward = share * (y - mean);
-            let y2 = slope_of(params, toward);
-            y = share == 0.0f ? 0.0f : y2;
-            if (edge && !(row < params.v[1] && (column < params.v[2]) && (bitcast<i32>(column) <= middle))) { share = 0.0f, y = 0.0f; }
-            x = share;
-          }
-      }
-      if constexpr (kOfV) multiply_sums<kBlocks, kAcross, kWidth>(sums_of_v, s, stage + kBytesOfQ, lane, scratch);
-      if constexpr (kOfK) multiply_sums<kBlocks, kAcross, kDepth>(sums_of_k, g, stage, lane, scratch);
-      let used = stage;
-      stage = other, other = used;
+        for (u32 h = 0u; h < 2u; ++h) {
+          let column = first_column + (warp * kBlocks + i) * 16u + 8u * h + lane / 4u;
+          [[maybe_unused]] let at = min(column, params.v[2] - 1u);
+          f32 &x = s[i][j / 2u][2u * h + j % 2u], &y = g[i][j / 2u][2u * h + j % 2u];
+          f32 score;
+          let x0 = bitcast<f32>(((u32*)b8)[params.v[32] + head]);
+          let y1 = score_of(params, x, x0, bitcast<i32>(head), bitcast<i32>(own_row), bitcast<i32>(at));
+          score = y1;
+          var share = tern_power_of_two(fma(score, bitcast<f32>(params.v[11]), -top)) * inverse;
+          [[maybe_unused]] f32 incoming = y;
+          [[maybe_unused]] let toward = share * (incoming - mean);
+          f32 slope;
+          let y2 = slope_of(params, toward);
+          slope = y2;
+          y = share == 0.0f ? 0.0f : slope;
+          if (edge && !(row < params.v[1] && (column < params.v[2]) && (bitcast<i32>(column) <= middle))) { share = 0.0f, y = 0.0f; }
+          x = share;
+        }
     }
+    if constexpr (kOfV) multiply_sums<kBlocks, kAcross, kWidth>(sums_of_v, s, stage + kBytesOfQ, lane, scratch);
+    if constexpr (kOfK) multiply_sums<kBlocks, kAcross, kDepth>(sums_of_k, g, stage, lane, scratch);
+    let used = stage;
+    stage = other, other = used;
+    turn = next_turn, first_row = next;
   }
   tern_wait_copies();
 #pragma unroll

@@ -28,9 +28,9 @@ struct Module {
   std::uint32_t threads = 256;
   std::vector<Shared> shared;
   std::string functions;  // structures and functions of the kernel's own
-  std::string body;  // of the entry; sees `group` and `thread` (u32), binding k as b<k>, parameters through param()
-  std::size_t maps = 0;         // box maps, which the entry sees as map0, map1, …
-  bool parts = false;  // does the work of several launches (horizontal.hpp), where the dialect has such kernels
+  std::string body;      // of the entry; sees `group` and `thread` (u32), binding k as b<k>, parameters through param()
+  std::size_t maps = 0;  // box maps, which the entry sees as map0, map1, …
+  bool parts = false;    // does the work of several launches (horizontal.hpp), where the dialect has such kernels
   /// In place of functions and body a kernel from a file, with its entry, where the dialect has such kernels. Besides
   /// `holes` it may have $parameters, of the entry, $buffers, a member for each binding, and $buffer_names, `, b0, b1`.
   const char* file = nullptr;
@@ -49,10 +49,10 @@ class Dialect {
   virtual std::string element(int /*binding*/, int /*bytes*/, const std::string& /*index*/) const { return ""; }
   /// An elementary function applied to expressions of one compute type.
   virtual std::string elementary(detail::Elementary elementary, detail::ComputeType type,
-                           const std::vector<std::string>& arguments) const = 0;
+                                 const std::vector<std::string>& arguments) const = 0;
   /// An elementary function whose second argument is a constant, where that is spelled otherwise; else empty.
   virtual std::string elementary_of_number(detail::Elementary, detail::ComputeType, const std::vector<std::string>&,
-                                     const Number&) const {
+                                           const Number&) const {
     return "";
   }
   /// The dialect of kernels whose results are all f16 or bf16: functions may be quicker, off by a few units in the last
@@ -76,6 +76,10 @@ class Dialect {
                                          const std::string& result) const = 0;
   virtual std::string call(const std::string& name, const std::vector<std::string>& arguments) const = 0;
   virtual std::string barrier() const = 0;
+  /// Lines that give all invocations the first element of workgroup memory as `name`, for conditions around barriers.
+  virtual std::string load_for_all(const std::string& name, const std::string& shared) const {
+    return barrier() + "let " + name + " = " + shared + "[0];\n" + barrier();
+  }
   /// The value that the invocation whose number differs in the bits of `distance` has, or that number `type` has, both
   /// of the same warp of kWarp; all invocations of a workgroup of so many call it. Empty: there are no warps.
   virtual std::string from_neighbour(const std::string& /*value*/, int /*distance*/, int /*threads*/) const {

@@ -1,14 +1,9 @@
-// Attention as two products with one row formula between them, which holds the user's. In it batch, head, row and
-// column are the coordinates of the scores, so that masks cost no memory.
+// Attention: by the primitive, or as two products with one row formula between them, which holds the user's.
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <mutex>
-#include <tuple>
 #include <utility>
 
 #include "ops/neural/attention_fused.hpp"
-#include "process/fork.hpp"
 #include "tern/checkpoint.hpp"
 #include "tern/ops.hpp"
 
@@ -17,61 +12,6 @@ namespace tern::detail {
 namespace {
 
 constexpr const char* kOp = "attention";
-
-/// Which parts the row formula has; with the two user's graphs, what it is made of.
-struct Parts {
-  const FormulaGraph *score = nullptr, *mask = nullptr;
-  bool causal = false, window = false, lengths = false, with_sum = false, offset = false;
-  DType type = DType::f32;  // of the shares
-  auto operator<=>(const Parts&) const = default;
-};
-/// The inputs before the user's: the product, its scale, S - L, the window, the lengths, the first row and column.
-enum Input { kScores, kScale, kShift, kWindow, kLengths, kRow, kColumn, kFirstOperand };
-
-std::vector<Expr> coordinates(bool offset) {
-  const Expr scores = make_input(kScores), row = index(scores, -2), column = index(scores, -1);
-  return {index(scores, -4), index(scores, -3), offset ? row + make_input(kRow) : row,
-          offset ? column + make_input(kColumn) : column};
-}
-/// The user's graph of its leading arguments, then inputs from `first` on.
-Expr applied(const FormulaGraph* graph, std::vector<Expr> leading, int first) {
-  for (int i = 0; static_cast<int>(leading.size()) < graph->inputs; ++i) leading.push_back(make_input(first + i));
-  return substitute(graph, leading)[0];
-}
-const FormulaGraph* row_graph(const Parts& p) {
-  const std::vector<Expr> at = coordinates(p.offset);
-  Expr score = make_input(kScores) * make_input(kScale), seen;
-  int next = kFirstOperand;
-  if (p.score) {
-    std::vector<Expr> leading{score};
-    leading.insert(leading.end(), at.begin(), at.end());
-    score = applied(p.score, leading, next);
-    next += p.score->inputs - 5;
-  }
-  const auto also = [&](Expr condition) { seen = seen.defined() ? bit_and(seen, condition) : condition; };
-  const Expr middle = at[2] + make_input(kShift);
-  if (p.causal) also(at[3] <= middle);
-  if (p.window) also(abs(middle - at[3]) < make_input(kWindow));
-  if (p.lengths) also(at[3] < make_input(kLengths));
-  if (p.mask) {
-    also(applied(p.mask, at, next));
-    next += p.mask->inputs - 4;
-  }
-  // -inf before the exponential: the derivative of what is not seen is then 0 · 0.
-  if (seen.defined()) score = where(seen, score, -kInf);
-  const Expr top = detach(max(score)), base = where(top == -kInf, 0, top);
-  const Expr powers = exp(score - base), total = sum(powers);
-  const Expr outputs[] = {cast(powers * (1 / where(total == 0, 1, total)), p.type), base + log(total)};
-  return make_graph({outputs, p.with_sum ? 2u : 1u}, next);
-}
-const FormulaGraph* cached_graph(const Parts& parts) {
-  static auto& lock = *new ForkSafe<std::mutex>;
-  static auto& known = *new std::map<Parts, const FormulaGraph*>;
-  const std::lock_guard hold(lock);
-  const FormulaGraph*& graph = known[parts];
-  if (!graph) graph = row_graph(parts);
-  return graph;
-}
 
 /// The sizes of q, k and v.
 struct Sizes {
@@ -146,6 +86,9 @@ Var wide_product(const Var& a, const Var& b, DType type) {
 
 /// An operand of a formula, held: backward may compute a block again when the call is over.
 template <TensorOrVar R> struct Held {
+  explicit Held(const MaskOperand& m) : number(m.number) {
+    if (m.tensor.defined()) of = operand_as<R>(m.tensor);
+  }
   explicit Held(const Argument& a) {
     if (a.tensor || a.var) {
       if constexpr (std::same_as<R, Var>) of = a.var ? *a.var : as_var(*a.tensor);
@@ -160,28 +103,59 @@ template <TensorOrVar R> struct Held {
 struct Block {
   std::int64_t row = 0, rows_end = 0, column = 0, columns_end = 0;
 };
+/// The mask of a call; null: none.
+const Pointwise<>* mask_of(const AttentionOptions& o) {
+  return o.mask ? &*o.mask : o.block_mask.defined() ? &o.block_mask.mask() : nullptr;
+}
+void check_options(const AttentionOptions& o, const Sizes& s, const Tensor& q) {
+  if (o.window && *o.window < 1) refuse(kOp, "window", "1 or more", std::to_string(*o.window));
+  if (o.rows_at_once < 0) refuse(kOp, "rows_at_once", "0 or more", std::to_string(o.rows_at_once));
+  if (!(o.dropout >= 0 && o.dropout < 1))
+    refuse(kOp, "dropout", "from 0 to below 1", std::to_string(o.dropout), ErrorKind::value);
+  if (o.dropout > 0 && !o.generator) refuse(kOp, "generator", "one to draw from", "none", ErrorKind::value);
+  if (!o.block_mask.defined()) return;
+  if (o.mask) refuse(kOp, "mask", "none beside block_mask", "one");
+  const Shape given = o.block_mask.scores(), wanted{s.batch, s.heads, s.rows, s.columns};
+  for (std::size_t i = 0; i < 4; ++i)
+    if (given[i] != wanted[i] && (i > 1 || given[i] != 1))
+      refuse(kOp, "block_mask", "one of " + to_string(wanted), to_string(given));
+  require_same_device(kOp, q, o.block_mask.blocks());
+}
+
 /// All that one call was given, checked.
 template <TensorOrVar R> struct Attention {
   Sizes s;
   AttentionOptions options;
-  const FormulaGraph* score = nullptr;
-  std::vector<Held<R>> operands;  // of the score's formula and the mask, with the numbers they were traced with
+  AttentionFormulas formulas;
+  /// Of the score's formula and the mask, with the numbers they were traced with, and of dropout.
+  std::vector<Held<R>> operands;
   Tensor lengths;
 
   Attention(const R& q, const R& k, const R& v, const AttentionOptions& o, const ScoreFormula& formula)
-      : s(checked(value_of(q), value_of(k), value_of(v))), options(o), score(formula.graph) {
+      : s(checked(value_of(q), value_of(k), value_of(v))), options(o), formulas{.score = formula.graph} {
     const Shape space{s.batch, s.heads, s.rows, s.columns};
-    const PoolVector<Argument> of_mask(o.mask_operands.begin(), o.mask_operands.end());
+    const Pointwise<>* const mask = mask_of(o);
+    const std::vector<MaskOperand>& of_mask = o.mask ? o.mask_operands : o.block_mask.operands();
     if (formula.graph) check_formula("formula", formula.graph, formula.values, 5, formula.operands, space);
-    if (o.mask) check_formula("mask", o.mask->graph(), o.mask->values(), 4, of_mask, space);
-    if (o.window && *o.window < 1) refuse(kOp, "window", "1 or more", std::to_string(*o.window));
-    if (o.rows_at_once < 0) refuse(kOp, "rows_at_once", "0 or more", std::to_string(o.rows_at_once));
-    if (o.lengths.defined()) lengths = checked_lengths(o.lengths, s, value_of(q));
     for (const Argument& a : formula.operands) operands.emplace_back(a);
     for (const Number& n : formula.values) operands.emplace_back(Argument(n));
-    for (const Argument& a : of_mask) operands.emplace_back(a);
-    if (o.mask)
-      for (const Number& n : o.mask->values()) operands.emplace_back(Argument(n));
+    if (mask) {
+      PoolVector<Argument> list;
+      for (const MaskOperand& m : of_mask) list.push_back(m.tensor.defined() ? Argument(m.tensor) : Argument(m.number));
+      check_formula("mask", formulas.mask = mask->graph(), mask->values(), 4, list, space);
+      for (const MaskOperand& m : of_mask) operands.emplace_back(m);
+      for (const Number& n : mask->values()) operands.emplace_back(Argument(n));
+    }
+    check_options(o, s, value_of(q));
+    if (o.lengths.defined()) lengths = checked_lengths(o.lengths, s, value_of(q));
+    if (o.dropout > 0) add_dropout(value_of(q).device());
+  }
+  /// A key of its own for each call, drawn where the call runs, so that a replay draws another.
+  void add_dropout(Device device) {
+    formulas.dropout = true;
+    const Tensor key = randint(0, INT32_MAX, {2}, *options.generator, {.dtype = DType::i32, .device = device});
+    for (std::int64_t i = 0; i < 2; ++i) operands.emplace_back(MaskOperand(key[i]));
+    operands.emplace_back(Argument(options.dropout));
   }
   bool whole(const Block& b) const {
     return b.row == 0 && b.rows_end == s.rows && b.column == 0 && b.columns_end == s.columns;
@@ -213,16 +187,11 @@ template <TensorOrVar R> struct Attention {
       if (operand.of.defined()) parts.push_back(whole(b) ? operand.of : part(operand.of, b));
       list.push_back(operand.of.defined() ? Argument(parts.back()) : operand.argument());
     }
-    const Parts graph{score,
-                      options.mask ? options.mask->graph() : nullptr,
-                      options.causal,
-                      options.window.has_value(),
-                      lengths.defined(),
-                      with_sum,
-                      !whole(b),
-                      q.dtype()};
+    const RowParts graph{formulas,  options.causal, options.window.has_value(), lengths.defined(), with_sum,
+                         !whole(b), q.dtype()};
     std::array<R, 2> rows;
-    fused({kOp, cached_graph(graph), 8, {}}, list, std::span<R>(rows.data(), with_sum ? 2 : 1));
+    fused({.op = kOp, .graph = attention_row_graph(graph), .reduced = 8, .space = {}}, list,
+          std::span<R>(rows.data(), with_sum ? 2 : 1));
     const R shares = rows[0].reshape({s.batch, s.groups, shared, c});
     return {matmul(shares, v).reshape({s.batch, s.heads, l, s.width}), rows[1]};
   }
@@ -284,9 +253,11 @@ R blocks_of(const Attention<R>& all, const R& of_q, const R& of_k, const R& of_v
 template <TensorOrVar R> FusedAttention fused_call(const Attention<R>& all) {
   const Sizes& s = all.s;
   const AttentionOptions& o = all.options;
-  FusedAttention call{.sizes = {s.batch, s.heads, s.groups, s.rows, s.columns, s.depth, s.width}};
+  FusedAttention call;
+  call.sizes.batch = s.batch, call.sizes.heads = s.heads, call.sizes.groups = s.groups, call.sizes.rows = s.rows;
+  call.sizes.columns = s.columns, call.sizes.depth = s.depth, call.sizes.width = s.width;
   call.sizes.causal = o.causal, call.sizes.window = o.window.value_or(0);
-  call.score = all.score, call.mask = o.mask ? o.mask->graph() : nullptr;
+  call.formulas = all.formulas, call.blocks = o.block_mask.blocks();
   for (const Held<R>& operand : all.operands) {
     call.tensors.push_back(operand.of.defined() ? value_of(operand.of) : Tensor());
     call.numbers.push_back(operand.number);
@@ -339,7 +310,7 @@ struct FusedRule {
 };
 Tensor by_primitive(const FusedAttention& call, const Attention<Tensor>&, const Tensor& q, const Tensor& k,
                     const Tensor& v, Tensor* sums) {
-  Tensor rows, y = call.forward(q, k, v, sums ? &rows : nullptr);
+  Tensor rows, y = call.alone(q, k, v, sums ? &rows : nullptr);
   if (sums) *sums = FusedAttention::logsumexp(rows);
   return y;
 }
@@ -353,7 +324,8 @@ Var by_primitive(FusedAttention call, const Attention<Var>& all, const Var& q, c
       rule.all.operands[i].of = as_var(inputs.back().value());
     }
   const bool recorded = grad_enabled() && wanted_mask(inputs).any();
-  Tensor rows, y = rule.call.forward(q.value(), k.value(), v.value(), recorded || sums ? &rows : nullptr);
+  Tensor rows, y = recorded ? rule.call.forward(q.value(), k.value(), v.value(), &rows)
+                            : rule.call.alone(q.value(), k.value(), v.value(), sums ? &rows : nullptr);
   if (sums) *sums = FusedAttention::logsumexp(rows);
   if (!recorded) return as_var(y);
   PoolVector<Save> saved;

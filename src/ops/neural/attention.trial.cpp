@@ -119,6 +119,23 @@ const Entries attentions{
                  }}(x);
                },
            .sizes = kSmall},
+          {.with = "a mask in blocks",
+           .shapes = grouped,
+           .call =
+               [](const auto& q, const auto& k, const auto& v) {
+                 const BlockMask mask = block_mask(
+                     [](auto b, auto h, auto i, auto j, auto limit) { return (j != i + b) & (j < limit + h); }, 2, 4, 3,
+                     k.size(-2), tensor({1, 2, 1, 3}, q.device()).reshape({4, 1, 1}));
+                 return attention(q, k, v, {.block_mask = mask});
+               },
+           .reference =
+               [](const auto& x) {
+                 return Loops{.seen = [](Places p) {
+                   constexpr std::int64_t limits[] = {1, 2, 1, 3};
+                   return p[3] != p[2] + p[0] && p[3] < limits[p[1]] + p[1];
+                 }}(x);
+               },
+           .sizes = kSmall},
           {.with = "a formula on the scores",
            .shapes = biased,
            .call =
@@ -182,6 +199,18 @@ const Entries attentions{
               {"attention", "window", "1 or more"},
               [](auto make) {
                 attention(make({1, 2, 4, 2}), make({1, 2, 4, 2}), make({1, 2, 4, 2}), {.window = 0});
+              }},
+             {value,
+              {"attention", "generator", "none"},
+              [](auto make) {
+                attention(make({1, 2, 4, 2}), make({1, 2, 4, 2}), make({1, 2, 4, 2}), {.dropout = 0.5});
+              }},
+             {shape,
+              {"attention", "block_mask", "[1, 2, 4, 4]", "[1, 1, 4, 5]"},
+              [](auto make) {
+                const auto x = make({1, 2, 4, 2});
+                attention(x, x, x,
+                          {.block_mask = block_mask([](auto, auto, auto i, auto j) { return j < i; }, 1, 1, 4, 5)});
               }},
              {dtype,
               {"attention", "k", "f16", "f32"},

@@ -1,11 +1,6 @@
 #include "ops/neural/attention_fused.hpp"
 
-#include <map>
-#include <mutex>
-#include <tuple>
-
 #include "backend/run.hpp"
-#include "process/fork.hpp"
 #include "tern/ops.hpp"
 #include "tern/products.hpp"
 
@@ -15,53 +10,6 @@ namespace {
 constexpr const char* kOp = "attention";
 constexpr std::int64_t kWidest = 256;  // of keys and of values
 
-/// The formula of the scores, and its derivative by them. Inputs: the product, its scale, then what the user's read.
-struct Graphs {
-  const FormulaGraph *score = nullptr, *slope = nullptr;
-};
-Expr with(const FormulaGraph* graph, std::vector<Expr> leading, int& next) {
-  while (static_cast<int>(leading.size()) < graph->inputs) leading.push_back(make_input(next++));
-  return substitute(graph, leading)[0];
-}
-const FormulaGraph* score_graph(const FormulaGraph* of_score, const FormulaGraph* of_mask, DType type) {
-  const Expr product = make_input(0);
-  const std::vector<Expr> at{index(product, -4), index(product, -3), index(product, -2), index(product, -1)};
-  Expr score = product * make_input(1);
-  int next = 2;
-  if (of_score) {
-    std::vector<Expr> leading{score};
-    leading.insert(leading.end(), at.begin(), at.end());
-    score = with(of_score, leading, next);
-  }
-  if (of_mask) score = where(with(of_mask, at, next), score, -kInf);
-  const Expr outputs[] = {cast(score, type)};
-  return make_graph(outputs, next);
-}
-/// Inputs: the product, the cotangent, then those of the score's graph from its scale on.
-const FormulaGraph* slope_graph(const FormulaGraph* score, DType type) {
-  const GradientGraph& g = gradient(score, one_index(0), one_index(0), false, IndexSet());
-  Expr slope = make_input(1) * 0;
-  if (g.graph && g.output_of[0] >= 0) {
-    std::vector<Expr> inputs{make_input(0)};
-    for (int i = 1; i < score->inputs; ++i) inputs.push_back(make_input(i + 1));
-    inputs.push_back(make_input(1)), inputs.push_back(make_input(0));
-    inputs.resize(std::max(inputs.size(), static_cast<std::size_t>(g.graph->inputs)), make_input(0));
-    slope = substitute(g.graph, inputs)[static_cast<std::size_t>(g.output_of[0])];
-  }
-  const Expr outputs[] = {cast(slope, type)};
-  return make_graph(outputs, score->inputs + 1);
-}
-const Graphs& graphs_of(const FormulaGraph* score, const FormulaGraph* mask, DType type) {
-  static auto& lock = *new ForkSafe<std::mutex>;
-  static auto& known = *new std::map<std::tuple<const FormulaGraph*, const FormulaGraph*, DType>, Graphs>;
-  const std::lock_guard hold(lock);
-  Graphs& graphs = known[{score, mask, type}];
-  if (!graphs.score) {
-    graphs.score = score_graph(score, mask, type);
-    graphs.slope = slope_graph(graphs.score, type);
-  }
-  return graphs;
-}
 /// Σ a·b over the last axis; of 16-bit floats in f32.
 Tensor dots(const Tensor& a, const Tensor& b) {
   if (dtype_size(a.dtype()) > 2) return vecdot(a, b);
@@ -71,18 +19,18 @@ DType wide_type(const Tensor& q) { return dtype_size(q.dtype()) == 2 ? DType::f3
 
 }  // namespace
 
-/// Programs and operands of a call; none where scores are the products.
+/// Programs and operands of a call.
 struct FusedAttention::Formula {
-  const Program *program = nullptr, *slope = nullptr;
+  AttentionPrograms programs;
+  const Program *slope = nullptr, *open_slope = nullptr;
   PoolVector<Operand> inputs;
   AttentionSizes sizes;
+  View blocks;
 
   Formula(const FusedAttention& a, DType type, bool backward) : sizes(a.sizes) {
-    if (!a.score && !a.mask) {
-      sizes.scale = a.scale;
-      return;
-    }
-    const Graphs& graphs = graphs_of(a.score, a.mask, type);
+    const AttentionGraphs& graphs = attention_graphs(a.formulas, type);
+    if (!graphs.score) sizes.scale = a.scale;
+    if (!graphs.score && !graphs.thin) return;
     const Shape space = sizes.of_scores();
     SmallVector<InputType, 8> types;
     types.push_back({type, false}), types.push_back({DType::f32, true});
@@ -92,13 +40,22 @@ struct FusedAttention::Formula {
       types.push_back(t.defined() ? InputType{t.dtype(), false} : InputType{DType::f32, true});
       inputs.push_back(t.defined() ? Operand{view_over(t, space), {}} : Operand{{}, a.numbers[i]});
     }
-    program = &type_program(kOp, graphs.score, types);
-    check_coordinates(kOp, *program, space, 0);
-    if (!backward) return;
     SmallVector<InputType, 8> of_slope;
     of_slope.push_back({type, false});
     for (const InputType& t : types) of_slope.push_back(t);
-    slope = &type_program(kOp, graphs.slope, of_slope);
+    const auto typed = [&](const FormulaGraph* graph, const SmallVector<InputType, 8>& of) {
+      if (!graph) return static_cast<const Program*>(nullptr);
+      const Program& program = type_program(kOp, graph, of);
+      check_coordinates(kOp, program, space, 0);
+      return &program;
+    };
+    programs.score = typed(graphs.score, types), programs.thin = typed(graphs.thin, types);
+    if (a.blocks.defined()) {
+      blocks = view_over(a.blocks, sizes.of_blocks()), programs.open = typed(graphs.open, types);
+    }
+    if (!backward) return;
+    slope = typed(graphs.slope, of_slope);
+    if (a.blocks.defined()) open_slope = typed(graphs.open_slope, of_slope);
   }
 };
 
@@ -118,18 +75,76 @@ Tensor FusedAttention::forward(const Tensor& q, const Tensor& k, const Tensor& v
   require_kernels(kOp, q);
   Backend& backend = q.impl()->storage->backend();
   const Formula formula(*this, wide_type(q), false);
-  Tensor out = make_tensor(sizes.of_result(), q.dtype(), backend, kOp);
-  AttentionRequest r{.op = kOp, .sizes = formula.sizes};
+  Tensor out = make_tensor(sizes.of_result(), sizes.parts > 1 ? wide_type(q) : q.dtype(), backend, kOp);
+  AttentionRequest r;
+  r.op = kOp, r.sizes = formula.sizes;
   r.q = view_over(q, sizes.of_q()), r.k = view_over(k, sizes.of_k()), r.v = view_over(v, sizes.of_v());
   if (lengths.defined()) r.lengths = view_over(lengths, Shape{sizes.batch});
-  r.program = formula.program, r.inputs = formula.inputs;
+  r.programs = formula.programs, r.blocks = formula.blocks, r.inputs = formula.inputs;
   r.out = view_over(out, sizes.of_result());
   if (rows) {
-    *rows = make_tensor(Shape{2, sizes.batch, sizes.heads, sizes.rows}, wide_type(q), backend, kOp);
+    *rows = make_tensor(Shape{2, sizes.parts * sizes.batch, sizes.heads, sizes.rows}, wide_type(q), backend, kOp);
     r.tops = view_over((*rows)[0], sizes.of_rows()), r.totals = view_over((*rows)[1], sizes.of_rows());
   }
   run(backend, r);
   return out;
+}
+
+/// Heads that share keys as rows of one head, where each has one row: keys are then read once for all of them.
+FusedAttention FusedAttention::with_heads_as_rows() const {
+  FusedAttention a = *this;
+  const std::int64_t shared = sizes.shared();
+  if (sizes.rows != 1 || shared == 1 || sizes.window > 0 || blocks.defined()) return a;
+  a.sizes.heads = sizes.groups, a.sizes.rows = shared;
+  a.sizes.causal = false;  // the one row sees all columns
+  a.formulas.heads_as_rows = shared;
+  for (Tensor& t : a.tensors) {
+    if (!t.defined() || t.dim() < 3 || t.size(-3) == 1) continue;
+    Shape shape = t.shape();
+    shape[static_cast<std::size_t>(t.dim() - 3)] = sizes.groups, shape[static_cast<std::size_t>(t.dim() - 2)] = shared;
+    t = t.reshape(shape);
+  }
+  return a;
+}
+namespace {
+/// Of stretches of columns [parts, ..] what they are together: of results, greatest scores and sums the result.
+Tensor merged(const Tensor& of, const Tensor& tops, const Tensor& totals, DType type) {
+  static const FormulaGraph* const graph = [] {
+    const Expr top = max(make_input(1)), base = where(top == -kInf, 0, top);
+    const Expr weight = exp(make_input(1) - base) * make_input(2), total = sum(weight);
+    const Expr outputs[] = {sum(weight * make_input(0)) / where(total == 0, 1, total)};
+    return make_graph(outputs, 3);
+  }();
+  const Argument list[] = {of, tops, totals};
+  return fused_one<Tensor>({.op = kOp, .graph = graph, .reduced = 1, .space = {}, .drops_axes = true}, list).to(type);
+}
+/// The greatest scores and the sums.
+Tensor merged_rows(const Tensor& tops, const Tensor& totals) {
+  static const FormulaGraph* const graph = [] {
+    const Expr top = max(make_input(0)), base = where(top == -kInf, 0, top);
+    const Expr outputs[] = {top, sum(exp(make_input(0) - base) * make_input(1))};
+    return make_graph(outputs, 2);
+  }();
+  std::array<Tensor, 2> y;
+  const Argument list[] = {tops, totals};
+  fused({.op = kOp, .graph = graph, .reduced = 1, .space = {}, .drops_axes = true}, list, y);
+  return stack(std::vector<Tensor>{y[0], y[1]}, 0);
+}
+}  // namespace
+Tensor FusedAttention::alone(const Tensor& q, const Tensor& k, const Tensor& v, Tensor* rows) const {
+  FusedAttention a = with_heads_as_rows();
+  a.sizes.parts = attention_parts(q.impl()->storage->backend(), a.sizes, q.dtype());
+  const std::int64_t parts = a.sizes.parts;
+  Tensor known, y = a.forward(q.reshape(a.sizes.of_q()), k, v, rows || parts > 1 ? &known : nullptr);
+  if (parts > 1) {
+    Shape shape{parts, a.sizes.batch, a.sizes.heads, a.sizes.rows};
+    const Tensor tops = known[0].reshape(shape), totals = known[1].reshape(shape);
+    shape.push_back(a.sizes.width);
+    y = merged(y.reshape(shape), tops.unsqueeze(-1), totals.unsqueeze(-1), q.dtype());
+    if (rows) known = merged_rows(tops, totals);
+  }
+  if (rows) *rows = known.reshape({2, sizes.batch, sizes.heads, sizes.rows});
+  return y.reshape(sizes.of_result());
 }
 
 std::array<Tensor, 3> FusedAttention::backward(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& out,
@@ -141,10 +156,12 @@ std::array<Tensor, 3> FusedAttention::backward(const Tensor& q, const Tensor& k,
   std::array<Tensor, 3> grads{make_tensor(sizes.of_q(), q.dtype(), backend, kOp),
                               make_tensor(sizes.of_k(), q.dtype(), backend, kOp),
                               make_tensor(sizes.of_v(), q.dtype(), backend, kOp)};
-  AttentionBackwardRequest r{.op = kOp, .sizes = formula.sizes};
+  AttentionBackwardRequest r;
+  r.op = kOp, r.sizes = formula.sizes;
   r.q = view_over(q, sizes.of_q()), r.k = view_over(k, sizes.of_k()), r.v = view_over(v, sizes.of_v());
   if (lengths.defined()) r.lengths = view_over(lengths, Shape{sizes.batch});
-  r.program = formula.program, r.slope = formula.slope;
+  r.programs = formula.programs, r.slope = formula.slope, r.open_slope = formula.open_slope;
+  r.blocks = formula.blocks;
   r.inputs = formula.inputs, r.slope_inputs = formula.inputs;
   r.tops = view_over(rows[0], sizes.of_rows()), r.totals = view_over(rows[1], sizes.of_rows());
   r.means = view_over(means, sizes.of_rows());

@@ -1,18 +1,19 @@
 // Attention by the primitive of its own, where a device has one.
 #pragma once
-#include "ops/neural/neural.hpp"
+#include "ops/neural/attention_graphs.hpp"
 #include "primitives/attention/attention.hpp"
 
 namespace tern::detail {
 
 /// One call for the primitive: its sizes, and the formula of its scores with what that reads.
 struct FusedAttention {
-  AttentionSizes sizes;
-  const FormulaGraph *score = nullptr, *mask = nullptr;  // null: none
-  PoolVector<Tensor> tensors;  // operands of both formulas, the score's first; undefined: a number
-  PoolVector<Number> numbers;  // in their place
+  AttentionSizes sizes = {};
+  AttentionFormulas formulas = {};
+  PoolVector<Tensor> tensors = {};  // operands of the formulas; undefined: a number
+  PoolVector<Number> numbers = {};  // in their place
   double scale = 1;
-  Tensor lengths;  // [batch], i32; or undefined
+  Tensor lengths = {};  // [batch], i32; or undefined
+  Tensor blocks = {};   // of a mask; or undefined
 
   /// Whether the device of q has kernels for it, and they take these sizes. `with_gradients`: those will be asked for.
   bool applies(const Tensor& q, bool with_gradients) const;
@@ -21,6 +22,8 @@ struct FusedAttention {
   /// The result, [batch, heads, rows, width], and where asked for what is known of each row, [2, batch, heads, rows]:
   /// the greatest score and Σ exp(score - greatest).
   Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, Tensor* rows) const;
+  /// The same where no gradients will be asked for: few rows share keys, and long columns are divided.
+  Tensor alone(const Tensor& q, const Tensor& k, const Tensor& v, Tensor* rows) const;
   static Tensor logsumexp(const Tensor& rows);
   /// The gradients of q, k and v.
   std::array<Tensor, 3> backward(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& out,
@@ -28,6 +31,7 @@ struct FusedAttention {
 
  private:
   struct Formula;
+  FusedAttention with_heads_as_rows() const;
 };
 
 }  // namespace tern::detail

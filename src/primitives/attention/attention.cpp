@@ -7,6 +7,9 @@
 #include "primitives/attention/kernels.hpp"
 
 namespace tern::detail {
+
+using detail_gpu::ceil_div;
+
 namespace {
 
 std::int64_t forward_flops(const AttentionSizes& s, const Program* program) {
@@ -20,21 +23,27 @@ std::string text_of(const AttentionSizes& s, DType type, const Program* program)
 
 }  // namespace
 
+std::int64_t AttentionSizes::part_columns() const {
+  return parts == 1 ? columns : ceil_div(ceil_div(columns, parts), kMaskBlock) * kMaskBlock;
+}
+Shape AttentionSizes::of_blocks() const {
+  return {batch, heads, ceil_div(rows, kMaskBlock), ceil_div(columns, kMaskBlock)};
+}
 std::int64_t AttentionSizes::pairs() const {
   if (!causal && window == 0) return batch * heads * rows * columns;
   std::int64_t pairs = 0;
   for (std::int64_t i = 0; i < rows; ++i) pairs += std::max<std::int64_t>(0, end(i, columns) - first(i));
   return batch * heads * pairs;
 }
-std::int64_t AttentionRequest::flops() const { return forward_flops(sizes, program); }
-std::string AttentionRequest::text() const { return text_of(sizes, q.dtype, program); }
+std::int64_t AttentionRequest::flops() const { return forward_flops(sizes, programs.score); }
+std::string AttentionRequest::text() const { return text_of(sizes, q.dtype, programs.score); }
 /// Five products instead of two: the scores are computed again.
 std::int64_t AttentionBackwardRequest::flops() const {
   const std::int64_t pairs = sizes.pairs();
-  return forward_flops(sizes, program) + pairs * (4 * sizes.depth + 2 * sizes.width + 2) +
+  return forward_flops(sizes, programs.score) + pairs * (4 * sizes.depth + 2 * sizes.width + 2) +
          (slope ? flops_of(*slope, pairs, pairs) : 0);
 }
-std::string AttentionBackwardRequest::text() const { return text_of(sizes, q.dtype, program); }
+std::string AttentionBackwardRequest::text() const { return text_of(sizes, q.dtype, programs.score); }
 
 template <> const Primitive& primitive_of<AttentionRequest>() {
   static constexpr FamilyKernel kernels[] = {{"cpu", kernel_of<detail_cpu::attention_on_cpu>()},
@@ -66,6 +75,21 @@ bool attention_pays(Backend& backend, const AttentionSizes& s, DType dtype, bool
   // 4x16x16x32 1.8, 2.2; 4x16x64x64 0.88, 1.07; 4x16x128x64 0.67, 0.76; 4x16x2048x64 0.33, 0.31.
   constexpr std::int64_t kMost = 64;
   return s.rows <= kMost && s.columns <= kMost && s.depth <= kMost && s.width <= kMost;
+}
+std::int64_t attention_parts(Backend& backend, const AttentionSizes& s, DType dtype) {
+  // Columns of a stretch at least; workgroups, and tasks of a CPU, that are wanted.
+  constexpr std::int64_t kFewestColumns = 512, kGroups = 264, kTasks = 32;
+  const Kernel kernel = backend.kernel(primitive_of<AttentionRequest>(), "attention");
+  std::int64_t wanted = kGroups, there = 0;
+  if (kernel == kernel_of<detail_cpu::attention_on_cpu>()) {
+    wanted = kTasks, there = detail_cpu::attention_tasks_on_cpu(s);
+  } else if (kernel == kernel_of<detail_gpu::attention_on_cuda>()) {
+    there = detail_gpu::attention_groups_on_cuda(static_cast<detail_gpu::GpuBackend&>(backend), s, dtype);
+  } else if (kernel == kernel_of<detail_gpu::attention_on_gpu>()) {
+    there = s.batch * s.heads * ceil_div(s.rows, detail_gpu::kScoreRows);
+  }
+  if (there == 0 || there * 2 > wanted) return 1;
+  return std::max<std::int64_t>(1, std::min(ceil_div(wanted, there), s.columns / kFewestColumns));
 }
 template void run(Backend&, const AttentionRequest&);
 template void run(Backend&, const AttentionBackwardRequest&);

@@ -10,8 +10,9 @@
 // to workgroup memory, where each row finds its maximum and its sum; and chunks of 32 elements of v's width are
 // fetched and multiplied by the shares. Sums made under an older maximum go by exp(older - newer). Nothing is as large
 // as rows × columns. Bound by loads from workgroup memory: five for four multiplications. gpu.cpp fills the holes.
-let tile = group % $tiles;
-let head_of_all = group / $tiles;
+$part
+let tile = own_group % $tiles;
+let head_of_all = own_group / $tiles;
 let batch = head_of_all / $heads;
 let head = head_of_all - batch * $heads;
 let key_head = head / ($heads / $groups);
@@ -31,6 +32,7 @@ $for e in $all_sums
   var acc$e = $type(0.0);
 $end
 for (var column = begin; column < end; column += 32u) {
+  $block
   $for c in $each
     var s$c = $type(0.0);
   $end
@@ -86,6 +88,7 @@ for (var column = begin; column < end; column += 32u) {
   var sum = $type(0.0);
   for (var i = 0u; i < 32u; i += 1u) { sum += shares[ty * 33u + i]; }
   total = total * factor + sum;
+  $thin
   $for e in $all_sums
     acc$e = acc$e * factor;
   $end

@@ -32,6 +32,7 @@ for (var turn = 0u; turn < $turns; turn += 1u) {
   var end = $other_count;
   $range
   for (var first_other = begin; first_other < end; first_other += 32u) {
+    $block
     $for c in $each
       var s$c = $type(0.0);
       var g$c = $type(0.0);
@@ -95,9 +96,10 @@ for (var turn = 0u; turn < $turns; turn += 1u) {
       let less$c = score$c - top$c;
       let seen$c = (row$c < $rows) && (total$c != $type(0.0)) && $seen_$c;
       let share$c = select($type(0.0), $exp(less$c) / select(total$c, $type(1.0), total$c == $type(0.0)), seen$c);
+      $thin_$c
       let toward$c = share$c * (g$c - means$c);
       $slope_$c
-      shares[ty * 33u + tx + 8u * ${c}u] = share$c;
+      shares[ty * 33u + tx + 8u * ${c}u] = kept$c;
       slopes[ty * 33u + tx + 8u * ${c}u] = select($type(0.0), slope$c, seen$c);
     $end
     $multiply

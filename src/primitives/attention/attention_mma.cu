@@ -39,10 +39,11 @@ $formula
 
 extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($parameters) {
   extern __shared__ __align__(128) unsigned char memory[];
-  const u32 thread = threadIdx.x, group = blockIdx.x, rows_of_q = tern_shared(memory);
+  const u32 thread = threadIdx.x, rows_of_q = tern_shared(memory);
   let lane = thread & 31u, warp = thread / 32u;
-  let head_of_all = group / $tiles;
-  let first_row = ($tiles - 1u - (group - head_of_all * $tiles)) * kRows;
+  $part
+  let head_of_all = own_group / $tiles;
+  let first_row = ($tiles - 1u - (own_group - head_of_all * $tiles)) * kRows;
   let batch = head_of_all / $heads;
   let head = head_of_all - batch * $heads;
   let key_head = head / ($heads / $groups);
@@ -52,6 +53,13 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
   $length
   const Rows q{(const Element*)$q, $q_from, $q_step, $q_step_in}, k{(const Element*)$k, $k_from, $k_step, $k_step_in},
       v{(const Element*)$v, $v_from, $v_step, $v_step_in};
+  $seen_of
+  // The first tile from `column` on of which something is seen.
+  const auto seek = [&](u32 column) {
+    $seek
+    return column;
+  };
+  begin = seek(begin);
   u32 stage = rows_of_q + kBytes * kRows * kDepth, other = stage + kStage;
   [[maybe_unused]] let scratch = other + kStage + warp * kScratch;
   fetch<kWideQ, kRows, kDepth>(q, first_row, $rows, $depth, rows_of_q, thread);
@@ -62,10 +70,11 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
 #pragma unroll
   for (u32 i = 0u; i < 2u * kBlocks; ++i) { tops[i / 2u][i % 2u] = $lowest; }
 #pragma unroll 1
-  for (u32 column = begin; column < end; column += kColumns) {
+  for (u32 column = begin, next; column < end; column = next) {
     tern_wait_copies();
     __syncthreads();
-    let next = column + kColumns;
+    next = seek(column + kColumns);
+    $seen_block
     if (next < end) {
       fetch<kWideK, kColumns, kDepth>(k, next, end, $depth, other, thread);
       fetch<kWideV, kColumns, kWidth>(v, next, end, $width, other + kBytesOfK, thread);
@@ -73,7 +82,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
     tern_commit();
     f32 s[kBlocks][kAcross][4] = {};
     multiply_rows<kBlocks, kAcross, kDepth>(s, rows_of_q, warp * 16u * kBlocks, stage, lane);
-    const bool edge = next > end$edge;
+    const bool edge = column + kColumns > end$edge;
 #pragma unroll
     for (u32 i = 0u; i < kBlocks; ++i)
 #pragma unroll
@@ -107,6 +116,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
           f32& x = s[i][j / 2u][2u * h + j % 2u];
           x = tern_power_of_two(fma(x, $factor, -base));
           total += x;
+          $thin
         }
         totals[i][h] = fma(totals[i][h], older, total);
 #pragma unroll

@@ -57,54 +57,67 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
       $fetch_row
     }
   };
+  $seen_of
+  // The first tile from there on of which something is seen, in the rows of this or a later head; turn = shared: none.
+  const auto seek = [&](u32& turn, u32& first_row) {
+    while (turn < shared) {
+      if (first_row >= end) { turn += 1u, first_row = begin; continue; }
+      $seek
+      return;
+    }
+  };
+  u32 turn = 0u, first_row = begin;
+  seek(turn, first_row);
   f32 sums_of_k[kBlocks][kDepth / 8u][4] = {}, sums_of_v[kBlocks][kWidth / 8u][4] = {};
-  if (begin < end) fetch_rows(key_head * shared, begin, stage);
+  if (turn < shared) fetch_rows(key_head * shared + turn, first_row, stage);
   tern_commit();
 #pragma unroll 1
-  for (u32 turn = 0u; turn < shared; ++turn) {
-    let head = key_head * shared + turn;
-#pragma unroll 1
-    for (u32 first_row = begin; first_row < end; first_row += kRows) {
-      tern_wait_copies();
-      __syncthreads();
-      let next = first_row + kRows;
-      if (next < end) fetch_rows(head, next, other);
-      else if (turn + 1u < shared) fetch_rows(head + 1u, begin, other);
-      tern_commit();
-      f32 s[kBlocks][kAcross][4] = {}, g[kBlocks][kAcross][4] = {};
-      multiply_rows<kBlocks, kAcross, kDepth>(s, rows_of_k, warp * 16u * kBlocks, stage, lane);
-      if constexpr (kOfK)
-        multiply_rows<kBlocks, kAcross, kWidth>(g, rows_of_v, warp * 16u * kBlocks, stage + kBytesOfQ, lane);
-      const f32* const of_rows = (const f32*)(memory + (stage - rows_of_k) + kBytesOfQ + kBytesOfOut);
-      const bool edge = next > end || first_column + kColumns > $columns_end$edge;
+  while (turn < shared) {
+    [[maybe_unused]] let head = key_head * shared + turn;
+    tern_wait_copies();
+    __syncthreads();
+    u32 next_turn = turn, next = first_row + kRows;
+    seek(next_turn, next);
+    if (next_turn < shared) fetch_rows(key_head * shared + next_turn, next, other);
+    tern_commit();
+    $seen_block
+    f32 s[kBlocks][kAcross][4] = {}, g[kBlocks][kAcross][4] = {};
+    multiply_rows<kBlocks, kAcross, kDepth>(s, rows_of_k, warp * 16u * kBlocks, stage, lane);
+    if constexpr (kOfK)
+      multiply_rows<kBlocks, kAcross, kWidth>(g, rows_of_v, warp * 16u * kBlocks, stage + kBytesOfQ, lane);
+    const f32* const of_rows = (const f32*)(memory + (stage - rows_of_k) + kBytesOfQ + kBytesOfOut);
+    const bool edge = first_row + kRows > end || first_column + kColumns > $columns_end$edge;
 #pragma unroll
-      for (u32 j = 0u; j < 2u * kAcross; ++j) {
-        let in_tile = j / 2u * 8u + (lane & 3u) * 2u + j % 2u, row = first_row + in_tile;
-        [[maybe_unused]] let own_row = min(row, $rows - 1u);
-        [[maybe_unused]] let middle = i32(row) + i32($shift);
-        let total = of_rows[kRows + in_tile], mean = of_rows[2u * kRows + in_tile];
-        let top = total == 0.0f ? $highest : of_rows[in_tile] * 1.4426950408889634f;  // shares of 0
-        let inverse = total == 0.0f ? 0.0f : tern_inverse(total);
+    for (u32 j = 0u; j < 2u * kAcross; ++j) {
+      let in_tile = j / 2u * 8u + (lane & 3u) * 2u + j % 2u, row = first_row + in_tile;
+      [[maybe_unused]] let own_row = min(row, $rows - 1u);
+      [[maybe_unused]] let middle = i32(row) + i32($shift);
+      let total = of_rows[kRows + in_tile], mean = of_rows[2u * kRows + in_tile];
+      let top = total == 0.0f ? $highest : of_rows[in_tile] * 1.4426950408889634f;  // shares of 0
+      let inverse = total == 0.0f ? 0.0f : tern_inverse(total);
 #pragma unroll
-        for (u32 i = 0u; i < kBlocks; ++i)
+      for (u32 i = 0u; i < kBlocks; ++i)
 #pragma unroll
-          for (u32 h = 0u; h < 2u; ++h) {
-            let column = first_column + (warp * kBlocks + i) * 16u + 8u * h + lane / 4u;
-            [[maybe_unused]] let at = min(column, $columns - 1u);
-            f32 &x = s[i][j / 2u][2u * h + j % 2u], &y = g[i][j / 2u][2u * h + j % 2u];
-            $score
-            var share = tern_power_of_two(fma(score, $factor, -top)) * inverse;
-            [[maybe_unused]] let toward = share * (y - mean);
-            $slope
-            if (edge && !(row < $rows && $seen)) { share = 0.0f, y = 0.0f; }
-            x = share;
-          }
-      }
-      if constexpr (kOfV) multiply_sums<kBlocks, kAcross, kWidth>(sums_of_v, s, stage + kBytesOfQ, lane, scratch);
-      if constexpr (kOfK) multiply_sums<kBlocks, kAcross, kDepth>(sums_of_k, g, stage, lane, scratch);
-      let used = stage;
-      stage = other, other = used;
+        for (u32 h = 0u; h < 2u; ++h) {
+          let column = first_column + (warp * kBlocks + i) * 16u + 8u * h + lane / 4u;
+          [[maybe_unused]] let at = min(column, $columns - 1u);
+          f32 &x = s[i][j / 2u][2u * h + j % 2u], &y = g[i][j / 2u][2u * h + j % 2u];
+          $score
+          var share = tern_power_of_two(fma(score, $factor, -top)) * inverse;
+          [[maybe_unused]] f32 incoming = y;
+          $thin
+          [[maybe_unused]] let toward = share * (incoming - mean);
+          $slope
+          $thin_share
+          if (edge && !(row < $rows && $seen)) { share = 0.0f, y = 0.0f; }
+          x = share;
+        }
     }
+    if constexpr (kOfV) multiply_sums<kBlocks, kAcross, kWidth>(sums_of_v, s, stage + kBytesOfQ, lane, scratch);
+    if constexpr (kOfK) multiply_sums<kBlocks, kAcross, kDepth>(sums_of_k, g, stage, lane, scratch);
+    let used = stage;
+    stage = other, other = used;
+    turn = next_turn, first_row = next;
   }
   tern_wait_copies();
 #pragma unroll

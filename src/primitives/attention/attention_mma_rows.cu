@@ -40,6 +40,13 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
   const Rows q{(const Element*)$q, $q_from, $q_step, $q_step_in}, k{(const Element*)$k, $k_from, $k_step, $k_step_in},
       v{(const Element*)$v, $v_from, $v_step, $v_step_in},
       out{(const Element*)$out, $out_from, $out_step, $out_step_in};
+  $seen_of
+  // The first tile from `column` on of which something is seen.
+  const auto seek = [&](u32 column) {
+    $seek
+    return column;
+  };
+  begin = seek(begin);
   u32 stage = rows_of_out + kBytes * kRows * kWidth, other = stage + kStage;
   [[maybe_unused]] let scratch = other + kStage + warp * kScratch;
   fetch<kWideQ, kRows, kDepth>(q, first_row, $rows, $depth, rows_of_q, thread);
@@ -58,10 +65,11 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
       inverses[i][h] = total == 0.0f ? 0.0f : tern_inverse(total), means[i][h] = mean;
     }
 #pragma unroll 1
-  for (u32 column = begin; column < end; column += kColumns) {
+  for (u32 column = begin, next; column < end; column = next) {
     tern_wait_copies();
     __syncthreads();
-    let next = column + kColumns;
+    next = seek(column + kColumns);
+    $seen_block
     if (next < end) {
       fetch<kWideK, kColumns, kDepth>(k, next, end, $depth, other, thread);
       fetch<kWideV, kColumns, kWidth>(v, next, end, $width, other + kBytesOfK, thread);
@@ -70,7 +78,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
     f32 s[kBlocks][kAcross][4] = {}, g[kBlocks][kAcross][4] = {};
     multiply_rows<kBlocks, kAcross, kDepth>(s, rows_of_q, warp * 16u * kBlocks, stage, lane);
     multiply_rows<kBlocks, kAcross, kWidth>(g, rows_of_out, warp * 16u * kBlocks, stage + kBytesOfK, lane);
-    const bool edge = next > end$edge;
+    const bool edge = column + kColumns > end$edge;
 #pragma unroll
     for (u32 i = 0u; i < kBlocks; ++i)
 #pragma unroll
@@ -83,7 +91,9 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
           f32& x = s[i][j / 2u][2u * h + j % 2u];
           $score
           let share = tern_power_of_two(fma(score, $factor, -tops[i][h])) * inverses[i][h];
-          let toward = share * (g[i][j / 2u][2u * h + j % 2u] - means[i][h]);
+          f32 incoming = g[i][j / 2u][2u * h + j % 2u];
+          $thin
+          let toward = share * (incoming - means[i][h]);
           $slope
         }
         if (edge) {

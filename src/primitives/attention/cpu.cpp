@@ -16,10 +16,7 @@
 // scores and 128 KB of k and v a tile are read from L2.
 #include <cmath>
 #include <limits>
-#include <optional>
 
-#include "cpu/simd/dispatch.hpp"
-#include "cpu/tape/tapes.hpp"
 #include "cpu/threads_noted.hpp"
 #include "primitives/attention/cpu_tiles.hpp"
 #include "primitives/attention/kernels.hpp"
@@ -37,12 +34,12 @@ struct TileMemory {
 };
 
 using detail::AttentionRequest;
-constexpr Index kRows = 56, kColumns = 256;
+constexpr Index kRows = 56, kColumns = 256, kFew = 1 << 18;
 
 template <class T> class Forward {
  public:
-  Forward(const AttentionRequest& r, const TileFormula* formula)
-      : r_(r), s_(r.sizes), tiles_(r.q.dtype), formula_(formula), panel_(tiles_.panel()) {}
+  Forward(const AttentionRequest& r, const TileFormulas& formulas)
+      : r_(r), s_(r.sizes), tiles_(r.q.dtype), formulas_(formulas), panel_(tiles_.panel()) {}
 
   void run() {
     const Index panels = (s_.columns + panel_ - 1) / panel_;
@@ -52,16 +49,14 @@ template <class T> class Forward {
     k_ = reinterpret_cast<T*>(packed.reserve(s_.batch * s_.groups * (k_step_ + v_step_) * Index{sizeof(T)}));
     v_ = k_ + s_.batch * s_.groups * k_step_;
     const Index parts = (s_.columns + kColumns - 1) / kColumns, tiles = (s_.rows + kRows - 1) / kRows;
-    each(s_.batch * s_.groups * parts, [&](Index task) { pack(task / parts, task % parts * kColumns); });
-    each(s_.batch * s_.heads * tiles, [&](Index task) { rows_of(task / tiles, task % tiles * kRows); });
+    for_tasks(s_, kFew, s_.batch * s_.groups * parts, [&](Index task) { pack(task / parts, task % parts * kColumns); });
+    for_tasks(s_, kFew, s_.batch * s_.heads * tiles * s_.parts, [&](Index task) {
+      const Index of_part = task / s_.parts;
+      rows_of(of_part / tiles, of_part % tiles * kRows, task % s_.parts);
+    });
   }
 
  private:
-  template <class Task> void each(Index count, Task task) const {
-    const bool small = s_.batch * s_.heads * s_.rows * s_.columns * (s_.depth + s_.width) < 1 << 18;
-    if (!small) return parallel_for(count, task);
-    for (Index i = 0; i < count; ++i) task(i);
-  }
   void pack(Index group, Index column) const {
     const Index cols = std::min(kColumns, s_.columns - column);
     const HeadOf k = head_of(r_.k, group / s_.groups, group % s_.groups);
@@ -79,7 +74,7 @@ template <class T> class Forward {
     Index batch, head, row, count, width, length;
     T *q, *scores, *sums, *top, *total;
   };
-  void rows_of(Index head, Index row) const {
+  void rows_of(Index head, Index row, Index part) const {
     Rows t{head / s_.heads,
            head % s_.heads,
            row,
@@ -103,56 +98,61 @@ template <class T> class Forward {
     std::fill_n(t.sums, kRows * t.width, T{0});
     std::fill_n(t.top, kRows, -std::numeric_limits<T>::infinity());
     std::fill_n(t.total, kRows, T{0});
-    const Index end = s_.end(row + t.count - 1, t.length);
-    for (Index j = s_.first(row) / kColumns * kColumns; j < end; j += kColumns) tile(t, j, std::min(kColumns, end - j));
-    finish(t);
+    const Index from = part * s_.part_columns(), to = std::min(from + s_.part_columns(), s_.columns);
+    const Index end = std::min(to, s_.end(row + t.count - 1, t.length));
+    Index j = std::max(from, s_.first(row) / kColumns * kColumns);
+    for (; j < end; j += kColumns) tile(t, j, std::min(kColumns, end - j));
+    finish(t, part * s_.batch + t.batch);
   }
   void tile(const Rows& t, Index column, Index cols) const {
-    const Index group = t.batch * s_.groups + t.head / (s_.heads / s_.groups);
+    const detail::Seen seen = formulas_.seen(t.batch, t.head, t.row, t.count, column, cols);
+    if (seen == detail::Seen::nothing) return;
+    const Index group = t.batch * s_.groups + t.head / s_.shared(), head = t.batch * s_.heads + t.head;
+    auto* const scores = reinterpret_cast<std::byte*>(t.scores);
     tiles_.multiply({t.q, s_.depth, 1, 0}, {k_ + group * k_step_ + column * s_.depth, panel_, 1, s_.depth * panel_},
                     t.scores, cols, s_.depth, t.count, cols, false);
-    if (formula_) {
-      auto* const scores = reinterpret_cast<std::byte*>(t.scores);
-      formula_->run({scores, nullptr}, 0, t.batch * s_.heads + t.head, t.row, column, t.count, cols);
-    }
+    if (const TileFormula* f = formulas_.score(seen)) f->run({scores, nullptr}, 0, head, t.row, column, t.count, cols);
     for (Index i = 0; i < t.count; ++i) {
       const Index first = std::clamp<Index>(s_.first(t.row + i) - column, 0, cols);
       const Index end = std::clamp<Index>(s_.end(t.row + i, t.length) - column, first, cols);
       tiles_.rows().shares(
           {t.scores + i * cols, cols, first, end, s_.scale, t.top + i, t.total + i, t.sums + i * t.width, s_.width});
     }
+    if (const TileFormula* f = formulas_.thin()) f->run({scores, nullptr}, 0, head, t.row, column, t.count, cols);
     tiles_.multiply({t.scores, cols, 1, 0}, {v_ + group * v_step_ + column * panel_, panel_, 1, s_.columns * panel_},
                     t.sums, t.width, cols, t.count, s_.width, true);
   }
-  void finish(const Rows& t) const {
-    const HeadOf out = head_of(r_.out, t.batch, t.head);
+  void finish(const Rows& t, Index batch) const {
+    const HeadOf out = head_of(r_.out, batch, t.head);
     for (Index i = 0; i < t.count; ++i) {
       const T total = t.total[i];
       tiles_.store(kernels(), t.sums + i * t.width, s_.width, total == 0 ? T{1} : 1 / total, out, t.row + i);
       if (!r_.tops.storage) continue;
-      element_of_rows<T>(r_.tops, t.batch, t.head, t.row + i) = t.top[i];
-      element_of_rows<T>(r_.totals, t.batch, t.head, t.row + i) = total;
+      element_of_rows<T>(r_.tops, batch, t.head, t.row + i) = t.top[i];
+      element_of_rows<T>(r_.totals, batch, t.head, t.row + i) = total;
     }
   }
 
   const AttentionRequest& r_;
   const detail::AttentionSizes& s_;
   TileProducts<T> tiles_;
-  const TileFormula* formula_;
+  const TileFormulas& formulas_;
   Index panel_, k_step_ = 0, v_step_ = 0;
   T *k_ = nullptr, *v_ = nullptr;
 };
 
 }  // namespace
 
+std::int64_t attention_tasks_on_cpu(const detail::AttentionSizes& s) {
+  return has_few_rows(s) ? s.batch * s.groups : s.batch * s.heads * ((s.rows + kRows - 1) / kRows);
+}
 void attention_on_cpu(detail::Backend&, const AttentionRequest& r) {
   if (r.sizes.of_result().numel() == 0) return;
-  std::optional<TileFormula> formula;
-  if (r.program) formula.emplace(tape_of(r.op, *r.program), kernels(), r.sizes, r.inputs, r.out, 1);
-  const TileFormula* const given = formula ? &*formula : nullptr;
+  if (has_few_rows(r.sizes)) return attention_of_few_rows(r);
+  const TileFormulas formulas(r, r.out);
   with_threads_noted([&] {
-    if (r.q.dtype == DType::f64) Forward<double>(r, given).run();
-    else Forward<float>(r, given).run();
+    if (r.q.dtype == DType::f64) Forward<double>(r, formulas).run();
+    else Forward<float>(r, formulas).run();
   });
 }
 

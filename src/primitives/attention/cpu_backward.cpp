@@ -33,16 +33,15 @@ struct TaskMemory {
 };
 
 using detail::AttentionBackwardRequest;
-constexpr Index kRows = 112, kColumns = 128, kFewestTasks = 16;
+constexpr Index kRows = 112, kColumns = 128, kFewestTasks = 16, kFew = 1 << 17;
 
 template <class T> class Backward {
  public:
-  Backward(const AttentionBackwardRequest& r, const TileFormula* formula, const TileFormula* slope)
+  Backward(const AttentionBackwardRequest& r, const TileFormulas& formulas)
       : r_(r),
         s_(r.sizes),
         tiles_(r.q.dtype),
-        formula_(formula),
-        slope_(slope),
+        formulas_(formulas),
         panel_(tiles_.panel()),
         depth_(rounded_up(s_.depth, panel_)),
         width_(rounded_up(s_.width, panel_)) {}
@@ -55,32 +54,27 @@ template <class T> class Backward {
     head_ = s_.rows * depth_;
     Buffer& sums = detail::of_thread<Sums>().buffer;
     sums_ = reinterpret_cast<T*>(sums.reserve(stretches_ * s_.batch * s_.heads * head_ * Index{sizeof(T)}));
-    each(keys * stretches_, [&](Index task) { columns_of(task / stretches_, task % stretches_); });
-    each(s_.batch * s_.heads, [&](Index head) { add_up(head); });
+    for_tasks(s_, kFew, keys * stretches_, [&](Index task) { columns_of(task / stretches_, task % stretches_); });
+    for_tasks(s_, kFew, s_.batch * s_.heads, [&](Index head) { add_up(head); });
   }
 
  private:
-  template <class Task> void each(Index count, Task task) const {
-    const bool small = s_.batch * s_.heads * s_.rows * s_.columns * (s_.depth + s_.width) < 1 << 17;
-    if (!small) return parallel_for(count, task);
-    for (Index i = 0; i < count; ++i) task(i);
-  }
   /// What a task works with: its columns' operands (k and v turned in panels, k in rows), the gradients of these, the
   /// rows of a head, and tiles.
   struct Work {
     Index batch, group, head, length;
-    T *k_turned, *v_turned, *k, *k_grad, *v_grad, *q, *out_grad, *shares, *slopes, *scores, *sums;
+    T *k_turned, *v_turned, *k, *k_grad, *v_grad, *q, *out_grad, *shares, *slopes, *scores, *kept, *sums;
   };
   Work work() const {
     Buffer& scratch = detail::of_thread<TaskMemory>().buffer;
     const Index columns = kColumns * (2 * depth_ + s_.depth + s_.width + width_), rows = kRows * (depth_ + width_),
                 tile = kRows * (kColumns + panel_);
     Work w{};
-    T* at = reinterpret_cast<T*>(scratch.reserve((columns + rows + 3 * tile + 64) * Index{sizeof(T)}));
+    T* at = reinterpret_cast<T*>(scratch.reserve((columns + rows + 4 * tile + 64) * Index{sizeof(T)}));
     const auto take = [&](Index count) { return std::exchange(at, at + count); };
     w.k = take(kColumns * depth_), w.k_grad = take(kColumns * depth_), w.v_grad = take(kColumns * width_);
     w.q = take(kRows * depth_), w.out_grad = take(kRows * width_);
-    w.shares = take(tile), w.slopes = take(tile), w.scores = take(tile);
+    w.shares = take(tile), w.slopes = take(tile), w.scores = take(tile), w.kept = take(tile);
     w.k_turned = take(kColumns * s_.depth), w.v_turned = take(kColumns * s_.width);
     return w;
   }
@@ -121,11 +115,15 @@ template <class T> class Backward {
     }
   }
   void tile(const Work& w, Index row, Index rows, Index column, Index cols) const {
+    const detail::Seen seen = formulas_.seen(w.batch, w.head, row, rows, column, cols);
+    if (seen == detail::Seen::nothing) return;
+    const TileFormula *const formula = formulas_.score(seen), *const slope = formulas_.slope(seen);
+    const TileFormula* const thin = formulas_.thin();
     const Index head = w.batch * s_.heads + w.head;
     tiles_.multiply({w.q, depth_, 1, 0}, {w.k_turned, panel_, 1, s_.depth * panel_}, w.shares, cols, s_.depth, rows,
                     cols, false);
-    if (slope_ && slope_->reads(0)) std::copy_n(w.shares, rows * cols, w.scores);
-    if (formula_) formula_->run({bytes(w.shares), nullptr}, 0, head, row, column, rows, cols);
+    if (slope && slope->reads(0)) std::copy_n(w.shares, rows * cols, w.scores);
+    if (formula) formula->run({bytes(w.shares), nullptr}, 0, head, row, column, rows, cols);
     for (Index i = 0; i < rows; ++i) {
       const Index first = std::clamp<Index>(s_.first(row + i) - column, 0, cols);
       const Index end = std::clamp<Index>(s_.end(row + i, w.length) - column, first, cols);
@@ -133,14 +131,19 @@ template <class T> class Backward {
                             element_of_rows<T>(r_.tops, w.batch, w.head, row + i),
                             element_of_rows<T>(r_.totals, w.batch, w.head, row + i)});
     }
-    tiles_.multiply({w.shares, 1, cols, 0}, {w.out_grad, width_, 1, panel_}, w.v_grad, width_, rows, cols, s_.width,
-                    true);
+    T* kept = w.shares;  // by dropout
+    if (thin) {
+      std::copy_n(w.shares, rows * cols, kept = w.kept);
+      thin->run({bytes(kept), nullptr}, 0, head, row, column, rows, cols);
+    }
+    tiles_.multiply({kept, 1, cols, 0}, {w.out_grad, width_, 1, panel_}, w.v_grad, width_, rows, cols, s_.width, true);
     tiles_.multiply({w.out_grad, width_, 1, 0}, {w.v_turned, panel_, 1, s_.width * panel_}, w.slopes, cols, s_.width,
                     rows, cols, false);
+    if (thin) thin->run({bytes(w.slopes), nullptr}, 0, head, row, column, rows, cols);
     for (Index i = 0; i < rows; ++i)
       tiles_.rows().slopes(
           {w.shares + i * cols, w.slopes + i * cols, cols, element_of_rows<T>(r_.means, w.batch, w.head, row + i)});
-    if (slope_) slope_->run({bytes(w.scores), bytes(w.slopes)}, 1, head, row, column, rows, cols);
+    if (slope) slope->run({bytes(w.scores), bytes(w.slopes)}, 1, head, row, column, rows, cols);
     tiles_.multiply({w.slopes, 1, cols, 0}, {w.q, depth_, 1, panel_}, w.k_grad, depth_, rows, cols, s_.depth, true);
     tiles_.multiply({w.slopes, cols, 1, 0}, {w.k, depth_, 1, panel_}, w.sums + row * depth_, depth_, cols, rows,
                     s_.depth, true);
@@ -162,7 +165,7 @@ template <class T> class Backward {
   const AttentionBackwardRequest& r_;
   const detail::AttentionSizes& s_;
   TileProducts<T> tiles_;
-  const TileFormula *formula_, *slope_;
+  const TileFormulas& formulas_;
   Index panel_, depth_, width_;
   Index stretches_ = 1, per_stretch_ = 0, head_ = 0;
   T* sums_ = nullptr;
@@ -172,13 +175,10 @@ template <class T> class Backward {
 
 void attention_backward_on_cpu(detail::Backend&, const AttentionBackwardRequest& r) {
   if (r.sizes.batch * r.sizes.groups == 0) return;
-  std::optional<TileFormula> formula, slope;
-  if (r.program) formula.emplace(tape_of(r.op, *r.program), kernels(), r.sizes, r.inputs, r.q_grad, 1);
-  if (r.slope) slope.emplace(tape_of(r.op, *r.slope), kernels(), r.sizes, r.slope_inputs, r.q_grad, 2);
-  const TileFormula *const f = formula ? &*formula : nullptr, *const g = slope ? &*slope : nullptr;
+  const TileFormulas formulas(r, r.q_grad);
   with_threads_noted([&] {
-    if (r.q.dtype == DType::f64) Backward<double>(r, f, g).run();
-    else Backward<float>(r, f, g).run();
+    if (r.q.dtype == DType::f64) Backward<double>(r, formulas).run();
+    else Backward<float>(r, formulas).run();
   });
 }
 

@@ -61,4 +61,19 @@ void TileFormula::run(std::byte* const (&tiles)[2], int into, Index head, Index 
   }
 }
 
+detail::Seen MaskBlocks::of(Index batch, Index head, Index row, Index rows, Index column, Index cols) const {
+  using detail::Seen;
+  if (!blocks_.storage) return Seen::some;
+  constexpr Index kBlockSize = detail::kMaskBlock;
+  const auto* const data = static_cast<const std::int32_t*>(blocks_.storage->data()) + blocks_.offset +
+                           batch * blocks_.strides[0] + head * blocks_.strides[1];
+  bool any = false, all = true;
+  for (Index i = row / kBlockSize; i <= (row + rows - 1) / kBlockSize; ++i)
+    for (Index j = column / kBlockSize; j <= (column + cols - 1) / kBlockSize; ++j) {
+      const auto seen = static_cast<Seen>(data[i * blocks_.strides[2] + j * blocks_.strides[3]]);
+      any |= seen != Seen::nothing, all &= seen == Seen::all;
+    }
+  return all ? Seen::all : any ? Seen::some : Seen::nothing;
+}
+
 }  // namespace tern::detail_cpu

@@ -3,13 +3,16 @@
 #pragma once
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "cpu/machine/threads.hpp"
 #include "cpu/products/attention_kernels.hpp"
 #include "cpu/products/gemm_kernels.hpp"
 #include "cpu/scratch.hpp"
+#include "cpu/simd/dispatch.hpp"
 #include "cpu/tape/block_runner.hpp"
+#include "cpu/tape/tapes.hpp"
 #include "primitives/attention/attention.hpp"
 
 namespace tern::detail_cpu {
@@ -125,5 +128,53 @@ class TileFormula {
   int tiles_[2] = {-1, -1};
   std::size_t width_;
 };
+
+/// What the rows of a tile see of its columns, by the blocks of a mask.
+class MaskBlocks {
+ public:
+  explicit MaskBlocks(const detail::View& blocks) : blocks_(blocks) {}
+  /// Without blocks some: the mask, if there is one, is in the formula.
+  detail::Seen of(Index batch, Index head, Index row, Index rows, Index column, Index cols) const;
+
+ private:
+  const detail::View& blocks_;
+};
+
+/// The formulas of a request.
+class TileFormulas {
+ public:
+  template <class Request> TileFormulas(const Request& r, const detail::View& any) : blocks_(r.blocks) {
+    const auto make = [&](std::optional<TileFormula>& to, const detail::Program* p, auto inputs, int placed) {
+      if (p) to.emplace(tape_of(r.op, *p), kernels(), r.sizes, inputs, any, placed);
+    };
+    make(score_, r.programs.score, r.inputs, 1), make(open_, r.programs.open, r.inputs, 1);
+    make(thin_, r.programs.thin, r.inputs, 1);
+    if constexpr (requires { r.slope; })
+      make(slope_, r.slope, r.slope_inputs, 2), make(open_slope_, r.open_slope, r.slope_inputs, 2);
+  }
+  detail::Seen seen(Index batch, Index head, Index row, Index rows, Index column, Index cols) const {
+    return blocks_.of(batch, head, row, rows, column, cols);
+  }
+  /// The formula of the scores of a tile, and its slope; null: none.
+  const TileFormula* score(detail::Seen seen) const { return of(seen == detail::Seen::all ? open_ : score_, score_); }
+  const TileFormula* slope(detail::Seen seen) const {
+    return of(seen == detail::Seen::all ? open_slope_ : slope_, slope_);
+  }
+  /// Dropout of shares; null: none.
+  const TileFormula* thin() const { return thin_ ? &*thin_ : nullptr; }
+
+ private:
+  static const TileFormula* of(const std::optional<TileFormula>& first, const std::optional<TileFormula>& other) {
+    return first ? &*first : other ? &*other : nullptr;
+  }
+  MaskBlocks blocks_;
+  std::optional<TileFormula> score_, open_, thin_, slope_, open_slope_;
+};
+
+/// Calls task(0), task(1), …: on this thread alone where the scores are few.
+template <class Task> void for_tasks(const detail::AttentionSizes& s, Index few, Index count, Task task) {
+  if (s.batch * s.heads * s.rows * s.columns * (s.depth + s.width) >= few) return parallel_for(count, task);
+  for (Index i = 0; i < count; ++i) task(i);
+}
 
 }  // namespace tern::detail_cpu

@@ -13,6 +13,11 @@ void attention_backward_on_cuda(GpuBackend& backend, const detail::AttentionBack
   if (has_mma_attention(backend, r.sizes, r.q.dtype)) return attention_backward_by_mma(backend, r);
   attention_backward_on_gpu(backend, r);
 }
+std::int64_t attention_groups_on_cuda(GpuBackend& backend, const detail::AttentionSizes& s, DType dtype) {
+  const std::int64_t rows =
+      has_mma_attention(backend, s, dtype) ? mma_forward_instance(s, dtype).own() : std::int64_t{kScoreRows};
+  return s.batch * s.heads * ceil_div(s.rows, rows);
+}
 bool attention_pays_on_cuda(GpuBackend& backend, const detail::AttentionSizes& s, DType dtype, bool with_gradients) {
   // Of more than that the decomposed computation cannot keep its scores, and computes them again.
   constexpr std::int64_t kMostScores = std::int64_t{1} << 28;
@@ -21,10 +26,12 @@ bool attention_pays_on_cuda(GpuBackend& backend, const detail::AttentionSizes& s
   const MmaInstance instance = mma_forward_instance(s, dtype);
   const auto* cuda = dynamic_cast<detail_cuda::CudaBackend*>(&backend);
   const std::int64_t processors = cuda ? cuda->units().processors : 1;
-  const std::int64_t groups = s.batch * s.heads * ceil_div(s.rows, instance.own());
+  // Without gradients columns are divided (attention_parts).
+  const std::int64_t parts = with_gradients ? 1 : detail::attention_parts(backend, s, dtype);
+  const std::int64_t groups = parts * s.batch * s.heads * ceil_div(s.rows, instance.own());
   // Times the decomposed computation's speed, forward and both, on an H100, 25 November 2026.
-  // A workgroup visits all columns, so where there are few, most processors have nothing to do. bf16 1x1x2048x2048x64
-  // 0.57, 0.48; 4x16x1x4096x128 0.40; 1x32x1x16384x128 0.10; 1x4x127x129x64 2.8, 2.1.
+  // A workgroup visits all columns of a part, so where there are few, most processors have nothing to do. Undivided:
+  // bf16 1x1x2048x2048x64 0.57, 0.48; 4x16x1x4096x128 0.40; 1x32x1x16384x128 0.10; 1x4x127x129x64 2.8, 2.1.
   constexpr std::int64_t kMostOfFew = std::int64_t{1} << 16;
   if (groups * 2 <= processors && s.columns * instance.widest() > kMostOfFew) return false;
   // bf16 4x16x2048x256 1.21, 0.61.

@@ -31,21 +31,23 @@ class MmaBackward : MmaAttention {
         totals_(add(r.totals, sizes_.of_rows())),
         means_(add(r.means, sizes_.of_rows())),
         lengths_(r.lengths.storage ? add(r.lengths, Shape{sizes_.batch}) : -1),
+        blocks_(r.blocks.storage ? add(r.blocks, sizes_.of_blocks()) : -1),
         q_grad_(of == Of::q ? add(r.q_grad, sizes_.of_q(), true) : -1),
         k_grad_(of_k() ? add(r.k_grad, sizes_.of_k(), true) : -1),
         v_grad_(of_v() ? add(r.v_grad, sizes_.of_v(), true) : -1) {
-    scores_.emplace(plan_, r.program, r.inputs, 1);
-    slope_.emplace(plan_, r.slope, r.slope_inputs, 2);
+    scores_.emplace(plan_, r.programs.score, r.programs.open, r.inputs, 1);
+    thin_.emplace(plan_, r.programs.thin, r.inputs, 1);
+    slope_.emplace(plan_, r.slope, r.open_slope, r.slope_inputs, 2);
     sizes_of_operands();
     for (const int grad : {q_grad_, k_grad_, v_grad_})
       if (grad >= 0) store_wide(grad);
   }
 
   void run() {
-    plan_.note(static_cast<char>(lengths_ >= 0)), plan_.note(of_);
+    plan_.note(static_cast<char>(lengths_ >= 0)), plan_.note(of_), plan_.note(static_cast<char>(blocks_ >= 0));
     const std::int64_t tiles = ceil_div(of_ == Of::q ? sizes_.rows : sizes_.columns, instance_.own());
     const std::int64_t heads = of_ == Of::q ? sizes_.heads : sizes_.groups;
-    finish({r_.program, r_.slope}, static_cast<std::uint64_t>(sizes_.batch * heads * tiles),
+    finish(r_.programs, {r_.slope, r_.open_slope}, static_cast<std::uint64_t>(sizes_.batch * heads * tiles),
            instance_.shared_bytes(instance_.most_depth + instance_.most_width, of_ == Of::q ? 0 : 3));
     backend_.queue(plan_.launch, [&] { return text(); });
   }
@@ -72,6 +74,7 @@ class MmaBackward : MmaAttention {
       h["columns_end"] = lengths_ >= 0 ? cat("min(length, ", p(slots_.columns), ")") : p(slots_.columns);
       if (lengths_ >= 0) h["length"] += "if (first_column >= length) { end = begin; }\n";
     }
+    fill_blocks(io, h, blocks_, rows);
     fill_scores(io, h);
     fill_rows(io, h);
     fill_stores(io, h);
@@ -81,20 +84,19 @@ class MmaBackward : MmaAttention {
   /// From a product `x` the score, and from `toward` the slope, in place of the product or, beside shares, of y.
   void fill_scores(Io& io, Holes& h) const {
     const std::string to = of_ == Of::q ? "x" : "y";
-    h["formula"] = "";
+    const Dialect& d = formula_dialect();
+    const std::vector<std::string> at{"batch", "head", "own_row", "at"};
+    h["formula"] =
+        scores_->functions(d, "score_of") + slope_->functions(d, "slope_of") + thin_->functions(d, "left_of");
+    h["thin"] = thin_->apply(io, d, "left_of", {"incoming"}, at, "incoming");
+    h["thin_share"] = thin_->apply(io, d, "left_of", {"share"}, at, "share");
     h["score"] = positive() ? std::string("let score = x;\n") : cat("let score = x * ", slots_.scaling(), ";\n");
     h["slope"] = to + " = toward;\n";
-    if (!r_.program) return;
-    const Dialect& d = formula_dialect();
-    const Function score = scores_->function(d, "score_of"), slope = slope_->function(d, "slope_of");
-    const std::vector<std::string> at{"batch", "head", "own_row", "at"};
-    std::string of_score, of_slope;
-    const std::string score_lines = scores_->apply(io, d, score, {"x"}, at, of_score);
-    const std::string slope_lines = slope_->apply(io, d, slope, {"x", "toward"}, at, of_slope);
-    h["formula"] = score.text + slope.text;
-    h["score"] = cat(score_lines, "let score = ", of_score, ";\n");
+    if (!scores_->defined()) return;
+    h["score"] = cat("f32 score;\n", scores_->apply(io, d, "score_of", {"x"}, at, "score"));
     // Where a formula is -inf its derivative may be infinite.
-    h["slope"] = cat(slope_lines, to, " = share == 0.0f ? 0.0f : ", of_slope, ";\n");
+    h["slope"] = cat("f32 slope;\n", slope_->apply(io, d, "slope_of", {"x", "toward"}, at, "slope"), to,
+                     " = share == 0.0f ? 0.0f : slope;\n");
   }
   /// What is known of a row: loaded, or sent to workgroup memory.
   void fill_rows(Io& io, Holes& h) const {
@@ -111,15 +113,15 @@ class MmaBackward : MmaAttention {
   }
   void fill_stores(Io& io, Holes& h) const {
     const std::string scaled = cat(" * ", slots_.scaling());
-    if (of_ == Of::q) h["store"] = store(io, q_grad_, "head", "row", p(slots_.depth), scaled);
-    h["store_k"] = of_k() ? store(io, k_grad_, "key_head", "column", p(slots_.depth), scaled) : std::string();
-    h["store_v"] = of_v() ? store(io, v_grad_, "key_head", "column", p(slots_.width), "") : std::string();
+    if (of_ == Of::q) h["store"] = store(io, q_grad_, "batch", "head", "row", p(slots_.depth), scaled);
+    h["store_k"] = of_k() ? store(io, k_grad_, "batch", "key_head", "column", p(slots_.depth), scaled) : std::string();
+    h["store_v"] = of_v() ? store(io, v_grad_, "batch", "key_head", "column", p(slots_.width), "") : std::string();
   }
 
   const AttentionBackwardRequest& r_;
   Of of_;
-  int q_, k_, v_, out_, tops_, totals_, means_, lengths_, q_grad_, k_grad_, v_grad_;
-  std::optional<Scores> scores_, slope_;
+  int q_, k_, v_, out_, tops_, totals_, means_, lengths_, blocks_, q_grad_, k_grad_, v_grad_;
+  std::optional<ScorePair> scores_, thin_, slope_;
 };
 
 }  // namespace
@@ -129,7 +131,8 @@ void attention_backward_by_mma(GpuBackend& backend, const AttentionBackwardReque
       r,
       [&] {
         backend.require_supported(r.op, r.q.dtype);
-        if (r.program) backend.require_supported(r.op, *r.program), backend.require_supported(r.op, *r.slope);
+        for (const detail::Program* p : {r.programs.score, r.programs.open, r.programs.thin, r.slope, r.open_slope})
+          if (p) backend.require_supported(r.op, *p);
         const MmaInstance columns = mma_columns_instance(r.sizes, r.q.dtype);
         MmaBackward(backend, r, Of::q, mma_rows_instance(r.sizes, r.q.dtype)).run();
         if (columns.widest() <= 128) {

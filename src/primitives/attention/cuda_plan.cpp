@@ -35,7 +35,7 @@ MmaInstance instance_of(const AttentionSizes& s, DType dtype) {
 
 MmaInstance mma_forward_instance(const AttentionSizes& sizes, DType dtype) {
   MmaInstance i = instance_of(sizes, dtype);
-  if (i.widest() > 128) i.blocks = 1;
+  if (i.widest() > 128 || sizes.rows <= 64) i.blocks = 1;  // of few rows what is read counts, not the products
   if (i.bytes == 4) i.others = i.widest() > 128 ? 16 : 32;
   else i.others = i.widest() > 128 ? 32 : 64;
   if (i.bytes == 2) i.resident = 2;
@@ -96,13 +96,16 @@ void MmaAttention::sizes_of_operands() {
   while (extents_.size() < plan_.accesses.size()) extents_.push_back({space.begin(), space.end()});
 }
 
-void MmaAttention::finish(std::initializer_list<const detail::Program*> programs, std::uint64_t groups,
+void MmaAttention::finish(const detail::AttentionPrograms& programs,
+                          std::initializer_list<const detail::Program*> slopes, std::uint64_t groups,
                           int shared_bytes) {
   std::vector<ByteRange> touched;
   for (std::size_t i = 0; i < plan_.accesses.size(); ++i)
     touched.push_back(bytes_touched(*plan_.accesses[i].view, extents_[i]));
   plan_.bind(touched);
-  for (const detail::Program* program : programs) plan_.note(program ? program->serial : 0);
+  for (const detail::Program* program : {programs.score, programs.open, programs.thin})
+    plan_.note(program ? program->serial : 0);
+  for (const detail::Program* program : slopes) plan_.note(program ? program->serial : 0);
   plan_.note(dtype_), plan_.note(static_cast<char>(positive()));
   plan_.note(instance_);
   for (std::size_t i = 0; i < 4 && i < plan_.accesses.size(); ++i)
@@ -158,13 +161,36 @@ Holes MmaAttention::holes(const std::string& columns_first) const {
   return h;
 }
 
-std::string MmaAttention::store(Io& io, int access, const std::string& head, const std::string& row,
-                                const std::string& size, const std::string& factor) const {
+void MmaAttention::fill_blocks(Io& io, Holes& h, int access, bool own_rows) const {
+  h["seen_of"] = h["seek"] = h["seen_block"] = "";
+  if (access < 0) return;
+  const std::string size = cat(detail::kMaskBlock, "u"), column = own_rows ? "column" : "first_column";
+  const auto loop = [&](const char* i, const std::string& first, const char* count, int most) {
+    return cat("for (u32 ", i, " = ", first, " / ", size, "; ", i, " <= (min(", first, " + ", count, ", ", p(most),
+               ") - 1u) / ", size, "; ++", i, ") {\n");
+  };
+  std::vector<std::string> values;
+  const std::string load = io.load(access, {{"batch", "head", "i", "j"}, -1, 1}, values);
+  h["seen_of"] =
+      cat("const auto seen_of = [&](", own_rows ? "u32 column" : "u32 head, u32 first_row",
+          ") -> u32 {\n  bool any = false, all = true;\n  ", loop("i", "first_row", "kRows", slots_.rows), "  ",
+          loop("j", column, "kColumns", slots_.columns),
+          indented(indented(cat(load, "any = any || ", values[0], " != 0, all = all && ", values[0], " == 2;\n"))),
+          "  }\n  }\n  return all ? 2u : any ? 1u : 0u;\n};\n");
+  const std::string call = own_rows ? "seen_of(column)" : "seen_of(key_head * shared + turn, first_row)";
+  h["seek"] = own_rows ? cat("while (column < end && ", call, " == 0u) { column += kColumns; }\n")
+                       : cat("if (", call, " == 0u) { first_row += kRows; continue; }\n");
+  h["seen_block"] = cat("[[maybe_unused]] let seen_block = ", call, ";\n");
+}
+
+std::string MmaAttention::store(Io& io, int access, const std::string& batch, const std::string& head,
+                                const std::string& row, const std::string& size, const std::string& factor) const {
   std::vector<std::string> values;
   for (int e = 0; e < kElements; ++e) values.push_back(cat("(x.x[", e, "]", factor, ")"));
-  const bool whole = plan_.access(access).wide && instance_.bytes == 2;  // vectors of eight elements
+  const Access& to = plan_.access(access);
+  const bool whole = to.wide && dtype_size(to.view->dtype) == 2;  // vectors of eight elements
   const std::string guard = whole ? std::string() : cat("(first + $0) < ", size);
-  return io.store(access, {{"batch", head, row, "first"}, 3, kElements}, values, guard);
+  return io.store(access, {{batch, head, row, "first"}, 3, kElements}, values, guard);
 }
 
 std::string MmaAttention::module(const std::string& title, const char* file, Holes holes) const {

@@ -51,7 +51,8 @@ class MmaAttention {
   /// Operands of formulas are added by Scores: their sizes are those of the scores.
   void sizes_of_operands();
   /// Windows, the key, and the launch.
-  void finish(std::initializer_list<const detail::Program*> programs, std::uint64_t groups, int shared_bytes);
+  void finish(const detail::AttentionPrograms& programs, std::initializer_list<const detail::Program*> slopes,
+              std::uint64_t groups, int shared_bytes);
   bool wide(int access) const;
   /// Where a view begins for given coordinates of its first axes, and its steps along the others.
   std::string from(int access, const std::vector<std::string>& at) const;
@@ -61,8 +62,10 @@ class MmaAttention {
   /// The holes that have nothing to do with the direction; `columns_first`: the first column of a tile.
   Holes holes(const std::string& columns_first) const;
   /// Lines that store eight values at [batch, head, row, first…].
-  std::string store(Io& io, int access, const std::string& head, const std::string& row, const std::string& size,
-                    const std::string& factor) const;
+  std::string store(Io& io, int access, const std::string& batch, const std::string& head, const std::string& row,
+                    const std::string& size, const std::string& factor) const;
+  /// The holes of a mask in blocks, by access: which tiles are left out. `own_rows`: tiles of columns pass by.
+  void fill_blocks(Io& io, Holes& holes, int access, bool own_rows) const;
   /// Makes the store's access wide where it can be; before finish().
   void store_wide(int access);
   /// In which formulas are printed: their results are exponentiated and, but for f32, rounded to 16 bits.

@@ -31,12 +31,14 @@ class Backward {
         tops_(add(r.tops, s_.of_rows())),
         totals_(add(r.totals, s_.of_rows())),
         means_(add(r.means, s_.of_rows())),
-        lengths_(r.lengths.storage ? add(r.lengths, Shape{s_.batch}) : -1) {
+        lengths_(r.lengths.storage ? add(r.lengths, Shape{s_.batch}) : -1),
+        blocks_(r.blocks.storage ? add(r.blocks, s_.of_blocks()) : -1) {
     if (of_rows) add_sum(r.q_grad, s_.of_q(), s_.depth);
     else add_sum(r.k_grad, s_.of_k(), s_.depth), add_sum(r.v_grad, s_.of_v(), s_.width);
     const auto first = plan_.accesses.size();
-    scores_.emplace(plan_, r.program, r.inputs, 1);
-    slope_.emplace(plan_, r.slope, r.slope_inputs, 2);
+    scores_.emplace(plan_, r.programs.score, r.programs.open, r.inputs, 1);
+    thin_.emplace(plan_, r.programs.thin, r.inputs, 1);
+    slope_.emplace(plan_, r.slope, r.open_slope, r.slope_inputs, 2);
     const Shape space = s_.of_scores();
     for (auto i = first; i < plan_.accesses.size(); ++i) sizes_.push_back({space.begin(), space.end()});
   }
@@ -46,8 +48,9 @@ class Backward {
     for (std::size_t i = 0; i < plan_.accesses.size(); ++i)
       touched.push_back(bytes_touched(*plan_.accesses[i].view, sizes_[i]));
     plan_.bind(touched);
-    plan_.note(r_.program ? r_.program->serial : 0), plan_.note(r_.slope ? r_.slope->serial : 0);
-    plan_.note(r_.q.dtype), plan_.note(static_cast<char>(lengths_ >= 0));
+    for (const detail::Program* p : {r_.programs.score, r_.programs.open, r_.programs.thin, r_.slope, r_.open_slope})
+      plan_.note(p ? p->serial : 0);
+    plan_.note(r_.q.dtype), plan_.note(static_cast<char>(blocks_ >= 0)), plan_.note(static_cast<char>(lengths_ >= 0));
     for (const Sum& sum : sums_) plan_.note(static_cast<std::int32_t>(sum.wides));
     plan_.finish_key();
     plan_.launch.groups = static_cast<std::uint64_t>(s_.batch * (of_rows_ ? s_.heads : s_.groups) * tiles());
@@ -86,6 +89,8 @@ class Backward {
     h["key_head"] = of_rows_ ? cat("own_head / ", shared) : std::string("own_head");
     h["range"] = of_rows_ ? slots_.columns_of("first_own") : slots_.rows_of("first_own");
     h["length"] = length_lines(io, lengths_);
+    h["block"] =
+        block_lines(io, d, blocks_, of_rows_ ? "first_own" : "first_other", of_rows_ ? "first_other" : "first_own");
     const auto fetch = [&](int access, const char* head, const char* at, const char* side) {
       return fetch_to(io, access, {"batch", head, at, "across"}, cat(side, "[i / 32u * 33u + (i & 31u)]"));
     };
@@ -95,40 +100,38 @@ class Backward {
     h[of_rows_ ? "fetch_other" : "fetch_own"] = fetch(k_, "key_head", of_k, k_side);
     h[of_rows_ ? "fetch_own_value" : "fetch_other_value"] = fetch(out_, "head", of_q, q_side);
     h[of_rows_ ? "fetch_other_value" : "fetch_own_value"] = fetch(v_, "key_head", of_k, k_side);
-    const std::string functions = fill_scores(io, h);
+    fill_scores(io, h);
     fill_sums(io, h);
     const std::string t = compute_type_name(type());
     constexpr int kSide = kScoreTile * (kScoreTile + 1);
-    return d.module({cat("gradients of attention, ", of_rows_ ? "of q" : "of k and v"),
-                     plan_.launch.bindings,
-                     plan_.launch.params.size(),
-                     kScoreThreads,
-                     {{t, "side_a", kSide}, {t, "side_b", kSide}, {t, "shares", kSide}, {t, "slopes", kSide}},
-                     functions,
-                     fill_holes(kKernel, h)});
+    std::vector<Shared> sides{{t, "side_a", kSide}, {t, "side_b", kSide}, {t, "shares", kSide}, {t, "slopes", kSide}};
+    if (blocks_ >= 0) sides.push_back({"u32", "blocks_seen", 1});
+    return d.module(
+        {cat("gradients of attention, ", of_rows_ ? "of q" : "of k and v"), plan_.launch.bindings,
+         plan_.launch.params.size(), kScoreThreads, sides,
+         scores_->functions(d, "score_of") + slope_->functions(d, "slope_of") + thin_->functions(d, "left_of"),
+         fill_holes(kKernel, h)});
   }
-  /// What is done with each of the scores of an invocation; gives the formulas as functions.
-  std::string fill_scores(Io& io, Holes& h) const {
+  /// What is done with each of the scores of an invocation.
+  void fill_scores(Io& io, Holes& h) const {
     const Dialect& d = backend_.dialect();
-    std::optional<Function> score, slope;
-    if (r_.program) score = scores_->function(d, "score_of"), slope = slope_->function(d, "slope_of");
     for (int c = 0; c < kScoresEach; ++c) {
       h[cat("row_", c)] = of_rows_ ? std::string("own") : cat("other", c);
       h[cat("column_", c)] = of_rows_ ? cat("other", c) : std::string("own");
       const std::vector<std::string> at{"batch", "head", cat("row_at", c), cat("column_at", c)};
-      std::string of_score = cat("product", c), of_slope = cat("toward", c), lines, slope_lines;
-      if (r_.program) {
-        lines = scores_->apply(io, d, *score, {of_score}, at, of_score);
-        slope_lines = slope_->apply(io, d, *slope, {cat("product", c), of_slope}, at, of_slope);
-      }
-      h[cat("score_", c)] = lines + cat("let score", c, " = ", of_score, ";\n");
-      h[cat("slope_", c)] = slope_lines + cat("let slope", c, " = ", of_slope, ";\n");
+      const std::string product = cat("product", c), toward = cat("toward", c), score = cat("score", c),
+                        slope = cat("slope", c), kept = cat("kept", c), incoming = cat("g", c);
+      h[cat("score_", c)] =
+          cat("var ", score, " = ", product, ";\n", scores_->apply(io, d, "score_of", {product}, at, score));
+      h[cat("slope_", c)] =
+          cat("var ", slope, " = ", toward, ";\n", slope_->apply(io, d, "slope_of", {product, toward}, at, slope));
+      h[cat("thin_", c)] = cat("var ", kept, " = share", c, ";\n", thin_->apply(io, d, "left_of", {kept}, at, kept),
+                               thin_->apply(io, d, "left_of", {incoming}, at, incoming));
       h[cat("load_row_", c)] = fetch_to(io, tops_, {at[0], at[1], at[2]}, cat("let top", c)) +
                                fetch_to(io, totals_, {at[0], at[1], at[2]}, cat("let total", c)) +
                                fetch_to(io, means_, {at[0], at[1], at[2]}, cat("let means", c));
       h[cat("seen_", c)] = slots_.seen(cat("column", c), cat("middle", c), lengths_ >= 0);
     }
-    return score ? score->text + slope->text : "";
   }
   /// The products that give the gradients, and their stores.
   void fill_sums(Io& io, Holes& h) const {
@@ -171,9 +174,9 @@ class Backward {
   Plan plan_;
   ScoreSizes slots_;
   std::vector<std::vector<std::int64_t>> sizes_;  // of each access
-  int q_, k_, v_, out_, tops_, totals_, means_, lengths_;
+  int q_, k_, v_, out_, tops_, totals_, means_, lengths_, blocks_;
   std::vector<Sum> sums_;
-  std::optional<Scores> scores_, slope_;
+  std::optional<ScorePair> scores_, thin_, slope_;
 };
 
 }  // namespace
@@ -181,7 +184,8 @@ class Backward {
 void attention_backward_on_gpu(GpuBackend& backend, const AttentionBackwardRequest& r) {
   backend.run_prepared(r, [&] {
     backend.require_supported(r.op, r.q.dtype);
-    if (r.program) backend.require_supported(r.op, *r.program), backend.require_supported(r.op, *r.slope);
+    for (const detail::Program* p : {r.programs.score, r.programs.open, r.programs.thin, r.slope, r.open_slope})
+      if (p) backend.require_supported(r.op, *p);
     Backward(backend, r, true).run();
     Backward(backend, r, false).run();
   });

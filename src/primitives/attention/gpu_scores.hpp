@@ -39,6 +39,7 @@ class Scores {
   Function function(const Dialect& dialect, const std::string& name) const {
     return ProgramPrinter(*program_, dialect, slots_).function(name, wanted_, [this](int s) { return is_source(s); });
   }
+  bool defined() const { return program_ != nullptr; }
   /// Lines that apply the function to `placed` values at [batch, head, row, column], and the name of the result.
   std::string apply(Io& io, const Dialect& dialect, const Function& f, const std::vector<std::string>& placed,
                     const std::vector<std::string>& at, std::string& result) const {
@@ -73,6 +74,37 @@ class Scores {
   std::map<int, int> accesses_;
 };
 
+/// A formula of a request and the one that blocks seen whole have in its place, as functions of a kernel.
+class ScorePair {
+ public:
+  ScorePair(Plan& plan, const detail::Program* program, const detail::Program* open, std::span<const Operand> inputs,
+            int placed)
+      : program_(plan, program, inputs, placed), open_(plan, open, inputs, placed) {}
+  ScorePair(Plan& plan, const detail::Program* program, std::span<const Operand> inputs, int placed)
+      : ScorePair(plan, program, nullptr, inputs, placed) {}
+  bool defined() const { return program_.defined(); }
+  std::string functions(const Dialect& d, const std::string& name) const {
+    return (program_.defined() ? program_.function(d, name).text : "") +
+           (open_.defined() ? open_.function(d, name + "_open").text : "");
+  }
+  /// Lines that give `to` the result; `seen_block` is in scope where there are two.
+  std::string apply(Io& io, const Dialect& d, const std::string& name, const std::vector<std::string>& placed,
+                    const std::vector<std::string>& at, const std::string& to) const {
+    const auto lines_of = [&](const Scores& scores, const std::string& of) {
+      std::string result;
+      const std::string lines = scores.apply(io, d, scores.function(d, of), placed, at, result);
+      return cat(lines, to, " = ", result, ";\n");
+    };
+    if (!program_.defined()) return "";
+    if (!open_.defined()) return lines_of(program_, name);
+    return cat("if (seen_block == 2u) {\n", indented(lines_of(open_, name + "_open")), "} else {\n",
+               indented(lines_of(program_, name)), "}\n");
+  }
+
+ private:
+  Scores program_, open_;
+};
+
 /// Sizes, and what is seen by place, as parameters of a plan.
 class ScoreSizes {
  public:
@@ -86,7 +118,11 @@ class ScoreSizes {
       const auto bits = std::bit_cast<std::uint64_t>(s.scale);
       scale = plan.add_param(bits & 0xffffffffu), plan.add_param(bits >> 32);
     } else scale = plan.add_param(std::bit_cast<std::uint32_t>(static_cast<float>(s.scale)));
+    if (s.parts > 1) {
+      part_groups = p(s.batch * s.heads * tiles), part_columns = p(s.part_columns()), batches = p(s.batch);
+    }
     plan.note(static_cast<char>(s.causal)), plan.note(static_cast<char>(s.window > 0));
+    plan.note(static_cast<char>(s.parts > 1));
   }
   std::string p(int slot) const { return dialect_.param(slot); }
   std::string integer(int slot) const { return cat("bitcast<i32>(", p(slot), ")"); }
@@ -123,13 +159,7 @@ class ScoreSizes {
   /// begin and end of the columns that `tile` rows from `first` on may see: the same for all invocations, as barriers
   /// ask.
   std::string columns_of(const std::string& first, int tile = kScoreTile) const {
-    if (!sizes.causal && sizes.window == 0) return "";
-    std::string lines = cat("let middle_of_all = bitcast<i32>(", first, ") + ", integer(shift), ";\n");
-    if (sizes.window > 0)
-      lines += cat("begin = u32(clamp(middle_of_all - ", integer(window), " + 1, 0, ", integer(columns),
-                   ")) / 32u * 32u;\n");
-    return lines + cat("end = u32(clamp(middle_of_all + ", tile, sizes.causal ? "" : cat(" + ", integer(window)),
-                       ", 0, ", integer(columns), "));\n");
+    return by_place(first, tile) + of_part();
   }
   /// The same of the rows that may see `tile` columns.
   std::string rows_of(const std::string& first, int tile = kScoreTile) const {
@@ -141,11 +171,36 @@ class ScoreSizes {
       lines += cat("end = u32(clamp(middle_of_all + ", tile, " + ", integer(window), ", 0, ", integer(rows), "));\n");
     return lines;
   }
+  /// The stretch of columns that a workgroup has, and its number within that.
+  std::string part_lines(const std::string& all) const {
+    if (sizes.parts == 1) return cat("let own_group = ", all, ";\n");
+    return cat("let part = ", all, " / ", p(part_groups), ";\nlet own_group = ", all, " - part * ", p(part_groups),
+               ";\n");
+  }
+  /// The batch that results are written to.
+  std::string out_batch() const {
+    return sizes.parts == 1 ? std::string("batch") : cat("(part * ", p(batches), " + batch)");
+  }
 
   const detail::AttentionSizes& sizes;
   int rows, columns, depth, width, heads, groups, tiles, shift, window, scale;
+  int part_groups = -1, part_columns = -1, batches = -1;
 
  private:
+  std::string of_part() const {
+    if (sizes.parts == 1) return "";
+    const std::string from = cat("part * ", p(part_columns));
+    return cat("begin = max(begin, ", from, ");\nend = min(end, ", from, " + ", p(part_columns), ");\n");
+  }
+  std::string by_place(const std::string& first, int tile) const {
+    if (!sizes.causal && sizes.window == 0) return "";
+    std::string lines = cat("let middle_of_all = bitcast<i32>(", first, ") + ", integer(shift), ";\n");
+    if (sizes.window > 0)
+      lines += cat("begin = u32(clamp(middle_of_all - ", integer(window), " + 1, 0, ", integer(columns),
+                   ")) / 32u * 32u;\n");
+    return lines + cat("end = u32(clamp(middle_of_all + ", tile, sizes.causal ? "" : cat(" + ", integer(window)),
+                       ", 0, ", integer(columns), "));\n");
+  }
   const Dialect& dialect_;
   detail::ComputeType type_;
 };
@@ -157,6 +212,16 @@ inline std::string fetch_to(Io& io, int access, const std::vector<std::string>& 
   std::vector<std::string> values;
   const std::string lines = io.load(access, {at, -1, 1}, values);
   return lines + to + " = " + values[0] + ";\n";
+}
+/// Lines of a loop over tiles that give `seen_block`, and leave out tiles of which nothing is seen.
+inline std::string block_lines(Io& io, const Dialect& dialect, int access, const std::string& row,
+                               const std::string& column) {
+  if (access < 0) return "";
+  const std::vector<std::string> at{"batch", "head", cat("(", row, " / 64u)"), cat("(", column, " / 64u)")};
+  std::vector<std::string> values;
+  const std::string load = io.load(access, {at, -1, 1}, values);
+  return cat("if (thread == 0u) {\n", indented(cat(load, "blocks_seen[0] = u32(", values[0], ");\n")), "}\n",
+             dialect.load_for_all("seen_block", "blocks_seen"), "if (seen_block == 0u) { continue; }\n");
 }
 /// `length`, the columns of the sample.
 inline std::string length_lines(Io& io, int access) {

@@ -5,6 +5,11 @@
 namespace tern::detail_cpu {
 void attention_on_cpu(detail::Backend& backend, const detail::AttentionRequest& request);
 void attention_backward_on_cpu(detail::Backend& backend, const detail::AttentionBackwardRequest& request);
+/// Whether there are so few rows to a head of keys that these are read as they lie: decoding.
+bool has_few_rows(const detail::AttentionSizes& sizes);
+/// How many tasks there are where columns are not divided.
+std::int64_t attention_tasks_on_cpu(const detail::AttentionSizes& sizes);
+void attention_of_few_rows(const detail::AttentionRequest& request);
 }  // namespace tern::detail_cpu
 namespace tern::detail_gpu {
 class GpuBackend;
@@ -12,6 +17,10 @@ void attention_on_gpu(GpuBackend& backend, const detail::AttentionRequest& reque
 void attention_backward_on_gpu(GpuBackend& backend, const detail::AttentionBackwardRequest& request);
 void attention_on_cuda(GpuBackend& backend, const detail::AttentionRequest& request);
 void attention_backward_on_cuda(GpuBackend& backend, const detail::AttentionBackwardRequest& request);
+/// Rows of a workgroup of attention_on_gpu.
+inline constexpr std::int64_t kScoreRows = 32;
+/// Workgroups of attention_on_cuda, where columns are not divided.
+std::int64_t attention_groups_on_cuda(GpuBackend& backend, const detail::AttentionSizes& sizes, DType dtype);
 /// Whether these are the fastest way on a device of CUDA.
 bool attention_pays_on_cuda(GpuBackend& backend, const detail::AttentionSizes& sizes, DType dtype, bool with_gradients);
 }  // namespace tern::detail_gpu
