@@ -25,6 +25,16 @@ template <class T> struct LaneTriangle {
   bool lower, unit;
 };
 
+/// Matrices (or vectors, or numbers) of whole blocks, each dense and right behind the one before. b, x and det may be
+/// null.
+template <class T> struct DenseBlocks {
+  const T *a, *b;
+  T *x, *det;
+  std::int64_t blocks;
+};
+/// How many blocks were done: the next one has a matrix that needs care.
+template <class T> using DenseKernel = std::int64_t (*)(const DenseBlocks<T>&);
+
 /// Statuses are as those of requests (linalg.hpp), but say nothing of elements that are not finite, which `finite`
 /// finds: nonzero in lanes where all are.
 template <class T> struct LaneKernels {
@@ -44,6 +54,9 @@ template <class T> struct LaneKernels {
   /// b = A⁻¹·b for `right` columns, with `identity` of b = 1, and the pivots' product with its sign. a is destroyed.
   /// Where the sign alone is wanted, `sign_only`, the pivots stay on the diagonal of a.
   void (*direct)(int n, int right, bool identity, T* a, T* b, T* det, bool sign_only, std::int32_t* status);
+  /// The same of dense blocks, without the sign alone; and the lower factors x of a. Null where there is none.
+  DenseKernel<T> (*dense_direct)(int n, int right, bool identity);
+  DenseKernel<T> (*dense_cholesky)(int n);
 };
 
 struct AllLaneKernels {
