@@ -11,5 +11,8 @@ void cholesky_in_lanes(const detail::CholeskyRequest& r, Statuses& statuses);
 void lu_in_lanes(const detail::LuRequest& r, Statuses& statuses);
 void lu_solve_in_lanes(const detail::LuSolveRequest& r);
 void triangular_in_lanes(const detail::TriangularRequest& r);
+void qr_in_lanes(const detail::QrRequest& r);
+void eigh_in_lanes(const detail::EighRequest& r, Statuses& statuses);
+void svd_in_lanes(const detail::SvdRequest& r, Statuses& statuses);
 
 }  // namespace tern::detail_cpu

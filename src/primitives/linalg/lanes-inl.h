@@ -7,6 +7,7 @@
 // lanes: it stays in L2.
 #include "primitives/linalg/lanes_blocks-inl.h"
 #include "primitives/linalg/lanes_registers-inl.h"
+#include "primitives/linalg/lanes_spectra-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tern::detail_cpu::matrices {
@@ -173,7 +174,10 @@ template <class T> constexpr LaneKernels<T> KernelsOf() {
           &Permute<T>,
           &Direct<T>,
           &DenseDirect<T>,
-          &DenseCholesky<T>};
+          &DenseCholesky<T>,
+          &Qr<T>,
+          &Eigh<T>,
+          &Svd<T>};
 }
 
 }  // namespace HWY_NAMESPACE

@@ -57,6 +57,14 @@ template <class T> struct LaneKernels {
   /// The same of dense blocks, without the sign alone; and the lower factors x of a. Null where there is none.
   DenseKernel<T> (*dense_direct)(int n, int right, bool identity);
   DenseKernel<T> (*dense_cholesky)(int n);
+  /// q·r = x, columns as rows: x is [n][m] and becomes r, [n][inner]; q, [inner][m], may be null.
+  void (*qr)(int m, int n, int inner, T* x, T* q);
+  /// Ascending eigenvalues of symmetric a, of which the lower triangle is read; vectors as rows, or null. spare: n × n.
+  void (*eigh)(int n, T* a, T* vectors, T* spare, T* values, std::int32_t* status);
+  /// Descending singular values of the matrix whose n columns of m ≥ n elements are the rows of w. With `right`,
+  /// [n][n], whose rows are the vectors of the short side, `left`, [inner][m], are those of the long one. spare: n·m
+  /// elements.
+  void (*svd)(int m, int n, int inner, T* w, T* left, T* right, T* spare, T* values, std::int32_t* status);
 };
 
 struct AllLaneKernels {
