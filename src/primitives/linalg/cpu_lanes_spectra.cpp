@@ -11,7 +11,18 @@ template <class T> LaneView<T> turned(const LaneView<T>& v) {
   return {v.at, v.columns, v.rows, v.column_step, v.row_step, v.count};
 }
 
+std::int64_t lanes_of(DType dtype) {
+  return dtype == DType::f64 ? lane_kernels_of<double>().lanes : lane_kernels_of<float>().lanes;
+}
+
 }  // namespace
+
+bool goes_in_lanes(const detail::EighRequest& r) {
+  return goes_in_lanes(r, r.input.dtype) && r.most() <= 4 * lanes_of(r.input.dtype);
+}
+bool goes_in_lanes(const detail::SvdRequest& r) {
+  return goes_in_lanes(r, r.input.dtype) && (r.most() < kLapackFrom || r.most() <= 8 * lanes_of(r.input.dtype));
+}
 
 void qr_in_lanes(const detail::QrRequest& r) {
   with_real_type(r.input.dtype, [&]<class T>(T) {

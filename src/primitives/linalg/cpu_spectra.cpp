@@ -42,7 +42,7 @@ void qr_on_cpu(detail::Backend&, const detail::QrRequest& r) {
 void eigh_on_cpu(detail::Backend&, const detail::EighRequest& r) {
   require_int_sizes(r);
   Statuses statuses(r, PrimitiveId::eigh);
-  if (goes_in_lanes(r, r.input.dtype)) return eigh_in_lanes(r, statuses), statuses.finish();
+  if (goes_in_lanes(r)) return eigh_in_lanes(r, statuses), statuses.finish();
   with_matrix_type(r.op, r.input.dtype, [&]<class T>(T) {
     using R = real_of<T>;
     const Shape batch = r.batch();
@@ -69,7 +69,7 @@ void eigh_on_cpu(detail::Backend&, const detail::EighRequest& r) {
 void svd_on_cpu(detail::Backend&, const detail::SvdRequest& r) {
   require_int_sizes(r);
   Statuses statuses(r, PrimitiveId::svd);
-  if (goes_in_lanes(r, r.input.dtype)) return svd_in_lanes(r, statuses), statuses.finish();
+  if (goes_in_lanes(r)) return svd_in_lanes(r, statuses), statuses.finish();
   with_matrix_type(r.op, r.input.dtype, [&]<class T>(T) {
     using R = real_of<T>;
     const Shape batch = r.batch();

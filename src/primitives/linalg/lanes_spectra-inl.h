@@ -3,13 +3,15 @@
 //
 // Sweeps go on until no lane turns anything; a lane that is done is turned by nothing, so that what it gives does not
 // depend on its neighbours. Pairs are taken in rounds of disjoint ones (Brent and Luk 1985): the angle of the next pair
-// does not wait for the one before. Lanes are scaled by powers of two, so that squares neither overflow nor vanish.
+// does not wait for the one before. Larger matrices are taken row by row, so that one row of the two stays in L1. Lanes
+// are scaled by powers of two, so that squares neither overflow nor vanish.
 HWY_BEFORE_NAMESPACE();
 namespace tern::detail_cpu::matrices {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int kMostSweeps = 40;
+constexpr int kInL1 = 16;
 
 /// 2^k ≤ |x| < 2^(k+1), of subnormal numbers and 0 the least normal one.
 template <class T> HWY_INLINE typename Lanes<T>::V PowerOf(typename Lanes<T>::V x) {
@@ -67,10 +69,16 @@ template <class T> struct Rotation {
     for (int i = 0; i < count; ++i) Turn(a + i * L::kCount, b + i * L::kCount);
   }
 };
-/// pair(p, q), p < q, returns whether it turned something: every pair once, in n - 1 or n rounds of disjoint ones.
+/// pair(p, q), p < q, returns whether it turned something: every pair once, in n - 1 or n rounds of disjoint ones, or
+/// row by row.
 template <class Pair> HWY_INLINE bool Sweep(int n, Pair pair) {
   const int even = n + n % 2;
   bool turned = false;
+  if (n > kInL1) {
+    for (int p = 0; p < n; ++p)
+      for (int q = p + 1; q < n; ++q) turned |= pair(p, q);
+    return turned;
+  }
   for (int round = 0; round < even - 1; ++round)
     for (int i = 0; i < even / 2; ++i) {
       const int a = i == 0 ? even - 1 : (round + i) % (even - 1), b = (round + even - 1 - i) % (even - 1);
@@ -192,15 +200,17 @@ HWY_INLINE void Reflect(const T* v, typename Lanes<T>::V tau, int m, int count, 
 template <class T> HWY_INLINE typename Lanes<T>::V MakeReflection(T* x, int m, typename Lanes<T>::V& turned) {
   using L = Lanes<T>;
   const typename L::D d;
+  const auto power = PowerOf<T>(Largest(x, m));  // what is left of a column may be nothing but roundings, or less
+  Scale(x, m, hn::Div(L::Set(1), power));
   const auto first = L::Load(x, 0), below = Dot<T>(x + L::kCount, x + L::kCount, m - 1);
   const auto none = hn::Eq(below, hn::Zero(d));  // nothing to turn
   const auto size = hn::Sqrt(hn::MulAdd(first, first, below));
-  turned = hn::IfThenElse(none, first, hn::CopySign(size, hn::Neg(first)));
-  const auto to = hn::Sub(first, turned);
-  const auto by = hn::IfThenElseZero(hn::Not(none), hn::Div(L::Set(1), to));
+  const auto made = hn::IfThenElse(none, first, hn::CopySign(size, hn::Neg(first)));
+  turned = hn::Mul(made, power);
+  const auto to = hn::Sub(first, made);
   L::Store(L::Set(1), x, 0);
-  Scale(x + L::kCount, m - 1, by);
-  return hn::IfThenElseZero(hn::Not(none), hn::Div(hn::Neg(to), turned));
+  Scale(x + L::kCount, m - 1, hn::IfThenElseZero(hn::Not(none), hn::Div(L::Set(1), to)));
+  return hn::IfThenElseZero(hn::Not(none), hn::Div(hn::Neg(to), made));
 }
 /// q·r = x, columns as rows: x is [n][m] and becomes r, [n][inner]; q, [inner][m], may be null. Every column is scaled
 /// by itself, which R undoes.
