@@ -288,7 +288,8 @@ TEST_P(SmallMatrices, QrGivesTheMatrices) {
 TEST_P(SmallMatrices, EighGivesTheMatrices) {
   for_each_size([&](DType dtype, std::int64_t n) {
     const Tensor whole = more_kinds(n, n, dtype), a = tril(whole) + tril(whole, -1).mT(), x = here(a);
-    const auto f = eigh(there(tril(a) + triu(full({n, n}, 7.f, f32).to(dtype), 1)));  // the upper triangle is not read
+    const Tensor other = triu(full({n, n}, 7., {.dtype = dtype, .device = cpu()}), 1);
+    const auto f = eigh(there(tril(a) + other));  // the upper triangle is not read
     const Tensor v = here(f.eigenvectors), w = here(f.eigenvalues), one = of_size_one(x, x);
     const Tensor wide = of_size_one(w.unsqueeze(-2), x);
     expect_below("v·w·vᵀ - a", matmul(v * wide, v.mT()) - one, {one}, dtype);
