@@ -43,7 +43,7 @@ struct RowsCase {
   RowOp op;
   int axis;
 };
-enum class MatrixOp { inverse, solve, cholesky, det };
+enum class MatrixOp { inverse, solve, cholesky, det, qr, eigh, svd };  // eigh: of the lower triangle
 /// Of `count` matrices n × n: the pattern x over 2n, and 1 on the diagonal. Inputs: x, b [count, n].
 struct MatricesCase {
   tern::DType dtype;
@@ -126,7 +126,7 @@ void add_mlp(Workloads& workloads, const Target& target);
 void add_overhead(Workloads& workloads, const Target& target);
 void add_cliffs(Workloads& workloads, const Target& target);
 void add_programs(Workloads& workloads, const Target& target);
-void add_cliffs_cpu(Workloads& workloads, const Target& target);  // compiled with BENCH_CPU
+void add_cliffs_cpu(Workloads& workloads, const Target& target);      // compiled with BENCH_CPU
 void add_small_products(Workloads& workloads, const Target& target);  // likewise
 
 /// tern's contender and those of the peers that know the case; one that fails to prepare says so when it is checked.

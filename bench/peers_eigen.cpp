@@ -245,8 +245,46 @@ class EigenPeer final : public Peer {
         },
         y);
   }
+  /// QR, eigenvalues and singular values: the values are in y, the vectors beside them.
+  template <class T, int N> std::optional<Contender> spectra(const MatricesCase& c, const Inputs& in) const {
+    using M = Eigen::Matrix<T, N, N, Eigen::RowMajor>;
+    using V = Eigen::Matrix<T, N, 1>;
+    const std::int64_t n = c.n, all = n * n;
+    const Buffer a(c.dtype, c.count * all), y(c.dtype, c.count * n);
+    const Buffer q(c.dtype, c.count * all), r(c.dtype, c.count * all);
+    for (std::int64_t i = 0; i < c.count; ++i)
+      Eigen::Map<M>(a.data<T>() + i * all, n, n) =
+          Eigen::Map<M>(in[0].data<T>() + i * all, n, n) * static_cast<T>(0.5 / static_cast<double>(n)) +
+          M::Identity(n, n);
+    return contender(
+        [=] {
+#pragma omp parallel for
+          for (std::int64_t i = 0; i < c.count; ++i) {
+            const Eigen::Map<M> x(a.data<T>() + i * all, n, n);
+            Eigen::Map<M> left(q.data<T>() + i * all, n, n), right(r.data<T>() + i * all, n, n);
+            Eigen::Map<V> values(y.data<T>() + i * n, n);
+            if (c.op == MatrixOp::qr) {
+              const Eigen::HouseholderQR<M> f(x);
+              left = f.householderQ(), right = f.matrixQR().template triangularView<Eigen::Upper>();
+              values = right.diagonal().cwiseAbs();
+            } else if (c.op == MatrixOp::eigh) {
+              const Eigen::SelfAdjointEigenSolver<M> f(x);
+              left = f.eigenvectors(), values = f.eigenvalues();
+            } else {
+              const Eigen::JacobiSVD<M> f(x, Eigen::ComputeFullU | Eigen::ComputeFullV);
+              left = f.matrixU(), right = f.matrixV().transpose(), values = f.singularValues();
+            }
+          }
+        },
+        y);
+  }
   /// In a loop over matrices of a size that the compiler knows.
   std::optional<Contender> matrices(const MatricesCase& c, const Inputs& in) override {
+    if (c.op > MatrixOp::det) {
+      if (c.n > 8) return c.dtype == tern::f32 ? spectra<float, Eigen::Dynamic>(c, in) : std::optional<Contender>();
+      if (c.n == 8) return c.dtype == tern::f32 ? spectra<float, 8>(c, in) : std::optional<Contender>();
+      return c.dtype == tern::f32 ? spectra<float, 4>(c, in) : spectra<double, 4>(c, in);
+    }
     const auto of = [&]<class T>(T) {
       return c.n == 4    ? small_matrices<T, 4>(c, in)
              : c.n == 8  ? small_matrices<T, 8>(c, in)

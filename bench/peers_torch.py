@@ -144,7 +144,8 @@ def matrices(parts, wrap):
     b = pattern([count, n], dtype, 2)
     linalg = torch.linalg
     f = wrap({"inverse": linalg.inv, "cholesky": linalg.cholesky, "det": linalg.det,
-              "solve": lambda t: linalg.solve(t, b)}[parts[0]])
+              "solve": lambda t: linalg.solve(t, b), "qr": lambda t: linalg.qr(t)[1].diagonal(dim1=-2, dim2=-1).abs(),
+              "eigh": lambda t: linalg.eigh(t)[0], "svd": lambda t: linalg.svd(t)[1]}[parts[0]])
     return lambda: f(a), lambda: sample(f(a))
 
 

@@ -139,7 +139,7 @@ optim::LeastSquaresResult levenberg_marquardt(const std::function<Var(const Var&
 namespace optim {
 /// The x that make Σ f(x)² least, near x0, by Levenberg-Marquardt (Moré's scaling of the damping by JᵀJ's diagonal):
 /// x0 is [..., n] and f gives [..., m], each row of which depends on the same row of x alone; every row is a problem of
-/// its own, with its own damping. Jacobians by forward mode, n passes. Not recorded: a gradient of the result comes
+/// its own, with its own damping. Jacobians in min(n, m) passes, forward or back. Not recorded: gradients of it come
 /// from custom_root with f's gradient.
 /// Throws `shape` where f's rows are not x0's; `dtype` unless x0 is f32 or f64.
 template <class F>

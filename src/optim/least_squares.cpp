@@ -3,24 +3,28 @@
 #include <string>
 
 #include "backend/tensor_impl.hpp"
-#include "ops/linalg_small.hpp"
+#include "ops/linalg/linalg.hpp"
 #include "tern/implicit.hpp"
 
 namespace tern::detail {
 namespace {
 
-/// Of [..., n, n] symmetric positive definite and [..., n]: by one formula up to kMostInFormula rows, else by conjugate
-/// gradients.
-Tensor normal_step(const Tensor& h, const Tensor& g) {
-  if (g.size(-1) <= kMostInFormula) return solve_positive(h, g);
+/// Of [..., n, n] symmetric positive definite and [..., n]: by one formula up to kMostInFormula rows, else by Cholesky,
+/// or where that is not computed on the device by conjugate gradients. What is not definite after roundings gives NaN.
+Tensor normal_step(const char* op, const Tensor& h, const Tensor& g) {
+  const std::int64_t n = g.size(-1);
+  if (n <= kMostInFormula) return solve_positive(h, g);
+  if (n <= kManyAtOnce || h.device() == cpu()) {
+    const Tensor l = cholesky_tensor(op, h, false, nullptr);
+    const Tensor y = triangular_tensor(op, l, g.unsqueeze(-1).contiguous(), false, 'N', false);
+    return triangular_tensor(op, l, y, false, 'T', false).squeeze(-1);
+  }
   const auto map = [&](const Tensor& v) { return matmul(h, v.unsqueeze(-1)).squeeze(-1); };
   return conjugate_gradients({.iterations = 20 * static_cast<int>(g.size(-1)), .batched = true}).solve(map, {}, g);
 }
 
 /// [..., n] → [..., n, n] with these on the diagonal.
 Tensor on_diagonal(const Tensor& d) { return d.unsqueeze(-1) * eye(d.size(-1)).to(d.dtype()).to(d.device()); }
-/// The diagonal of [..., n, n].
-Tensor squares_of_columns(const Tensor& j) { return sum(square(j), -2); }
 
 }  // namespace
 
@@ -40,12 +44,13 @@ optim::LeastSquaresResult levenberg_marquardt(const std::function<Var(const Var&
   Tensor damping = cost * 0 + options.damping, done = cost < 0;
   optim::LeastSquaresResult result;
   for (; result.iterations < options.iterations; ++result.iterations) {
-    const Tensor j = batched_jacobian([&](const Var& at) { return f(at); }, x, Mode::forward);
+    const Mode mode = r.size(-1) < x.size(-1) ? Mode::reverse : Mode::forward;
+    const Tensor j = batched_jacobian([&](const Var& at) { return f(at); }, x, mode);
     const Tensor jt = j.transpose(-1, -2), h = matmul(jt, j), g = matmul(jt, r.unsqueeze(-1)).squeeze(-1);
     done = logical_or(done, max(abs(g), {-1}, true) <= options.gradient);
     if (all(done).to(cpu()).item<bool>()) break;
-    const Tensor scale = squares_of_columns(j), least = max(scale, {-1}, true) * 1e-9 + 1e-30;
-    const Tensor step = normal_step(h + on_diagonal(damping * maximum(scale, least) + least), g);
+    const Tensor scale = diagonal(h, 0, -2, -1), least = max(scale, {-1}, true) * 1e-9 + 1e-30;
+    const Tensor step = normal_step(op, h + on_diagonal(damping * maximum(scale, least) + least), g);
     const Tensor next = where(done, x, x - step), next_r = value(next), next_cost = costs(next_r);
     const Tensor better = next_cost < cost;
     done = logical_or(done, logical_and(better, max(abs(step), {-1}, true) <= options.step * max(abs(x), {-1}, true)));

@@ -108,6 +108,12 @@ TEST_P(Implicit, LeastSquaresFitsEveryRow) {
   EXPECT_LT(fit.iterations, 60);
   const auto wide_fit = optim::least_squares([&](const Var& x) { return x * x - 4; }, ones({2, 15}).to(wide()));
   EXPECT_LT(worst(wide_fit.x - 2), 1e-3);
+  const auto wider = optim::least_squares([&](const Var& x) { return x * x - 4; }, ones({2, 40}).to(wide()));
+  EXPECT_LT(worst(wider.x - 2), 1e-3);
+  // Fewer residuals than unknowns: one of the points where they vanish.
+  const auto few = [&](const Var& x) { return x.slice(-1, 0, 2) * x.slice(-1, 2, 4) - 4; };
+  const auto point = optim::least_squares(few, ones({3, 5}).to(wide()));
+  EXPECT_LT(worst(few(Var(point.x)).value()), 1e-3);
 }
 TEST_P(Implicit, WhatIsWrongIsSaid) {
   const Tensor a = numbers({3, 3}), b = numbers({3});

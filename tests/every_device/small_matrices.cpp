@@ -203,5 +203,160 @@ TEST_P(SmallMatrices, NameWhatFailed) {
   }
 }
 
+/// Matrices that need care stand between others that do not, in whole blocks and behind them.
+TEST_P(SmallMatrices, CareBetweenOthers) {
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN(), kInf = std::numeric_limits<double>::infinity();
+  for (const DType dtype : dtypes())
+    for (const std::int64_t n : {2, 3, 4, 5}) {
+      SCOPED_TRACE(std::to_string(n) + " " + std::string(to_string(dtype)));
+      const std::int64_t count = 83;
+      std::vector<double> values = (numbers(count, n, n, f64, false) + unit(n) * 3).to_vector<double>();
+      const auto at = [&](std::int64_t l, std::int64_t i, std::int64_t j) -> double& {
+        return values[static_cast<std::size_t>((l * n + i) * n + j)];
+      };
+      std::vector<std::int32_t> want(static_cast<std::size_t>(count));
+      at(3, 0, 1) = kNaN, at(5, n - 1, n - 1) = kInf, at(37, n - 1, 0) = -kInf, at(60, 0, 0) = kInf;
+      for (const std::size_t l : {3, 5, 37, 60}) want[l] = -1;
+      for (std::int64_t i = 0; i < n; ++i) {
+        at(17, i, 1) = 0, at(82, i, 0) = 0;
+        for (std::int64_t j = 0; j < n; ++j) at(33, i, j) *= 1e-36, at(34, i, j) *= 1e-30, at(35, i, j) *= 1e6;
+      }
+      want[17] = 2, want[82] = 1;
+      const Tensor a = make(values, {count, n, n}, dtype, device()), b = there(numbers(count, n, n, dtype, false));
+      const auto inverse = inv_ex(a);
+      const auto solved = solve_ex(a, b);
+      EXPECT_EQ(inverse.info.to(cpu()).to_vector<std::int32_t>(), want);
+      EXPECT_EQ(solved.info.to(cpu()).to_vector<std::int32_t>(), want);
+      const Tensor dets = det(a), s = matmul(a, a.mT()), factor = cholesky_ex(s).l;
+      for (std::int64_t l = 0; l < count; ++l) {
+        if (want[static_cast<std::size_t>(l)] != 0) continue;
+        const Tensor one = a.slice(0, l, l + 1), x = here(one);
+        const Tensor y = here(inverse.inverse.slice(0, l, l + 1)), z = here(solved.result.slice(0, l, l + 1));
+        if (l != 33) {  // whose inverse is out of range in f32
+          expect_below("a·a⁻¹ - 1", matmul(x, y) - unit(n), {x, y}, dtype);
+          expect_below("a·x - b", matmul(x, z) - here(b.slice(0, l, l + 1)), {x, z}, dtype);
+          const Tensor f = here(factor.slice(0, l, l + 1)), square = here(s.slice(0, l, l + 1));
+          if (l != 34) expect_below("l·lᵀ", matmul(f, f.mT()) - square, {square}, dtype);
+        }
+        const double alone = here(det(one)).item<double>();
+        EXPECT_NEAR(here(dets.slice(0, l, l + 1)).item<double>(), alone, 10 * epsilon_of(dtype) * std::abs(alone)) << l;
+      }
+      EXPECT_EQ(here(dets.slice(0, 17, 18)).to_vector<double>()[0], 0);
+    }
+}
+
+// ---- QR, eigenvalues, singular values ----
+
+/// All kinds, and: of rank 1, zero, with equal eigenvalues, and as large and small as the dtype has squares for or not.
+Tensor more_kinds(std::int64_t m, std::int64_t n, DType dtype) {
+  const double large = dtype == f64 ? 1e150 : 1e18, largest = dtype == f64 ? 1e306 : 1e37;
+  std::vector<double> values = numbers(8, m, n, f64, true).to_vector<double>();
+  const auto add = [&](auto at) {
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < n; ++j) values.push_back(at(i, j));
+  };
+  add([](auto i, auto j) { return noise(0, i, 1) * noise(0, 1, j); });
+  add([](auto, auto) { return 0.0; });
+  add([](auto i, auto j) { return i == j ? 2.0 : 0.0; });
+  add([](auto, auto) { return 1.0; });
+  add([](auto i, auto j) { return i == j ? (i % 2 ? 1.0 : -1.0) : 0.0; });
+  for (const double scale : {large, 1 / large, largest, 1 / largest})
+    add([=](auto i, auto j) { return noise(3, i, j) * scale; });
+  add([=](auto i, auto j) { return noise(4, i, j) * (j == 0 ? 1 : j == 1 ? 1 / large : std::pow(0.1, 2.0 * j)); });
+  add([=](auto i, auto j) { return i == 0 || j == n - 1 ? 0.0 : noise(5, i, j); });
+  return make(values, {19, m, n}, dtype, cpu());
+}
+/// Largest elements are made 1, where norms are taken of elements as large as f64 has.
+Tensor of_size_one(const Tensor& x, const Tensor& like) {
+  const Tensor size = max(abs(like), {-2, -1}, true);
+  return x / where(size == 0, 1, size);
+}
+
+TEST_P(SmallMatrices, QrGivesTheMatrices) {
+  for_each_size([&](DType dtype, std::int64_t n) {
+    for (const std::int64_t m : {n, n + 3, n / 2 + 1})
+      for (const bool complete : {false, true}) {
+        const Tensor a = more_kinds(m, n, dtype), x = here(a);
+        const auto f = qr(there(a), complete);
+        const Tensor q = here(f.q), r = here(f.r);
+        expect_below("q·r - a", matmul(q, of_size_one(r, x)) - of_size_one(x, x), {of_size_one(x, x)}, dtype);
+        expect_below("qᵀ·q - 1", matmul(q.mT(), q) - unit(q.size(-1)), {}, dtype);
+        EXPECT_EQ(max(abs(tril(r, -1))).item<double>(), 0);
+      }
+  });
+}
+TEST_P(SmallMatrices, EighGivesTheMatrices) {
+  for_each_size([&](DType dtype, std::int64_t n) {
+    const Tensor whole = more_kinds(n, n, dtype), a = tril(whole) + tril(whole, -1).mT(), x = here(a);
+    const Tensor other = triu(full({n, n}, 7., {.dtype = dtype, .device = cpu()}), 1);
+    const auto f = eigh(there(tril(a) + other));  // the upper triangle is not read
+    const Tensor v = here(f.eigenvectors), w = here(f.eigenvalues), one = of_size_one(x, x);
+    const Tensor wide = of_size_one(w.unsqueeze(-2), x);
+    expect_below("v·w·vᵀ - a", matmul(v * wide, v.mT()) - one, {one}, dtype);
+    expect_below("vᵀ·v - 1", matmul(v.mT(), v) - unit(n), {}, dtype);
+    EXPECT_EQ(max(abs(sort(w).values - w)).item<double>(), 0) << "not ascending";
+    expect_below("alone", of_size_one(here(eigvalsh(there(a))).unsqueeze(-2), x) - wide, {one}, dtype);
+    const Tensor one_by_one = eigvalsh(one.to(c128)).unsqueeze(-2);
+    expect_below("as LAPACK's", one_by_one - wide, {one}, dtype);
+  });
+}
+TEST_P(SmallMatrices, SvdGivesTheMatrices) {
+  for_each_size([&](DType dtype, std::int64_t n) {
+    for (const std::int64_t m : {n, n + 3, n / 2 + 1})
+      for (const bool all : {false, true}) {
+        const Tensor a = more_kinds(m, n, dtype), x = here(a), one = of_size_one(x, x);
+        const auto f = svd(there(a), all);
+        const Tensor u = here(f.u), vh = here(f.vh), s = of_size_one(here(f.s).unsqueeze(-2), x);
+        const std::int64_t k = std::min(m, n);
+        expect_below("u·s·vh - a", matmul(u.slice(-1, 0, k) * s, vh.slice(-2, 0, k)) - one, {one}, dtype);
+        expect_below("uᵀ·u - 1", matmul(u.mT(), u) - unit(u.size(-1)), {}, dtype);
+        expect_below("vh·vhᵀ - 1", matmul(vh, vh.mT()) - unit(vh.size(-2)), {}, dtype);
+        EXPECT_EQ(max(abs(sort(s, -1, true).values - s)).item<double>(), 0) << "not descending";
+        expect_below("alone", of_size_one(here(svdvals(there(a))).unsqueeze(-2), x) - s, {one}, dtype);
+        expect_below("as LAPACK's", svdvals(one.to(c128)).unsqueeze(-2) - s, {one}, dtype);
+      }
+  });
+}
+/// In any layout, and bit by bit whatever the neighbours.
+TEST_P(SmallMatrices, SpectraOfAnyLayout) {
+  if (!(device() == cpu())) return;
+  const auto same = [](const Tensor& x, const Tensor& y) { return x.to_vector<float>() == y.to_vector<float>(); };
+  for (const auto& [m, n] : {std::pair{3, 3}, {5, 5}, {7, 4}, {4, 7}, {20, 20}, {32, 18}}) {
+    SCOPED_TRACE(std::to_string(m) + "x" + std::to_string(n));
+    const Tensor a = numbers(35, m, n, f32, false);
+    const auto s = svd(a);
+    const auto q = qr(a);
+    const Tensor layouts[] = {a.mT().clone().mT(), strided(a), a.permute({1, 2, 0}).clone().permute({2, 0, 1}),
+                              a.reshape({5, 7, m, n}).transpose(0, 1).clone().transpose(0, 1).reshape({35, m, n}),
+                              flip(flip(a, {0}).clone(), {0})};
+    for (const Tensor& other : layouts) {
+      EXPECT_TRUE(same(svd(other).u, s.u) && same(svd(other).vh, s.vh) && same(svd(other).s, s.s));
+      EXPECT_TRUE(same(qr(other).q, q.q) && same(qr(other).r, q.r));
+      if (m == n) {
+        EXPECT_TRUE(same(eigh(other).eigenvectors, eigh(a).eigenvectors));
+      }
+    }
+    const Tensor back = flip(svd(flip(a, {0})).u, {0});
+    EXPECT_TRUE(same(back, s.u));
+    const auto repeated = svd(a.slice(0, 0, 1).broadcast_to({16, m, n}));
+    EXPECT_TRUE(same(repeated.u.slice(0, 11, 12), s.u.slice(0, 0, 1)));
+  }
+  EXPECT_EQ(svd(zeros({0, 3, 2})).u.shape(), (Shape{0, 3, 3}));
+  EXPECT_EQ(eigh(zeros({2, 0, 0})).eigenvalues.shape(), (Shape{2, 0}));
+  EXPECT_EQ(qr(zeros({2, 3, 0})).q.shape(), (Shape{2, 3, 0}));
+}
+TEST_P(SmallMatrices, SpectraNameWhatFailed) {
+  for (const std::int64_t n : {2, 7, 32}) {
+    std::vector<float> values(static_cast<std::size_t>(21 * n * n), 1.f);
+    values[static_cast<std::size_t>(18 * n * n + n)] = std::numeric_limits<float>::quiet_NaN();
+    values[static_cast<std::size_t>(20 * n * n)] = std::numeric_limits<float>::infinity();
+    const Tensor a = tensor(values, {21, n, n}, device());
+    expect_error(ErrorKind::linalg, {"eigh", "matrix 18 of the batch", "not finite"}, [&] { eigh(a); });
+    expect_error(ErrorKind::linalg, {"svd", "matrix 18 of the batch", "not finite"}, [&] { svd(a); });
+    expect_error(ErrorKind::linalg, {"svdvals", "matrix 1 of the batch"}, [&] { svdvals(a.slice(0, 19, 21)); });
+    EXPECT_EQ(eigvalsh(a.slice(0, 0, 18)).size(0), 18);
+  }
+}
+
 }  // namespace
 }  // namespace tern::test

@@ -1,7 +1,9 @@
 // The exponential of a matrix: Higham, The scaling and squaring method for the matrix exponential revisited (2005).
 #include <cmath>
+#include <limits>
 #include <vector>
 
+#include "backend/recording/capture.hpp"
 #include "ops/linalg/linalg.hpp"
 
 namespace tern {
@@ -48,15 +50,25 @@ Tensor approximant(const Tensor& a) {
   const LuTensors factors = lu_tensors(kOp, even - odd, false, false);
   return lu_solve_tensor(kOp, factors.lu, factors.pivots, even + odd, false, false);
 }
+/// 1-norms, [.., 1, 1].
+Tensor norms_of(const Tensor& a) { return max(sum(abs(a), {-2}, true), {-1}, true); }
+
+/// A recording does not know the norms of its replays: it halves up to so often, norms of up to 5·10⁶. Of larger ones
+/// the result is NaN.
+constexpr int kRecordedHalvings = 20;
+
 /// Every matrix is halved as often as its own norm asks for.
 Tensor expm_of(const Tensor& a) {
-  const int most = halvings(largest_norm(a));
-  if (most == 0) return a.numel() == 0 ? a.clone() : approximant(a);
-  const Tensor norms = max(sum(abs(a), {-2}, true), {-1}, true);
+  if (a.numel() == 0) return a.clone();
+  const bool recorded = current_capture() != nullptr;
+  const int most = recorded ? kRecordedHalvings : halvings(largest_norm(a));
+  if (most == 0) return approximant(a);
+  const Tensor norms = norms_of(a);
+  if (recorded) require_status(kOp, a, (isfinite(norms).to(i32) - 1).squeeze(-1).squeeze(-1), PrimitiveId::lu);
   const Tensor times = maximum(ceil(log2(norms / kMost)), 0);
   Tensor power = approximant(a * exp2(-times));
   for (int i = 0; i < most; ++i) power = where(times > i, matmul(power, power), power);
-  return power;
+  return recorded ? where(times > most, std::numeric_limits<double>::quiet_NaN(), power) : power;
 }
 /// exp([[Aᴴ, G], [0, Aᴴ]]) has Fréchet's derivative at Aᴴ along G at its top right. G is scaled to be no larger than A.
 Var expm_of(const Var& a) {
@@ -65,9 +77,9 @@ Var expm_of(const Var& a) {
                       const Var h = adjoint(c.saved[0]);
                       const std::int64_t n = h.size(-1);
                       if (n == 0) return PoolVector<Var>{c.grads[0]};
-                      const double g = largest_norm(c.grads[0].value());
-                      const double scale = g > 0 ? std::exp2(std::ceil(std::log2(g))) : 1;
-                      const Var top = concatenate(std::vector<Var>{h, c.grads[0] * (1 / scale)}, -1);
+                      const Tensor g = norms_of(c.grads[0].value());
+                      const Var scale = as_var(where(g > 0, exp2(ceil(log2(g))), 1));
+                      const Var top = concatenate(std::vector<Var>{h, c.grads[0] / scale}, -1);
                       const Var bottom = concatenate(std::vector<Var>{h * 0, h}, -1);
                       const Var whole = expm_of(concatenate(std::vector<Var>{top, bottom}, -2));
                       return PoolVector<Var>{whole.slice(-2, 0, n).slice(-1, n, 2 * n) * scale};

@@ -115,8 +115,7 @@ const Entries norms{
                         return std::vector{values(sum)};
                       },
                   .sizes = {{2, 3}, {1, 1}, {2, 5}},
-                  .empty = kNothing,
-                  .reads_elements = true}},
+                  .empty = kNothing}},
      .bad = TERN_BAD("expm", expm(x))},
 };
 

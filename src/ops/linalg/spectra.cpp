@@ -138,9 +138,17 @@ template <TensorOrVar T> Eigh<T> eigh(const T& a) {
   const Eigh<T> made = eigh_of("eigh", widened(a));
   return {narrowed(made.eigenvalues, a.dtype()), narrowed(made.eigenvectors, a.dtype())};
 }
+/// Values alone where no gradient is wanted, which would need the vectors.
+template <TensorOrVar T> bool alone(const T& a) {
+  if constexpr (std::same_as<T, Var>) return !tracked({&a, 1});
+  return true;
+}
 template <TensorOrVar T> T eigvalsh(const T& a) {
-  require_square("eigvalsh", "a", value_of(a));
-  return narrowed(eigh_of("eigvalsh", widened(a)).eigenvalues, a.dtype());
+  constexpr const char* op = "eigvalsh";
+  require_square(op, "a", value_of(a));
+  const T wide = widened(a);
+  if (alone(wide)) return narrowed(operand_as<T>(eigh_tensors(op, value_of(wide), false).first), a.dtype());
+  return narrowed(eigh_of(op, wide).eigenvalues, a.dtype());
 }
 template <TensorOrVar T> Svd<T> svd(const T& a, bool full_matrices) {
   require_matrices("svd", "a", value_of(a));
@@ -150,7 +158,9 @@ template <TensorOrVar T> Svd<T> svd(const T& a, bool full_matrices) {
 }
 template <TensorOrVar T> T svdvals_in(const char* op, const T& a) {
   require_matrices(op, "a", value_of(a));
-  return svd_of(op, widened(a), false).s;
+  const T wide = widened(a);
+  if (alone(wide)) return operand_as<T>(svd_tensors(op, value_of(wide), false, false).s);
+  return svd_of(op, wide, false).s;
 }
 template <TensorOrVar T> T svdvals(const T& a) { return narrowed(svdvals_in("svdvals", a), a.dtype()); }
 template <TensorOrVar T> Eig<T> eig(const T& a) {
@@ -159,8 +169,11 @@ template <TensorOrVar T> Eig<T> eig(const T& a) {
   return {made.eigenvalues, made.eigenvectors};
 }
 template <TensorOrVar T> T eigvals(const T& a) {
-  require_square("eigvals", "a", value_of(a));
-  return eig_of("eigvals", widened(a)).eigenvalues;
+  constexpr const char* op = "eigvals";
+  require_square(op, "a", value_of(a));
+  const T wide = widened(a);
+  if (alone(wide)) return operand_as<T>(eig_tensors(op, value_of(wide), false).first);
+  return eig_of(op, wide).eigenvalues;
 }
 
 namespace {

@@ -1,150 +1,15 @@
 // Batches of small real matrices on the CPU: one matrix a SIMD lane (lanes.hpp), in blocks of as many matrices as a
 // vector has lanes. Each block is read once into scratch memory, factorised there, and written once.
+#include "primitives/linalg/cpu_blocks.hpp"
 #include "primitives/linalg/cpu_lanes.hpp"
-
-#include <array>
-
-#include "cpu/scratch.hpp"
-#include "process/of_thread.hpp"
-#include "primitives/linalg/lanes.hpp"
 
 namespace tern::detail_cpu {
 
-using detail::PrimitiveId;
-
 namespace {
 
-using matrices::kMostLanes;
-using matrices::lane_kernels_of;
-using matrices::LaneView;
-
-/// Offsets of consecutive matrices of a view over a batch.
-class Walk {
- public:
-  Walk(const View& view, const Shape& batch, std::int64_t index) : view_(view), batch_(batch), offset_(view.offset) {
-    if (!view.storage) return;
-    const auto rank = static_cast<std::size_t>(batch.rank());
-    even_ = rank > 0 ? view.strides[rank - 1] : 0;
-    for (std::size_t i = 1; i < rank; ++i)
-      uneven_ = uneven_ || (batch[i - 1] > 1 && view.strides[i - 1] != view.strides[i] * batch[i]);
-    for (std::size_t i = rank; i-- > 0;)
-      at_[i] = index % batch[i], offset_ += at_[i] * view.strides[i], index /= batch[i];
-  }
-  /// The next `count`, where all lie evenly: from `first`, so far apart.
-  bool even(int count, std::int64_t& first, std::int64_t& apart) {
-    if (uneven_) return false;
-    first = offset_, apart = even_, offset_ += count * even_;
-    return true;
-  }
-  std::int64_t next() {
-    const std::int64_t here = offset_;
-    for (auto i = static_cast<std::size_t>(batch_.rank()); i-- > 0;) {
-      offset_ += view_.strides[i];
-      if (++at_[i] < batch_[i]) break;
-      offset_ -= batch_[i] * view_.strides[i], at_[i] = 0;
-    }
-    return here;
-  }
-
- private:
-  const View& view_;
-  const Shape& batch_;
-  std::int64_t offset_, even_ = 0;
-  bool uneven_ = false;
-  std::array<std::int64_t, kMaxRank> at_{};
-};
-
-/// The matrices (or vectors, or numbers) of a view, block after block.
-template <class T> class Side {
- public:
-  Side(const View& view, const Shape& batch, std::int64_t first, std::int64_t rows, std::int64_t columns)
-      : walk_(view, batch, first), there_(view.storage != nullptr) {
-    if (!there_) return;
-    const auto rank = static_cast<std::size_t>(batch.rank()), has = static_cast<std::size_t>(view.strides.size());
-    data_ = static_cast<T*>(view.storage->data());
-    view_ = {
-        at_.data(), rows, columns, has > rank ? view.strides[rank] : 1, has > rank + 1 ? view.strides[rank + 1] : 1, 0};
-  }
-  bool there() const { return there_; }
-  /// The next `count` matrices; lanes behind them are the last one again.
-  const LaneView<T>& next(int count) {
-    view_.count = count;
-    std::int64_t first = 0, apart = 0;
-    if (walk_.even(count, first, apart)) {
-      T* const start = data_ + first;
-      const std::int64_t last = count - 1;
-      for (std::int64_t l = 0; l < kMostLanes; ++l)
-        at_[static_cast<std::size_t>(l)] = start + std::min(l, last) * apart;
-      return view_;
-    }
-    for (int l = 0; l < count; ++l) at_[static_cast<std::size_t>(l)] = data_ + walk_.next();
-    for (int l = count; l < kMostLanes; ++l)
-      at_[static_cast<std::size_t>(l)] = at_[static_cast<std::size_t>(count - 1)];
-    return view_;
-  }
-
- private:
-  Walk walk_;
-  bool there_;
-  T* data_ = nullptr;
-  std::array<T*, kMostLanes> at_;
-  LaneView<T> view_{};
-};
-
-/// Calls f with a value of the C++ type.
-template <class F> void with_real_type(DType dtype, F f) { dtype == DType::f64 ? f(double{}) : f(float{}); }
-
-struct Memory : Buffer {};  // of a thread, kept
-/// body(first, last, memory for `elements` elements of every lane) for parts of the batch.
-template <class T, class R, class Body> void for_parts(const R& r, std::int64_t elements, Body body) {
-  const std::int64_t count = r.count(), lanes = lane_kernels_of<T>().lanes, blocks = (count + lanes - 1) / lanes;
-  if (detail::tracing()) detail::note("a matrix a SIMD lane, " + std::to_string(lanes) + " at once");
-  const std::int64_t work =
-      count * std::max<std::int64_t>(r.space[static_cast<std::size_t>(r.space.rank() - 1)], 4) * r.rows() * r.rows();
-  const std::int64_t tasks = work < 200'000 ? 1 : std::min<std::int64_t>(blocks, 8 * max_threads());
-  const auto some = [&](std::int64_t t) {
-    const std::int64_t first = blocks * t / tasks * lanes, last = std::min(count, blocks * (t + 1) / tasks * lanes);
-    if (first >= last) return;
-    Buffer& memory = detail::of_thread<Memory>();
-    body(first, last, reinterpret_cast<T*>(memory.reserve(elements * lanes * static_cast<std::int64_t>(sizeof(T)))));
-  };
-  if (tasks == 1) some(0);
-  else parallel_for(tasks, some);
-}
-template <class T, class Block> void for_blocks(std::int64_t first, std::int64_t last, Block block) {
-  const std::int64_t lanes = lane_kernels_of<T>().lanes;
-  for (std::int64_t i = first; i < last; i += lanes) block(i, static_cast<int>(std::min(lanes, last - i)));
-}
-
-/// Statuses of a block: of `elements` of its memory, or of a triangle, whether they are finite, and then what is found.
-template <class T> class BlockStatus {
- public:
-  BlockStatus(const MatrixRequest& r, Statuses& all, const Shape& batch, std::int64_t first)
-      : all_(all), view_(r.status, batch, first, 1, 1), wanted_(r.checked || r.status.storage) {
-    finite_.fill(1);
-  }
-  void begin(const T* block, int elements, int triangle) {
-    found_.fill(0);
-    if (wanted_) lane_kernels_of<T>().finite(block, elements, triangle, finite_.data());
-  }
-  std::int32_t* data() { return found_.data(); }
-  void finish(std::int64_t first, int count) {
-    if (!wanted_) return;
-    std::int32_t failed = 0;
-    for (std::size_t l = 0; l < kMostLanes; ++l) failed |= found_[l] = finite_[l] ? found_[l] : -1;
-    for (int l = 0; failed && l < count; ++l)
-      if (const std::int32_t status = found_[static_cast<std::size_t>(l)]) all_.note(first + l, status);
-    if (!view_.there()) return;
-    const LaneView<std::int32_t>& to = view_.next(count);
-    for (int l = 0; l < count; ++l) *to.at[l] = found_[static_cast<std::size_t>(l)];
-  }
-
- private:
-  Statuses& all_;
-  Side<std::int32_t> view_;
-  bool wanted_;
-  std::array<std::int32_t, kMostLanes> found_{}, finite_;
-};
+using detail::PrimitiveId;
+using matrices::DenseBlocks;
+using matrices::DenseKernel;
 
 template <class T> void store_pivots(const std::int32_t* block, std::int64_t n, const LaneView<std::int32_t>& to) {
   const int lanes = lane_kernels_of<T>().lanes;
@@ -166,22 +31,71 @@ bool goes_in_lanes(const MatrixRequest& r, DType dtype) {
          r.count() > 0;
 }
 
+namespace {
+
+/// The first element of matrix `first` of a view whose matrices are dense, each right behind the one before; else null.
+template <class T>
+T* dense_at(const View& view, const Shape& batch, std::int64_t first, std::int64_t rows, std::int64_t columns) {
+  const auto rank = static_cast<std::size_t>(batch.rank()), has = static_cast<std::size_t>(view.strides.rank());
+  if (!view.storage || rank == 0) return nullptr;
+  if (has > rank && rows > 1 && view.strides[rank] != columns) return nullptr;
+  if (has > rank + 1 && columns > 1 && view.strides[rank + 1] != 1) return nullptr;
+  const std::int64_t offset = Walk(view, batch, first).dense(rows * columns);
+  return offset < 0 ? nullptr : static_cast<T*>(view.storage->data()) + offset;
+}
+/// Whole blocks by the kernel, which writes no statuses, and by(first, last) where it stops, and for the rest.
+template <class T, class By>
+void by_dense_blocks(DenseKernel<T> kernel, DenseBlocks<T> dense, std::int64_t each_a, std::int64_t each_x,
+                     std::int64_t count, By by) {
+  const std::int64_t lanes = lane_kernels_of<T>().lanes;
+  std::int64_t done = 0;
+  const auto go_on = [&](std::int64_t matrices) {
+    done += matrices, dense.a += matrices * each_a;
+    if (dense.b) dense.b += matrices * each_x;
+    if (dense.x) dense.x += matrices * each_x;
+    if (dense.det) dense.det += matrices;
+  };
+  while (count - done >= lanes) {
+    dense.blocks = (count - done) / lanes;
+    go_on(kernel(dense) * lanes);
+    if (count - done < lanes) break;
+    by(done, done + lanes), go_on(lanes);
+  }
+  if (done < count) by(done, count);
+}
+/// 0 for [first, last), where the view has storage; false where its elements do not lie together.
+bool clear_statuses(const View& view, const Shape& batch, std::int64_t first, std::int64_t last) {
+  if (!view.storage) return true;
+  std::int32_t* const at = dense_at<std::int32_t>(view, batch, first, 1, 1);
+  return at && (std::fill_n(at, last - first, 0), true);
+}
+
+}  // namespace
+
 void cholesky_in_lanes(const detail::CholeskyRequest& r, Statuses& statuses) {
   with_real_type(r.input.dtype, [&]<class T>(T) {
     const auto& kernels = lane_kernels_of<T>();
     const Shape batch = r.batch();
     const int n = static_cast<int>(r.rows());
-    for_parts<T>(r, n * n, [&](std::int64_t first, std::int64_t last, T* block) {
-      Side<const T> from(r.input, batch, first, n, n);
-      Side<T> to(r.factor, batch, first, n, n);
-      BlockStatus<T> status(r, statuses, batch, first);
-      for_blocks<T>(first, last, [&](std::int64_t i, int count) {
-        kernels.load(from.next(count), block);
-        status.begin(block, n * n, n);
-        kernels.cholesky(n, block, status.data());
-        kernels.store(block, to.next(count));
-        status.finish(i, count);
-      });
+    for_parts<T>(r, n * n, [&](std::int64_t begin, std::int64_t end, T* block) {
+      const auto by_blocks = [&](std::int64_t first, std::int64_t last) {
+        Side<const T> from(r.input, batch, first, n, n);
+        Side<T> to(r.factor, batch, first, n, n);
+        BlockStatus<T> status(r, statuses, batch, first);
+        for_blocks<T>(first, last, [&](std::int64_t i, int count) {
+          kernels.load(from.next(count), block);
+          status.begin(block, n * n, n);
+          kernels.cholesky(n, block, status.data());
+          kernels.store(block, to.next(count));
+          status.finish(i, count);
+        });
+      };
+      const DenseKernel<T> dense = kernels.dense_cholesky(n);
+      const T* const from = dense ? dense_at<const T>(r.input, batch, begin, n, n) : nullptr;
+      T* const to = dense ? dense_at<T>(r.factor, batch, begin, n, n) : nullptr;
+      if (!from || !to || !clear_statuses(r.status, batch, begin, end)) return by_blocks(begin, end);
+      by_dense_blocks<T>(dense, {from, nullptr, to, nullptr, 0}, n * n, n * n, end - begin,
+                         [&](std::int64_t i, std::int64_t last) { by_blocks(begin + i, begin + last); });
     });
   });
 }
@@ -275,29 +189,60 @@ void store_logarithms(const T* block, int n, const T* signs, const LaneView<T>& 
 
 }  // namespace
 
+namespace {
+
+/// Matrices [first, last), by blocks in `memory`.
+template <class T>
+void direct_by_blocks(const detail::DirectSolveRequest& r, Statuses& statuses, std::int64_t first, std::int64_t last,
+                      T* memory) {
+  const auto& kernels = lane_kernels_of<T>();
+  const Shape batch = r.batch();
+  const int n = static_cast<int>(r.rows()), right = r.x.storage ? static_cast<int>(r.right) : 0;
+  Side<const T> a(r.a, batch, first, n, n), b(r.b, batch, first, n, right);
+  Side<T> x(r.x, batch, first, n, right), det(r.det, batch, first, 1, 1), log(r.log, batch, first, 1, 1);
+  BlockStatus<T> status(r, statuses, batch, first);
+  T* const sides = memory + n * n * kernels.lanes;
+  T numbers[kMostLanes];
+  for_blocks<T>(first, last, [&](std::int64_t i, int count) {
+    kernels.load(a.next(count), memory);
+    if (b.there() && right) kernels.load(b.next(count), sides);
+    status.begin(memory, n * n, 0);
+    kernels.direct(n, right, !b.there(), memory, sides, det.there() ? numbers : nullptr, log.there(), status.data());
+    if (right) kernels.store(sides, x.next(count));
+    if (log.there()) store_logarithms(memory, n, numbers, det.next(count), log.next(count));
+    else if (det.there()) kernels.store(numbers, det.next(count));
+    status.finish(i, count);
+  });
+}
+/// The kernel for [first, last) of dense matrices, and what it takes; null where something is not dense.
+template <class T>
+DenseKernel<T> dense_direct(const detail::DirectSolveRequest& r, std::int64_t first, std::int64_t last,
+                            DenseBlocks<T>& dense) {
+  const Shape batch = r.batch();
+  const std::int64_t n = r.rows(), right = r.x.storage ? r.right : 0;
+  const DenseKernel<T> kernel =
+      r.log.storage ? nullptr
+                    : lane_kernels_of<T>().dense_direct(static_cast<int>(n), static_cast<int>(right), !r.b.storage);
+  if (!kernel) return nullptr;
+  dense = {dense_at<const T>(r.a, batch, first, n, n), dense_at<const T>(r.b, batch, first, n, right),
+           dense_at<T>(r.x, batch, first, n, right), dense_at<T>(r.det, batch, first, 1, 1), 0};
+  const bool all = dense.a && (dense.b || !r.b.storage) && (dense.x || !right) && (dense.det || !r.det.storage);
+  return all && clear_statuses(r.status, batch, first, last) ? kernel : nullptr;
+}
+
+}  // namespace
+
 void direct_solve_on_cpu(detail::Backend&, const detail::DirectSolveRequest& r) {
   Statuses statuses(r, PrimitiveId::direct_solve);
   if (r.count() > 0)
     with_real_type(r.a.dtype, [&]<class T>(T) {
-      const auto& kernels = lane_kernels_of<T>();
-      const Shape batch = r.batch();
-      const int n = static_cast<int>(r.rows()), right = r.x.storage ? static_cast<int>(r.right) : 0;
-      for_parts<T>(r, n * (n + right), [&](std::int64_t first, std::int64_t last, T* block) {
-        Side<const T> a(r.a, batch, first, n, n), b(r.b, batch, first, n, right);
-        Side<T> x(r.x, batch, first, n, right), det(r.det, batch, first, 1, 1), log(r.log, batch, first, 1, 1);
-        BlockStatus<T> status(r, statuses, batch, first);
-        T* const sides = block + n * n * kernels.lanes;
-        T numbers[kMostLanes];
-        for_blocks<T>(first, last, [&](std::int64_t i, int count) {
-          kernels.load(a.next(count), block);
-          if (b.there() && right) kernels.load(b.next(count), sides);
-          status.begin(block, n * n, 0);
-          kernels.direct(n, right, !b.there(), block, sides, det.there() ? numbers : nullptr, log.there(),
-                         status.data());
-          if (right) kernels.store(sides, x.next(count));
-          if (log.there()) store_logarithms(block, n, numbers, det.next(count), log.next(count));
-          else if (det.there()) kernels.store(numbers, det.next(count));
-          status.finish(i, count);
+      const std::int64_t n = r.rows(), right = r.x.storage ? r.right : 0;
+      for_parts<T>(r, n * (n + right), [&](std::int64_t first, std::int64_t last, T* memory) {
+        DenseBlocks<T> dense;
+        const DenseKernel<T> kernel = dense_direct<T>(r, first, last, dense);
+        if (!kernel) return direct_by_blocks(r, statuses, first, last, memory);
+        by_dense_blocks<T>(kernel, dense, n * n, n * right, last - first, [&](std::int64_t i, std::int64_t end) {
+          direct_by_blocks(r, statuses, first + i, first + end, memory);
         });
       });
     });

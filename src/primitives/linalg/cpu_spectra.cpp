@@ -1,5 +1,5 @@
 // QR, eigenvalues and singular values on the CPU.
-#include "primitives/linalg/cpu.hpp"
+#include "primitives/linalg/cpu_lanes.hpp"
 
 namespace tern::detail_cpu {
 
@@ -20,6 +20,7 @@ template <class T> T nan_of() { return T(std::numeric_limits<real_of<T>>::quiet_
 }  // namespace
 
 void qr_on_cpu(detail::Backend&, const detail::QrRequest& r) {
+  if (goes_in_lanes(r, r.input.dtype)) return qr_in_lanes(r);
   require_int_sizes(r);
   with_matrix_type(r.op, r.input.dtype, [&]<class T>(T) {
     const Shape batch = r.batch();
@@ -41,6 +42,7 @@ void qr_on_cpu(detail::Backend&, const detail::QrRequest& r) {
 void eigh_on_cpu(detail::Backend&, const detail::EighRequest& r) {
   require_int_sizes(r);
   Statuses statuses(r, PrimitiveId::eigh);
+  if (goes_in_lanes(r)) return eigh_in_lanes(r, statuses), statuses.finish();
   with_matrix_type(r.op, r.input.dtype, [&]<class T>(T) {
     using R = real_of<T>;
     const Shape batch = r.batch();
@@ -67,6 +69,7 @@ void eigh_on_cpu(detail::Backend&, const detail::EighRequest& r) {
 void svd_on_cpu(detail::Backend&, const detail::SvdRequest& r) {
   require_int_sizes(r);
   Statuses statuses(r, PrimitiveId::svd);
+  if (goes_in_lanes(r)) return svd_in_lanes(r, statuses), statuses.finish();
   with_matrix_type(r.op, r.input.dtype, [&]<class T>(T) {
     using R = real_of<T>;
     const Shape batch = r.batch();

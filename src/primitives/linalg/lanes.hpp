@@ -25,6 +25,16 @@ template <class T> struct LaneTriangle {
   bool lower, unit;
 };
 
+/// Matrices (or vectors, or numbers) of whole blocks, each dense and right behind the one before. b, x and det may be
+/// null.
+template <class T> struct DenseBlocks {
+  const T *a, *b;
+  T *x, *det;
+  std::int64_t blocks;
+};
+/// How many blocks were done: the next one has a matrix that needs care.
+template <class T> using DenseKernel = std::int64_t (*)(const DenseBlocks<T>&);
+
 /// Statuses are as those of requests (linalg.hpp), but say nothing of elements that are not finite, which `finite`
 /// finds: nonzero in lanes where all are.
 template <class T> struct LaneKernels {
@@ -44,6 +54,17 @@ template <class T> struct LaneKernels {
   /// b = A⁻¹·b for `right` columns, with `identity` of b = 1, and the pivots' product with its sign. a is destroyed.
   /// Where the sign alone is wanted, `sign_only`, the pivots stay on the diagonal of a.
   void (*direct)(int n, int right, bool identity, T* a, T* b, T* det, bool sign_only, std::int32_t* status);
+  /// The same of dense blocks, without the sign alone; and the lower factors x of a. Null where there is none.
+  DenseKernel<T> (*dense_direct)(int n, int right, bool identity);
+  DenseKernel<T> (*dense_cholesky)(int n);
+  /// q·r = x, columns as rows: x is [n][m] and becomes r, [n][inner]; q, [inner][m], may be null.
+  void (*qr)(int m, int n, int inner, T* x, T* q);
+  /// Ascending eigenvalues of symmetric a, of which the lower triangle is read; vectors as rows, or null. spare: n × n.
+  void (*eigh)(int n, T* a, T* vectors, T* spare, T* values, std::int32_t* status);
+  /// Descending singular values of the matrix whose n columns of m ≥ n elements are the rows of w. With `right`,
+  /// [n][n], whose rows are the vectors of the short side, `left`, [inner][m], are those of the long one. spare: n·m
+  /// elements.
+  void (*svd)(int m, int n, int inner, T* w, T* left, T* right, T* spare, T* values, std::int32_t* status);
 };
 
 struct AllLaneKernels {
