@@ -91,7 +91,7 @@ template <class Run> void Cursor::runs(std::int64_t position, std::int64_t n, Ru
 }
 
 std::int64_t Cursor::period() const {
-  if (gather_ || counts_ || strides_[0] != 0) return 0;
+  if (gather_ || strides_[0] != 0) return 0;
   std::int64_t period = 1;
   for (int i = 1; i < rank_ && period <= kLongestPeriod; ++i) period *= sizes_[i];
   return period <= kLongestPeriod ? period : 0;
@@ -99,7 +99,8 @@ std::int64_t Cursor::period() const {
 
 bool Cursor::has_short_runs(std::int64_t n) const {
   const int inner = rank_ - 1;
-  return inner > 0 && sizes_[inner] < kShortRun && n > 2 * sizes_[inner] && !counts_ && !gather_;
+  return inner > 0 && sizes_[inner] < (strides_[inner] == 0 ? kShortRepetition : kShortRun) && n > 2 * sizes_[inner] &&
+         !counts_ && !gather_;
 }
 
 ShortRuns Cursor::short_runs() const {
@@ -140,9 +141,8 @@ const void* Cursor::direct(std::int64_t position, std::int64_t n) const {
   if (counts_ || gather_) return nullptr;
   const int inner = rank_ - 1;
   if (inner == 0 && (strides_[0] == 1 || n == 1))
-    return position + n > sizes_[0]
-               ? nullptr
-               : base_ + position * strides_[0] * static_cast<std::int64_t>(dtype_size(dtype_));
+    return position + n > sizes_[0] ? nullptr
+                                    : base_ + position * strides_[0] * static_cast<std::int64_t>(dtype_size(dtype_));
   const std::int64_t within = position % sizes_[inner];
   if (within + n > sizes_[inner] || (strides_[inner] != 1 && n > 1)) return nullptr;
   std::int64_t offset = within * strides_[inner], rest = position / sizes_[inner];
@@ -223,12 +223,12 @@ void Cursor::load_patterns(const KernelTable& table, std::int64_t position, std:
     const std::int64_t count = std::min(most, n - begin);
     std::byte* const to = static_cast<std::byte*>(values) + static_cast<std::size_t>(begin) * width;
     std::byte* const into = is_computed_in ? to : raw;
-    patterns(position + begin, count,
-             [&](const ShortRuns& runs, std::int64_t offset, std::int64_t within, std::int64_t first,
-                 std::int64_t length) {
-               gather_pattern(runs, size, base_ + offset * static_cast<std::int64_t>(size), within, length,
-                              into + static_cast<std::size_t>(first) * size);
-             });
+    patterns(
+        position + begin, count,
+        [&](const ShortRuns& runs, std::int64_t offset, std::int64_t within, std::int64_t first, std::int64_t length) {
+          gather_pattern(runs, size, base_ + offset * static_cast<std::int64_t>(size), within, length,
+                         into + static_cast<std::size_t>(first) * size);
+        });
     if (!is_computed_in) table.load[static_cast<int>(dtype_)](raw, to, static_cast<std::size_t>(count));
   }
 }
@@ -242,12 +242,12 @@ void Cursor::store_patterns(const KernelTable& table, std::int64_t position, std
     const std::int64_t count = std::min(most, n - begin);
     const std::byte* const from = static_cast<const std::byte*>(values) + static_cast<std::size_t>(begin) * width;
     if (!is_computed_in) table.store[static_cast<int>(dtype_)](from, raw, static_cast<std::size_t>(count));
-    patterns(position + begin, count,
-             [&](const ShortRuns& runs, std::int64_t offset, std::int64_t within, std::int64_t first,
-                 std::int64_t length) {
-               scatter_pattern(runs, size, base_ + offset * static_cast<std::int64_t>(size), within, length,
-                               (is_computed_in ? from : raw) + static_cast<std::size_t>(first) * size);
-             });
+    patterns(
+        position + begin, count,
+        [&](const ShortRuns& runs, std::int64_t offset, std::int64_t within, std::int64_t first, std::int64_t length) {
+          scatter_pattern(runs, size, base_ + offset * static_cast<std::int64_t>(size), within, length,
+                          (is_computed_in ? from : raw) + static_cast<std::size_t>(first) * size);
+        });
   }
 }
 
