@@ -319,10 +319,15 @@ void JoinRows(const void* in, std::size_t pitch, std::size_t rows, void* into, s
 template <class T> HWY_INLINE void RepeatElements(const T* x, T* out, std::size_t n, std::size_t times) {
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d);
+  const auto element = [&](std::size_t at) {  // a pair of elements may lie as they do
+    T value;
+    std::memcpy(&value, x + at, sizeof value);
+    return value;
+  };
   std::size_t i = 0;
   if (times > lanes) {
     for (const std::size_t left = lanes / times + 1; i + left < n; ++i, out += times)
-      for (std::size_t j = 0; j < times; j += lanes) hn::StoreU(hn::Set(d, x[i]), d, out + j);
+      for (std::size_t j = 0; j < times; j += lanes) hn::StoreU(hn::Set(d, element(i)), d, out + j);
   } else if (n >= lanes) {
     using I = hn::TFromD<hn::RebindToSigned<decltype(d)>>;
     const hn::RebindToSigned<decltype(d)> di;
@@ -336,7 +341,7 @@ template <class T> HWY_INLINE void RepeatElements(const T* x, T* out, std::size_
     }
   }
   for (; i < n; ++i)
-    for (std::size_t j = 0; j < times; ++j) *out++ = x[i];
+    for (std::size_t j = 0; j < times; ++j, ++out) std::memcpy(out, x + i, sizeof(T));
 }
 /// By whole vectors as ReduceManyGroups; the number of groups that are done.
 template <class D, class T>

@@ -63,8 +63,9 @@ void expand_block(const KernelTable& table, ComputeType type, const void* in, vo
     const std::size_t bytes = static_cast<std::size_t>(b.kept) * size;
     for (std::size_t r = 0; r < run; ++r) std::memcpy(to + r * bytes, from, bytes);
   } else if (b.group > 1 || run <= static_cast<std::size_t>(kShortRepetition)) {
-    table.repeat[size == 8](from, to, static_cast<std::size_t>(b.kept / b.group), run,
-                            static_cast<std::size_t>(b.group));
+    const bool pairs = size == 4 && b.group % 2 == 0;  // as elements of 8 bytes
+    table.repeat[size == 8 || pairs](from, to, static_cast<std::size_t>(b.kept / b.group), run,
+                                     static_cast<std::size_t>(pairs ? b.group / 2 : b.group));
   } else {
     for (std::size_t g = 0; g < static_cast<std::size_t>(b.kept); ++g)
       table.fill[static_cast<int>(type)](from + g * size, to + g * run * size, run);
@@ -334,8 +335,9 @@ bool BlockRunner::reduce_in_place(std::int64_t count) {
   }
   const auto is_computed_in = [&](const Input& i) {
     const DType dtype = i.cursor.dtype();
-    return stored_as_computed(dtype) || (!places && group_ == 1 && (dtype == DType::f16 || dtype == DType::bf16) &&
-                                      table_.reduce_half[static_cast<int>(Elementary::sum)][dtype == DType::bf16].rows);
+    return stored_as_computed(dtype) ||
+           (!places && group_ == 1 && (dtype == DType::f16 || dtype == DType::bf16) &&
+            table_.reduce_half[static_cast<int>(Elementary::sum)][dtype == DType::bf16].rows);
   };
   reduces_in_place_ = std::all_of(inputs_.begin(), inputs_.end(), [&](const Input& i) {
     return tape_.lazy[static_cast<std::size_t>(i.value)] ||
