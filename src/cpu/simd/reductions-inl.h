@@ -144,7 +144,7 @@ template <class L, std::size_t kRow_, RowFill kFill> struct RowsOf {
     }
   }
 };
-/// The same for rows of three.
+/// The same for rows of three, which have four lanes.
 template <class L> struct RowsOfThree {
   static constexpr std::size_t kRow = 4;
   static constexpr std::size_t RowsMore(std::size_t) { return 0; }
@@ -191,8 +191,10 @@ HWY_INLINE void ReduceRowsOf(const T* x, T* out, std::size_t groups, std::size_t
 }
 template <class L, class T> void ReduceShortRows(const T* x, T* out, std::size_t groups, std::size_t length) {
   constexpr std::size_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
+  if (length == 1) return ReduceRowsTogether<L, RowsOf<L, 1, RowFill::equal>>(x, out, groups, length);
   if (length == 2) return ReduceRowsTogether<L, RowsOf<L, 2, RowFill::equal>>(x, out, groups, length);
-  if (length == 3) return ReduceRowsTogether<L, RowsOfThree<L>>(x, out, groups, length);
+  if constexpr (kLanes >= 4)
+    if (length == 3) return ReduceRowsTogether<L, RowsOfThree<L>>(x, out, groups, length);
   if constexpr (kLanes > 4)
     if (length == 4) return ReduceRowsTogether<L, RowsOf<L, 4, RowFill::equal>>(x, out, groups, length);
   if constexpr (kLanes > 8)
@@ -204,7 +206,7 @@ template <class L, class T, class M = T>
 void ReduceRows(const void* in, void* out, std::size_t groups, std::size_t length) {
   const M* x = static_cast<const M*>(in);
   T* result = static_cast<T*>(out);
-  if (length < 2 || length >= kLongRow<L, T>) return ReduceLongRows<L>(x, result, groups, length);
+  if (length == 0 || length >= kLongRow<L, T>) return ReduceLongRows<L>(x, result, groups, length);
   if constexpr (std::is_same_v<T, M>) {
     ReduceShortRows<L>(x, result, groups, length);
   } else {
