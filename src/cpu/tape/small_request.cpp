@@ -55,7 +55,7 @@ bool lies_as(const detail::View& view, const detail::FusedRequest& r, bool full)
 }
 
 /// Elements up to which an operand of an elementwise request that lies otherwise is copied one by one (4 x 8 and a row:
-/// 505 and 215 ns).
+/// 505 and 210 ns).
 constexpr std::int64_t kFewElements = 256;
 
 template <class T> void copy_few(const detail::View& view, const Shape& space, void* to) {
