@@ -23,6 +23,11 @@ using StridedStoreFn = void (*)(const void* in, void* out, std::int64_t stride, 
 /// rows: out[g] = reduction of in[g * length … + length); columns: out[c] = reduction over g of in[g * length + c].
 using ReduceFn = void (*)(const void* in, void* out, std::size_t groups, std::size_t length);
 
+/// Columns of each of many groups: out[g * width + c] = reduction over i of in[(g * length + i) * width + c].
+using GroupsFn = void (*)(const void* in, void* out, std::size_t groups, std::size_t length, std::size_t width);
+/// The reverse: out[(g * times + i) * width + c] = in[g * width + c].
+using RepeatFn = void (*)(const void* in, void* out, std::size_t groups, std::size_t times, std::size_t width);
+
 /// Sums of x - mean and (unless `second` is null) of its square, each times a weight unless that is null: of a block's
 /// rows or columns as ReduceFn has them, which have a mean each.
 using MomentsFn = void (*)(const void* x, const void* weights, const void* means, void* first, void* second,
@@ -108,6 +113,7 @@ struct KernelTable {
       fast[kElementaryCount];  // of f32, where all results are stored in 16 bits; null: elementary function will do
   ReduceFn reduce_rows[kElementaryCount][kComputeTypeCount];
   ReduceFn reduce_columns[kElementaryCount][kComputeTypeCount];
+  GroupsFn reduce_groups[kElementaryCount][kComputeTypeCount];
   JoinFn join_rows[kElementaryCount][kComputeTypeCount];
   HalfReduction reduce_half[kElementaryCount][2];       // of f16 and of bf16; nulls where the target cannot in vectors
   BlockFn convert[kComputeTypeCount][kComputeTypeCount];        // from, to; floats to integers saturate, NaN gives 0
@@ -118,6 +124,7 @@ struct KernelTable {
   StridedLoadFn load_strided[kDTypeCount];
   StridedStoreFn store_strided[kDTypeCount];
   BlockFn fill[kComputeTypeCount];                       // out[i] = *in
+  RepeatFn repeat[2];                                    // of elements of 4 and of 8 bytes
   MomentsFn moments_of_rows[kComputeTypeCount], moments_of_columns[kComputeTypeCount];  // null for integers
   MoveMomentsFn move_moments[kComputeTypeCount];
   PowersFn powers_of_rows[kComputeTypeCount];                                    // null for integers

@@ -10,6 +10,7 @@
 #include "cpu/simd/moments-inl.h"
 #include "cpu/simd/pairs-inl.h"
 #include "cpu/simd/places-inl.h"
+#include "cpu/simd/reductions-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tern::detail_cpu {
@@ -118,114 +119,7 @@ template <Elementary L, int kArity> constexpr ElementaryFn FastKernel() {
   else return nullptr;
 }
 
-// ---- reductions ----
-/// All lanes joined, upper halves to lower ones: a tree, in registers (through memory each of its four levels waited
-/// for a store).
-template <class L, class D, class V> HWY_INLINE hn::TFromD<D> JoinLanes(D, V v) {
-  if constexpr (hn::MaxLanes(D()) == 1) {
-    return hn::GetLane(v);
-  } else {
-    const hn::Half<D> half;
-    return JoinLanes<L>(half, L::Run(half, hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
-  }
-}
-
-/// Less than a vector, filled up with the identity: through memory, where masked loads read whole vectors.
-template <class L, class D, class T = hn::TFromD<D>> HWY_INLINE hn::Vec<D> LoadEnd(D d, const T* x, std::size_t n) {
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
-  const auto mask = hn::FirstN(d, n);
-  return hn::IfThenElse(mask, hn::MaskedLoad(mask, d, x), L::Identity(d));
-#else
-  HWY_ALIGN T end[hn::MaxLanes(d)];
-  hn::Store(L::Identity(d), d, end);
-  for (std::size_t j = 0; j < n; ++j) end[j] = x[j];
-  return hn::Load(d, end);
-#endif
-}
-template <class L, class D, DType H> HWY_INLINE hn::Vec<D> LoadEnd(D d, const Half<H>* x, std::size_t n) {
-  const hn::Rebind<std::uint16_t, D> dh;
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-  const auto bits = hn::MaskedLoad(hn::FirstN(dh, n), dh, &x->bits);
-#else
-  HWY_ALIGN std::uint16_t end[hn::MaxLanes(d)] = {};
-  for (std::size_t j = 0; j < n; ++j) end[j] = x[j].bits;
-  const auto bits = hn::LoadU(dh, end);
-#endif
-  return hn::IfThenElse(hn::FirstN(d, n), WidenBits<H>(d, bits), L::Identity(d));
-}
-
-/// M in memory, T in lanes, as in those below.
-template <class L, class T, class M = T>
-void ReduceRows(const void* in, void* out, std::size_t groups, std::size_t length) {
-  const hn::ScalableTag<T> d;
-  const std::size_t lanes = hn::Lanes(d);
-  for (std::size_t g = 0; g < groups; ++g) {
-    const M* x = static_cast<const M*>(in) + g * length;
-    auto a0 = L::Identity(d), a1 = a0, a2 = a0, a3 = a0;
-    std::size_t i = 0;
-    for (; i + 4 * lanes <= length; i += 4 * lanes) {
-      a0 = L::Run(d, a0, LoadOperand(d, x + i));
-      a1 = L::Run(d, a1, LoadOperand(d, x + i + lanes));
-      a2 = L::Run(d, a2, LoadOperand(d, x + i + 2 * lanes));
-      a3 = L::Run(d, a3, LoadOperand(d, x + i + 3 * lanes));
-    }
-    for (; i + lanes <= length; i += lanes) a0 = L::Run(d, a0, LoadOperand(d, x + i));
-    if (i < length) a1 = L::Run(d, a1, LoadEnd<L>(d, x + i, length - i));
-    static_cast<T*>(out)[g] = JoinLanes<L>(d, L::Run(d, L::Run(d, a0, a1), L::Run(d, a2, a3)));
-  }
-}
-
-template <class L, class T, class M = T>
-void ReduceColumns(const void* in, void* out, std::size_t groups, std::size_t length) {
-  const hn::ScalableTag<T> d;
-  const std::size_t lanes = hn::Lanes(d);
-  const M* x = static_cast<const M*>(in);
-  T* result = static_cast<T*>(out);
-  const auto reduce = [&](std::size_t c, const auto& load) HWY_ATTR {
-    auto even = L::Identity(d), odd = even;
-    std::size_t g = 0;
-    for (; g + 2 <= groups; g += 2) {
-      even = L::Run(d, even, load(x + g * length + c));
-      odd = L::Run(d, odd, load(x + (g + 1) * length + c));
-    }
-    if (g < groups) even = L::Run(d, even, load(x + g * length + c));
-    return L::Run(d, even, odd);
-  };
-  std::size_t c = 0;
-  for (; c + lanes <= length; c += lanes)
-    hn::StoreU(reduce(c, [&](const M* at) HWY_ATTR { return LoadOperand(d, at); }), d, result + c);
-  if (c == length) return;
-  HWY_ALIGN T tail[hn::MaxLanes(d)];
-  hn::Store(reduce(c, [&](const M* at) HWY_ATTR { return LoadEnd<L>(d, at, length - c); }), d, tail);
-  for (std::size_t j = 0; j < length - c; ++j) result[c + j] = tail[j];
-}
-/// kRows rows of x, `pitch` apart, one after the other into `into`.
-template <class L, std::size_t kRows, class D, class M>
-HWY_INLINE void JoinSome(D d, const M* x, std::size_t pitch, hn::TFromD<D>* into, std::size_t n) {
-  const auto join = [&](auto sum, std::size_t at, const auto& load) HWY_ATTR {
-    for (std::size_t r = 0; r < kRows; ++r) sum = L::Run(d, sum, load(x + r * pitch + at));
-    return sum;
-  };
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes)
-    hn::StoreU(join(hn::LoadU(d, into + i), i, [&](const M* at) HWY_ATTR { return LoadOperand(d, at); }), d, into + i);
-  if (i == n) return;
-  HWY_ALIGN hn::TFromD<D> tail[hn::MaxLanes(d)] = {};
-  for (std::size_t j = 0; j < n - i; ++j) tail[j] = into[i + j];
-  hn::Store(join(hn::Load(d, tail), i, [&](const M* at) HWY_ATTR { return LoadEnd<L>(d, at, n - i); }), d, tail);
-  for (std::size_t j = 0; j < n - i; ++j) into[i + j] = tail[j];
-}
-template <class L, class T, class M = T>
-void JoinRows(const void* in, std::size_t pitch, std::size_t rows, void* into, std::size_t n) {
-  const hn::ScalableTag<T> d;
-  const M* x = static_cast<const M*>(in);
-  std::size_t r = 0;
-  for (; r + kJoinedRows <= rows; r += kJoinedRows)
-    JoinSome<L, kJoinedRows>(d, x + r * pitch, pitch, static_cast<T*>(into), n);
-  for (; r < rows; ++r) JoinSome<L, 1>(d, x + r * pitch, pitch, static_cast<T*>(into), n);
-}
-
+// ---- reductions (reductions-inl.h) ----
 template <Elementary L, ComputeType type, bool kRows> constexpr ReduceFn ReduceKernel() {
   if constexpr (((SimdFunction<L>::kTypes >> static_cast<unsigned>(type)) & 1u) == 0) return nullptr;
   else if constexpr (kRows) return &ReduceRows<SimdFunction<L>, CppType<type>>;
@@ -418,9 +312,14 @@ template <Elementary L, ComputeType type> constexpr JoinFn JoinKernel() {
   if constexpr (((SimdFunction<L>::kTypes >> static_cast<unsigned>(type)) & 1u) == 0) return nullptr;
   else return &JoinRows<SimdFunction<L>, CppType<type>>;
 }
+template <Elementary L, ComputeType type> constexpr GroupsFn GroupsKernel() {
+  if constexpr (((SimdFunction<L>::kTypes >> static_cast<unsigned>(type)) & 1u) == 0) return nullptr;
+  else return &ReduceGroups<SimdFunction<L>, CppType<type>>;
+}
 template <Elementary L, ComputeType type> void AddReduction(KernelTable& t) {
   t.reduce_rows[static_cast<int>(L)][static_cast<int>(type)] = ReduceKernel<L, type, true>();
   t.reduce_columns[static_cast<int>(L)][static_cast<int>(type)] = ReduceKernel<L, type, false>();
+  t.reduce_groups[static_cast<int>(L)][static_cast<int>(type)] = GroupsKernel<L, type>();
   t.join_rows[static_cast<int>(L)][static_cast<int>(type)] = JoinKernel<L, type>();
 }
 template <Elementary L, DType D> void AddHalfReduction(KernelTable& t) {
@@ -487,6 +386,7 @@ void FillTable(KernelTable& t) {
   AddPlaces<std::int64_t>(t, ComputeType::i64);
   t.fill[0] = &Fill<float>, t.fill[1] = &Fill<double>, t.fill[2] = &Fill<std::int32_t>,
   t.fill[3] = &Fill<std::uint32_t>, t.fill[4] = &Fill<std::int64_t>;
+  t.repeat[0] = &Repeat<std::uint32_t>, t.repeat[1] = &Repeat<std::uint64_t>;
 }
 
 }  // namespace HWY_NAMESPACE

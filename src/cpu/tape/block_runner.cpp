@@ -55,6 +55,23 @@ void run_loop(const Worker& w, const TapeLoop& loop, const LoopRows& rows, bool 
                             rows.fetches.data(), rows.fetches.size()});
 }
 
+void expand_block(const KernelTable& table, ComputeType type, const void* in, void* out, const KeptOfBlock& b) {
+  const std::size_t size = compute_size(type), run = static_cast<std::size_t>(b.size / b.kept);
+  const auto* const from = static_cast<const std::byte*>(in);
+  auto* const to = static_cast<std::byte*>(out);
+  if (!b.rows) {
+    const std::size_t bytes = static_cast<std::size_t>(b.kept) * size;
+    for (std::size_t r = 0; r < run; ++r) std::memcpy(to + r * bytes, from, bytes);
+  } else if (b.group > 1 || run <= static_cast<std::size_t>(kShortRepetition)) {
+    const bool pairs = size == 4 && b.group % 2 == 0;  // as elements of 8 bytes
+    table.repeat[size == 8 || pairs](from, to, static_cast<std::size_t>(b.kept / b.group), run,
+                                     static_cast<std::size_t>(pairs ? b.group / 2 : b.group));
+  } else {
+    for (std::size_t g = 0; g < static_cast<std::size_t>(b.kept); ++g)
+      table.fill[static_cast<int>(type)](from + g * size, to + g * run * size, run);
+  }
+}
+
 void BlockRunner::fill_patterns(const Worker& w, std::int64_t fill) const {
   for (const Input& input : inputs_) {
     if (input.period == 0) continue;
@@ -184,18 +201,8 @@ void BlockRunner::store_outputs(Worker& w, const Block& b, bool full, int pass) 
 }
 
 void BlockRunner::expand(const Worker& w, const TapeOp& op, const Block& b) const {
-  const std::size_t size = compute_size(op.type);
-  const auto* from = static_cast<const std::byte*>(w.at[static_cast<std::size_t>(op.args[0])]);
-  auto* to = static_cast<std::byte*>(w.at[static_cast<std::size_t>(op.result)]);
-  if (rows_) {
-    const auto run = static_cast<std::size_t>(b.size() / b.kept);
-    for (std::int64_t g = 0; g < b.kept; ++g)
-      table_.fill[static_cast<int>(op.type)](from + static_cast<std::size_t>(g) * size,
-                                             to + static_cast<std::size_t>(g) * run * size, run);
-  } else {
-    const std::size_t bytes = static_cast<std::size_t>(b.kept) * size;
-    for (std::int64_t r = 0; r < b.rows; ++r) std::memcpy(to + static_cast<std::size_t>(r) * bytes, from, bytes);
-  }
+  expand_block(table_, op.type, w.at[static_cast<std::size_t>(op.args[0])], w.at[static_cast<std::size_t>(op.result)],
+               {rows_, group_, b.kept, b.size()});
 }
 
 /// Where 16-bit floats are reduced as they lie in memory: the kernels for it.
@@ -208,7 +215,10 @@ const HalfReduction* BlockRunner::half_reduction(const TapeOp& op) const {
 void BlockRunner::reduce(const TapeOp& op, const void* in, void* out, const Block& b) const {
   const HalfReduction* const half = half_reduction(op);
   const auto kept = static_cast<std::size_t>(b.kept);
-  if (rows_) (half ? half->rows : op.rows)(in, out, kept, static_cast<std::size_t>(b.size() / b.kept));
+  if (group_ > 1)
+    op.groups(in, out, static_cast<std::size_t>(b.kept / group_), static_cast<std::size_t>(b.size() / b.kept),
+              static_cast<std::size_t>(group_));
+  else if (rows_) (half ? half->rows : op.rows)(in, out, kept, static_cast<std::size_t>(b.size() / b.kept));
   else (half ? half->columns : op.columns)(in, out, static_cast<std::size_t>(b.rows), kept);
 }
 void BlockRunner::join_rows(const TapeOp& op, const void* in, void* into, const Block& b) const {
@@ -325,8 +335,9 @@ bool BlockRunner::reduce_in_place(std::int64_t count) {
   }
   const auto is_computed_in = [&](const Input& i) {
     const DType dtype = i.cursor.dtype();
-    return stored_as_computed(dtype) || (!places && (dtype == DType::f16 || dtype == DType::bf16) &&
-                                      table_.reduce_half[static_cast<int>(Elementary::sum)][dtype == DType::bf16].rows);
+    return stored_as_computed(dtype) ||
+           (!places && group_ == 1 && (dtype == DType::f16 || dtype == DType::bf16) &&
+            table_.reduce_half[static_cast<int>(Elementary::sum)][dtype == DType::bf16].rows);
   };
   reduces_in_place_ = std::all_of(inputs_.begin(), inputs_.end(), [&](const Input& i) {
     return tape_.lazy[static_cast<std::size_t>(i.value)] ||

@@ -68,18 +68,28 @@ inline void* memory_of(const detail::View& view) {
          view.offset * static_cast<std::int64_t>(dtype_size(view.dtype));
 }
 
-/// Runs an elementwise request of at most a block whose operands lie as the space does, without any of what follows:
-/// its time is that of the smallest operation. False where it is another request.
+/// How a block's elements belong to its kept positions: `rows` and `group` as in BlockRunner.
+struct KeptOfBlock {
+  bool rows;
+  std::int64_t group, kept, size;
+};
+/// Repeats a type for each kept position along the reduced axes of a block.
+void expand_block(const KernelTable& table, ComputeType type, const void* from, void* to, const KeptOfBlock& block);
+
+/// Runs a request of at most a block whose operands lie as the space does, without any of what follows: its time is
+/// that of the smallest operation. False where it is another request.
 bool run_small(const detail::FusedRequest& request, const Tape& tape, const KernelTable& table);
 
 class BlockRunner {
  public:
-  /// Positions count along `full` (all axes) and `kept` (those not reduced). `rows`: the reduced axes are innermost.
+  /// Positions count along `full` (all axes) and `kept` (those not reduced). `rows`: the reduced axes are innermost, but
+  /// for `group` kept positions.
   /// `skip`: that many operands are placed by the caller (an accumulator). `length`: elements along the reduced axes.
   /// `coordinates`: strides of each of the tape's values that are positions, in their order.
   BlockRunner(const Tape& tape, const KernelTable& table, std::span<const detail::Operand> inputs,
               std::span<const detail::View> outputs, const AxisOrder& full, const AxisOrder& kept, bool rows,
-              std::int64_t length, std::span<const Strides> coordinates = {}, int skip = 0);
+              std::int64_t length, std::span<const Strides> coordinates = {}, int skip = 0,
+              std::int64_t group = 1);
 
   /// Blocks may have so many elements instead of kBlock; before make_worker().
   void set_block(std::int64_t elements) { slot_bytes_ = static_cast<std::size_t>(elements) * 8; }
@@ -205,6 +215,7 @@ class BlockRunner {
   const Tape::Way& way_;
   const KernelTable& table_;
   bool rows_;
+  std::int64_t group_;
   std::size_t slot_bytes_ = kSlotBytes, patterns_ = 0;
   /// Outputs pass by the caches (finish() when a thread has written its last), as all that is read and written cannot
   /// be in them afterwards: that saves reading their lines first.

@@ -52,8 +52,12 @@ const Tape::Way& BlockRunner::way_of(const Tape& tape, const KernelTable& table,
 
 BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<const Operand> inputs,
                          std::span<const detail::View> outputs, const AxisOrder& full, const AxisOrder& kept, bool rows,
-                         std::int64_t length, std::span<const Strides> coordinates, int skip)
-    : tape_(tape), way_(way_of(tape, table, rows ? length : 0)), table_(table), rows_(rows) {
+                         std::int64_t length, std::span<const Strides> coordinates, int skip, std::int64_t group)
+    : tape_(tape),
+      way_(way_of(tape, table, rows && group == 1 ? length : 0)),
+      table_(table),
+      rows_(rows),
+      group_(group) {
   for (const Operand& operand : inputs)
     for (const detail::View& output : outputs)
       in_place_ |= operand.view.storage && operand.view.storage == output.storage;

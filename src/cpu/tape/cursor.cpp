@@ -1,27 +1,12 @@
 #include "cpu/tape/cursor.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <string>
-#include <type_traits>
 
 namespace tern::detail_cpu {
 namespace {
 using detail::compute_type_of;
 
 std::size_t compute_size(ComputeType type) { return detail::is_wide(type) ? 8 : 4; }
-/// A few bytes without a call.
-inline void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes) {
-  switch (bytes) {
-    case 1: std::memcpy(to, from, 1); return;
-    case 2: std::memcpy(to, from, 2); return;
-    case 4: std::memcpy(to, from, 4); return;
-    case 8: std::memcpy(to, from, 8); return;
-    case 12: std::memcpy(to, from, 12); return;
-    case 16: std::memcpy(to, from, 16); return;
-    default: std::memcpy(to, from, static_cast<std::size_t>(bytes));
-  }
-}
 /// Elements that are gathered before they are widened.
 constexpr std::int64_t kRawElements = 1024;
 }  // namespace
@@ -67,31 +52,8 @@ bool Cursor::counts_up() const {
   return by_one && along <= 1;
 }
 
-/// Calls run(element offset, stride, index of the first element, length, table offset, table stride) for each run.
-template <class Run> void Cursor::runs(std::int64_t position, std::int64_t n, Run run) const {
-  std::int64_t coordinates[kMaxRank], offset = 0, table = 0, rest = position;
-  for (int i = rank_ - 1; i >= 0; --i) {
-    coordinates[i] = rest % sizes_[i];
-    rest /= sizes_[i];
-    offset += coordinates[i] * strides_[i];
-    table += coordinates[i] * table_strides_[i];
-  }
-  const int inner = rank_ - 1;
-  for (std::int64_t done = 0; done < n;) {
-    const std::int64_t length = std::min(n - done, sizes_[inner] - coordinates[inner]);
-    run(offset, strides_[inner], done, length, table, table_strides_[inner]);
-    done += length;
-    coordinates[inner] += length, offset += length * strides_[inner], table += length * table_strides_[inner];
-    for (int i = inner; i > 0 && coordinates[i] == sizes_[i]; --i) {
-      coordinates[i] = 0, ++coordinates[i - 1];
-      offset += strides_[i - 1] - sizes_[i] * strides_[i];
-      table += table_strides_[i - 1] - sizes_[i] * table_strides_[i];
-    }
-  }
-}
-
 std::int64_t Cursor::period() const {
-  if (gather_ || counts_ || strides_[0] != 0) return 0;
+  if (gather_ || strides_[0] != 0) return 0;
   std::int64_t period = 1;
   for (int i = 1; i < rank_ && period <= kLongestPeriod; ++i) period *= sizes_[i];
   return period <= kLongestPeriod ? period : 0;
@@ -99,7 +61,8 @@ std::int64_t Cursor::period() const {
 
 bool Cursor::has_short_runs(std::int64_t n) const {
   const int inner = rank_ - 1;
-  return inner > 0 && sizes_[inner] < kShortRun && n > 2 * sizes_[inner] && !counts_ && !gather_;
+  return inner > 0 && sizes_[inner] < (strides_[inner] == 0 ? kShortRepetition : kShortRun) && n > 2 * sizes_[inner] &&
+         !counts_ && !gather_;
 }
 
 ShortRuns Cursor::short_runs() const {
@@ -140,9 +103,8 @@ const void* Cursor::direct(std::int64_t position, std::int64_t n) const {
   if (counts_ || gather_) return nullptr;
   const int inner = rank_ - 1;
   if (inner == 0 && (strides_[0] == 1 || n == 1))
-    return position + n > sizes_[0]
-               ? nullptr
-               : base_ + position * strides_[0] * static_cast<std::int64_t>(dtype_size(dtype_));
+    return position + n > sizes_[0] ? nullptr
+                                    : base_ + position * strides_[0] * static_cast<std::int64_t>(dtype_size(dtype_));
   const std::int64_t within = position % sizes_[inner];
   if (within + n > sizes_[inner] || (strides_[inner] != 1 && n > 1)) return nullptr;
   std::int64_t offset = within * strides_[inner], rest = position / sizes_[inner];
@@ -223,12 +185,12 @@ void Cursor::load_patterns(const KernelTable& table, std::int64_t position, std:
     const std::int64_t count = std::min(most, n - begin);
     std::byte* const to = static_cast<std::byte*>(values) + static_cast<std::size_t>(begin) * width;
     std::byte* const into = is_computed_in ? to : raw;
-    patterns(position + begin, count,
-             [&](const ShortRuns& runs, std::int64_t offset, std::int64_t within, std::int64_t first,
-                 std::int64_t length) {
-               gather_pattern(runs, size, base_ + offset * static_cast<std::int64_t>(size), within, length,
-                              into + static_cast<std::size_t>(first) * size);
-             });
+    patterns(
+        position + begin, count,
+        [&](const ShortRuns& runs, std::int64_t offset, std::int64_t within, std::int64_t first, std::int64_t length) {
+          gather_pattern(runs, size, base_ + offset * static_cast<std::int64_t>(size), within, length,
+                         into + static_cast<std::size_t>(first) * size);
+        });
     if (!is_computed_in) table.load[static_cast<int>(dtype_)](raw, to, static_cast<std::size_t>(count));
   }
 }
@@ -242,145 +204,12 @@ void Cursor::store_patterns(const KernelTable& table, std::int64_t position, std
     const std::int64_t count = std::min(most, n - begin);
     const std::byte* const from = static_cast<const std::byte*>(values) + static_cast<std::size_t>(begin) * width;
     if (!is_computed_in) table.store[static_cast<int>(dtype_)](from, raw, static_cast<std::size_t>(count));
-    patterns(position + begin, count,
-             [&](const ShortRuns& runs, std::int64_t offset, std::int64_t within, std::int64_t first,
-                 std::int64_t length) {
-               scatter_pattern(runs, size, base_ + offset * static_cast<std::int64_t>(size), within, length,
-                               (is_computed_in ? from : raw) + static_cast<std::size_t>(first) * size);
-             });
-  }
-}
-
-/// f(std::integral_constant<std::size_t, size>()) for the size of an element.
-template <class F> void with_size(std::int64_t size, const F& f) {
-  switch (size) {
-    case 1: return f(std::integral_constant<std::size_t, 1>());
-    case 2: return f(std::integral_constant<std::size_t, 2>());
-    case 4: return f(std::integral_constant<std::size_t, 4>());
-    default: return f(std::integral_constant<std::size_t, 8>());
-  }
-}
-
-/// Entries as positions 0 … size - 1; false where one is none.
-bool checked(const std::int32_t* entries, std::int64_t count, std::int32_t size, bool wraps, std::int32_t* positions) {
-  const std::int32_t below = wraps ? size : 0;
-  int wrong = 0;
-  for (std::int64_t k = 0; k < count; ++k) {
-    const std::int32_t at = entries[k] + (entries[k] < 0 ? below : 0);
-    wrong |= (at < 0) | (at >= size);
-    positions[k] = at;
-  }
-  return wrong == 0;
-}
-
-/// Elements of a cursor with a table, as they lie in memory.
-class Cursor::Gathering {
- public:
-  explicit Gathering(const Cursor& of)
-      : of_(of),
-        gather_(*of.gather_),
-        entries_(static_cast<const std::int32_t*>(gather_.table.storage->data()) + gather_.table.offset),
-        size_(static_cast<std::int64_t>(dtype_size(of.dtype_))) {}
-
-  /// `count` elements from `position` on.
-  void load(std::int64_t position, std::int64_t count, std::byte* into) const {
-    const int inner = of_.rank_ - 1;
-    if (in_order(position, count, into)) return;
-    if (inner == 1 && of_.table_strides_[1] == 0 && of_.strides_[1] == 1 && of_.sizes_[1] < kShortRun)
-      return short_rows(position, count, into);
-    of_.runs(position, count,
-             [&](std::int64_t offset, std::int64_t stride, std::int64_t first, std::int64_t length, std::int64_t at,
-                 std::int64_t at_stride) { run(offset, stride, into + first * size_, length, at, at_stride); });
-  }
-
- private:
-  /// What the table's entry at `at` adds to an offset.
-  std::int64_t entry(std::int64_t at) const {
-    const std::int64_t value = entries_[at], index = value < 0 && gather_.wraps ? value + gather_.size : value;
-    if (index < 0 || index >= gather_.size)
-      throw Error(ErrorKind::index,
-                  "index " + std::to_string(value) + " is out of range for size " + std::to_string(gather_.size));
-    return index * gather_.step;
-  }
-
-  void run(std::int64_t offset, std::int64_t stride, std::byte* place, std::int64_t length, std::int64_t at,
-           std::int64_t at_stride) const {
-    if (at_stride == 0) {  // one entry for the whole run: a row
-      const std::byte* const from = of_.base_ + (offset + entry(at)) * size_;
-      if (stride == 1) return copy_bytes(place, from, length * size_);
-      for (std::int64_t i = 0; i < length; ++i) copy_bytes(place + i * size_, from + i * stride * size_, size_);
-      return;
-    }
-    with_size(size_, [&](auto bytes) {
-      for (std::int64_t i = 0; i < length; ++i)
-        std::memcpy(place + i * bytes, of_.base_ + (offset + i * stride + entry(at + i * at_stride)) * size_, bytes);
-    });
-  }
-
-  /// Rows with an entry for each element, all rows' in one run; a column is one row. All entries are checked, by
-  /// vectors, before any is used. False, with nothing done, where they do not lie so.
-  bool in_order(std::int64_t position, std::int64_t count, std::byte* into) const {
-    const int inner = of_.rank_ - 1;
-    const std::int64_t row = of_.sizes_[inner];
-    const bool one_row = inner == 0 || (inner == 1 && row == 1);
-    const std::int64_t length = one_row ? of_.sizes_[0] : row, row_step = one_row ? 0 : of_.strides_[0],
-                       step = of_.strides_[one_row ? 0 : inner];
-    if (inner > 1 || of_.table_strides_[one_row ? 0 : 1] != 1 || (!one_row && of_.table_strides_[0] != row) ||
-        gather_.size > INT32_MAX)
-      return false;
-    std::int32_t indices[kRawElements];
-    with_size(size_, [&](auto bytes) {
-      std::int64_t i = position / length, j = position % length;
-      for (std::int64_t done = 0; done < count;) {
-        const std::int64_t some = std::min<std::int64_t>(count - done, kRawElements);
-        if (!checked(entries_ + position + done, some, static_cast<std::int32_t>(gather_.size), gather_.wraps,
-                     indices)) {
-          for (std::int64_t k = 0; k < some; ++k) (void)entry(position + done + k);  // throws
-        }
-        for (std::int64_t k = 0; k < some; j = 0, ++i) {
-          const std::byte* const from = of_.base_ + i * row_step * size_;
-          const std::int64_t end = std::min(length, j + some - k);
-          for (; j < end; ++j, ++k)
-            std::memcpy(into + (done + k) * bytes, from + (j * step + indices[k] * gather_.step) * size_, bytes);
-          if (j < length) break;
-        }
-        done += some;
-      }
-    });
-    return true;
-  }
-
-  /// An entry for each row.
-  void short_rows(std::int64_t position, std::int64_t count, std::byte* into) const {
-    const std::int64_t row = of_.sizes_[1], step = of_.strides_[0], at_step = of_.table_strides_[0];
-    std::int64_t i = position / row, done = 0;
-    if (const std::int64_t within = position % row; within != 0) {
-      done = std::min(count, row - within);
-      run(i * step + within, 1, into, done, i * at_step, 0);
-      ++i;
-    }
-    for (; done + row <= count; done += row, ++i)
-      copy_bytes(into + done * size_, of_.base_ + (i * step + entry(i * at_step)) * size_, row * size_);
-    if (done < count) run(i * step, 1, into + done * size_, count - done, i * at_step, 0);
-  }
-
-  const Cursor& of_;
-  const detail::Gather& gather_;
-  const std::int32_t* entries_;
-  std::int64_t size_;
-};
-
-/// Elements are gathered as they lie, and widened many at a time.
-void Cursor::load_gathered(const KernelTable& table, std::int64_t position, std::int64_t n, void* values) const {
-  const Gathering gathering(*this);
-  auto* const to = static_cast<std::byte*>(values);
-  const auto width = static_cast<std::int64_t>(compute_size(compute_type_of(dtype_)));
-  if (static_cast<std::int64_t>(dtype_size(dtype_)) == width) return gathering.load(position, n, to);
-  alignas(64) std::byte raw[kRawElements * 4];
-  for (std::int64_t begin = 0; begin < n; begin += kRawElements) {
-    const std::int64_t count = std::min(kRawElements, n - begin);
-    gathering.load(position + begin, count, raw);
-    table.load[static_cast<int>(dtype_)](raw, to + begin * width, static_cast<std::size_t>(count));
+    patterns(
+        position + begin, count,
+        [&](const ShortRuns& runs, std::int64_t offset, std::int64_t within, std::int64_t first, std::int64_t length) {
+          scatter_pattern(runs, size, base_ + offset * static_cast<std::int64_t>(size), within, length,
+                          (is_computed_in ? from : raw) + static_cast<std::size_t>(first) * size);
+        });
   }
 }
 

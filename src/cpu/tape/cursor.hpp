@@ -1,5 +1,6 @@
 // Reading and writing an operand along the linear order of an index space, in runs.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -85,5 +86,28 @@ class Cursor {
   const detail::Gather* gather_ = nullptr;
   std::int64_t table_strides_[kMaxRank] = {};
 };
+
+/// Calls run(element offset, stride, index of the first element, length, table offset, table stride) for each run.
+template <class Run> void Cursor::runs(std::int64_t position, std::int64_t n, Run run) const {
+  std::int64_t coordinates[kMaxRank], offset = 0, table = 0, rest = position;
+  for (int i = rank_ - 1; i >= 0; --i) {
+    coordinates[i] = rest % sizes_[i];
+    rest /= sizes_[i];
+    offset += coordinates[i] * strides_[i];
+    table += coordinates[i] * table_strides_[i];
+  }
+  const int inner = rank_ - 1;
+  for (std::int64_t done = 0; done < n;) {
+    const std::int64_t length = std::min(n - done, sizes_[inner] - coordinates[inner]);
+    run(offset, strides_[inner], done, length, table, table_strides_[inner]);
+    done += length;
+    coordinates[inner] += length, offset += length * strides_[inner], table += length * table_strides_[inner];
+    for (int i = inner; i > 0 && coordinates[i] == sizes_[i]; --i) {
+      coordinates[i] = 0, ++coordinates[i - 1];
+      offset += strides_[i - 1] - sizes_[i] * strides_[i];
+      table += table_strides_[i - 1] - sizes_[i] * table_strides_[i];
+    }
+  }
+}
 
 }  // namespace tern::detail_cpu

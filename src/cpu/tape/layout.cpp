@@ -10,8 +10,8 @@ using detail::StepKind;
 
 namespace {
 
-/// Elements of rows, and of a few columns of reduced axes, up to which many of them make the columns of a block, and
-/// how many there must be.
+/// Elements of rows, and of a few columns of reduced axes, up to which many of them make the columns of a block where
+/// they are not reduced as they lie, and how many there must be.
 constexpr std::int64_t kTurnedRow = 16, kTurnedColumns = 256, kFewestTurned = 16;
 
 /// Those that differ.
@@ -70,18 +70,34 @@ detail::PoolVector<Strides> coordinates_of(const FusedRequest& request, const Ta
   return result;
 }
 
+/// Whether an operand's neighbours lie along a kept axis, though the innermost axis, `last`, is another.
+bool lies_across(const FusedRequest& request, int last) {
+  const auto across = [&](const detail::View& view) {
+    const std::int64_t step = std::abs(view.strides[static_cast<std::size_t>(last)]);
+    for (std::size_t i = 0; i < request.space.size(); ++i)
+      if (!(request.reduced >> i & 1) && request.space[i] != 1 && view.strides[i] != 0 &&
+          std::abs(view.strides[i]) < step)
+        return true;
+    return false;
+  };
+  return std::ranges::any_of(request.inputs, [&](const detail::Operand& operand) {
+    return operand.view.storage && !operand.gather && across(operand.view);
+  });
+}
+
 }  // namespace
 
-/// Reduced axes of few elements are not innermost, though they lie there: they come first, so that a block has many
-/// short rows as its columns (turned).
+/// Few reduced elements are reduced where they lie, many rows or groups at once. Where places are asked for, or an
+/// operand's rows lie across, they come first instead, so that a block has many short rows as its columns (turned).
 Layout::Layout(const FusedRequest& request, const Tape& tape) : coordinates(coordinates_of(request, tape)) {
   const detail::SmallVector<int, kMaxRank> axes = axes_by_memory(request, tape);
   const auto size = [&](std::size_t i) { return request.space[static_cast<std::size_t>(axes[i])]; };
   const auto reduced = [&](std::size_t i) { return (request.reduced >> axes[i] & 1) != 0; };
   const std::size_t rank = axes.size();
   rows = true;  // of the innermost axis that matters
+  int last = -1;
   for (std::size_t i = 0; i < rank; ++i)
-    if (size(i) != 1) rows = reduced(i);
+    if (size(i) != 1) rows = reduced(i), last = axes[i];
   std::size_t inner_begin = rank;  // columns: the kept axes behind the last reduced one
   while (!rows && inner_begin > 0 && !reduced(inner_begin - 1)) --inner_begin;
   std::int64_t groups = 1, columns = 1;
@@ -89,8 +105,11 @@ Layout::Layout(const FusedRequest& request, const Tape& tape) : coordinates(coor
     if (reduced(i)) length *= size(i);
     else (i < inner_begin ? groups : columns) *= size(i);
   }
-  turned = tape.program->reduces && length > 0 && groups >= kFewestTurned &&
-            length * columns <= (rows ? kTurnedRow : kTurnedColumns);
+  const bool reduces = tape.program->reduces && length > 0 && last >= 0;
+  const bool as_they_lie = reduces && !tape.places && !lies_across(request, last);
+  turned =
+      reduces && !as_they_lie && groups >= kFewestTurned && length * columns <= (rows ? kTurnedRow : kTurnedColumns);
+  const bool grouped = as_they_lie && !rows && groups > 1 && length * columns <= kBlock;
   if (turned) inner_begin = 0;
   const auto add = [&](AxisOrder& order, std::size_t i) {
     order.axes[order.rank] = axes[i];
@@ -105,7 +124,8 @@ Layout::Layout(const FusedRequest& request, const Tape& tape) : coordinates(coor
       add(full, i), add(kept, i);
       width *= size(i);
     }
-  rows = rows && !turned;
+  rows = (rows && !turned) || grouped;
+  if (grouped) group = columns;
 }
 
 }  // namespace tern::detail_cpu

@@ -25,6 +25,10 @@ constexpr std::int64_t kRowBlocks = 64;
 /// (4096 x 4096 f32, Zen 4, a row at a time, one thread, in ms: 1: 8.0, 2: 8.0, 4: 5.1, 8: 4.5, 16: 5.4).
 constexpr std::int64_t kWideRow = 4 * kBlock;
 
+
+/// Short rows are reduced so many at once (the lanes of the widest vector): chunks are whole vectors of them.
+constexpr std::int64_t kRowsTogether = 16;
+
 /// Elements of rows that are one block of a larger register file, where blocks of kBlock compute exponentials again. Of
 /// their time, in turn, one thread, f32 and bf16: softmax of rows of 1536 0.57, 2048 0.69 to 0.76, 4096 0.64 to 0.81,
 /// 8192 0.65 to 0.88, with backward 0.57 to 0.83. Not for others: log_softmax 0.72 to 1.05, logsumexp 0.78 to 1.00,
@@ -87,7 +91,11 @@ class ReducingRun {
     by_piece_ = in_place && length_ > most;
     if (in_place && !by_piece_ && tape_.online.empty())  // places look at a block twice
       most = std::clamp<std::int64_t>(full_.count() / (8 * max_threads()), most, kRowBlocks * most);
-    chunk_kept_ = std::clamp<std::int64_t>(most / std::max<std::int64_t>(length_, 1), 1, kBlock);
+    const std::int64_t most_kept = in_place ? kWideRow : kBlock;
+    chunk_kept_ = std::clamp<std::int64_t>(most / std::max<std::int64_t>(length_, 1), 1, most_kept);
+    if (chunk_kept_ > kBlock) runner_.set_block(chunk_kept_);
+    const std::int64_t group = run_.layout.group, together = group == 1 ? kRowsTogether : group;
+    if (chunk_kept_ > together) chunk_kept_ -= chunk_kept_ % together;
     chunks_ = (kept_.count() + chunk_kept_ - 1) / chunk_kept_;
   }
   void chunk_columns(bool in_place) {

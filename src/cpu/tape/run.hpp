@@ -20,7 +20,7 @@ struct Run {
         table(table),
         layout(request, tape),
         runner(tape, table, request.inputs, request.outputs, layout.full, layout.kept, layout.rows, layout.length,
-               layout.coordinates) {}
+               layout.coordinates, 0, layout.group) {}
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 

@@ -5,10 +5,13 @@
 #include <cstring>
 #include <utility>
 
+#include "cpu/simd/dispatch.hpp"
+
 namespace tern::detail_cpu {
 namespace {
 
-/// Offsets of a pattern that are kept at once: enough that going on to the next costs nothing.
+/// Offsets of a pattern that are kept at once, at least two patterns' worth: enough that going on to the next costs
+/// nothing.
 constexpr std::int64_t kOffsets = 128;
 /// Bytes of a row that are moved by instructions of their own.
 constexpr std::int64_t kRowBytes = 64;
@@ -89,8 +92,21 @@ void gather(const ShortRuns& runs, const std::byte* base, std::int64_t within, s
   const std::int64_t stride = runs.axes == 1 ? runs.strides[0] : -1, bytes = runs.period * kSize;
   if (within == 0 && n % runs.period == 0 && stride == 1 && bytes <= kRowBytes)
     return kMoveRows[static_cast<std::size_t>(bytes - 1)]({base, runs.step * kSize, to, bytes, n / runs.period});
-  if (within == 0 && n % runs.period == 0 && stride == 0)
+  if (stride == 0 && within + n <= runs.period) {
+    std::fill_n(reinterpret_cast<T*>(to), n, *reinterpret_cast<const T*>(base));
+    return;
+  }
+  if (within == 0 && n % runs.period == 0 && stride == 0 && runs.step == 1 && kSize >= 4)
+    return kernels().repeat[kSize == 8](base, to, static_cast<std::size_t>(n / runs.period),
+                                        static_cast<std::size_t>(runs.period), 1);
+  if (within == 0 && n % runs.period == 0 && stride == 0 && runs.period <= kShortRun)
     return kRepeats<T>[static_cast<std::size_t>(runs.period - 1)](base, runs.step, to, n / runs.period);
+  if (within == 0 && n % runs.period == 0 && stride == 0) {
+    const auto* const x = reinterpret_cast<const T*>(base);
+    for (std::int64_t i = 0; i * runs.period < n; ++i)
+      std::fill_n(reinterpret_cast<T*>(to) + i * runs.period, runs.period, x[i * runs.step]);
+    return;
+  }
   by_offsets(runs, reinterpret_cast<const T*>(base), within, n,
              [&](const T* x, const std::int64_t* offsets, std::int64_t count, std::int64_t first) {
                T* const y = reinterpret_cast<T*>(to) + first;

@@ -9,6 +9,8 @@ namespace tern::detail_cpu {
 
 /// Runs of fewer elements are short.
 inline constexpr std::int64_t kShortRun = 24;
+/// The same where all of a run is one element.
+inline constexpr std::int64_t kShortRepetition = 64;
 
 /// The innermost axes of an operand, `period` elements in all, which repeat `step` elements further along the next
 /// axis.

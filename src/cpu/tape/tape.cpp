@@ -47,7 +47,8 @@ class Compiler {
       tape_->online.push_back(
           {op(o.pivot), op(o.sum), o.shift, o.weight, o.power, op(o.count), {op(o.lower[0]), op(o.lower[1])}});
     for (std::size_t i = 0; i < tape_->online.size(); ++i)
-      if (tape_->online[i].is_place()) tape_->ops[at(tape_->online[i].sum)].place = static_cast<int>(i);
+      if (tape_->online[i].is_place())
+        tape_->ops[at(tape_->online[i].sum)].place = static_cast<int>(i), tape_->places = true;
     tape_->live = needed_ops();
     note_lazy_values();
     plan_way(tape_->plain, Loops::none);
@@ -94,9 +95,10 @@ class Compiler {
         op.which = step.elementary;
         op.rows = table_.reduce_rows[static_cast<int>(step.elementary)][type];
         op.columns = table_.reduce_columns[static_cast<int>(step.elementary)][type];
+        op.groups = table_.reduce_groups[static_cast<int>(step.elementary)][type];
         op.join = table_.join_rows[static_cast<int>(step.elementary)][type];
         op.combine = table_.elementary[static_cast<int>(combining_elementary(step.elementary))][type];
-        require(op.rows && op.columns && op.join && op.combine, step);
+        require(op.rows && op.columns && op.groups && op.join && op.combine, step);
         break;
       default: return;  // operands and numbers are filled in by the executor
     }

@@ -35,7 +35,8 @@ struct TapeOp {
   ElementaryFn elementary = nullptr;
   BlockFn block = nullptr;
   ReduceFn rows = nullptr, columns = nullptr;
-  JoinFn join = nullptr;       // of a reduction, as the two
+  GroupsFn groups = nullptr;   // of a reduction, as the two and the next
+  JoinFn join = nullptr;
   ElementaryFn combine = nullptr;    // two partial results of the reduction
   ComputeType type = ComputeType::f32;
   int place = -1;  // of a reduction that gives the place of an extreme (OnlineSum::kPlace): which of Tape::online
@@ -85,6 +86,7 @@ struct Tape {
   std::vector<TapeOnline> online;
   std::vector<bool> live;  // ops that outputs need where a row is one block
   std::vector<bool> lazy;  // values that are asked for by element (ordinals of places), and read as no block
+  bool places = false;     // some op gives the place of an extreme
   /// Values of four bytes, of which passes over a row in blocks compute exponentials more often than where it is one
   /// block.
   bool repeats = false;

@@ -1,0 +1,172 @@
+// Rows and groups of a few elements, of which many are reduced at once: every length about what is done otherwise,
+// every dtype, in memory and as a formula, at any place among the others.
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "reference.hpp"
+
+namespace tern::test {
+namespace {
+
+class ShortRowsReduced : public EveryDevice {};
+TERN_EVERY_DEVICE(ShortRowsReduced);
+
+/// Of powers of two (and ±), whose products are exact for a few.
+Tensor values(const Shape& shape, DType dtype, Device device) {
+  return round(Random(shape.numel()).tensor(shape, f32, device, -3, 3)).to(dtype);
+}
+struct Reduction {
+  const char* name;
+  Tensor (*run)(const Tensor&, const Axes&);
+  double start;
+  double (*join)(double, double);
+};
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+double larger(double a, double b) { return std::isnan(a) || a > b ? a : b; }
+double smaller(double a, double b) { return std::isnan(a) || a < b ? a : b; }
+const std::array<Reduction, 4> kReductions{{
+    {"sum", [](const Tensor& x, const Axes& axes) { return sum(x, axes); }, 0,
+     [](double a, double b) { return a + b; }},
+    {"max", [](const Tensor& x, const Axes& axes) { return max(x, axes); }, -kInfinity, larger},
+    {"min", [](const Tensor& x, const Axes& axes) { return min(x, axes); }, kInfinity, smaller},
+    {"prod", [](const Tensor& x, const Axes& axes) { return prod(x, axes); }, 1,
+     [](double a, double b) { return a * b; }},
+}};
+
+/// Of [groups, length, width] along axis 1.
+std::vector<double> expected(const Reduction& r, const std::vector<double>& x, std::int64_t length,
+                             std::int64_t width) {
+  std::vector<double> result(x.size() / static_cast<std::size_t>(length), r.start);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const std::size_t w = static_cast<std::size_t>(width), g = i / (w * static_cast<std::size_t>(length));
+    double& to = result[g * w + i % w];
+    to = r.join(to, x[i]);
+  }
+  return result;
+}
+void expect_same(const std::vector<double>& got, const std::vector<double>& wanted, const std::string& what) {
+  ASSERT_EQ(got.size(), wanted.size()) << what;
+  for (std::size_t i = 0; i < got.size(); ++i)
+    if (!(got[i] == wanted[i] || (std::isnan(got[i]) && std::isnan(wanted[i])))) {
+      ADD_FAILURE() << what << ", element " << i << ": " << got[i] << " instead of " << wanted[i];
+      return;
+    }
+}
+/// As they lie, within wider rows, as a formula's operand (x + 0 in blocks), and with the axes the other way around.
+void check(const Tensor& x, const std::string& what) {
+  const std::vector<double> all = doubles(x);
+  const std::int64_t length = x.size(1), width = x.size(2);
+  const Tensor wide = concatenate({x, x}, 0).slice(0, x.size(0) / 2, x.size(0) / 2 + x.size(0));
+  for (const Reduction& r : kReductions) {
+    if (r.join(2, 3) == 6 && length > (dtype_size(x.dtype()) == 2 ? 4 : 8)) continue;  // inexact
+    const auto test = [&](const Tensor& of, const std::vector<double>& values, const char* how) {
+      expect_same(doubles(r.run(of, {1})), expected(r, values, length, width), r.name + (", " + what) + how);
+    };
+    test(x, all, "");
+    test(wide, doubles(wide), ", in the middle of memory");
+    test(x.transpose(0, 1).contiguous().transpose(0, 1), all, ", transposed");
+    const Tensor part = concatenate({x, x}, 1).slice(1, 0, length);
+    test(part, all, ", part of longer rows");
+  }
+  const auto twice = Pointwise("twice_squared", [](auto u) { return u * u + u; });
+  const Tensor formula = row_formula([](auto u) { return sum(u * u + u); }, x.transpose(1, 2).contiguous());
+  expect_same(doubles(formula.reshape({-1})), expected(kReductions[0], doubles(twice(x)), length, width),
+              "sum of a formula, " + what);
+}
+
+TEST_P(ShortRowsReduced, OfEveryLength) {
+  for (const DType dtype : dtypes_of(device(), {f32, f64, i32, i64, f16, bf16}))
+    for (const std::int64_t n : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129}) {
+      if (dtype != f32 && n > 40 && n % 2 == 1) continue;
+      for (const std::int64_t rows : {1, 5, 16, 33, 400})
+        check(values({rows, n, 1}, dtype, device()),
+              std::to_string(rows) + " rows of " + std::to_string(n) + " " + std::string(to_string(dtype)));
+    }
+}
+TEST_P(ShortRowsReduced, InGroups) {
+  for (const DType dtype : dtypes_of(device(), {f32, f64, i32, bf16}))
+    for (const std::int64_t width : {2, 3, 4, 5, 8, 9, 16, 17, 33, 300, 600})
+      for (const std::int64_t n : {1, 2, 3, 8}) {
+        if (dtype == bf16 && n * width > 300) continue;
+        for (const std::int64_t groups : {2, 3, 17, 130})
+          check(values({groups, n, width}, dtype, device()), std::to_string(groups) + " groups of " +
+                                                                 std::to_string(n) + " by " + std::to_string(width) +
+                                                                 " " + std::string(to_string(dtype)));
+      }
+}
+/// NaN, infinities and zeros at every place of a row, in every row of a vector.
+TEST_P(ShortRowsReduced, SpecialNumbersAnywhere) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const DType dtype : all_floats(device()))
+    for (const std::int64_t n : {2, 3, 4, 6, 8, 11, 16, 20, 32, 40}) {
+      std::vector<double> x(static_cast<std::size_t>(37 * n));
+      for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i % 5) - 1;
+      for (std::size_t row = 0; row < 37; ++row) {
+        const std::array<double, 5> special{nan, kInfinity, -kInfinity, -0., 1};
+        x[row * static_cast<std::size_t>(n) + row % static_cast<std::size_t>(n)] = special[row % special.size()];
+      }
+      const std::vector<float> narrow(x.begin(), x.end());
+      const Tensor rows = tensor(narrow, {37, n, 1}, device()).to(dtype);
+      for (std::size_t r = 0; r < 3; ++r) {
+        const Reduction& reduction = kReductions[r];
+        expect_same(doubles(reduction.run(rows, {1})), expected(reduction, x, n, 1),
+                    reduction.name + (", rows of " + std::to_string(n)));
+        const Tensor groups = rows.broadcast_to({37, n, 3}).contiguous();
+        expect_same(doubles(reduction.run(groups, {1})), expected(reduction, doubles(groups), n, 3),
+                    reduction.name + (", groups of " + std::to_string(n)));
+      }
+    }
+}
+TEST_P(ShortRowsReduced, OfNothing) {
+  for (const Shape& shape : {Shape{0, 3, 1}, Shape{5, 0, 1}, Shape{0, 0, 4}, Shape{5, 0, 4}, Shape{7, 2, 0}}) {
+    const Tensor x = zeros(shape, {.device = device()});
+    EXPECT_EQ(doubles(sum(x, {1})), std::vector<double>(static_cast<std::size_t>(shape[0] * shape[2]), 0.));
+    EXPECT_EQ(doubles(prod(x, {1})), std::vector<double>(static_cast<std::size_t>(shape[0] * shape[2]), 1.));
+  }
+}
+/// What is computed of a row and used along it: repeated by permutations, by vectors and by calls.
+TEST_P(ShortRowsReduced, AndRepeated) {
+  for (const DType dtype : wide_floats(device()))
+    for (const std::int64_t n : {1, 2, 3, 5, 8, 9, 16, 17, 24, 25, 63, 64, 65})
+      for (const std::int64_t rows : {1, 3, 16, 50, 333}) {
+        const Tensor x = values({rows, n}, dtype, device());
+        const std::vector<double> all = doubles(x), sums = expected(kReductions[0], all, n, 1);
+        const Tensor given = values({rows, 1}, dtype, device());
+        const std::vector<double> column = doubles(given);
+        std::vector<double> more(all.size()), times(all.size());
+        for (std::size_t i = 0; i < all.size(); ++i) {
+          more[i] = all[i] + sums[i / static_cast<std::size_t>(n)];
+          times[i] = all[i] * column[i / static_cast<std::size_t>(n)];
+        }
+        const std::string what = std::to_string(rows) + " rows of " + std::to_string(n);
+        expect_same(doubles(row_formula([](auto u) { return u + sum(u); }, x)), more, what);
+        expect_same(doubles(x * given), times, "times a column, " + what);
+        expect_same(doubles(grad([&](const Var& v) { return sum(sum(v, {1}, true) * given); })(x)),
+                    doubles(given.broadcast_to({rows, n}).contiguous()), "backward, " + what);
+        const Tensor groups = x.reshape({rows, n, 1}).broadcast_to({rows, n, 3}).contiguous();
+        const std::vector<double> in_groups = doubles(var(groups, {1})),
+                                  of_columns = doubles(var(x.transpose(0, 1), {0}));
+        for (std::size_t i = 0; i < in_groups.size() && n > 1; ++i)
+          EXPECT_NEAR(in_groups[i], of_columns[i / 3], 32 * epsilon(dtype) * 9) << "variance in groups, " << what;
+      }
+}
+/// The bits of a row depend neither on where it stands nor on the number of threads.
+TEST(ShortRowsReducedOnCpu, OneOrderForEveryRow) {
+  const int before = num_threads();
+  for (const DType dtype : {f32, f64, bf16})
+    for (const std::int64_t n : {3, 5, 7, 9, 13, 16, 21, 30, 45, 70})
+      for (const std::int64_t seed : {1, 2, 3, 4}) {
+        const Tensor row = Random(10 * n + seed).tensor({1, n}, f32, cpu(), -1, 1).to(dtype),
+                     rows = row.broadcast_to({20'000, n}).contiguous(), one = sum(row, {1});
+        for (const int threads : {1, 2}) {
+          set_num_threads(threads);
+          EXPECT_TRUE((sum(rows, {1}) == one).to(i32).min().item<int>() == 1) << n;
+          EXPECT_TRUE((sum(rows.slice(0, 0, 1003), {1}) == one).to(i32).min().item<int>() == 1) << n;
+        }
+      }
+  set_num_threads(before);
+}
+
+}  // namespace
+}  // namespace tern::test
