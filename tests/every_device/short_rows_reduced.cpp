@@ -64,6 +64,7 @@ void check(const Tensor& x, const std::string& what) {
       expect_same(doubles(r.run(of, {1})), expected(r, values, length, width), r.name + (", " + what) + how);
     };
     test(x, all, "");
+    if (x.device() != cpu()) continue;  // each layout is a kernel to compile
     test(wide, doubles(wide), ", in the middle of memory");
     test(x.transpose(0, 1).contiguous().transpose(0, 1), all, ", transposed");
     const Tensor part = concatenate({x, x}, 1).slice(1, 0, length);
@@ -79,9 +80,11 @@ TEST_P(ShortRowsReduced, OfEveryLength) {
   for (const DType dtype : dtypes_of(device(), {f32, f64, i32, i64, f16, bf16}))
     for (const std::int64_t n : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129}) {
       if (dtype != f32 && n > 40 && n % 2 == 1) continue;
-      for (const std::int64_t rows : {1, 5, 16, 33, 400})
+      for (const std::int64_t rows : {33, 1, 5, 16, 400}) {
+        if (device() != cpu() && (rows != 33 || dtype != f32)) break;
         check(values({rows, n, 1}, dtype, device()),
               std::to_string(rows) + " rows of " + std::to_string(n) + " " + std::string(to_string(dtype)));
+      }
     }
 }
 TEST_P(ShortRowsReduced, InGroups) {
@@ -89,10 +92,12 @@ TEST_P(ShortRowsReduced, InGroups) {
     for (const std::int64_t width : {2, 3, 4, 5, 8, 9, 16, 17, 33, 300, 600})
       for (const std::int64_t n : {1, 2, 3, 8}) {
         if (dtype == bf16 && n * width > 300) continue;
-        for (const std::int64_t groups : {2, 3, 17, 130})
+        for (const std::int64_t groups : {17, 2, 3, 130}) {
+          if (device() != cpu() && (groups != 17 || dtype != f32)) break;
           check(values({groups, n, width}, dtype, device()), std::to_string(groups) + " groups of " +
                                                                  std::to_string(n) + " by " + std::to_string(width) +
                                                                  " " + std::string(to_string(dtype)));
+        }
       }
 }
 /// NaN, infinities and zeros at every place of a row, in every row of a vector.

@@ -82,8 +82,8 @@ bool run_small(const detail::FusedRequest& request, const Tape& tape, const Kern
 
 class BlockRunner {
  public:
-  /// Positions count along `full` (all axes) and `kept` (those not reduced). `rows`: the reduced axes are innermost, but
-  /// for `group` kept positions.
+  /// Positions count along `full` (all axes) and `kept` (those not reduced). `rows`: the reduced axes are innermost,
+  /// but for `group` kept positions.
   /// `skip`: that many operands are placed by the caller (an accumulator). `length`: elements along the reduced axes.
   /// `coordinates`: strides of each of the tape's values that are positions, in their order.
   BlockRunner(const Tape& tape, const KernelTable& table, std::span<const detail::Operand> inputs,

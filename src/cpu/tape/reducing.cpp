@@ -25,7 +25,6 @@ constexpr std::int64_t kRowBlocks = 64;
 /// (4096 x 4096 f32, Zen 4, a row at a time, one thread, in ms: 1: 8.0, 2: 8.0, 4: 5.1, 8: 4.5, 16: 5.4).
 constexpr std::int64_t kWideRow = 4 * kBlock;
 
-
 /// Short rows are reduced so many at once (the lanes of the widest vector): chunks are whole vectors of them.
 constexpr std::int64_t kRowsTogether = 16;
 
