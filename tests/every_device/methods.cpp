@@ -127,9 +127,13 @@ TEST_P(Methods, AreTheFunctions) {
   const auto check_moveaxis = [&] { same(x.moveaxis(0, 1), x.T()), same(v.moveaxis(0, -1).value(), x.T()); };
   const auto check_flip = [&] { same(x.flip(), flip(x)), same(v.flip({1}).value(), flip(x, {1})); };
   const auto check_roll = [&] { same(x.roll(1, 1), roll(x, 1, 1)), same(v.roll(-1, 0).value(), roll(x, -1, 0)); };
-  const auto check_repeat = [&] { same(x.repeat(2, 1), repeat(x, 2, 1)), same(v.repeat(3, 0).value(), repeat(x, 3, 0)); };
+  const auto check_repeat = [&] {
+    same(x.repeat(2, 1), repeat(x, 2, 1)), same(v.repeat(3, 0).value(), repeat(x, 3, 0));
+  };
   const auto check_tile = [&] { same(x.tile({2, 1}), tile(x, {2, 1})), same(v.tile({2}).value(), tile(x, {2})); };
-  const auto check_split = [&] { same(x.split(3, 1)[2], x(Slice(), Slice(2))), same(v.split(2)[1].value(), x(Slice(1))); };
+  const auto check_split = [&] {
+    same(x.split(3, 1)[2], x(Slice(), Slice(2))), same(v.split(2)[1].value(), x(Slice(1)));
+  };
   const auto check_unstack = [&] { same(x.unstack()[1], x[1]), same(v.unstack(1)[2].value(), x(Slice(), 2)); };
 #include "tern/methods.inc"
 #undef TERN_METHOD
