@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <numeric>
 
 #include "formula/elimination.hpp"
 #include "ops/fixed.hpp"
@@ -97,13 +98,59 @@ bool cholesky_values(const FixedCall& call, std::span<const Argument> arguments,
 
 enum class Kind { det, slogdet, inv, solve, status, cholesky, positive };
 
+/// 0, 1, … count - 1.
+std::vector<int> all(int count) {
+  std::vector<int> list(static_cast<std::size_t>(count));
+  std::iota(list.begin(), list.end(), 0);
+  return list;
+}
+
+/// The first row, from 1, whose pivot in the factor `l` of `a` is not positive; 0 where there is none.
+Expr not_positive(int n, std::span<const Expr> a, std::span<const Expr> l) {
+  std::vector<Expr> diagonal, lower;
+  for (int i = 0; i < n; ++i) {
+    diagonal.push_back(l[static_cast<std::size_t>(i * n + i)]);
+    for (int j = 0; j <= i; ++j) lower.push_back(a[static_cast<std::size_t>(i * n + j)]);
+  }
+  return unless_finite(lower, first_of(diagonal, [](const Expr& d) { return bit_not(d > constant(0)); }));
+}
+
+/// y = (l·lᵀ)⁻¹·y, by l and then by lᵀ.
+void solve_factored(int n, std::span<const Expr> l, std::span<Expr> y) {
+  const auto at = [n](int i, int j) { return static_cast<std::size_t>(i * n + j); };
+  const auto less = [&](int i, int k, std::size_t entry) {
+    y[static_cast<std::size_t>(i)] = y[static_cast<std::size_t>(i)] - l[entry] * y[static_cast<std::size_t>(k)];
+  };
+  for (int i = 0; i < n; ++i) {
+    for (int k = 0; k < i; ++k) less(i, k, at(i, k));
+    y[static_cast<std::size_t>(i)] = y[static_cast<std::size_t>(i)] / l[at(i, i)];
+  }
+  for (int i = n; i-- > 0;) {
+    for (int k = i + 1; k < n; ++k) less(i, k, at(k, i));
+    y[static_cast<std::size_t>(i)] = y[static_cast<std::size_t>(i)] / l[at(i, i)];
+  }
+}
+
+/// The solution for a vector, by Cholesky's factor; reads the lower triangle.
+FixedCall positive_call(int n) {
+  const auto at = [n](int i, int j) { return static_cast<std::size_t>(i * n + j); };
+  std::vector<Expr> x(static_cast<std::size_t>(n * n)), l(x.size());
+  std::vector<int> lower;
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j <= i; ++j)
+      x[at(i, j)] = x[at(j, i)] = make_input(static_cast<int>(lower.size())), lower.push_back(i * n + j);
+  const int first = static_cast<int>(lower.size());
+  std::vector<Expr> y = inputs_from(first, n);
+  cholesky_small(n, x, l), solve_factored(n, l, y);
+  const FixedShape right{1, {n, 1}};
+  FixedCall call;
+  call.op = "solve", call.operands = {{FixedShape{2, {n, n}}, lower}, {right, all(n)}}, call.results = {{right, true}};
+  call.graph = make_graph(y, first + n);
+  return call;
+}
+
 FixedCall made(Kind kind, int n, int m) {
   const FixedShape matrix{2, {n, n}}, number{};
-  const auto all = [](int count) {
-    std::vector<int> list;
-    for (int i = 0; i < count; ++i) list.push_back(i);
-    return list;
-  };
   const std::vector<Expr> a = inputs_from(0, n * n);
   std::vector<Expr> x(static_cast<std::size_t>(n * n));
   FixedCall call;
@@ -133,44 +180,12 @@ FixedCall made(Kind kind, int n, int m) {
       solve_small(n, std::max(m, 1), a, x), x.push_back(singular(n, a));
       break;
     }
-    case Kind::positive: {
-      const auto at = [n](int i, int j) { return static_cast<std::size_t>(i * n + j); };
-      const FixedShape right{1, {n, 1}};
-      std::vector<int> lower;
-      for (int i = 0; i < n; ++i)
-        for (int j = 0; j <= i; ++j)
-          x[at(i, j)] = x[at(j, i)] = make_input(static_cast<int>(lower.size())), lower.push_back(i * n + j);
-      const int first = static_cast<int>(lower.size());
-      call.op = "solve", call.operands = {{matrix, lower}, {right, all(n)}}, call.results = {{right, true}};
-      std::vector<Expr> l(x.size()), y = inputs_from(first, n);
-      cholesky_small(n, x, l);
-      for (int i = 0; i < n; ++i) {
-        for (int k = 0; k < i; ++k)
-          y[static_cast<std::size_t>(i)] =
-              y[static_cast<std::size_t>(i)] - l[at(i, k)] * y[static_cast<std::size_t>(k)];
-        y[static_cast<std::size_t>(i)] = y[static_cast<std::size_t>(i)] / l[at(i, i)];
-      }
-      for (int i = n; i-- > 0;) {
-        for (int k = i + 1; k < n; ++k)
-          y[static_cast<std::size_t>(i)] =
-              y[static_cast<std::size_t>(i)] - l[at(k, i)] * y[static_cast<std::size_t>(k)];
-        y[static_cast<std::size_t>(i)] = y[static_cast<std::size_t>(i)] / l[at(i, i)];
-      }
-      call.graph = make_graph(y, first + n);
-      return call;
-    }
-    case Kind::cholesky: {
+    case Kind::positive: return positive_call(n);
+    case Kind::cholesky:
       call.op = "cholesky", call.results = {{matrix, true}, {number, true}};
       call.values = cholesky_values;
-      cholesky_small(n, a, x);
-      std::vector<Expr> diagonal, lower;
-      for (int i = 0; i < n; ++i) {
-        diagonal.push_back(x[static_cast<std::size_t>(i * n + i)]);
-        for (int j = 0; j <= i; ++j) lower.push_back(a[static_cast<std::size_t>(i * n + j)]);
-      }
-      x.push_back(unless_finite(lower, first_of(diagonal, [](const Expr& d) { return bit_not(d > constant(0)); })));
+      cholesky_small(n, a, x), x.push_back(not_positive(n, a, x));
       break;
-    }
   }
   call.graph = make_graph(x, n * n + (kind == Kind::solve ? n * std::max(m, 1) : 0));
   return call;
