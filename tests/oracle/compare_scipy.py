@@ -7,7 +7,7 @@ it. Bounds are multiples of eps, of the sizes and, where the mathematics has it,
 import sys
 
 import compare
-from compare import array_of
+from numpy_answers import COMPLEX, DTYPES, array_of
 
 try:
     import numpy as np
@@ -234,7 +234,7 @@ def along_one(r):
     op = r.choice(["fft", "ifft", "rfft", "irfft"])
     dtype = r.choice(r.dtypes)
     if op == "rfft" and r.often(0.95):
-        dtype = r.choice([d for d in r.dtypes if d in compare.DTYPES])
+        dtype = r.choice([d for d in r.dtypes if d in DTYPES])
     shape = r.sizes(0, 2)
     axis = r.randint(0, len(shape))
     shape.insert(axis, r.choice(LENGTHS if r.often(0.7) else LENGTHS[:12]))
@@ -248,7 +248,7 @@ def along_one(r):
 def along_several(r):
     real, inverse, kind = r.choice(["", "r"]), r.choice(["", "i"]), r.choice(["2", "n", "n"])
     op = f"{inverse}{real}fft{kind}"
-    dtypes = [d for d in r.dtypes if d in compare.DTYPES] if real and not inverse else r.dtypes
+    dtypes = [d for d in r.dtypes if d in DTYPES] if real and not inverse else r.dtypes
     shape = [r.choice([1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17, 31]) for _ in range(r.randint(2, 3))]
     case = {"op": op, "norm": r.choice(["backward", "backward", "ortho", "forward"])}
     rank = len(shape)
@@ -277,7 +277,7 @@ def around_transforms(r):
         n = r.randint(2, 32)
         x = r.floats(r.sizes(0, 2) + [r.randint(n + 1, 90)], dtype)
         case = {"op": op, "x": x, "n": n, "hop": r.randint(1, n), "center": True, "normalized": r.often(0.3),
-                "onesided": r.often(0.6) and dtype not in compare.COMPLEX,
+                "onesided": r.often(0.6) and dtype not in COMPLEX,
                 "pad": r.choice(["constant", "edge", "reflect"])}
         if r.often(0.7):
             case["window"] = r.floats([n], real)

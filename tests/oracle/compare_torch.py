@@ -10,7 +10,7 @@ import sys
 import warnings
 
 import compare
-from compare import array_of
+from numpy_answers import array_of
 
 try:
     import numpy as np
@@ -113,7 +113,7 @@ def grid_sample(c):
 
 def attention(c):
     case, q, k, v = c.case, c("q"), c("k"), c("v")
-    rows, columns, dtype = q.shape[-2], k.shape[-2], torch.float64
+    rows, columns = q.shape[-2], k.shape[-2]
     i, j = torch.arange(rows)[:, None], torch.arange(columns)
     seen = torch.ones(q.shape[:-1] + (columns,), dtype=torch.bool)
     if case["causal"]:

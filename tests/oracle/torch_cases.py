@@ -3,7 +3,7 @@ import math
 
 import numpy as np
 
-from compare import array_of
+from numpy_answers import array_of
 
 
 def integers(r):
