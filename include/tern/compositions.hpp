@@ -35,8 +35,13 @@ template <TensorOrVar X, TensorOrVar P, TensorOrVar V> auto interp(const X& x, c
   const std::int64_t last = points.size(0) - 1;
   const Tensor right = clamp(searchsorted(points, x), last > 0 ? 1 : 0, last), left = maximum(right - 1, 0);
   const auto from = take(points, left), to = take(points, right);
-  const auto step = last > 0 ? to - from : to - from + 1;
-  return lerp(take(values, left), take(values, right), clamp((x - from) / step, 0, 1));
+  // One kernel, which computes 16-bit floats in f32.
+  constexpr Pointwise<> line{"interp", [](auto at, auto p, auto q, auto v, auto w, auto first, auto end) {
+                               const auto share = (at - p) / where(q > p, q - p, 1);
+                               return lerp(v, w, where(at <= first, 0, where(at > end, 1, share)));
+                             }};
+  return line(x, take(points, left), take(points, right), take(values, left), take(values, right), points[0],
+              points[-1]);
 }
 
 }  // namespace tern
@@ -86,23 +91,6 @@ const Entries entry_of_glu{{
              [](auto make) {
                glu(make({2, 3}));
              }}},
-}};
-const Entries entry_of_squeeze{{
-    .name = "squeeze",
-    .family = Family::compositions,
-    .arguments = "x",
-    .says = "x without its axes of size 1: a view",
-    .tolerance = {0, "no element changes"},
-    .samples = {{.shapes =
-                     [](Sizes s) {
-                       return std::vector<Shape>{{1, s.rows, 1, s.columns}};
-                     },
-                 .call = [](const auto& x) { return squeeze(x); },
-                 .reference =
-                     [](const auto& x) {
-                       return std::vector{Values{{x[0].shape[1], x[0].shape[3]}, x[0].of}};
-                     }}},
-    .bad = {{ErrorKind::shape, {"undefined Tensor"}, [](auto make) { squeeze(decltype(make({}))()); }}},
 }};
 const Entries entry_of_interp{{
     .name = "interp",

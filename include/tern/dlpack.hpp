@@ -13,14 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DLPACK_MAJOR_VERSION 1
-#define DLPACK_MINOR_VERSION 1
-
 extern "C" {
-
-typedef struct {
-  uint32_t major, minor;
-} DLPackVersion;
 
 typedef enum : int32_t {
   kDLCPU = 1,
@@ -88,6 +81,20 @@ typedef struct DLManagedTensor {
   void (*deleter)(struct DLManagedTensor* self);
 } DLManagedTensor;
 
+}  // extern "C"
+#endif  // DLPACK_DLPACK_H_
+
+// What is new in DLPack 1, where the header above is an older one (Debian 12 has 0.6) or tern's.
+#ifndef DLPACK_MAJOR_VERSION
+#define DLPACK_MAJOR_VERSION 1
+#define DLPACK_MINOR_VERSION 1
+
+extern "C" {
+
+typedef struct {
+  uint32_t major, minor;
+} DLPackVersion;
+
 #define DLPACK_FLAG_BITMASK_READ_ONLY (1UL << 0UL)
 #define DLPACK_FLAG_BITMASK_IS_COPIED (1UL << 1UL)
 #define DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED (1UL << 2UL)
@@ -101,4 +108,4 @@ typedef struct DLManagedTensorVersioned {
 } DLManagedTensorVersioned;
 
 }  // extern "C"
-#endif  // DLPACK_DLPACK_H_
+#endif  // DLPACK_MAJOR_VERSION

@@ -87,7 +87,8 @@ template <class M> typename M::mapping_type mapping_of(const char* op, const Ten
       const bool counts = x.shape()[i] > 1 && x.numel() > 0;
       if (counts && x.strides()[i] == 0)
         refuse_layout(op, x, "is a broadcast view, which an mdspan cannot be; copy it with .contiguous()");
-      strides[i] = static_cast<Index>(counts ? x.strides()[i] : x.numel() > 0 ? outside : 1);
+      const std::int64_t stride = counts ? x.strides()[i] : x.numel() > 0 ? outside : 1;
+      strides[i] = static_cast<Index>(std::min<std::int64_t>(stride, std::numeric_limits<Index>::max()));
     }
     return Mapping(extents, strides);
   } else {
@@ -151,8 +152,8 @@ DLManagedTensor* to_dlpack_unversioned(const Tensor& x, DlpackOptions options);
 /// work on them must have ended before it calls the deleter. As with data_ptr, the call counts as a write unless
 /// `read_only` is set, as it is by itself where the memory can only be read.
 ///
-/// Errors: `device` of WebGPU's tensors (`.to(cpu())` is the remedy), `unsupported` in a recording, and where
-/// DLManagedTensor would have to say that it is for reading.
+/// Errors: `device` of WebGPU's tensors (`.to(cpu())` is the remedy), `shape` of broadcast views, unless `read_only` is
+/// set, `unsupported` in a recording, and where DLManagedTensor would have to say that it is for reading.
 template <class Managed = DLManagedTensorVersioned, TensorOrVar T>
 Managed* to_dlpack(const T& x, DlpackOptions options = {}) {
   static_assert(std::same_as<Managed, DLManagedTensorVersioned> || std::same_as<Managed, DLManagedTensor>,

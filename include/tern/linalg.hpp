@@ -2,7 +2,7 @@
 // itself; real and complex. docs/linear_algebra.md tells conventions, bounds, and which library runs.
 //
 // 16-bit floats are computed in f32. Matrices that have no such factor or inverse, or elements that are not finite,
-// throw `linalg`; shapes that do not fit throw `shape`, integers `dtype`.
+// throw `linalg` (but of qr, which gives NaN); shapes that do not fit throw `shape`, integers `dtype`.
 #pragma once
 #include <optional>
 #include <string>
@@ -119,7 +119,8 @@ template <TensorOrVar T> Tensor matrix_rank(const T& a, double rtol = -1);
 /// The condition number: norm(a)·norm(a⁻¹); of the norm 2 the quotient of singular values, of any shape. Singular: inf.
 template <TensorOrVar T> T cond(const T& a, const Norm& norm = 2);
 /// e^a by scaling and squaring with Padé's approximant of order 13 (Higham, 2005). The gradient is Fréchet's
-/// derivative, by the exponential of a matrix twice as large. Reads a norm in the program, which recordings refuse.
+/// derivative, by the exponential of a matrix twice as large. Reads a norm in the program; in a recording 1-norms above
+/// 5·10⁶ give NaN instead.
 template <TensorOrVar T> T expm(const T& a);
 
 }  // namespace tern::linalg

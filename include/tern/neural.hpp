@@ -170,8 +170,9 @@ namespace detail {
 struct MaskOperand {
   Tensor tensor;  // undefined: the number
   Number number;
-  MaskOperand(const Tensor& t) : tensor(t) {}
-  MaskOperand(const Var& v) : tensor(v.value()) {}
+  /// Throws `shape` where it is undefined.
+  MaskOperand(const Tensor& t);
+  MaskOperand(const Var& v) : MaskOperand(v.value()) {}
   template <Plain T> MaskOperand(const T& n) : number(n) {}
 };
 BlockMask make_block_mask(const Pointwise<>& mask, const Shape& scores, std::vector<MaskOperand> operands);

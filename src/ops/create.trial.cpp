@@ -72,7 +72,7 @@ const Entries creation{
      .bad = {{dtype, {"0.5"}, [](auto) { full({2}, 0.5, i32); }}}},
     {.name = "arange",
      .family = Family::creation,
-     .arguments = "begin = 0, end, step = 1, options",
+     .arguments = "begin, end, step, options",
      .says = "begin, begin + step, … below end; integers are counted exactly",
      .differentiable = false,
      .tolerance = kGiven,

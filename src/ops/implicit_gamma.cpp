@@ -15,6 +15,9 @@ namespace tern::detail {
 namespace {
 
 constexpr int kTerms = 72;
+/// Where three steps of the fraction, of the third power, are finite in f32. Beyond it the density is 0, or the
+/// expansion for an x near a is taken.
+constexpr double kFractionEnd = 1e6;
 
 /// A value and its derivative in a.
 struct Dual {
@@ -32,6 +35,7 @@ Dual gamma_series(Expr a, Expr x) {
 }
 /// One over the fraction x + 1 - a - 1·(1 - a)/(x + 3 - a - …), from its end; a division for three steps.
 Dual inverse_fraction(Expr a, Expr x) {
+  a = minimum(a, kFractionEnd), x = minimum(x, kFractionEnd);
   Dual above{x + (2 * kTerms + 1) - a, -1}, below{1, 0};
   for (int n = kTerms; n > 0; --n) {
     const Expr c = x + (2 * n - 1) - a, e = n * (n - a);

@@ -103,8 +103,12 @@ Expr gamma_series(Expr a, Expr x) {
   }
   return sum;
 }
+/// Where three steps of the fraction, of the third power, are finite in f32. Beyond it what stands before the fraction
+/// is 0, or the expansion for an x near a is taken.
+constexpr double kFractionEnd = 1e6;
 /// x + 1 - a - 1·(1 - a)/(x + 3 - a - 2·(2 - a)/(x + 5 - a - …)), from its end; a division for three steps.
 Expr gamma_fraction(Expr a, Expr x) {
+  a = minimum(a, kFractionEnd), x = minimum(x, kFractionEnd);
   Expr above = x + (2 * kTerms + 1) - a, below = 1;
   for (int n = kTerms; n > 0; --n) {
     const Expr next = (x + (2 * n - 1) - a) * above - n * (n - a) * below;

@@ -16,8 +16,9 @@ struct DlpackType {
   DType dtype;
   std::uint8_t code;  // a DLDataTypeCode; the bits are those of the element
 };
+constexpr std::uint8_t kBool = 6;  // kDLBool, which older headers lack
 constexpr DlpackType kTypes[] = {
-    {DType::boolean, kDLBool}, {DType::u8, kDLUInt},   {DType::i8, kDLInt},    {DType::i16, kDLInt},
+    {DType::boolean, kBool},   {DType::u8, kDLUInt},   {DType::i8, kDLInt},    {DType::i16, kDLInt},
     {DType::i32, kDLInt},      {DType::u32, kDLUInt},  {DType::i64, kDLInt},   {DType::f16, kDLFloat},
     {DType::bf16, kDLBfloat},  {DType::f32, kDLFloat}, {DType::f64, kDLFloat}, {DType::c64, kDLComplex},
     {DType::c128, kDLComplex},

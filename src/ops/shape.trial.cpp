@@ -170,6 +170,21 @@ const Entries views{
                         return std::vector{shaped(x[0], {x[0].shape[1], x[0].shape[2]})};
                       },
                   .broadcast_axis = 1,
+                  .kernel_calls = 0},
+                 {.with = "every axis of size 1",
+                  .shapes =
+                      [](Sizes s) {
+                        return std::vector<Shape>{{1, s.rows, 1, s.columns}};
+                      },
+                  .call = [](const auto& x) { return x.squeeze(); },
+                  .reference =
+                      [](const auto& x) {
+                        Shape shape;
+                        for (const std::int64_t size : x[0].shape)
+                          if (size != 1) shape.push_back(size);
+                        return std::vector{shaped(x[0], shape)};
+                      },
+                  .broadcast_axis = 1,
                   .kernel_calls = 0}},
      .bad = {{shape,
               {"squeeze", "f32[2, 3]"},

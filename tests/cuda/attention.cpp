@@ -217,6 +217,21 @@ TEST_F(CudaAttentionOnHost, BlocksDropoutAndParts) {
     }
   }
 }
+/// A stretch of columns that begins within a tile of 16-bit floats: what lies beyond its end belongs to the next.
+/// Without scores that are far below 0 columns that do not exist would hardly show.
+TEST_F(CudaAttentionOnHost, StretchesOfAWindow) {
+  for (const std::int64_t window : {1230, 1260}) {
+    const Tensor q = gpu_.from(full({1, 1, 1, 16}, -1, bf16)), k = gpu_.from(full({1, 1, 1300, 16}, 1, bf16));
+    EXPECT_NEAR(values(HostGpu::to_cpu(attention(q, k, k, {.window = window, .scale = 1.0})))[0], 1, 0x1p-7) << window;
+  }
+}
+TEST_F(CudaAttentionOnHost, LengthsBeyondTheColumns) {
+  for (const DType type : {bf16, f32, f64}) {
+    const Tensor q = gpu_.from(full({1, 1, 1, 16}, -1, type)), k = gpu_.from(full({1, 1, 100, 16}, 1, type)),
+                 length = gpu_.from(tensor({120}, cpu()));
+    EXPECT_NEAR(values(HostGpu::to_cpu(attention(q, k, k, {.scale = 1.0, .lengths = length})))[0], 1, 0x1p-7) << type;
+  }
+}
 TEST_F(CudaAttentionOnHost, ScoresOfTenThousand) {
   expect_decomposed("large", {.rows = 40, .columns = 90, .depth = 64, .options = {.scale = 1.0}}, plain, f16, 12);
 }

@@ -257,6 +257,34 @@ TEST_P(Attention, MasksReadNumbersAndVariables) {
   expect_decomposed(c, "numbers and variables", plain, {f32});
 }
 /// Relative positions: a table [heads, L + S - 1] of which score (i, j) reads element j - i + L - 1, as a view.
+TEST_P(Attention, RefusesBeforeAnythingChanges) {
+  const Tensor x = ones({1, 2, 5, 4});
+  expect_error(ErrorKind::shape, {"mask", "undefined"}, [&] { attention(x, x, x, {.mask_operands = {Tensor()}}); });
+  const auto number = [](auto, auto, auto, auto j) { return j * 1.0; };
+  expect_error(ErrorKind::dtype, {"where", "boolean"}, [&] { block_mask(number, 1, 1, 5, 5); });
+  Generator generator{3};
+  EXPECT_THROW(attention(x, x, x, {.mask = Pointwise<>(number), .dropout = 0.5, .generator = &generator}), Error);
+  EXPECT_EQ(generator.position, 0u);
+  if (device().kind() != DeviceKind::cpu) {
+    const auto add = [](auto s, auto, auto, auto, auto, auto b) { return s + b; };
+    expect_error(ErrorKind::device, {"attention"}, [&] { attention(x, x, x, {}, add, ones({5}, cpu())); });
+  }
+}
+TEST_P(Attention, LengthsBeyondTheColumnsCountAllOfThem) {
+  Random random(8);
+  const Tensor x = random.tensor({1, 2, 70, 16}, f32, device()), y = attention(x, x, x);
+  EXPECT_TRUE(allclose(attention(x, x, x, {.lengths = tensor({1000}, device())}), y, 0, 0));
+  if (!supports(device(), i64)) return;
+  const Tensor far = tensor({std::int64_t{1} << 40}, device());
+  EXPECT_TRUE(allclose(attention(x, x, x, {.lengths = far}), y, 0, 0));
+}
+TEST_P(Attention, LengthsThatAreWrittenEndItsBackward) {
+  const Var x(ones({1, 1, 40, 16}));
+  Tensor lengths = tensor({30}, device());
+  const Var y = sum(attention(x, x, x, {.lengths = lengths}));
+  lengths += 1;
+  EXPECT_THROW(backward(y), Error);
+}
 TEST_P(Attention, ReadsATableByRelativePosition) {
   Random random(3);
   const std::int64_t rows = 40, columns = 50;

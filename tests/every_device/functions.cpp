@@ -72,8 +72,11 @@ TEST_P(Functions, BetweenPoints) {
   EXPECT_TRUE(std::isnan(got.back()));
   expect_values(interp(tensor({-1.0, 9.0}), tensor({1.0}), tensor({7.0})), {2}, {7, 7});
   EXPECT_EQ(interp(zeros({0, 2}), points, values).shape(), Shape({0, 2}));
-  const Var at(tensor({0.5, 2.0, 4.0}));
-  expect_values(backward(sum(interp(at, points, values)))[at], {3}, {10, -10, 0});
+  const Var at(tensor({0.5, 2.0, 4.0, 0.0, 1.0, 3.0})), v(values), p(points);
+  const Gradients g = backward(sum(interp(at, p, v)));
+  expect_values(g[at], {6}, {10, -10, 0, 0, 10, -10});  // at a point that from the left
+  expect_values(g[v], {3}, {1.5, 2, 2.5});
+  expect_values(g[p], {3}, {-5, -10, 15});
 }
 
 TEST_P(Functions, Close) {

@@ -206,7 +206,7 @@ TEST_P(NumberEdges, IntegersAreCountedExactly) {
   expect_error(ErrorKind::dtype, {"arange", "u8", "300"}, [&] { arange(0, 300, 1, u8); });
   expect_error(ErrorKind::dtype, {"arange", "u8"}, [&] { arange(0.0, 300.0, 1.0, u8); });
   expect_error(ErrorKind::dtype, {"arange", "i32"}, [&] { arange(INT32_MAX - 1, std::int64_t{INT32_MAX} + 2); });
-  expect_error(ErrorKind::dtype, {"arange", "0.5"}, [&] { arange(0, 3, 0.5); });
+  expect_error(ErrorKind::dtype, {"arange", "0.5"}, [&] { arange(0, 3, 0.5, i32); });
   for (const Number& end : {Number(INFINITY), Number(UINT64_MAX), Number(std::nan(""))})
     expect_error(ErrorKind::shape, {"arange"}, [&] { arange(0, end); });
   expect_values(arange(0, 1e-300, 1e300, f32), {1}, {0});

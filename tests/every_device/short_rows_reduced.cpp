@@ -156,6 +156,14 @@ TEST_P(ShortRowsReduced, AndRepeated) {
           EXPECT_NEAR(in_groups[i], of_columns[i / 3], 32 * epsilon(dtype) * 9) << "variance in groups, " << what;
       }
 }
+/// Axes of one element change nothing: neither the bits nor, as columns stay columns, the time.
+TEST(ShortRowsReducedOnCpu, AxesOfOneElementBetween) {
+  for (const Shape& shape : {Shape{8, 1, 33}, Shape{64, 1, 819}, Shape{4, 1, 2000}}) {
+    const Tensor x = Random(3).tensor(shape, f32, cpu(), -1, 1), flat = x.reshape({shape[0], shape[2]});
+    EXPECT_TRUE(all(sum(x, {0, 1}) == sum(flat, {0})).item<bool>()) << shape;
+    EXPECT_TRUE(all(var(x, {0, 1}) == var(flat, {0})).item<bool>()) << shape;
+  }
+}
 /// The bits of a row depend neither on where it stands nor on the number of threads.
 TEST(ShortRowsReducedOnCpu, OneOrderForEveryRow) {
   const int before = num_threads();

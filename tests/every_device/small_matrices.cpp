@@ -272,6 +272,49 @@ Tensor of_size_one(const Tensor& x, const Tensor& like) {
   return x / where(size == 0, 1, size);
 }
 
+/// Of integer matrices with two equal rows elimination leaves exactly 0, whatever the pivots.
+TEST_P(SmallMatrices, EqualRowsAreSingular) {
+  for (const DType dtype : dtypes())
+    for (const std::int64_t n : {2, 3, 4, 5}) {
+      std::vector<double> values;
+      for (std::int64_t l = 0; l < 500; ++l)
+        for (std::int64_t i = 0; i < n; ++i)
+          for (std::int64_t j = 0; j < n; ++j) values.push_back(std::floor(50 + 49 * noise(l, i == n - 1 ? 0 : i, j)));
+      const Tensor a = there(make(values, {500, n, n}, dtype, cpu()));
+      const Tensor of_lu = lu_factor_ex(a).info.to(cpu());
+      EXPECT_TRUE(all(inv_ex(a).info.to(cpu()) == of_lu).item<bool>()) << n;
+      EXPECT_TRUE(all((here(det(a)) == 0) == (of_lu > 0)).item<bool>()) << n;
+    }
+}
+/// The bits of a matrix do not depend on the others of its block.
+TEST_P(SmallMatrices, KeepTheirBitsBesideOthers) {
+  if (!(device() == cpu())) return;
+  for (const DType dtype : dtypes())
+    for (const std::int64_t n : {1, 2, 3, 4, 5, 9}) {
+      const Tensor a = numbers(33, n, n, dtype, false) + eye(n, dtype) * 2;
+      const Tensor of_good = inv_ex(a).inverse, b = a.clone();
+      assign(b[7], 0);
+      const Tensor same = inv_ex(b).inverse == of_good;
+      assign(same[7], true);
+      EXPECT_TRUE(all(same).item<bool>()) << n;
+    }
+}
+/// Batches that are views: axes of size 1 between others, and an outer one that is broadcast.
+TEST_P(SmallMatrices, BatchesWithAxesOfOneBetween) {
+  for (const std::int64_t n : {2, 3, 4, 6}) {
+    const Tensor given = there(numbers(3, n, n, f32, false) + eye(n, {.dtype = f32, .device = cpu()}) * 2);
+    const Tensor a = given.reshape({1, 1, 3, n, n}).broadcast_to({2, 1, 3, n, n}), b = a.clone();
+    const Tensor symmetric = a + a.mT(), right = ones({3, n, 1});
+    const auto same = [&](const char* what, const Tensor& x, const Tensor& y) {
+      EXPECT_TRUE(allclose(x, y, 1e-5, 1e-5)) << what << ' ' << n;
+    };
+    same("inv", inv(a), inv(b)), same("det", det(a), det(b)), same("solve", solve(a, right), solve(b, right));
+    same("lu", lu_factor(a).lu, lu_factor(b).lu), same("r", qr(a).r, qr(b).r);
+    same("svdvals", svdvals(a), svdvals(b)), same("eigvalsh", eigvalsh(a), eigvalsh(b));
+    same("cholesky", cholesky(matmul(a, a.mT())), cholesky(matmul(b, b.mT())));
+    same("triangle", solve_triangular(a, right, false), solve_triangular(b, right, false));
+  }
+}
 TEST_P(SmallMatrices, QrGivesTheMatrices) {
   for_each_size([&](DType dtype, std::int64_t n) {
     for (const std::int64_t m : {n, n + 3, n / 2 + 1})

@@ -65,7 +65,7 @@ TEST_P(TensorTest, RangesOfEveryDtype) {
     const Tensor big = arange(5000000000, 5000000003, 1, i64);
     EXPECT_EQ(big.to_vector<std::int64_t>(), (std::vector<std::int64_t>{5000000000, 5000000001, 5000000002}));
   }
-  expect_error(ErrorKind::dtype, {"arange"}, [] { arange(0, 2, 0.5); });
+  expect_error(ErrorKind::dtype, {"arange"}, [] { arange(0, 2, 0.5, i32); });
 }
 TEST_P(TensorTest, Linspace) {
   expect_values(linspace(0, 1, 5), {5}, {0, 0.25, 0.5, 0.75, 1});

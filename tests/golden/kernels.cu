@@ -657,7 +657,7 @@ extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restri
   }
 }
 
-// ---- attention: attention, 2 workgroups of 128, 24 words (16ccc6f2)
+// ---- attention: attention, 2 workgroups of 128, 24 words (fcd85e49)
 // ---- attention on tensor cores: attention, 2 workgroups of 128, 24 words
 // attention on tensor cores
 struct Params {
@@ -922,7 +922,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
 #pragma unroll
           for (u32 j = 0u; j < 2u * kAcross; ++j) {
             let at = column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u;
-            if (!((at < params.v[2]) && (bitcast<i32>(at) <= middle))) { s[i][j / 2u][2u * h + j % 2u] = tern_from_bits(0xff800000u); }
+            if (!(at < end && (at < params.v[2]) && (bitcast<i32>(at) <= middle))) { s[i][j / 2u][2u * h + j % 2u] = tern_from_bits(0xff800000u); }  // tiles may pass the end
           }
         }
         f32 top = s[i][0][2u * h];

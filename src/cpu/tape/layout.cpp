@@ -99,7 +99,7 @@ Layout::Layout(const FusedRequest& request, const Tape& tape) : coordinates(coor
   for (std::size_t i = 0; i < rank; ++i)
     if (size(i) != 1) rows = reduced(i), last = axes[i];
   std::size_t inner_begin = rank;  // columns: the kept axes behind the last reduced one
-  while (!rows && inner_begin > 0 && !reduced(inner_begin - 1)) --inner_begin;
+  while (!rows && inner_begin > 0 && (size(inner_begin - 1) == 1 || !reduced(inner_begin - 1))) --inner_begin;
   std::int64_t groups = 1, columns = 1;
   for (std::size_t i = 0; i < rank; ++i) {
     if (reduced(i)) length *= size(i);

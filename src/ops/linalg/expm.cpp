@@ -65,7 +65,8 @@ Tensor expm_of(const Tensor& a) {
   if (most == 0) return approximant(a);
   const Tensor norms = norms_of(a);
   if (recorded) require_status(kOp, a, (isfinite(norms).to(i32) - 1).squeeze(-1).squeeze(-1), PrimitiveId::lu);
-  const Tensor times = maximum(ceil(log2(norms / kMost)), 0);
+  Tensor times = maximum(ceil(log2(norms / kMost)), 0);
+  if (!recorded) times = minimum(times, most);  // a device's logarithm may be rounded up
   Tensor power = approximant(a * exp2(-times));
   for (int i = 0; i < most; ++i) power = where(times > i, matmul(power, power), power);
   return recorded ? where(times > most, std::numeric_limits<double>::quiet_NaN(), power) : power;

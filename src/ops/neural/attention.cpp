@@ -1,6 +1,7 @@
 // Attention: by the primitive, or as two products with one row formula between them, which holds the user's.
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <utility>
 
 #include "ops/neural/attention_fused.hpp"
@@ -45,7 +46,7 @@ Sizes checked(const Tensor& q, const Tensor& k, const Tensor& v) {
 }
 
 void check_formula(const char* what, const FormulaGraph* graph, std::span<const Number> values, std::size_t coordinates,
-                   std::span<const Argument> operands, const Shape& scores) {
+                   std::span<const Argument> operands, const Shape& scores, const Tensor& q) {
   if (graph->reduces || graph->axis_sums)
     throw Error(ErrorKind::unsupported, std::string(kOp) + ": the " + what + " contains a reduction");
   const std::size_t expected = coordinates + operands.size() + values.size();
@@ -54,14 +55,18 @@ void check_formula(const char* what, const FormulaGraph* graph, std::span<const 
         kOp, what,
         std::to_string(coordinates) + " arguments and one for each of " + std::to_string(operands.size()) + " operands",
         std::to_string(static_cast<std::size_t>(graph->inputs) - values.size()) + " arguments");
-  for (const Argument& operand : operands)
-    if (operand.tensor || operand.var) check_broadcasts(kOp, "an operand", value_of(operand), scores);
+  for (const Argument& operand : operands) {
+    if (!operand.tensor && !operand.var) continue;
+    check_broadcasts(kOp, "an operand", value_of(operand), scores), require_same_device(kOp, q, value_of(operand));
+  }
 }
 Tensor checked_lengths(const Tensor& lengths, const Sizes& s, const Tensor& q) {
   require_index_dtype(kOp, "lengths", lengths), require_same_device(kOp, q, lengths);
   if (lengths.dim() != 1 || lengths.size(0) != s.batch)
     refuse(kOp, "lengths", "[" + std::to_string(s.batch) + "]", describe(lengths));
-  return as_i32(kOp, lengths, 0).reshape({s.batch, 1, 1, 1});
+  // i64 first to what there is: i32 would not hold it.
+  const Tensor within = lengths.dtype() == DType::i64 ? clamp(lengths, 0, s.columns) : lengths;
+  return as_i32(kOp, within, 0).reshape({s.batch, 1, 1, 1});
 }
 
 /// a·b of matrices, f32 where they have 16 bits.
@@ -136,13 +141,13 @@ template <TensorOrVar R> struct Attention {
     const Shape space{s.batch, s.heads, s.rows, s.columns};
     const Pointwise<>* const mask = mask_of(o);
     const std::vector<MaskOperand>& of_mask = o.mask ? o.mask_operands : o.block_mask.operands();
-    if (formula.graph) check_formula("formula", formula.graph, formula.values, 5, formula.operands, space);
+    if (formula.graph) check_formula("formula", formula.graph, formula.values, 5, formula.operands, space, value_of(q));
     for (const Argument& a : formula.operands) operands.emplace_back(a);
     for (const Number& n : formula.values) operands.emplace_back(Argument(n));
     if (mask) {
       PoolVector<Argument> list;
       for (const MaskOperand& m : of_mask) list.push_back(m.tensor.defined() ? Argument(m.tensor) : Argument(m.number));
-      check_formula("mask", formulas.mask = mask->graph(), mask->values(), 4, list, space);
+      check_formula("mask", formulas.mask = mask->graph(), mask->values(), 4, list, space, value_of(q));
       for (const MaskOperand& m : of_mask) operands.emplace_back(m);
       for (const Number& n : mask->values()) operands.emplace_back(Argument(n));
     }
@@ -332,11 +337,32 @@ Var by_primitive(FusedAttention call, const Attention<Var>& all, const Var& q, c
   for (int i = 0; i < 3; ++i) saved.push_back({as_var(inputs[static_cast<std::size_t>(i)].value()), -1, i});
   saved.push_back({Var(), 0}), saved.push_back({as_var(rows)});
   for (std::size_t i = 3; i < inputs.size(); ++i) saved.push_back({as_var(inputs[i].value()), -1, static_cast<int>(i)});
+  // Not read from there: backward after a write to them throws, as after one to q.
+  if (rule.call.lengths.defined()) saved.push_back({as_var(rule.call.lengths)});
   return record_one(kOp, inputs, std::move(y), std::move(saved), std::move(rule));
 }
 
+/// Sets a generator back where a call throws that has drawn from it.
+class DrawnOnlyIfDone {
+ public:
+  explicit DrawnOnlyIfDone(Generator* generator) : generator_(generator) {
+    if (generator_) before_ = *generator_;
+  }
+  ~DrawnOnlyIfDone() {
+    if (generator_ && std::uncaught_exceptions() > exceptions_) *generator_ = before_;
+  }
+  DrawnOnlyIfDone(const DrawnOnlyIfDone&) = delete;
+  DrawnOnlyIfDone& operator=(const DrawnOnlyIfDone&) = delete;
+
+ private:
+  Generator* generator_;
+  Generator before_;
+  int exceptions_ = std::uncaught_exceptions();
+};
+
 template <TensorOrVar R>
 R attended(const R& q, const R& k, const R& v, const AttentionOptions& o, const ScoreFormula& formula) {
+  const DrawnOnlyIfDone drawn(o.dropout > 0 ? o.generator : nullptr);
   Attention<R> all(q, k, v, o, formula);
   const Sizes& s = all.s;
   Tensor* const sums = std::exchange(all.options.logsumexp, nullptr);

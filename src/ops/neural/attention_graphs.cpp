@@ -137,7 +137,7 @@ const FormulaGraph* mask_count_graph(const FormulaGraph* mask) {
     int next = 3;
     const Expr seen = applied(mask, {index(space, -6), index(space, -5), row, column}, next);
     const Expr there = bit_and(row < make_input(1), column < make_input(2));
-    const Expr outputs[] = {sum(cast(bit_and(seen, there), DType::i32))};
+    const Expr outputs[] = {sum(where(seen, cast(there, DType::i32), cast(make_constant(0), DType::i32)))};
     return make_graph(outputs, next);
   });
 }

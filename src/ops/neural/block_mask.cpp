@@ -34,6 +34,10 @@ Tensor over_blocks(const Tensor& of, const Shape& scores) {
 
 }  // namespace
 
+MaskOperand::MaskOperand(const Tensor& t) : tensor(t) {
+  if (!t.defined()) throw Error(ErrorKind::shape, "attention: an operand of the mask is an undefined Tensor");
+}
+
 BlockMask make_block_mask(const Pointwise<>& mask, const Shape& scores, std::vector<MaskOperand> operands) {
   for (const std::int64_t n : scores)
     if (n < 0) refuse(kOp, "sizes", "0 or more", to_string(scores));

@@ -150,7 +150,7 @@ template <TensorOrVar T> T interpolate(const T& x, const PerAxis& sizes, const I
     if (from < 1) refuse(op, "x", "axes of one element or more", describe(value_of(x)));
     if (from == count) continue;
     y = o.mode == Resampling::nearest ? take(y, nearest_places(from, count, x.device()), 2 + i)
-                                         : mixed(y, 2 + i, taps_of(from, count, o));
+                                      : mixed(y, 2 + i, taps_of(from, count, o));
   }
   return y;
 }

@@ -100,7 +100,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
 #pragma unroll
           for (u32 j = 0u; j < 2u * kAcross; ++j) {
             let at = column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u;
-            if (!($seen)) { s[i][j / 2u][2u * h + j % 2u] = $lowest; }
+            if (!(at < end && $seen)) { s[i][j / 2u][2u * h + j % 2u] = $lowest; }  // tiles may pass the end
           }
         }
         f32 top = s[i][0][2u * h];

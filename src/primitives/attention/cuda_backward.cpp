@@ -64,7 +64,7 @@ class MmaBackward : MmaAttention {
     fill_matrix(h, "k", k_, "key_head"), fill_matrix(h, "v", v_, "key_head");
     h[rows ? "columns_at_once" : "rows_at_once"] = cat(instance_.others, "u");
     h["seen"] = slots_.seen(rows ? "at" : "column", "middle", lengths_ >= 0);
-    h["length"] = length_lines(io, lengths_);
+    h["length"] = length_lines(io, lengths_, slots_.p(slots_.columns));
     if (rows) {
       h["range"] = slots_.columns_of("first_row", instance_.own());
       if (lengths_ >= 0) h["length"] += "end = min(end, length);\n";

@@ -51,7 +51,8 @@ class MmaForward : MmaAttention {
     h["columns_at_once"] = cat(instance_.others, "u");
     fill_matrix(h, "q", q_, "head"), fill_matrix(h, "k", k_, "key_head"), fill_matrix(h, "v", v_, "key_head");
     h["range"] = slots_.columns_of("first_row", instance_.own());
-    h["length"] = length_lines(io, lengths_) + (lengths_ >= 0 ? "end = min(end, length);\n" : "");
+    h["length"] =
+        length_lines(io, lengths_, slots_.p(slots_.columns)) + (lengths_ >= 0 ? "end = min(end, length);\n" : "");
     h["seen"] = slots_.seen("at", "middle", lengths_ >= 0);
     fill_blocks(io, h, blocks_, true);
     const Dialect& d = formula_dialect();

@@ -69,7 +69,8 @@ class Forward {
     const std::string t = compute_type_name(type());
     Holes h = slots_.holes();
     h["part"] = slots_.part_lines("group"), h["range"] = slots_.columns_of("first_row");
-    h["length"] = length_lines(io, lengths_), h["block"] = block_lines(io, d, blocks_, "first_row", "column");
+    h["length"] = length_lines(io, lengths_, slots_.p(slots_.columns)),
+    h["block"] = block_lines(io, d, blocks_, "first_row", "column");
     h["fetch_q"] = fetch_to(io, q_, {"batch", "head", "q_row", "depth_at"}, "side_a[r * 33u + (i & 31u)]");
     h["fetch_k"] = fetch_to(io, k_, {"batch", "key_head", "k_row", "depth_at"}, "side_b[r * 33u + (i & 31u)]");
     h["fetch_v"] = fetch_to(io, v_, {"batch", "key_head", "v_row", "width_at"}, "side_b[i / 32u * 33u + (i & 31u)]");

@@ -88,7 +88,7 @@ class Backward {
     h["head"] = of_rows_ ? std::string("own_head") : cat("own_head * ", shared, " + turn");
     h["key_head"] = of_rows_ ? cat("own_head / ", shared) : std::string("own_head");
     h["range"] = of_rows_ ? slots_.columns_of("first_own") : slots_.rows_of("first_own");
-    h["length"] = length_lines(io, lengths_);
+    h["length"] = length_lines(io, lengths_, slots_.p(slots_.columns));
     h["block"] =
         block_lines(io, d, blocks_, of_rows_ ? "first_own" : "first_other", of_rows_ ? "first_other" : "first_own");
     const auto fetch = [&](int access, const char* head, const char* at, const char* side) {

@@ -223,10 +223,11 @@ inline std::string block_lines(Io& io, const Dialect& dialect, int access, const
   return cat("if (thread == 0u) {\n", indented(cat(load, "blocks_seen[0] = u32(", values[0], ");\n")), "}\n",
              dialect.load_for_all("seen_block", "blocks_seen"), "if (seen_block == 0u) { continue; }\n");
 }
-/// `length`, the columns of the sample.
-inline std::string length_lines(Io& io, int access) {
+/// `length`, the columns of the sample, of as many as `columns`.
+inline std::string length_lines(Io& io, int access, const std::string& columns) {
   if (access < 0) return "";
-  return fetch_to(io, access, {"batch"}, "let length_of") + "let length = u32(max(length_of, 0));\n";
+  return cat(fetch_to(io, access, {"batch"}, "let length_of"), "let length = min(u32(max(length_of, 0)), ", columns,
+             ");\n");
 }
 
 }  // namespace tern::detail_gpu

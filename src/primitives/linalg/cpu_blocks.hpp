@@ -20,9 +20,14 @@ class Walk {
   Walk(const View& view, const Shape& batch, std::int64_t index) : view_(view), batch_(batch), offset_(view.offset) {
     if (!view.storage) return;
     const auto rank = static_cast<std::size_t>(batch.rank());
-    even_ = rank > 0 ? view.strides[rank - 1] : 0;
-    for (std::size_t i = 1; i < rank; ++i)
-      uneven_ = uneven_ || (batch[i - 1] > 1 && view.strides[i - 1] != view.strides[i] * batch[i]);
+    std::int64_t span = 0;  // from one of the next axis out to the next, where all lie evenly
+    bool innermost = true;
+    for (std::size_t i = rank; i-- > 0;) {
+      if (batch[i] == 1) continue;
+      if (innermost) even_ = span = view.strides[i], innermost = false;
+      uneven_ = uneven_ || view.strides[i] != span;
+      span *= batch[i];
+    }
     for (std::size_t i = rank; i-- > 0;)
       at_[i] = index % batch[i], offset_ += at_[i] * view.strides[i], index /= batch[i];
   }

@@ -19,7 +19,8 @@ template <class T, int N, int M> struct Rows {
 };
 
 /// Makes a upper triangular: rows are exchanged so that the largest element of what is left of a column stands on the
-/// diagonal. By reciprocals of pivots, or, kExact, by division.
+/// diagonal. Rows are eliminated by division: by a reciprocal, of two equal rows a pivot of 1e-16 might be left. Where
+/// not kExact, reciprocals are noted for the solution.
 template <bool kExact, class T, int N, int M> HWY_INLINE void MakeTriangular(Rows<T, N, M>& r) {
   using L = Lanes<T>;
   using V = typename L::V;
@@ -45,8 +46,7 @@ template <bool kExact, class T, int N, int M> HWY_INLINE void MakeTriangular(Row
       r.inverse[k] = hn::Div(L::Set(1), pivot);
     }
     TERN_LANES_UNROLL for (int i = k + 1; i < N; ++i) {
-      const V factor = kExact ? hn::Div(r.x[i * kAll + k], hn::IfThenElse(r.zeros[k], L::Set(1), pivot))
-                              : hn::Mul(r.x[i * kAll + k], r.inverse[k]);
+      const V factor = hn::Div(r.x[i * kAll + k], kExact ? hn::IfThenElse(r.zeros[k], L::Set(1), pivot) : pivot);
       TERN_LANES_UNROLL for (int j = k + 1; j < kAll; ++j) r.x[i * kAll + j] =
           hn::NegMulAdd(factor, r.x[k * kAll + j], r.x[i * kAll + j]);
     }
@@ -60,14 +60,28 @@ template <class T, int N, int M> HWY_INLINE bool NeedsNoCare(const Rows<T, N, M>
   const auto good = hn::And(hn::And(hn::Ge(r.least, normal), hn::Le(r.most, most)), hn::Eq(last, last));
   return HWY_LIKELY(hn::AllTrue(d, good));
 }
+/// By reciprocals of pivots; kExact: of those that have a normal one, as a matrix's bits are not to depend on the other
+/// matrices of its block.
 template <bool kExact, class T, int N, int M> HWY_INLINE void SolveTriangle(Rows<T, N, M>& r) {
+  using L = Lanes<T>;
   constexpr int kAll = N + M;
+  const auto quotient = [&](auto left, int i) {
+    if constexpr (!kExact) {
+      return hn::Mul(left, r.inverse[i]);
+    } else {
+      const typename L::D d;
+      const auto pivot = r.x[i * kAll + i], size = hn::Abs(pivot);
+      const auto normal = hn::And(hn::Ge(size, hn::Set(d, std::numeric_limits<T>::min() * 4)),
+                                  hn::Le(size, hn::Set(d, std::numeric_limits<T>::max())));
+      return hn::IfThenElse(normal, hn::Mul(left, hn::Div(L::Set(1), pivot)), hn::Div(left, pivot));
+    }
+  };
   TERN_LANES_UNROLL for (int j = N; j < kAll; ++j) {
     TERN_LANES_UNROLL for (int i = N - 1; i >= 0; --i) {
       auto left = r.x[i * kAll + j];
       TERN_LANES_UNROLL for (int k = i + 1; k < N; ++k) left =
           hn::NegMulAdd(r.x[i * kAll + k], r.x[k * kAll + j], left);
-      r.x[i * kAll + j] = kExact ? hn::Div(left, r.x[i * kAll + i]) : hn::Mul(left, r.inverse[i]);
+      r.x[i * kAll + j] = quotient(left, i);
     }
   }
 }
