@@ -346,8 +346,8 @@ Tensor ones(const Shape& shape, const Options& options = {});
 /// Every element `value`; one that is no value of an integer dtype throws `dtype`.
 Tensor full(const Shape& shape, Number value, const Options& options = {});
 /// begin, begin + step, … below end; integers are counted exactly. Without options i32, or, where a number is floating,
-/// default_dtype(). A value that the dtype cannot hold throws `dtype`; a step of 0, a begin or a step that is not finite,
-/// and more than 2^31 - 1 values throw `shape`.
+/// default_dtype(). A value that the dtype cannot hold throws `dtype`; a step of 0, a begin or a step that is not
+/// finite, and more than 2^31 - 1 values throw `shape`.
 Tensor arange(Number begin, Number end, Number step, const Options& options);
 Tensor arange(Number begin, Number end, Number step = 1);
 /// 0, 1, … below end.
