@@ -222,7 +222,7 @@ TEST_F(CudaAttentionOnHost, BlocksDropoutAndParts) {
 TEST_F(CudaAttentionOnHost, StretchesOfAWindow) {
   for (const std::int64_t window : {1230, 1260}) {
     const Tensor q = gpu_.from(full({1, 1, 1, 16}, -1, bf16)), k = gpu_.from(full({1, 1, 1300, 16}, 1, bf16));
-    EXPECT_NEAR(values(HostGpu::to_cpu(attention(q, k, k, {.window = window, .scale = 1.0})))[0], 1, 0x1p-7) << window;
+    EXPECT_NEAR(values(HostGpu::to_cpu(attention(q, k, k, {.scale = 1.0, .window = window})))[0], 1, 0x1p-7) << window;
   }
 }
 TEST_F(CudaAttentionOnHost, LengthsBeyondTheColumns) {
