@@ -128,7 +128,6 @@ class InDouble : public EveryDevice {
     return tensor(values, device());
   }
 
- private:
   Random random_{41};
 };
 

@@ -15,6 +15,7 @@ TERN_EVERY_DEVICE_IN_DOUBLE(OperationGradients);
 /// One vector holds all inputs; x³ + x in front, so that even a view has derivatives of every order.
 TEST_P(OperationGradients, ToThirdOrder) {
   for (const Trial& trial : differentiable()) {
+    random_ = random_of(trial.name);
     std::int64_t count = 0;
     for (const Shape& shape : trial.shapes) count += shape.numel();
     const auto f = [&](const Var& flat) {

@@ -72,13 +72,6 @@ Tensor exact(const Shape& shape, double low, double high, double step, DType dty
   for (double& value : values) value = std::ceil(random.next(low, high) / step) * step;
   return make(values, shape, dtype, default_device());
 }
-/// Of its own for each operation, so that one more changes nothing for the others: FNV-1a of the name, from a number
-/// with which every operation has a case that tells (see `tells`), and no variance is next to nothing.
-Random random_of(std::string_view name) {
-  std::uint32_t seed = 2166136264u;
-  for (const char c : name) seed = (seed ^ static_cast<unsigned char>(c)) * 16777619u;
-  return Random(seed);
-}
 /// Multiples of 1/4 in (-1, 1], or all of one sign: else the third power of a mean of them is next to nothing.
 Tensor direction(const Shape& shape, DType dtype, Random& random) {
   return exact(shape, random.next(0, 1) < 0.5 ? -1 : 0.5, 1, 0.25, dtype, random);
