@@ -127,7 +127,6 @@ void mathematics() {
   ROW("x > 0.5", x > 0.5)
   ROW("x % 2, np.remainder(x, 2), np.fmod(x, 2)", x % 2, remainder(x, 2), fmod(x, 2))
   ROW("np.logical_not(mask), mask & (x > 0)", !mask, mask && x > 0)
-  ROW("np.heaviside(x, 0.5)", heaviside(x, 0.5))
   ROW("np.dot(v, w)", dot(v, w))
   ROW("np.array_equal(x, y)", all(x == y))
   ROW("np.abs(x), np.exp(x), np.arctan2(x, y)", abs(x), exp(x), arctan2(x, y))
