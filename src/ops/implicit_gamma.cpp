@@ -14,11 +14,6 @@ namespace tern::detail {
 
 namespace {
 
-constexpr int kTerms = 72;
-/// Where three steps of the fraction, of the third power, are finite in f32. Beyond it the density is 0, or the
-/// expansion for an x near a is taken.
-constexpr double kFractionEnd = 1e6;
-
 /// A value and its derivative in a.
 struct Dual {
   Expr value, slope;
@@ -27,7 +22,7 @@ struct Dual {
 /// Σ x^n/((a + 1)…(a + n)), from its end.
 Dual gamma_series(Expr a, Expr x) {
   Dual sum{1, 0};
-  for (int n = kTerms; n > 0; --n) {
+  for (int n = kGammaTerms; n > 0; --n) {
     const Expr inverse = 1 / (a + n), ratio = x * inverse;
     sum = {1 + ratio * sum.value, ratio * (sum.slope - inverse * sum.value)};
   }
@@ -35,9 +30,9 @@ Dual gamma_series(Expr a, Expr x) {
 }
 /// One over the fraction x + 1 - a - 1·(1 - a)/(x + 3 - a - …), from its end; a division for three steps.
 Dual inverse_fraction(Expr a, Expr x) {
-  a = minimum(a, kFractionEnd), x = minimum(x, kFractionEnd);
-  Dual above{x + (2 * kTerms + 1) - a, -1}, below{1, 0};
-  for (int n = kTerms; n > 0; --n) {
+  a = minimum(a, kGammaFractionEnd), x = minimum(x, kGammaFractionEnd);
+  Dual above{x + (2 * kGammaTerms + 1) - a, -1}, below{1, 0};
+  for (int n = kGammaTerms; n > 0; --n) {
     const Expr c = x + (2 * n - 1) - a, e = n * (n - a);
     const Dual next{c * above.value - e * below.value,
                     c * above.slope - above.value - e * below.slope + n * below.value};

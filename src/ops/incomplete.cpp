@@ -93,24 +93,20 @@ Expr prefix(Expr a, Expr x) {
   const Expr half = where(abs(m) < 0.4, half_square(m), m - log(x / b));
   return where(large, exp(-(b * half) - stirling_rest(b)) / sqrt(2 * kPi * b), exp(xlogy(a, x) - x - lgamma(a + 1)));
 }
-constexpr int kTerms = 72;
 /// Σ x^n/((a + 1)…(a + n)), from its end; three terms at a time, for divisions take longest.
 Expr gamma_series(Expr a, Expr x) {
   Expr sum = 1;
-  for (int n = kTerms - 2; n > 0; n -= 3) {
+  for (int n = kGammaTerms - 2; n > 0; n -= 3) {
     const Expr p = a + n, q = a + (n + 1), r = a + (n + 2);
     sum = 1 + x * (q * r + x * (r + x * sum)) / (p * q * r);
   }
   return sum;
 }
-/// Where three steps of the fraction, of the third power, are finite in f32. Beyond it what stands before the fraction
-/// is 0, or the expansion for an x near a is taken.
-constexpr double kFractionEnd = 1e6;
 /// x + 1 - a - 1·(1 - a)/(x + 3 - a - 2·(2 - a)/(x + 5 - a - …)), from its end; a division for three steps.
 Expr gamma_fraction(Expr a, Expr x) {
-  a = minimum(a, kFractionEnd), x = minimum(x, kFractionEnd);
-  Expr above = x + (2 * kTerms + 1) - a, below = 1;
-  for (int n = kTerms; n > 0; --n) {
+  a = minimum(a, kGammaFractionEnd), x = minimum(x, kGammaFractionEnd);
+  Expr above = x + (2 * kGammaTerms + 1) - a, below = 1;
+  for (int n = kGammaTerms; n > 0; --n) {
     const Expr next = (x + (2 * n - 1) - a) * above - n * (n - a) * below;
     below = above, above = next;
     if (n % 3 == 1) below = below / above, above = 1;

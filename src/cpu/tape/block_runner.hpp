@@ -46,7 +46,6 @@ struct LoopRows {
 /// Calls a loop. `streams`: past the caches. `half`: in the loop's place, from and to 16-bit memory.
 void run_loop(const Worker& w, const TapeLoop& loop, const LoopRows& rows, bool streams = false, LoopFn half = nullptr);
 
-inline std::size_t compute_size(ComputeType type) { return detail::is_wide(type) ? 8 : 4; }
 /// Whether elements lie in memory as they are computed.
 inline bool stored_as_computed(DType dtype) {
   return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::u32 ||

@@ -6,9 +6,6 @@ namespace tern::detail_cpu {
 namespace {
 using detail::compute_type_of;
 
-std::size_t compute_size(ComputeType type) { return detail::is_wide(type) ? 8 : 4; }
-/// Elements that are gathered before they are widened.
-constexpr std::int64_t kRawElements = 1024;
 }  // namespace
 
 void Cursor::place(const AxisOrder& order, const Strides& strides) {

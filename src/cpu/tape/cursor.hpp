@@ -11,6 +11,12 @@
 
 namespace tern::detail_cpu {
 
+/// Bytes of an element as it is computed.
+inline std::size_t compute_size(ComputeType type) { return detail::is_wide(type) ? 8 : 4; }
+
+/// Elements that are gathered as they lie before they are widened.
+inline constexpr std::int64_t kRawElements = 1024;
+
 /// An ordering of (some) axes of an index space: position p stands for one coordinate tuple, last axis fastest.
 struct AxisOrder {
   int rank = 0;

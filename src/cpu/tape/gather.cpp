@@ -9,7 +9,6 @@ namespace tern::detail_cpu {
 namespace {
 using detail::compute_type_of;
 
-std::size_t compute_size(ComputeType type) { return detail::is_wide(type) ? 8 : 4; }
 /// A few bytes without a call.
 inline void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes) {
   switch (bytes) {
@@ -22,8 +21,6 @@ inline void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes)
     default: std::memcpy(to, from, static_cast<std::size_t>(bytes));
   }
 }
-/// Elements that are gathered before they are widened.
-constexpr std::int64_t kRawElements = 1024;
 
 /// Entries as positions 0 … size - 1; false where one is none.
 bool checked(const std::int32_t* entries, std::int64_t count, std::int32_t size, bool wraps, std::int32_t* positions) {
