@@ -10,8 +10,8 @@ namespace tern::detail {
 Expr polynomial(Expr x, std::span<const double> c);
 /// Terms of the incomplete gamma functions' series and continued fraction, for values and for slopes.
 inline constexpr int kGammaTerms = 72;
-/// Where three steps of the fraction, of the third power, are finite in f32. Beyond it what it is multiplied by is 0, or
-/// the expansion for an x near a is taken.
+/// Where three steps of the fraction, of the third power, are finite in f32. Beyond it what it is multiplied by is 0,
+/// or the expansion for an x near a is taken.
 inline constexpr double kGammaFractionEnd = 1e6;
 /// log Γ(z) - (z - 1/2)·log z + z - log √(2π), for z >= 5.
 Expr stirling_rest(Expr z);
