@@ -2,7 +2,9 @@
 // time, or Eigen's, which are compiled in.
 #pragma once
 #include <complex>
+#include <cstdint>
 #include <string>
+#include <type_traits>
 
 namespace tern::detail_cpu {
 
@@ -13,6 +15,12 @@ template <class R> struct RealOf<std::complex<R>> {
   using type = R;
 };
 template <class T> using real_of = typename RealOf<T>::type;
+
+/// How many elements past a matrix of `rows` rows its memory must go on where a LAPACK works on it. OpenBLAS before
+/// 0.3.23 reads complex numbers from the column after the last (zgemv_n, its issue 4013), which at a page's end faults.
+template <class T> constexpr std::int64_t read_beyond(std::int64_t rows) {
+  return std::is_same_v<T, real_of<T>> ? 0 : rows;
+}
 
 /// Matrices are by columns, `ld` elements apart. Functions that give an int give LAPACK's info: 0, or the number
 /// (from 1) of the pivot or minor that failed.

@@ -48,12 +48,16 @@ template <class T> const Routines<T>& routines() {
 template <class N> int size_in(N x) {
   return static_cast<int>(std::real(x) * (sizeof(real_of<N>) == 4 ? 1.0000002 : 1.0)) + 1;
 }
+/// Memory for `size` elements, in which LAPACK keeps matrices of up to `rows` rows.
+template <class T> std::vector<T> workspace(int size, int rows) {
+  return std::vector<T>(static_cast<std::size_t>(size + read_beyond<T>(rows)));
+}
 /// Calls run(workspace, its size) for the size, and again.
-template <class T, class F> int with_workspace(F run) {
+template <class T, class F> int with_workspace(int rows, F run) {
   T best{};
   if (const int info = run(&best, -1)) return info;
   const int size = size_in(best);
-  std::vector<T> work(static_cast<std::size_t>(size));
+  std::vector<T> work = workspace<T>(size, rows);
   return run(work.data(), size);
 }
 
@@ -76,7 +80,7 @@ void triangular(bool upper, char op, bool unit, int n, int columns, const T* a, 
 template <class T> int qr(int m, int n, int columns, T* a, int ld, T* q, int ld_q) {
   const int rank = std::min(m, n);
   std::vector<T> tau(static_cast<std::size_t>(std::max(rank, 1)));
-  int info = with_workspace<T>([&](T* work, int size) {
+  int info = with_workspace<T>(m, [&](T* work, int size) {
     int result = 0;
     routines<T>().geqrf(&m, &n, a, &ld, tau.data(), work, &size, &result);
     return result;
@@ -85,7 +89,7 @@ template <class T> int qr(int m, int n, int columns, T* a, int ld, T* q, int ld_
     std::copy(a + std::ptrdiff_t{1} * j * ld, a + std::ptrdiff_t{1} * j * ld + m, q + std::ptrdiff_t{1} * j * ld_q);
   for (int j = rank; j < columns; ++j) std::fill_n(q + std::ptrdiff_t{1} * j * ld_q, m, T(0));
   if (info) return info;
-  return with_workspace<T>([&](T* work, int size) {
+  return with_workspace<T>(m, [&](T* work, int size) {
     int result = 0;
     routines<T>().orgqr(&m, &columns, &rank, q, &ld_q, tau.data(), work, &size, &result);
     return result;
@@ -105,7 +109,7 @@ template <class T> int eigh(bool vectors, int n, T* a, int ld, real_of<T>* value
     run(job, "L", &n, a, &ld, values, &best, &ask, &best_real, &ask, &best_int, &ask, &info, 1, 1);
     if (info) return info;
     const int size = size_in(best), size_real = size_in(best_real);
-    std::vector<T> work(static_cast<std::size_t>(size));
+    std::vector<T> work = workspace<T>(size, n);
     std::vector<R> work_real(static_cast<std::size_t>(size_real));
     std::vector<int> work_int(static_cast<std::size_t>(best_int));
     run(job, "L", &n, a, &ld, values, work.data(), &size, work_real.data(), &size_real, work_int.data(), &best_int,
@@ -133,7 +137,7 @@ template <class T> int svd(char job, int m, int n, T* a, int ld, real_of<T>* s, 
     const auto run =
         reinterpret_cast<void (*)(const char*, const int*, const int*, T*, const int*, R*, T*, const int*, T*,
                                   const int*, T*, const int*, R*, int*, int*, std::size_t)>(routines<T>().gesdd);
-    return with_workspace<T>([&](T* work, int size) {
+    return with_workspace<T>(std::max(m, n), [&](T* work, int size) {
       int info = 0;
       run(&job, &m, &n, a, &ld, s, u, &ld_u, vh, &ld_vh, work, &size, work_real.data(), work_int.data(), &info, 1);
       return info;
@@ -142,7 +146,7 @@ template <class T> int svd(char job, int m, int n, T* a, int ld, real_of<T>* s, 
     const auto run =
         reinterpret_cast<void (*)(const char*, const int*, const int*, T*, const int*, R*, T*, const int*, T*,
                                   const int*, T*, const int*, int*, int*, std::size_t)>(routines<T>().gesdd);
-    return with_workspace<T>([&](T* work, int size) {
+    return with_workspace<T>(std::max(m, n), [&](T* work, int size) {
       int info = 0;
       run(&job, &m, &n, a, &ld, s, u, &ld_u, vh, &ld_vh, work, &size, work_int.data(), &info, 1);
       return info;
@@ -178,7 +182,7 @@ int eig(int n, T* a, int ld, std::complex<real_of<T>>* values, std::complex<real
     const auto run =
         reinterpret_cast<void (*)(const char*, const char*, const int*, T*, const int*, T*, T*, const int*, T*,
                                   const int*, T*, const int*, R*, int*, std::size_t, std::size_t)>(routines<T>().geev);
-    return with_workspace<T>([&](T* work, int size) {
+    return with_workspace<T>(n, [&](T* work, int size) {
       int info = 0;
       run("N", job, &n, a, &ld, values, nullptr, &one, vectors, vectors ? &ld_v : &one, work, &size, work_real.data(),
           &info, 1, 1);
@@ -189,7 +193,7 @@ int eig(int n, T* a, int ld, std::complex<real_of<T>>* values, std::complex<real
     const auto run =
         reinterpret_cast<void (*)(const char*, const char*, const int*, T*, const int*, R*, R*, T*, const int*, T*,
                                   const int*, T*, const int*, int*, std::size_t, std::size_t)>(routines<T>().geev);
-    const int info = with_workspace<T>([&](T* work, int size) {
+    const int info = with_workspace<T>(n, [&](T* work, int size) {
       int result = 0;
       run("N", job, &n, a, &ld, re.data(), im.data(), nullptr, &one, pairs.data(), vectors ? &n : &one, work, &size,
           &result, 1, 1);

@@ -77,9 +77,14 @@ template <class T, class U> void copy(const Matrix<T>& from, const Matrix<U>& to
   });
 }
 
-/// A matrix by columns: the view's own memory where it lies so, else memory of its own.
+/// A matrix by columns: the view's own memory where it lies so and may be read to its end alone, else memory of its
+/// own.
 template <class T> class ByColumns {
  public:
+  /// What a view has in its own memory, by columns, to be read where it lies: products and triangles keep to it.
+  static ByColumns in_place(const Matrix<const T>& from) {
+    return ByColumns(Matrix<T>{const_cast<T*>(from.data), from.rows, from.columns, from.row_step, from.column_step});
+  }
   /// With the values of `from`, in `to` where that lies by columns.
   ByColumns(const Matrix<const T>& from, const Matrix<T>& to) : ByColumns(to, from.rows, from.columns) {
     copy(from, matrix_);
@@ -87,10 +92,10 @@ template <class T> class ByColumns {
   explicit ByColumns(const Matrix<const T>& from) : ByColumns(from, Matrix<T>()) {}
   /// Without values.
   ByColumns(const Matrix<T>& to, std::int64_t rows, std::int64_t columns) : to_(to) {
-    if (to.data && to.by_columns()) {
+    if (to.data && to.by_columns() && read_beyond<T>(rows) == 0) {
       matrix_ = to;
     } else {
-      const auto count = static_cast<std::size_t>(std::max<std::int64_t>(rows * columns, 1));
+      const auto count = static_cast<std::size_t>(std::max<std::int64_t>(rows * columns + read_beyond<T>(rows), 1));
       T* memory = reinterpret_cast<T*>(small_);
       if (count * sizeof(T) > sizeof small_) own_.reset(memory = new T[count]);
       matrix_ = {memory, rows, columns, 1, std::max<std::int64_t>(rows, 1)}, elsewhere_ = true;
@@ -110,6 +115,7 @@ template <class T> class ByColumns {
   }
 
  private:
+  explicit ByColumns(const Matrix<T>& in_place) : matrix_(in_place) {}
   Matrix<T> to_, matrix_;
   bool elsewhere_ = false;
   alignas(64) std::byte small_[1024];  // of small matrices, of which a batch has many

@@ -79,8 +79,7 @@ void lu_solve_on_cpu(detail::Backend&, const detail::LuSolveRequest& r) {
       if (!r.adjoint) permute(x, pivots, false);
       if (!r.permutes) {
         const Matrix<const T> lu = matrix_of<const T>(r.lu, batch, index, n, n);
-        const Matrix<T> in_place{const_cast<T*>(lu.data), n, n, lu.row_step, lu.column_step};
-        const ByColumns<T> a = lu.by_columns() ? ByColumns<T>(in_place, n, n) : ByColumns<T>(lu);
+        const ByColumns<T> a = lu.by_columns() ? ByColumns<T>::in_place(lu) : ByColumns<T>(lu);
         const char how = r.adjoint ? 'C' : 'N';
         for (const bool upper : {r.adjoint, !r.adjoint})
           table.triangular(upper, how, !upper, size, columns, a.data(), a.ld(), x.data(), x.ld());
@@ -105,8 +104,7 @@ void triangular_on_cpu(detail::Backend&, const detail::TriangularRequest& r) {
       // A matrix by rows is the transpose of one by columns.
       const bool turned = r.how != 'C' && !view.by_columns() && view.turned().by_columns();
       const Matrix<const T> from = turned ? view.turned() : view;
-      const Matrix<T> in_place{const_cast<T*>(from.data), n, n, from.row_step, from.column_step};
-      const ByColumns<T> a = from.by_columns() ? ByColumns<T>(in_place, n, n) : ByColumns<T>(from);
+      const ByColumns<T> a = from.by_columns() ? ByColumns<T>::in_place(from) : ByColumns<T>(from);
       const char how = !turned ? r.how : r.how == 'N' ? 'T' : 'N';
       table.triangular(r.upper != turned, how, r.unit, static_cast<int>(n), static_cast<int>(r.right), a.data(), a.ld(),
                        x.data(), x.ld());
