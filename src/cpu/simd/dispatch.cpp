@@ -13,13 +13,20 @@
 namespace tern::detail_cpu {
 
 using FillTables = void(KernelTable&, const GemmKernels*&, const AttentionKernels*&);
-#if HWY_ARCH_X86
-FillTables tables_N_SSE4, tables_N_AVX2, tables_N_AVX3;
-#else
-FillTables tables_N_NEON;
-#endif
+#define TERN_CPU_TARGET(name) FillTables tables_N_##name;
+#include "cpu_targets.inc"
+#undef TERN_CPU_TARGET
 
 namespace {
+
+/// Null for a target that was not compiled.
+constexpr FillTables* tables_of(std::string_view target) {
+#define TERN_CPU_TARGET(name) \
+  if (target == #name) return &tables_N_##name;
+#include "cpu_targets.inc"
+#undef TERN_CPU_TARGET
+  return nullptr;
+}
 
 struct Target {
   std::string_view name;
@@ -30,13 +37,13 @@ struct Target {
 /// Best first.
 constexpr Target kTargets[] = {
 #if HWY_ARCH_X86
-    {"AVX3_AMX", HWY_AVX3, &tables_N_AVX3, &amx_kernels},
-    {"AVX3_BF16", HWY_AVX3, &tables_N_AVX3, &avx512_bf16_kernels},
-    {"AVX3", HWY_AVX3, &tables_N_AVX3},
-    {"AVX2", HWY_AVX2, &tables_N_AVX2},
-    {"SSE4", HWY_SSE4, &tables_N_SSE4},
+    {"AVX3_AMX", HWY_AVX3, tables_of("AVX3"), &amx_kernels},
+    {"AVX3_BF16", HWY_AVX3, tables_of("AVX3"), &avx512_bf16_kernels},
+    {"AVX3", HWY_AVX3, tables_of("AVX3")},
+    {"AVX2", HWY_AVX2, tables_of("AVX2")},
+    {"SSE4", HWY_SSE4, tables_of("SSE4")},
 #else
-    {"NEON", HWY_NEON, &tables_N_NEON},
+    {"NEON", HWY_NEON, tables_of("NEON")},
 #endif
 };
 
@@ -48,7 +55,8 @@ struct Tables {
   Tables() {
     const char* wanted = std::getenv("TERN_CPU_TARGET");
     for (const Target& target : kTargets) {
-      if (!(hwy::SupportedTargets() & target.bit) || (wanted && *wanted && target.name != wanted)) continue;
+      if (!target.fill || !(hwy::SupportedTargets() & target.bit) || (wanted && *wanted && target.name != wanted))
+        continue;
       if (target.pairs && !(pairs = target.pairs())) continue;
       if (pairs && !(wanted && *wanted) && !pairs->pays()) {
         pairs = nullptr;
@@ -57,9 +65,10 @@ struct Tables {
       target.fill(kernels, gemm, attention);
       return;
     }
-    throw Error(ErrorKind::unsupported,
-                wanted && *wanted ? "TERN_CPU_TARGET=" + std::string(wanted) + " is not a SIMD target of this processor"
-                                  : std::string("this processor lacks SSE4.2, which tern needs"));
+    throw Error(ErrorKind::unsupported, wanted && *wanted
+                                            ? "TERN_CPU_TARGET=" + std::string(wanted) +
+                                                  " is not a SIMD target of this processor and this build"
+                                            : std::string("this processor lacks SSE4.2, which tern needs"));
   }
 };
 const Tables& tables() {

@@ -1,7 +1,6 @@
 #include "primitives/fft/lanes.hpp"
 
-#include <hwy/detect_targets.h>
-
+#include <cstdlib>
 #include <string_view>
 
 #include "cpu/simd/dispatch.hpp"
@@ -9,21 +8,18 @@
 namespace tern::detail_cpu::fft {
 
 using KernelsOfTarget = const AllLaneKernels&();
-#if HWY_ARCH_X86
-KernelsOfTarget fft_lanes_N_SSE4, fft_lanes_N_AVX2, fft_lanes_N_AVX3;
-#else
-KernelsOfTarget fft_lanes_N_NEON;
-#endif
+#define TERN_CPU_TARGET(name) KernelsOfTarget fft_lanes_N_##name;
+#include "cpu_targets.inc"
+#undef TERN_CPU_TARGET
 
 const AllLaneKernels& lane_kernels() {
   static const AllLaneKernels& chosen = []() -> const AllLaneKernels& {
-#if HWY_ARCH_X86
     const std::string_view target = kernels().target;
-    if (target.starts_with("AVX3")) return fft_lanes_N_AVX3();
-    return target.starts_with("AVX2") ? fft_lanes_N_AVX2() : fft_lanes_N_SSE4();
-#else
-    return fft_lanes_N_NEON();
-#endif
+#define TERN_CPU_TARGET(name) \
+  if (target.starts_with(#name)) return fft_lanes_N_##name();
+#include "cpu_targets.inc"
+#undef TERN_CPU_TARGET
+    std::abort();  // the table of kernels is one of these targets
   }();
   return chosen;
 }
