@@ -90,9 +90,9 @@ Var unit_column(const Var& like, std::int64_t i) {
 }
 
 /// Reverse and forward passes at one point: the forward ones traverse the recorded vjp.
-class Passes {
+class BackwardPasses {
  public:
-  Passes(std::vector<Var> y, std::vector<Var> at, bool nested)
+  BackwardPasses(std::vector<Var> y, std::vector<Var> at, bool nested)
       : y_(std::move(y)), at_(std::move(at)), nested_(nested) {}
 
   /// The gradients of y[k] along a seed.
@@ -132,7 +132,7 @@ bool goes_forward(Mode mode, std::int64_t columns, std::int64_t rows) {
 
 std::vector<Var> jacobians(const std::vector<Var>& y, const std::vector<Var>& at, Mode mode, bool nested) {
   check_results("jacobian", y);
-  Passes passes(y, at, nested);
+  BackwardPasses passes(y, at, nested);
   std::int64_t rows = 0, columns = 0;
   for (const Var& v : y) rows += v.numel();
   for (const Var& v : at) columns += v.numel();
@@ -170,7 +170,7 @@ Var batched_jacobian(const Var& y, const Var& at, Mode mode, bool nested) {
   if (y.dim() == 0 || at.dim() == 0 || rows_of(y) != rows_of(at))
     throw Error(ErrorKind::shape, "batched_jacobian: the function must map rows to rows: it gave " +
                                       describe(y.value()) + " for " + describe(at.value()));
-  Passes passes({y}, {at}, nested);
+  BackwardPasses passes({y}, {at}, nested);
   const std::int64_t columns = at.shape().back(), outputs = y.shape().back();
   const Shape shape = followed_by(y.shape(), {columns});
   std::vector<Var> parts;

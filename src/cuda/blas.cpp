@@ -35,7 +35,8 @@ std::uint32_t alignment(DevicePointer pointer) {
 }  // namespace
 
 // cuBLASLt's matrices lie by columns: what lies by rows is their transpose, and out' = b'·a'.
-BlasLayout Products::layout(const Matrix& matrix, std::int64_t rows, std::int64_t columns, std::int64_t batches) const {
+BlasLayout Products::layout(const BlasMatrix& matrix, std::int64_t rows, std::int64_t columns,
+                            std::int64_t batches) const {
   if (!matrix.transposed) std::swap(rows, columns);
   BlasLayout layout = nullptr;
   check(api_.cublasLtMatrixLayoutCreate(&layout, type_of(matrix.dtype), static_cast<unsigned long long>(rows),
@@ -66,7 +67,7 @@ const Products::BlasPlan& Products::plan(const Product& p) {
   std::string key;
   const auto add = [&key](std::int64_t value) { key.append(reinterpret_cast<const char*>(&value), sizeof value); };
   add(p.m), add(p.n), add(p.k), add(p.batches);
-  for (const Matrix* matrix : {&p.a, &p.b, &p.out})
+  for (const BlasMatrix* matrix : {&p.a, &p.b, &p.out})
     add(static_cast<std::int64_t>(matrix->dtype) << 1 | matrix->transposed), add(matrix->stride),
         add(matrix->batch_stride);
   for (const std::uint32_t bytes : alignments) add(bytes);

@@ -12,7 +12,7 @@
 namespace tern::detail_cuda {
 
 /// A matrix in memory: rows `stride` elements apart, neighbours within a row; or, transposed, columns.
-struct Matrix {
+struct BlasMatrix {
   DevicePointer data = 0;
   DType dtype = DType::f32;
   std::int64_t stride = 0;
@@ -23,7 +23,7 @@ struct Matrix {
 /// out[m, n] = a[m, k]·b[k, n] for each of `batches`; out is not transposed. f16 and bf16 are accumulated in f32.
 struct Product {
   std::int64_t m = 0, n = 0, k = 0, batches = 1;
-  Matrix a, b, out;
+  BlasMatrix a, b, out;
 };
 
 /// Products on one GPU. Layouts and algorithms are kept by shape; which of the algorithms cuBLASLt proposes is taken is
@@ -44,7 +44,7 @@ class Products {
     const detail::Choice* choice = nullptr;
   };
   const BlasPlan& plan(const Product& product);
-  BlasLayout layout(const Matrix& matrix, std::int64_t rows, std::int64_t columns, std::int64_t batches) const;
+  BlasLayout layout(const BlasMatrix& matrix, std::int64_t rows, std::int64_t columns, std::int64_t batches) const;
 
   const detail::Choice& choice(const Product& product) const;
 

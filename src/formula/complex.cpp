@@ -147,22 +147,22 @@ std::unique_ptr<RealFormula> derive(const char* op, const FormulaGraph* graph, c
 }
 
 /// A node as on_each_part sees it: a real number, or any part of a complex one.
-struct Part {
+struct LoweredPart {
   Expr e;
   bool of_complex = false;
 };
 /// Nothing where parts meet.
-std::optional<Part> on_part(const Node& node, std::span<const Part> x) {
+std::optional<LoweredPart> on_part(const Node& node, std::span<const LoweredPart> x) {
   std::vector<Expr> args;
   int parts = 0;
-  for (const Part& p : x) args.push_back(p.e), parts += p.of_complex;
+  for (const LoweredPart& p : x) args.push_back(p.e), parts += p.of_complex;
   if (node.kind == NodeKind::call) {
     if (parts > 0 || node.definition->value->complex) return {};
-    return Part{make_call(node.definition, args)};
+    return LoweredPart{make_call(node.definition, args)};
   }
   const bool to_complex =
       node.elementary == Elementary::cast && node.index >= 0 && is_complex(static_cast<DType>(node.index));
-  if (to_complex && parts == 1) return Part{cast(args[0], real_dtype(static_cast<DType>(node.index))), true};
+  if (to_complex && parts == 1) return LoweredPart{cast(args[0], real_dtype(static_cast<DType>(node.index))), true};
   bool splits = parts == 0 && !to_complex;
   switch (node.elementary) {
     case Elementary::real_part:
@@ -179,10 +179,10 @@ std::optional<Part> on_part(const Node& node, std::span<const Part> x) {
     default: break;
   }
   if (!splits) return {};
-  return Part{elementary_of(node, args), parts > 0};
+  return LoweredPart{elementary_of(node, args), parts > 0};
 }
 const FormulaGraph* part_graph(const FormulaGraph* graph, const IndexSet& complex_inputs) {
-  std::unordered_map<const Node*, Part> values;
+  std::unordered_map<const Node*, LoweredPart> values;
   for (const Node* node : topological(graph->outputs)) {
     if (node->kind == NodeKind::input) {
       values[node] = {Expr(node), complex_inputs[static_cast<std::size_t>(node->index)]};
@@ -190,16 +190,16 @@ const FormulaGraph* part_graph(const FormulaGraph* graph, const IndexSet& comple
       values[node] = {Expr(node)};
     } else {
       if (node->elementary == Elementary::index) return nullptr;  // axes are counted from the last
-      std::vector<Part> x;
+      std::vector<LoweredPart> x;
       for (const Node* arg : node->args) x.push_back(values.at(arg));
-      const std::optional<Part> part = on_part(*node, x);
+      const std::optional<LoweredPart> part = on_part(*node, x);
       if (!part) return nullptr;
       values[node] = *part;
     }
   }
   std::vector<Expr> outputs;
   for (const Node* output : graph->outputs) {
-    const Part& part = values.at(output);
+    const LoweredPart& part = values.at(output);
     if (!part.of_complex) return nullptr;
     outputs.push_back(part.e);
   }

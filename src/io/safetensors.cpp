@@ -50,7 +50,7 @@ Json parse_header(const std::string& path, const std::string& text) {
 }
 
 /// A tensor of the file.
-struct Part {
+struct StoredRange {
   std::string name;
   detail::StoredTensor stored;
   std::uint64_t begin = 0, end = 0;
@@ -70,10 +70,10 @@ std::vector<std::uint64_t> numbers(const std::string& path, const std::string& n
   return list;
 }
 
-Part read_part(const std::string& path, const std::string& name, const Json& entry) {
+StoredRange read_part(const std::string& path, const std::string& name, const Json& entry) {
   if (!entry.is_object() || entry.size() != 3 || !entry.contains("dtype") || !entry["dtype"].is_string())
     bad(path, "'dtype', 'shape' and 'data_offsets' of " + detail::shown(name), "something else");
-  Part part{name, {}, 0, 0};
+  StoredRange part{name, {}, 0, 0};
   const auto& dtype = entry["dtype"].get_ref<const std::string&>();
   const auto type = std::find_if(std::begin(detail::kStoredTypes), std::end(detail::kStoredTypes),
                                  [&](const auto& known) { return !dtype.empty() && known.safetensors == dtype; });
@@ -108,9 +108,9 @@ Texts read_metadata(const std::string& path, const Json& entry) {
 }
 
 /// The tensors of a header in the order of the file, whose elements fill what is behind it, without a gap.
-std::vector<Part> read_parts(const std::string& path, const Json& header, std::uint64_t bytes, Texts* metadata) {
+std::vector<StoredRange> read_parts(const std::string& path, const Json& header, std::uint64_t bytes, Texts* metadata) {
   if (!header.is_object()) bad(path, "names in the header", "something else");
-  std::vector<Part> parts;
+  std::vector<StoredRange> parts;
   for (const auto& [name, entry] : header.items()) {
     if (name != kMetadata) {
       parts.push_back(read_part(path, name, entry));
@@ -119,10 +119,11 @@ std::vector<Part> read_parts(const std::string& path, const Json& header, std::u
     Texts texts = read_metadata(path, entry);
     if (metadata) *metadata = std::move(texts);
   }
-  std::sort(parts.begin(), parts.end(),
-            [](const Part& a, const Part& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); });
+  std::sort(parts.begin(), parts.end(), [](const StoredRange& a, const StoredRange& b) {
+    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+  });
   std::uint64_t at = 0;
-  for (const Part& part : parts) {
+  for (const StoredRange& part : parts) {
     if (part.begin != at)
       bad(path, detail::shown(part.name) + " at byte " + std::to_string(at) + " of the elements",
           std::to_string(part.begin) + (part.begin < at ? ", where another one is" : ", which leaves a gap"));
@@ -199,7 +200,7 @@ namespace {
 /// A file whose header is read.
 struct Opened {
   tern::detail::InputFile file;
-  std::vector<Part> parts;
+  std::vector<StoredRange> parts;
   std::uint64_t at = 0;  // of the elements not read yet
 
   Opened(const std::string& path, Texts* metadata) : file(path) {
@@ -216,7 +217,7 @@ struct Opened {
     parts = read_parts(path, parse_header(path, text), file.size() - at, metadata);
   }
   /// The elements of the parts, in their order.
-  Tensor next(const Part& part, const LoadOptions& options) {
+  Tensor next(const StoredRange& part, const LoadOptions& options) {
     const detail::Read read = [&](void* to, std::size_t bytes) { file.read_at(at, to, bytes), at += bytes; };
     return detail::from_stored(part.stored, options, read);
   }
@@ -227,7 +228,7 @@ struct Opened {
 Named load_safetensors(const std::string& path, const LoadOptions& options, Texts* metadata) {
   Opened opened(path, metadata);
   Named result;
-  for (const Part& part : opened.parts) result.emplace(part.name, opened.next(part, options));
+  for (const StoredRange& part : opened.parts) result.emplace(part.name, opened.next(part, options));
   return result;
 }
 
@@ -238,7 +239,7 @@ void detail::load_into(const std::string& path, const Named& tensors) {
     differences += (differences.empty() ? "" : "; ") + shown(name) + " " + what;
   };
   std::set<std::string> seen;
-  for (const Part& part : opened.parts) {
+  for (const StoredRange& part : opened.parts) {
     seen.insert(part.name);
     const auto own = tensors.find(part.name);
     const std::string stored = tern::detail::describe(part.stored.dtype, part.stored.shape);
@@ -250,7 +251,7 @@ void detail::load_into(const std::string& path, const Named& tensors) {
     if (!seen.contains(name)) note(name, "is not in the file");
   if (!differences.empty()) throw Error(ErrorKind::io, "load: the file " + path + " holds others: " + differences);
   for (const auto& [name, tensor] : tensors) tern::detail::require_writable("load", tensor);
-  for (const Part& part : opened.parts) {
+  for (const StoredRange& part : opened.parts) {
     Tensor to = tensors.at(part.name);
     to.copy_from(opened.next(part, {.device = to.device()}));
   }

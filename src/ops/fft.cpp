@@ -70,18 +70,18 @@ Var transformed(const Transform& t, const Var& x, std::int64_t wanted, bool comp
                     });
 }
 
-enum class Norm { backward, ortho, forward };
-Norm norm_named(const char* op, std::string_view name) {
-  if (name == "backward") return Norm::backward;
-  if (name == "ortho") return Norm::ortho;
-  if (name == "forward") return Norm::forward;
+enum class FftNorm { backward, ortho, forward };
+FftNorm norm_named(const char* op, std::string_view name) {
+  if (name == "backward") return FftNorm::backward;
+  if (name == "ortho") return FftNorm::ortho;
+  if (name == "forward") return FftNorm::forward;
   throw Error(ErrorKind::value, std::string(op) + ": norm: expected \"backward\", \"ortho\" or \"forward\", got \"" +
                                     std::string(name) + "\"");
 }
-double scale_of(Norm norm, bool inverse, std::int64_t n) {
+double scale_of(FftNorm norm, bool inverse, std::int64_t n) {
   const auto length = static_cast<double>(n);
-  if (norm == Norm::ortho) return 1 / std::sqrt(length);
-  return (norm == Norm::forward) != inverse ? 1 / length : 1;
+  if (norm == FftNorm::ortho) return 1 / std::sqrt(length);
+  return (norm == FftNorm::forward) != inverse ? 1 / length : 1;
 }
 void check_length(const char* op, std::int64_t n) {
   if (n < 1) throw Error(ErrorKind::shape, std::string(op) + ": n: expected at least 1, got " + std::to_string(n));
@@ -108,7 +108,8 @@ constexpr Way kFft{"fft", FftKind::complex, false}, kIfft{"ifft", FftKind::compl
     kRfft{"rfft", FftKind::from_real, false}, kIrfft{"irfft", FftKind::to_real, true};
 
 /// n: of the results; of what they are made in irfft, 0: by their count.
-template <TensorOrVar X> X along(const Way& way, const X& x, std::optional<std::int64_t> length, int axis, Norm norm) {
+template <TensorOrVar X>
+X along(const Way& way, const X& x, std::optional<std::int64_t> length, int axis, FftNorm norm) {
   const std::int64_t size = x.size(axis);
   const std::int64_t n = length ? *length : way.kind == FftKind::to_real ? 2 * (size - 1) : size;
   check_length(way.op, n);
@@ -152,7 +153,7 @@ X several(const char* op, const Way& last, const X& x, const std::optional<Shape
           const std::optional<Axes>& axes, std::string_view norm_name) {
   check_operand(op, x, last.kind == FftKind::from_real);
   const Along all = checked_axes(op, value_of(x), sizes, axes);
-  const Norm norm = norm_named(op, norm_name);
+  const FftNorm norm = norm_named(op, norm_name);
   if (all.axes.empty()) {
     if (last.kind != FftKind::complex)
       throw Error(ErrorKind::shape,

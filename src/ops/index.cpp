@@ -17,14 +17,14 @@ namespace {
 
 /// How an index tensor addresses x along one axis. The index space is that of the selected elements; x has stride 0
 /// along the axes that run over the table only.
-struct Layout {
+struct IndexLayout {
   Shape space;
   Strides x, table;
 };
 
 /// take: the axis is replaced by the axes of the indices.
-Layout take_layout(const Shape& shape, const Strides& strides, const Tensor& indices, int axis) {
-  Layout layout;
+IndexLayout take_layout(const Shape& shape, const Strides& strides, const Tensor& indices, int axis) {
+  IndexLayout layout;
   for (int i = 0; i < shape.rank(); ++i) {
     const auto at = static_cast<std::size_t>(i);
     if (i != axis) {
@@ -38,8 +38,8 @@ Layout take_layout(const Shape& shape, const Strides& strides, const Tensor& ind
 }
 
 /// gather: one index for each selected element.
-Layout gather_layout(const Strides& strides, const Tensor& indices, int axis) {
-  Layout layout{indices.shape(), strides, indices.strides()};
+IndexLayout gather_layout(const Strides& strides, const Tensor& indices, int axis) {
+  IndexLayout layout{indices.shape(), strides, indices.strides()};
   layout.x[static_cast<std::size_t>(axis)] = 0;
   return layout;
 }
@@ -98,7 +98,7 @@ template <class F> void with_context(const char* op, int axis, const Tensor& x, 
 }
 
 /// `indices` are i32, which x has places for (require_places).
-Tensor read_at(const char* op, const Tensor& x, const Tensor& indices, const Layout& layout, int axis, DType given,
+Tensor read_at(const char* op, const Tensor& x, const Tensor& indices, const IndexLayout& layout, int axis, DType given,
                bool wraps = true) {
   static const FormulaGraph* const identity = graph_of([](auto v) { return v; });
   const auto along = static_cast<std::size_t>(axis);
@@ -119,7 +119,7 @@ Tensor read_at(const char* op, const Tensor& x, const Tensor& indices, const Lay
 
 /// `sum` combined with source at the indices. Narrow types are combined in 32 bits by the caller.
 void combine_at(const char* op, Combine how, const Tensor& sum, const Tensor& indices, const Tensor& source,
-                const Layout& layout, int axis, DType given) {
+                const IndexLayout& layout, int axis, DType given) {
   const auto along = static_cast<std::size_t>(axis);
   const TensorImpl& impl = *sum.impl();
   ScatterRequest request;
@@ -160,8 +160,8 @@ Scatter checked_scatter(const char* op, const Tensor& x, const Tensor& indices, 
 Tensor run_scatter(const char* op, Combine how, const Tensor& x, const Scatter& s, const Tensor& source) {
   const DType wide = summing_dtype(x.dtype());
   Tensor sum = x.dtype() == wide ? x.clone() : x.to(wide);
-  const Layout layout = s.take_like ? take_layout(sum.shape(), sum.strides(), s.indices, s.axis)
-                                    : gather_layout(sum.strides(), s.indices, s.axis);
+  const IndexLayout layout = s.take_like ? take_layout(sum.shape(), sum.strides(), s.indices, s.axis)
+                                         : gather_layout(sum.strides(), s.indices, s.axis);
   combine_at(op, how, sum, s.indices, source.to(wide), layout, s.axis, s.given);
   return sum.to(x.dtype());
 }

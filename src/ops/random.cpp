@@ -43,13 +43,13 @@ std::array<Expr, 4> random_words(Expr block) {
 /// that fill 16 bytes, which one invocation of a GPU's kernel computes, so that what does not depend on the lane, the
 /// rounds above all, is computed once for all of them. On a CPU rows would be short lines; there they are one line, and
 /// each number takes its own rounds.
-struct Layout {
+struct DrawLayout {
   int lanes = 1;  // 1: one line
   bool in_rows() const { return lanes > 1; }
 };
 Expr coordinate(int axis) { return cast(index(make_input(0), axis), DType::u32); }
 /// The words of a row, as many for each number as said.
-std::vector<Expr> words_of_row(Layout layout, int each) {
+std::vector<Expr> words_of_row(DrawLayout layout, int each) {
   std::vector<Expr> words;
   const int blocks = layout.lanes * each / 4;
   for (int b = 0; b < blocks; ++b)
@@ -65,12 +65,12 @@ Expr of_lane(const std::vector<Expr>& values) {
   return result;
 }
 /// The word of an element that takes one.
-Expr random_word(Layout layout) {
+Expr random_word(DrawLayout layout) {
   if (layout.in_rows()) return of_lane(words_of_row(layout, 1));
   return word_of(coordinate(0), random_words(coordinate(0) >> constant(2)));
 }
 /// The words of an element that takes two, at 2i and 2i + 1: of one block, so ten rounds give both.
-std::array<Expr, 2> random_pair(Layout layout) {
+std::array<Expr, 2> random_pair(DrawLayout layout) {
   if (layout.in_rows()) {
     std::vector<Expr> first, second;
     const std::vector<Expr> words = words_of_row(layout, 2);
@@ -98,7 +98,7 @@ Expr wide_unit(Expr high, Expr low) {
 }
 /// The 16 bits of an element that takes half a word, in the upper half of a word: the upper ones of even elements, the
 /// lower ones of odd ones.
-Expr random_half(Layout layout) {
+Expr random_half(DrawLayout layout) {
   if (layout.in_rows()) {
     std::vector<Expr> halves;
     for (const Expr& w : random_words(coordinate(0))) halves.push_back(w), halves.push_back(w << constant(16));
@@ -108,7 +108,7 @@ Expr random_half(Layout layout) {
   return where((at & constant(1)) == constant(0), w, w << constant(16));
 }
 /// Uniform with as many bits as the dtype holds: one more would round to 1.
-const FormulaGraph* uniform_graph(DType dtype, Layout layout) {
+const FormulaGraph* uniform_graph(DType dtype, DrawLayout layout) {
   if (dtype_size(dtype) == 2) return draw_graph(unit(random_half(layout), dtype == DType::f16 ? 11 : 8), 5);
   if (dtype != DType::f64) return draw_graph(unit(random_word(layout)), 5);
   const auto [high, low] = random_pair(layout);
@@ -116,8 +116,8 @@ const FormulaGraph* uniform_graph(DType dtype, Layout layout) {
 }
 
 /// Graphs by what decides them, each made once.
-using MakeGraph = const FormulaGraph* (*)(DType, Layout);
-const FormulaGraph* graph_of_draw(MakeGraph make, DType dtype, Layout layout) {
+using MakeGraph = const FormulaGraph* (*)(DType, DrawLayout);
+const FormulaGraph* graph_of_draw(MakeGraph make, DType dtype, DrawLayout layout) {
   static auto& lock = *new ForkSafe<std::mutex>;
   static auto& made = *new std::map<std::tuple<MakeGraph, DType, int>, const FormulaGraph*>;
   const std::lock_guard hold(lock);
@@ -135,7 +135,7 @@ Tensor draw(const char* op, MakeGraph make, const Shape& shape, Generator& own, 
   const int in_vector = 16 / static_cast<int>(dtype_size(dtype));
   const bool in_rows = device.kind() != DeviceKind::cpu && in_vector <= 8 && count >= in_vector &&
                        static_cast<std::uint64_t>(in_vector) * halves % 8 == 0;
-  const Layout layout{in_rows ? in_vector : 1};
+  const DrawLayout layout{in_rows ? in_vector : 1};
   const std::int64_t rows = (count + layout.lanes - 1) / layout.lanes;
   const Shape space = in_rows ? Shape{rows, layout.lanes} : Shape{count};
   Backend& backend = backend_of(device);
@@ -216,7 +216,7 @@ namespace {
 /// a for even lanes, b for odd ones, of words that lie in lanes beside each other.
 Expr of_pair(Expr position, Expr a, Expr b) { return where((position & constant(1)) == constant(0), a, b); }
 
-const FormulaGraph* normal_graph(DType dtype, Layout layout) {
+const FormulaGraph* normal_graph(DType dtype, DrawLayout layout) {
   if (dtype == DType::f64) {  // a block for each, also in rows
     const Expr at = layout.in_rows() ? coordinate(0) * constant(layout.lanes) + coordinate(1) : coordinate(0);
     return draw_graph(wide_normal_of(random_words(at)), 5);
@@ -250,7 +250,7 @@ Tensor randn(const Shape& shape, Generator& generator, const Options& options) {
 }
 
 namespace {
-const FormulaGraph* signed_graph(DType dtype, Layout layout) {
+const FormulaGraph* signed_graph(DType dtype, DrawLayout layout) {
   if (dtype == DType::f64) {
     const auto [high, low] = random_pair(layout);
     const Expr upper = cast(high & constant(0x7fffffff), DType::f64), lower = cast(low, DType::f64);
@@ -274,15 +274,15 @@ Expr word_parameter(int input) { return cast(make_input(input), DType::u32); }
 Number word_number(std::uint64_t bits) { return static_cast<std::uint32_t>(bits); }
 
 /// low + floor(word · range / 2^32), modulo 2^32. Inputs: range and low as words.
-const FormulaGraph* narrow_integers(DType, Layout layout) {
+const FormulaGraph* narrow_integers(DType, DrawLayout layout) {
   return draw_graph(cast(mul_high(random_word(layout), word_parameter(5)) + word_parameter(6), DType::i32), 7);
 }
 /// The same where the range is 2^32.
-const FormulaGraph* whole_words(DType, Layout layout) {
+const FormulaGraph* whole_words(DType, DrawLayout layout) {
   return draw_graph(cast(random_word(layout) + word_parameter(6), DType::i32), 7);
 }
 /// In 64 bits. Inputs: the range's lower and upper half, and low.
-const FormulaGraph* wide_integers(DType, Layout layout) {
+const FormulaGraph* wide_integers(DType, DrawLayout layout) {
   const Expr number = wide_mul_high(random_pair(layout), {word_parameter(5), word_parameter(6)});
   return draw_graph(number + cast(make_input(7), DType::i64), 8);
 }

@@ -32,9 +32,9 @@ template <class Key> std::size_t bucket_of(Key key) { return key >> (8 * sizeof(
 
 /// Where the elements of these ranks stand: how many there are of each upper part of their keys says which upper part
 /// those have, and of the few elements with the same one the lower parts, and then the places, decide.
-template <class T> class Selection {
+template <class T> class RankSelection {
  public:
-  explicit Selection(const T* x, std::int64_t n) : x_(x), n_(n), counts_(std::size_t{1} << kBucketBits) {
+  explicit RankSelection(const T* x, std::int64_t n) : x_(x), n_(n), counts_(std::size_t{1} << kBucketBits) {
     for (std::int64_t i = 0; i < n; ++i) ++counts_[bucket_of(key_of(x[i]))];
   }
   void find(std::span<const std::int32_t> ranks, std::int32_t* places) {
@@ -93,7 +93,7 @@ template <class T> Tensor selected(const Tensor& x, std::span<const std::int32_t
   Tensor places = empty(shape, {.dtype = DType::i32, .device = x.device()});
   const T* const line = std::as_const(in_order).data_ptr<const T>();
   std::int32_t* const to = places.data_ptr<std::int32_t>();
-  for (std::int64_t i = 0; i < lines; ++i) Selection<T>(line + i * n, n).find(ranks, to + i * wanted);
+  for (std::int64_t i = 0; i < lines; ++i) RankSelection<T>(line + i * n, n).find(ranks, to + i * wanted);
   return places;
 }
 

@@ -11,14 +11,14 @@ using namespace detail;
 
 namespace {
 
-struct Reduction {
+struct NamedReduction {
   const char* op;
   const FormulaGraph* graph;
   bool empty_allowed = true;
   Var (*of_complex)(const Var& x, const Axes& axes, bool keepdim) = nullptr;  // where the graph is of real numbers
 };
 
-std::uint32_t checked_mask(const Reduction& r, const Tensor& x, const Axes& axes) {
+std::uint32_t checked_mask(const NamedReduction& r, const Tensor& x, const Axes& axes) {
   require_defined(r.op, "x", x);
   const std::uint32_t mask = axis_mask(r.op, axes, x.dim());
   if (!r.empty_allowed)
@@ -29,33 +29,33 @@ std::uint32_t checked_mask(const Reduction& r, const Tensor& x, const Axes& axes
   return mask;
 }
 
-template <TensorOrVar T> T run(const Reduction& r, const T& x, const Axes& axes, bool keepdim) {
+template <TensorOrVar T> T run(const NamedReduction& r, const T& x, const Axes& axes, bool keepdim) {
   const std::uint32_t mask = checked_mask(r, value_of(x), axes);
   if (r.of_complex && is_complex(x.dtype())) return operand_as<T>(r.of_complex(as_var(x), axes, keepdim));
   const Argument arguments[] = {Argument(x)};
   return fused_one<T>({r.op, r.graph, mask, {}, {}, !keepdim}, arguments);
 }
 
-const Reduction& prod_reduction() {
-  static const Reduction r{"prod", graph_of([](auto x) { return prod(x); })};
+const NamedReduction& prod_reduction() {
+  static const NamedReduction r{"prod", graph_of([](auto x) { return prod(x); })};
   return r;
 }
-const Reduction& max_reduction() {
-  static const Reduction r{"max", graph_of([](auto x) { return max(x); }), false};
+const NamedReduction& max_reduction() {
+  static const NamedReduction r{"max", graph_of([](auto x) { return max(x); }), false};
   return r;
 }
-const Reduction& min_reduction() {
-  static const Reduction r{"min", graph_of([](auto x) { return min(x); }), false};
+const NamedReduction& min_reduction() {
+  static const NamedReduction r{"min", graph_of([](auto x) { return min(x); }), false};
   return r;
 }
 /// Shifted by the maximum; where that is infinite, by 0: log Σ exp(-inf) is -inf, not NaN.
-const Reduction& logsumexp_reduction() {
-  static const Reduction r{"logsumexp", graph_of([](auto x) {
-                             auto top = detach(max(x));
-                             auto shift = where(abs(top) < Expr(kInf), top, 0);
-                             return log(sum(exp(x - shift))) + shift;
-                           }),
-                           false};
+const NamedReduction& logsumexp_reduction() {
+  static const NamedReduction r{"logsumexp", graph_of([](auto x) {
+                                  auto top = detach(max(x));
+                                  auto shift = where(abs(top) < Expr(kInf), top, 0);
+                                  return log(sum(exp(x - shift))) + shift;
+                                }),
+                                false};
   return r;
 }
 Expr variance(Expr x) {
@@ -66,27 +66,27 @@ Expr variance(Expr x) {
 Var complex_variance(const Var& z, const Axes& axes, bool keepdim) {
   return var(real(z), axes, keepdim) + var(imag(z), axes, keepdim);
 }
-const Reduction& var_reduction() {
-  static const Reduction r{"var", graph_of([](auto x) { return variance(x); }), true, complex_variance};
+const NamedReduction& var_reduction() {
+  static const NamedReduction r{"var", graph_of([](auto x) { return variance(x); }), true, complex_variance};
   return r;
 }
-const Reduction& std_reduction() {
-  static const Reduction r{
+const NamedReduction& std_reduction() {
+  static const NamedReduction r{
       "std", graph_of([](auto x) { return sqrt(variance(x)); }), true,
       [](const Var& z, const Axes& axes, bool keepdim) { return sqrt(complex_variance(z, axes, keepdim)); }};
   return r;
 }
 /// The norm does not depend on the scale, which has no gradient therefore. Where all is 0 the root is not taken.
-const Reduction& norm_reduction() {
-  static const Reduction r{"norm", graph_of([](auto x) {
-                             auto top = detach(max(abs(x)));
-                             auto scale = where((top > 0) & (top < Expr(kInf)), top, 1);
-                             auto scaled = x / scale;
-                             auto squares = sum(scaled * scaled);
-                             return scale * where(squares == 0, 0, sqrt(squares));
-                           }),
-                           true,
-                           [](const Var& z, const Axes& axes, bool keepdim) { return norm(abs(z), axes, keepdim); }};
+const NamedReduction& norm_reduction() {
+  static const NamedReduction r{
+      "norm", graph_of([](auto x) {
+        auto top = detach(max(abs(x)));
+        auto scale = where((top > 0) & (top < Expr(kInf)), top, 1);
+        auto scaled = x / scale;
+        auto squares = sum(scaled * scaled);
+        return scale * where(squares == 0, 0, sqrt(squares));
+      }),
+      true, [](const Var& z, const Axes& axes, bool keepdim) { return norm(abs(z), axes, keepdim); }};
   return r;
 }
 /// Where there is a NaN the extreme is one, and equals nothing. As programs know it (OnlineSum::kPlace), x is read
@@ -96,21 +96,21 @@ template <class Best> const FormulaGraph* arg_graph(Best best) {
   const Expr result = min(where((x == best(x)) | (x != x), ordinal(x), OnlineSum::kNowhere));
   return make_graph({&result, 1}, 1);
 }
-const Reduction& argmax_reduction() {
-  static const Reduction r{"argmax", arg_graph([](Expr x) { return max(x); }), false};
+const NamedReduction& argmax_reduction() {
+  static const NamedReduction r{"argmax", arg_graph([](Expr x) { return max(x); }), false};
   return r;
 }
-const Reduction& argmin_reduction() {
-  static const Reduction r{"argmin", arg_graph([](Expr x) { return min(x); }), false};
+const NamedReduction& argmin_reduction() {
+  static const NamedReduction r{"argmin", arg_graph([](Expr x) { return min(x); }), false};
   return r;
 }
 // Over nothing max of predicates gives the lowest integer: the comparison makes that false, and true for min.
-const Reduction& any_reduction() {
-  static const Reduction r{"any", graph_of([](auto x) { return max(cast(x != 0, DType::i32)) > 0; })};
+const NamedReduction& any_reduction() {
+  static const NamedReduction r{"any", graph_of([](auto x) { return max(cast(x != 0, DType::i32)) > 0; })};
   return r;
 }
-const Reduction& all_reduction() {
-  static const Reduction r{"all", graph_of([](auto x) { return min(cast(x != 0, DType::i32)) > 0; })};
+const NamedReduction& all_reduction() {
+  static const NamedReduction r{"all", graph_of([](auto x) { return min(cast(x != 0, DType::i32)) > 0; })};
   return r;
 }
 
@@ -153,10 +153,10 @@ template <TensorOrVar T> T prod(const T& x, const Axes& axes, bool keepdim) {
 }
 TERN_INSTANCES_1(ResultOf, prod, const Axes&, bool)
 
-#define TERN_REDUCTION(name)                                                         \
-  template <TensorOrVar T> T name(const T& x, const Axes& axes, bool keepdim) {      \
-    return run(name##_reduction(), x, axes, keepdim);                                \
-  }                                                                                  \
+#define TERN_REDUCTION(name)                                                    \
+  template <TensorOrVar T> T name(const T& x, const Axes& axes, bool keepdim) { \
+    return run(name##_reduction(), x, axes, keepdim);                           \
+  }                                                                             \
   TERN_INSTANCES_1(ResultOf, name, const Axes&, bool)
 TERN_REDUCTION(max)
 TERN_REDUCTION(min)

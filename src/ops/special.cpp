@@ -93,6 +93,12 @@ constexpr double kPsiQ[] = {1.0,
                             1.5804171010123264e-05,
                             9.594720727985663e-08};
 constexpr double kPsiRoot = 1.4616321325302124, kPsiRootRest = 1.2438149938918910e-8;
+/// The rest times kPsiP.
+constexpr auto kPsiRestP = [] {
+  std::array<double, std::size(kPsiP)> c{};
+  for (std::size_t i = 0; i < c.size(); ++i) c[i] = kPsiRootRest * kPsiP[i];
+  return c;
+}();
 /// (log z - 1/(2z) - ψ(z))·z² for z >= 5, by 1/z².
 constexpr double kPsiFar[] = {0.08333333333333331,   -0.008333333333283502, 0.003968253934687767,
                               -0.004166657878794356, 0.007574590332864346,  -0.021003999723503565,
@@ -100,8 +106,8 @@ constexpr double kPsiFar[] = {0.08333333333333331,   -0.008333333333283502, 0.00
 
 Expr digamma_value(Expr x) {
   const Expr mirrored = x < 0.5, z = where(mirrored, 1 - x, x), w = z - 0.5, u = 1 / (z * z);
-  // Not (z - root - rest)·slope: compilers of WGSL subtract root + rest.
-  const Expr slope = polynomial(w, kPsiP) / polynomial(w, kPsiQ), near = (z - kPsiRoot) * slope - kPsiRootRest * slope;
+  // Not (z - root - rest)·P: compilers of WGSL subtract root + rest, also where rest·P stands apart.
+  const Expr near = ((z - kPsiRoot) * polynomial(w, kPsiP) - polynomial(w, kPsiRestP)) / polynomial(w, kPsiQ);
   const Expr far = log(z) - (0.5 / z + u * polynomial(u, kPsiFar));
   const Expr pole = (x < 0) & (fraction(x) == 0);
   return where(pole, kNone, where(z < 5, near, far) - where(mirrored, kPi * cotangent(x), 0));
@@ -159,7 +165,8 @@ Expr polygamma_value(Expr x, int n) {
 }
 constexpr int kPolygammaOrders = 20;
 /// Each is the derivative of the one before: what the chain rule makes of their sums would be thousands of operations.
-template <int n> constexpr Pointwise<> polygamma_formula = [] {
+template <int n>
+constexpr Pointwise<> polygamma_formula = [] {
   constexpr int last = kPolygammaOrders + 3;  // third derivatives of all
   const auto value = [](Expr x) { return polygamma_value(x, n); };
   if constexpr (n == last) return Pointwise<>{"polygamma", value};

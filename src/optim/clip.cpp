@@ -45,19 +45,22 @@ const FormulaGraph* squares_graph(DType work, DType result) {
   const Expr outputs[] = {cast(d, result), cast(sum(scaled * scaled), result)};
   return make_graph(outputs, 1);
 }
-/// Of all gradients together: (d, sums, limit) → (norm, what scales it to the limit).
-const FormulaGraph* norm_graph() {
+/// Of all gradients together: (d, sums, limit) → (norm, two numbers whose product scales it to the limit). They are two
+/// because 1 / 1e38 is subnormal, for which WebGPU may put 0.
+const FormulaGraph* norm_graph(DType work) {
   const Expr d = make_input(0), sums = make_input(1), limit = make_input(2);
   const Expr top = max(d), part = d / top;
   const Expr norm = top * sqrt(sum(sums * (part * part)));
-  const Expr outputs[] = {norm, minimum(limit / (norm + 1e-6), 1)};
+  const Expr before = where(norm > 1e30, cast(make_constant(0x1p-40), work), cast(make_constant(1), work));
+  const Expr outputs[] = {norm, before, minimum(limit / (norm * before + 1e-6), 1)};
   return make_graph(outputs, 3);
 }
 const FormulaGraph* scale_graph(bool narrow, DType dtype) {
   const DType work = dtype == DType::f64 ? DType::f64 : DType::f32;
-  const Expr g = narrow ? cast(make_input(0), work) : make_input(0), scaled = g * cast(make_input(1), work);
+  const Expr g = narrow ? cast(make_input(0), work) : make_input(0);
+  const Expr scaled = g * cast(make_input(1), work) * cast(make_input(2), work);
   const Expr output = narrow ? cast(scaled, dtype) : scaled;
-  return make_graph({&output, 1}, 2);
+  return make_graph({&output, 1}, 3);
 }
 const FormulaGraph* clamp_graph(bool, DType) {
   return graph_of([](auto g, auto limit) { return minimum(maximum(g, -limit), limit); });
@@ -95,13 +98,14 @@ Tensor clip_grad_norm(Gradients& gradients, const std::vector<Var>& parameters, 
   const Tensor parts = squares_of(list, wide ? DType::f64 : DType::f32);
   const Tensor d = parts.slice(0, 0, 1), sums = parts.slice(0, 1, 2);
   const Argument arguments[] = {Argument(d), Argument(sums), Argument(limit)};
-  static const FormulaGraph* const graph = norm_graph();
-  Tensor found[2];  // the norm, and the factor
-  run_fused({"clip_grad_norm", graph, 3, {}}, arguments, {}, found);
-  const Tensor factor = found[1].reshape({});
+  static const FormulaGraph* const of_f32 = norm_graph(DType::f32);
+  static const FormulaGraph* const of_f64 = norm_graph(DType::f64);
+  Tensor found[3];  // the norm, and the factors
+  run_fused({"clip_grad_norm", wide ? of_f64 : of_f32, 3, {}}, arguments, {}, found);
+  const Tensor before = found[1].reshape({}), factor = found[2].reshape({});
   static const Graphs graphs(scale_graph);
   Updates updates("clip_grad_norm");
-  const Tensor* const read[] = {&factor};
+  const Tensor* const read[] = {&before, &factor};
   for (Var* g : list) updates.add(graphs.of(g->dtype()), {&g->value(), 1}, read, {});
   updates.run();
   return found[0].reshape({});

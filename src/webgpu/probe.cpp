@@ -7,10 +7,10 @@ namespace tern::detail_webgpu {
 namespace {
 
 /// Numbers in f32 and what f16 makes of them, rounded to nearest, ties to even.
-struct Half {
+struct HalfProbe {
   std::uint32_t number, half;
 };
-constexpr std::array<Half, 17> kHalves{{
+constexpr std::array<HalfProbe, 17> kHalves{{
     {0x3f801000, 0x3c00},
     {0x3f801001, 0x3c01},
     {0x3f803000, 0x3c02},  // at and beside the middle of neighbours
@@ -52,7 +52,7 @@ detail_gpu::WgslAbilities probe(WebGpuDevice& gpu, const std::shared_ptr<detail:
   detail_gpu::Launch launch;
   launch.op = "probe", launch.key = "probe", launch.groups = 1, launch.threads = 1;
   launch.params = {0, 0x3f800800u, 0xbf801000u, 1u};
-  for (const Half& h : kHalves) launch.params.push_back(h.number);
+  for (const HalfProbe& h : kHalves) launch.params.push_back(h.number);
   launch.params.push_back(kNan);
   launch.bindings = {{seen.get(), 0, 256, true, false, false}};
   gpu.launch(launch, [] { return text; });

@@ -1,5 +1,7 @@
 // Graphs evaluated on ranges (what a kernel may return) and on reals (what mathematics says).
 #pragma once
+#include <algorithm>
+#include <cmath>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -41,6 +43,7 @@ template <class T> class GraphRanges {
   explicit GraphRanges(const detail::FormulaGraph* graph, Policy policy = {})
       : steps_(graph),
         joins_(policy.on_cuda && policy.in_halves && sizeof(T) == 4),
+        joins_overflows_(policy.on_webgpu),
         values_(steps_.list.size()),
         quick_(policy),
         slow_(policy) {
@@ -74,6 +77,7 @@ template <class T> class GraphRanges {
           for (std::size_t k = 0; k < std::min<std::size_t>(3, step.node->args.size()); ++k)
             args[k] = values_[static_cast<std::size_t>(step.args[k])];
           values_[i] = elementary(step.node->elementary, args);
+          if (joins_overflows_) join_overflow(elementary, step, args, values_[i]);
           if (joins_) join_product(elementary, step, args, values_[i]);
           break;
         }
@@ -97,8 +101,27 @@ template <class T> class GraphRanges {
     }
   }
 
+  /// WGSL may add a product and another number with one rounding: a product of finite numbers is finite then.
+  template <class E>
+  void join_overflow(E& elementary, const Steps::Step& step, const Range<T>* args, Range<T>& result) {
+    if (step.node->elementary != detail::Elementary::add && step.node->elementary != detail::Elementary::sub) return;
+    constexpr T kMost = std::numeric_limits<T>::max();
+    for (std::size_t k = 0; k < 2; ++k) {
+      const Steps::Step& product = steps_.list[static_cast<std::size_t>(step.args[k])];
+      if (product.node->kind != detail::NodeKind::elementary || product.node->elementary != detail::Elementary::mul ||
+          args[k].empty() || (std::isfinite(args[k].lo) && std::isfinite(args[k].hi)))
+        continue;
+      const Range<T>&a = values_[static_cast<std::size_t>(product.args[0])],
+            &b = values_[static_cast<std::size_t>(product.args[1])];
+      if (!std::isfinite(a.lo) || !std::isfinite(a.hi) || !std::isfinite(b.lo) || !std::isfinite(b.hi)) continue;
+      Range<T> joined[3] = {args[0], args[1], args[2]};
+      joined[k].lo = std::clamp(args[k].lo, -kMost, kMost), joined[k].hi = std::clamp(args[k].hi, -kMost, kMost);
+      include(result, elementary(step.node->elementary, joined));
+    }
+  }
+
   Steps steps_;
-  bool joins_;
+  bool joins_, joins_overflows_;
   std::vector<Range<T>> values_;
   ElementaryFunctions<T, Quick> quick_;
   ElementaryFunctions<T, Quad> slow_;

@@ -109,7 +109,10 @@ TEST_P(PowersAndRemainders, OfFewExponents) {
         EXPECT_TRUE(same(alone[e], got)) << edges[e] << "^" << powers[p] << ": " << alone[e] << " and " << got;
         const bool close = std::isfinite(want) && want != 0 &&
                            std::fabs(got - want) <= 4 * std::numeric_limits<T>::epsilon() * std::fabs(want);
-        EXPECT_TRUE(close || same(got, want)) << edges[e] << "^" << powers[p] << ": " << got;
+        // WGSL may flush subnormal numbers (15.7.2).
+        const bool flushed = device().kind() == DeviceKind::webgpu && got == 0 &&
+                             std::fabs(want) < std::numeric_limits<T>::min() && std::signbit(got) == std::signbit(want);
+        EXPECT_TRUE(close || flushed || same(got, want)) << edges[e] << "^" << powers[p] << ": " << got;
       }
     }
   });

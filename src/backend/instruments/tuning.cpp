@@ -28,7 +28,8 @@ constexpr double kMostSeconds = 60;
 // ---- values known before anything is measured
 
 const TunedValues& shipped() {
-  static const auto& values = *new TunedValues{  // outlives what is in static storage
+  static const auto& values = *new TunedValues{
+      // outlives what is in static storage
 #define TERN_TUNED(device_class, key, value) {{device_class, key}, {value}},
 #include "backend/instruments/tuned.inc"
 #undef TERN_TUNED
@@ -83,13 +84,13 @@ Session* of_process();
 
 /// The measured call that this thread is making: what it is like, and which choice varies in it. (Not an argument:
 /// choices are asked for far below, by plans that need not know whether they are measured.)
-struct Call {
+struct TunedCall {
   Session& session;
   const std::string& like;
   Choice* varied = nullptr;
   std::size_t candidate = 0;
 };
-thread_local Call* current = nullptr;
+thread_local TunedCall* current = nullptr;
 
 std::string decide(Choice& choice, const std::map<std::string, Times>& kinds) {
   std::vector<double> logs(choice.candidates.size(), 0);
@@ -133,8 +134,8 @@ void write_values(const std::map<Choice*, std::map<std::string, Times>>& decided
 void require_tuning_file() {
   const std::string path = tuning_file(), why = why_not_a_file(path);
   if (!why.empty())
-    throw Error(ErrorKind::io, "tune: the file " + path + " cannot be written: " + why +
-                                   " (TERN_TUNE_FILE names another)");
+    throw Error(ErrorKind::io,
+                "tune: the file " + path + " cannot be written: " + why + " (TERN_TUNE_FILE names another)");
 }
 
 /// Settles every choice a session has measured, and writes the file.
@@ -242,7 +243,7 @@ std::string Choice::text() const {
 }
 
 std::int64_t Choice::watched() const {
-  Call* const call = current;
+  TunedCall* const call = current;
   if (call && !call->varied) {
     const std::lock_guard hold(call->session.lock);
     auto* self = const_cast<Choice*>(this);
@@ -264,7 +265,7 @@ void measure(Backend& backend, const std::string& like, const std::function<void
   Session* const session = tuned ? tuned : of_process();
   if (!session) return run();
   backend.synchronize();
-  Call call{*session, like};
+  TunedCall call{*session, like};
   struct Guard {
     ~Guard() { current = nullptr; }
   } guard;

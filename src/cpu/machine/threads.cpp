@@ -18,17 +18,17 @@ namespace {
 
 /// How many threads were asked for, and how many processors there are for them. Work is planned for as many as were
 /// asked for; no more run at a time than there are processors: the others would only take turns with them.
-struct Limits {
+struct ThreadLimits {
   std::atomic<int> threads, processors;
-  Limits() : threads(0), processors(detail_cpu::processors()) {
+  ThreadLimits() : threads(0), processors(detail_cpu::processors()) {
     const char* text = std::getenv("TERN_NUM_THREADS");
     const int asked = text ? std::atoi(text) : 0;
     threads = asked >= 1 ? std::min(asked, kMost) : processors.load();
   }
   static constexpr int kMost = 1024;
 };
-Limits& limits() {
-  static auto& instance = *new Limits;
+ThreadLimits& limits() {
+  static auto& instance = *new ThreadLimits;
   return instance;
 }
 
@@ -279,7 +279,7 @@ Pool& pool() {
 int max_threads() { return limits().threads.load(std::memory_order_relaxed); }
 void set_max_threads(int threads) {
   limits().processors.store(processors(), std::memory_order_relaxed);
-  limits().threads.store(std::clamp(threads, 1, Limits::kMost), std::memory_order_relaxed);
+  limits().threads.store(std::clamp(threads, 1, ThreadLimits::kMost), std::memory_order_relaxed);
 }
 
 void parallel_for(std::int64_t count, TaskRef task) {

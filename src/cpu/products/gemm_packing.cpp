@@ -24,12 +24,11 @@ PackedA pack_a(const TilePlan& plan, const Area& area, const DepthBlock& block, 
   if (direct && g.a_row == 1 && plan.types.kernels->micro_packed)
     return {{plan.a(area.batch, block.segment, area.row, block.begin), 1, g.a_col}, 1, true};
   const bool strides = plan.widens() || !plan.types.kernels->micro_packed;  // those kernels' A has some
-  if (direct || strides || area.rows < kSideBySideRows)
-    return rows_of_a(plan, area, block);
+  if (direct || strides || area.rows < kSideBySideRows) return rows_of_a(plan, area, block);
   std::byte* const to = scratch().a.reserve(area.rows * depth * width);
   for (Index s = 0; s < block.segments; ++s)
     for (Index call = 0; call < calls; ++call) {
-      const Part rows = part_of(call, calls, area.rows);
+      const GemmPart rows = part_of(call, calls, area.rows);
       plan.types.kernels->copy(
           {plan.a(area.batch, block.segment + s, area.row + rows.begin, block.begin), g.a_col, g.a_row}, steps,
           rows.count, to + (rows.begin * depth + s * steps * rows.count) * width, rows.count, rows.count);

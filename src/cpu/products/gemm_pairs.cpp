@@ -48,12 +48,10 @@ constexpr Index kStep = 2 * kPairSteps;  // k is padded to a multiple of it
 struct Scratch {
   Buffer a, b, tile, strip, turned, shared;
 };
-Scratch& scratch() {
-  return detail::of_thread<Scratch>();
-}
+Scratch& scratch() { return detail::of_thread<Scratch>(); }
 
 /// An operand of one product: element (i, p), p the step of k.
-struct Operand {
+struct PairOperand {
   const std::uint16_t* data;
   Index row, step;
 };
@@ -167,7 +165,7 @@ class PairRun {
 
   // ---- packing ----
   /// to[p * to_row + i] = the pair of steps (2p, 2p + 1) from `first` on of row i.
-  void pairs(const Operand& x, Index first, Index steps, Index rows, std::uint32_t* to, Index to_row) const {
+  void pairs(const PairOperand& x, Index first, Index steps, Index rows, std::uint32_t* to, Index to_row) const {
     const std::uint16_t* from = x.data + first * x.step;
     if (x.row == 1) return kernels_.interleave(from, x.step, steps, rows, to, to_row, kPairCols);
     Index done = 0;
@@ -208,7 +206,7 @@ class PairRun {
   /// Rows of A for one block of k: panels of kPairRows rows, in each the rows' kStep steps after each other.
   void pack_a(Index batch, const KBlock& k, Index row, Index rows, std::uint16_t* to) const {
     const auto* from = static_cast<const std::uint16_t*>(g_.a) + g_.a_offsets[batch * g_.segments + k.segment];
-    const Operand a{from + row * g_.a_row, g_.a_row, g_.a_col};
+    const PairOperand a{from + row * g_.a_row, g_.a_row, g_.a_col};
     const Index first = k.first, steps = k.steps, padded = k.padded();
     const auto place = [&](Index i, Index p) {
       return to + i / kPairRows * (padded * kPairRows) + p * kPairRows + i % kPairRows * kStep;
@@ -289,8 +287,8 @@ class PairRun {
     const Index height = round_up(area.rows, 16);
     // The epilogue takes panels while they are near, where they are done one after the other.
     const Index group = rounded || blocks_ == 0 || blocks_ > most_blocks_ ? round_up(area.cols, kPairCols)
-                        : area.rows <= kNearRows                              ? kNearGroup
-                                                                              : kFarGroup;
+                        : area.rows <= kNearRows                          ? kNearGroup
+                                                                          : kFarGroup;
     Sums c{nullptr, 0};
     if (!rounded || blocks_ > most_blocks_) {
       // Rows of sums up to 1 KiB follow each other, as the output's do; longer ones would fall into the same sets of
@@ -327,8 +325,7 @@ class PairRun {
     const Index calls = divide_up(area.rows, kPairRows);
     for (Index i = 0; i < blocks; ++i) {
       const PackedA a = packed_a(area, begin + i, begin);
-      const std::uint32_t* const b =
-          shared_ ? shared_panel(area.col + j, begin + i) : near_b(blocks, place, i);
+      const std::uint32_t* const b = shared_ ? shared_panel(area.col + j, begin + i) : near_b(blocks, place, i);
       const Sums none{nullptr, 0}, &from = i > 0 ? strip : begin > 0 ? c : none, &to = i + 1 < blocks ? strip : c;
       const KBlock k = block(begin + i);
       const Index pairs = divide_up(k.steps, 2), from_col = i > 0 ? 0 : at, to_col = i + 1 < blocks ? 0 : at;

@@ -17,10 +17,10 @@ namespace tern::detail_cpu {
 constexpr Index round_up(Index a, Index b) { return divide_up(a, b) * b; }
 
 /// The i-th of `parts` parts of nearly the same size: 73 as five times 12 and 13.
-struct Part {
+struct GemmPart {
   Index begin, count;
 };
-constexpr Part part_of(Index i, Index parts, Index total) {
+constexpr GemmPart part_of(Index i, Index parts, Index total) {
   const Index begin = i * total / parts;
   return {begin, (i + 1) * total / parts - begin};
 }
@@ -33,9 +33,7 @@ struct TileScratch {
   std::uint64_t own_job = 0;  // … for this product …
   std::vector<bool> has;      // … as far as its tiles have met it: for each panel and block
 };
-inline TileScratch& scratch() {
-  return detail::of_thread<TileScratch>();
-}
+inline TileScratch& scratch() { return detail::of_thread<TileScratch>(); }
 
 inline bool long_rows(const GemmProblem& g, const GemmTypes& types) {
   return std::abs(g.b_row) * types.size >= kLongRow;
@@ -57,10 +55,10 @@ struct TilePlan {
   GemmTypes types;
   DepthPlan depth;
   bool turned;  // g is the transpose of the caller's problem: its C is to be turned back
-  Sizes sizes = chosen_sizes();
-  bool direct_a = false, direct_b = false;  // read in place
-  bool dots = false;  // by dot products, A and B contiguous along k
-  bool by_groups = false;  // the epilogue takes a tile's columns as they are done
+  TileSizes sizes = chosen_sizes();
+  bool direct_a = false, direct_b = false;       // read in place
+  bool dots = false;                             // by dot products, A and B contiguous along k
+  bool by_groups = false;                        // the epilogue takes a tile's columns as they are done
   Index tile_rows = 0, tile_cols = 0, down = 1;  // tiles below each other, of at most tile_rows rows
   /// B is packed for all tiles, columns kept_begin …, kept_cols of them (a multiple of a panel): by all threads in
   /// `shared`, or by each, as it meets them, in its own memory for this `own_job`.

@@ -44,7 +44,7 @@ constexpr Index kDirectCols = 128, kDirectBothCols = 256, kSmallBytes = Index{32
 struct Reading {
   Index direct, stream;  // steps of k in a block, of more and of up to kStreamRows rows
   bool ahead;  // whether what comes next is fetched where B is streamed, in f32 and f64, too: in 16 bits it always is
-  Index far_rows;  // rows of A up to which it is read in place where packed it takes more than kOwnBytes
+  Index far_rows;     // rows of A up to which it is read in place where packed it takes more than kOwnBytes
   Index direct_cols;  // columns up to which A is read in place (see kDirectBothCols)
 };
 inline Reading reading() {
@@ -91,7 +91,7 @@ constexpr Index kGroupBytes = Index{32} << 10;
 constexpr Index kOuterCols = 256, kOuterTileCols = 4096, kOuterTile = Index{64} << 10;
 
 /// The sizes that tuning may change: none of them is seen in an element's sum.
-struct Sizes {
+struct TileSizes {
   /// Of a tile. 56 to 112 are within 1 %, 140: 0.99; 336 KiB of A with kDepth.
   Index rows;
   /// Of a row of a tile: 2048: 0.98, 4096: 1, 8192: 1.02. 672 KiB with 84 rows.
@@ -101,7 +101,7 @@ struct Sizes {
   /// Multiply-adds that are worth a task of their own.
   Index task_work;
 };
-inline Sizes chosen_sizes() {
+inline TileSizes chosen_sizes() {
   struct Choices {
     detail::Choice rows{tuning_class(), "gemm.tile_rows", {84, 56, 112, 140}};
     detail::Choice row_bytes{tuning_class(), "gemm.tile_row_bytes", {8192, 4096, 16384}};

@@ -24,13 +24,13 @@ void clear(const TilePlan& plan, const Area& area, const Target& to) {
 }
 
 /// What to prefetch during a micro-kernel call: at each of its steps the lines at data + p * step.
-struct Ahead {
+struct Prefetched {
   const std::byte* data;
   Index step;  // bytes
 };
 
 /// A share of `bytes` contiguous ones with each of `calls` calls.
-Ahead share_of(const std::byte* data, Index bytes, Index depth, Index call, Index calls) {
+Prefetched share_of(const std::byte* data, Index bytes, Index depth, Index call, Index calls) {
   const Index step = divide_up(bytes, calls * depth);
   return {data + call * depth * step, step};
 }
@@ -40,8 +40,8 @@ Ahead share_of(const std::byte* data, Index bytes, Index depth, Index call, Inde
 /// last, where B is streamed, the first columns of the i-th block's next (4096 × 1024, Zen 4: 1.08); where a tile is a
 /// whole product of a batch and both operands are read in place, the operands of the next product (batches of 64³
 /// without: 0.83).
-Ahead ahead_of(const TilePlan& plan, const Area& area, const PanelOfB& b, Index cols, Index left, Index i, Index call,
-               Index calls) {
+Prefetched ahead_of(const TilePlan& plan, const Area& area, const PanelOfB& b, Index cols, Index left, Index i,
+                    Index call, Index calls) {
   const GemmProblem& g = plan.g;
   const Index width = plan.types.compute_size, depth = plan.depth[i].depth();
   if (left > cols && plan.keeps_b && !b.packs_to)
@@ -54,8 +54,7 @@ Ahead ahead_of(const TilePlan& plan, const Area& area, const PanelOfB& b, Index 
     const DepthBlock next = plan.depth[i + 1];
     return {plan.b(area.batch, next.segment, next.begin, area.col), b.row * size};
   }
-  const bool whole =
-      plan.direct_a && plan.direct_b && plan.depth.count == 1 && area.rows == g.m && area.cols == g.n;
+  const bool whole = plan.direct_a && plan.direct_b && plan.depth.count == 1 && area.rows == g.m && area.cols == g.n;
   if (left > cols || !whole || calls < 2 || area.batch + 1 == g.batches) return {b.data, 0};
   const Index half = calls / 2;
   if (call < half) return share_of(plan.a(area.batch + 1, 0, 0, 0), g.m * g.k * width, depth, call, half);
@@ -82,7 +81,7 @@ void multiply(const TilePlan& plan, const Area& area, const Target& to, const Ta
                            : b.stored       ? plan.types.kernels->micro_stored
                                             : plan.types.kernels->micro;
         const auto [r, rows] = part_of(call, calls, area.rows);
-        const Ahead next = ahead_of(plan, area, panel, cols, area.cols - j, i, call, calls);
+        const Prefetched next = ahead_of(plan, area, panel, cols, area.cols - j, i, call, calls);
         micro({a.first.data + r * a.row_step * width, a.first.row, a.tight ? rows : a.first.col, b.data, b.row,
                i == 0 ? nullptr : partial.data + (r * partial.row + j) * width, partial.row,
                out.data + (r * out.row + j - done) * width, out.row, block.depth(), rows, cols, next.data, next.step,

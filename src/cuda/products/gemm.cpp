@@ -20,10 +20,10 @@ using detail::View;
 using detail_gpu::MergedAxes;
 
 /// A factor or an output as a matrix: one of its last two axes has neighbours in memory.
-std::optional<Matrix> matrix_of(const View& view, std::int64_t row_stride, std::int64_t column_stride,
-                                std::int64_t rows, std::int64_t columns) {
+std::optional<BlasMatrix> matrix_of(const View& view, std::int64_t row_stride, std::int64_t column_stride,
+                                    std::int64_t rows, std::int64_t columns) {
   const auto size = static_cast<std::int64_t>(dtype_size(view.dtype));
-  Matrix m;
+  BlasMatrix m;
   m.data = reinterpret_cast<DevicePointer>(view.storage->data()) + static_cast<DevicePointer>(view.offset * size);
   m.dtype = view.dtype;
   if ((column_stride == 1 || columns == 1) && (row_stride >= columns || rows == 1)) m.stride = row_stride;
@@ -101,11 +101,11 @@ class Request {
     if (!preparing) return true;
     detail::Storage* const used[] = {r_.a.storage, r_.b.storage, &out};
     Product again = p;
-    Matrix* const matrices[] = {&again.a, &again.b, &again.out};
+    BlasMatrix* const matrices[] = {&again.a, &again.b, &again.out};
     for (int i = 0; i < 3; ++i) matrices[i]->data -= reinterpret_cast<DevicePointer>(used[i]->data());
     preparing->called(used, [again, multiply](std::span<detail::Storage* const> storages) {
       Product with_memory = again;
-      Matrix* const all[] = {&with_memory.a, &with_memory.b, &with_memory.out};
+      BlasMatrix* const all[] = {&with_memory.a, &with_memory.b, &with_memory.out};
       for (std::size_t i = 0; i < 3; ++i) all[i]->data += reinterpret_cast<DevicePointer>(storages[i]->data());
       if (!multiply(with_memory)) throw Error(ErrorKind::backend, "cuBLASLt: a product that it took before is refused");
     });

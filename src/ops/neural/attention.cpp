@@ -15,14 +15,14 @@ namespace {
 constexpr const char* kOp = "attention";
 
 /// The sizes of q, k and v.
-struct Sizes {
+struct AttentionSizes {
   std::int64_t batch = 1, heads = 0, groups = 0, rows = 0, columns = 0, depth = 0, width = 0;
 };
-Sizes checked(const Tensor& q, const Tensor& k, const Tensor& v) {
+AttentionSizes checked(const Tensor& q, const Tensor& k, const Tensor& v) {
   require_floating(kOp, "q", q), require_floating(kOp, "k", k), require_floating(kOp, "v", v);
   require_same_device(kOp, q, k), require_same_device(kOp, q, v);
   if (q.dim() < 3) refuse(kOp, "q", "[.., H, L, D]", describe(q));
-  Sizes s{.heads = q.size(-3), .rows = q.size(-2), .depth = q.size(-1)};
+  AttentionSizes s{.heads = q.size(-3), .rows = q.size(-2), .depth = q.size(-1)};
   Shape batch = q.shape();
   batch.resize(q.dim() - 3);
   s.batch = batch.numel();
@@ -60,7 +60,7 @@ void check_formula(const char* what, const FormulaGraph* graph, std::span<const 
     check_broadcasts(kOp, "an operand", value_of(operand), scores), require_same_device(kOp, q, value_of(operand));
   }
 }
-Tensor checked_lengths(const Tensor& lengths, const Sizes& s, const Tensor& q) {
+Tensor checked_lengths(const Tensor& lengths, const AttentionSizes& s, const Tensor& q) {
   require_index_dtype(kOp, "lengths", lengths), require_same_device(kOp, q, lengths);
   if (lengths.dim() != 1 || lengths.size(0) != s.batch)
     refuse(kOp, "lengths", "[" + std::to_string(s.batch) + "]", describe(lengths));
@@ -105,14 +105,14 @@ template <TensorOrVar R> struct Held {
   Number number;
 };
 /// A stretch of rows and the columns that one of them may see.
-struct Block {
+struct RowBlock {
   std::int64_t row = 0, rows_end = 0, column = 0, columns_end = 0;
 };
 /// The mask of a call; null: none.
 const Pointwise<>* mask_of(const AttentionOptions& o) {
   return o.mask ? &*o.mask : o.block_mask.defined() ? &o.block_mask.mask() : nullptr;
 }
-void check_options(const AttentionOptions& o, const Sizes& s, const Tensor& q) {
+void check_options(const AttentionOptions& o, const AttentionSizes& s, const Tensor& q) {
   if (o.window && *o.window < 1) refuse(kOp, "window", "1 or more", std::to_string(*o.window));
   if (o.rows_at_once < 0) refuse(kOp, "rows_at_once", "0 or more", std::to_string(o.rows_at_once));
   if (!(o.dropout >= 0 && o.dropout < 1))
@@ -129,7 +129,7 @@ void check_options(const AttentionOptions& o, const Sizes& s, const Tensor& q) {
 
 /// All that one call was given, checked.
 template <TensorOrVar R> struct Attention {
-  Sizes s;
+  AttentionSizes s;
   AttentionOptions options;
   AttentionFormulas formulas;
   /// Of the score's formula and the mask, with the numbers they were traced with, and of dropout.
@@ -162,18 +162,18 @@ template <TensorOrVar R> struct Attention {
     for (std::int64_t i = 0; i < 2; ++i) operands.emplace_back(MaskOperand(key[i]));
     operands.emplace_back(Argument(options.dropout));
   }
-  bool whole(const Block& b) const {
+  bool whole(const RowBlock& b) const {
     return b.row == 0 && b.rows_end == s.rows && b.column == 0 && b.columns_end == s.columns;
   }
   /// The rows and columns of a block of what is laid over the scores, where it has all of them.
-  R part(const R& x, const Block& b) const {
+  R part(const R& x, const RowBlock& b) const {
     R y = x;
     if (x.dim() >= 2 && s.rows != 1 && x.size(-2) == s.rows) y = y.slice(-2, b.row, b.rows_end);
     if (x.dim() >= 1 && s.columns != 1 && x.size(-1) == s.columns) y = y.slice(-1, b.column, b.columns_end);
     return y;
   }
   /// The result of one block (q [B, H, l, D], k and v [B, G, s, ..]), and the logarithms of its sums where asked for.
-  std::array<R, 2> block(const R& q, const R& k, const R& v, const Block& b, bool with_sum) const {
+  std::array<R, 2> block(const R& q, const R& k, const R& v, const RowBlock& b, bool with_sum) const {
     const std::int64_t l = b.rows_end - b.row, c = b.columns_end - b.column;
     const DType wide = dtype_size(q.dtype()) == 2 ? DType::f32 : q.dtype();
     const std::int64_t shared = s.groups > 0 ? s.heads / s.groups * l : 0;
@@ -205,7 +205,7 @@ template <TensorOrVar R> struct Attention {
 // Masks by place skip what no row of a block sees; and of many scores only one block is there at a time.
 constexpr std::int64_t kFewestRows = 128, kMostScores = std::int64_t{1} << 26, kMostKept = std::int64_t{1} << 28;
 /// How many rows a block has.
-std::int64_t rows_of_blocks(const Sizes& s, const AttentionOptions& o) {
+std::int64_t rows_of_blocks(const AttentionSizes& s, const AttentionOptions& o) {
   if (o.rows_at_once > 0) return o.rows_at_once;
   const std::int64_t a_row = std::max<std::int64_t>(1, s.batch * s.heads * s.columns);
   std::int64_t rows = std::max<std::int64_t>(s.rows, 1);
@@ -213,8 +213,8 @@ std::int64_t rows_of_blocks(const Sizes& s, const AttentionOptions& o) {
   if (s.rows > kMostKept / a_row) rows = std::min(rows, std::max<std::int64_t>(1, kMostScores / a_row));
   return rows;
 }
-Block block_at(const Sizes& s, const AttentionOptions& o, std::int64_t row, std::int64_t rows) {
-  Block b{row, std::min(s.rows, row + rows), 0, s.columns};
+RowBlock block_at(const AttentionSizes& s, const AttentionOptions& o, std::int64_t row, std::int64_t rows) {
+  RowBlock b{row, std::min(s.rows, row + rows), 0, s.columns};
   const std::int64_t shift = s.columns - s.rows;
   if (o.causal) b.columns_end = std::clamp<std::int64_t>(b.rows_end + shift, 0, s.columns);
   if (!o.window) return b;
@@ -227,14 +227,14 @@ Block block_at(const Sizes& s, const AttentionOptions& o, std::int64_t row, std:
 /// The decomposed computation, in blocks of rows: q [B, H, L, D], k and v [B, G, S, ..] give [B, H, L, Dv].
 template <TensorOrVar R>
 R blocks_of(const Attention<R>& all, const R& of_q, const R& of_k, const R& of_v, Tensor* sums) {
-  const Sizes& s = all.s;
+  const AttentionSizes& s = all.s;
   const AttentionOptions& o = all.options;
   const std::int64_t rows = rows_of_blocks(s, o);
   const bool again = o.rows_at_once > 0 || rows * 8 < s.rows;
   std::vector<R> results;
   std::vector<Tensor> logs;
   for (std::int64_t row = 0; row == 0 || row < s.rows; row += rows) {
-    const Block b = block_at(s, o, row, rows);
+    const RowBlock b = block_at(s, o, row, rows);
     const auto columns = [&](const R& x) {
       return b.column == 0 && b.columns_end == s.columns ? x : x.slice(-2, b.column, b.columns_end);
     };
@@ -256,7 +256,7 @@ R blocks_of(const Attention<R>& all, const R& of_q, const R& of_k, const R& of_v
 
 /// A call for the primitive.
 template <TensorOrVar R> FusedAttention fused_call(const Attention<R>& all) {
-  const Sizes& s = all.s;
+  const AttentionSizes& s = all.s;
   const AttentionOptions& o = all.options;
   FusedAttention call;
   call.sizes.batch = s.batch, call.sizes.heads = s.heads, call.sizes.groups = s.groups, call.sizes.rows = s.rows;
@@ -364,7 +364,7 @@ template <TensorOrVar R>
 R attended(const R& q, const R& k, const R& v, const AttentionOptions& o, const ScoreFormula& formula) {
   const DrawnOnlyIfDone drawn(o.dropout > 0 ? o.generator : nullptr);
   Attention<R> all(q, k, v, o, formula);
-  const Sizes& s = all.s;
+  const AttentionSizes& s = all.s;
   Tensor* const sums = std::exchange(all.options.logsumexp, nullptr);
   const R of_q = q.reshape({s.batch, s.heads, s.rows, s.depth});
   const R of_k = k.reshape({s.batch, s.groups, s.columns, s.depth});

@@ -21,7 +21,7 @@ namespace {
 
 using Index = std::int64_t;
 
-struct Block : Buffer {};
+struct FftBlock : Buffer {};
 struct WholeLine : Buffer {};
 
 /// Elements of a line from which one that has few others beside it is transformed for itself.
@@ -29,9 +29,9 @@ constexpr Index kOwnLine = 256;
 /// Elements that are worth a second thread.
 constexpr Index kParallel = 1 << 14;
 
-template <class T> class Run {
+template <class T> class FftRun {
  public:
-  explicit Run(const FftRequest& r)
+  explicit FftRun(const FftRequest& r)
       : r_(r),
         n_(r.n),
         lines_(lines_of(r.input_space, r.axis)),
@@ -95,7 +95,7 @@ template <class T> class Run {
   void run_block(Index first, Index count) {
     const Index lanes = kernels_.lanes, rows = std::max(block_->rows(), length_ + 1);
     T* const x =
-        reinterpret_cast<T*>(detail::of_thread<Block>().reserve(4 * rows * lanes * static_cast<Index>(sizeof(T))));
+        reinterpret_cast<T*>(detail::of_thread<FftBlock>().reserve(4 * rows * lanes * static_cast<Index>(sizeof(T))));
     T* const y = x + 2 * rows * lanes;
     std::array<Index, kMostLanes> from{}, to{};
     for (Index l = 0; l < count; ++l) {
@@ -274,8 +274,8 @@ template <class T> class Run {
 void fft_on_cpu(detail::Backend&, const FftRequest& request) {
   if (request.lines() == 0) return;
   with_threads_noted([&] {
-    if (request.re.dtype == DType::f64) fft::Run<double>(request).run();
-    else fft::Run<float>(request).run();
+    if (request.re.dtype == DType::f64) fft::FftRun<double>(request).run();
+    else fft::FftRun<float>(request).run();
   });
 }
 

@@ -131,7 +131,7 @@ template <class T> T* BlockPlan<T>::run(T* x, T* y) const {
 
 namespace {
 /// The plans used last.
-template <class Plan> class Kept {
+template <class Plan> class KeptPlans {
  public:
   template <class Make> std::shared_ptr<const Plan> get(std::int64_t n, const Make& make) {
     {
@@ -163,7 +163,7 @@ template <class Plan> class Kept {
   std::uint64_t clock_ = 0;
 };
 template <class Plan, class Make> std::shared_ptr<const Plan> kept(std::int64_t n, const Make& make) {
-  static auto& plans = *new Kept<Plan>;
+  static auto& plans = *new KeptPlans<Plan>;
   return plans.get(n, make);
 }
 }  // namespace
@@ -183,13 +183,13 @@ template <class T> std::shared_ptr<const std::vector<T>> half_roots(std::int64_t
   });
 }
 
-#define TERN_FFT_PLANS(T)                                                     \
-  template class Roots<T>;                                                    \
-  template class Passes<T>;                                                   \
-  template struct Chirp<T>;                                                   \
-  template class BlockPlan<T>;                                                \
-  template std::shared_ptr<const BlockPlan<T>> block_plan<T>(std::int64_t n); \
-  template std::shared_ptr<const TransformPlan<T>> line_plan<T>(std::int64_t n);   \
+#define TERN_FFT_PLANS(T)                                                        \
+  template class Roots<T>;                                                       \
+  template class Passes<T>;                                                      \
+  template struct Chirp<T>;                                                      \
+  template class BlockPlan<T>;                                                   \
+  template std::shared_ptr<const BlockPlan<T>> block_plan<T>(std::int64_t n);    \
+  template std::shared_ptr<const TransformPlan<T>> line_plan<T>(std::int64_t n); \
   template std::shared_ptr<const std::vector<T>> half_roots<T>(std::int64_t n);
 TERN_FFT_PLANS(float)
 TERN_FFT_PLANS(double)

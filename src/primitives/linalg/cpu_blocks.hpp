@@ -58,9 +58,9 @@ class Walk {
 };
 
 /// The matrices (or vectors, or numbers) of a view, block after block.
-template <class T> class Side {
+template <class T> class BlockSide {
  public:
-  Side(const View& view, const Shape& batch, std::int64_t first, std::int64_t rows, std::int64_t columns)
+  BlockSide(const View& view, const Shape& batch, std::int64_t first, std::int64_t rows, std::int64_t columns)
       : walk_(view, batch, first), there_(view.storage != nullptr) {
     if (!there_) return;
     const auto rank = static_cast<std::size_t>(batch.rank()), has = static_cast<std::size_t>(view.strides.size());
@@ -144,7 +144,7 @@ template <class T> class BlockStatus {
 
  private:
   Statuses& all_;
-  Side<std::int32_t> view_;
+  BlockSide<std::int32_t> view_;
   bool wanted_;
   std::array<std::int32_t, kMostLanes> found_{}, finite_;
 };

@@ -79,8 +79,8 @@ void cholesky_in_lanes(const detail::CholeskyRequest& r, Statuses& statuses) {
     const int n = static_cast<int>(r.rows());
     for_parts<T>(r, n * n, [&](std::int64_t begin, std::int64_t end, T* block) {
       const auto by_blocks = [&](std::int64_t first, std::int64_t last) {
-        Side<const T> from(r.input, batch, first, n, n);
-        Side<T> to(r.factor, batch, first, n, n);
+        BlockSide<const T> from(r.input, batch, first, n, n);
+        BlockSide<T> to(r.factor, batch, first, n, n);
         BlockStatus<T> status(r, statuses, batch, first);
         for_blocks<T>(first, last, [&](std::int64_t i, int count) {
           kernels.load(from.next(count), block);
@@ -106,9 +106,9 @@ void lu_in_lanes(const detail::LuRequest& r, Statuses& statuses) {
     const Shape batch = r.batch();
     const int m = static_cast<int>(r.rows()), n = static_cast<int>(r.columns()), least = std::min(m, n);
     for_parts<T>(r, m * n, [&](std::int64_t first, std::int64_t last, T* block) {
-      Side<const T> from(r.input, batch, first, m, n);
-      Side<T> to(r.lu, batch, first, m, n);
-      Side<std::int32_t> pivots(r.pivots, batch, first, least, 1);
+      BlockSide<const T> from(r.input, batch, first, m, n);
+      BlockSide<T> to(r.lu, batch, first, m, n);
+      BlockSide<std::int32_t> pivots(r.pivots, batch, first, least, 1);
       BlockStatus<T> status(r, statuses, batch, first);
       std::int32_t exchanged[detail::kManyAtOnce * kMostLanes];
       for_blocks<T>(first, last, [&](std::int64_t i, int count) {
@@ -129,9 +129,9 @@ void lu_solve_in_lanes(const detail::LuSolveRequest& r) {
     const Shape batch = r.batch();
     const int n = static_cast<int>(r.rows()), right = static_cast<int>(r.right);
     for_parts<T>(r, n * (n + right), [&](std::int64_t first, std::int64_t last, T* block) {
-      Side<const T> lu(r.lu, batch, first, n, n), b(r.b, batch, first, n, right);
-      Side<T> x(r.x, batch, first, n, right);
-      Side<const std::int32_t> pivots(r.pivots, batch, first, n, 1);
+      BlockSide<const T> lu(r.lu, batch, first, n, n), b(r.b, batch, first, n, right);
+      BlockSide<T> x(r.x, batch, first, n, right);
+      BlockSide<const std::int32_t> pivots(r.pivots, batch, first, n, 1);
       T* const sides = block + n * n * kernels.lanes;
       std::int32_t exchanged[detail::kManyAtOnce * kMostLanes];
       for_blocks<T>(first, last, [&](std::int64_t, int count) {
@@ -158,8 +158,8 @@ void triangular_in_lanes(const detail::TriangularRequest& r) {
     const int n = static_cast<int>(r.rows()), right = static_cast<int>(r.right);
     const bool turned = r.how != 'N';
     for_parts<T>(r, n * (n + right), [&](std::int64_t first, std::int64_t last, T* block) {
-      Side<const T> a(r.a, batch, first, n, n), b(r.b, batch, first, n, right);
-      Side<T> x(r.x, batch, first, n, right);
+      BlockSide<const T> a(r.a, batch, first, n, n), b(r.b, batch, first, n, right);
+      BlockSide<T> x(r.x, batch, first, n, right);
       T* const sides = block + n * n * kernels.lanes;
       for_blocks<T>(first, last, [&](std::int64_t, int count) {
         kernels.load(a.next(count), block), kernels.load(b.next(count), sides);
@@ -198,8 +198,8 @@ void direct_by_blocks(const detail::DirectSolveRequest& r, Statuses& statuses, s
   const auto& kernels = lane_kernels_of<T>();
   const Shape batch = r.batch();
   const int n = static_cast<int>(r.rows()), right = r.x.storage ? static_cast<int>(r.right) : 0;
-  Side<const T> a(r.a, batch, first, n, n), b(r.b, batch, first, n, right);
-  Side<T> x(r.x, batch, first, n, right), det(r.det, batch, first, 1, 1), log(r.log, batch, first, 1, 1);
+  BlockSide<const T> a(r.a, batch, first, n, n), b(r.b, batch, first, n, right);
+  BlockSide<T> x(r.x, batch, first, n, right), det(r.det, batch, first, 1, 1), log(r.log, batch, first, 1, 1);
   BlockStatus<T> status(r, statuses, batch, first);
   T* const sides = memory + n * n * kernels.lanes;
   T numbers[kMostLanes];

@@ -30,8 +30,8 @@ void qr_in_lanes(const detail::QrRequest& r) {
     const Shape batch = r.batch();
     const int m = static_cast<int>(r.rows()), n = static_cast<int>(r.columns()), inner = static_cast<int>(r.inner());
     for_parts<T>(r, m * (n + inner), [&](std::int64_t first, std::int64_t last, T* block) {
-      Side<const T> from(r.input, batch, first, m, n);
-      Side<T> q(r.q, batch, first, m, inner), right(r.r, batch, first, inner, n);
+      BlockSide<const T> from(r.input, batch, first, m, n);
+      BlockSide<T> q(r.q, batch, first, m, inner), right(r.r, batch, first, inner, n);
       T* const columns = block + m * n * kernels.lanes;
       for_blocks<T>(first, last, [&](std::int64_t, int count) {
         kernels.load(turned(from.next(count)), block);
@@ -48,8 +48,8 @@ void eigh_in_lanes(const detail::EighRequest& r, Statuses& statuses) {
     const Shape batch = r.batch();
     const int n = static_cast<int>(r.rows()), whole = n * n;
     for_parts<T>(r, 3 * whole + n, [&](std::int64_t first, std::int64_t last, T* block) {
-      Side<const T> from(r.input, batch, first, n, n);
-      Side<T> values(r.values, batch, first, n, 1), vectors(r.vectors, batch, first, n, n);
+      BlockSide<const T> from(r.input, batch, first, n, n);
+      BlockSide<T> values(r.values, batch, first, n, 1), vectors(r.vectors, batch, first, n, n);
       BlockStatus<T> status(r, statuses, batch, first);
       T *const rows = block + whole * kernels.lanes, *const spare = rows + whole * kernels.lanes;
       T* const list = spare + whole * kernels.lanes;
@@ -74,9 +74,9 @@ void svd_in_lanes(const detail::SvdRequest& r, Statuses& statuses) {
     const int n = static_cast<int>(r.least()), m = static_cast<int>(r.most()), inner = r.full ? m : n, whole = n * m;
     const int left = wide ? n : inner, right = wide ? inner : n;
     for_parts<T>(r, 2 * whole + inner * m + n * n + n, [&](std::int64_t first, std::int64_t last, T* block) {
-      Side<const T> from(r.input, batch, first, r.rows(), r.columns());
-      Side<T> u(r.u, batch, first, r.rows(), left), vh(r.vh, batch, first, right, r.columns());
-      Side<T> values(r.s, batch, first, n, 1);
+      BlockSide<const T> from(r.input, batch, first, r.rows(), r.columns());
+      BlockSide<T> u(r.u, batch, first, r.rows(), left), vh(r.vh, batch, first, right, r.columns());
+      BlockSide<T> values(r.s, batch, first, n, 1);
       BlockStatus<T> status(r, statuses, batch, first);
       const auto behind = [&](T* memory, int elements) { return memory + std::int64_t{elements} * kernels.lanes; };
       T *const spare = behind(block, whole), *const long_side = behind(spare, whole);

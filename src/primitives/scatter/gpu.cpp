@@ -34,13 +34,13 @@ bool should_sort(const GpuBackend& backend, const ScatterRequest& r) {
 }
 
 /// Entries [first, last) of the output along the indexed axis.
-struct Entries {
+struct EntryRange {
   std::int64_t first = 0, last = 0;
 };
 
 class ScatterKernel {
  public:
-  ScatterKernel(GpuBackend& backend, const ScatterRequest& request, Entries entries, Layouts layouts)
+  ScatterKernel(GpuBackend& backend, const ScatterRequest& request, EntryRange entries, Layouts layouts)
       : backend_(backend), r_(request), plan_(backend.limits(), request.op, 's', layouts) {
     std::uint32_t summed = 0;
     for (int i = 0; i < r_.space.rank(); ++i)
@@ -104,9 +104,14 @@ class ScatterKernel {
     const Dialect& d = backend_.dialect();
     Io io(plan_, d);
     const auto p = [&](int slot) { return d.param(slot); };
-    Holes holes{{"threads", cat(plan_.launch.threads)}, {"each", cat(group_)},       {"count", p(count_slot_)},
-                {"kept", p(kept_slot_)},                {"first", p(first_slot_)},   {"begin", p(begin_slot_)},
-                {"table_end", p(end_slot_)},            {"size", p(size_slot_)}};
+    Holes holes{{"threads", cat(plan_.launch.threads)},
+                {"each", cat(group_)},
+                {"count", p(count_slot_)},
+                {"kept", p(kept_slot_)},
+                {"first", p(first_slot_)},
+                {"begin", p(begin_slot_)},
+                {"table_end", p(end_slot_)},
+                {"size", p(size_slot_)}};
     Position at{{}, static_cast<int>(kept_.sizes.size()) - 1, group_};
     std::vector<std::string> summed;
     holes["kept_coordinates"] = io.coordinates(kept_, "k", "c", at.coordinates);
@@ -136,7 +141,7 @@ class ScatterKernel {
 };
 
 /// Halves the request until every buffer fits a binding: along the axis the widest operand reaches furthest over.
-void run_scatter(GpuBackend& backend, const ScatterRequest& r, Entries entries) {
+void run_scatter(GpuBackend& backend, const ScatterRequest& r, EntryRange entries) {
   if (r.space.numel() == 0 || entries.first >= entries.last) return;
   const auto most =
       static_cast<std::int64_t>(backend.limits().binding_bytes) - backend.limits().binding_alignment - kVectorBytes;
@@ -194,8 +199,7 @@ void name_index(Holes& holes, const Plan& plan, const Io& io, const Dialect& dia
                 const Position& at) {
   const Access& a = plan.access(table);
   holes["index"] = io.loaded(a, io.element(a, at, 0));
-  holes["report"] =
-      dialect.report_index(plan.access(flags).binding, dialect.param(plan.launch.check_slot), "index");
+  holes["report"] = dialect.report_index(plan.access(flags).binding, dialect.param(plan.launch.check_slot), "index");
 }
 
 void scatter_on_gpu(GpuBackend& backend, const ScatterRequest& r) {

@@ -36,7 +36,7 @@ constexpr const char* kFetched =
     ;
 
 constexpr std::int64_t kMostEntries = std::int64_t{1} << 20;  // an invocation goes through in one launch
-constexpr std::int64_t kShortLine = 4096;  // a workgroup sorts these at once, whatever the keys
+constexpr std::int64_t kShortLine = 4096;                     // a workgroup sorts these at once, whatever the keys
 // Where this many entries meet in an element on average, a workgroup fetches them (scatter_fetched.wgsl).
 constexpr std::int64_t kManyEntries = 64;
 constexpr std::uint32_t kFetching = 256;  // invocations
@@ -67,12 +67,12 @@ EntryLines lay_out(const ScatterRequest& r) {
 }
 
 /// Words for the entries, which live as long as `storage`.
-struct Entries {
+struct EntryBuffer {
   std::shared_ptr<Storage> storage;
   View view;
 };
-Entries make_entries(GpuBackend& backend, const EntryLines& lines) {
-  Entries entries{backend.temporary(lines.count, DType::i32), lines.view};
+EntryBuffer make_entries(GpuBackend& backend, const EntryLines& lines) {
+  EntryBuffer entries{backend.temporary(lines.count, DType::i32), lines.view};
   entries.view.storage = entries.storage.get();
   return entries;
 }
@@ -131,8 +131,7 @@ void sort_entries(GpuBackend& backend, const ScatterRequest& r, const EntryLines
   const std::int64_t count = lines.count / lines.length;
   const auto view = [&](const View& v) { return View{v.storage, DType::i32, 0, {lines.length, 1}}; };
   if (lines.length <= kShortLine)
-    return sort_on_gpu(backend,
-                       {r.op, Shape{count, lines.length}, 1, false, view(entries), view(keys), view(places)});
+    return sort_on_gpu(backend, {r.op, Shape{count, lines.length}, 1, false, view(entries), view(keys), view(places)});
   // By as many digits as there are.
   const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(r.target.size)));
   Radix(backend, r.op, DType::u32, false, count).sort({entries, {}}, lines.length, bits, {keys, places});
@@ -147,7 +146,7 @@ struct Combining {
   int outputs = -1, kept_slot = -1, length = -1, begin = -1, end = -1, size = -1;  // parameters
   int group = 1;
   bool fetched = false, by_entry = false;
-  int across = 1;  // neighbouring elements of a workgroup that fetches
+  int across = 1;          // neighbouring elements of a workgroup that fetches
   std::int64_t count = 0;  // invocations, or workgroups that fetch
 };
 
@@ -178,8 +177,7 @@ Combining plan_combining(GpuBackend& backend, const ScatterRequest& r, const Ent
   output.view = r.output, output.gather = &r.target;
   touched[0] = bytes_touched(output, sizes);
   plan.bind(touched);
-  c.fetched =
-      lines.lines == 0 && backend.limits().threads >= kFetching && lines.length >= kManyEntries * r.target.size;
+  c.fetched = lines.lines == 0 && backend.limits().threads >= kFetching && lines.length >= kManyEntries * r.target.size;
   if (c.fetched)
     c.across = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::min(c.kept.count(), kNeighbours))));
   else c.group = scatter_group(plan, c.kept, {2, 3});
@@ -197,9 +195,15 @@ Holes combining_holes(GpuBackend& backend, const Combining& c, Io& io, std::init
   const Dialect& d = backend.dialect();
   Position inside{{}, static_cast<int>(c.kept.sizes.size()) - 1, c.group}, outside;
   std::vector<std::string> entry;
-  Holes holes{{"threads", cat(c.plan.launch.threads)}, {"each", cat(c.group)},        {"outputs", d.param(c.outputs)},
-              {"kept", d.param(c.kept_slot)},          {"length", d.param(c.length)}, {"begin", d.param(c.begin)},
-              {"table_end", d.param(c.end)},           {"bisect", kBisect},           {"barrier", d.barrier()},
+  Holes holes{{"threads", cat(c.plan.launch.threads)},
+              {"each", cat(c.group)},
+              {"outputs", d.param(c.outputs)},
+              {"kept", d.param(c.kept_slot)},
+              {"length", d.param(c.length)},
+              {"begin", d.param(c.begin)},
+              {"table_end", d.param(c.end)},
+              {"bisect", kBisect},
+              {"barrier", d.barrier()},
               {"add_run", kRun}};
   holes["kept_coordinates"] = io.coordinates(c.kept, "k", "c", inside.coordinates);
   holes["entry_coordinates"] = io.coordinates(c.summed, "j", "d", entry);
@@ -222,8 +226,7 @@ std::string combining_text(GpuBackend& backend, const ScatterRequest& r, const C
   const detail::ComputeType type = detail::compute_type_of(r.source.dtype);
   const std::string combine = combining_function(backend.dialect(), r.combine, type);
   Holes holes = combining_holes(
-      backend, c, io,
-      {"low", "low_middle", "over_middle", "entry", "before", "entry0", "entry1", "entry2", "entry3"});
+      backend, c, io, {"low", "low_middle", "over_middle", "entry", "before", "entry0", "entry1", "entry2", "entry3"});
   static_assert(kFetchedEach == 4, "as many as there are entries above");
   if (c.by_entry) {
     holes["size"] = backend.dialect().param(c.size);
@@ -259,13 +262,12 @@ bool combine(GpuBackend& backend, const ScatterRequest& r, const EntryLines& lin
 
 void run_scatter_sorted(GpuBackend& backend, const ScatterRequest& request) {
   const EntryLines lines = lay_out(request);
-  const Entries entries = make_entries(backend, lines), keys = make_entries(backend, lines),
-                places = make_entries(backend, lines);
+  const EntryBuffer entries = make_entries(backend, lines), keys = make_entries(backend, lines),
+                    places = make_entries(backend, lines);
   read_table(backend, request, lines, entries.view);
   sort_entries(backend, request, lines, entries.view, keys.view, places.view);
-  run_in_layouts(backend.limits(), [&](Layouts layouts) {
-    return combine(backend, request, lines, keys.view, places.view, layouts);
-  });
+  run_in_layouts(backend.limits(),
+                 [&](Layouts layouts) { return combine(backend, request, lines, keys.view, places.view, layouts); });
 }
 
 }  // namespace tern::detail_gpu

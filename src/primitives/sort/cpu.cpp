@@ -94,7 +94,7 @@ template <class I> void radix_sort(std::vector<I>& items, std::vector<I>& other)
 }
 
 /// This thread's memory.
-template <class T> struct Lines {
+template <class T> struct KeyLines {
   std::vector<T> values, sorted;
   std::vector<ItemOf<T>> items, other;
   std::vector<std::int32_t> places;
@@ -102,7 +102,7 @@ template <class T> struct Lines {
 
 template <class T> class LineSort {
  public:
-  LineSort(Lines<T>& lines, bool descending) : lines_(lines), descending_(descending) {}
+  LineSort(KeyLines<T>& lines, bool descending) : lines_(lines), descending_(descending) {}
 
   /// The places of the first `wanted` of n elements, in lines_.items.
   void sort(const T* x, std::int64_t n, std::int64_t wanted) {
@@ -150,7 +150,7 @@ template <class T> class LineSort {
     cut();
   }
 
-  Lines<T>& lines_;
+  KeyLines<T>& lines_;
   bool descending_;
 };
 
@@ -166,7 +166,7 @@ template <class T> void sort_lines(const SortRequest& r, const KernelTable& tabl
   const auto cursor_of = [&](const detail::View& view) { return view.storage ? Cursor(view, results) : Cursor(); };
   const Cursor values = cursor_of(r.values), indices = cursor_of(r.indices);
   for_lines(count, n, [&](std::int64_t first, std::int64_t last) {
-    auto& lines = detail::of_thread<Lines<T>>();
+    auto& lines = detail::of_thread<KeyLines<T>>();
     LineSort<T> sorter(lines, r.descending);
     for (std::int64_t line = first; line < last; line += together) {
       const std::int64_t some = std::min(together, last - line);
