@@ -6,19 +6,6 @@
 
 namespace tern::detail {
 
-namespace {
-
-/// Axes of a view: sizes and steps.
-struct ConvLayout {
-  Shape shape;
-  Strides strides;
-  void add(std::int64_t size, std::int64_t step) { shape.push_back(size), strides.push_back(step); }
-  Tensor of(const Tensor& t) const { return make_view(t, shape, strides, t.impl()->offset); }
-  Shape batch() const { return batch_of(shape); }
-};
-std::int64_t step_of(const Tensor& t, int axis) { return t.strides()[static_cast<std::size_t>(axis)]; }
-
-/// [N, C, ..] as [N, .., C]: a view.
 Tensor channels_last(const Tensor& x) {
   Axes order{0};
   for (int i = 2; i < x.dim(); ++i) order.push_back(i);
@@ -30,6 +17,18 @@ Tensor channels_second(const Tensor& x) {
   for (int i = 1; i + 1 < x.dim(); ++i) order.push_back(i);
   return x.permute(order);
 }
+
+namespace {
+
+/// Axes of a view: sizes and steps.
+struct ConvLayout {
+  Shape shape;
+  Strides strides;
+  void add(std::int64_t size, std::int64_t step) { shape.push_back(size), strides.push_back(step); }
+  Tensor of(const Tensor& t) const { return make_view(t, shape, strides, t.impl()->offset); }
+  Shape batch() const { return batch_of(shape); }
+};
+std::int64_t step_of(const Tensor& t, int axis) { return t.strides()[static_cast<std::size_t>(axis)]; }
 
 /// The weight [O, C/g, k..] as memory [G, k.., from, to]: from c to o, or (flipped) from o to c with k reversed.
 Tensor weight_matrices(const Conv& g, const Tensor& w, bool flipped) {
@@ -242,13 +241,13 @@ Tensor place(const Tensor& x, int first, int axes, const Conv::Sizes& sizes, con
   return to.copy_from(from), y;
 }
 
-namespace {
-/// The formula of y and the operands in a pass of its own.
 Tensor with_formula(const Conv& g, const Tensor& y, const FormulaGraph* formula, std::span<const Argument> operands) {
   PoolVector<Argument> all{Argument(y)};
   for (const Argument& a : operands) all.push_back(a);
   return fused_one<Tensor>({g.op, formula, 0, {}}, all);
 }
+
+namespace {
 /// What comes back of x in memory [N, P.., C], with the epilogue in the product where there is one.
 Tensor with_epilogue(const Conv& g, const Tensor& x, const Tensor& w, const FormulaGraph* epilogue,
                      std::span<const Argument> operands) {
@@ -265,6 +264,11 @@ Tensor flipped(const Conv& g, Tensor w) {
 
 Tensor convolve(ConvPart part, const Conv& g, const Tensor& a, const Tensor& b, const FormulaGraph* epilogue,
                 std::span<const Argument> operands) {
+  if (goes_directly(g, a)) {
+    if (part == ConvPart::result) return direct_result(g, a, b, epilogue, operands);
+    if (part == ConvPart::input) return direct_input(g, a, b, epilogue, operands);
+    if (g.depthwise()) return direct_weight(g, a, b);
+  }
   const Conv t = part == ConvPart::input ? transposed(g) : g;
   Conv::Sizes offsets{};
   for (int i = 0; i < g.axes; ++i) offsets[g.at(i)] = g.extent(i) - 1 - g.before[g.at(i)];

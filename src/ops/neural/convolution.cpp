@@ -212,7 +212,7 @@ Var convolved_with_epilogue(const char* name, const FormulaGraph* graph, std::sp
   check_operand_shapes(g, operands);
   const DType both = promote_types(x.dtype(), weight.dtype());
   // The formula sees the sums before they are rounded, as in one pass.
-  g.wide = g.is_product() && dtype_size(both) == 2;
+  g.wide = (g.is_product() || goes_directly(g, x.value())) && dtype_size(both) == 2;
   const Var y = convolve(ConvPart::result, g, x.to(both), weight.to(both));
   all.insert(all.begin(), Argument(y));
   const Var result = fused_one<Var>({kEpilogue, graph, 0, {}}, all);

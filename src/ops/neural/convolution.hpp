@@ -36,6 +36,23 @@ Tensor depthwise_result(const Conv& conv, const Tensor& x, const Tensor& w, cons
                         const Conv::Sizes& steps);
 Tensor depthwise_weight(const Conv& conv, const Tensor& x, const Tensor& y);
 
+/// Whether a kernel reads the windows of such a convolution where they lie, and takes an epilogue (the primitive
+/// `convolution`). x: either operand.
+bool goes_directly(const Conv& conv, const Tensor& x);
+/// The convolution of x with w [G·o, c, k..] by that kernel, and its transpose.
+Tensor direct_result(const Conv& conv, const Tensor& x, const Tensor& w, const FormulaGraph* epilogue,
+                     std::span<const Argument> operands);
+Tensor direct_input(const Conv& conv, const Tensor& y, const Tensor& w, const FormulaGraph* epilogue,
+                    std::span<const Argument> operands);
+/// Of channels by themselves.
+Tensor direct_weight(const Conv& conv, const Tensor& x, const Tensor& y);
+
+/// The formula of y and the operands in a pass of its own.
+Tensor with_formula(const Conv& conv, const Tensor& y, const FormulaGraph* formula, std::span<const Argument> operands);
+/// [N, C, ..] as [N, .., C], and back: views.
+Tensor channels_last(const Tensor& x);
+Tensor channels_second(const Tensor& x);
+
 enum class ConvPart { result, input, weight };
 /// One of the three maps, of its two operands in the order x, w, y. What comes back is shaped [N, C, ..] (or as the
 /// weight is); images have their channels last in memory.

@@ -1,0 +1,210 @@
+// Convolutions by a kernel of their own, where a backend has one: the image is read where it lies.
+//
+// The transpose (the gradient of the image) is a convolution as well. With a stride s the places of the image fall into
+// s phases along an axis, each of which meets its own elements of the kernel: s convolutions of stride 1, without
+// zeros between elements.
+#include <numeric>
+
+#include "backend/instruments/trace.hpp"
+#include "ops/neural/convolution.hpp"
+#include "primitives/convolution/convolution.hpp"
+
+namespace tern::detail {
+
+namespace {
+
+using Sizes = Conv::Sizes;
+
+Tensor strided_view(const Tensor& t, const Shape& shape, const Strides& strides) {
+  return make_view(t, shape, strides, t.impl()->offset);
+}
+Tensor new_image(const Conv& g, const Sizes& sizes, std::int64_t channels, DType dtype, const Tensor& like) {
+  Shape shape{g.n};
+  for (int i = 0; i < g.axes; ++i) shape.push_back(sizes[g.at(i)]);
+  shape.push_back(channels);
+  return make_tensor(shape, dtype, like.impl()->storage->backend(), g.op);
+}
+/// The weight [G·o, c, k..] as [G, o, c, k..], or with o and c exchanged.
+Tensor in_groups(const Conv& g, const Tensor& w, bool exchanged) {
+  Shape shape{g.groups};
+  Strides strides{g.o * w.strides()[0]};
+  for (const int axis : {exchanged ? 1 : 0, exchanged ? 0 : 1}) {
+    shape.push_back(axis ? g.c : g.o), strides.push_back(w.strides()[static_cast<std::size_t>(axis)]);
+  }
+  for (int i = 2; i < w.dim(); ++i)
+    shape.push_back(w.size(i)), strides.push_back(w.strides()[static_cast<std::size_t>(i)]);
+  return strided_view(w, shape, strides);
+}
+ConvSizes sizes_of(const Conv& g) {
+  return {g.axes, g.n, g.groups, g.c, g.o, g.in, g.out, g.kernel, g.stride, g.dilation, g.before};
+}
+
+/// An epilogue with its operands laid over [N, .., C], as one request after another takes parts of them.
+class Epilogue {
+ public:
+  Epilogue(const Conv& g, const Tensor& like, const FormulaGraph* formula, std::span<const Argument> operands,
+           const Shape& result)
+      : op_(g.op) {
+    types_.push_back({g.wide ? DType::f32 : like.dtype(), false});
+    for (const Argument& a : operands) {
+      types_.push_back(a.tensor ? InputType{a.tensor->dtype(), false} : InputType{DType::f32, true});
+      if (a.tensor) require_same_device(g.op, like, *a.tensor);
+      operands_.push_back(a);
+      laid_.push_back(a.tensor ? channels_last(a.tensor->broadcast_to(result)) : Tensor());
+    }
+    program_ = &type_program(g.op, formula ? formula : graph_of([](auto acc) { return acc; }), types_);
+    check_coordinates(g.op, *program_, result, 0);
+  }
+  DType dtype() const { return program_->outputs[0].dtype; }
+  bool asks_for_positions() const {
+    for (const Step& step : program_->steps)
+      if (step.kind == StepKind::position) return true;
+    return false;
+  }
+  /// Runs a request whose result is `into`, [N, .., C]; part(t) is what belongs to it of an operand.
+  template <class PartOf>
+  void run_on(Backend& backend, const ConvSizes& sizes, const Tensor& x, const Tensor& w, const Tensor& into,
+              PartOf part) const {
+    SmallVector<Operand, 8> inputs;
+    PoolVector<Tensor> parts;  // what the views are of
+    parts.reserve(laid_.size());
+    for (std::size_t i = 0; i < laid_.size(); ++i) {
+      if (laid_[i].defined()) {
+        parts.push_back(part(laid_[i]));
+        inputs.push_back({view_over(parts.back(), into.shape()), {}, nullptr, operands_[i].live});
+      } else {
+        inputs.push_back({{}, operands_[i].number, nullptr, operands_[i].live});
+      }
+    }
+    const View views[] = {view_over(into, into.shape())};
+    run(backend, ConvRequest{op_, sizes, view_over(x, x.shape()), view_over(w, w.shape()), program_, inputs, views});
+  }
+
+ private:
+  const char* op_;
+  SmallVector<InputType, 8> types_;
+  PoolVector<Argument> operands_;
+  PoolVector<Tensor> laid_;
+  const Program* program_ = nullptr;
+};
+
+Shape result_shape(const Conv& g, const Sizes& sizes, std::int64_t channels) {
+  Shape shape{g.n, channels};
+  for (int i = 0; i < g.axes; ++i) shape.push_back(sizes[g.at(i)]);
+  return shape;
+}
+
+/// One phase of a transpose along one axis: places first, first + stride, … of the image, and the elements k, k + step,
+/// … of the kernel that they meet.
+struct Phase {
+  std::int64_t first = 0, places = 0, k = 0, step = 1, elements = 0, dilation = 1, before = 0;
+};
+Phase phase_of(const Conv& g, int axis, std::int64_t first) {
+  const std::size_t at = g.at(axis);
+  const std::int64_t s = g.stride[at], d = g.dilation[at], common = std::gcd(s, d), shift = first + g.before[at];
+  Phase p{.first = first, .places = (g.in[at] - first + s - 1) / s, .step = s / common, .dilation = -(d / common)};
+  while (p.k < p.step && (shift - p.k * d) % s != 0) ++p.k;
+  if (p.k == p.step || p.k >= g.kernel[at]) return p;
+  p.elements = (g.kernel[at] - p.k + p.step - 1) / p.step;
+  p.before = -(shift - p.k * d) / s;
+  return p;
+}
+
+/// Part of an image [N, .., C], and of the weight.
+Tensor places_of(const Conv& g, const std::array<Phase, 3>& phases, Tensor t) {
+  for (int i = 0; i < g.axes; ++i) t = t.slice(1 + i, phases[g.at(i)].first, {}, g.stride[g.at(i)]);
+  return t;
+}
+Tensor elements_of(const Conv& g, const std::array<Phase, 3>& phases, Tensor w) {
+  for (int i = 0; i < g.axes; ++i) w = w.slice(3 + i, phases[g.at(i)].k, {}, phases[g.at(i)].step);
+  return w;
+}
+
+}  // namespace
+
+bool goes_directly(const Conv& g, const Tensor& x) {
+  if (!x.impl()->storage->backend().offers<ConvRequest>() || g.c == 0 || g.o == 0 || g.groups == 0) return false;
+  if (g.depthwise()) return true;
+  bool plain = g.groups == 1;  // one product of matrices
+  for (int i = 0; i < g.axes; ++i)
+    plain = plain && g.kernel[g.at(i)] == 1 && g.stride[g.at(i)] == 1 && g.padded(i) == g.out[g.at(i)];
+  return !plain && x.dtype() != DType::bf16;
+}
+
+Tensor direct_result(const Conv& g, const Tensor& x, const Tensor& w, const FormulaGraph* formula,
+                     std::span<const Argument> operands) {
+  require_kernels(g.op, x);
+  const Epilogue epilogue(g, x, formula, operands, result_shape(g, g.out, g.groups * g.o));
+  const Tensor y = new_image(g, g.out, g.groups * g.o, epilogue.dtype(), x);
+  epilogue.run_on(x.impl()->storage->backend(), sizes_of(g), channels_last(x), in_groups(g, w, false), y,
+                  [](const Tensor& t) { return t; });
+  return channels_second(y);
+}
+
+Tensor direct_input(const Conv& g, const Tensor& y, const Tensor& w, const FormulaGraph* formula,
+                    std::span<const Argument> operands) {
+  require_kernels(g.op, y);
+  const Shape shape = result_shape(g, g.in, g.groups * g.c);
+  const Epilogue epilogue(g, y, formula, operands, shape);
+  bool strided = false;
+  for (int i = 0; i < g.axes; ++i) strided = strided || g.stride[g.at(i)] > 1;
+  if (strided && epilogue.asks_for_positions())  // a phase would count its own
+    return with_formula(g, direct_input(g, y, w, nullptr, {}), formula, operands);
+  const Tensor x = new_image(g, g.in, g.groups * g.c, epilogue.dtype(), y);
+  const Tensor from = channels_last(y), kernels = in_groups(g, w, true);
+  std::array<Phase, 3> phases{};
+  const auto run_phase = [&] {
+    ConvSizes s = sizes_of(g);
+    std::swap(s.c, s.o), s.in = g.out, s.stride = {1, 1, 1};
+    bool empty = false, none = false;
+    for (int i = 0; i < g.axes; ++i) {
+      const Phase& p = phases[g.at(i)];
+      s.out[g.at(i)] = p.places, s.kernel[g.at(i)] = p.elements, s.dilation[g.at(i)] = p.dilation;
+      s.before[g.at(i)] = p.before;
+      empty = empty || p.elements == 0, none = none || p.places == 0;
+    }
+    if (none) return;
+    const Tensor into = places_of(g, phases, x);
+    const auto part = [&](const Tensor& t) { return places_of(g, phases, t); };
+    if (!empty) {
+      epilogue.run_on(y.impl()->storage->backend(), s, from, elements_of(g, phases, kernels), into, part);
+      return;
+    }
+    // Places that meet nothing: the formula of zeros.
+    Tensor zero = zeros(into.shape(), {.dtype = g.wide ? DType::f32 : y.dtype(), .device = y.device()});
+    if (formula) {
+      PoolVector<Tensor> parts;
+      parts.reserve(operands.size());
+      PoolVector<Argument> list;
+      for (const Argument& a : operands) {
+        if (a.tensor) parts.push_back(part(channels_last(a.tensor->broadcast_to(shape))));
+        list.push_back(a.tensor ? Argument(parts.back()) : a);
+      }
+      zero = with_formula(g, zero, formula, list);
+    }
+    Tensor(into).copy_from(zero);
+  };
+  const auto each = [&](auto& self, int axis) -> void {
+    if (axis == g.axes) return run_phase();
+    for (std::int64_t first = 0; first < std::max<std::int64_t>(1, g.stride[g.at(axis)]); ++first) {
+      phases[g.at(axis)] = phase_of(g, axis, first);
+      self(self, axis + 1);
+    }
+  };
+  each(each, 0);
+  return channels_second(x);
+}
+
+Tensor direct_weight(const Conv& g, const Tensor& x, const Tensor& y) {
+  require_kernels(g.op, x);
+  Shape shape{g.groups * g.o, g.c};
+  for (int i = 0; i < g.axes; ++i) shape.push_back(g.kernel[g.at(i)]);
+  Backend& backend = x.impl()->storage->backend();
+  const Tensor w = make_tensor(shape, x.dtype(), backend, g.op), image = channels_last(x), result = channels_last(y);
+  const Tensor grouped = in_groups(g, w, false);
+  run(backend, ConvWeightRequest{g.op, sizes_of(g), view_over(image, image.shape()), view_over(result, result.shape()),
+                                 view_over(grouped, grouped.shape())});
+  return w;
+}
+
+}  // namespace tern::detail

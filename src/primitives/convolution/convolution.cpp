@@ -1,0 +1,35 @@
+#include "primitives/convolution/convolution.hpp"
+
+#include "backend/run.hpp"
+#include "primitives/convolution/kernels.hpp"
+
+namespace tern::detail {
+
+namespace {
+std::string text_of(const ConvSizes& s) {
+  return to_string(s.of_x()) + " * " + to_string(s.of_w()) +
+         (s.groups > 1 ? ", groups " + std::to_string(s.groups) : "");
+}
+}  // namespace
+
+std::int64_t ConvRequest::flops() const {
+  const std::int64_t results = sizes.of_y().numel();
+  return sizes.flops() + flops_of(*epilogue, results, results);
+}
+std::string ConvRequest::text() const { return text_of(sizes) + ", " + kernel_text(*epilogue); }
+std::string ConvWeightRequest::text() const { return text_of(sizes); }
+
+template <> const Primitive& primitive_of<ConvRequest>() {
+  static constexpr FamilyKernel kernels[] = {{"cpu", kernel_of<detail_cpu::convolution_on_cpu>()}};
+  static constexpr Primitive primitive{PrimitiveId::convolution, "convolution", kernels};
+  return primitive;
+}
+template <> const Primitive& primitive_of<ConvWeightRequest>() {
+  static constexpr FamilyKernel kernels[] = {{"cpu", kernel_of<detail_cpu::convolution_weight_on_cpu>()}};
+  static constexpr Primitive primitive{PrimitiveId::convolution_weight, "convolution", kernels};
+  return primitive;
+}
+template void run(Backend&, const ConvRequest&);
+template void run(Backend&, const ConvWeightRequest&);
+
+}  // namespace tern::detail
