@@ -16,13 +16,9 @@ constexpr Index kSummedPlaces = 2048, kMostSums = 32;
 
 struct Scratch {
   Buffer rows, results, weights, sums;
-  std::vector<Tap> taps;
+  std::vector<std::vector<Tap>> taps;  // of each row
 };
 Scratch& scratch() { return detail::of_thread<Scratch>(); }
-
-Index memory_of_rows(const Geometry& g, const DepthwisePlan& plan) {
-  return KeptRows(g, plan.layout, plan.rows).bytes();
-}
 
 class Forward {
  public:
@@ -65,11 +61,8 @@ class Forward {
     task /= g_.out[0];
     const Part vectors = part_of(task % plan_.tasks_of_channels, plan_.tasks_of_channels, plan_.vectors);
     const Part rows = part_of(part, parts_, g_.out[1]);
-    Scratch& mine = scratch();
-    const Index bytes = memory_of_rows(g_, plan_);
-    std::byte* const memory = mine.rows.reserve(vectors.count * bytes);
-    std::vector<KeptRows> kept(static_cast<std::size_t>(vectors.count), KeptRows(g_, plan_.layout, plan_.rows));
-    for (Index v = 0; v < vectors.count; ++v) kept[static_cast<std::size_t>(v)].begin(memory + v * bytes);
+    KeptRows kept(g_, plan_.layout, plan_.rows, vectors.count);
+    kept.begin(scratch().rows.reserve(kept.bytes()));
     const Place place{task / plan_.tasks_of_channels, z, plan_.stretch(g_, stretch), vectors};
     for (Index row = rows.begin; row < rows.begin + rows.count; row += plan_.rows)
       run_rows(place, kept, {row, std::min(plan_.rows, rows.begin + rows.count - row)});
@@ -79,43 +72,43 @@ class Forward {
     Stretch stretch;
     Part vectors;
   };
-  void run_rows(const Place& p, std::vector<KeptRows>& kept, Part rows) {
+  void run_rows(const Place& p, KeptRows& kept, Part rows) {
     Scratch& mine = scratch();
     const Index columns = p.vectors.count * lanes_, first = p.vectors.begin * lanes_;
-    const Index channels = std::min(columns, g_.groups - first);
+    const Index channels = std::min(columns, g_.groups - first), row_bytes = p.stretch.places * columns * g_.wide();
     const bool whole = straight_ && channels == columns;
-    std::byte* const results =
-        whole ? nullptr : mine.results.reserve(rows.count * p.stretch.places * columns * g_.wide());
-    for (Index v = 0; v < p.vectors.count; ++v) {
-      const Index channel = first + v * lanes_;
-      const KeptRows::Where where{p.sample, channel, std::min(lanes_, g_.groups - channel), p.stretch};
-      std::byte* const w = weights_ + (p.vectors.begin + v) * g_.taps() * lanes_ * g_.wide();
-      for (Index r = 0; r < rows.count; ++r) {
-        kept[static_cast<std::size_t>(v)].taps(where, p.z, rows.begin + r, w, mine.taps);
-        if (whole) run_row(mine.taps, p.stretch, result(p, rows.begin + r) + channel * g_.wide(), y_.axis[2]);
-        else
-          run_row(mine.taps, p.stretch, results + (r * p.stretch.places * columns + v * lanes_) * g_.wide(), columns);
-      }
-    }
+    std::byte* const results = whole ? nullptr : mine.results.reserve(rows.count * row_bytes);
+    const KeptRows::Where where{p.sample, first, channels, p.stretch};
+    std::byte* const w = weights_ + p.vectors.begin * g_.taps() * lanes_ * g_.wide();
+    const auto to = [&](Index r) {
+      return whole ? result(p, rows.begin + r) + first * g_.wide() : results + r * row_bytes;
+    };
+    mine.taps.resize(static_cast<std::size_t>(rows.count));
+    for (Index r = 0; r < rows.count; ++r)
+      kept.taps(where, p.z, rows.begin + r, w, mine.taps[static_cast<std::size_t>(r)]);
+    const Index step = whole ? y_.axis[2] : columns, calls = divide_up(p.stretch.places, g_.kernels->places);
+    // Rows innermost but for the places of a call; or vectors, of one row.
+    const Index outer = rows.count > 1 ? p.vectors.count : 1;
+    for (Index o = 0; o < outer; ++o)
+      for (Index r = 0; r < rows.count; ++r)
+        for (Index call = 0; call < calls; ++call)
+          for (Index v = o; v < (outer > 1 ? o + 1 : p.vectors.count); ++v)
+            run_call(mine.taps[static_cast<std::size_t>(r)], v, part_of(call, calls, p.stretch.places), to(r), step);
     if (whole) return;
     for (Index r = 0; r < rows.count; ++r)
-      epilogue_.finish({results + r * p.stretch.places * columns * g_.wide(), columns,
+      epilogue_.finish({results + r * row_bytes, columns,
                         g_.position(p.sample, p.z, rows.begin + r, p.stretch.column) + first, p.stretch.places,
                         channels, g_.groups});
+  }
+  void run_call(const std::vector<Tap>& taps, Index vector, Part places, std::byte* row, Index step) const {
+    g_.kernels->taps({taps.data(), static_cast<Index>(taps.size()),
+                      places.begin * lanes_ + vector * plan_.layout.elements(lanes_), vector * g_.taps() * lanes_},
+                     row + (places.begin * step + vector * lanes_) * g_.wide(), step, places.count);
   }
   std::byte* result(const Place& p, Index row) const {
     return y_.data +
            (p.sample * y_.batch + p.z * y_.axis[0] + row * y_.axis[1] + p.stretch.column * y_.axis[2]) * g_.wide();
   }
-  void run_row(const std::vector<Tap>& taps, Stretch s, std::byte* to, Index step) const {
-    const Index calls = divide_up(s.places, g_.kernels->places);
-    for (Index call = 0; call < calls; ++call) {
-      const Part part = part_of(call, calls, s.places);
-      g_.kernels->taps(taps.data(), static_cast<Index>(taps.size()), part.begin * lanes_,
-                       to + part.begin * step * g_.wide(), step, part.count);
-    }
-  }
-
   Geometry g_;
   DepthwisePlan plan_;
   const TileEpilogue& epilogue_;
@@ -149,37 +142,49 @@ class WeightGradient {
     const Part rows = part_of(task / plan_.tasks_of_channels, sums_, rows_);
     const Part vectors = part_of(task % plan_.tasks_of_channels, plan_.tasks_of_channels, plan_.vectors);
     Scratch& mine = scratch();
-    std::byte* const memory = mine.rows.reserve(memory_of_rows(g_, plan_));
-    std::byte* const y = mine.results.reserve(plan_.places * lanes_ * g_.wide());
-    KeptRows kept(g_, plan_.layout, plan_.rows);
-    for (Index v = vectors.begin; v < vectors.begin + vectors.count; ++v) {
-      std::byte* const w =
-          all_ + ((task / plan_.tasks_of_channels * plan_.vectors + v) * g_.taps()) * lanes_ * g_.wide();
-      const Index channel = v * lanes_, channels = std::min(lanes_, g_.groups - channel);
-      for (Index i = 0; i < plan_.stretches; ++i) {
-        const Stretch stretch = plan_.stretch(g_, i);
-        Index sample = -1;
-        for (Index at = rows.begin; at < rows.begin + rows.count; ++at) {
-          const Index row = at % g_.out[1], z = at / g_.out[1] % g_.out[0], of = at / g_.out[1] / g_.out[0];
-          if (of != sample) kept.begin(memory), sample = of;
-          kept.taps({sample, channel, channels, stretch}, z, row, w, mine.taps);
-          g_.types.kernels->copy({y_.data + (sample * y_.batch + z * y_.axis[0] + row * y_.axis[1] +
-                                             stretch.column * y_.axis[2] + channel * y_.channel) *
-                                                g_.size(),
-                                  y_.axis[2], y_.channel},
-                                 stretch.places, channels, y, lanes_, lanes_);
-          run_row(mine.taps, stretch.places, y);
-        }
+    mine.taps.resize(1);
+    KeptRows kept(g_, plan_.layout, 1, vectors.count);
+    std::byte* const memory = mine.rows.reserve(kept.bytes());
+    std::byte* const y = mine.results.reserve(plan_.places * vectors.count * lanes_ * g_.wide());
+    std::byte* const w =
+        all_ + (task / plan_.tasks_of_channels * plan_.vectors + vectors.begin) * g_.taps() * lanes_ * g_.wide();
+    const Index channel = vectors.begin * lanes_, channels = std::min(vectors.count * lanes_, g_.groups - channel);
+    for (Index i = 0; i < plan_.stretches; ++i) {
+      const Stretch stretch = plan_.stretch(g_, i);
+      Index sample = -1;
+      for (Index at = rows.begin; at < rows.begin + rows.count; ++at) {
+        const Index row = at % g_.out[1], z = at / g_.out[1] % g_.out[0], of = at / g_.out[1] / g_.out[0];
+        if (of != sample) kept.begin(memory), sample = of;
+        kept.taps({sample, channel, channels, stretch}, z, row, w, mine.taps[0]);
+        const std::byte* const from = y_.data + (sample * y_.batch + z * y_.axis[0] + row * y_.axis[1] +
+                                                 stretch.column * y_.axis[2] + channel * y_.channel) *
+                                                    g_.size();
+        copy_y(from, stretch.places, channels, y);
+        run_row(mine.taps[0], stretch.places, vectors.count, y);
       }
     }
   }
-  void run_row(const std::vector<Tap>& taps, Index places, const std::byte* y) const {
-    const Index calls = divide_up(places, g_.kernels->gradient_places);
-    for (Index call = 0; call < calls; ++call) {
-      const Part part = part_of(call, calls, places);
-      g_.kernels->gradients(taps.data(), static_cast<Index>(taps.size()), part.begin * lanes_,
-                            y + part.begin * lanes_ * g_.wide(), part.count);
+  /// Places of the result's gradient, vector by vector.
+  void copy_y(const std::byte* from, Index places, Index channels, std::byte* to) const {
+    Index done = 0;
+    if (y_.channel == 1 && g_.size() == g_.wide()) {
+      done = channels / lanes_;
+      g_.kernels->spread(from, y_.axis[2], places, done, to, places * lanes_);
     }
+    for (Index v = done; v * lanes_ < channels; ++v)
+      g_.types.kernels->copy({from + v * lanes_ * y_.channel * g_.size(), y_.axis[2], y_.channel}, places,
+                             std::min(lanes_, channels - v * lanes_), to + v * places * lanes_ * g_.wide(), lanes_,
+                             lanes_);
+  }
+  void run_row(const std::vector<Tap>& taps, Index places, Index vectors, const std::byte* y) const {
+    const Index calls = divide_up(places, g_.kernels->gradient_places);
+    for (Index v = 0; v < vectors; ++v)
+      for (Index call = 0; call < calls; ++call) {
+        const Part part = part_of(call, calls, places);
+        g_.kernels->gradients({taps.data(), static_cast<Index>(taps.size()),
+                               part.begin * lanes_ + v * plan_.layout.elements(lanes_), v * g_.taps() * lanes_},
+                              y + (v * places + part.begin) * lanes_ * g_.wide(), part.count);
+      }
   }
   /// The sums of each channel and element, as the weight lies: [C, k..].
   template <class T> void add_up(const detail::ConvWeightRequest& r, Index each) {

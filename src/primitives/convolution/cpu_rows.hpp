@@ -19,6 +19,7 @@ class RowLayout {
  public:
   RowLayout(const Geometry& g, Index most_places)
       : phases_(std::min(g.stride[2], g.reach(2))), length_(most_places + (g.reach(2) - 1) / g.stride[2]) {}
+  /// Of one vector of channels; those of several lie one after the other.
   Index elements(Index lanes) const { return phases_ * length_ * lanes; }
   /// Where element k of the kernel meets the first place.
   Index offset(const Geometry& g, Index k) const {
@@ -27,17 +28,28 @@ class RowLayout {
   }
   /// Copies channels [channel, channel + count) of a row of the image.
   void fill(const Geometry& g, const std::byte* row, Stretch s, Index channel, Index count, std::byte* to) const {
-    const Index lanes = g.kernels->lanes, line = lanes * g.wide(), first = g.met(2, s.column, 0);
+    const Index lanes = g.kernels->lanes, line = lanes * g.wide(), vectors = divide_up(count, lanes);
+    const Index first = g.met(2, s.column, 0), vector = elements(lanes);
     for (Index phase = 0; phase < phases_; ++phase, to += length_ * line) {
       const Index at = first + phase, length = s.places + (g.reach(2) - 1) / g.stride[2];
       const Index begin = std::clamp<Index>(at < 0 ? divide_up(-at, g.stride[2]) : 0, 0, length);
       const Index end = std::clamp<Index>(floor_divide(g.in[2] - 1 - at, g.stride[2]) + 1, begin, length);
-      std::fill_n(to, begin * line, std::byte{0});
-      if (end > begin)
-        g.types.kernels->copy({row + ((at + begin * g.stride[2]) * g.x.axis[2] + channel * g.x.channel) * g.size(),
-                               g.stride[2] * g.x.axis[2], g.x.channel},
-                              end - begin, count, to + begin * line, lanes, lanes);
-      std::fill_n(to + end * line, (length - end) * line, std::byte{0});
+      for (Index v = 0; v < vectors; ++v) {
+        std::fill_n(to + v * vector * g.wide(), begin * line, std::byte{0});
+        std::fill_n(to + v * vector * g.wide() + end * line, (length - end) * line, std::byte{0});
+      }
+      if (end == begin) continue;
+      const std::byte* const from = row + ((at + begin * g.stride[2]) * g.x.axis[2] + channel * g.x.channel) * g.size();
+      const Index step = g.stride[2] * g.x.axis[2];
+      Index done = 0;
+      if (g.x.channel == 1 && g.size() == g.wide()) {
+        done = count / lanes;
+        g.kernels->spread(from, step, end - begin, done, to + begin * line, vector);
+      }
+      for (Index v = done; v < vectors; ++v)
+        g.types.kernels->copy({from + v * lanes * g.x.channel * g.size(), step, g.x.channel}, end - begin,
+                              std::min(lanes, count - v * lanes), to + (begin * lanes + v * vector) * g.wide(), lanes,
+                              lanes);
     }
   }
 
@@ -48,11 +60,15 @@ class RowLayout {
 /// The rows that a few neighbouring rows of the result meet, kept while they are met again.
 class KeptRows {
  public:
-  /// `rows` of the result at a time.
-  KeptRows(const Geometry& g, const RowLayout& layout, Index rows)
-      : g_(g), layout_(layout), ring_(g.reach(1) + (rows - 1) * g.stride[1]) {}
-  static Index count(const Geometry& g, Index rows) { return g.kernel[0] * (g.reach(1) + (rows - 1) * g.stride[1]); }
-  Index bytes() const { return g_.kernel[0] * ring_ * layout_.elements(g_.kernels->lanes) * g_.wide(); }
+  /// `rows` of the result at a time, `vectors` of channels.
+  KeptRows(const Geometry& g, const RowLayout& layout, Index rows, Index vectors)
+      : g_(g),
+        layout_(layout),
+        ring_(g.reach(1) + (rows - 1) * g.stride[1]),
+        row_bytes_(vectors * layout.elements(g.kernels->lanes) * g.wide()) {
+    for (Index k = 0; k < g.kernel[2]; ++k) offsets_.push_back(layout.offset(g, k) * g.kernels->lanes * g.wide());
+  }
+  Index bytes() const { return g_.kernel[0] * ring_ * row_bytes_; }
   void begin(std::byte* memory) {
     memory_ = memory;
     kept_.assign(static_cast<std::size_t>(g_.kernel[0] * ring_), {-1, -1});
@@ -64,16 +80,18 @@ class KeptRows {
   /// The row (z, row) of the image for element k of the first axis of the kernel.
   const std::byte* row(const Where& where, Index k, Index z, Index row) {
     const Index slot = k * ring_ + row % ring_;
-    std::byte* const to = memory_ + slot * layout_.elements(g_.kernels->lanes) * g_.wide();
+    std::byte* const to = memory_ + slot * row_bytes_;
     Kept& kept = kept_[static_cast<std::size_t>(slot)];
     if (kept.z != z || kept.row != row) {
       kept = {z, row};
-      layout_.fill(g_, g_.x.data + (where.sample * g_.x.batch + z * g_.x.axis[0] + row * g_.x.axis[1]) * g_.size(),
-                   where.stretch, where.channel, where.channels, to);
+      const std::byte* const from =
+          g_.x.data + (where.sample * g_.x.batch + z * g_.x.axis[0] + row * g_.x.axis[1]) * g_.size();
+      layout_.fill(g_, from, where.stretch, where.channel, where.channels, to);
     }
     return to;
   }
-  /// Taps of a place of the result in rows (z, row); weights at `w`, `lanes` for each element of the kernel.
+  /// Taps of the first vector of a place of the result in rows (z, row); weights at `w`, `lanes` for each element of
+  /// the kernel.
   void taps(const Where& where, Index z, Index row, std::byte* w, std::vector<Tap>& taps) {
     taps.clear();
     const Index line = g_.kernels->lanes * g_.wide();
@@ -85,7 +103,8 @@ class KeptRows {
         if (!g_.inside(1, from)) continue;
         const std::byte* const x = this->row(where, kz, from_z, from);
         std::byte* const weights = w + (kz * g_.kernel[1] + ky) * g_.kernel[2] * line;
-        for (Index k = 0; k < g_.kernel[2]; ++k) taps.push_back({x + layout_.offset(g_, k) * line, weights + k * line});
+        for (Index k = 0; k < g_.kernel[2]; ++k)
+          taps.push_back({x + offsets_[static_cast<std::size_t>(k)], weights + k * line});
       }
     }
   }
@@ -96,7 +115,8 @@ class KeptRows {
   };
   const Geometry& g_;
   const RowLayout& layout_;
-  Index ring_;
+  Index ring_, row_bytes_;
+  std::vector<Index> offsets_;  // bytes from the begin of a row, for each element of the kernel
   std::byte* memory_ = nullptr;
   std::vector<Kept> kept_;
 };
@@ -104,7 +124,7 @@ class KeptRows {
 /// How channels by themselves are divided: into tasks of `blocks` vectors of channels, stretches of the last axis, and
 /// `rows` of the result that are computed together.
 struct DepthwisePlan {
-  Index vectors, blocks, tasks_of_channels, stretches, places, rows;
+  Index vectors, blocks, tasks_of_channels, stretches, places, rows = 1;
   RowLayout layout;
   explicit DepthwisePlan(const Geometry& g)
       : vectors(divide_up(g.groups, g.kernels->lanes)),
@@ -113,6 +133,9 @@ struct DepthwisePlan {
         stretches(divide_up(g.out[2], kPlaces)),
         places(divide_up(g.out[2], stretches)),
         layout(g, places) {
+    // Many elements: a vector of channels takes several rows, while L1 has what they meet. Few: all vectors take one
+    // place after the other, as they lie in memory.
+    if (g.taps() < kManyTaps) return;
     const Index fit = kBytes / (layout.elements(g.kernels->lanes) * g.wide() * g.kernel[0]);
     rows = std::clamp<Index>((fit - g.reach(1)) / g.stride[1] + 1, 1, std::min<Index>(g.out[1], 8));
   }
@@ -123,7 +146,7 @@ struct DepthwisePlan {
 
  private:
   /// Channels of a task; places of a stretch; bytes of the rows that a vector of channels meets, which L1 is to hold.
-  static constexpr Index kChannels = 64, kPlaces = 112, kBytes = 36 << 10;
+  static constexpr Index kChannels = 64, kPlaces = 112, kBytes = 36 << 10, kManyTaps = 16;
 };
 
 }  // namespace tern::detail_cpu::conv

@@ -29,16 +29,16 @@ constexpr int kPlaces = 28, kGradientPlaces = 24, kRows = HWY_ARCH_X86 ? 14 : 12
 #endif
 constexpr int kChains = 4;  // of additions of a gradient, side by side
 
-template <class T, int kCount> void TapsOf(const Tap* taps, std::int64_t count, std::int64_t at, T* out,
-                                           std::int64_t step) {
+template <class T, int kCount> void TapsOf(const TapsCall& call, T* out, std::int64_t step) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   constexpr std::int64_t kLanes = HWY_LANES(T);
   V sum[kCount];
   TERN_CONV_UNROLL for (int t = 0; t < kCount; ++t) sum[t] = hn::Zero(d);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const T* x = static_cast<const T*>(taps[i].x) + at;
-    const V w = hn::LoadU(d, static_cast<const T*>(taps[i].w));
+  for (std::int64_t i = 0; i < call.count; ++i) {
+    const T* x = static_cast<const T*>(call.taps[i].x) + call.x_at;
+    asm("" : "+r"(x));  // one address, not one for each place
+    const V w = hn::LoadU(d, static_cast<const T*>(call.taps[i].w) + call.w_at);
     TERN_CONV_UNROLL for (int t = 0; t < kCount; ++t) sum[t] = hn::MulAdd(hn::LoadU(d, x + t * kLanes), w, sum[t]);
   }
   TERN_CONV_UNROLL for (int t = 0; t < kCount; ++t) {
@@ -47,15 +47,16 @@ template <class T, int kCount> void TapsOf(const Tap* taps, std::int64_t count, 
   }
 }
 
-template <class T, int kCount> void GradientsOf(const Tap* taps, std::int64_t count, std::int64_t at, const T* y) {
+template <class T, int kCount> void GradientsOf(const TapsCall& call, const T* y) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   constexpr std::int64_t kLanes = HWY_LANES(T);
   V factor[kCount];
   TERN_CONV_UNROLL for (int t = 0; t < kCount; ++t) factor[t] = hn::LoadU(d, y + t * kLanes);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const T* x = static_cast<const T*>(taps[i].x) + at;
-    T* w = static_cast<T*>(taps[i].w);
+  for (std::int64_t i = 0; i < call.count; ++i) {
+    const T* x = static_cast<const T*>(call.taps[i].x) + call.x_at;
+    T* w = static_cast<T*>(call.taps[i].w) + call.w_at;
+    asm("" : "+r"(x));  // one address, not one for each place
     constexpr int kSums = kCount < kChains ? kCount : kChains;
     V sum[kSums];
     TERN_CONV_UNROLL for (int s = 0; s < kSums; ++s) sum[s] = hn::Mul(hn::LoadU(d, x + s * kLanes), factor[s]);
@@ -66,27 +67,35 @@ template <class T, int kCount> void GradientsOf(const Tap* taps, std::int64_t co
   }
 }
 
-template <class T, int kCount> HWY_INLINE void PickTaps(const Tap* taps, std::int64_t count, std::int64_t at, T* out,
-                                                        std::int64_t step, std::int64_t places) {
+template <class T, int kCount>
+HWY_INLINE void PickTaps(const TapsCall& call, T* out, std::int64_t step, std::int64_t places) {
   if constexpr (kCount > 1) {
-    if (places != kCount) return PickTaps<T, kCount - 1>(taps, count, at, out, step, places);
+    if (places != kCount) return PickTaps<T, kCount - 1>(call, out, step, places);
   }
-  TapsOf<T, kCount>(taps, count, at, out, step);
+  TapsOf<T, kCount>(call, out, step);
 }
-template <class T, int kCount> HWY_INLINE void PickGradients(const Tap* taps, std::int64_t count, std::int64_t at,
-                                                             const T* y, std::int64_t places) {
+template <class T, int kCount> HWY_INLINE void PickGradients(const TapsCall& call, const T* y, std::int64_t places) {
   if constexpr (kCount > 1) {
-    if (places != kCount) return PickGradients<T, kCount - 1>(taps, count, at, y, places);
+    if (places != kCount) return PickGradients<T, kCount - 1>(call, y, places);
   }
-  GradientsOf<T, kCount>(taps, count, at, y);
+  GradientsOf<T, kCount>(call, y);
 }
-template <class T> void Taps(const Tap* taps, std::int64_t count, std::int64_t at, void* out, std::int64_t step,
-                             std::int64_t places) {
-  PickTaps<T, kPlaces>(taps, count, at, static_cast<T*>(out), step, places);
+template <class T> void Taps(const TapsCall& call, void* out, std::int64_t step, std::int64_t places) {
+  PickTaps<T, kPlaces>(call, static_cast<T*>(out), step, places);
 }
-template <class T> void Gradients(const Tap* taps, std::int64_t count, std::int64_t at, const void* y,
-                                  std::int64_t places) {
-  PickGradients<T, kGradientPlaces>(taps, count, at, static_cast<const T*>(y), places);
+template <class T> void Gradients(const TapsCall& call, const void* y, std::int64_t places) {
+  PickGradients<T, kGradientPlaces>(call, static_cast<const T*>(y), places);
+}
+
+template <class T>
+void Spread(const void* from, std::int64_t step, std::int64_t places, std::int64_t vectors, void* to,
+            std::int64_t vector) {
+  const hn::ScalableTag<T> d;
+  constexpr std::int64_t kLanes = HWY_LANES(T);
+  const T* x = static_cast<const T*>(from);
+  T* y = static_cast<T*>(to);
+  for (std::int64_t t = 0; t < places; ++t, x += step, y += kLanes)
+    for (std::int64_t v = 0; v < vectors; ++v) hn::StoreU(hn::LoadU(d, x + v * kLanes), d, y + v * vector);
 }
 
 /// The registers' tile to memory; past `cols` only to a scratch tile.
@@ -107,8 +116,8 @@ HWY_INLINE void StoreSums(const V (&sum)[kCount][kVectors], const DirectCall& ca
     return;
   }
   HWY_ALIGN T edge[kCount][kVectors * kLanes];
-  TERN_CONV_UNROLL for (int i = 0; i < kCount; ++i)
-    TERN_CONV_UNROLL for (int v = 0; v < kVectors; ++v) hn::Store(sum[i][v], d, &edge[i][v * kLanes]);
+  TERN_CONV_UNROLL for (int i = 0; i < kCount; ++i) TERN_CONV_UNROLL for (int v = 0; v < kVectors; ++v)
+      hn::Store(sum[i][v], d, &edge[i][v * kLanes]);
   for (int i = 0; i < kCount; ++i, c += call.c_row)
     for (std::int64_t j = 0; j < call.cols; ++j) c[j] = call.add ? c[j] + edge[i][j] : edge[i][j];
 }
@@ -120,8 +129,8 @@ template <class T, int kCount, int kVectors> void DirectTile(const DirectCall& c
   constexpr std::int64_t kLanes = HWY_LANES(T), kPanel = 2 * kLanes;
   const std::int64_t row = call.a_row;
   V sum[kCount][kVectors];
-  TERN_CONV_UNROLL for (int i = 0; i < kCount; ++i)
-    TERN_CONV_UNROLL for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::Zero(d);
+  TERN_CONV_UNROLL for (int i = 0; i < kCount; ++i) TERN_CONV_UNROLL for (int v = 0; v < kVectors; ++v) sum[i][v] =
+      hn::Zero(d);
   for (std::int64_t s = 0; s < call.count; ++s) {
     const T* a0 = static_cast<const T*>(call.segments[s].a);
     const T* a1 = kCount > 5 ? a0 + 5 * row : a0;
@@ -154,7 +163,8 @@ template <class T, int kCount> HWY_INLINE void PickDirect(const DirectCall& call
 template <class T> void Direct(const DirectCall& call) { PickDirect<T, kRows>(call); }
 
 template <class T> constexpr ConvKernels KernelsOf() {
-  return {HWY_LANES(T), kPlaces, kGradientPlaces, kRows, 2 * HWY_LANES(T), &Taps<T>, &Gradients<T>, &Direct<T>};
+  return {HWY_LANES(T), kPlaces,       kGradientPlaces, kRows,     2 * HWY_LANES(T),
+          &Taps<T>,     &Gradients<T>, &Spread<T>,      &Direct<T>};
 }
 
 }  // namespace HWY_NAMESPACE

@@ -12,6 +12,12 @@ struct Tap {
   void* w;
 };
 
+/// x and w are read so many elements on from where the taps say.
+struct TapsCall {
+  const Tap* taps;
+  std::int64_t count, x_at, w_at;
+};
+
 /// So many steps of a sum: a(i, p) = a[i · a_row + p], b(p, j) = b[p · panel + j].
 struct Segment {
   const void *a, *b;
@@ -30,10 +36,13 @@ struct ConvKernels {
   std::int64_t places;           // of a call of `taps`, at most
   std::int64_t gradient_places;  // and of `gradients`
   std::int64_t rows, panel;      // of a call of `direct`: the most rows and columns
-  /// out[t · step + lane] = Σ over taps of w · x, for t < places. x is read `at` elements on.
-  void (*taps)(const Tap* taps, std::int64_t count, std::int64_t at, void* out, std::int64_t step, std::int64_t places);
+  /// out[t · step + lane] = Σ over taps of w · x, for t < places.
+  void (*taps)(const TapsCall& call, void* out, std::int64_t step, std::int64_t places);
   /// w[lane] += Σ over places of x · y, for each tap; y(t) at y + t · lanes.
-  void (*gradients)(const Tap* taps, std::int64_t count, std::int64_t at, const void* y, std::int64_t places);
+  void (*gradients)(const TapsCall& call, const void* y, std::int64_t places);
+  /// to[v · vector + t · lanes + lane] = from[t · step + v · lanes + lane], for t < places and v < vectors.
+  void (*spread)(const void* from, std::int64_t step, std::int64_t places, std::int64_t vectors, void* to,
+                 std::int64_t vector);
   void (*direct)(const DirectCall& call);
 };
 struct AllConvKernels {
