@@ -123,12 +123,7 @@ Tensor elements_of(const Conv& g, const std::array<Phase, 3>& phases, Tensor w) 
 }  // namespace
 
 bool goes_directly(const Conv& g, const Tensor& x) {
-  if (!x.impl()->storage->backend().offers<ConvRequest>() || g.c == 0 || g.o == 0 || g.groups == 0) return false;
-  if (g.depthwise()) return true;
-  bool plain = g.groups == 1;  // one product of matrices
-  for (int i = 0; i < g.axes; ++i)
-    plain = plain && g.kernel[g.at(i)] == 1 && g.stride[g.at(i)] == 1 && g.padded(i) == g.out[g.at(i)];
-  return !plain && x.dtype() != DType::bf16;
+  return convolution_pays(x.impl()->storage->backend(), sizes_of(g), x.dtype());
 }
 
 Tensor direct_result(const Conv& g, const Tensor& x, const Tensor& w, const FormulaGraph* formula,

@@ -29,6 +29,17 @@ template <> const Primitive& primitive_of<ConvWeightRequest>() {
   static constexpr Primitive primitive{PrimitiveId::convolution_weight, "convolution", kernels};
   return primitive;
 }
+bool convolution_pays(Backend& backend, const ConvSizes& s, DType dtype) {
+  if (!backend.offers<ConvRequest>() || s.c == 0 || s.o == 0 || s.groups == 0) return false;
+  if (s.depthwise()) return true;
+  bool plain = s.groups == 1;  // each place by itself: one product of matrices
+  for (int i = 0; i < s.axes; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    plain = plain && s.kernel[at] == 1 && s.stride[at] == 1 && s.before[at] == 0 && s.in[at] == s.out[at];
+  }
+  return !plain && detail_cpu::conv::direct_pays(dtype);
+}
+
 template void run(Backend&, const ConvRequest&);
 template void run(Backend&, const ConvWeightRequest&);
 

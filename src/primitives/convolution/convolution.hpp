@@ -84,4 +84,8 @@ struct ConvWeightRequest {
   std::string text() const;
 };
 
+class Backend;
+/// Whether a backend has a kernel for such a convolution, and it is faster than one product over its windows.
+bool convolution_pays(Backend& backend, const ConvSizes& sizes, DType dtype);
+
 }  // namespace tern::detail

@@ -1,9 +1,12 @@
 // All channels: a product of matrices whose rows are read where they lie. A task takes a few rows of the result. It
 // copies the rows of the image that they meet among zeros, once (in L2, widened), and multiplies stretches of them by
 // panels of the kernels: an element of the kernel moves the place where a stretch begins, so that nothing is unfolded.
+// bf16 is multiplied by pairs of channels where the processor can (gemm_pairs.hpp), from rows that are not widened.
+#include <cstring>
 #include <vector>
 
 #include "cpu/machine/threads.hpp"
+#include "cpu/products/gemm_pairs.hpp"
 #include "cpu/products/tile_epilogue.hpp"
 #include "cpu/tape/tapes.hpp"
 #include "primitives/convolution/cpu_geometry.hpp"
@@ -25,22 +28,33 @@ constexpr Index kTogether = 2;
 constexpr Index kTaskWork = 512 << 10;
 
 struct Scratch {
-  Buffer image, results, kernels;
+  Buffer image, results, kernels, panel, strip;
   std::vector<Segment> segments;
   std::vector<bool> has;
 };
 Scratch& scratch() { return detail::of_thread<Scratch>(); }
 
+/// Whether rows of any length may be read in place in pairs.
+bool reads_in_place(const PairKernels& kernels) { return kernels.read_rows == 1 && kernels.read_steps == 2; }
+/// The kernels that multiply pairs; null where those of f32 are to do it.
+const PairKernels* pairs_for(const Geometry& g) {
+  constexpr Index kFewestChannels = 16;
+  if (g.dtype != DType::bf16 || g.c % 2 != 0 || g.c < kFewestChannels || g.kernels->panel != kPairCols) return nullptr;
+  const PairKernels* const kernels = pair_kernels();
+  return kernels && reads_in_place(*kernels) ? kernels : nullptr;
+}
+
 class Direct {
  public:
   Direct(const detail::ConvRequest& r, const TileEpilogue& epilogue)
       : g_(r.sizes, r.x, r.w), epilogue_(epilogue), panel_(g_.kernels->panel), panels_(divide_up(g_.o, panel_)) {
-    straight_ = goes_straight(r, epilogue.stores_accumulators());
+    pairs_ = pairs_for(g_);
+    straight_ = goes_straight(r, epilogue.stores_accumulators(), pairs_ != nullptr);
     if (straight_) y_ = Geometry::of_image(r.outputs[0], r.sizes.axes);
     plan();
   }
   void run() {
-    packed_ = scratch().kernels.reserve(g_.groups * panels_ * depth() * panel_ * g_.wide());
+    packed_ = scratch().kernels.reserve(g_.groups * panels_ * depth() * panel_ * element());
     const Index work = g_.n * g_.groups * g_.o * g_.out[0] * g_.out[1] * g_.out[2] * depth();
     const bool parallel = work > kTaskWork;
     in_parts(g_.groups * panels_, parallel, [&](Index i) { pack_panel(i / panels_, i % panels_); });
@@ -57,6 +71,8 @@ class Direct {
   };
 
   Index depth() const { return g_.taps() * g_.c; }
+  /// Bytes of an element of the copied rows and of the packed kernels.
+  Index element() const { return pairs_ ? 2 : g_.wide(); }
   template <class F> static void in_parts(Index count, bool parallel, F f) {
     if (parallel) return parallel_for(count, f);
     for (Index i = 0; i < count; ++i) f(i);
@@ -68,9 +84,9 @@ class Direct {
     length_ = (places - 1) * g_.stride[2] + g_.reach(2);
     pitch_ = g_.c;
     // Rows of a call that lie multiples of 2048 bytes apart would share two sets of L1.
-    if (g_.stride[2] * pitch_ * g_.wide() % 2048 == 0) pitch_ += 64 / g_.wide();
+    if (g_.stride[2] * pitch_ * element() % 2048 == 0) pitch_ += 64 / element();
     runs_ = pitch_ == g_.c && (g_.dilation[2] == 1 || g_.kernel[2] == 1);
-    const Index row = length_ * pitch_ * g_.wide() * g_.kernel[0];
+    const Index row = length_ * pitch_ * element() * g_.kernel[0];
     Index rows = std::min(g_.out[1], std::max<Index>(1, kPlaces / places));
     while (rows > 1 && ((rows - 1) * g_.stride[1] + g_.reach(1)) * row > kImageBytes) --rows;
     blocks_ = divide_up(g_.out[1], rows);
@@ -80,8 +96,19 @@ class Direct {
 
   /// Panel `panel` of a group: for each element of the kernel and channel the factors of `panel_` results.
   void pack_panel(Index group, Index panel) {
-    const Index first = panel * panel_, cols = std::min(panel_, g_.o - first), wide = g_.wide(), c = g_.c;
     std::byte* const to = panel_at(group, panel);
+    if (!pairs_) return pack_panel(group, panel, to);
+    std::byte* const apart = scratch().panel.reserve(depth() * panel_ * 4);
+    pack_panel(group, panel, apart);
+    pair_up(reinterpret_cast<const std::uint32_t*>(apart), reinterpret_cast<std::uint32_t*>(to));
+  }
+  /// Factors of bf16 that were widened, in pairs.
+  void pair_up(const std::uint32_t* from, std::uint32_t* to) const {
+    for (Index p = 0; p < depth() / 2; ++p, from += 2 * kPairCols, to += kPairCols)
+      for (Index j = 0; j < kPairCols; ++j) to[j] = from[j] >> 16 | (from[kPairCols + j] & 0xffff0000u);
+  }
+  void pack_panel(Index group, Index panel, std::byte* to) const {
+    const Index first = panel * panel_, cols = std::min(panel_, g_.o - first), wide = g_.wide(), c = g_.c;
     const std::byte* const from = g_.w.data + (group * g_.w.group + first * g_.w.batch) * g_.size();
     const Strided& w = g_.w;
     const auto copy = g_.types.kernels->copy;
@@ -104,7 +131,7 @@ class Direct {
                panel_, panel_);
   }
   std::byte* panel_at(Index group, Index panel) const {
-    return packed_ + (group * panels_ + panel) * depth() * panel_ * g_.wide();
+    return packed_ + (group * panels_ + panel) * depth() * panel_ * element();
   }
 
   void run_task(Index i) {
@@ -129,12 +156,12 @@ class Direct {
   }
 
   std::byte* image_row(Index kz, Index row) const {
-    return scratch().image.data() + (kz * image_rows_ + row) * length_ * pitch_ * g_.wide();
+    return scratch().image.data() + (kz * image_rows_ + row) * length_ * pitch_ * element();
   }
   /// The rows of the image that a task meets, among zeros.
   void copy_rows(const Task& t) const {
     Scratch& mine = scratch();
-    mine.image.reserve(g_.kernel[0] * image_rows_ * length_ * pitch_ * g_.wide());
+    mine.image.reserve(g_.kernel[0] * image_rows_ * length_ * pitch_ * element());
     mine.has.assign(static_cast<std::size_t>(g_.kernel[0] * image_rows_), false);
     const Index first = g_.met(1, t.rows.begin, 0);
     for (Index kz = 0; kz < g_.kernel[0]; ++kz) {
@@ -151,7 +178,7 @@ class Direct {
     }
   }
   void copy_row(const Task& t, Index z, Index row, std::byte* to) const {
-    const Index first = g_.met(2, t.columns.begin, 0), place = pitch_ * g_.wide();
+    const Index first = g_.met(2, t.columns.begin, 0), place = pitch_ * element();
     const Index length = (t.columns.count - 1) * g_.stride[2] + g_.reach(2);
     const Index begin = std::clamp<Index>(-first, 0, length), end = std::clamp<Index>(g_.in[2] - first, begin, length);
     std::fill_n(to, begin * place, std::byte{0});
@@ -161,10 +188,25 @@ class Direct {
     const std::byte* const from = x.data + (t.sample * x.batch + t.group * g_.c * x.channel + z * x.axis[0] +
                                             row * x.axis[1] + (first + begin) * x.axis[2]) *
                                                g_.size();
+    if (pairs_) return copy_halves(reinterpret_cast<const std::uint16_t*>(from), end - begin, to + begin * place);
     const auto copy = g_.types.kernels->copy;
     if (x.channel == 1 && x.axis[2] == g_.c && pitch_ == g_.c)
       return copy({from, 0, 1}, 1, (end - begin) * g_.c, to + begin * place, 0, 0);
     copy({from, x.axis[2], x.channel}, end - begin, g_.c, to + begin * place, pitch_, g_.c);
+  }
+
+  void copy_halves(const std::uint16_t* from, Index places, std::byte* to) const {
+    const Strided& x = g_.x;
+    if (x.channel == 1) {
+      const bool run = x.axis[2] == g_.c && pitch_ == g_.c;
+      const Index times = run ? 1 : places, bytes = (run ? places : 1) * g_.c * 2;
+      for (Index i = 0; i < times; ++i)
+        std::memcpy(to + i * pitch_ * 2, from + i * x.axis[2], static_cast<std::size_t>(bytes));
+      return;
+    }
+    auto* const y = reinterpret_cast<std::uint16_t*>(to);
+    for (Index ch = 0; ch < g_.c; ++ch)
+      for (Index i = 0; i < places; ++i) y[i * pitch_ + ch] = from[i * x.axis[2] + ch * x.channel];
   }
 
   void run_panels(const Task& t) const {
@@ -175,7 +217,7 @@ class Direct {
     for (Index p = 0; p < t.panels.count; ++p)
       for (Index begin = 0, count = segments_at_once(); begin < segments(); begin += count)
         for (Index r = 0; r < t.rows.count; ++r) {
-          std::byte* to = straight_ ? result(t, t.rows.begin + r) + (channel + p * panel_) * g_.wide()
+          std::byte* to = straight_ ? result(t, t.rows.begin + r) + (channel + p * panel_) * result_size()
                                     : results + (r * t.columns.count * row + p * panel_) * g_.wide();
           run_row(t, r, t.panels.begin + p, {begin, std::min(count, segments() - begin)}, to,
                   straight_ ? y_.axis[2] : row);
@@ -188,11 +230,13 @@ class Direct {
   }
   std::byte* result(const Task& t, Index row) const {
     return y_.data +
-           (t.sample * y_.batch + t.z * y_.axis[0] + row * y_.axis[1] + t.columns.begin * y_.axis[2]) * g_.wide();
+           (t.sample * y_.batch + t.z * y_.axis[0] + row * y_.axis[1] + t.columns.begin * y_.axis[2]) * result_size();
   }
+  Index result_size() const { return pairs_ ? 2 : g_.wide(); }  // where it goes straight
   /// Elements of the kernel, or where they are one run of memory, its rows.
   Index segments() const { return runs_ ? g_.kernel[0] * g_.kernel[1] : g_.taps(); }
   Index segments_at_once() const {
+    if (pairs_) return segments();
     return std::max<Index>(1, kKernelBytes / (depth() / segments() * panel_ * g_.wide()));
   }
   void run_row(const Task& t, Index r, Index panel, Part part, std::byte* to, Index step) const {
@@ -204,9 +248,10 @@ class Direct {
       const Index k = s % across, ky = s / across % g_.kernel[1], kz = s / across / g_.kernel[1];
       const Index row = g_.met(1, t.rows.begin + r, ky);
       if (!g_.inside(0, g_.met(0, t.z, kz)) || !g_.inside(1, row)) continue;
-      list.push_back({image_row(kz, row - g_.met(1, t.rows.begin, 0)) + k * g_.dilation[2] * pitch_ * g_.wide(),
-                      b + s * steps * panel_ * g_.wide()});
+      list.push_back({image_row(kz, row - g_.met(1, t.rows.begin, 0)) + k * g_.dilation[2] * pitch_ * element(),
+                      b + s * steps * panel_ * element()});
     }
+    if (pairs_) return run_pairs(list, t.columns.count, steps / 2, std::min(panel_, g_.o - panel * panel_), to, step);
     if (list.empty() && part.begin > 0) return;
     const Index calls = divide_up(t.columns.count, g_.kernels->rows), a_row = g_.stride[2] * pitch_;
     DirectCall call{list.data(), static_cast<Index>(list.size()),         steps,         a_row, to, step,
@@ -219,8 +264,32 @@ class Direct {
     }
   }
 
+  /// The same of bf16: sums are kept in f32, and rounded where they go straight to the result.
+  void run_pairs(std::vector<Segment>& list, Index all, Index pairs, Index cols, std::byte* to, Index step) const {
+    constexpr Index kMost = 28;  // two calls' worth of rows
+    const Index calls = divide_up(all, kMost), a_row = g_.stride[2] * pitch_;
+    float* const strip = straight_ ? reinterpret_cast<float*>(scratch().strip.reserve(kMost * kPairCols * 4)) : nullptr;
+    for (Index i = 0; i < calls; ++i) {
+      const Part places = part_of(i, calls, all);
+      std::byte* const at = to + places.begin * step * (straight_ ? 2 : 4);
+      float* const sums = straight_ ? strip : reinterpret_cast<float*>(at);
+      const Index row = straight_ ? kPairCols : step;
+      for (Index p = 0; list.empty() && p < places.count; ++p)
+        std::fill_n(at + p * step * (straight_ ? 2 : 4), cols * (straight_ ? 2 : 4), std::byte{0});
+      for (Segment& s : list) {
+        const float* const from = &s == list.data() ? nullptr : sums;
+        const bool rounds = straight_ && &s == &list.back();
+        pairs_->micro({static_cast<const std::uint16_t*>(s.a), a_row, 2 * kPairSteps,
+                       static_cast<const std::uint16_t*>(s.b), from, row, sums, row, pairs, places.count, cols,
+                       rounds ? reinterpret_cast<std::uint16_t*>(at) : nullptr, step, nullptr, 0});
+        s.a = static_cast<const std::uint16_t*>(s.a) + places.count * a_row;
+      }
+    }
+  }
+
   Geometry g_;
   const TileEpilogue& epilogue_;
+  const PairKernels* pairs_ = nullptr;
   Index panel_, panels_;
   Index stretches_ = 1, blocks_ = 1, parts_ = 1, most_rows_ = 1;
   Index length_ = 0, pitch_ = 0, image_rows_ = 0;  // of a copied row: places, and elements from place to place; rows
@@ -232,6 +301,10 @@ class Direct {
 
 }  // namespace
 
+bool direct_pays(DType dtype) {
+  const PairKernels* const kernels = dtype == DType::bf16 ? pair_kernels() : nullptr;
+  return !kernels || reads_in_place(*kernels);
+}
 void run_direct(const detail::ConvRequest& request) {
   const CoordinateOrder order(request.sizes.axes);
   const TileEpilogue epilogue(tape_of(request.op, *request.epilogue), detail_cpu::kernels(), request.inputs,

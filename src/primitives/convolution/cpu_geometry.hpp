@@ -94,10 +94,11 @@ struct CoordinateOrder {
   }
 };
 
-/// Whether the accumulators are the result as it lies in memory, channels side by side.
-inline bool goes_straight(const detail::ConvRequest& r, bool stores_accumulators) {
+/// Whether the accumulators are the result as it lies in memory, channels side by side; `rounds`: or their rounding.
+inline bool goes_straight(const detail::ConvRequest& r, bool stores_accumulators, bool rounds = false) {
   const detail::View& out = r.outputs[0];
-  return stores_accumulators && out.dtype == r.x.dtype && (out.dtype == DType::f32 || out.dtype == DType::f64) &&
+  return stores_accumulators && out.dtype == r.x.dtype &&
+         (out.dtype == DType::f32 || out.dtype == DType::f64 || rounds) &&
          out.strides[static_cast<std::size_t>(r.sizes.axes) + 1] == 1;
 }
 

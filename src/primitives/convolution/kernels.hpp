@@ -3,6 +3,10 @@
 #include "primitives/convolution/convolution.hpp"
 
 namespace tern::detail_cpu {
+namespace conv {
+/// Whether run_direct is faster than products over windows.
+bool direct_pays(DType dtype);
+}  // namespace conv
 void convolution_on_cpu(detail::Backend& backend, const detail::ConvRequest& request);
 void convolution_weight_on_cpu(detail::Backend& backend, const detail::ConvWeightRequest& request);
 }  // namespace tern::detail_cpu
