@@ -45,7 +45,7 @@ class Epilogue {
   Epilogue(const Conv& g, const Tensor& like, const FormulaGraph* formula, std::span<const Argument> operands,
            const Shape& result)
       : op_(g.op) {
-    types_.push_back({g.wide ? DType::f32 : like.dtype(), false});
+    types_.push_back({like.dtype(), false});
     for (const Argument& a : operands) {
       types_.push_back(a.tensor ? InputType{a.tensor->dtype(), false} : InputType{DType::f32, true});
       if (a.tensor) require_same_device(g.op, like, *a.tensor);
@@ -55,28 +55,37 @@ class Epilogue {
     program_ = &type_program(g.op, formula ? formula : graph_of([](auto acc) { return acc; }), types_);
     check_coordinates(g.op, *program_, result, 0);
   }
-  DType dtype() const { return program_->outputs[0].dtype; }
+  /// Images for its outputs.
+  PoolVector<Tensor> results(const Conv& g, const Sizes& sizes, std::int64_t channels, const Tensor& like) const {
+    PoolVector<Tensor> images;
+    for (const auto& output : program_->outputs) images.push_back(new_image(g, sizes, channels, output.dtype, like));
+    return images;
+  }
   bool asks_for_positions() const {
     for (const Step& step : program_->steps)
       if (step.kind == StepKind::position) return true;
     return false;
   }
-  /// Runs a request whose result is `into`, [N, .., C]; part(t) is what belongs to it of an operand.
+  /// Runs a request whose results are part(t) of these images t, [N, .., C], and which reads those parts of operands.
   template <class PartOf>
-  void run_on(Backend& backend, const ConvSizes& sizes, const Tensor& x, const Tensor& w, const Tensor& into,
-              PartOf part) const {
+  void run_on(Backend& backend, const ConvSizes& sizes, const Tensor& x, const Tensor& w,
+              std::span<const Tensor> images, PartOf part) const {
+    const Shape space = sizes.of_y();
     SmallVector<Operand, 8> inputs;
     PoolVector<Tensor> parts;  // what the views are of
     parts.reserve(laid_.size());
     for (std::size_t i = 0; i < laid_.size(); ++i) {
       if (laid_[i].defined()) {
         parts.push_back(part(laid_[i]));
-        inputs.push_back({view_over(parts.back(), into.shape()), {}, nullptr, operands_[i].live});
+        inputs.push_back({view_over(parts.back(), space), {}, nullptr, operands_[i].live});
       } else {
         inputs.push_back({{}, operands_[i].number, nullptr, operands_[i].live});
       }
     }
-    const View views[] = {view_over(into, into.shape())};
+    SmallVector<View, 4> views;
+    PoolVector<Tensor> into;
+    into.reserve(images.size());
+    for (const Tensor& image : images) into.push_back(part(image)), views.push_back(view_over(into.back(), space));
     run(backend, ConvRequest{op_, sizes, view_over(x, x.shape()), view_over(w, w.shape()), program_, inputs, views});
   }
 
@@ -126,68 +135,104 @@ bool goes_directly(const Conv& g, const Tensor& x) {
   return convolution_pays(x.impl()->storage->backend(), sizes_of(g), x.dtype());
 }
 
-Tensor direct_result(const Conv& g, const Tensor& x, const Tensor& w, const FormulaGraph* formula,
-                     std::span<const Argument> operands) {
+namespace {
+PoolVector<Tensor> seen_second(PoolVector<Tensor> images) {
+  for (Tensor& t : images) t = channels_second(t);
+  return images;
+}
+}  // namespace
+
+PoolVector<Tensor> direct_result(const Conv& g, const Tensor& x, const Tensor& w, const FormulaGraph* formula,
+                                 std::span<const Argument> operands) {
   require_kernels(g.op, x);
   const Epilogue epilogue(g, x, formula, operands, result_shape(g, g.out, g.groups * g.o));
-  const Tensor y = new_image(g, g.out, g.groups * g.o, epilogue.dtype(), x);
+  PoolVector<Tensor> y = epilogue.results(g, g.out, g.groups * g.o, x);
   epilogue.run_on(x.impl()->storage->backend(), sizes_of(g), channels_last(x), in_groups(g, w, false), y,
                   [](const Tensor& t) { return t; });
-  return channels_second(y);
+  return seen_second(std::move(y));
 }
 
-Tensor direct_input(const Conv& g, const Tensor& y, const Tensor& w, const FormulaGraph* formula,
-                    std::span<const Argument> operands) {
-  require_kernels(g.op, y);
-  const Shape shape = result_shape(g, g.in, g.groups * g.c);
-  const Epilogue epilogue(g, y, formula, operands, shape);
-  bool strided = false;
-  for (int i = 0; i < g.axes; ++i) strided = strided || g.stride[g.at(i)] > 1;
-  if (strided && epilogue.asks_for_positions())  // a phase would count its own
-    return with_formula(g, direct_input(g, y, w, nullptr, {}), formula, operands);
-  const Tensor x = new_image(g, g.in, g.groups * g.c, epilogue.dtype(), y);
-  const Tensor from = channels_last(y), kernels = in_groups(g, w, true);
-  std::array<Phase, 3> phases{};
-  const auto run_phase = [&] {
-    ConvSizes s = sizes_of(g);
-    std::swap(s.c, s.o), s.in = g.out, s.stride = {1, 1, 1};
-    bool empty = false, none = false;
-    for (int i = 0; i < g.axes; ++i) {
-      const Phase& p = phases[g.at(i)];
-      s.out[g.at(i)] = p.places, s.kernel[g.at(i)] = p.elements, s.dilation[g.at(i)] = p.dilation;
-      s.before[g.at(i)] = p.before;
-      empty = empty || p.elements == 0, none = none || p.places == 0;
+namespace {
+
+/// The transpose, phase by phase.
+class Transpose {
+ public:
+  Transpose(const Conv& g, const Tensor& y, const Tensor& w, const FormulaGraph* formula,
+            std::span<const Argument> operands)
+      : g_(g),
+        formula_(formula),
+        operands_(operands),
+        shape_(result_shape(g, g.in, g.groups * g.c)),
+        epilogue_(g, y, formula, operands, shape_),
+        y_(channels_last(y)),
+        w_(in_groups(g, w, true)),
+        x_(epilogue_.results(g, g.in, g.groups * g.c, y)) {}
+  bool asks_for_positions() const { return epilogue_.asks_for_positions(); }
+  PoolVector<Tensor> run() {
+    along(0);
+    return seen_second(std::move(x_));
+  }
+
+ private:
+  void along(int axis) {
+    if (axis == g_.axes) return run_phase();
+    for (std::int64_t first = 0; first < g_.stride[g_.at(axis)]; ++first) {
+      phases_[g_.at(axis)] = phase_of(g_, axis, first);
+      along(axis + 1);
     }
-    if (none) return;
-    const Tensor into = places_of(g, phases, x);
-    const auto part = [&](const Tensor& t) { return places_of(g, phases, t); };
-    if (!empty) {
-      epilogue.run_on(y.impl()->storage->backend(), s, from, elements_of(g, phases, kernels), into, part);
-      return;
+  }
+  void run_phase() {
+    ConvSizes s = sizes_of(g_);
+    std::swap(s.c, s.o), s.in = g_.out, s.stride = {1, 1, 1};
+    bool empty = false;
+    for (int i = 0; i < g_.axes; ++i) {
+      const Phase& p = phases_[g_.at(i)];
+      if (p.places == 0) return;
+      s.out[g_.at(i)] = p.places, s.kernel[g_.at(i)] = p.elements, s.dilation[g_.at(i)] = p.dilation;
+      s.before[g_.at(i)] = p.before;
+      empty = empty || p.elements == 0;
     }
-    // Places that meet nothing: the formula of zeros.
-    Tensor zero = zeros(into.shape(), {.dtype = g.wide ? DType::f32 : y.dtype(), .device = y.device()});
-    if (formula) {
+    const auto part = [&](const Tensor& t) { return places_of(g_, phases_, t); };
+    if (empty) return meet_nothing(s.of_y(), part);
+    epilogue_.run_on(y_.impl()->storage->backend(), s, y_, elements_of(g_, phases_, w_), x_, part);
+  }
+  /// The formula of zeros.
+  template <class PartOf> void meet_nothing(const Shape& shape, PartOf part) {
+    PoolVector<Tensor> values{zeros(shape, {.dtype = y_.dtype(), .device = y_.device()})};
+    if (formula_) {
       PoolVector<Tensor> parts;
-      parts.reserve(operands.size());
+      parts.reserve(operands_.size());
       PoolVector<Argument> list;
-      for (const Argument& a : operands) {
-        if (a.tensor) parts.push_back(part(channels_last(a.tensor->broadcast_to(shape))));
+      for (const Argument& a : operands_) {
+        if (a.tensor) parts.push_back(part(channels_last(a.tensor->broadcast_to(shape_))));
         list.push_back(a.tensor ? Argument(parts.back()) : a);
       }
-      zero = with_formula(g, zero, formula, list);
+      values = with_formula(g_, values[0], formula_, list);
     }
-    Tensor(into).copy_from(zero);
-  };
-  const auto each = [&](auto& self, int axis) -> void {
-    if (axis == g.axes) return run_phase();
-    for (std::int64_t first = 0; first < std::max<std::int64_t>(1, g.stride[g.at(axis)]); ++first) {
-      phases[g.at(axis)] = phase_of(g, axis, first);
-      self(self, axis + 1);
-    }
-  };
-  each(each, 0);
-  return channels_second(x);
+    for (std::size_t i = 0; i < x_.size(); ++i) part(x_[i]).copy_from(values[i]);
+  }
+
+  const Conv& g_;
+  const FormulaGraph* formula_;
+  std::span<const Argument> operands_;
+  Shape shape_;
+  Epilogue epilogue_;
+  Tensor y_, w_;
+  PoolVector<Tensor> x_;
+  std::array<Phase, 3> phases_{};
+};
+
+}  // namespace
+
+PoolVector<Tensor> direct_input(const Conv& g, const Tensor& y, const Tensor& w, const FormulaGraph* formula,
+                                std::span<const Argument> operands) {
+  require_kernels(g.op, y);
+  Transpose transpose(g, y, w, formula, operands);
+  bool strided = false;
+  for (int i = 0; i < g.axes; ++i) strided = strided || g.stride[g.at(i)] > 1;
+  if (strided && transpose.asks_for_positions())  // a phase would count its own
+    return with_formula(g, direct_input(g, y, w, nullptr, {})[0], formula, operands);
+  return transpose.run();
 }
 
 Tensor direct_weight(const Conv& g, const Tensor& x, const Tensor& y) {
