@@ -196,8 +196,40 @@ void check_operand_shapes(const Conv& g, std::span<const Argument> operands) {
 /// Of the image and of the weight.
 struct ConvGradients {
   Conv g;
-  Var of_a(const Var& d, const Var& w) const { return convolve(ConvPart::input, g, d.to(w.dtype()), w); }
-  Var of_b(const Var& d, const Var& x) const { return convolve(ConvPart::weight, g, x, d.to(x.dtype())); }
+  bool channels_last;
+  Var seen(const Var& d) const { return channels_last ? d.permute({0, 3, 1, 2}) : d; }
+  Var of_a(const Var& d, const Var& w) const { return convolve(ConvPart::input, g, seen(d).to(w.dtype()), w); }
+  Var of_b(const Var& d, const Var& x) const { return convolve(ConvPart::weight, g, x, seen(d).to(x.dtype())); }
+};
+bool counts_positions(const FormulaGraph* graph) {
+  for (const Node* node : topological(graph->outputs))
+    if (node->kind == NodeKind::call || (node->kind == NodeKind::elementary && node->elementary == Elementary::index))
+      return true;
+  return false;
+}
+/// Operands of an epilogue with their channels last.
+class OperandsLast {
+ public:
+  OperandsLast(std::span<const Argument> operands, bool turned) {
+    vars_.reserve(operands.size()), tensors_.reserve(operands.size());
+    for (const Argument& a : operands) {
+      if (turned && a.var) vars_.push_back(last(*a.var)), list_.push_back(Argument(vars_.back()));
+      else if (turned && a.tensor) tensors_.push_back(last(*a.tensor)), list_.push_back(Argument(tensors_.back()));
+      else list_.push_back(a);
+    }
+  }
+  std::span<const Argument> list() const { return list_; }
+
+ private:
+  template <class T> static T last(const T& t) {
+    Shape shape;
+    for (int i = static_cast<int>(t.shape().rank()); i < 4; ++i) shape.push_back(1);
+    for (const std::int64_t size : t.shape()) shape.push_back(size);
+    return t.reshape(shape).permute({0, 2, 3, 1});
+  }
+  PoolVector<Var> vars_;
+  PoolVector<Tensor> tensors_;
+  PoolVector<Argument> list_;
 };
 }  // namespace
 
@@ -217,16 +249,22 @@ Var convolved_with_epilogue(const char* name, const FormulaGraph* graph, std::sp
   check_operand_shapes(g, operands);
   const DType both = promote_types(x.dtype(), weight.dtype());
   const Var image = x.to(both), kernel = weight.to(both);
+  // Over [N, .., C], as the results lie, so that the formula's backward goes along memory; but not where it counts
+  // positions.
+  const bool as_it_lies = !counts_positions(graph);
+  const OperandsLast last(all, as_it_lies);
   const auto run = [&](const FormulaGraph* formula, std::span<Tensor> outputs) {
     PoolVector<Argument> list;
     for (const Argument& a : all) list.push_back(a.var ? Argument(a.var->value()) : a);
     PoolVector<Tensor> results = convolve(ConvPart::result, g, image.value(), kernel.value(), formula, list);
-    std::move(results.begin(), results.end(), outputs.begin());
+    for (std::size_t i = 0; i < results.size(); ++i) outputs[i] = as_it_lies ? channels_last(results[i]) : results[i];
   };
+  const std::int64_t channels = g.groups * g.o;
+  const Shape space = as_it_lies ? Shape{g.n, g.out[0], g.out[1], channels} : Shape{g.n, channels, g.out[0], g.out[1]};
   Var result;
-  record_epilogue(kEpilogue, graph, {g.n, g.groups * g.o, g.out[0], g.out[1]}, image, kernel, all, {&result, 1}, run,
-                  ConvGradients{g});
-  return result;
+  record_epilogue(kEpilogue, graph, space, image, kernel, last.list(), {&result, 1}, run,
+                  ConvGradients{g, as_it_lies});
+  return as_it_lies ? result.permute({0, 3, 1, 2}) : result;
 }
 
 }  // namespace detail
