@@ -142,6 +142,10 @@ PoolVector<Tensor> seen_second(PoolVector<Tensor> images) {
 }
 }  // namespace
 
+bool weight_goes_directly(const Conv& g, const Tensor& x) {
+  return convolution_weight_pays(x.impl()->storage->backend(), sizes_of(g), x.dtype());
+}
+
 PoolVector<Tensor> direct_result(const Conv& g, const Tensor& x, const Tensor& w, const FormulaGraph* formula,
                                  std::span<const Argument> operands) {
   require_kernels(g.op, x);
@@ -175,7 +179,7 @@ class Transpose {
 
  private:
   void along(int axis) {
-    if (axis == g_.axes) return run_phase();
+    if (axis >= g_.axes || axis > 2) return run_phase();
     for (std::int64_t first = 0; first < g_.stride[g_.at(axis)]; ++first) {
       phases_[g_.at(axis)] = phase_of(g_, axis, first);
       along(axis + 1);
@@ -237,14 +241,19 @@ PoolVector<Tensor> direct_input(const Conv& g, const Tensor& y, const Tensor& w,
 
 Tensor direct_weight(const Conv& g, const Tensor& x, const Tensor& y) {
   require_kernels(g.op, x);
-  Shape shape{g.groups * g.o, g.c};
-  for (int i = 0; i < g.axes; ++i) shape.push_back(g.kernel[g.at(i)]);
   Backend& backend = x.impl()->storage->backend();
-  const Tensor w = make_tensor(shape, x.dtype(), backend, g.op), image = channels_last(x), result = channels_last(y);
-  const Tensor grouped = in_groups(g, w, false);
+  // In memory [G, k.., c, o], as its sums are made.
+  Shape memory{g.groups};
+  Axes order{0, g.axes + 2, g.axes + 1};
+  for (int i = 0; i < g.axes; ++i) memory.push_back(g.kernel[g.at(i)]), order.push_back(1 + i);
+  memory.push_back(g.c), memory.push_back(g.o);
+  const Tensor w = make_tensor(memory, x.dtype(), backend, g.op), grouped = w.permute(order);
+  const Tensor image = channels_last(x), result = channels_last(y);
   run(backend, ConvWeightRequest{g.op, sizes_of(g), view_over(image, image.shape()), view_over(result, result.shape()),
                                  view_over(grouped, grouped.shape())});
-  return w;
+  Shape whole{g.groups * g.o, g.c};
+  for (int i = 0; i < g.axes; ++i) whole.push_back(g.kernel[g.at(i)]);
+  return grouped.reshape(whole);
 }
 
 }  // namespace tern::detail

@@ -283,11 +283,10 @@ Tensor flipped(const Conv& g, Tensor w) {
 
 PoolVector<Tensor> convolve(ConvPart part, const Conv& g, const Tensor& a, const Tensor& b,
                             const FormulaGraph* epilogue, std::span<const Argument> operands) {
-  if (goes_directly(g, a)) {
-    if (part == ConvPart::result) return direct_result(g, a, b, epilogue, operands);
-    if (part == ConvPart::input) return direct_input(g, a, b, epilogue, operands);
-    if (g.depthwise()) return {direct_weight(g, a, b)};
-  }
+  if (part == ConvPart::weight && weight_goes_directly(g, a)) return {direct_weight(g, a, b)};
+  if (part != ConvPart::weight && goes_directly(g, a))
+    return part == ConvPart::result ? direct_result(g, a, b, epilogue, operands)
+                                    : direct_input(g, a, b, epilogue, operands);
   const Conv t = part == ConvPart::input ? transposed(g) : g;
   Conv::Sizes offsets{};
   for (int i = 0; i < g.axes; ++i) offsets[g.at(i)] = g.extent(i) - 1 - g.before[g.at(i)];

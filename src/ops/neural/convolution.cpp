@@ -266,8 +266,7 @@ Var convolved_with_epilogue(const char* name, const FormulaGraph* graph, std::sp
   const std::int64_t channels = g.groups * g.o;
   const Shape space = as_it_lies ? Shape{g.n, g.out[0], g.out[1], channels} : Shape{g.n, channels, g.out[0], g.out[1]};
   Var result;
-  record_epilogue(kEpilogue, graph, space, image, kernel, last.list(), {&result, 1}, run,
-                  ConvGradients{g, as_it_lies});
+  record_epilogue(kEpilogue, graph, space, image, kernel, last.list(), {&result, 1}, run, ConvGradients{g, as_it_lies});
   return as_it_lies ? result.permute({0, 3, 1, 2}) : result;
 }
 

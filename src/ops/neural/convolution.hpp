@@ -38,12 +38,13 @@ Tensor depthwise_weight(const Conv& conv, const Tensor& x, const Tensor& y);
 /// Whether a kernel reads the windows of such a convolution where they lie, and takes an epilogue (the primitive
 /// `convolution`). x: either operand.
 bool goes_directly(const Conv& conv, const Tensor& x);
+bool weight_goes_directly(const Conv& conv, const Tensor& x);
 /// The convolution of x with w [G·o, c, k..] by that kernel, and its transpose.
 PoolVector<Tensor> direct_result(const Conv& conv, const Tensor& x, const Tensor& w, const FormulaGraph* epilogue,
                                  std::span<const Argument> operands);
 PoolVector<Tensor> direct_input(const Conv& conv, const Tensor& y, const Tensor& w, const FormulaGraph* epilogue,
                                 std::span<const Argument> operands);
-/// Of channels by themselves.
+/// The gradient of the weight.
 Tensor direct_weight(const Conv& conv, const Tensor& x, const Tensor& y);
 
 /// The formula of y and the operands in a pass of its own.

@@ -39,6 +39,10 @@ bool convolution_pays(Backend& backend, const ConvSizes& s, DType dtype) {
   }
   return !plain && detail_cpu::conv::direct_pays(dtype);
 }
+bool convolution_weight_pays(Backend& backend, const ConvSizes& sizes, DType dtype) {
+  return convolution_pays(backend, sizes, dtype) &&
+         (sizes.depthwise() || detail_cpu::conv::direct_weight_pays(sizes, dtype));
+}
 
 template void run(Backend&, const ConvRequest&);
 template void run(Backend&, const ConvWeightRequest&);

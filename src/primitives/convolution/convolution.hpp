@@ -87,5 +87,7 @@ struct ConvWeightRequest {
 class Backend;
 /// Whether a backend has a kernel for such a convolution, and it is faster than one product over its windows.
 bool convolution_pays(Backend& backend, const ConvSizes& sizes, DType dtype);
+/// The same of the gradient of its kernels.
+bool convolution_weight_pays(Backend& backend, const ConvSizes& sizes, DType dtype);
 
 }  // namespace tern::detail

@@ -10,7 +10,8 @@ void convolution_on_cpu(detail::Backend&, const detail::ConvRequest& request) {
   with_threads_noted([&] { request.sizes.depthwise() ? conv::run_depthwise(request) : conv::run_direct(request); });
 }
 void convolution_weight_on_cpu(detail::Backend&, const detail::ConvWeightRequest& request) {
-  with_threads_noted([&] { conv::run_depthwise_weight(request); });
+  with_threads_noted(
+      [&] { request.sizes.depthwise() ? conv::run_depthwise_weight(request) : conv::run_direct_weight(request); });
 }
 
 }  // namespace tern::detail_cpu

@@ -25,7 +25,9 @@ class Forward {
   Forward(const detail::ConvRequest& r, const TileEpilogue& epilogue)
       : g_(r.sizes, r.x, r.w), plan_(g_), epilogue_(epilogue), lanes_(g_.kernels->lanes) {
     straight_ = goes_straight(r, epilogue.stores_accumulators());
-    if (straight_) y_ = Geometry::of_image(r.outputs[0], r.sizes.axes);
+    if (g_.size() == 2 && goes_straight(r, epilogue.stores_accumulators(), true))
+      round_ = g_.dtype == DType::f16 ? g_.kernels->round_f16 : g_.kernels->round_bf16;
+    if (straight_ || round_) y_ = Geometry::of_image(r.outputs[0], r.sizes.axes);
   }
   void run() {
     pack_weights();
@@ -95,6 +97,12 @@ class Forward {
           for (Index v = o; v < (outer > 1 ? o + 1 : p.vectors.count); ++v)
             run_call(mine.taps[static_cast<std::size_t>(r)], v, part_of(call, calls, p.stretch.places), to(r), step);
     if (whole) return;
+    if (round_ && channels == columns) {
+      for (Index r = 0; r < rows.count; ++r)
+        round_(results + r * row_bytes, columns, p.stretch.places, p.vectors.count,
+               result(p, rows.begin + r) + first * g_.size(), y_.axis[2]);
+      return;
+    }
     for (Index r = 0; r < rows.count; ++r)
       epilogue_.finish({results + r * row_bytes, columns,
                         g_.position(p.sample, p.z, rows.begin + r, p.stretch.column) + first, p.stretch.places,
@@ -107,13 +115,14 @@ class Forward {
   }
   std::byte* result(const Place& p, Index row) const {
     return y_.data +
-           (p.sample * y_.batch + p.z * y_.axis[0] + row * y_.axis[1] + p.stretch.column * y_.axis[2]) * g_.wide();
+           (p.sample * y_.batch + p.z * y_.axis[0] + row * y_.axis[1] + p.stretch.column * y_.axis[2]) * g_.size();
   }
   Geometry g_;
   DepthwisePlan plan_;
   const TileEpilogue& epilogue_;
   Index lanes_, parts_ = 1;
   bool straight_ = false;
+  ConvKernels::Round round_ = nullptr;  // where the rounded sums are the result
   Strided y_;
   std::byte* weights_ = nullptr;
 };
@@ -167,9 +176,9 @@ class WeightGradient {
   /// Places of the result's gradient, vector by vector.
   void copy_y(const std::byte* from, Index places, Index channels, std::byte* to) const {
     Index done = 0;
-    if (y_.channel == 1 && g_.size() == g_.wide()) {
+    if (y_.channel == 1) {
       done = channels / lanes_;
-      g_.kernels->spread(from, y_.axis[2], places, done, to, places * lanes_);
+      spread_of(*g_.kernels, g_.dtype)(from, y_.axis[2], places, done, to, places * lanes_);
     }
     for (Index v = done; v * lanes_ < channels; ++v)
       g_.types.kernels->copy({from + v * lanes_ * y_.channel * g_.size(), y_.axis[2], y_.channel}, places,

@@ -105,5 +105,6 @@ inline bool goes_straight(const detail::ConvRequest& r, bool stores_accumulators
 void run_depthwise(const detail::ConvRequest& request);
 void run_depthwise_weight(const detail::ConvWeightRequest& request);
 void run_direct(const detail::ConvRequest& request);
+void run_direct_weight(const detail::ConvWeightRequest& request);
 
 }  // namespace tern::detail_cpu::conv

@@ -42,9 +42,9 @@ class RowLayout {
       const std::byte* const from = row + ((at + begin * g.stride[2]) * g.x.axis[2] + channel * g.x.channel) * g.size();
       const Index step = g.stride[2] * g.x.axis[2];
       Index done = 0;
-      if (g.x.channel == 1 && g.size() == g.wide()) {
+      if (g.x.channel == 1) {
         done = count / lanes;
-        g.kernels->spread(from, step, end - begin, done, to + begin * line, vector);
+        spread_of(*g.kernels, g.dtype)(from, step, end - begin, done, to + begin * line, vector);
       }
       for (Index v = done; v < vectors; ++v)
         g.types.kernels->copy({from + v * lanes * g.x.channel * g.size(), step, g.x.channel}, end - begin,

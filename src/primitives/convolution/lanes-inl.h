@@ -9,6 +9,7 @@
 // (gemm_kernels-inl.h). The rows are read where they lie in the image, one run for each element (or row) of the kernel.
 #include <hwy/highway.h>
 
+#include "cpu/simd/halves-inl.h"
 #include "primitives/convolution/lanes.hpp"
 
 #if defined(__clang__)
@@ -98,6 +99,30 @@ void Spread(const void* from, std::int64_t step, std::int64_t places, std::int64
     for (std::int64_t v = 0; v < vectors; ++v) hn::StoreU(hn::LoadU(d, x + v * kLanes), d, y + v * vector);
 }
 
+template <DType D>
+void SpreadHalves(const void* from, std::int64_t step, std::int64_t places, std::int64_t vectors, void* to,
+                  std::int64_t vector) {
+  const hn::ScalableTag<float> d;
+  constexpr std::int64_t kLanes = HWY_LANES(float);
+  const auto* x = static_cast<const std::uint16_t*>(from);
+  auto* y = static_cast<float*>(to);
+  for (std::int64_t t = 0; t < places; ++t, x += step, y += kLanes)
+    for (std::int64_t v = 0; v < vectors; ++v)
+      hn::StoreU(detail_cpu::HWY_NAMESPACE::Widen<D>(d, x + v * kLanes), d, y + v * vector);
+}
+template <DType D>
+void RoundTo(const void* from, std::int64_t step, std::int64_t places, std::int64_t vectors, void* to,
+             std::int64_t to_step) {
+  const hn::ScalableTag<float> d;
+  const hn::Rebind<std::uint16_t, decltype(d)> half;
+  constexpr std::int64_t kLanes = HWY_LANES(float);
+  const auto* x = static_cast<const float*>(from);
+  auto* y = static_cast<std::uint16_t*>(to);
+  for (std::int64_t t = 0; t < places; ++t, x += step, y += to_step)
+    for (std::int64_t v = 0; v < vectors; ++v)
+      hn::StoreU(detail_cpu::HWY_NAMESPACE::Narrow<D>(d, hn::LoadU(d, x + v * kLanes)), half, y + v * kLanes);
+}
+
 /// The registers' tile to memory; past `cols` only to a scratch tile.
 template <class T, int kCount, int kVectors, class V>
 HWY_INLINE void StoreSums(const V (&sum)[kCount][kVectors], const DirectCall& call) {
@@ -163,8 +188,16 @@ template <class T, int kCount> HWY_INLINE void PickDirect(const DirectCall& call
 template <class T> void Direct(const DirectCall& call) { PickDirect<T, kRows>(call); }
 
 template <class T> constexpr ConvKernels KernelsOf() {
-  return {HWY_LANES(T), kPlaces,       kGradientPlaces, kRows,     2 * HWY_LANES(T),
-          &Taps<T>,     &Gradients<T>, &Spread<T>,      &Direct<T>};
+  ConvKernels kernels{};
+  kernels.lanes = HWY_LANES(T), kernels.places = kPlaces, kernels.gradient_places = kGradientPlaces;
+  kernels.rows = kRows, kernels.panel = 2 * HWY_LANES(T);
+  kernels.taps = &Taps<T>, kernels.gradients = &Gradients<T>, kernels.direct = &Direct<T>;
+  kernels.spread = &Spread<T>;
+  if constexpr (sizeof(T) == 4) {
+    kernels.spread_f16 = &SpreadHalves<DType::f16>, kernels.spread_bf16 = &SpreadHalves<DType::bf16>;
+    kernels.round_f16 = &RoundTo<DType::f16>, kernels.round_bf16 = &RoundTo<DType::bf16>;
+  }
+  return kernels;
 }
 
 }  // namespace HWY_NAMESPACE

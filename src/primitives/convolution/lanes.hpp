@@ -3,6 +3,8 @@
 #pragma once
 #include <cstdint>
 
+#include "tern/dtype.hpp"
+
 namespace tern::detail_cpu::conv {
 
 /// One element of the kernels of `lanes` channels, each convolved by itself, and what it meets at the first place:
@@ -41,10 +43,19 @@ struct ConvKernels {
   /// w[lane] += Σ over places of x · y, for each tap; y(t) at y + t · lanes.
   void (*gradients)(const TapsCall& call, const void* y, std::int64_t places);
   /// to[v · vector + t · lanes + lane] = from[t · step + v · lanes + lane], for t < places and v < vectors.
-  void (*spread)(const void* from, std::int64_t step, std::int64_t places, std::int64_t vectors, void* to,
-                 std::int64_t vector);
+  using Spread = void (*)(const void* from, std::int64_t step, std::int64_t places, std::int64_t vectors, void* to,
+                          std::int64_t vector);
+  /// to[t · to_step + v · lanes + lane] = what is at the same place of from, rounded, for t < places and v < vectors.
+  using Round = void (*)(const void* from, std::int64_t step, std::int64_t places, std::int64_t vectors, void* to,
+                         std::int64_t to_step);
+  /// From elements of the compute type, of f16 and of bf16; the latter two null in f64.
+  Spread spread, spread_f16, spread_bf16;
+  Round round_f16, round_bf16;
   void (*direct)(const DirectCall& call);
 };
+inline ConvKernels::Spread spread_of(const ConvKernels& kernels, DType dtype) {
+  return dtype == DType::f16 ? kernels.spread_f16 : dtype == DType::bf16 ? kernels.spread_bf16 : kernels.spread;
+}
 struct AllConvKernels {
   ConvKernels f32, f64;
 };
