@@ -106,7 +106,7 @@ constexpr Sizes kSizes[] = {
 
 TEST_P(Convolutions, AreThePlainLoops) {
   for (const Sizes& s : kSizes)
-    for (const DType dtype : {f32, bf16, f16})
+    for (const DType dtype : dtypes_of(device(), {f32, bf16, f16}))
       for (const bool last : {false, true})
         compare(s, dtype, last, device(),
                 to_string(s.of_x()) + " * " + to_string(s.of_w()) + " " + std::string(to_string(dtype)) +
