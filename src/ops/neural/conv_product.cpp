@@ -265,12 +265,22 @@ PoolVector<Tensor> with_formula(const Conv& g, const Tensor& y, const FormulaGra
   return results;
 }
 
+bool counts_positions(const FormulaGraph* graph) {
+  for (const Node* node : topological(graph->outputs))
+    if (const FormulaGraph* slope = node->kind == NodeKind::call ? node->definition->derivative : nullptr;
+        slope && slope != graph && counts_positions(slope->inlined))
+      return true;
+  for (const Node* node : topological(graph->inlined->outputs))
+    if (node->kind == NodeKind::elementary && node->elementary == Elementary::index) return true;
+  return false;
+}
+
 namespace {
 /// What comes back of x in memory [N, P.., C], with the epilogue in the product where there is one.
 PoolVector<Tensor> with_epilogue(const Conv& g, const Tensor& x, const Tensor& w, const FormulaGraph* epilogue,
                                  std::span<const Argument> operands) {
-  const bool at_once = g.is_product();
-  PoolVector<Tensor> y = results_of(g, x, w, at_once ? epilogue : nullptr, operands);
+  const bool at_once = g.is_product() && !(epilogue && counts_positions(epilogue));  // a product counts its own
+  PoolVector<Tensor> y = at_once ? results_of(g, x, w, epilogue, operands) : results_of(g, x, w, nullptr, {});
   for (Tensor& t : y) t = channels_second(t);
   return epilogue && !at_once ? with_formula(g, y[0], epilogue, operands) : y;
 }

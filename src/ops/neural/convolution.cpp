@@ -201,16 +201,6 @@ struct ConvGradients {
   Var of_a(const Var& d, const Var& w) const { return convolve(ConvPart::input, g, seen(d).to(w.dtype()), w); }
   Var of_b(const Var& d, const Var& x) const { return convolve(ConvPart::weight, g, x, seen(d).to(x.dtype())); }
 };
-/// Whether positions stand in a formula, or in the declared derivative of one that it calls.
-bool counts_positions(const FormulaGraph* graph) {
-  for (const Node* node : topological(graph->outputs))
-    if (const FormulaGraph* slope = node->kind == NodeKind::call ? node->definition->derivative : nullptr;
-        slope && slope != graph && counts_positions(slope->inlined))
-      return true;
-  for (const Node* node : topological(graph->inlined->outputs))
-    if (node->kind == NodeKind::elementary && node->elementary == Elementary::index) return true;
-  return false;
-}
 /// Operands of an epilogue with their channels last.
 class OperandsLast {
  public:

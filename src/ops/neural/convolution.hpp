@@ -50,6 +50,8 @@ Tensor direct_weight(const Conv& conv, const Tensor& x, const Tensor& y);
 /// The formula of y and the operands in a pass of its own.
 PoolVector<Tensor> with_formula(const Conv& conv, const Tensor& y, const FormulaGraph* formula,
                                 std::span<const Argument> operands);
+/// Whether positions stand in a formula, or in the declared derivative of one that it calls.
+bool counts_positions(const FormulaGraph* formula);
 /// [N, C, ..] as [N, .., C], and back: views.
 Tensor channels_last(const Tensor& x);
 Tensor channels_second(const Tensor& x);
