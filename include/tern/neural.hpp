@@ -107,8 +107,8 @@ Var convolved_with_epilogue(const char* name, const FormulaGraph*, std::span<con
                             const Var& weight, const ConvOptions&, std::span<const Argument> operands);
 }  // namespace detail
 /// formula(conv2d(x, weight), operands…): the formula is a Pointwise or a lambda of one output, of the accumulator and
-/// the operands (tensors that broadcast to the result [N, O, H, W], a bias as [O, 1, 1], or numbers) in call order. Of
-/// Tensors it runs in the same pass; of Vars in one after the convolution, and its gradient is derived.
+/// the operands (tensors that broadcast to the result [N, O, H, W], a bias as [O, 1, 1], or numbers) in call order.
+/// It runs in the same pass, and its gradient is derived: one pass for the formula, before those of x and weight.
 template <TensorOrVar X, TensorOrVar W, class P, class... O>
   requires detail::EpilogueOperands<O...>
 auto conv2d_epilogue(const X& x, const W& weight, const ConvOptions& options, const P& formula, const O&... operands) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "ops/epilogue.hpp"
 #include "ops/gemm.hpp"
 #include "process/fork.hpp"
 #include "tern/ops.hpp"
@@ -12,13 +13,6 @@
 namespace tern {
 namespace detail {
 namespace {
-
-/// An epilogue as it is recorded: with what its backward reads of the product.
-struct EpiloguePlan {
-  const FormulaGraph* graph = nullptr;    // the epilogue; a hidden last output where no other holds what backward reads
-  IndexSet outputs_read;           // outputs read in place of their expressions
-  IndexSet used;                   // inputs that backward reads
-};
 
 /// Whether a node is a floating value on the way from the accumulator that could be saved.
 bool can_be_saved(const Node& node) {
@@ -61,102 +55,52 @@ EpiloguePlan make_plan(const FormulaGraph* graph, const IndexSet& wanted, const 
   while (at < outputs.size() && outputs[at].node() != saved) ++at;
   if (at == outputs.size()) outputs.push_back(Expr(saved));
   EpiloguePlan plan{make_graph(outputs, graph->inputs), one_index(at), {}};
-  const GradientGraph& g =
-      gradient(plan.graph, first_indices(outputs.size()), wanted, false, plan.outputs_read);
+  const GradientGraph& g = gradient(plan.graph, first_indices(outputs.size()), wanted, false, plan.outputs_read);
   plan.used = g.graph->used_inputs;
   return plan;
 }
 
-/// What plans are kept by; they are kept for good.
-struct PlanKey {
-  const FormulaGraph* graph = nullptr;
-  IndexSet wanted, tensors;
-  bool operator==(const PlanKey&) const = default;
-};
-struct PlanKeyHash {
-  std::size_t operator()(const PlanKey& key) const {
+struct EpilogueKeyHash {
+  std::size_t operator()(const EpilogueKey& key) const {
     const std::hash<IndexSet> of_set;
     return std::hash<const FormulaGraph*>()(key.graph) ^ of_set(key.wanted) ^ of_set(key.tensors) << 1;
   }
 };
-const EpiloguePlan& shared_plan_of(const PlanKey& key) {
+const EpiloguePlan& shared_plan_of(const EpilogueKey& key) {
   static auto& lock = *new ForkSafe<std::mutex>;
-  static auto& known = *new std::unordered_map<PlanKey, EpiloguePlan, PlanKeyHash>;  // which stay where they are
+  static auto& known =
+      *new std::unordered_map<EpilogueKey, EpiloguePlan, EpilogueKeyHash>;  // which stay where they are
   const std::lock_guard hold(lock);
   const auto found = known.find(key);
   return found != known.end() ? found->second
                               : known.emplace(key, make_plan(key.graph, key.wanted, key.tensors)).first->second;
 }
+}  // namespace
+
 /// A cache: the last this thread asked for is found without the lock.
-const EpiloguePlan& plan_of(const PlanKey& key) {
-  thread_local PlanKey last_key;
+const EpiloguePlan& epilogue_plan_of(const EpilogueKey& key) {
+  thread_local EpilogueKey last_key;
   thread_local const EpiloguePlan* last = nullptr;
   if (!(last_key == key)) last = &shared_plan_of(key), last_key = key;
   return *last;
 }
 
-/// What is wanted of the epilogue's inputs, the accumulator first, where that is wanted of a, b and the operands.
-IndexSet wanted_of_epilogue(const IndexSet& wanted) {
-  return wanted >> 2 << 1 | (wanted[0] || wanted[1] ? one_index(0) : IndexSet());
-}
-
-/// The gradients of a, b and the operands: one fused pass for the epilogue's, whose first is that of the accumulator,
-/// then the two products. Saved: a and b where needed, then what `formula` reads.
-struct EpilogueBackward {
-  FusedBackward formula;
+namespace {
+struct ProductGradients {
+  const char* op;
   Shape a_batch, b_batch;
-  int a_at = -1, b_at = -1;
-
-  PoolVector<Var> operator()(const RuleContext& c) const {
-    PoolVector<Var> inner = formula({c.grads, c.saved, wanted_of_epilogue(c.wanted)});
-    PoolVector<Var> grads(inner.size() + 1);
-    const Var& d = inner[0];
-    if (d.defined() && c.wanted[0] && c.needed[0])
-      grads[0] = product(formula.op, d, c.saved[static_cast<std::size_t>(b_at)].transpose(-1, -2), a_batch);
-    if (d.defined() && c.wanted[1] && c.needed[1])
-      grads[1] = product(formula.op, c.saved[static_cast<std::size_t>(a_at)].transpose(-1, -2), d, b_batch);
-    for (std::size_t i = 1; i < inner.size(); ++i) grads[i + 1] = std::move(inner[i]);
-    return grads;
-  }
+  Var of_a(const Var& d, const Var& b) const { return product(op, d, b.transpose(-1, -2), a_batch); }
+  Var of_b(const Var& d, const Var& a) const { return product(op, a.transpose(-1, -2), d, b_batch); }
 };
-
 }  // namespace
 
 void product_with_epilogue(const char* op, const FormulaGraph* graph, const Shape& space, const Var& a, const Var& b,
                            std::span<const Argument> operands, std::span<Var> results) {
-  const Shape batch = batch_of(space);
-  SmallVector<const Var*, 8> inputs;
-  inputs.push_back(&a), inputs.push_back(&b);
-  IndexSet tensors;
-  for (const Argument& o : operands) {
-    if (o.var || o.tensor) tensors.set(inputs.size() - 1);
-    inputs.push_back(o.var);
-  }
-  const IndexSet mask = wanted_mask(std::span<const Var* const>(inputs));
-  if (!grad_enabled() || mask.none()) {
-    PoolVector<Tensor> outputs(results.size());
-    run_product({op, graph, batch, {}}, a.value(), b.value(), operands, {}, outputs);
-    for (std::size_t k = 0; k < results.size(); ++k) results[k] = as_var(outputs[k]);
-    return;
-  }
-  const EpiloguePlan& plan = plan_of({graph, wanted_of_epilogue(mask), tensors});
-  Slots<Tensor, 3> outputs(plan.graph->outputs.size());
-  run_product({op, plan.graph, batch, {}}, a.value(), b.value(), operands, {}, outputs);
-  EpilogueBackward rule;
-  rule.formula.op = op, rule.formula.graph = plan.graph, rule.formula.outputs_read = plan.outputs_read;
-  rule.formula.space = space;
-  rule.a_batch = batch_of(a.shape()), rule.b_batch = batch_of(b.shape());
-  PoolVector<Save> saved;
-  saved.reserve(inputs.size() + outputs.size());
-  rule.formula.inputs.reserve(inputs.size());
-  if (b.requires_grad()) rule.a_at = 0, saved.push_back({as_var(a.value()), -1, 0});
-  if (a.requires_grad()) rule.b_at = static_cast<int>(saved.size()), saved.push_back({as_var(b.value()), -1, 1});
-  // The accumulator is read through an output, if at all.
-  rule.formula.inputs.push_back({rule.formula.space, {}, -1, true, a.dtype()});
-  for (std::size_t i = 0; i < operands.size(); ++i)
-    rule.formula.add_input(operands[i], plan.used[i + 1], saved, static_cast<int>(i) + 2);
-  rule.formula.add_outputs(saved);
-  record(op, inputs, mask, outputs, std::move(saved), std::move(rule), results);
+  const auto run = [&, batch = batch_of(space)](const FormulaGraph* formula, std::span<Tensor> outputs) {
+    run_product({op, formula, batch, {}}, a.value(), b.value(), operands, {}, outputs);
+  };
+  record_epilogue(op, graph, space, a, b, operands, results, run,
+                  ProductGradients{op, batch_of(a.shape()), batch_of(b.shape())});
 }
 
 }  // namespace detail

@@ -1,23 +1,21 @@
 #include "cpu/products/gemm_run.hpp"
 
 #include <array>
-#include <cstring>
 #include <memory>
 #include <new>
 #include <utility>
 #include <vector>
 
 #include "tern/pool.hpp"
-#include "cpu/tape/block_runner.hpp"
 #include "cpu/products/gemm.hpp"
 #include "cpu/products/gemm_kernels.hpp"
 #include "cpu/products/gemm_small.hpp"
+#include "cpu/products/tile_epilogue.hpp"
 #include "cpu/scratch.hpp"
 
 namespace tern::detail_cpu {
 
 using detail::GemmRequest;
-using detail::StepKind;
 using detail::View;
 
 namespace {
@@ -106,13 +104,7 @@ const std::byte* address(const View& view) {
 class GemmRun {
  public:
   GemmRun(const GemmRequest& request, const Tape& epilogue, const KernelTable& table)
-      : request_(request),
-        tape_(epilogue),
-        order_(make_order(request)),
-        runner_(epilogue, table, request.inputs, request.outputs, order_, order_, true, 1, coordinates(), 1) {
-    for (std::size_t v = 0; v < epilogue.values.size(); ++v)
-      if (epilogue.values[v].kind == StepKind::input && epilogue.values[v].index == 0) acc_ = static_cast<int>(v);
-  }
+      : request_(request), epilogue_(epilogue, table, request.inputs, request.outputs, space_of(request)) {}
 
   void run() {
     const std::uint32_t all = (1u << request_.batch.rank()) - 1, kept = all & ~request_.contracted;
@@ -180,29 +172,11 @@ class GemmRun {
     return count;
   }
 
-  /// Strides of the coordinates the epilogue asks for, in the order of its values.
-  detail::PoolVector<Strides> coordinates() const {
-    detail::PoolVector<Strides> result;
-    for (const TapeValue& value : tape_.values) {
-      if (value.kind != StepKind::position) continue;
-      Strides& strides = result.emplace_back();
-      strides.resize(order_.rank, 0);
-      strides[static_cast<std::size_t>(value.index < 0 ? value.index + order_.rank : value.index)] = 1;
-    }
-    return result;
-  }
-  static AxisOrder make_order(const GemmRequest& request) {
-    AxisOrder order;
-    const int rank = request.batch.rank();
-    for (int i = 0; i < rank + 2; ++i) {
-      order.axes[i] = i;
-      order.sizes[i] = i == rank                     ? request.m
-                       : i > rank                    ? request.n
-                       : request.contracted >> i & 1 ? 1
-                                                     : request.batch[static_cast<std::size_t>(i)];
-    }
-    order.rank = rank + 2;
-    return order;
+  static Shape space_of(const GemmRequest& request) {
+    Shape space = request.space(request.m, request.n);
+    for (int i = 0; i < request.batch.rank(); ++i)
+      if (request.contracted >> i & 1) space[static_cast<std::size_t>(i)] = 1;
+    return space;
   }
 
   /// Every batch's offset with each segment's.
@@ -227,10 +201,6 @@ class GemmRun {
     a.assign(1, 0), b.assign(1, 0);
   }
 
-  /// Whether there is no epilogue but the rounding of a store.
-  bool stores_accumulators() const {
-    return tape_.ops.empty() && request_.outputs.size() == 1 && tape_.outputs[0] == acc_;
-  }
   /// The product goes straight to the output: accumulated in it, or rounded once.
   static void place_result(GemmProblem& p, const View& out, std::size_t row, const std::int64_t* offsets) {
     auto* const data = const_cast<std::byte*>(address(out));
@@ -243,7 +213,7 @@ class GemmRun {
   /// Whether the product can go straight to the output: no epilogue, contiguous rows of the operands' type.
   bool goes_straight() const {
     const auto col = static_cast<std::size_t>(request_.batch.rank()) + 1;
-    if (!stores_accumulators()) return false;
+    if (!epilogue_.stores_accumulators()) return false;
     const View& out = request_.outputs[0];
     return out.dtype == request_.a.dtype && (out.strides[col] == 1 || request_.n == 1);
   }
@@ -252,66 +222,12 @@ class GemmRun {
     return goes_straight() ? offsets_along(request_.batch, kept, request_.outputs[0].strides) : Offsets{};
   }
 
-  /// The tile's accumulators to the output, all at once where they lie in a run in both: blocks and workers, for
-  /// nothing, cost batches of 64³ bf16 8 %.
-  void store(const Tile& tile, std::size_t width) const {
-    const bool one_run = tile.cols == request_.n && tile.stride == tile.cols;
-    const std::int64_t runs = one_run ? 1 : tile.rows, length = one_run ? tile.rows * tile.cols : tile.cols;
-    const auto* from = static_cast<const std::byte*>(tile.acc);
-    for (std::int64_t r = 0; r < runs; ++r)
-      runner_.store_computed((tile.batch * rows_ + tile.row + r) * request_.n + tile.col, length,
-                          from + static_cast<std::size_t>(r * tile.stride) * width);
-    runner_.finish();
-  }
-
-  /// The epilogue on one tile.
-  void finish(const Tile& tile) const {
-    const std::size_t width =
-        compute_size(acc_ >= 0 ? tape_.values[static_cast<std::size_t>(acc_)].type : ComputeType::f32);
-    if (stores_accumulators()) return store(tile, width);
-    Worker w = runner_.make_worker(kBlock);
-    for (std::int64_t at = 0; at < tile.cols; at += kBlock) {
-      Block b;
-      b.rows = tile.rows, b.cols = std::min(kBlock, tile.cols - at), b.pitch = request_.n;
-      b.position = (tile.batch * rows_ + tile.row) * request_.n + tile.col + at;
-      b.placed = acc_, b.placed_step = tile.stride * static_cast<std::int64_t>(width);
-      if (acc_ >= 0)
-        w.at[static_cast<std::size_t>(acc_)] =
-            static_cast<std::byte*>(const_cast<void*>(tile.acc)) + static_cast<std::size_t>(at) * width;
-      if (runner_.goes_by_rows(b)) runner_.run_block(w, b);
-      else finish_in_blocks(w, b, width);
-    }
-    runner_.finish();
-  }
-
-  /// Row by row, or several short rows at once, next to each other.
-  void finish_in_blocks(Worker& w, const Block& whole, std::size_t width) const {
-    alignas(64) std::byte gathered[kSlotBytes];
-    const std::int64_t together = kBlock / whole.cols;
-    const auto* const acc = acc_ < 0 ? nullptr : static_cast<const std::byte*>(w.at[static_cast<std::size_t>(acc_)]);
-    for (std::int64_t r = 0; r < whole.rows; r += together) {
-      Block b = whole;
-      b.rows = std::min(together, whole.rows - r), b.position += r * b.pitch;
-      b.kept_position = b.position, b.kept = b.size();
-      if (acc) {
-        const std::byte* from = acc + r * b.placed_step;
-        const auto bytes = static_cast<std::int64_t>(width) * b.cols;
-        if (b.rows > 1 && b.placed_step != bytes) {
-          for (std::int64_t i = 0; i < b.rows; ++i)
-            std::memcpy(gathered + i * bytes, from + i * b.placed_step, static_cast<std::size_t>(bytes));
-          from = gathered;
-        }
-        w.at[static_cast<std::size_t>(acc_)] = const_cast<std::byte*>(from);
-      }
-      runner_.run_block(w, b);
-    }
+  void finish(const Tile& t) const {
+    epilogue_.finish({t.acc, t.stride, (t.batch * rows_ + t.row) * request_.n + t.col, t.rows, t.cols, request_.n});
   }
 
   const GemmRequest& request_;
-  const Tape& tape_;
-  AxisOrder order_;
-  BlockRunner runner_;
-  int acc_ = -1;
+  TileEpilogue epilogue_;
   std::int64_t rows_ = 0;
 };
 

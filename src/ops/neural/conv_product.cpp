@@ -6,19 +6,6 @@
 
 namespace tern::detail {
 
-namespace {
-
-/// Axes of a view: sizes and steps.
-struct ConvLayout {
-  Shape shape;
-  Strides strides;
-  void add(std::int64_t size, std::int64_t step) { shape.push_back(size), strides.push_back(step); }
-  Tensor of(const Tensor& t) const { return make_view(t, shape, strides, t.impl()->offset); }
-  Shape batch() const { return batch_of(shape); }
-};
-std::int64_t step_of(const Tensor& t, int axis) { return t.strides()[static_cast<std::size_t>(axis)]; }
-
-/// [N, C, ..] as [N, .., C]: a view.
 Tensor channels_last(const Tensor& x) {
   Axes order{0};
   for (int i = 2; i < x.dim(); ++i) order.push_back(i);
@@ -30,6 +17,18 @@ Tensor channels_second(const Tensor& x) {
   for (int i = 1; i + 1 < x.dim(); ++i) order.push_back(i);
   return x.permute(order);
 }
+
+namespace {
+
+/// Axes of a view: sizes and steps.
+struct ConvLayout {
+  Shape shape;
+  Strides strides;
+  void add(std::int64_t size, std::int64_t step) { shape.push_back(size), strides.push_back(step); }
+  Tensor of(const Tensor& t) const { return make_view(t, shape, strides, t.impl()->offset); }
+  Shape batch() const { return batch_of(shape); }
+};
+std::int64_t step_of(const Tensor& t, int axis) { return t.strides()[static_cast<std::size_t>(axis)]; }
 
 /// The weight [O, C/g, k..] as memory [G, k.., from, to]: from c to o, or (flipped) from o to c with k reversed.
 Tensor weight_matrices(const Conv& g, const Tensor& w, bool flipped) {
@@ -131,20 +130,32 @@ Shape image_shape(const Conv& g, const Conv::Sizes& sizes, std::int64_t channels
   shape.push_back(channels);
   return shape;
 }
-Tensor new_tensor(const Conv& g, const Shape& shape, const Tensor& like) {
-  return make_tensor(shape, g.wide ? DType::f32 : like.dtype(), like.impl()->storage->backend(), g.op);
+Tensor new_tensor(const Conv& g, const Shape& shape, DType dtype, const Tensor& like) {
+  return make_tensor(shape, dtype, like.impl()->storage->backend(), g.op);
+}
+/// The dtypes of what a formula of the accumulator gives.
+PoolVector<DType> types_of(const Conv& g, const Tensor& x, const FormulaGraph* formula,
+                           std::span<const Argument> operands) {
+  if (!formula) return {x.dtype()};
+  SmallVector<InputType, 8> types;
+  types.push_back({x.dtype(), false});
+  for (const Argument& a : operands)
+    types.push_back(a.tensor ? InputType{a.tensor->dtype(), false} : InputType{DType::f32, true});
+  PoolVector<DType> of;
+  for (const auto& output : type_program(g.op, formula, types).outputs) of.push_back(output.dtype);
+  return of;
 }
 
-/// Σ windows·kernel of x in memory [N, P.., G·c], into y [N, .., G·o].
+/// The epilogue of Σ windows·kernel of x in memory [N, P.., G·c], into results [N, .., G·o].
 void multiply(const Conv& g, const Tensor& x, const Tensor& w, const FormulaGraph* epilogue,
-              std::span<const Argument> operands, const Tensor& y) {
+              std::span<const Argument> operands, std::span<const Tensor> results) {
   const ConvProduct plan(g);
   PoolVector<Tensor> laid;
   laid.reserve(operands.size());
   bool merged = plan.plain();
   for (const Argument& a : operands)
     if (a.tensor)
-      laid.push_back(channels_last(a.tensor->broadcast_to(channels_second(y).shape()))),
+      laid.push_back(channels_last(a.tensor->broadcast_to(channels_second(results[0]).shape()))),
           merged = merged && one_step(laid.back());
   PoolVector<Argument> list;
   std::size_t next = 0;
@@ -157,22 +168,25 @@ void multiply(const Conv& g, const Tensor& x, const Tensor& w, const FormulaGrap
     t = merged ? matrix_of(t, plan.rows()) : plan.result(t);
     list.push_back(Argument(t));
   }
-  const Tensor out = merged ? matrix_of(y, plan.rows()) : plan.result(y);
+  PoolVector<Tensor> into;
+  for (const Tensor& y : results) into.push_back(merged ? matrix_of(y, plan.rows()) : plan.result(y));
   const Tensor a = merged ? matrix_of(x, plan.rows()) : plan.windows(x, false);
   const Tensor b = merged ? w.reshape({g.c, g.o}) : plan.kernel(w);
-  Tensor written;
-  const std::optional<DType> type = g.wide ? std::optional(DType::f32) : std::nullopt;
-  run_product({g.op, epilogue, batch_of(out.shape()), type}, a, b, list, {&out, 1}, {&written, 1});
+  PoolVector<Tensor> written(into.size());
+  run_product({g.op, epilogue, batch_of(into[0].shape()), {}}, a, b, list, into, written);
 }
 
-/// x in memory [N, P.., C], w [G, k.., c, o]: the result in memory [N, .., O].
-Tensor result_of(const Conv& g, const Tensor& x, const Tensor& w, const FormulaGraph* epilogue,
-                 std::span<const Argument> operands) {
-  const Tensor y = new_tensor(g, image_shape(g, g.out, g.groups * g.o), x);
-  if (!group_by_group(g)) multiply(g, x, w, epilogue, operands, y);
-  else
-    for (std::int64_t i = 0; i < g.groups; ++i)
-      multiply(one_group(g), channels_of(g, x, i), part_of(w, 0, i, 1), nullptr, {}, part_of(y, -1, i, g.o));
+/// x in memory [N, P.., C], w [G, k.., c, o]: results in memory [N, .., O].
+PoolVector<Tensor> results_of(const Conv& g, const Tensor& x, const Tensor& w, const FormulaGraph* epilogue,
+                              std::span<const Argument> operands) {
+  PoolVector<Tensor> y;
+  for (const DType dtype : types_of(g, x, epilogue, operands))
+    y.push_back(new_tensor(g, image_shape(g, g.out, g.groups * g.o), dtype, x));
+  if (!group_by_group(g)) return multiply(g, x, w, epilogue, operands, y), y;
+  for (std::int64_t i = 0; i < g.groups; ++i) {
+    const Tensor part = part_of(y[0], -1, i, g.o);
+    multiply(one_group(g), channels_of(g, x, i), part_of(w, 0, i, 1), nullptr, {}, {&part, 1});
+  }
   return y;
 }
 
@@ -194,7 +208,7 @@ Tensor weight_of(const Conv& g, const Tensor& x, const Tensor& y) {
   shape.push_back(g.c), shape.push_back(g.o);
   Shape whole{g.groups * g.o, g.c};
   for (int i = 0; i < g.axes; ++i) whole.push_back(g.kernel[g.at(i)]);
-  const Tensor w = new_tensor(g, shape, x);
+  const Tensor w = new_tensor(g, shape, x.dtype(), x);
   if (!group_by_group(g)) weight_into(g, x, y, w);
   else
     for (std::int64_t i = 0; i < g.groups; ++i)
@@ -242,19 +256,33 @@ Tensor place(const Tensor& x, int first, int axes, const Conv::Sizes& sizes, con
   return to.copy_from(from), y;
 }
 
-namespace {
-/// The formula of y and the operands in a pass of its own.
-Tensor with_formula(const Conv& g, const Tensor& y, const FormulaGraph* formula, std::span<const Argument> operands) {
+PoolVector<Tensor> with_formula(const Conv& g, const Tensor& y, const FormulaGraph* formula,
+                                std::span<const Argument> operands) {
   PoolVector<Argument> all{Argument(y)};
   for (const Argument& a : operands) all.push_back(a);
-  return fused_one<Tensor>({g.op, formula, 0, {}}, all);
+  PoolVector<Tensor> results(formula->outputs.size());
+  fused({g.op, formula, 0, {}}, all, std::span<Tensor>(results));
+  return results;
 }
+
+bool counts_positions(const FormulaGraph* graph) {
+  for (const Node* node : topological(graph->outputs))
+    if (const FormulaGraph* slope = node->kind == NodeKind::call ? node->definition->derivative : nullptr;
+        slope && slope != graph && counts_positions(slope->inlined))
+      return true;
+  for (const Node* node : topological(graph->inlined->outputs))
+    if (node->kind == NodeKind::elementary && node->elementary == Elementary::index) return true;
+  return false;
+}
+
+namespace {
 /// What comes back of x in memory [N, P.., C], with the epilogue in the product where there is one.
-Tensor with_epilogue(const Conv& g, const Tensor& x, const Tensor& w, const FormulaGraph* epilogue,
-                     std::span<const Argument> operands) {
-  if (epilogue && g.is_product()) return channels_second(result_of(g, x, w, epilogue, operands));
-  const Tensor y = channels_second(result_of(g, x, w, nullptr, {}));
-  return epilogue ? with_formula(g, y, epilogue, operands) : y;
+PoolVector<Tensor> with_epilogue(const Conv& g, const Tensor& x, const Tensor& w, const FormulaGraph* epilogue,
+                                 std::span<const Argument> operands) {
+  const bool at_once = g.is_product() && !(epilogue && counts_positions(epilogue));  // a product counts its own
+  PoolVector<Tensor> y = at_once ? results_of(g, x, w, epilogue, operands) : results_of(g, x, w, nullptr, {});
+  for (Tensor& t : y) t = channels_second(t);
+  return epilogue && !at_once ? with_formula(g, y[0], epilogue, operands) : y;
 }
 /// The weight [O, 1, k..] of single channels with the kernel reversed.
 Tensor flipped(const Conv& g, Tensor w) {
@@ -263,20 +291,24 @@ Tensor flipped(const Conv& g, Tensor w) {
 }
 }  // namespace
 
-Tensor convolve(ConvPart part, const Conv& g, const Tensor& a, const Tensor& b, const FormulaGraph* epilogue,
-                std::span<const Argument> operands) {
+PoolVector<Tensor> convolve(ConvPart part, const Conv& g, const Tensor& a, const Tensor& b,
+                            const FormulaGraph* epilogue, std::span<const Argument> operands) {
+  if (part == ConvPart::weight && weight_goes_directly(g, a)) return {direct_weight(g, a, b)};
+  if (part != ConvPart::weight && goes_directly(g, a))
+    return part == ConvPart::result ? direct_result(g, a, b, epilogue, operands)
+                                    : direct_input(g, a, b, epilogue, operands);
   const Conv t = part == ConvPart::input ? transposed(g) : g;
   Conv::Sizes offsets{};
   for (int i = 0; i < g.axes; ++i) offsets[g.at(i)] = g.extent(i) - 1 - g.before[g.at(i)];
   if (g.depthwise()) {
-    if (part == ConvPart::weight) return depthwise_weight(g, a, b);
+    if (part == ConvPart::weight) return {depthwise_weight(g, a, b)};
     const Tensor y = part == ConvPart::input ? depthwise_result(t, a, flipped(g, b), offsets, g.stride)
                                              : depthwise_result(g, a, b, g.before, {1, 1, 1});
-    return epilogue ? with_formula(g, y, epilogue, operands) : y;
+    return epilogue ? with_formula(g, y, epilogue, operands) : PoolVector<Tensor>{y};
   }
   switch (part) {
     case ConvPart::result: return with_epilogue(g, padded(g, a), weight_matrices(g, b, false), epilogue, operands);
-    case ConvPart::weight: return weight_of(g, padded(g, a), channels_last(b).contiguous());
+    case ConvPart::weight: return {weight_of(g, padded(g, a), channels_last(b).contiguous())};
     case ConvPart::input: break;
   }
   const Tensor x = place(channels_last(a), 1, g.axes, t.in, offsets, g.stride);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "ops/epilogue.hpp"
 #include "ops/instances.hpp"
 #include "ops/neural/windows.hpp"
 
@@ -141,18 +142,16 @@ constexpr Derivatives derivatives(ConvPart part) {
 namespace detail {
 
 Tensor convolve(ConvPart part, const Conv& g, const Tensor& a, const Tensor& b, const Tensor& bias) {
-  if (!bias.defined()) return convolve(part, g, a, b);
+  if (!bias.defined()) return convolve(part, g, a, b, nullptr, {})[0];
   const Tensor over = bias_over(bias, g.axes);
   const Argument arguments[] = {Argument(over)};
-  return convolve(part, g, a, b, biased(), arguments);
+  return convolve(part, g, a, b, biased(), arguments)[0];
 }
 Var convolve(ConvPart part, const Conv& g, const Var& a, const Var& b, const Var& bias) {
   Tensor y = convolve(part, g, a.value(), b.value(), bias.value());
   const Var inputs[] = {a, b, bias};
   const std::size_t count = bias.defined() ? 3 : 2;
   const bool of_a = a.requires_grad(), of_b = b.requires_grad();
-  Conv inner = g;  // gradients have the operands' dtype
-  inner.wide = false;
   PoolVector<Save> saved;
   if (of_b) saved.push_back({as_var(a.value()), -1, 0});
   if (of_a) saved.push_back({as_var(b.value()), -1, 1});
@@ -162,11 +161,11 @@ Var convolve(ConvPart part, const Conv& g, const Var& a, const Var& b, const Var
     const Derivatives d = derivatives(part);
     if (of_a && c.needed[0]) {
       const Var& other = c.saved.back();
-      grads[0] = part == ConvPart::weight ? convolve(d.of_a, inner, other, u) : convolve(d.of_a, inner, u, other);
+      grads[0] = part == ConvPart::weight ? convolve(d.of_a, g, other, u) : convolve(d.of_a, g, u, other);
     }
     if (of_b && c.needed[1]) {
       const Var& other = c.saved.front();
-      grads[1] = part == ConvPart::input ? convolve(d.of_b, inner, u, other) : convolve(d.of_b, inner, other, u);
+      grads[1] = part == ConvPart::input ? convolve(d.of_b, g, u, other) : convolve(d.of_b, g, other, u);
     }
     if (count == 3 && c.wanted[2] && c.needed[2]) grads[2] = sum(u, all_but_channels(u.dim())).to(bias_type);
     return grads;
@@ -194,6 +193,38 @@ void check_operand_shapes(const Conv& g, std::span<const Argument> operands) {
   for (const Argument& operand : operands)
     if (operand.tensor || operand.var) check_broadcasts(kEpilogue, "an operand", value_of(operand), result);
 }
+/// Of the image and of the weight.
+struct ConvGradients {
+  Conv g;
+  bool channels_last;
+  Var seen(const Var& d) const { return channels_last ? d.permute({0, 3, 1, 2}) : d; }
+  Var of_a(const Var& d, const Var& w) const { return convolve(ConvPart::input, g, seen(d).to(w.dtype()), w); }
+  Var of_b(const Var& d, const Var& x) const { return convolve(ConvPart::weight, g, x, seen(d).to(x.dtype())); }
+};
+/// Operands of an epilogue with their channels last.
+class OperandsLast {
+ public:
+  OperandsLast(std::span<const Argument> operands, bool turned) {
+    vars_.reserve(operands.size()), tensors_.reserve(operands.size());
+    for (const Argument& a : operands) {
+      if (turned && a.var) vars_.push_back(last(*a.var)), list_.push_back(Argument(vars_.back()));
+      else if (turned && a.tensor) tensors_.push_back(last(*a.tensor)), list_.push_back(Argument(tensors_.back()));
+      else list_.push_back(a);
+    }
+  }
+  std::span<const Argument> list() const { return list_; }
+
+ private:
+  template <class T> static T last(const T& t) {
+    Shape shape;
+    for (int i = static_cast<int>(t.shape().rank()); i < 4; ++i) shape.push_back(1);
+    for (const std::int64_t size : t.shape()) shape.push_back(size);
+    return t.reshape(shape).permute({0, 2, 3, 1});
+  }
+  PoolVector<Var> vars_;
+  PoolVector<Tensor> tensors_;
+  PoolVector<Argument> list_;
+};
 }  // namespace
 
 Tensor convolved_with_epilogue(const char* name, const FormulaGraph* graph, std::span<const Number> values,
@@ -203,20 +234,30 @@ Tensor convolved_with_epilogue(const char* name, const FormulaGraph* graph, std:
   const Conv g = checked(kEpilogue, 2, x, weight, options);
   check_operand_shapes(g, operands);
   const DType both = promote_types(x.dtype(), weight.dtype());
-  return convolve(ConvPart::result, g, x.to(both), weight.to(both), graph, all);
+  return convolve(ConvPart::result, g, x.to(both), weight.to(both), graph, all)[0];
 }
 Var convolved_with_epilogue(const char* name, const FormulaGraph* graph, std::span<const Number> values, const Var& x,
                             const Var& weight, const ConvOptions& options, std::span<const Argument> operands) {
-  PoolVector<Argument> all = operands_of(name, graph, values, operands);
-  Conv g = checked(kEpilogue, 2, x.value(), weight.value(), options);
+  const PoolVector<Argument> all = operands_of(name, graph, values, operands);
+  const Conv g = checked(kEpilogue, 2, x.value(), weight.value(), options);
   check_operand_shapes(g, operands);
   const DType both = promote_types(x.dtype(), weight.dtype());
-  // The formula sees the sums before they are rounded, as in one pass.
-  g.wide = g.is_product() && dtype_size(both) == 2;
-  const Var y = convolve(ConvPart::result, g, x.to(both), weight.to(both));
-  all.insert(all.begin(), Argument(y));
-  const Var result = fused_one<Var>({kEpilogue, graph, 0, {}}, all);
-  return g.wide ? result.to(both) : result;
+  const Var image = x.to(both), kernel = weight.to(both);
+  // Over [N, .., C], as the results lie, so that the formula's backward goes along memory; but not where it counts
+  // positions.
+  const bool as_it_lies = !counts_positions(graph);
+  const OperandsLast last(all, as_it_lies);
+  const auto run = [&](const FormulaGraph* formula, std::span<Tensor> outputs) {
+    PoolVector<Argument> list;
+    for (const Argument& a : all) list.push_back(a.var ? Argument(a.var->value()) : a);
+    PoolVector<Tensor> results = convolve(ConvPart::result, g, image.value(), kernel.value(), formula, list);
+    for (std::size_t i = 0; i < results.size(); ++i) outputs[i] = as_it_lies ? channels_last(results[i]) : results[i];
+  };
+  const std::int64_t channels = g.groups * g.o;
+  const Shape space = as_it_lies ? Shape{g.n, g.out[0], g.out[1], channels} : Shape{g.n, channels, g.out[0], g.out[1]};
+  Var result;
+  record_epilogue(kEpilogue, graph, space, image, kernel, last.list(), {&result, 1}, run, ConvGradients{g, as_it_lies});
+  return as_it_lies ? result.permute({0, 3, 1, 2}) : result;
 }
 
 }  // namespace detail

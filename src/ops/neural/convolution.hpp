@@ -15,7 +15,6 @@ struct Conv {
   int axes = 0;                    // 1 to 3
   std::int64_t n = 0, groups = 1;  // samples
   std::int64_t c = 0, o = 0;       // channels of x, and of the result, in each group
-  bool wide = false;               // what comes back is f32 where the operands have 16 bits
   Sizes in{}, out{}, kernel{}, stride{}, dilation{}, before{}, after{};
 
   std::int64_t extent(int i) const { return dilation[at(i)] * (kernel[at(i)] - 1) + 1; }
@@ -36,12 +35,34 @@ Tensor depthwise_result(const Conv& conv, const Tensor& x, const Tensor& w, cons
                         const Conv::Sizes& steps);
 Tensor depthwise_weight(const Conv& conv, const Tensor& x, const Tensor& y);
 
+/// Whether a kernel reads the windows of such a convolution where they lie, and takes an epilogue (the primitive
+/// `convolution`). x: either operand.
+bool goes_directly(const Conv& conv, const Tensor& x);
+bool weight_goes_directly(const Conv& conv, const Tensor& x);
+/// The convolution of x with w [G·o, c, k..] by that kernel, and its transpose.
+PoolVector<Tensor> direct_result(const Conv& conv, const Tensor& x, const Tensor& w, const FormulaGraph* epilogue,
+                                 std::span<const Argument> operands);
+PoolVector<Tensor> direct_input(const Conv& conv, const Tensor& y, const Tensor& w, const FormulaGraph* epilogue,
+                                std::span<const Argument> operands);
+/// The gradient of the weight.
+Tensor direct_weight(const Conv& conv, const Tensor& x, const Tensor& y);
+
+/// The formula of y and the operands in a pass of its own.
+PoolVector<Tensor> with_formula(const Conv& conv, const Tensor& y, const FormulaGraph* formula,
+                                std::span<const Argument> operands);
+/// Whether positions stand in a formula, or in the declared derivative of one that it calls.
+bool counts_positions(const FormulaGraph* formula);
+/// [N, C, ..] as [N, .., C], and back: views.
+Tensor channels_last(const Tensor& x);
+Tensor channels_second(const Tensor& x);
+
 enum class ConvPart { result, input, weight };
 /// One of the three maps, of its two operands in the order x, w, y. What comes back is shaped [N, C, ..] (or as the
 /// weight is); images have their channels last in memory.
-/// `epilogue` (not of weights): a formula of the accumulator and operands that broadcast to what comes back.
-Tensor convolve(ConvPart part, const Conv& conv, const Tensor& a, const Tensor& b,
-                const FormulaGraph* epilogue = nullptr, std::span<const Argument> operands = {});
+/// `epilogue` (not of weights): a formula of the accumulator and operands (Tensors and numbers) that broadcast to what
+/// comes back; each of its outputs comes back.
+PoolVector<Tensor> convolve(ConvPart part, const Conv& conv, const Tensor& a, const Tensor& b,
+                            const FormulaGraph* epilogue, std::span<const Argument> operands);
 /// With a bias of the channels of what comes back, or an undefined one.
 Tensor convolve(ConvPart part, const Conv& conv, const Tensor& a, const Tensor& b, const Tensor& bias);
 /// Recorded.

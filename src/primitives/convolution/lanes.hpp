@@ -1,0 +1,65 @@
+// What convolutions on the CPU ask of each SIMD target: one plain table of function pointers. All pointers are to
+// numbers of the compute type, float or double; steps count elements.
+#pragma once
+#include <cstdint>
+
+#include "tern/dtype.hpp"
+
+namespace tern::detail_cpu::conv {
+
+/// One element of the kernels of `lanes` channels, each convolved by itself, and what it meets at the first place:
+/// place t meets the vector at x + t · lanes. `w` is read by `taps` and added to by `gradients`.
+struct Tap {
+  const void* x;
+  void* w;
+};
+
+/// x and w are read so many elements on from where the taps say.
+struct TapsCall {
+  const Tap* taps;
+  std::int64_t count, x_at, w_at;
+};
+
+/// So many steps of a sum: a(i, p) = a[i · a_row + p], b(p, j) = b[p · panel + j].
+struct Segment {
+  const void *a, *b;
+};
+/// c(i, j) = or += Σ over segments and p < depth of a(i, p) · b(p, j), i < rows, j < cols.
+struct DirectCall {
+  const Segment* segments;
+  std::int64_t count, depth, a_row;
+  void* c;
+  std::int64_t c_row, rows, cols;
+  bool add;
+};
+
+struct ConvKernels {
+  std::int64_t lanes;
+  std::int64_t places;           // of a call of `taps`, at most
+  std::int64_t gradient_places;  // and of `gradients`
+  std::int64_t rows, panel;      // of a call of `direct`: the most rows and columns
+  /// out[t · step + lane] = Σ over taps of w · x, for t < places.
+  void (*taps)(const TapsCall& call, void* out, std::int64_t step, std::int64_t places);
+  /// w[lane] += Σ over places of x · y, for each tap; y(t) at y + t · lanes.
+  void (*gradients)(const TapsCall& call, const void* y, std::int64_t places);
+  /// to[v · vector + t · lanes + lane] = from[t · step + v · lanes + lane], for t < places and v < vectors.
+  using Spread = void (*)(const void* from, std::int64_t step, std::int64_t places, std::int64_t vectors, void* to,
+                          std::int64_t vector);
+  /// to[t · to_step + v · lanes + lane] = what is at the same place of from, rounded, for t < places and v < vectors.
+  using Round = void (*)(const void* from, std::int64_t step, std::int64_t places, std::int64_t vectors, void* to,
+                         std::int64_t to_step);
+  /// From elements of the compute type, of f16 and of bf16; the latter two null in f64.
+  Spread spread, spread_f16, spread_bf16;
+  Round round_f16, round_bf16;
+  void (*direct)(const DirectCall& call);
+};
+inline ConvKernels::Spread spread_of(const ConvKernels& kernels, DType dtype) {
+  return dtype == DType::f16 ? kernels.spread_f16 : dtype == DType::bf16 ? kernels.spread_bf16 : kernels.spread;
+}
+struct AllConvKernels {
+  ConvKernels f32, f64;
+};
+/// Those of the SIMD target in use.
+const AllConvKernels& conv_kernels();
+
+}  // namespace tern::detail_cpu::conv
