@@ -9,8 +9,8 @@
 #include "cpu/simd/columns-inl.h"
 #include "cpu/simd/moments-inl.h"
 #include "cpu/simd/pairs-inl.h"
-#include "cpu/simd/places-inl.h"
 #include "cpu/simd/reductions-inl.h"
+#include "cpu/simd/places-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tern::detail_cpu {

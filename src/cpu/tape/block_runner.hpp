@@ -110,8 +110,8 @@ class BlockRunner {
   /// What a pass over the full values executes.
   const Order& pass(int index) const;
   const Tape::Way& way() const { return way_; }
-  /// op's reduction of the block `in`, to `out`.
-  void reduce(const TapeOp& op, const void* in, void* out, const Block& b) const;
+  /// op's reduction of the block `in`, to `out`; `stream`: past the caches, to aligned memory.
+  void reduce(const TapeOp& op, const void* in, void* out, const Block& b, bool stream = false) const;
   /// Rows of the block `in` into `into`, one after the other.
   void join_rows(const TapeOp& op, const void* in, void* into, const Block& b) const;
   /// Of an element of the operand that op reduces, where it lies.
@@ -176,6 +176,7 @@ class BlockRunner {
             std::int64_t length, std::span<const Strides> coordinates, int skip);
   const std::vector<bool>& needs(int pass) const;
   LoopFn find_half_loop() const;
+  bool is_aligned_memory(const Worker& w, const void* at) const;
   bool may_stream(const Worker& w, const TapeLoop& loop, const LoopRows& rows) const;
   using Fetches = detail::SmallVector<Fetch, 4>;
   Fetches fetches_for(const Block& b) const;

@@ -39,6 +39,12 @@ bool made_by_loop(const Tape& tape, const Tape::Way& way, int value) {
   return false;
 }
 
+bool is_reduction(const Tape& tape, int value) {
+  return std::ranges::any_of(tape.ops, [&](const TapeOp& op) {
+    return op.kind == TapeOp::Kind::reduce && op.place < 0 && op.result == value;
+  });
+}
+
 }  // namespace
 
 /// What a product's epilogue reads and writes passes by the caches from this part of them on, and leaves them to the
@@ -154,7 +160,8 @@ void BlockRunner::bind(int v, std::span<const Operand> inputs, const AxisOrder& 
 bool BlockRunner::may_write_directly(std::size_t k, std::span<const detail::View> outputs) const {
   const int value = tape_.outputs[k];
   if (!stored_as_computed(outputs[k].dtype)) return false;
-  if (streams_ && !made_by_loop(tape_, way_, tape_.outputs[k])) return false;  // a loop streams itself
+  if (streams_ && !made_by_loop(tape_, way_, value) && !(rows_ && group_ == 1 && is_reduction(tape_, value)))
+    return false;  // these stream themselves
   const TapeValue& v = tape_.values[static_cast<std::size_t>(value)];
   if (v.kind != StepKind::elementary) return false;
   if (std::count(tape_.outputs.begin(), tape_.outputs.end(), value) != 1) return false;
