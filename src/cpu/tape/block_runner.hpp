@@ -119,6 +119,8 @@ class BlockRunner {
     return half_reduction(op) ? 2 : static_cast<std::int64_t>(compute_size(op.type));
   }
   bool has_full_outputs(int pass = kAnyPass) const;
+  /// Whether what is read and written cannot stay in the caches.
+  bool streams() const { return streams_; }
   /// Whether pass `pass` reads input `index`, element by element.
   bool reads(int pass, int index) const;
   static constexpr int kAnyPass = -1;

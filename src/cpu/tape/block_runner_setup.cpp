@@ -163,7 +163,7 @@ bool BlockRunner::may_write_directly(std::size_t k, std::span<const detail::View
   if (streams_ && !made_by_loop(tape_, way_, value) && !(rows_ && group_ == 1 && is_reduction(tape_, value)))
     return false;  // these stream themselves
   const TapeValue& v = tape_.values[static_cast<std::size_t>(value)];
-  if (v.kind != StepKind::elementary) return false;
+  if (v.kind != StepKind::elementary && v.kind != StepKind::reduce) return false;
   if (std::count(tape_.outputs.begin(), tape_.outputs.end(), value) != 1) return false;
   return !in_place_ || (!tape_.ops.empty() && tape_.ops.back().result == value);
 }
