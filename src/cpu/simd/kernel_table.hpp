@@ -26,8 +26,12 @@ using ReduceFn = void (*)(const void* in, void* out, std::size_t groups, std::si
 
 /// Columns of each of many groups: out[g * width + c] = reduction over i of in[(g * length + i) * width + c].
 using GroupsFn = void (*)(const void* in, void* out, std::size_t groups, std::size_t length, std::size_t width);
-/// The reverse: out[(g * times + i) * width + c] = in[g * width + c].
-using RepeatFn = void (*)(const void* in, void* out, std::size_t groups, std::size_t times, std::size_t width);
+/// The reverse: out[(g * times + i) * width + c] = in[g * width + c]. `stream`: the results, in memory aligned to 64
+/// bytes, may pass by the caches.
+using RepeatFn = void (*)(const void* in, void* out, std::size_t groups, std::size_t times, std::size_t width,
+                          bool stream);
+/// Times up to which elements of 2 bytes are repeated so.
+inline constexpr std::int64_t kRepeatedHalves = 16;
 
 /// Sums of x - mean and (unless `second` is null) of its square, each times a weight unless that is null: of a block's
 /// rows or columns as ReduceFn has them, which have a mean each.
@@ -133,6 +137,7 @@ struct KernelTable {
   StridedStoreFn store_strided[kDTypeCount];
   BlockFn fill[kComputeTypeCount];                       // out[i] = *in
   RepeatFn repeat[2];                                    // of elements of 4 and of 8 bytes
+  RepeatFn repeat_halves;                                // of 2 bytes, of width 1, up to kRepeatedHalves times
   MomentsFn moments_of_rows[kComputeTypeCount], moments_of_columns[kComputeTypeCount];  // null for integers
   MoveMomentsFn move_moments[kComputeTypeCount];
   PowersFn powers_of_rows[kComputeTypeCount];                                    // null for integers

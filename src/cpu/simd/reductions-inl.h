@@ -106,9 +106,20 @@ void JoinRows(const void* in, std::size_t pitch, std::size_t rows, void* into, s
 }
 
 // ---- repetition ----
+/// Lanes of a vector's elements repeated 1, 2, … kLanes times: `times` vectors of them, after those of fewer times.
+template <class I, std::size_t kLanes> struct Repeated {
+  I places[(kLanes + 1) * kLanes / 2 * kLanes];
+  constexpr Repeated() : places{} {
+    std::size_t at = 0;
+    for (std::size_t times = 1; times <= kLanes; ++times)
+      for (std::size_t i = 0; i < times * kLanes; ++i) places[at++] = static_cast<I>(i / times);
+  }
+  constexpr const I* of(std::size_t times) const { return places + times * (times - 1) / 2 * kLanes; }
+};
+
 /// out[i * times + j] = in[i]: vectors of the result are permutations of one of what is repeated, or have one element;
 /// what the last of those has too much the next overwrite.
-template <class T> HWY_INLINE void RepeatElements(const T* x, T* out, std::size_t n, std::size_t times) {
+template <class T> HWY_INLINE void RepeatElements(const T* x, T* out, std::size_t n, std::size_t times, bool stream) {
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d);
   const auto element = [&](std::size_t at) {  // a pair of elements may lie as they do
@@ -122,18 +133,55 @@ template <class T> HWY_INLINE void RepeatElements(const T* x, T* out, std::size_
       for (std::size_t j = 0; j < times; j += lanes) hn::StoreU(hn::Set(d, element(i)), d, out + j);
   } else if (n >= lanes) {
     using I = hn::TFromD<hn::RebindToSigned<decltype(d)>>;
-    const hn::RebindToSigned<decltype(d)> di;
-    HWY_ALIGN I places[(hn::MaxLanes(d) + 1) * hn::MaxLanes(d)];
-    for (std::size_t p = 0; p < lanes; ++p) hn::StoreU(hn::Set(di, static_cast<I>(p)), di, places + p * times);
+    static constexpr Repeated<I, hn::MaxLanes(d)> kRepeated;
+    const I* const places = kRepeated.of(times);
     decltype(hn::SetTableIndices(d, places)) of[hn::MaxLanes(d)];
     for (std::size_t v = 0; v < times; ++v) of[v] = hn::SetTableIndices(d, places + v * lanes);
     for (; i + lanes <= n; i += lanes, out += times * lanes) {
       const auto part = hn::LoadU(d, x + i);
-      for (std::size_t v = 0; v < times; ++v) hn::StoreU(hn::TableLookupLanes(part, of[v]), d, out + v * lanes);
+      for (std::size_t v = 0; v < times; ++v) {
+        const auto repeated = hn::TableLookupLanes(part, of[v]);
+        if (HWY_UNLIKELY(stream)) hn::Stream(repeated, d, out + v * lanes);
+        else hn::StoreU(repeated, d, out + v * lanes);
+      }
     }
   }
   for (; i < n; ++i)
     for (std::size_t j = 0; j < times; ++j, ++out) std::memcpy(out, x + i, sizeof(T));
+}
+/// Elements of 2 bytes, as pairs: of each pair, the lower and the upper come from vectors whose lanes hold an element.
+/// Where the times are odd, a row of pairs is half a vector more; the rest of it the next overwrite.
+inline void RepeatHalves(const void* in, void* out, std::size_t n, std::size_t times, std::size_t, bool stream) {
+  const hn::ScalableTag<std::uint32_t> d;
+  using Index = std::int32_t;
+  constexpr std::size_t kLanes = hn::MaxLanes(d), kMost = static_cast<std::size_t>(kRepeatedHalves) / 2;
+  const std::size_t vectors = (times + 1) / 2;
+  const auto* x = static_cast<const std::uint16_t*>(in);
+  auto* to = static_cast<std::uint16_t*>(out);
+  HWY_ALIGN Index places[kLanes];
+  decltype(hn::SetTableIndices(d, places)) lower[kMost], upper[kMost];
+  for (std::size_t v = 0; v < vectors; ++v)
+    for (std::size_t odd = 0; odd < 2; ++odd) {
+      for (std::size_t l = 0; l < kLanes; ++l) {
+        const std::size_t element = (2 * (v * kLanes + l) + odd) / times;
+        places[l] = static_cast<Index>(element < kLanes ? element : kLanes - 1);
+      }
+      (odd ? upper : lower)[v] = hn::SetTableIndices(d, places);
+    }
+  stream = stream && times % 2 == 0;
+  std::size_t i = 0;
+  for (; i + 2 * kLanes <= n; i += kLanes, to += kLanes * times) {
+    const auto low = hn::PromoteTo(d, hn::LoadU(hn::Rebind<std::uint16_t, decltype(d)>(), x + i));
+    const auto high = hn::ShiftLeft<16>(low);
+    for (std::size_t v = 0; v < vectors; ++v) {
+      const auto pairs = hn::Or(hn::TableLookupLanes(low, lower[v]), hn::TableLookupLanes(high, upper[v]));
+      auto* const at = reinterpret_cast<std::uint32_t*>(to + v * 2 * kLanes);
+      if (stream) hn::Stream(pairs, d, at);
+      else hn::StoreU(pairs, d, at);
+    }
+  }
+  for (; i < n; ++i)
+    for (std::size_t j = 0; j < times; ++j) *to++ = x[i];
 }
 /// By whole vectors as ReduceManyGroups; the number of groups that are done.
 template <class D, class T>
@@ -146,10 +194,11 @@ HWY_INLINE std::size_t RepeatGroups(D d, const T* x, T* out, std::size_t groups,
         hn::StoreU(hn::LoadU(d, x + g * width + c), d, out + (g * times + i) * width + c);
   return g;
 }
-template <class T> void Repeat(const void* in, void* out, std::size_t groups, std::size_t times, std::size_t width) {
+template <class T>
+void Repeat(const void* in, void* out, std::size_t groups, std::size_t times, std::size_t width, bool stream) {
   const T* x = static_cast<const T*>(in);
   T* to = static_cast<T*>(out);
-  if (width == 1) return RepeatElements(x, to, groups, times);
+  if (width == 1) return RepeatElements(x, to, groups, times, stream);
   const hn::ScalableTag<T> wide;
   const hn::CappedTag<T, 16 / sizeof(T)> narrow;
   std::size_t g = width <= hn::Lanes(narrow) ? RepeatGroups(narrow, x, to, groups, times, width)

@@ -65,7 +65,7 @@ void expand_block(const KernelTable& table, ComputeType type, const void* in, vo
   } else if (b.group > 1 || run <= static_cast<std::size_t>(kShortRepetition)) {
     const bool pairs = size == 4 && b.group % 2 == 0;  // as elements of 8 bytes
     table.repeat[size == 8 || pairs](from, to, static_cast<std::size_t>(b.kept / b.group), run,
-                                     static_cast<std::size_t>(pairs ? b.group / 2 : b.group));
+                                     static_cast<std::size_t>(pairs ? b.group / 2 : b.group), false);
   } else {
     for (std::size_t g = 0; g < static_cast<std::size_t>(b.kept); ++g)
       table.fill[static_cast<int>(type)](from + g * size, to + g * run * size, run);

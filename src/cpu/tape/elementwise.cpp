@@ -17,6 +17,7 @@ class ElementwiseRun {
       : run_(run), runner_(run.runner), full_(run.layout.full) {}
 
   void run() const {
+    if (run_repetition()) return;
     if (const std::optional<Tiling> tiles = tiling()) return run_tiles(*tiles);
     const bool one_loop = runner_.is_one_loop(full_.count());
     if (!one_loop && run_by_rows()) return;
@@ -35,6 +36,32 @@ class ElementwiseRun {
   }
 
  private:
+  /// Elements that are repeated along short rows, and nothing else (gradients of sums): from memory to memory. Of the
+  /// time through blocks (Zen 5, one thread, 10^7 f32 and bf16): rows of 2 0.5 and 0.3, of 3 0.5 and 0.3.
+  bool run_repetition() const {
+    const detail::FusedRequest& r = run_.request;
+    if (!run_.tape.ops.empty() || r.inputs.size() != 1 || r.outputs.size() != 1 || !r.inputs[0].view.storage ||
+        r.inputs[0].gather || r.inputs[0].view.dtype != r.outputs[0].dtype ||
+        r.inputs[0].view.storage == r.outputs[0].storage)
+      return false;
+    const auto size = static_cast<std::int64_t>(dtype_size(r.outputs[0].dtype));
+    const auto from = Cursor(r.inputs[0].view, full_).repetition();
+    const Cursor::Line to = Cursor(r.outputs[0], full_).line();
+    if (!from || to.step != 1 || size == 1 || from->times > (size == 2 ? kRepeatedHalves : kShortRepetition))
+      return false;
+    const RepeatFn repeat = size == 2 ? run_.table.repeat_halves : run_.table.repeat[size == 8];
+    const bool streams = runner_.streams() && reinterpret_cast<std::uintptr_t>(to.begin) % kLine == 0,
+               parallel = run_.worth_threads(full_.count());
+    const std::int64_t some = (kLargeBlock / from->times + kLine - 1) / kLine * kLine;  // whole lines of memory
+    run_.describe("elements repeated", parallel);
+    run_.ranges((from->rows + some - 1) / some, parallel, [&](std::int64_t first, std::int64_t last) {
+      const std::int64_t begin = first * some, end = std::min(last * some, from->rows);
+      repeat(from->column + begin * size, to.begin + begin * from->times * size, static_cast<std::size_t>(end - begin),
+             static_cast<std::size_t>(from->times), 1, streams);
+    });
+    return true;
+  }
+
   /// A tile of the two axes that its rows and columns run along, in positions of full_.
   struct Tiling {
     int row_axis, col_axis;
