@@ -61,8 +61,9 @@ template <class D> struct Best {
 /// The better of a and of b, which stands behind it; the first NaN is better than all.
 template <bool kGreatest, class D> HWY_INLINE Best<D> Better(D d, const Best<D>& a, const Best<D>& b) {
   const hn::RebindToSigned<D> di;
-  const auto worse = kGreatest ? hn::Le(b.value, a.value) : hn::Ge(b.value, a.value);
-  const auto takes = hn::Not(hn::Or(worse, hn::IsNaN(a.value)));
+  auto keeps = kGreatest ? hn::Le(b.value, a.value) : hn::Ge(b.value, a.value);
+  if constexpr (hwy::IsFloat<hn::TFromD<D>>()) keeps = hn::Or(keeps, hn::IsNaN(a.value));
+  const auto takes = hn::Not(keeps);
   (void)d;
   return {hn::IfThenElse(takes, b.value, a.value), hn::IfThenElse(hn::RebindMask(di, takes), b.place, a.place)};
 }
@@ -106,7 +107,9 @@ template <bool kGreatest, std::size_t kLength, class D> struct PlacesOfJoinedRow
     const auto place = hn::Add(best.place, hn::Set(di, static_cast<I>(first)));
     const hn::Rebind<std::int32_t, D> d32;
     if constexpr (sizeof(I) == 4) hn::StoreU(place, d32, out);
-    else hn::StoreU(hn::BitCast(d32, hn::TruncateTo(hn::Rebind<std::uint32_t, D>(), hn::BitCast(hn::RebindToUnsigned<D>(), place))), d32, out);
+    else hn::StoreU(hn::BitCast(d32, hn::TruncateTo(hn::RebindToUnsigned<decltype(d32)>(),
+                                                    hn::BitCast(hn::RebindToUnsigned<D>(), place))),
+                    d32, out);
   }
 };
 
@@ -154,11 +157,9 @@ template <class T> void AddPlaces(KernelTable& t, ComputeType type) {
   t.find[static_cast<int>(type)] = &FindElement<T>;
   t.find_rows[static_cast<int>(type)] = &FindRows<T>;
   t.places_of_columns[static_cast<int>(type)] = &PlacesOfColumns<T>;
-  if constexpr (hwy::IsFloat<T>()) {
-    t.places_of_rows[0][static_cast<int>(type)] = &PlacesOfRows<true, T>;
-    t.places_of_rows[1][static_cast<int>(type)] = &PlacesOfRows<false, T>;
-    t.place_row[static_cast<int>(type)] = kMostJoined<T>;
-  }
+  t.places_of_rows[0][static_cast<int>(type)] = &PlacesOfRows<true, T>;
+  t.places_of_rows[1][static_cast<int>(type)] = &PlacesOfRows<false, T>;
+  t.place_row[static_cast<int>(type)] = kMostJoined<T>;
 }
 
 }  // namespace HWY_NAMESPACE

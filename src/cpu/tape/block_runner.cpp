@@ -245,7 +245,7 @@ void BlockRunner::execute(const Worker& w, const TapeOp& op, const Block& b) con
         const TapeOnline& online = tape_.online[static_cast<std::size_t>(op.place)];
         const TapeOp& pivot = tape_.ops[static_cast<std::size_t>(online.pivot)];
         find_places(w, online, b, w.at[static_cast<std::size_t>(pivot.result)], static_cast<std::int32_t*>(result));
-      } else {
+      } else if (!only_place_) {
         reduce(op, first, result, b, streams_ && is_aligned_memory(w, result));
       }
       break;

@@ -160,6 +160,7 @@ class BlockRunner {
     int columns = -1;  // which of output_columns_ it is in
   };
   void find_patterns(std::int64_t count);
+  bool is_only_place(std::int64_t length) const;
   /// Operands, or results, that are the elements of rows in memory (of vectors, of small matrices).
   struct Columns {
     detail::SmallVector<int, 16> members;  // of inputs_ or outputs_, in the order of memory
@@ -227,6 +228,7 @@ class BlockRunner {
   bool fetches_ = false;
   bool in_place_ = false;  // an output shares memory with an input
   bool reduces_in_place_ = false;
+  bool only_place_ = false;  // of an extreme that nothing else reads, found where short rows lie
   bool by_rows_ = false;   // one op or loop is all there is to do
   LoopFn half_rows_ = nullptr;  // one loop does it all from 16-bit memory to 16-bit memory, where rows lie there …
   LoopFn half_loop_ = nullptr;  // … and where all is one run
