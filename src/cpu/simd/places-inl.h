@@ -61,9 +61,14 @@ template <class D> struct Best {
 /// The better of a and of b, which stands behind it; the first NaN is better than all.
 template <bool kGreatest, class D> HWY_INLINE Best<D> Better(D d, const Best<D>& a, const Best<D>& b) {
   const hn::RebindToSigned<D> di;
-  auto keeps = kGreatest ? hn::Le(b.value, a.value) : hn::Ge(b.value, a.value);
-  if constexpr (hwy::IsFloat<hn::TFromD<D>>()) keeps = hn::Or(keeps, hn::IsNaN(a.value));
-  const auto takes = hn::Not(keeps);
+  const auto takes = [&]() HWY_ATTR {
+    if constexpr (hwy::IsFloat<hn::TFromD<D>>()) {
+      const auto keeps = kGreatest ? hn::Le(b.value, a.value) : hn::Ge(b.value, a.value);
+      return hn::Not(hn::Or(keeps, hn::IsNaN(a.value)));
+    } else {
+      return kGreatest ? hn::Gt(b.value, a.value) : hn::Lt(b.value, a.value);
+    }
+  }();
   (void)d;
   return {hn::IfThenElse(takes, b.value, a.value), hn::IfThenElse(hn::RebindMask(di, takes), b.place, a.place)};
 }
