@@ -45,7 +45,8 @@ void FindRows(const void* in, const void* values, std::int32_t first, std::int32
     std::intptr_t at = -1;
     if (HWY_LIKELY(value == value)) {
       for (; at < 0 && i + lanes <= length; i += lanes)
-        if (at = hn::FindFirstTrue(d, hn::Eq(hn::LoadU(d, x + i), wanted)); at >= 0) at += static_cast<std::intptr_t>(i);
+        if (at = hn::FindFirstTrue(d, hn::Eq(hn::LoadU(d, x + i), wanted)); at >= 0)
+          at += static_cast<std::intptr_t>(i);
     }
     for (; at < 0 && i < length; ++i)
       if (x[i] == value || !(x[i] == x[i])) at = static_cast<std::intptr_t>(i);
@@ -89,9 +90,8 @@ template <bool kGreatest, std::size_t kLength, class D> struct PlacesOfJoinedRow
     } else {
       const Best<D> a = Join<kVectors / 2>(d, x), b = Join<kVectors / 2>(d, x + kVectors / 2 * hn::Lanes(d));
       const Best<D> even{hn::ConcatEven(d, b.value, a.value), hn::ConcatEven(di, b.place, a.place)};
-      const Best<D> odd{
-          hn::ConcatOdd(d, b.value, a.value),
-          hn::Add(hn::ConcatOdd(di, b.place, a.place), hn::Set(di, static_cast<I>(kVectors / 2)))};
+      const Best<D> odd{hn::ConcatOdd(d, b.value, a.value),
+                        hn::Add(hn::ConcatOdd(di, b.place, a.place), hn::Set(di, static_cast<I>(kVectors / 2)))};
       return Better<kGreatest>(d, even, odd);
     }
   }
@@ -112,9 +112,10 @@ template <bool kGreatest, std::size_t kLength, class D> struct PlacesOfJoinedRow
     const auto place = hn::Add(best.place, hn::Set(di, static_cast<I>(first)));
     const hn::Rebind<std::int32_t, D> d32;
     if constexpr (sizeof(I) == 4) hn::StoreU(place, d32, out);
-    else hn::StoreU(hn::BitCast(d32, hn::TruncateTo(hn::RebindToUnsigned<decltype(d32)>(),
-                                                    hn::BitCast(hn::RebindToUnsigned<D>(), place))),
-                    d32, out);
+    else
+      hn::StoreU(hn::BitCast(d32, hn::TruncateTo(hn::RebindToUnsigned<decltype(d32)>(),
+                                                 hn::BitCast(hn::RebindToUnsigned<D>(), place))),
+                 d32, out);
   }
 };
 
