@@ -164,6 +164,34 @@ TEST(ShortRowsReducedOnCpu, AxesOfOneElementBetween) {
     EXPECT_TRUE(all(var(x, {0, 1}) == var(flat, {0})).item<bool>()) << shape;
   }
 }
+/// The gradient of a sum, of 16 bits as well: pairs of elements are moved as one.
+TEST(ShortRowsReducedOnCpu, RepeatedFromMemoryToMemory) {
+  for (const DType dtype : {f16, bf16, i16, f32, i64})
+    for (const std::int64_t n : {2, 3, 4, 5, 7, 8, 15, 16, 17, 33, 63})
+      for (const std::int64_t rows : {1, 15, 16, 33, 64, 333, 9001}) {
+        const Tensor column = values({rows, 1}, dtype, cpu()), repeated = column.broadcast_to({rows, n}).contiguous();
+        const std::vector<double> one = doubles(column), all = doubles(repeated);
+        for (std::size_t i = 0; i < all.size(); ++i)
+          ASSERT_EQ(all[i], one[i / static_cast<std::size_t>(n)]) << to_string(dtype) << " " << rows << " by " << n;
+      }
+}
+/// What does not stay in the caches is written past them.
+TEST(ShortRowsReducedOnCpu, LargerThanTheCaches) {
+  const auto same = [](const Tensor& a, const Tensor& b) { return all(a == b).item<bool>(); };
+  for (const DType dtype : {f32, bf16})
+    for (const std::int64_t n : {3, 4}) {
+      const std::int64_t rows = (dtype == f32 ? 18'000'001 : 36'000'001) / n;
+      const Tensor column = values({1001, 1}, dtype, cpu()).broadcast_to({1001, rows / 1001}).reshape({-1, 1}),
+                   x = column.broadcast_to({column.size(0), n}).contiguous();
+      for (const std::int64_t i : {std::int64_t{0}, n - 1}) EXPECT_TRUE(same(x.slice(1, i, i + 1), column)) << n;
+      EXPECT_TRUE(same(sum(x, {1}, true), column * static_cast<float>(n))) << n;
+      EXPECT_TRUE(same(max(x, {1}, true), column)) << n;
+      const Tensor rising = tensor(std::vector<float>{0, 1, 2, 3}).slice(0, 0, n).to(dtype),
+                   last = argmax(x + rising, 1);
+      EXPECT_EQ(min(last).item<int>(), static_cast<int>(n) - 1);
+      EXPECT_EQ(max(last).item<int>(), static_cast<int>(n) - 1);
+    }
+}
 /// The bits of a row depend neither on where it stands nor on the number of threads.
 TEST(ShortRowsReducedOnCpu, OneOrderForEveryRow) {
   const int before = num_threads();

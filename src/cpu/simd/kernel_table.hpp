@@ -21,12 +21,17 @@ using BlockFn = void (*)(const void* in, void* out, std::size_t n);
 using StridedLoadFn = void (*)(const void* in, std::int64_t stride, void* out, std::size_t n);
 using StridedStoreFn = void (*)(const void* in, void* out, std::int64_t stride, std::size_t n);
 /// rows: out[g] = reduction of in[g * length … + length); columns: out[c] = reduction over g of in[g * length + c].
-using ReduceFn = void (*)(const void* in, void* out, std::size_t groups, std::size_t length);
+/// `stream`, of rows: the results, in memory aligned to 64 bytes, may pass by the caches.
+using ReduceFn = void (*)(const void* in, void* out, std::size_t groups, std::size_t length, bool stream);
 
 /// Columns of each of many groups: out[g * width + c] = reduction over i of in[(g * length + i) * width + c].
 using GroupsFn = void (*)(const void* in, void* out, std::size_t groups, std::size_t length, std::size_t width);
-/// The reverse: out[(g * times + i) * width + c] = in[g * width + c].
-using RepeatFn = void (*)(const void* in, void* out, std::size_t groups, std::size_t times, std::size_t width);
+/// The reverse: out[(g * times + i) * width + c] = in[g * width + c]. `stream`: the results, in memory aligned to 64
+/// bytes, may pass by the caches.
+using RepeatFn = void (*)(const void* in, void* out, std::size_t groups, std::size_t times, std::size_t width,
+                          bool stream);
+/// Times up to which elements of 2 bytes are repeated so.
+inline constexpr std::int64_t kRepeatedHalves = 16;
 
 /// Sums of x - mean and (unless `second` is null) of its square, each times a weight unless that is null: of a block's
 /// rows or columns as ReduceFn has them, which have a mean each.
@@ -74,6 +79,13 @@ using FindFn = std::size_t (*)(const void* in, const void* value, std::size_t n)
 /// out[c] = the least places[g] of those g for which in[g * length + c] equals values[c], or is NaN.
 using PlacesFn = void (*)(const void* in, const void* values, const std::int32_t* places, std::int32_t* out,
                           std::size_t groups, std::size_t length);
+
+/// out[g] = `first` + i for the least i at which in[g * length + i] is the row's extreme, or NaN where there is one.
+using RowPlacesFn = void (*)(const void* in, std::int32_t first, std::int32_t* out, std::size_t groups,
+                             std::size_t length);
+/// The same of rows of any length, whose extremes are known.
+using FindRowsFn = void (*)(const void* in, const void* values, std::int32_t first, std::int32_t* out,
+                            std::size_t groups, std::size_t length);
 
 /// into[c] = reduction of into[c] and of in[r * pitch + c] for r = 0, 1, …, in this order, c < n.
 using JoinFn = void (*)(const void* in, std::size_t pitch, std::size_t rows, void* into, std::size_t n);
@@ -125,11 +137,16 @@ struct KernelTable {
   StridedStoreFn store_strided[kDTypeCount];
   BlockFn fill[kComputeTypeCount];                       // out[i] = *in
   RepeatFn repeat[2];                                    // of elements of 4 and of 8 bytes
+  RepeatFn repeat_halves;                                // of 2 bytes, of width 1, up to kRepeatedHalves times
   MomentsFn moments_of_rows[kComputeTypeCount], moments_of_columns[kComputeTypeCount];  // null for integers
   MoveMomentsFn move_moments[kComputeTypeCount];
   PowersFn powers_of_rows[kComputeTypeCount];                                    // null for integers
   FindFn find[kComputeTypeCount];
+  FindRowsFn find_rows[kComputeTypeCount];
   PlacesFn places_of_columns[kComputeTypeCount];
+  /// Of the greatest and of the least, for rows of up to `place_row` elements (0: there are none).
+  RowPlacesFn places_of_rows[2][kComputeTypeCount];
+  std::int64_t place_row[kComputeTypeCount];
 };
 
 }  // namespace tern::detail_cpu

@@ -9,8 +9,8 @@
 #include "cpu/simd/columns-inl.h"
 #include "cpu/simd/moments-inl.h"
 #include "cpu/simd/pairs-inl.h"
-#include "cpu/simd/places-inl.h"
 #include "cpu/simd/reductions-inl.h"
+#include "cpu/simd/places-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tern::detail_cpu {
@@ -386,7 +386,7 @@ void FillTable(KernelTable& t) {
   AddPlaces<std::int64_t>(t, ComputeType::i64);
   t.fill[0] = &Fill<float>, t.fill[1] = &Fill<double>, t.fill[2] = &Fill<std::int32_t>,
   t.fill[3] = &Fill<std::uint32_t>, t.fill[4] = &Fill<std::int64_t>;
-  t.repeat[0] = &Repeat<std::uint32_t>, t.repeat[1] = &Repeat<std::uint64_t>;
+  t.repeat[0] = &Repeat<std::uint32_t>, t.repeat[1] = &Repeat<std::uint64_t>, t.repeat_halves = &RepeatHalves;
 }
 
 }  // namespace HWY_NAMESPACE

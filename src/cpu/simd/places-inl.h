@@ -31,6 +31,103 @@ template <class T> std::size_t FindElement(const void* in, const void* value, st
   return n;
 }
 
+/// The same of rows that follow each other. There is one in each.
+template <class T>
+void FindRows(const void* in, const void* values, std::int32_t first, std::int32_t* out, std::size_t groups,
+              std::size_t length) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const T *x = static_cast<const T*>(in), *values_of = static_cast<const T*>(values);
+  for (std::size_t g = 0; g < groups; ++g, x += length) {
+    const T value = values_of[g];
+    const auto wanted = hn::Set(d, value);
+    std::size_t i = 0;
+    std::intptr_t at = -1;
+    if (HWY_LIKELY(value == value)) {
+      for (; at < 0 && i + lanes <= length; i += lanes)
+        if (at = hn::FindFirstTrue(d, hn::Eq(hn::LoadU(d, x + i), wanted)); at >= 0)
+          at += static_cast<std::intptr_t>(i);
+    }
+    for (; at < 0 && i < length; ++i)
+      if (x[i] == value || !(x[i] == x[i])) at = static_cast<std::intptr_t>(i);
+    out[g] = first + static_cast<std::int32_t>(at);
+  }
+}
+
+/// Elements of rows, the best so far, and their places.
+template <class D> struct Best {
+  hn::Vec<D> value;
+  hn::Vec<hn::RebindToSigned<D>> place;
+};
+/// The better of a and of b, which stands behind it; the first NaN is better than all.
+template <bool kGreatest, class D> HWY_INLINE Best<D> Better(D d, const Best<D>& a, const Best<D>& b) {
+  const hn::RebindToSigned<D> di;
+  const auto takes = [&]() HWY_ATTR {
+    if constexpr (hwy::IsFloat<hn::TFromD<D>>()) {
+      const auto keeps = kGreatest ? hn::Le(b.value, a.value) : hn::Ge(b.value, a.value);
+      return hn::Not(hn::Or(keeps, hn::IsNaN(a.value)));
+    } else {
+      return kGreatest ? hn::Gt(b.value, a.value) : hn::Lt(b.value, a.value);
+    }
+  }();
+  (void)d;
+  return {hn::IfThenElse(takes, b.value, a.value), hn::IfThenElse(hn::RebindMask(di, takes), b.place, a.place)};
+}
+
+/// As many rows of kLength elements as a vector has lanes, as JoinedRows.
+template <bool kGreatest, std::size_t kLength, class D> struct PlacesOfJoinedRows {
+  static constexpr std::size_t kOdd = OddPart(kLength), kPart = kLength / kOdd;
+  using DI = hn::RebindToSigned<D>;
+  using I = hn::TFromD<DI>;
+  Turn<kOdd, D> turn;
+  std::int32_t first;
+
+  /// kVectors vectors of elements, as JoinNeighbours.
+  template <std::size_t kVectors> static HWY_INLINE Best<D> Join(D d, const hn::TFromD<D>* x) {
+    const DI di;
+    if constexpr (kVectors == 1) {
+      return {hn::LoadU(d, x), hn::Zero(di)};
+    } else {
+      const Best<D> a = Join<kVectors / 2>(d, x), b = Join<kVectors / 2>(d, x + kVectors / 2 * hn::Lanes(d));
+      const Best<D> even{hn::ConcatEven(d, b.value, a.value), hn::ConcatEven(di, b.place, a.place)};
+      const Best<D> odd{hn::ConcatOdd(d, b.value, a.value),
+                        hn::Add(hn::ConcatOdd(di, b.place, a.place), hn::Set(di, static_cast<I>(kVectors / 2)))};
+      return Better<kGreatest>(d, even, odd);
+    }
+  }
+  HWY_INLINE void Run(D d, const hn::TFromD<D>* x, std::int32_t* out, bool) const {
+    const DI di;
+    hn::Vec<D> values[kOdd], places[kOdd];
+    TERN_UNROLL for (std::size_t j = 0; j < kOdd; ++j) {
+      const Best<D> part = Join<kPart>(d, x + j * kPart * hn::Lanes(d));
+      values[j] = part.value, places[j] = hn::BitCast(d, part.place);
+    }
+    turn.Run(d, values);
+    if constexpr (kPart > 1) turn.Run(d, places);
+    const auto column = [&](std::size_t j) HWY_ATTR {
+      return Best<D>{values[j], hn::Add(hn::BitCast(di, places[j]), hn::Set(di, static_cast<I>(j * kPart)))};
+    };
+    Best<D> best = column(0);
+    TERN_UNROLL for (std::size_t j = 1; j < kOdd; ++j) best = Better<kGreatest>(d, best, column(j));
+    const auto place = hn::Add(best.place, hn::Set(di, static_cast<I>(first)));
+    const hn::Rebind<std::int32_t, D> d32;
+    if constexpr (sizeof(I) == 4) hn::StoreU(place, d32, out);
+    else
+      hn::StoreU(hn::BitCast(d32, hn::TruncateTo(hn::RebindToUnsigned<decltype(d32)>(),
+                                                 hn::BitCast(hn::RebindToUnsigned<D>(), place))),
+                 d32, out);
+  }
+};
+
+template <bool kGreatest, class T>
+void PlacesOfRows(const void* in, std::int32_t first, std::int32_t* out, std::size_t groups, std::size_t length) {
+  using D = hn::ScalableTag<T>;
+  WithLength<2, kMostJoined<T>>(length, [&]<std::size_t kLength>() HWY_ATTR {
+    const PlacesOfJoinedRows<kGreatest, kLength, D> kernel{Turn<OddPart(kLength), D>(D()), first};
+    ByVectorsOfRows<kLength>(D(), kernel, static_cast<const T*>(in), out, groups, false);
+  });
+}
+
 /// out[c] = the least places[g] of those g for which in[g * length + c] equals values[c], or is NaN.
 template <class T>
 void PlacesOfColumns(const void* in, const void* values, const std::int32_t* places, std::int32_t* out,
@@ -64,7 +161,11 @@ void PlacesOfColumns(const void* in, const void* values, const std::int32_t* pla
 
 template <class T> void AddPlaces(KernelTable& t, ComputeType type) {
   t.find[static_cast<int>(type)] = &FindElement<T>;
+  t.find_rows[static_cast<int>(type)] = &FindRows<T>;
   t.places_of_columns[static_cast<int>(type)] = &PlacesOfColumns<T>;
+  t.places_of_rows[0][static_cast<int>(type)] = &PlacesOfRows<true, T>;
+  t.places_of_rows[1][static_cast<int>(type)] = &PlacesOfRows<false, T>;
+  t.place_row[static_cast<int>(type)] = kMostJoined<T>;
 }
 
 }  // namespace HWY_NAMESPACE

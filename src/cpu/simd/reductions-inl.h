@@ -1,5 +1,5 @@
-// Reductions of rows, of columns, and of columns of many groups. L is an elementary function that joins two values, T
-// what lanes hold, M what memory holds. No include guard: once per target file.
+// Reductions of columns, and of columns of many groups; those of rows are in rows-inl.h. L is an elementary function
+// that joins two values, T what lanes hold, M what memory holds. No include guard: once per target file.
 #include <hwy/highway.h>
 
 #include <cstddef>
@@ -7,225 +7,15 @@
 #include <cstring>
 
 #include "cpu/simd/kernel_table.hpp"
+#include "cpu/simd/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tern::detail_cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// All lanes joined, upper halves to lower ones: a tree, in registers (through memory each of its four levels waited
-/// for a store).
-template <class L, class D, class V> HWY_INLINE hn::TFromD<D> JoinLanes(D, V v) {
-  if constexpr (hn::MaxLanes(D()) == 1) {
-    return hn::GetLane(v);
-  } else {
-    const hn::Half<D> half;
-    return JoinLanes<L>(half, L::Run(half, hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
-  }
-}
-
-/// Less than a vector, filled up with the identity: through memory, where masked loads read whole vectors.
-template <class L, class D, class T = hn::TFromD<D>> HWY_INLINE hn::Vec<D> LoadEnd(D d, const T* x, std::size_t n) {
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
-  const auto mask = hn::FirstN(d, n);
-  return hn::IfThenElse(mask, hn::MaskedLoad(mask, d, x), L::Identity(d));
-#else
-  HWY_ALIGN T end[hn::MaxLanes(d)];
-  hn::Store(L::Identity(d), d, end);
-  for (std::size_t j = 0; j < n; ++j) end[j] = x[j];
-  return hn::Load(d, end);
-#endif
-}
-template <class L, class D, DType H> HWY_INLINE hn::Vec<D> LoadEnd(D d, const Half<H>* x, std::size_t n) {
-  const hn::Rebind<std::uint16_t, D> dh;
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-  const auto bits = hn::MaskedLoad(hn::FirstN(dh, n), dh, &x->bits);
-#else
-  HWY_ALIGN std::uint16_t end[hn::MaxLanes(d)] = {};
-  for (std::size_t j = 0; j < n; ++j) end[j] = x[j].bits;
-  const auto bits = hn::LoadU(dh, end);
-#endif
-  return hn::IfThenElse(hn::FirstN(d, n), WidenBits<H>(d, bits), L::Identity(d));
-}
-
-/// Rows that are reduced by themselves.
-template <class L, class T, class M>
-HWY_INLINE void ReduceLongRows(const M* rows, T* out, std::size_t groups, std::size_t length) {
-  const hn::ScalableTag<T> d;
-  const std::size_t lanes = hn::Lanes(d);
-  for (std::size_t g = 0; g < groups; ++g) {
-    const M* x = rows + g * length;
-    auto a0 = L::Identity(d), a1 = a0, a2 = a0, a3 = a0;
-    std::size_t i = 0;
-    for (; i + 4 * lanes <= length; i += 4 * lanes) {
-      a0 = L::Run(d, a0, LoadOperand(d, x + i));
-      a1 = L::Run(d, a1, LoadOperand(d, x + i + lanes));
-      a2 = L::Run(d, a2, LoadOperand(d, x + i + 2 * lanes));
-      a3 = L::Run(d, a3, LoadOperand(d, x + i + 3 * lanes));
-    }
-    for (; i + lanes <= length; i += lanes) a0 = L::Run(d, a0, LoadOperand(d, x + i));
-    if (i < length) a1 = L::Run(d, a1, LoadEnd<L>(d, x + i, length - i));
-    out[g] = JoinLanes<L>(d, L::Run(d, L::Run(d, a0, a1), L::Run(d, a2, a3)));
-  }
-}
-
-// ---- short rows ----
-// As many rows as a vector has lanes are reduced together: neighbours are joined, and then neighbours of the results,
-// until there is a vector with a result for each row. Three instructions join two vectors, however short the rows are,
-// where joining the lanes of one row takes three for each of its levels, one waiting for the other.
-//
-//   lanes   a0 a1 a2 a3 b0 b1 b2 b3 | c0 c1 c2 c3 d0 d1 d2 d3         rows a, b, c, d of 4
-//   even    a0 a2 b0 b2 c0 c2 d0 d2     odd  a1 a3 b1 b3 c1 c3 d1 d3  joined: two values a row; and again: one
-//
-// A row has kRow lanes, a power of two. What it has less is filled up with the identity, what it has more is joined to
-// them before. So the order in which a row's elements are joined depends on its length and on the processor alone.
-// (307,200 f32, Zen 4, one thread, in cache, in us, one by one and together: rows of 3 159 and 14, of 4 125 and 13, of
-// 7 70 and 12, of 16 25 and 11, of 32 15 and 17; rows of 768 10.)
-
-/// Rows of so many elements and more are reduced one by one: those of extremes, whose joining takes four instructions
-/// for one of a sum, later.
-template <class L, class T>
-inline constexpr std::size_t kLongRow =
-    (std::is_same_v<L, SimdFunction<Elementary::max>> || std::is_same_v<L, SimdFunction<Elementary::min>> ? 8 : 4) *
-    hn::MaxLanes(hn::ScalableTag<T>());
-
-/// `kVectors` vectors get(0), get(1), … of so many values of each row, one row behind the other: a result for each row.
-template <class L, std::size_t kVectors, class D, class Get>
-HWY_INLINE hn::Vec<D> JoinNeighbours(D d, const Get& get, std::size_t first = 0) {
-  if constexpr (kVectors == 1) {
-    return get(first);
-  } else {
-    const auto a = JoinNeighbours<L, kVectors / 2>(d, get, first);
-    const auto b = JoinNeighbours<L, kVectors / 2>(d, get, first + kVectors / 2);
-    return L::Run(d, hn::ConcatEven(d, b, a), hn::ConcatOdd(d, b, a));
-  }
-}
-/// kRow elements of each of as many rows as a vector has room for; rows begin `length` elements apart.
-template <std::size_t kRow, class D> HWY_INLINE hn::Vec<D> LoadRows(D d, const hn::TFromD<D>* x, std::size_t length) {
-  if constexpr (hn::MaxLanes(d) <= kRow) {
-    return hn::LoadU(d, x);
-  } else {
-    const hn::Half<D> half;
-    return hn::Combine(d, LoadRows<kRow>(half, x + hn::MaxLanes(half) / kRow * length, length),
-                       LoadRows<kRow>(half, x, length));
-  }
-}
-
-/// How many elements a row has beside its kRow lanes.
-enum class RowFill { less, equal, more };
-/// As many rows as a vector has lanes. Unless there are as many elements as lanes, what follows the rows is read, too.
-template <class L, std::size_t kRow_, RowFill kFill> struct RowsOf {
-  static constexpr std::size_t kRow = kRow_;
-  /// Rows behind these of which something is read.
-  static constexpr std::size_t RowsMore(std::size_t length) {
-    return kFill == RowFill::equal ? 0 : kFill == RowFill::more ? 1 : (kRow - 1) / length;
-  }
-
-  template <class D> static HWY_INLINE hn::Vec<D> Run(D d, const hn::TFromD<D>* x, std::size_t length) {
-    if constexpr (kFill == RowFill::equal) {
-      return JoinNeighbours<L, kRow>(d, [&](std::size_t i) HWY_ATTR { return hn::LoadU(d, x + i * hn::Lanes(d)); });
-    } else {
-      const hn::RebindToUnsigned<D> du;
-      using U = hn::TFromD<decltype(du)>;
-      const auto place = hn::And(hn::Iota(du, 0), hn::Set(du, static_cast<U>(kRow - 1)));
-      const auto there = hn::RebindMask(d, hn::Lt(place, hn::Set(du, static_cast<U>(length % kRow))));
-      return JoinNeighbours<L, kRow>(d, [&](std::size_t i) HWY_ATTR {
-        const hn::TFromD<D>* const rows = x + i * (hn::Lanes(d) / kRow) * length;
-        const auto end = [&](std::size_t at) HWY_ATTR {
-          return hn::IfThenElse(there, LoadRows<kRow>(d, rows + at, length), L::Identity(d));
-        };
-        if constexpr (kFill == RowFill::less) return end(0);
-        auto v = LoadRows<kRow>(d, rows, length);
-        std::size_t at = kRow;
-        if constexpr (kRow == hn::MaxLanes(d))
-          for (; at + kRow <= length; at += kRow) v = L::Run(d, v, hn::LoadU(d, rows + at));
-        return at < length ? L::Run(d, v, end(at)) : v;
-      });
-    }
-  }
-};
-/// The same for rows of three, which have four lanes.
-template <class L> struct RowsOfThree {
-  static constexpr std::size_t kRow = 4;
-  static constexpr std::size_t RowsMore(std::size_t) { return 0; }
-
-  template <class D> static HWY_INLINE hn::Vec<D> Run(D d, const hn::TFromD<D>* x, std::size_t) {
-    hn::Vec<D> a, b, c;
-    hn::LoadInterleaved3(d, x, a, b, c);
-    return L::Run(d, L::Run(d, a, b), c);
-  }
-};
-/// One row, in the same order.
-template <class L, std::size_t kRow, class D>
-HWY_INLINE hn::TFromD<D> ReduceOneRow(D d, const hn::TFromD<D>* x, std::size_t length) {
-  const std::size_t lanes = hn::Lanes(d), row = kRow < lanes ? kRow : lanes;
-  const auto part = [&](std::size_t at)
-                        HWY_ATTR { return LoadEnd<L>(d, x + at, length - at < row ? length - at : row); };
-  auto v = part(0);
-  for (std::size_t at = row; at < length; at += row) v = L::Run(d, v, part(at));
-  for (std::size_t joined = 1; joined < row; joined *= 2)
-    v = L::Run(d, hn::ConcatEven(d, v, v), hn::ConcatOdd(d, v, v));
-  return hn::GetLane(L::Run(d, L::Identity(d), v));
-}
-
-template <class L, class Rows, class T>
-HWY_INLINE void ReduceRowsTogether(const T* x, T* out, std::size_t groups, std::size_t length) {
-  const hn::ScalableTag<T> d;
-  const std::size_t lanes = hn::Lanes(d), more = Rows::RowsMore(length);
-  const auto some = [&](std::size_t g) HWY_ATTR {
-    hn::StoreU(L::Run(d, L::Identity(d), Rows::Run(d, x + g * length, length)), d, out + g);
-  };
-  std::size_t g = 0;
-  for (; g + lanes + more <= groups; g += lanes) some(g);
-  // Those that are left with some that are done already, as far as what follows may be read.
-  if (g > 0 && g + more < groups && lanes + more <= groups) some(groups - more - lanes), g = groups - more;
-  for (; g < groups; ++g) out[g] = ReduceOneRow<L, Rows::kRow>(d, x + g * length, length);
-}
-
-/// The lanes that rows of `length` elements have: as many, up to half as many again beside those of a half vector.
-template <class L, std::size_t kRow, class T>
-HWY_INLINE void ReduceRowsOf(const T* x, T* out, std::size_t groups, std::size_t length) {
-  if (length == kRow) ReduceRowsTogether<L, RowsOf<L, kRow, RowFill::equal>>(x, out, groups, length);
-  else if (length < kRow) ReduceRowsTogether<L, RowsOf<L, kRow, RowFill::less>>(x, out, groups, length);
-  else ReduceRowsTogether<L, RowsOf<L, kRow, RowFill::more>>(x, out, groups, length);
-}
-template <class L, class T> void ReduceShortRows(const T* x, T* out, std::size_t groups, std::size_t length) {
-  constexpr std::size_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
-  if (length == 1) return ReduceRowsTogether<L, RowsOf<L, 1, RowFill::equal>>(x, out, groups, length);
-  if (length == 2) return ReduceRowsTogether<L, RowsOf<L, 2, RowFill::equal>>(x, out, groups, length);
-  if constexpr (kLanes >= 4)
-    if (length == 3) return ReduceRowsTogether<L, RowsOfThree<L>>(x, out, groups, length);
-  if constexpr (kLanes > 4)
-    if (length == 4) return ReduceRowsTogether<L, RowsOf<L, 4, RowFill::equal>>(x, out, groups, length);
-  if constexpr (kLanes > 8)
-    if (length < kLanes) return ReduceRowsOf<L, 8>(x, out, groups, length);
-  ReduceRowsOf<L, kLanes>(x, out, groups, length);
-}
-
 template <class L, class T, class M = T>
-void ReduceRows(const void* in, void* out, std::size_t groups, std::size_t length) {
-  const M* x = static_cast<const M*>(in);
-  T* result = static_cast<T*>(out);
-  if (length == 0 || length >= kLongRow<L, T>) return ReduceLongRows<L>(x, result, groups, length);
-  if constexpr (std::is_same_v<T, M>) {
-    ReduceShortRows<L>(x, result, groups, length);
-  } else {
-    constexpr std::size_t kAtOnce = 16 * kLongRow<L, T>;
-    const hn::ScalableTag<T> d;
-    HWY_ALIGN T wide[kAtOnce + hn::MaxLanes(d)];
-    const std::size_t some = kAtOnce / length;
-    for (std::size_t g = 0; g < groups; g += some) {
-      const std::size_t rows = groups - g < some ? groups - g : some, n = rows * length;
-      std::size_t i = 0;
-      for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) hn::StoreU(LoadOperand(d, x + g * length + i), d, wide + i);
-      if (i < n) hn::StoreU(LoadEnd<L>(d, x + g * length + i, n - i), d, wide + i);
-      ReduceShortRows<L>(wide, result + g, rows, length);
-    }
-  }
-}
-
-template <class L, class T, class M = T>
-void ReduceColumns(const void* in, void* out, std::size_t groups, std::size_t length) {
+void ReduceColumns(const void* in, void* out, std::size_t groups, std::size_t length, bool = false) {
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d);
   const M* x = static_cast<const M*>(in);
@@ -316,9 +106,20 @@ void JoinRows(const void* in, std::size_t pitch, std::size_t rows, void* into, s
 }
 
 // ---- repetition ----
+/// Lanes of a vector's elements repeated 1, 2, … kLanes times: `times` vectors of them, after those of fewer times.
+template <class I, std::size_t kLanes> struct Repeated {
+  I places[(kLanes + 1) * kLanes / 2 * kLanes];
+  constexpr Repeated() : places{} {
+    std::size_t at = 0;
+    for (std::size_t times = 1; times <= kLanes; ++times)
+      for (std::size_t i = 0; i < times * kLanes; ++i) places[at++] = static_cast<I>(i / times);
+  }
+  constexpr const I* of(std::size_t times) const { return places + times * (times - 1) / 2 * kLanes; }
+};
+
 /// out[i * times + j] = in[i]: vectors of the result are permutations of one of what is repeated, or have one element;
 /// what the last of those has too much the next overwrite.
-template <class T> HWY_INLINE void RepeatElements(const T* x, T* out, std::size_t n, std::size_t times) {
+template <class T> HWY_INLINE void RepeatElements(const T* x, T* out, std::size_t n, std::size_t times, bool stream) {
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d);
   const auto element = [&](std::size_t at) {  // a pair of elements may lie as they do
@@ -332,18 +133,55 @@ template <class T> HWY_INLINE void RepeatElements(const T* x, T* out, std::size_
       for (std::size_t j = 0; j < times; j += lanes) hn::StoreU(hn::Set(d, element(i)), d, out + j);
   } else if (n >= lanes) {
     using I = hn::TFromD<hn::RebindToSigned<decltype(d)>>;
-    const hn::RebindToSigned<decltype(d)> di;
-    HWY_ALIGN I places[(hn::MaxLanes(d) + 1) * hn::MaxLanes(d)];
-    for (std::size_t p = 0; p < lanes; ++p) hn::StoreU(hn::Set(di, static_cast<I>(p)), di, places + p * times);
+    static constexpr Repeated<I, hn::MaxLanes(d)> kRepeated;
+    const I* const places = kRepeated.of(times);
     decltype(hn::SetTableIndices(d, places)) of[hn::MaxLanes(d)];
     for (std::size_t v = 0; v < times; ++v) of[v] = hn::SetTableIndices(d, places + v * lanes);
     for (; i + lanes <= n; i += lanes, out += times * lanes) {
       const auto part = hn::LoadU(d, x + i);
-      for (std::size_t v = 0; v < times; ++v) hn::StoreU(hn::TableLookupLanes(part, of[v]), d, out + v * lanes);
+      for (std::size_t v = 0; v < times; ++v) {
+        const auto repeated = hn::TableLookupLanes(part, of[v]);
+        if (HWY_UNLIKELY(stream)) hn::Stream(repeated, d, out + v * lanes);
+        else hn::StoreU(repeated, d, out + v * lanes);
+      }
     }
   }
   for (; i < n; ++i)
     for (std::size_t j = 0; j < times; ++j, ++out) std::memcpy(out, x + i, sizeof(T));
+}
+/// Elements of 2 bytes, as pairs: of each pair, the lower and the upper come from vectors whose lanes hold an element.
+/// Where the times are odd, a row of pairs is half a vector more; the rest of it the next overwrite.
+inline void RepeatHalves(const void* in, void* out, std::size_t n, std::size_t times, std::size_t, bool stream) {
+  const hn::ScalableTag<std::uint32_t> d;
+  using Index = std::int32_t;
+  constexpr std::size_t kLanes = hn::MaxLanes(d), kMost = static_cast<std::size_t>(kRepeatedHalves) / 2;
+  const std::size_t vectors = (times + 1) / 2;
+  const auto* x = static_cast<const std::uint16_t*>(in);
+  auto* to = static_cast<std::uint16_t*>(out);
+  HWY_ALIGN Index places[kLanes];
+  decltype(hn::SetTableIndices(d, places)) lower[kMost], upper[kMost];
+  for (std::size_t v = 0; v < vectors; ++v)
+    for (std::size_t odd = 0; odd < 2; ++odd) {
+      for (std::size_t l = 0; l < kLanes; ++l) {
+        const std::size_t element = (2 * (v * kLanes + l) + odd) / times;
+        places[l] = static_cast<Index>(element < kLanes ? element : kLanes - 1);
+      }
+      (odd ? upper : lower)[v] = hn::SetTableIndices(d, places);
+    }
+  stream = stream && times % 2 == 0;
+  std::size_t i = 0;
+  for (; i + 2 * kLanes <= n; i += kLanes, to += kLanes * times) {
+    const auto low = hn::PromoteTo(d, hn::LoadU(hn::Rebind<std::uint16_t, decltype(d)>(), x + i));
+    const auto high = hn::ShiftLeft<16>(low);
+    for (std::size_t v = 0; v < vectors; ++v) {
+      const auto pairs = hn::Or(hn::TableLookupLanes(low, lower[v]), hn::TableLookupLanes(high, upper[v]));
+      auto* const at = reinterpret_cast<std::uint32_t*>(to + v * 2 * kLanes);
+      if (stream) hn::Stream(pairs, d, at);
+      else hn::StoreU(pairs, d, at);
+    }
+  }
+  for (; i < n; ++i)
+    for (std::size_t j = 0; j < times; ++j) *to++ = x[i];
 }
 /// By whole vectors as ReduceManyGroups; the number of groups that are done.
 template <class D, class T>
@@ -356,10 +194,11 @@ HWY_INLINE std::size_t RepeatGroups(D d, const T* x, T* out, std::size_t groups,
         hn::StoreU(hn::LoadU(d, x + g * width + c), d, out + (g * times + i) * width + c);
   return g;
 }
-template <class T> void Repeat(const void* in, void* out, std::size_t groups, std::size_t times, std::size_t width) {
+template <class T>
+void Repeat(const void* in, void* out, std::size_t groups, std::size_t times, std::size_t width, bool stream) {
   const T* x = static_cast<const T*>(in);
   T* to = static_cast<T*>(out);
-  if (width == 1) return RepeatElements(x, to, groups, times);
+  if (width == 1) return RepeatElements(x, to, groups, times, stream);
   const hn::ScalableTag<T> wide;
   const hn::CappedTag<T, 16 / sizeof(T)> narrow;
   std::size_t g = width <= hn::Lanes(narrow) ? RepeatGroups(narrow, x, to, groups, times, width)

@@ -65,7 +65,7 @@ void expand_block(const KernelTable& table, ComputeType type, const void* in, vo
   } else if (b.group > 1 || run <= static_cast<std::size_t>(kShortRepetition)) {
     const bool pairs = size == 4 && b.group % 2 == 0;  // as elements of 8 bytes
     table.repeat[size == 8 || pairs](from, to, static_cast<std::size_t>(b.kept / b.group), run,
-                                     static_cast<std::size_t>(pairs ? b.group / 2 : b.group));
+                                     static_cast<std::size_t>(pairs ? b.group / 2 : b.group), false);
   } else {
     for (std::size_t g = 0; g < static_cast<std::size_t>(b.kept); ++g)
       table.fill[static_cast<int>(type)](from + g * size, to + g * run * size, run);
@@ -212,14 +212,14 @@ const HalfReduction* BlockRunner::half_reduction(const TapeOp& op) const {
       return &table_.reduce_half[static_cast<int>(op.which)][input.cursor.dtype() == DType::bf16];
   return nullptr;
 }
-void BlockRunner::reduce(const TapeOp& op, const void* in, void* out, const Block& b) const {
+void BlockRunner::reduce(const TapeOp& op, const void* in, void* out, const Block& b, bool stream) const {
   const HalfReduction* const half = half_reduction(op);
   const auto kept = static_cast<std::size_t>(b.kept);
   if (group_ > 1)
     op.groups(in, out, static_cast<std::size_t>(b.kept / group_), static_cast<std::size_t>(b.size() / b.kept),
               static_cast<std::size_t>(group_));
-  else if (rows_) (half ? half->rows : op.rows)(in, out, kept, static_cast<std::size_t>(b.size() / b.kept));
-  else (half ? half->columns : op.columns)(in, out, static_cast<std::size_t>(b.rows), kept);
+  else if (rows_) (half ? half->rows : op.rows)(in, out, kept, static_cast<std::size_t>(b.size() / b.kept), stream);
+  else (half ? half->columns : op.columns)(in, out, static_cast<std::size_t>(b.rows), kept, false);
 }
 void BlockRunner::join_rows(const TapeOp& op, const void* in, void* into, const Block& b) const {
   const HalfReduction* const half = half_reduction(op);
@@ -245,21 +245,25 @@ void BlockRunner::execute(const Worker& w, const TapeOp& op, const Block& b) con
         const TapeOnline& online = tape_.online[static_cast<std::size_t>(op.place)];
         const TapeOp& pivot = tape_.ops[static_cast<std::size_t>(online.pivot)];
         find_places(w, online, b, w.at[static_cast<std::size_t>(pivot.result)], static_cast<std::int32_t*>(result));
-      } else {
-        reduce(op, first, result, b);
+      } else if (!only_place_) {
+        reduce(op, first, result, b, streams_ && is_aligned_memory(w, result));
       }
       break;
   }
 }
 
+/// Whether what is there lies in aligned memory, not in the register file.
+bool BlockRunner::is_aligned_memory(const Worker& w, const void* at) const {
+  const auto* const to = static_cast<const std::byte*>(at);
+  const std::byte* const end = w.file + static_cast<std::size_t>(tape_.slots) * slot_bytes_;
+  return reinterpret_cast<std::uintptr_t>(to) % 64 == 0 && !(to >= w.file && to < end);
+}
+
 /// Whether a loop's results may pass by the caches: all go to aligned memory and none to the register file.
 bool BlockRunner::may_stream(const Worker& w, const TapeLoop& loop, const LoopRows& rows) const {
-  const std::byte* const end = w.file + static_cast<std::size_t>(tape_.slots) * slot_bytes_;
   return streams_ && std::all_of(loop.outputs.begin(), loop.outputs.end(), [&](int value) {
-    const auto* const to = static_cast<const std::byte*>(w.at[static_cast<std::size_t>(value)]);
-    const bool aligned =
-        reinterpret_cast<std::uintptr_t>(to) % 64 == 0 && (rows.count == 1 || rows.step(loop, value) % 64 == 0);
-    return aligned && !(to >= w.file && to < end);
+    return (rows.count == 1 || rows.step(loop, value) % 64 == 0) &&
+           is_aligned_memory(w, w.at[static_cast<std::size_t>(value)]);
   });
 }
 

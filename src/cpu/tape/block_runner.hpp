@@ -110,8 +110,8 @@ class BlockRunner {
   /// What a pass over the full values executes.
   const Order& pass(int index) const;
   const Tape::Way& way() const { return way_; }
-  /// op's reduction of the block `in`, to `out`.
-  void reduce(const TapeOp& op, const void* in, void* out, const Block& b) const;
+  /// op's reduction of the block `in`, to `out`; `stream`: past the caches, to aligned memory.
+  void reduce(const TapeOp& op, const void* in, void* out, const Block& b, bool stream = false) const;
   /// Rows of the block `in` into `into`, one after the other.
   void join_rows(const TapeOp& op, const void* in, void* into, const Block& b) const;
   /// Of an element of the operand that op reduces, where it lies.
@@ -119,6 +119,8 @@ class BlockRunner {
     return half_reduction(op) ? 2 : static_cast<std::int64_t>(compute_size(op.type));
   }
   bool has_full_outputs(int pass = kAnyPass) const;
+  /// Whether what is read and written cannot stay in the caches.
+  bool streams() const { return streams_; }
   /// Whether pass `pass` reads input `index`, element by element.
   bool reads(int pass, int index) const;
   static constexpr int kAnyPass = -1;
@@ -158,6 +160,7 @@ class BlockRunner {
     int columns = -1;  // which of output_columns_ it is in
   };
   void find_patterns(std::int64_t count);
+  bool is_only_place(std::int64_t length) const;
   /// Operands, or results, that are the elements of rows in memory (of vectors, of small matrices).
   struct Columns {
     detail::SmallVector<int, 16> members;  // of inputs_ or outputs_, in the order of memory
@@ -176,6 +179,7 @@ class BlockRunner {
             std::int64_t length, std::span<const Strides> coordinates, int skip);
   const std::vector<bool>& needs(int pass) const;
   LoopFn find_half_loop() const;
+  bool is_aligned_memory(const Worker& w, const void* at) const;
   bool may_stream(const Worker& w, const TapeLoop& loop, const LoopRows& rows) const;
   using Fetches = detail::SmallVector<Fetch, 4>;
   Fetches fetches_for(const Block& b) const;
@@ -224,6 +228,7 @@ class BlockRunner {
   bool fetches_ = false;
   bool in_place_ = false;  // an output shares memory with an input
   bool reduces_in_place_ = false;
+  bool only_place_ = false;  // of an extreme that nothing else reads, found where short rows lie
   bool by_rows_ = false;   // one op or loop is all there is to do
   LoopFn half_rows_ = nullptr;  // one loop does it all from 16-bit memory to 16-bit memory, where rows lie there …
   LoopFn half_loop_ = nullptr;  // … and where all is one run

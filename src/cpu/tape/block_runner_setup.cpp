@@ -39,6 +39,12 @@ bool made_by_loop(const Tape& tape, const Tape::Way& way, int value) {
   return false;
 }
 
+bool is_reduction(const Tape& tape, int value) {
+  return std::ranges::any_of(tape.ops, [&](const TapeOp& op) {
+    return op.kind == TapeOp::Kind::reduce && op.place < 0 && op.result == value;
+  });
+}
+
 }  // namespace
 
 /// What a product's epilogue reads and writes passes by the caches from this part of them on, and leaves them to the
@@ -85,6 +91,7 @@ BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<c
     };
     number(inputs_, input_columns_), number(outputs_, output_columns_);
   }
+  only_place_ = is_only_place(length);
   const int only = way_.block.size() == 1 ? way_.block[0] : 0;
   by_rows_ = !tape.program->reduces && !in_place_ && way_.block.size() == 1 &&
              (only < 0 || tape.ops[static_cast<std::size_t>(only)].kind == TapeOp::Kind::elementary);
@@ -98,6 +105,24 @@ BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<c
     half_loop_ = half_rows_;
     for (Output& output : outputs_) output.direct = true;
   }
+}
+
+/// Whether all that is reduced is an extreme and its place, found in short rows without it, and only the place is read.
+bool BlockRunner::is_only_place(std::int64_t length) const {
+  if (!rows_ || group_ > 1 || length < 2 || tape_.online.size() != 1 || tape_.reductions.size() != 2) return false;
+  const TapeOnline& online = tape_.online[0];
+  const TapeOp& pivot = tape_.ops[static_cast<std::size_t>(online.pivot)];
+  const auto weight = std::ranges::find(inputs_, online.weight, &Input::value);
+  if (!online.is_place() || length > table_.place_row[static_cast<int>(pivot.type)] || weight == inputs_.end() ||
+      !weight->cursor.counts_up() || std::ranges::count(tape_.outputs, pivot.result) > 0)
+    return false;
+  for (std::size_t i = 0; i < tape_.ops.size(); ++i) {
+    const TapeOp& op = tape_.ops[i];
+    if (tape_.live[i] && op.place < 0)
+      for (int a = 0; a < op.arity; ++a)
+        if (op.args[a] == pivot.result) return false;
+  }
+  return true;
 }
 
 /// Operands that repeat after a few elements, and are read in blocks: repeated once for all blocks.
@@ -154,9 +179,10 @@ void BlockRunner::bind(int v, std::span<const Operand> inputs, const AxisOrder& 
 bool BlockRunner::may_write_directly(std::size_t k, std::span<const detail::View> outputs) const {
   const int value = tape_.outputs[k];
   if (!stored_as_computed(outputs[k].dtype)) return false;
-  if (streams_ && !made_by_loop(tape_, way_, tape_.outputs[k])) return false;  // a loop streams itself
+  if (streams_ && !made_by_loop(tape_, way_, value) && !(rows_ && group_ == 1 && is_reduction(tape_, value)))
+    return false;  // these stream themselves
   const TapeValue& v = tape_.values[static_cast<std::size_t>(value)];
-  if (v.kind != StepKind::elementary) return false;
+  if (v.kind != StepKind::elementary && v.kind != StepKind::reduce) return false;
   if (std::count(tape_.outputs.begin(), tape_.outputs.end(), value) != 1) return false;
   return !in_place_ || (!tape_.ops.empty() && tape_.ops.back().result == value);
 }

@@ -61,6 +61,15 @@ class Cursor {
     std::int64_t step = 0;
   };
   Line line() const { return rank_ == 1 && !counts_ && !gather_ ? Line{base_, strides_[0]} : Line{}; }
+  /// A column of neighbours, each repeated so many times along rows; nothing: it lies otherwise.
+  struct Repetition {
+    const std::byte* column;
+    std::int64_t rows, times;
+  };
+  std::optional<Repetition> repetition() const {
+    if (rank_ != 2 || counts_ || gather_ || strides_[0] != 1 || strides_[1] != 0) return {};
+    return Repetition{base_, sizes_[0], sizes_[1]};
+  }
   /// Whether it is a coordinate that grows by 1 along neighbouring axes, and does not change along others.
   bool counts_up() const;
   DType dtype() const { return dtype_; }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "cpu/simd/dispatch.hpp"
+
 namespace tern::detail_cpu {
 
 using detail::FusedRequest;
@@ -85,6 +87,14 @@ bool lies_across(const FusedRequest& request, int last) {
   });
 }
 
+/// Whether places in rows of so many elements are found where they lie.
+bool finds_in_rows(const Tape& tape, std::int64_t length) {
+  return std::ranges::all_of(tape.online, [&](const TapeOnline& online) {
+    const TapeOp& pivot = tape.ops[static_cast<std::size_t>(online.pivot)];
+    return length <= kernels().place_row[static_cast<int>(pivot.type)];
+  });
+}
+
 }  // namespace
 
 /// Few reduced elements are reduced where they lie, many rows or groups at once. Where places are asked for, or an
@@ -106,7 +116,8 @@ Layout::Layout(const FusedRequest& request, const Tape& tape) : coordinates(coor
     else (i < inner_begin ? groups : columns) *= size(i);
   }
   const bool reduces = tape.program->reduces && length > 0 && last >= 0;
-  const bool as_they_lie = reduces && !tape.places && !lies_across(request, last);
+  const bool in_place = !tape.places || (rows && finds_in_rows(tape, length));
+  const bool as_they_lie = reduces && in_place && !lies_across(request, last);
   turned =
       reduces && !as_they_lie && groups >= kFewestTurned && length * columns <= (rows ? kTurnedRow : kTurnedColumns);
   const bool grouped = as_they_lie && !rows && groups > 1 && length * columns <= kBlock;

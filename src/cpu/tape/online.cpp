@@ -119,8 +119,8 @@ void OnlineKernels::add_power(const void* power, const void* weight, const Onlin
   const void* terms = power;
   if (weight) run(mul_, weight, power, product, b.size()), terms = product;
   const Groups g = groups(b);
-  if (!before) return sum_(terms, now.sum, g.count, g.length);
-  sum_(terms, part, g.count, g.length);
+  if (!before) return sum_(terms, now.sum, g.count, g.length, false);
+  sum_(terms, part, g.count, g.length, false);
   scale(before->pivot, now.pivot, now.sum, b.kept);
   run(add_, now.sum, part, now.sum, b.kept);
 }

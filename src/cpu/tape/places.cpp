@@ -8,6 +8,9 @@ namespace tern::detail_cpu {
 
 namespace {
 constexpr std::int32_t kNowhere = detail::OnlineSum::kNowhere;
+
+/// Elements of rows in which a place is found without a call for each.
+constexpr std::int64_t kShortPlaces = 64;
 }
 
 /// Of one row of n elements, whose ordinals follow the order of memory in no way that is known.
@@ -46,8 +49,13 @@ void BlockRunner::find_places(const Worker& w, const TapeOnline& online, const B
     return table_.places_of_columns[static_cast<int>(pivot.type)](
         x, extremes, of_rows, places, static_cast<std::size_t>(b.rows), static_cast<std::size_t>(b.kept));
   }
-  const FindFn find = table_.find[static_cast<int>(pivot.type)];
+  const auto type = static_cast<int>(pivot.type);
   const std::int64_t run = b.size() / b.kept;
+  const auto kept = static_cast<std::size_t>(b.kept), length = static_cast<std::size_t>(run);
+  if (counts && run > 1 && run <= table_.place_row[type])
+    return table_.places_of_rows[pivot.which == Elementary::min][type](x, first, places, kept, length);
+  if (counts && run <= kShortPlaces) return table_.find_rows[type](x, extremes, first, places, kept, length);
+  const FindFn find = table_.find[type];
   for (std::int64_t k = 0; k < b.kept; ++k) {
     const std::byte* const row = x + static_cast<std::size_t>(k * run) * size;
     const void* const extreme = wanted + static_cast<std::size_t>(k) * size;

@@ -90,7 +90,7 @@ class ReducingRun {
     by_piece_ = in_place && length_ > most;
     if (in_place && !by_piece_ && tape_.online.empty())  // places look at a block twice
       most = std::clamp<std::int64_t>(full_.count() / (8 * max_threads()), most, kRowBlocks * most);
-    const std::int64_t most_kept = in_place ? kWideRow : kBlock;
+    const std::int64_t most_kept = in_place && !runner_.streams() ? kWideRow : kBlock;
     chunk_kept_ = std::clamp<std::int64_t>(most / std::max<std::int64_t>(length_, 1), 1, most_kept);
     if (chunk_kept_ > kBlock) runner_.set_block(chunk_kept_);
     const std::int64_t group = run_.layout.group, together = group == 1 ? kRowsTogether : group;

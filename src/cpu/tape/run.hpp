@@ -46,7 +46,7 @@ struct Run {
 };
 
 /// Without reductions.
-void run_elementwise(const Run& run);
+void run_elementwise(Run& run);
 /// With reductions: each kept position is reduced along the reduced axes, in as many passes as wait for each other.
 void run_reducing(Run& run);
 

@@ -98,7 +98,7 @@ void gather(const ShortRuns& runs, const std::byte* base, std::int64_t within, s
   }
   if (within == 0 && n % runs.period == 0 && stride == 0 && runs.step == 1 && kSize >= 4)
     return kernels().repeat[kSize == 8](base, to, static_cast<std::size_t>(n / runs.period),
-                                        static_cast<std::size_t>(runs.period), 1);
+                                        static_cast<std::size_t>(runs.period), 1, false);
   if (within == 0 && n % runs.period == 0 && stride == 0 && runs.period <= kShortRun)
     return kRepeats<T>[static_cast<std::size_t>(runs.period - 1)](base, runs.step, to, n / runs.period);
   if (within == 0 && n % runs.period == 0 && stride == 0) {

@@ -167,8 +167,8 @@ class SmallRun {
   void reduce(const TapeOp& op, const void* in, void* out) const {
     const auto groups = static_cast<std::size_t>(space_.groups), length = static_cast<std::size_t>(space_.length),
                columns = static_cast<std::size_t>(space_.columns);
-    if (columns == 1) op.rows(in, out, groups, length);
-    else if (groups == 1) op.columns(in, out, length, columns);
+    if (columns == 1) op.rows(in, out, groups, length, false);
+    else if (groups == 1) op.columns(in, out, length, columns, false);
     else op.groups(in, out, groups, length, columns);
   }
   void run_small_loop(const TapeLoop& loop) {
