@@ -50,9 +50,10 @@ template <class T> Tensor joined(std::span<const T> parts, int axis, PoolVector<
   shape[a] = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Tensor& part = require_defined("concatenate", "a tensor", value_of(parts[i]));
-    Shape expected = first.shape(), got = part.shape();
-    if (got.rank() == expected.rank()) expected[a] = got[a];
-    if (got != expected)
+    const Shape& got = part.shape();
+    bool fits = got.rank() == shape.rank();
+    for (std::size_t k = 0; fits && k < got.size(); ++k) fits = k == a || got[k] == shape[k];
+    if (!fits)
       throw Error(ErrorKind::shape, "concatenate: tensor " + std::to_string(i + 1) + " is " + describe(part) +
                                         ", which does not fit behind " + describe(first) + " along axis " +
                                         std::to_string(axis));
@@ -149,8 +150,7 @@ template <class List> void add_parts(List& list, const Tensor& x, std::int64_t p
     throw Error(ErrorKind::shape, "split: axis " + std::to_string(axis) + " of " + describe(x) +
                                       " does not divide into " + std::to_string(parts) + " parts");
   list.reserve(static_cast<std::size_t>(parts));
-  for (std::int64_t i = 0; i < parts; ++i)
-    list.push_back(x.slice(axis, i * (size / parts), (i + 1) * (size / parts)));
+  for (std::int64_t i = 0; i < parts; ++i) list.push_back(x.slice(axis, i * (size / parts), (i + 1) * (size / parts)));
 }
 std::vector<Tensor> parts_of(const Tensor& x, std::int64_t parts, int axis) {
   std::vector<Tensor> result;

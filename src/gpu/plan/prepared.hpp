@@ -68,7 +68,9 @@ class Preparing {
 /// not the memory itself. Made of a request by visiting its views, along with the memory and numbers of this one.
 class RequestKey : public detail::ViewVisitor<RequestKey> {
  public:
-  void clear() { key.clear(), storages.clear(), operands_.clear(), checks = false, usable = true, inputs_ = 0; }
+  void clear() {
+    key.clear(), storages.clear(), places_.clear(), operands_.clear(), checks = false, usable = true, inputs_ = 0;
+  }
   template <class R> void write(const R& request) {
     clear();
     (*this)(detail::primitive_id<R>);
@@ -105,12 +107,15 @@ class RequestKey : public detail::ViewVisitor<RequestKey> {
  private:
   void add(const detail::View& view);
   void add_result(const detail::View& view);
+  /// Where a storage stands in the list; the list's end if nowhere.
+  std::size_t position_of(const Storage* storage);
   struct Operands {
     int first;
     std::span<const detail::Operand> list;
   };
   std::vector<Operands> operands_;
-  int inputs_ = 0;  // of the programs so far
+  std::vector<std::int32_t> places_;  // of a long list, by a hash of the pointer: positions in it, -1 where none
+  int inputs_ = 0;                    // of the programs so far
 };
 
 /// The requests of one backend that were met before.
