@@ -101,6 +101,7 @@ TEST_F(CudaTexts, EverySkeleton) {
                             "selection", "scatter", "scatter, lines", "scatter, reading the table", "scatter, sorted",
                             "scatter, by entry", "scatter, fetched", "cholesky of small matrices",
                             "lu of small matrices", "solutions of small matrices", "triangles of small matrices",
+                            "qr of small matrices", "eigh of small matrices", "svd of small matrices",
                             "status of matrices"})
     EXPECT_TRUE(compiled.has(title)) << title;
   EXPECT_GT(compiled.count(), 300u);
