@@ -38,6 +38,7 @@ struct Spectral : Small {
     };
     holes["type"] = compute_type_name(type), holes["barrier"] = barrier(), holes["begin"] = begin("group");
     holes["abs"] = function(Elementary::abs), holes["sqrt"] = function(Elementary::sqrt);
+    holes["root"] = d.native() ? holes["sqrt"] : cat("sqrt(", kFirst, ")");  // off by a few in the last place
     holes["divided"] = function(Elementary::div, true), holes["finite"] = function(Elementary::isfinite);
     holes["m"] = cat(m), holes["n"] = cat(n), holes["least"] = cat(std::min(m, n));
     holes["threads"] = cat(threads), holes["width"] = cat(kWidth), holes["sweeps"] = cat(kMostSweeps);
@@ -186,7 +187,7 @@ void qr_on_gpu(GpuBackend& backend, const detail::QrRequest& r) {
     const int m = static_cast<int>(r.rows()), n = static_cast<int>(r.columns()), inner = static_cast<int>(r.inner());
     const int input = plan.add(r.input, {m, n}, false);
     const int q = plan.add(r.q, {m, inner}, true), right = plan.add(r.r, {inner, n}, true);
-    plan.plan.note(static_cast<char>(r.full));
+    plan.plan.note(static_cast<char>(inner > std::min(m, n)));
     launch_small(plan, r, m, n, threads_for(std::max(n, inner)),
                  [&](Spectral& s) { return qr_text(s, inner, input, q, right); });
   });
@@ -223,7 +224,7 @@ void svd_on_gpu(GpuBackend& backend, const detail::SvdRequest& r) {
     }
     if (r.status.storage) v.status = plan.add(r.status, {}, true);
     if (r.checked) plan.note_failures(PrimitiveId::svd);
-    plan.plan.note(static_cast<char>(r.full + 2 * r.vectors() + 4 * (v.status >= 0) + 8 * r.checked));
+    plan.plan.note(static_cast<char>((inner > n) + 2 * r.vectors() + 4 * (v.status >= 0) + 8 * r.checked));
     const int width = r.vectors() ? std::max(n, inner) : n;
     launch_small(plan, r, m, n, threads_for(width), [&](Spectral& s) { return svd_text(s, columns > rows, inner, v); });
   });

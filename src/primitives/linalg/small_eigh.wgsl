@@ -56,7 +56,7 @@ $barrier
 norm = $type(0.0);
 for (var k = 0u; k < ${threads}u; k += 1u) { norm += partial[own * ${threads}u + k]; }
 // All that is left below this changes the matrix by less than a rounding of its norm.
-let little = $sqrt(norm) * $type($epsilon_over_2n);
+let little = $root(norm) * $type($epsilon_over_2n);
 let turns = inside && status == 0;
 var going = 0u;
 for (var sweep = 0u; sweep < ${sweeps}u; sweep += 1u) {

@@ -49,7 +49,7 @@ $define reflection(k, own)
     let x = columns[$own + i] * less;
     below = fma(x, x, below);
   }
-  let none = below == $type(0.0);
+  let none = below == $type(0.0) || largest < size;  // or subnormal
   let length = $sqrt(fma(first, first, below));
   let made = select(select(length, -length, first > $type(0.0)), first, none);
   let to = first - made;
@@ -123,11 +123,12 @@ $define pair
   let p = min(one, other);
   let q = max(one, other);
 $end
-t, the tangent of the smaller angle that makes 0 of `off` between two numbers of this difference; cosine and sine.
+t, the tangent of the smaller angle that makes 0 of `off` between two numbers of this difference; cosine and sine, whose
+squares must add up to 1 to the last place. (The tangent may be off by a few.)
 $define rotation(difference, off)
-  let cotangent = $divided($difference, $off + $off);
+  let cotangent = ($difference) / ($off + $off);
   let steep = min($abs(cotangent), $type($steepest));
-  let tangent = $divided($type(1.0), steep + $sqrt(fma(steep, steep, $type(1.0))));
+  let tangent = $type(1.0) / (steep + $root(fma(steep, steep, $type(1.0))));
   let t = select(tangent, -tangent, cotangent < $type(0.0));
   let c = $divided($type(1.0), $sqrt(fma(t, t, $type(1.0))));
   let s = t * c;

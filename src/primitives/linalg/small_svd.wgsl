@@ -69,7 +69,7 @@ for (var sweep = 0u; sweep < ${sweeps}u; sweep += 1u) {
       for (var k = 0u; k < ${parts}u; k += 1u) { off += partial[own * ${threads}u + k * ${pairs}u + pair]; }
       let x = values[own * ${threads}u + p];
       let y = values[own * ${threads}u + q];
-      if (min(x, y) > $type($floor) && $abs(off) > $type($little) * $sqrt(x * y)) {
+      if (min(x, y) > $type($floor) && $abs(off) > $type($little) * $root(x * y)) {
         $rotation(y - x, off)
         shorter = fma(-t, off, x);
         longer = fma(t, off, y);
