@@ -102,6 +102,7 @@ TEST_F(CudaTexts, EverySkeleton) {
                             "scatter, by entry", "scatter, fetched", "cholesky of small matrices",
                             "lu of small matrices", "solutions of small matrices", "triangles of small matrices",
                             "qr of small matrices", "eigh of small matrices", "svd of small matrices",
+                            "qr, a matrix a thread", "eigh, a matrix a thread", "svd, a matrix a thread",
                             "status of matrices"})
     EXPECT_TRUE(compiled.has(title)) << title;
   EXPECT_GT(compiled.count(), 300u);
