@@ -2042,8 +2042,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
 // ---- spectra, a matrix a thread: qr, 1 workgroups of 32, 12 words
 // qr, a matrix a thread
 extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, u32* __restrict__ b2, const __grid_constant__ Params params) {
-  let own = thread / 1u;
-  let r = thread - own * 1u;
+  let own = thread;
   let matrix = group * 32u + own;
   let inside = matrix < params.v[1];
   var c00 = f32(0.0);
@@ -2158,8 +2157,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
 // ---- spectra, a matrix a thread: eigh, 1 workgroups of 32, 13 words
 // eigh, a matrix a thread
 extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
-  let own = thread / 1u;
-  let r = thread - own * 1u;
+  let own = thread;
   let matrix = group * 32u + own;
   let inside = matrix < params.v[1];
   var status = 0;
@@ -2249,11 +2247,241 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
     ((u32*)b2)[params.v[8] + matrix * params.v[9] + 1u * params.v[10] + 0u] = bitcast<u32>(v10);
     ((u32*)b2)[params.v[8] + matrix * params.v[9] + 1u * params.v[10] + 1u] = bitcast<u32>(v11);
   }
-  if (inside && r == 0u) {
+  if (inside) {
     if (status != 0) {
       {
         let seen = atomicCAS(&b3[0], 0u, params.v[12]);
         if (seen == 0u || seen == params.v[12]) { atomicMax(&b3[1], ~u32(min(matrix, 67108862u) * 64u + u32(status + 1))); }
+      }
+    }
+  }
+}
+
+// ---- spectra, a matrix a thread: svd, 1 workgroups of 32, 16 words
+// svd, a matrix a thread
+struct Params {
+  u32 v[16];
+};
+extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, u32* __restrict__ b2, u32* __restrict__ b3, u32* __restrict__ b4, const __grid_constant__ Params params) {
+  let own = thread;
+  let matrix = group * 32u + own;
+  let inside = matrix < params.v[1];
+  var status = 0;
+  var c00 = f32(0.0);
+  var c01 = f32(0.0);
+  var c10 = f32(0.0);
+  var c11 = f32(0.0);
+  if (inside) {
+    let x0 = bitcast<f32>(((u32*)b0)[params.v[3] + matrix * params.v[4] + 0u * params.v[5] + 0u]);
+    c00 = x0;
+// … 2 more of these 2 lines (ae29aedd), and
+    let x3 = bitcast<f32>(((u32*)b0)[params.v[3] + matrix * params.v[4] + 1u * params.v[5] + 1u]);
+    c11 = x3;
+  }
+  var most = f32(0.0);
+  if (!((tern_isfinite_f32(c00)))) { status = -1; }
+  most = max(most, tern_abs_f32(c00));
+// … 2 more of these 2 lines (257cf7c3), and
+  if (!((tern_isfinite_f32(c11)))) { status = -1; }
+  most = max(most, tern_abs_f32(c11));
+  let power = power_of(most);
+  let up = f32(1.0) / power;
+  c00 = scaled(c00, up);
+  c01 = scaled(c01, up);
+  c10 = scaled(c10, up);
+  c11 = scaled(c11, up);
+  var v00 = f32(1.0);
+  var v01 = f32(0.0);
+  var v10 = f32(0.0);
+  var v11 = f32(1.0);
+  var value0 = f32(0.0);
+  var value1 = f32(0.0);
+  var going = select(0u, 1u, status == 0);
+  for (var sweep = 0u; sweep < 40u && going == 1u; sweep += 1u) {
+    going = 0u;
+    value0 = f32(0.0);
+    value0 = fma(c00, c00, value0);
+    value0 = fma(c10, c10, value0);
+    value1 = f32(0.0);
+    value1 = fma(c01, c01, value1);
+    value1 = fma(c11, c11, value1);
+    {
+      var off = f32(0.0);
+      off = fma(c00, c01, off);
+      off = fma(c10, c11, off);
+      if (min(value0, value1) > f32(1.08420217248550443e-19) && tern_abs_f32(off) > f32(1.68587394043576139e-07) * tern_sqrt(value0 * value1)) {
+        let cotangent = (value1 - value0) / (off + off);
+        let steep = min(tern_abs_f32(cotangent), f32(1e18));
+        let tangent = f32(1.0) / (steep + tern_sqrt(fma(steep, steep, f32(1.0))));
+        let t = select(tangent, -tangent, cotangent < f32(0.0));
+        let c = tern_div(f32(1.0), tern_sqrt(fma(t, t, f32(1.0))));
+        let s = t * c;
+        value0 = fma(-t, off, value0);
+        value1 = fma(t, off, value1);
+        going = 1u;
+        {
+          let kept = c00;
+          c00 = fma(-s, c01, c * kept);
+          c01 = fma(s, kept, c * c01);
+        }
+        {
+          let kept = c10;
+          c10 = fma(-s, c11, c * kept);
+          c11 = fma(s, kept, c * c11);
+        }
+        {
+          let kept = v00;
+          v00 = fma(-s, v01, c * kept);
+          v01 = fma(s, kept, c * v01);
+        }
+        {
+          let kept = v10;
+          v10 = fma(-s, v11, c * kept);
+          v11 = fma(s, kept, c * v11);
+        }
+      }
+    }
+  }
+  if (status == 0 && going == 1u) { status = 1; }
+  {  // columns that vanish in squares are measured by themselves
+    var largest = f32(0.0);
+    largest = max(largest, tern_abs_f32(c00));
+    largest = max(largest, tern_abs_f32(c10));
+    let size = power_of(largest);
+    let less = f32(1.0) / size;
+    var square = f32(0.0);
+    square = fma(c00 * less, c00 * less, square);
+    square = fma(c10 * less, c10 * less, square);
+    value0 = tern_sqrt(square) * size;
+  }
+  {  // columns that vanish in squares are measured by themselves
+    var largest = f32(0.0);
+    largest = max(largest, tern_abs_f32(c01));
+    largest = max(largest, tern_abs_f32(c11));
+    let size = power_of(largest);
+    let less = f32(1.0) / size;
+    var square = f32(0.0);
+    square = fma(c01 * less, c01 * less, square);
+    square = fma(c11 * less, c11 * less, square);
+    value1 = tern_sqrt(square) * size;
+  }
+  if (value1 > value0) {
+    {
+      let kept = value0;
+      value0 = value1;
+      value1 = kept;
+    }
+    {
+      let kept = c00;
+      c00 = c01;
+      c01 = kept;
+    }
+    {
+      let kept = c10;
+      c10 = c11;
+      c11 = kept;
+    }
+    {
+      let kept = v00;
+      v00 = v01;
+      v01 = kept;
+    }
+    {
+      let kept = v10;
+      v10 = v11;
+      v11 = kept;
+    }
+  }
+  if (inside) {
+    ((u32*)b1)[params.v[6] + matrix * params.v[7] + 0u] = bitcast<u32>(unscaled(value0, power));
+    ((u32*)b1)[params.v[6] + matrix * params.v[7] + 1u] = bitcast<u32>(unscaled(value1, power));
+  }
+  var most0 = f32(0.0);
+  most0 = max(most0, tern_abs_f32(c00));
+  most0 = max(most0, tern_abs_f32(c10));
+  let scale0 = power_of(most0);
+  let up0 = f32(1.0) / scale0;
+  c00 = scaled(c00, up0);
+  c10 = scaled(c10, up0);
+  var most1 = f32(0.0);
+  most1 = max(most1, tern_abs_f32(c01));
+  most1 = max(most1, tern_abs_f32(c11));
+  let scale1 = power_of(most1);
+  let up1 = f32(1.0) / scale1;
+  c01 = scaled(c01, up1);
+  c11 = scaled(c11, up1);
+  var largest0 = tern_abs_f32(c00);
+  largest0 = max(largest0, tern_abs_f32(c10));
+  let size0 = power_of(largest0);
+  let less0 = f32(1.0) / size0;
+  let first0 = c00 * less0;
+  var below0 = f32(0.0);
+  below0 = fma(c10 * less0, c10 * less0, below0);
+  let none0 = below0 == f32(0.0) || largest0 < size0;  // or subnormal
+  let length0 = tern_sqrt(fma(first0, first0, below0));
+  let made0 = select(select(length0, -length0, first0 > f32(0.0)), first0, none0);
+  let to0 = first0 - made0;
+  let of_v0 = select(tern_div(less0, select(to0, f32(1.0), none0)), f32(0.0), none0);
+  let tau0 = select(tern_div(-to0, select(made0, f32(1.0), none0)), f32(0.0), none0);
+  let d0 = made0 * size0;
+  c10 = c10 * of_v0;
+  {
+    var w = c01;
+    w = fma(c10, c11, w);
+    w = w * tau0;
+    c01 = c01 - w;
+    c11 = fma(-c10, w, c11);
+  }
+  var largest1 = tern_abs_f32(c11);
+  let size1 = power_of(largest1);
+  let less1 = f32(1.0) / size1;
+  let first1 = c11 * less1;
+  var below1 = f32(0.0);
+  let none1 = below1 == f32(0.0) || largest1 < size1;  // or subnormal
+  let length1 = tern_sqrt(fma(first1, first1, below1));
+  let made1 = select(select(length1, -length1, first1 > f32(0.0)), first1, none1);
+  let to1 = first1 - made1;
+  let of_v1 = select(tern_div(less1, select(to1, f32(1.0), none1)), f32(0.0), none1);
+  let tau1 = select(tern_div(-to1, select(made1, f32(1.0), none1)), f32(0.0), none1);
+  let d1 = made1 * size1;
+  var q00 = f32(1.0);
+  var q01 = f32(0.0);
+  var q10 = f32(0.0);
+  var q11 = f32(1.0);
+  {
+    var w = q11;
+    w = w * tau1;
+    q11 = q11 - w;
+  }
+  {
+    var w = q00;
+    w = fma(c10, q10, w);
+    w = w * tau0;
+    q00 = q00 - w;
+    q10 = fma(-c10, w, q10);
+  }
+  {
+    var w = q01;
+    w = fma(c10, q11, w);
+    w = w * tau0;
+    q01 = q01 - w;
+    q11 = fma(-c10, w, q11);
+  }
+  if (inside) {
+    ((u32*)b2)[params.v[8] + matrix * params.v[9] + 0u * params.v[10] + 0u] = bitcast<u32>(select(q00, -q00, d0 < f32(0.0)));
+    ((u32*)b2)[params.v[8] + matrix * params.v[9] + 0u * params.v[10] + 1u] = bitcast<u32>(select(q01, -q01, d1 < f32(0.0)));
+    ((u32*)b2)[params.v[8] + matrix * params.v[9] + 1u * params.v[10] + 0u] = bitcast<u32>(select(q10, -q10, d0 < f32(0.0)));
+    ((u32*)b2)[params.v[8] + matrix * params.v[9] + 1u * params.v[10] + 1u] = bitcast<u32>(select(q11, -q11, d1 < f32(0.0)));
+    ((u32*)b3)[params.v[11] + matrix * params.v[12] + 0u * params.v[13] + 0u] = bitcast<u32>(v00);
+    ((u32*)b3)[params.v[11] + matrix * params.v[12] + 1u * params.v[13] + 0u] = bitcast<u32>(v01);
+    ((u32*)b3)[params.v[11] + matrix * params.v[12] + 0u * params.v[13] + 1u] = bitcast<u32>(v10);
+    ((u32*)b3)[params.v[11] + matrix * params.v[12] + 1u * params.v[13] + 1u] = bitcast<u32>(v11);
+  }
+  if (inside) {
+    if (status != 0) {
+      {
+        let seen = atomicCAS(&b4[0], 0u, params.v[15]);
+        if (seen == 0u || seen == params.v[15]) { atomicMax(&b4[1], ~u32(min(matrix, 67108862u) * 64u + u32(status + 1))); }
       }
     }
   }

@@ -23,15 +23,17 @@ struct Small {
   Io io;
   ComputeType type;
   int rows, threads, per;  // threads of a matrix, matrices of a workgroup
+  bool alone;              // a thread has a matrix, in registers
   std::vector<std::string> matrix = {};
   std::vector<Shared> shared = {};
-  Small(MatrixPlan& plan, DType dtype, int rows, int threads)
+  Small(MatrixPlan& plan, DType dtype, int rows, int threads, bool alone = false)
       : plan(plan),
         io(plan.plan, plan.backend.dialect()),
         type(dtype == DType::f64 ? ComputeType::f64 : ComputeType::f32),
         rows(rows),
         threads(threads),
-        per(kWidth / threads) {}
+        per(kWidth / threads),
+        alone(alone) {}
 
   std::string elementary(Elementary elementary, const std::string& x) const {
     return plan.backend.dialect().elementary(elementary, type, {x});
@@ -41,9 +43,9 @@ struct Small {
   static int pitch(int columns) { return columns | 1; }
   /// `own`, the matrix's number here, r, the thread's row, and coordinates. `group`: of matrices.
   std::string begin(const std::string& group) {
-    std::string text =
-        cat("let own = thread / ", u(threads), ";\nlet r = thread - own * ", u(threads), ";\nlet matrix = ", group,
-            " * ", u(per), " + own;\nlet inside = matrix < ", plan.count(), ";\n");
+    std::string text = cat("let own = thread / ", u(threads), ";\nlet r = thread - own * ", u(threads), ";\n");
+    if (alone) text = "let own = thread;\n";
+    text += cat("let matrix = ", group, " * ", u(per), " + own;\nlet inside = matrix < ", plan.count(), ";\n");
     return text + io.coordinates(plan.batch, "matrix", "c", matrix);
   }
   /// Memory for a matrix of each: its elements are at(name, i, j).
@@ -89,7 +91,7 @@ struct Small {
     std::string text;
     if (access >= 0) text += io.store(access, plan.at(matrix), {"status"}, "");
     if (plan.noted) text += cat("if (status != 0) {\n", indented(plan.noted->text("matrix", "status")), "}\n");
-    return text.empty() ? text : cat("if (inside && r == 0u) {\n", indented(text), "}\n");
+    return text.empty() ? text : cat("if (inside", alone ? "" : " && r == 0u", ") {\n", indented(text), "}\n");
   }
 };
 

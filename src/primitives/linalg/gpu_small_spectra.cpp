@@ -88,7 +88,7 @@ void launch_small(MatrixPlan& plan, const R& r, int m, int n, int threads, const
   else tell(per);
   plan.plan.note(r.rows()), plan.plan.note(r.columns());
   plan.launch(static_cast<std::uint64_t>(ceil_div(r.count(), per)), kWidth, [&] {
-    Spectral s(plan, r.input.dtype, m, n, threads);
+    Spectral s(plan, r.input.dtype, m, n, threads, of_thread(r));
     return text(s);
   });
 }
@@ -149,7 +149,10 @@ void svd_on_gpu(GpuBackend& backend, const detail::SvdRequest& r) {
     if (r.checked) plan.note_failures(PrimitiveId::svd);
     plan.plan.note(static_cast<char>((inner > n) + 2 * r.vectors() + 4 * (v.status >= 0) + 8 * r.checked));
     const int width = r.vectors() ? std::max(n, inner) : n;
-    launch_small(plan, r, m, n, threads_for(width), [&](Spectral& s) { return svd_text(s, columns > rows, inner, v); });
+    const bool wide = columns > rows;
+    launch_small(plan, r, m, n, of_thread(r) ? 1 : threads_for(width), [&](Spectral& s) {
+      return of_thread(r) ? svd_of_thread(s, wide, inner, v) : svd_text(s, wide, inner, v);
+    });
   });
 }
 

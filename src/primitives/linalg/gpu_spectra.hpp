@@ -31,8 +31,8 @@ inline constexpr int kMostSweeps = 40;  // six to eight are enough
 struct Spectral : Small {
   Holes holes;
   int m, n;
-  Spectral(MatrixPlan& plan, DType dtype, int m, int n, int threads)
-      : Small(plan, dtype, n, threads), holes(small_pieces()), m(m), n(n) {
+  Spectral(MatrixPlan& plan, DType dtype, int m, int n, int threads, bool alone)
+      : Small(plan, dtype, n, threads, alone), holes(small_pieces()), m(m), n(n) {
     const Dialect& d = plan.backend.dialect();
     const auto function = [&](Elementary e, bool two = false) {
       return two ? d.elementary(e, type, {kFirst, kSecond}) : d.elementary(e, type, {kFirst});
