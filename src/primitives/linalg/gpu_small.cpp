@@ -7,6 +7,7 @@
 //
 // Bound by the latency of the steps, which workgroups of 32 threads hide from each other; memory is read once and
 // written once. A right-hand side of many columns is cut among workgroups, each of which reads the factors.
+#include "primitives/linalg/gpu_library.hpp"
 #include "primitives/linalg/gpu_small.hpp"
 
 namespace tern::detail_gpu {
@@ -125,7 +126,7 @@ std::string lu_solve_text(Small& s, const Sides& v, const detail::LuSolveRequest
 }  // namespace
 
 void cholesky_on_gpu(GpuBackend& backend, const detail::CholeskyRequest& r) {
-  if (!goes_small(backend, r, r.input.dtype)) return detail::kernel_on_host(backend, r);
+  if (!goes_small(backend, r, r.input.dtype)) return without_kernel(backend, r);
   if (r.count() == 0) return;
   backend.run_prepared(r, [&] {
     MatrixPlan m(backend, r, 'Y');
@@ -144,7 +145,7 @@ void cholesky_on_gpu(GpuBackend& backend, const detail::CholeskyRequest& r) {
 }
 
 void lu_on_gpu(GpuBackend& backend, const detail::LuRequest& r) {
-  if (!goes_small(backend, r, r.input.dtype)) return detail::kernel_on_host(backend, r);
+  if (!goes_small(backend, r, r.input.dtype)) return without_kernel(backend, r);
   if (r.count() == 0) return;
   backend.run_prepared(r, [&] {
     MatrixPlan m(backend, r, 'L');
@@ -182,8 +183,8 @@ template <class R, class Text> void solve_small(MatrixPlan& m, const R& r, Sides
 }  // namespace
 
 void lu_solve_on_gpu(GpuBackend& backend, const detail::LuSolveRequest& r) {
-  if (!goes_small(backend, r, r.lu.dtype)) return detail::kernel_on_host(backend, r);
   if (r.count() == 0 || r.right == 0) return;
+  if (!goes_small(backend, r, r.lu.dtype)) return without_kernel(backend, r, r.right);
   backend.run_prepared(r, [&] {
     MatrixPlan m(backend, r, 'S');
     const std::int64_t n = r.rows();
@@ -197,8 +198,8 @@ void lu_solve_on_gpu(GpuBackend& backend, const detail::LuSolveRequest& r) {
 }
 
 void triangular_on_gpu(GpuBackend& backend, const detail::TriangularRequest& r) {
-  if (!goes_small(backend, r, r.a.dtype)) return detail::kernel_on_host(backend, r);
   if (r.count() == 0 || r.right == 0) return;
+  if (!goes_small(backend, r, r.a.dtype)) return without_kernel(backend, r, r.right);
   backend.run_prepared(r, [&] {
     MatrixPlan m(backend, r, 'T');
     const std::int64_t n = r.rows();

@@ -1,6 +1,7 @@
 // QR, symmetric eigenvalues and singular values of batches of small real matrices on GPUs: small_qr.wgsl,
 // small_eigh.wgsl and small_svd.wgsl say how. As many threads to a matrix as it has columns, rounded up to a power of
 // two; or one (gpu_thread_spectra.cpp).
+#include "primitives/linalg/gpu_library.hpp"
 #include "primitives/linalg/gpu_spectra.hpp"
 
 namespace tern::detail_gpu {
@@ -101,7 +102,7 @@ const Holes& small_pieces() {
 }
 
 void qr_on_gpu(GpuBackend& backend, const detail::QrRequest& r) {
-  if (!goes_small(backend, r, r.input.dtype)) return detail::kernel_on_host(backend, r);
+  if (!goes_small(backend, r, r.input.dtype)) return without_kernel(backend, r);
   if (r.count() == 0) return;
   backend.run_prepared(r, [&] {
     MatrixPlan plan(backend, r, 'Q');
@@ -116,7 +117,7 @@ void qr_on_gpu(GpuBackend& backend, const detail::QrRequest& r) {
 }
 
 void eigh_on_gpu(GpuBackend& backend, const detail::EighRequest& r) {
-  if (!goes_small(backend, r, r.input.dtype)) return detail::kernel_on_host(backend, r);
+  if (!goes_small(backend, r, r.input.dtype)) return without_kernel(backend, r);
   if (r.count() == 0) return;
   backend.run_prepared(r, [&] {
     MatrixPlan plan(backend, r, 'J');
@@ -133,7 +134,7 @@ void eigh_on_gpu(GpuBackend& backend, const detail::EighRequest& r) {
 }
 
 void svd_on_gpu(GpuBackend& backend, const detail::SvdRequest& r) {
-  if (!goes_small(backend, r, r.input.dtype)) return detail::kernel_on_host(backend, r);
+  if (!goes_small(backend, r, r.input.dtype)) return without_kernel(backend, r);
   if (r.count() == 0) return;
   backend.run_prepared(r, [&] {
     MatrixPlan plan(backend, r, 'U');
