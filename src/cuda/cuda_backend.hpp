@@ -166,7 +166,7 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     const SolverApi* const api = limits_.archived ? nullptr : solver(reason);
     if (!api) return nullptr;
     const Call call(*this);
-    if (!solver_)
+    if (!solver_) {
       solver_ = std::make_unique<SolverLibrary>(
           *api,
           [this](std::size_t bytes, const std::function<void(Stream, void*)>& work) {
@@ -175,6 +175,9 @@ class CudaBackend final : public detail_gpu::GpuBackend {
             work(gpu_.stream(), space.data());
           },
           [this] { gpu_.wait(); });
+      solver_starts_ = solver_->start();
+    }
+    if (!solver_starts_) return nullptr;
     return solver_.get();
   }
 
@@ -227,6 +230,7 @@ class CudaBackend final : public detail_gpu::GpuBackend {
   detail_gpu::Limits limits_;
   std::shared_ptr<Storage> flags_, workspace_;
   std::unique_ptr<SolverLibrary> solver_;
+  bool solver_starts_ = false;
   std::unique_ptr<Products> products_;
   detail_gpu::IndexChecks checks_;
   std::uint32_t first_check_ = 0;

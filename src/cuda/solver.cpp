@@ -22,11 +22,11 @@ void check(Result result, const char* what) {
 
 }  // namespace
 
-void SolverLibrary::ready(Stream stream) {
-  if (!handle_) check(api_.cusolverDnCreate(&handle_), "starting");
-  if (!options_) check(api_.cusolverDnCreateParams(&options_), "starting");
-  check(api_.cusolverDnSetStream(handle_, stream), "a stream");
+bool SolverLibrary::start() {
+  return api_.cusolverDnCreate(&handle_) == 0 && api_.cusolverDnCreateParams(&options_) == 0;
 }
+
+void SolverLibrary::ready(Stream stream) { check(api_.cusolverDnSetStream(handle_, stream), "a stream"); }
 
 template <class Sizes, class Call> void SolverLibrary::run(const Sizes& sizes, const Call& call) {
   std::size_t bytes = 0, host_bytes = 0;

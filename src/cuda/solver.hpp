@@ -15,6 +15,8 @@ class SolverLibrary final : public detail_gpu::MatrixLibrary {
   using OnStream = std::function<void(std::size_t bytes, const std::function<void(Stream, void*)>&)>;
   SolverLibrary(const SolverApi& api, OnStream on_stream, std::function<void()> wait)
       : api_(api), on_stream_(std::move(on_stream)), wait_(std::move(wait)) {}
+  /// Whether it does on this GPU, in the CUDA context of the thread; before anything else.
+  bool start();
   const char* name() const override { return "cuSOLVER"; }
   void cholesky(DType dtype, std::int64_t n, void* a, std::int32_t* info) override;
   void lu(DType dtype, std::int64_t m, std::int64_t n, void* a, std::int64_t* pivots, std::int32_t* info) override;
@@ -37,7 +39,6 @@ class SolverLibrary final : public detail_gpu::MatrixLibrary {
   };
   /// sizes(bytes, host_bytes) says how much a call needs, and call(space) makes it.
   template <class Sizes, class Call> void run(const Sizes& sizes, const Call& call);
-  /// Starts it where it has not, and gives it the stream.
   void ready(Stream stream);
 
   const SolverApi& api_;

@@ -174,7 +174,10 @@ detail_cuda::SolverApi pretended_solver() {
 
 class LargeMatricesOnHost : public testing::Test {
  protected:
-  LargeMatricesOnHost() { gpu_.library = &solver_, behind = &library_; }
+  LargeMatricesOnHost() {
+    EXPECT_TRUE(solver_.start());
+    gpu_.library = &solver_, behind = &library_;
+  }
   static Tensor numbers(std::int64_t m, std::int64_t n, DType dtype) {
     const auto real_numbers = [&](double from) {
       std::vector<double> values;
@@ -258,6 +261,20 @@ TEST_F(LargeMatricesOnHost, TellWhatFailed) {
   assign(a[0].slice(0, 3, 4), std::numeric_limits<float>::quiet_NaN());
   EXPECT_EQ(info(lu_factor_ex(gpu_.from(a)).info)[0], -1);
   EXPECT_EQ(info(cholesky_ex(gpu_.from(a)).info)[0], -1);
+  const auto message = [](auto call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(message([&] { linalg::eigh(gpu_.from(a)); }),
+            "eigh: matrix 0 of the batch has elements that are not finite");
+  Tensor late = eye(70, f32) * -1;
+  assign(late.slice(0, 0, 66), eye(70, f32).slice(0, 0, 66));
+  EXPECT_EQ(message([&] { cholesky(gpu_.from(late)); }),
+            "cholesky: the matrix is not positive definite: its leading minor of order 67 is not positive");
 }
 
 }  // namespace

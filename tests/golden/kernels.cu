@@ -2487,6 +2487,60 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
   }
 }
 
+// ---- large matrices, by the vendor's library: cholesky, 1 workgroups of 256, 7 words
+// matrices, finite
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
+  __shared__ u32 seen[256];
+  var bad = 0u;
+  for (var e = thread; e < params.v[2] * params.v[3]; e += 256u) {
+    let i = e / params.v[3];
+    let j = e - i * params.v[3];
+    if (j <= i) {
+      let x0 = bitcast<f32>(((u32*)b0)[params.v[4] + i * params.v[5] + j]);
+      if (!((tern_isfinite_f32(x0)))) { bad = 1u; }
+    }
+  }
+  seen[thread] = bad;
+  __syncthreads();
+  if (thread == 0u) {
+    for (var k = 0u; k < 256u; k += 1u) { bad = bad | seen[k]; }
+    let status = select(0, -1, bad != 0u);
+    ((u32*)b1)[params.v[6] + 0u + 0u] = bitcast<u32>(status);
+  }
+}
+
+// ---- large matrices, by the vendor's library: cholesky, 7 workgroups of 256, 8 words
+// matrices, moved
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
+  let e = group * 256u + thread;
+  let row = e / params.v[3];
+  let j = e - row * params.v[3];
+  let matrix = row / params.v[2];
+  let i = row - matrix * params.v[2];
+  if (matrix < params.v[1]) {
+    let x0 = bitcast<f32>(((u32*)b0)[params.v[4] + i * params.v[5] + j]);
+    var x = x0;
+    if (j > i) { x = f32(0.0); }
+    if (!((tern_isfinite_f32(x)))) { x = f32(0.0); }
+    ((u32*)b1)[params.v[6] + i + j * params.v[7]] = bitcast<u32>(x);
+  }
+}
+
+// ---- large matrices, by the vendor's library: cholesky, 1 workgroups of 256, 5 words
+// matrices, status
+struct Params {
+  u32 v[5];
+};
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, const u32* __restrict__ b1, u32* __restrict__ b2, const __grid_constant__ Params params) {
+  let matrix = group * 256u + thread;
+  if (matrix < params.v[1]) {
+    let x0 = bitcast<i32>(((u32*)b0)[params.v[2] + 0u + 0u]);
+    let x1 = bitcast<i32>(((u32*)b1)[params.v[3] + 0u + 0u]);
+    let status = select(x1, x0, x0 != 0);
+    ((u32*)b2)[params.v[4] + 0u + 0u] = bitcast<u32>(status);
+  }
+}
+
 // ---- product on Hopper's matrix units: matmul_bias_activation, 2 workgroups of 384, 10 words
 // product on matrix units, tiles of 128x128x64 ping-pong
 struct Params {

@@ -218,6 +218,15 @@ inline std::vector<Kind> matrix_kinds() {
          linalg::qr(p.make({9, 4, 3}, d), true), linalg::eigh(p.make({9, 4, 4}, d)), linalg::svd(p.make({9, 2, 4}, d));
          linalg::qr(p.make({9, 1, 4}, d)), linalg::eigvalsh(p.make({9, 3, 3}, d)), linalg::svdvals(p.make({9, 4, 3}, d));
        }},
+      {"large matrices, by the vendor's library", f32, Kind::in_cuda,
+       [](P& p, DType d) { linalg::cholesky(p.make({40, 40}, d)); }},
+      {"more of large matrices", f32, Kind::nowhere,
+       [](P& p, DType d) {
+         const Tensor a = p.make({2, 40, 40}, d), b = p.make({2, 40, 3}, d);
+         const Var v(a);
+         backward(linalg::solve(v, b), b), linalg::solve_triangular(a, b, true, true, true), linalg::qr(a);
+         linalg::eigh(a), linalg::svd(a), linalg::svd(p.make({2, 30, 40}, d));
+       }},
       {"matrices of four rows as formulas", f32, Kind::nowhere,
        [](P& p, DType d) {
          const Tensor a = p.make({9, 4, 4}, d);

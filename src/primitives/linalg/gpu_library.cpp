@@ -167,7 +167,7 @@ class Infos {
       Io io(plan.plan, d);
       const auto type = views[0].dtype == DType::f64 ? detail::ComputeType::f64 : detail::ComputeType::f32;
       std::vector<std::string> matrix;
-      std::string body = "let matrix = group;\n" + io.coordinates(plan.batch, "matrix", "c", matrix), look;
+      std::string body = io.coordinates(plan.batch, "group", "c", matrix), look;
       for (const int part : parts) {
         std::vector<std::string> values;
         look += io.load(part, plan.at(matrix, "i", "j"), values);
@@ -184,26 +184,34 @@ class Infos {
       return plan.module("matrices, finite", body, {{"u32", "seen", kThreads}});
     });
   }
-  /// -1 where it is not finite, else the library's info: to the request's status, and for an error.
+  /// -1 where it is not finite, else the library's info: to the request's status, and as an error, which has no room
+  /// for the numbers of large matrices where kernels note what failed.
   void finish(PrimitiveId by) {
-    if (!r_.status.storage && !r_.checked) return;
+    const bool with_status = r_.status.storage != nullptr;
+    if (!with_status && !r_.checked) return;
     MatrixPlan plan(backend_, r_, '4');
     const int bad = plan.add(bad_.view, {1, 1}, false), info = plan.add(infos_.view, {1, 1}, false);
-    const int to = r_.status.storage ? plan.add(r_.status, {}, true) : -1;
-    if (r_.checked) plan.note_failures(by);
+    const Matrices told(backend_, r_, 1, 1, DType::i32);
+    const int to = plan.add(told.view, {1, 1}, true), status = with_status ? plan.add(r_.status, {}, true) : -1;
     plan.launch(static_cast<std::uint64_t>(ceil_div(r_.count(), kThreads)), kThreads, [&] {
       Io io(plan.plan, backend_.dialect());
       std::vector<std::string> matrix, first, second;
       std::string text = io.coordinates(plan.batch, "matrix", "c", matrix);
       text += io.load(bad, plan.at(matrix), first), text += io.load(info, plan.at(matrix), second);
       text += cat("let status = select(", second[0], ", ", first[0], ", ", first[0], " != 0);\n");
-      if (to >= 0) text += io.store(to, plan.at(matrix), {"status"}, "");
-      if (plan.noted) text += cat("if (status != 0) {\n", indented(plan.noted->text("matrix", "status")), "}\n");
+      text += io.store(to, plan.at(matrix), {"status"}, "");
+      if (status >= 0) text += io.store(status, plan.at(matrix), {"status"}, "");
       return plan.module("matrices, status",
                          cat("let matrix = group * ", kThreads, "u + thread;\nif (matrix < ", plan.count(), ") {\n",
                              indented(text), "}\n"),
                          {});
     });
+    if (!r_.checked) return;
+    std::vector<std::int32_t> list(static_cast<std::size_t>(r_.count()));
+    backend_.download(*told.view.storage, 0, list.data(), list.size() * sizeof list[0]);
+    for (std::size_t l = 0; l < list.size(); ++l)
+      if (list[l] != 0)
+        throw detail::matrix_error(r_.op, r_.batch().rank() > 0, static_cast<std::int64_t>(l), list[l], by);
   }
 
  private:
