@@ -25,7 +25,7 @@ struct SvdAccesses {
 /// small_pieces.wgsl.
 const Holes& small_pieces();
 
-inline constexpr int kMostSweeps = 40;  // six to eight are enough
+inline constexpr int kMostSweeps = 40;  // of the tests, Hilbert's matrices take most: over nine
 
 /// A text of what these kernels share, with holes: of matrices whose n columns of m elements are kept.
 struct Spectral : Small {

@@ -11,7 +11,7 @@
 // A column of zeros makes their number even: it is never turned. Sweeps go on until no matrix of the workgroup is
 // turned; one that is done is turned by nothing, so that what it gives does not depend on its neighbours. Every matrix
 // is scaled by a power of two. Bound by workgroup memory: of 32 rows a round takes 45 loads and stores a thread, 64
-// more with vectors, and three barriers; six to eight sweeps have 31 rounds each.
+// more with vectors, and two barriers; a sweep has 31 rounds.
 $begin
 var status = 0;
 var not_finite = 0u;
