@@ -137,7 +137,7 @@ FoundSolver find_solver() {
     return found;
   }
 #define TERN_CUDA_FIND(name, parameters) \
-  if (!find(library, #name, found.functions.name)) found.reason = std::string("cuSOLVER is too old: it has no ") + #name;
+  if (!find(library, #name, found.functions.name)) found.reason = std::string("cuSOLVER has no ") + #name;
   TERN_CUDA_SOLVER(TERN_CUDA_FIND)
 #undef TERN_CUDA_FIND
   return found;

@@ -209,16 +209,19 @@ class LargeMatricesOnHost : public testing::Test {
     expect("pivots", 2, [](const Tensors& x) { return lu_factor(x[0]).pivots.to(f32); }, {a});
     const auto f = lu_factor(regular);
     for (const bool back : {false, true})
-      for (const bool places : {false, true})
+      for (const bool places : {false, true}) {
+        if (!is_complex(dtype)) continue;  // the same kernels, twice
         expect("factors", 2,
                [&](const Tensors& x) { return detail::lu_solve_tensor("solve", x[0], x[1], x[2], back, places); },
                {f.lu.contiguous(), f.pivots, b});
+      }
     for (const bool upper : {false, true}) {
       const Tensor t = upper ? (regular / 9).clone() : regular;
       for (const char how : {'N', 'T', 'C'})
-        expect("a triangle", 2,
-               [&](const Tensors& x) { return detail::triangular_tensor("solve", x[0], x[1], upper, how, upper); },
-               {t, b});
+        if (is_complex(dtype) || how == 'N')
+          expect("a triangle", 2,
+                 [&](const Tensors& x) { return detail::triangular_tensor("solve", x[0], x[1], upper, how, upper); },
+                 {t, b});
     }
     expect("eigenvalues", 2, [](const Tensors& x) { return eigvalsh(x[0]); }, {hermitian});
     expect("eigh", 2, [](const Tensors& x) { return linalg::eigh(x[0]).eigenvectors; }, {hermitian});

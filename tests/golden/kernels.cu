@@ -2038,7 +2038,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
   }
 }
 
-// ---- svd of small matrices: svd, 3 workgroups of 32, 16 words (58863533)
+// ---- svd of small matrices: svd, 3 workgroups of 32, 16 words (4ad65bd9)
 // ---- spectra, a matrix a thread: qr, 1 workgroups of 32, 12 words
 // qr, a matrix a thread
 extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, u32* __restrict__ b2, const __grid_constant__ Params params) {
@@ -2502,7 +2502,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
   }
   seen[thread] = bad;
   __syncthreads();
-  if (thread == 0u) {
+  if (thread == 0u && group < params.v[1]) {
     for (var k = 0u; k < 256u; k += 1u) { bad = bad | seen[k]; }
     let status = select(0, -1, bad != 0u);
     ((u32*)b1)[params.v[6] + 0u + 0u] = bitcast<u32>(status);

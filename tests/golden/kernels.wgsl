@@ -3239,8 +3239,7 @@ var<workgroup> partial: array<f32, 32>;
 var<workgroup> bad: array<u32, 32>;
 var<workgroup> busy: array<u32, 32>;
 var<workgroup> order: array<u32, 32>;
-var<workgroup> vectors: array<f32, 100>;
-var<workgroup> basis: array<f32, 196>;
+var<workgroup> vectors: array<f32, 196>;
 var<workgroup> taus: array<f32, 32>;
 var<workgroup> of_vs: array<f32, 32>;
 fn power_of(x: f32) -> f32 {
@@ -3410,6 +3409,15 @@ fn unscaled(x: f32, power: f32) -> f32 {
       b1[to3] = bitcast<u32>(x);
     }
   }
+  if (inside) {
+    for (var e = r; e < 5u * 5u; e += 8u) {
+      let i = e / 5u;
+      let j = e - i * 5u;
+      let x = vectors[own * 25u + (order[own * 8u + i]) * 5u + j];
+      let to2 = params.v[2].w + matrix * params.v[3].x + i * params.v[3].y + j;
+      b3[to2] = bitcast<u32>(x);
+    }
+  }
   var scale = f32(1.0);
   if (r < 5u) {
     let mine = own * 35u + order[own * 8u + r] * 7u;
@@ -3461,41 +3469,34 @@ fn unscaled(x: f32, power: f32) -> f32 {
   workgroupBarrier();
   if (r < 7u) {
     let mine = own * 49u + (r) * 7u;
-    for (var i = 0u; i < 7u; i += 1u) { basis[mine + i] = select(f32(0.0), f32(1.0), i == r); }
+    for (var i = 0u; i < 7u; i += 1u) { vectors[mine + i] = select(f32(0.0), f32(1.0), i == r); }
     for (var s = 0u; s < 5u; s += 1u) {
       let k = 5u - 1u - s;
       if (k <= r) {
         let at_k = own * 35u + order[own * 8u + k] * 7u;
         let tau = taus[own * 8u + k];
         let of_v = of_vs[own * 8u + k];
-        var w = basis[mine + k];
-        for (var i = k + 1u; i < 7u; i += 1u) { w = fma(columns[at_k + i] * of_v, basis[mine + i], w); }
+        var w = vectors[mine + k];
+        for (var i = k + 1u; i < 7u; i += 1u) { w = fma(columns[at_k + i] * of_v, vectors[mine + i], w); }
         w = w * tau;
-        basis[mine + k] = basis[mine + k] - w;
+        vectors[mine + k] = vectors[mine + k] - w;
         for (var i = k + 1u; i < 7u; i += 1u) {
-          basis[mine + i] = fma(-(columns[at_k + i] * of_v), w, basis[mine + i]);
+          vectors[mine + i] = fma(-(columns[at_k + i] * of_v), w, vectors[mine + i]);
         }
       }
     }
   }
   if (r < 5u && columns[own * 35u + order[own * 8u + r] * 7u + r] < f32(0.0)) {
-    for (var i = 0u; i < 7u; i += 1u) { basis[own * 49u + (r) * 7u + i] = -basis[own * 49u + (r) * 7u + i]; }
+    for (var i = 0u; i < 7u; i += 1u) { vectors[own * 49u + (r) * 7u + i] = -vectors[own * 49u + (r) * 7u + i]; }
   }
   workgroupBarrier();
   if (inside) {
     for (var e = r; e < 7u * 7u; e += 8u) {
       let i = e / 7u;
       let j = e - i * 7u;
-      let x = basis[own * 49u + (j) * 7u + i];
+      let x = vectors[own * 49u + (j) * 7u + i];
       let to1 = params.v[2].x + matrix * params.v[2].y + i * params.v[2].z + j;
       b2[to1] = bitcast<u32>(x);
-    }
-    for (var e = r; e < 5u * 5u; e += 8u) {
-      let i = e / 5u;
-      let j = e - i * 5u;
-      let x = vectors[own * 25u + (order[own * 8u + i]) * 5u + j];
-      let to2 = params.v[2].w + matrix * params.v[3].x + i * params.v[3].y + j;
-      b3[to2] = bitcast<u32>(x);
     }
   }
   if (inside && r == 0u) {

@@ -180,7 +180,7 @@ class Infos {
       std::string last = cat("for (var k = 0u; k < ", kThreads,
                              "u; k += 1u) { bad = bad | seen[k]; }\nlet status = ", "select(0, -1, bad != 0u);\n",
                              io.store(to, plan.at(matrix), {"status"}, ""));
-      body += cat("if (thread == 0u) {\n", indented(last), "}\n");
+      body += cat("if (thread == 0u && group < ", plan.count(), ") {\n", indented(last), "}\n");
       return plan.module("matrices, finite", body, {{"u32", "seen", kThreads}});
     });
   }

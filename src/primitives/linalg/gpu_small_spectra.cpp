@@ -24,7 +24,7 @@ constexpr const char* kSvd =
 // ---- texts ----
 
 std::string qr_text(Spectral& s, int inner, const QrAccesses& v) {
-  s.add_columns("columns", s.n, s.m, "column"), s.add_factor(inner);
+  s.add_columns("columns", s.n, s.m, "column"), s.add_factor(inner, "basis");
   s.load_as(v.input, "i", "j");
   s.holes["store_q"] = s.store_x(v.q, "i", "j"), s.holes["store_r"] = s.store_x(v.r, "i", "j");
   return s.text("qr of small matrices", kQr);
@@ -42,7 +42,7 @@ std::string eigh_text(Spectral& s, const EighAccesses& v) {
     s.holes["pad"] = cat("for (var i = r; i < ", u(even), "; i += ", u(s.threads), ") {\n  a[$at(i, ", u(n),
                          ")] = ", s.number("0.0"), ";\n  a[$at(", u(n), ", i)] = ", s.number("0.0"), ";\n}\n");
   if (v.vectors >= 0) {
-    s.add_vectors("s != $type(0.0)");
+    s.add("vectors", n, n), s.add_vectors("s != $type(0.0)");
     s.holes["store_vectors"] = s.over(n, u(n),
                                       cat("let x = vectors[$in_vectors(order[own * ", u(s.threads), " + j]) + i];\n",
                                           s.store_x(v.vectors, "i", "j")));
@@ -62,17 +62,17 @@ std::string svd_text(Spectral& s, bool wide, int inner, const SvdAccesses& v) {
   s.add_thresholds();
   for (const char* hole : {"identity", "turn_vectors", "vectors"}) s.holes[hole] = "";
   if (v.u >= 0) {
-    s.add_vectors(""), s.add_factor(inner);
+    s.add_factor(inner, "vectors"), s.add_vectors("");  // the short side's are gone when the long one's come
     const int left = wide ? v.vh : v.u, right = wide ? v.u : v.vh;
-    const std::string long_side =
-        cat("let x = basis[$in_basis(", wide ? "i" : "j", ") + ", wide ? "j" : "i", "];\n", s.store_x(left, "i", "j"));
+    const std::string long_side = cat("let x = vectors[$in_basis(", wide ? "i" : "j", ") + ", wide ? "j" : "i", "];\n",
+                                      s.store_x(left, "i", "j"));
     const std::string short_side = cat("let x = vectors[$in_vectors(order[own * ", u(s.threads), " + ",
                                        wide ? "j" : "i", "]) + ", wide ? "i" : "j", "];\n", s.store_x(right, "i", "j"));
-    s.holes["vectors"] = cat(
-        "$factor\nif (r < ", u(n), " && columns[$column(r) + r] < ", s.number("0.0"), ") {\n  for (var i = 0u; i < ",
-        u(m), "; i += 1u) { basis[$in_basis(r) + i] = -basis[$in_basis(r) + i]; }\n}\n", s.barrier(), "if (inside) {\n",
-        indented(wide ? s.over(inner, u(m), long_side) : s.over(m, u(inner), long_side)),
-        indented(s.over(n, u(n), short_side)), "}\n");
+    s.holes["vectors"] =
+        cat("if (inside) {\n", indented(s.over(n, u(n), short_side)), "}\n$factor\nif (r < ", u(n),
+            " && columns[$column(r) + r] < ", s.number("0.0"), ") {\n  for (var i = 0u; i < ", u(m),
+            "; i += 1u) { vectors[$in_basis(r) + i] = -vectors[$in_basis(r) + i]; }\n}\n", s.barrier(),
+            "if (inside) {\n", indented(wide ? s.over(inner, u(m), long_side) : s.over(m, u(inner), long_side)), "}\n");
   }
   s.holes["store_values"] = s.store_x(v.s, "k"), s.holes["finish"] = s.finish(v.status);
   return s.text("svd of small matrices", kSvd);

@@ -62,7 +62,9 @@ struct Spectral : Small {
   }
   /// Memory for `count` columns of each matrix; where column j begins is $place(j).
   void add_columns(const std::string& name, int count, int height, const std::string& place) {
-    add(name, count, height);
+    add(name, count, height), place_columns(count, height, place);
+  }
+  void place_columns(int count, int height, const std::string& place) {
     holes[place] = cat("own * ", u(count * pitch(height)), " + (", kFirst, ") * ", u(pitch(height)));
   }
   /// A number for each thread.
@@ -77,9 +79,10 @@ struct Spectral : Small {
     for (const char* name : {"values", "partial"}) add_list(name);
     for (const char* name : {"bad", "busy", "order"}) add_list(name, false);
   }
-  void add_factor(int inner) {
-    holes["inner"] = cat(inner);
-    add_columns("basis", inner, m, "in_basis");
+  /// q's columns in `memory`, which is large enough for them.
+  void add_factor(int inner, const char* memory) {
+    holes["inner"] = cat(inner), holes["basis"] = memory;
+    add_columns(memory, inner, m, "in_basis");
     add_list("taus"), add_list("of_vs");
   }
   void load_as(int access, const std::string& row, const std::string& column) {
@@ -90,9 +93,9 @@ struct Spectral : Small {
   std::string store_x(int access, const std::string& row, const std::string& column = "0u") {
     return io.store(access, plan.at(matrix, row, column), {"x"}, "");
   }
-  /// Columns that rotations turn along.
+  /// Columns that rotations turn along, in `vectors`, which is large enough for them.
   void add_vectors(const char* condition) {
-    add_columns("vectors", n, n, "in_vectors");
+    place_columns(n, n, "in_vectors");
     holes["identity"] = cat("for (var e = r; e < ", u(n * n), "; e += ", u(threads), ") {\n  let j = e / ", u(n),
                             ";\n  let i = e - j * ", u(n), ";\n  vectors[$in_vectors(j) + i] = select(", number("0.0"),
                             ", ", number("1.0"), ", i == j);\n}\n");

@@ -1,5 +1,5 @@
-// Eigenvalues of small symmetric matrices by Jacobi's rotations, in what the GPU languages share (dialect.hpp; pieces in
-// small_pieces.wgsl).
+// Eigenvalues of small symmetric matrices by Jacobi's rotations, in what the GPU languages share (dialect.hpp; pieces
+// in small_pieces.wgsl).
 //
 //               p₀  q₀  p₁  q₁
 //         p₀  ┌───────┬───────┐     A round turns disjoint pairs (p, q). First every pair finds its angle, and its own

@@ -100,14 +100,14 @@ $define factor
   $barrier
   if (r < ${inner}u) {
     let mine = $in_basis(r);
-    for (var i = 0u; i < ${m}u; i += 1u) { basis[mine + i] = select($type(0.0), $type(1.0), i == r); }
+    for (var i = 0u; i < ${m}u; i += 1u) { $basis[mine + i] = select($type(0.0), $type(1.0), i == r); }
     for (var s = 0u; s < ${least}u; s += 1u) {
       let k = ${least}u - 1u - s;
       if (k <= r) {
         let at_k = $column(k);
         let tau = taus[own * ${threads}u + k];
         let of_v = of_vs[own * ${threads}u + k];
-        $reflect(k, at_k, basis, mine)
+        $reflect(k, at_k, $basis, mine)
       }
     }
   }

@@ -7,9 +7,9 @@
 //           └───┴───┴───┴───┘
 //
 // The vectors of the long side are q of the columns' QR in the order of the values, which is orthogonal also where
-// values are 0. Columns that are nothing beside the largest are not turned, as their squares would vanish. Sweeps end as
-// in small_eigh.wgsl. Bound by workgroup memory: of 32 × 32 a round takes 80 loads and stores a thread, 64 more with
-// vectors, and two barriers.
+// values are 0; they take the memory of the short side's, which are stored before. Columns that are nothing beside the
+// largest are not turned, as their squares would vanish. Sweeps end as in small_eigh.wgsl. Bound by workgroup memory:
+// of 32 × 32 a round takes 80 loads and stores a thread, 64 more with vectors, and two barriers.
 $begin
 var status = 0;
 var not_finite = 0u;

@@ -1,7 +1,7 @@
-// Eigenvalues of symmetric matrices of up to four rows, a matrix a thread, in what the GPU languages share (dialect.hpp;
-// pieces in small_pieces.wgsl and thread_pieces.wgsl): Jacobi's rotations of the lower triangle, unrolled, in registers.
-// A thread sweeps until nothing is left to be turned in its own matrix. Bound by memory, and by the divisions of about
-// five sweeps of six rotations.
+// Eigenvalues of symmetric matrices of up to four rows, a matrix a thread, in what the GPU languages share
+// (dialect.hpp; pieces in small_pieces.wgsl and thread_pieces.wgsl): Jacobi's rotations of the lower triangle,
+// unrolled, in registers. A thread sweeps until nothing is left to be turned in its own matrix. Bound by memory, and by
+// the divisions of about five sweeps of six rotations.
 $begin
 var status = 0;
 $for i in $rows

@@ -1,5 +1,5 @@
-// QR of matrices of up to four rows and columns, a matrix a thread, in what the GPU languages share (dialect.hpp; pieces
-// in thread_pieces.wgsl): Householder's reflections, unrolled, in registers. Bound by memory.
+// QR of matrices of up to four rows and columns, a matrix a thread, in what the GPU languages share (dialect.hpp;
+// pieces in thread_pieces.wgsl): Householder's reflections, unrolled, in registers. Bound by memory.
 $begin
 $for i in $rows
   $for j in $columns

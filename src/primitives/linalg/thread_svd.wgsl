@@ -1,7 +1,7 @@
 // Singular values of matrices of up to four rows and columns, a matrix a thread, in what the GPU languages share
-// (dialect.hpp; pieces in small_pieces.wgsl and thread_pieces.wgsl): as small_svd.wgsl, unrolled, in registers. A thread
-// sweeps until nothing is left to be turned in its own matrix. Bound by memory, and by the divisions of about five
-// sweeps of six rotations.
+// (dialect.hpp; pieces in small_pieces.wgsl and thread_pieces.wgsl): as small_svd.wgsl, unrolled, in registers. A
+// thread sweeps until nothing is left to be turned in its own matrix. Bound by memory, and by the divisions of about
+// five sweeps of six rotations.
 $begin
 var status = 0;
 $for i in $rows
