@@ -147,7 +147,6 @@ void add_matrices(Workloads& workloads, const Target& target) {
                                           {tern::f64, 100'000, 4},
                                           {tern::f32, 20'000, 8},
                                           {tern::f32, 10'000, 32}}) {
-      if (op > MatrixOp::det && target.device.kind() != tern::DeviceKind::cpu) continue;  // the CPU's there, too
       if (dtype == tern::f64 && target.device.kind() == tern::DeviceKind::webgpu) continue;
       const MatricesCase c{dtype, count, n, op};
       workloads.push_back({.name = fmt::format("matrices/{}/{}/{}x{}", name, name_of(dtype), count, n),

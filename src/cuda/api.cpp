@@ -33,7 +33,7 @@ std::vector<fs::path> folders() {
   if (const char* environment = std::getenv("VIRTUAL_ENV"); environment && *environment) {
     std::error_code ignored;  // PyPI's wheels: lib/python3.x/site-packages/nvidia/<package>/lib
     for (const auto& python : fs::directory_iterator(fs::path(environment) / "lib", ignored))
-      for (const char* package : {"cu13", "cuda_nvrtc", "cublas"})
+      for (const char* package : {"cu13", "cuda_nvrtc", "cublas", "cusolver"})
         list.push_back(python.path() / "site-packages" / "nvidia" / package / "lib");
   }
   return list;
@@ -120,6 +120,29 @@ FoundBlas find_blas() {
   return found;
 }
 
+struct FoundSolver {
+  SolverApi functions;
+  std::string reason;
+};
+FoundSolver find_solver() {
+  FoundSolver found;
+  if (const char* value = std::getenv("TERN_CUDA_SOLVER"); value && std::string_view(value) == "0") {
+    found.reason = "cuSOLVER is switched off (TERN_CUDA_SOLVER=0)";
+    return found;
+  }
+  void* library = open_library({"libcusolver.so.12", "libcusolver.so.11", "libcusolver.so"});
+  if (!library) {
+    found.reason = "cuSOLVER was not found: install a CUDA toolkit (12 or 13) or, from PyPI, nvidia-cusolver, and name "
+                   "its folder in TERN_CUDA_LIBRARIES";
+    return found;
+  }
+#define TERN_CUDA_FIND(name, parameters) \
+  if (!find(library, #name, found.functions.name)) found.reason = std::string("cuSOLVER has no ") + #name;
+  TERN_CUDA_SOLVER(TERN_CUDA_FIND)
+#undef TERN_CUDA_FIND
+  return found;
+}
+
 }  // namespace
 
 void* open_library(const std::initializer_list<const char*>& names) {
@@ -173,6 +196,12 @@ void use_driver(const Driver& functions) { given_driver = &functions; }
 
 const BlasApi* blas(std::string& reason) {
   static const auto& found = at_exit_behind(*new FoundBlas(find_blas()));
+  reason = found.reason;
+  return found.reason.empty() ? &found.functions : nullptr;
+}
+
+const SolverApi* solver(std::string& reason) {
+  static const auto& found = at_exit_behind(*new FoundSolver(find_solver()));
   reason = found.reason;
   return found.reason.empty() ? &found.functions : nullptr;
 }

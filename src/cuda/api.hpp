@@ -139,6 +139,7 @@ struct BlasChoice {
   int reserved[4];
 };
 inline constexpr int kReal32 = 0, kReal64 = 1, kReal16 = 2, kBrain16 = 14;  // cudaDataType_t
+inline constexpr int kComplex32 = 4, kComplex64 = 5;
 inline constexpr int kCompute32 = 68, kCompute64 = 70;                      // cublasComputeType_t
 inline constexpr int kTransposeA = 3, kTransposeB = 4;                      // cublasLtMatmulDescAttributes_t
 inline constexpr int kBatchCount = 5, kBatchStride = 6;                     // cublasLtMatrixLayoutAttribute_t
@@ -166,7 +167,71 @@ inline constexpr unsigned kReduceInComputeType = 2;  // cublasLtReductionScheme_
      BlasLayout of_b, const void* beta, const void* c, BlasLayout of_c, void* d, BlasLayout of_d,                  \
      const BlasAlgorithm* algorithm, void* workspace, std::size_t workspace_bytes, Stream stream))
 
+struct SolverOf;
+struct SolverOptionsOf;
+using Solver = SolverOf*;
+using SolverOptions = SolverOptionsOf*;
+inline constexpr int kLower = 0;                           // cublasFillMode_t
+inline constexpr int kAsIs = 0, kTransposed = 1, kAdjoint = 2;  // cublasOperation_t
+inline constexpr int kValuesAlone = 0, kWithVectors = 1;   // cusolverEigMode_t
+
+#define TERN_CUDA_SOLVER(X)                                                                                        \
+  X(cusolverDnCreate, (Solver * handle))                                                                           \
+  X(cusolverDnSetStream, (Solver handle, Stream stream))                                                           \
+  X(cusolverDnCreateParams, (SolverOptions * options))                                                             \
+  X(cusolverDnXpotrf_bufferSize,                                                                                   \
+    (Solver handle, SolverOptions options, int triangle, std::int64_t n, int type, const void* a, std::int64_t ld, \
+     int compute, std::size_t* bytes, std::size_t* host_bytes))                                                    \
+  X(cusolverDnXpotrf,                                                                                              \
+    (Solver handle, SolverOptions options, int triangle, std::int64_t n, int type, void* a, std::int64_t ld,       \
+     int compute, void* space, std::size_t bytes, void* host_space, std::size_t host_bytes, int* info))            \
+  X(cusolverDnXgetrf_bufferSize,                                                                                   \
+    (Solver handle, SolverOptions options, std::int64_t m, std::int64_t n, int type, const void* a,                \
+     std::int64_t ld, int compute, std::size_t* bytes, std::size_t* host_bytes))                                   \
+  X(cusolverDnXgetrf,                                                                                              \
+    (Solver handle, SolverOptions options, std::int64_t m, std::int64_t n, int type, void* a, std::int64_t ld,     \
+     std::int64_t* pivots, int compute, void* space, std::size_t bytes, void* host_space, std::size_t host_bytes,  \
+     int* info))                                                                                                   \
+  X(cusolverDnXgetrs,                                                                                              \
+    (Solver handle, SolverOptions options, int how, std::int64_t n, std::int64_t right, int type, const void* a,   \
+     std::int64_t ld, const std::int64_t* pivots, int type_of_b, void* b, std::int64_t ld_of_b, int* info))        \
+  X(cusolverDnXgeqrf_bufferSize,                                                                                   \
+    (Solver handle, SolverOptions options, std::int64_t m, std::int64_t n, int type, const void* a,                \
+     std::int64_t ld, int type_of_tau, const void* tau, int compute, std::size_t* bytes, std::size_t* host_bytes)) \
+  X(cusolverDnXgeqrf,                                                                                              \
+    (Solver handle, SolverOptions options, std::int64_t m, std::int64_t n, int type, void* a, std::int64_t ld,     \
+     int type_of_tau, void* tau, int compute, void* space, std::size_t bytes, void* host_space,                    \
+     std::size_t host_bytes, int* info))                                                                           \
+  X(cusolverDnXsyevd_bufferSize,                                                                                   \
+    (Solver handle, SolverOptions options, int vectors, int triangle, std::int64_t n, int type, const void* a,     \
+     std::int64_t ld, int type_of_values, const void* values, int compute, std::size_t* bytes,                     \
+     std::size_t* host_bytes))                                                                                     \
+  X(cusolverDnXsyevd,                                                                                              \
+    (Solver handle, SolverOptions options, int vectors, int triangle, std::int64_t n, int type, void* a,           \
+     std::int64_t ld, int type_of_values, void* values, int compute, void* space, std::size_t bytes,               \
+     void* host_space, std::size_t host_bytes, int* info))                                                         \
+  X(cusolverDnXgesvd_bufferSize,                                                                                   \
+    (Solver handle, SolverOptions options, signed char of_u, signed char of_vh, std::int64_t m, std::int64_t n,    \
+     int type, const void* a, std::int64_t ld, int type_of_s, const void* s, int type_of_u, const void* u,         \
+     std::int64_t ld_of_u, int type_of_vh, const void* vh, std::int64_t ld_of_vh, int compute, std::size_t* bytes, \
+     std::size_t* host_bytes))                                                                                     \
+  X(cusolverDnXgesvd,                                                                                              \
+    (Solver handle, SolverOptions options, signed char of_u, signed char of_vh, std::int64_t m, std::int64_t n,    \
+     int type, void* a, std::int64_t ld, int type_of_s, void* s, int type_of_u, void* u, std::int64_t ld_of_u,     \
+     int type_of_vh, void* vh, std::int64_t ld_of_vh, int compute, void* space, std::size_t bytes,                 \
+     void* host_space, std::size_t host_bytes, int* info))                                                         \
+  TERN_CUDA_BASIS(X, cusolverDnSorgqr)                                                                             \
+  TERN_CUDA_BASIS(X, cusolverDnDorgqr)                                                                             \
+  TERN_CUDA_BASIS(X, cusolverDnCungqr)                                                                             \
+  TERN_CUDA_BASIS(X, cusolverDnZungqr)
+#define TERN_CUDA_BASIS(X, name)                                                                                   \
+  X(name##_bufferSize, (Solver handle, int m, int n, int k, const void* a, int ld, const void* tau, int* elements)) \
+  X(name, (Solver handle, int m, int n, int k, void* a, int ld, const void* tau, void* space, int elements, int* info))
+
 #define TERN_CUDA_DECLARE(name, parameters) Result(*name) parameters = nullptr;
+struct SolverApi {
+  TERN_CUDA_SOLVER(TERN_CUDA_DECLARE)
+};
 struct BlasApi {
   TERN_CUDA_BLAS(TERN_CUDA_DECLARE)
 };
@@ -187,6 +252,8 @@ void use_driver(const Driver& functions);
 const Nvrtc* nvrtc(std::string& reason);
 /// cuBLASLt's, likewise.
 const BlasApi* blas(std::string& reason);
+/// cuSOLVER's, likewise.
+const SolverApi* solver(std::string& reason);
 /// Has exit() call `end` before the static objects of the libraries go that are loaded by now, or later through the
 /// functions above: what runs after that and used them would crash.
 void end_before_libraries(void (*end)());

@@ -11,6 +11,7 @@
 #include "cuda/dialect.hpp"
 #include "cuda/kernel_archive.hpp"
 #include "cuda/products/wgmma.hpp"
+#include "cuda/solver.hpp"
 #include "gpu/gpu_backend.hpp"
 #include "gpu/plan/index_checks.hpp"
 
@@ -122,8 +123,7 @@ class CudaBackend final : public detail_gpu::GpuBackend {
   }
   void launch(detail_gpu::Launch& launch, const std::function<std::string()>& text) override {
     const Call call(*this);
-    if (launch.check_slot >= 0)
-      launch.params[static_cast<std::size_t>(launch.check_slot)] = checks_.add(launch);
+    if (launch.check_slot >= 0) launch.params[static_cast<std::size_t>(launch.check_slot)] = checks_.add(launch);
     gpu_.launch(launch, text);
   }
 
@@ -159,6 +159,26 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     if (!products_) products_ = std::make_unique<Products>(api, device_class());
     if (!workspace_) workspace_ = std::make_shared<Storage>(*this, Products::kWorkspace);
     return products_->run(product, gpu_.stream(), pointer_of(*workspace_));
+  }
+  /// cuSOLVER; what copies matrices for it is no kernel of the archive.
+  detail_gpu::MatrixLibrary* matrix_library() override {
+    std::string reason;
+    const SolverApi* const api = limits_.archived ? nullptr : solver(reason);
+    if (!api) return nullptr;
+    const Call call(*this);
+    if (!solver_) {
+      solver_ = std::make_unique<SolverLibrary>(
+          *api,
+          [this](std::size_t bytes, const std::function<void(Stream, void*)>& work) {
+            const Storage space(*this, std::max<std::size_t>(bytes, 1));
+            const Call issued(*this);
+            work(gpu_.stream(), space.data());
+          },
+          [this] { gpu_.wait(); });
+      solver_starts_ = solver_->start();
+    }
+    if (!solver_starts_) return nullptr;
+    return solver_.get();
   }
 
  protected:
@@ -209,6 +229,8 @@ class CudaBackend final : public detail_gpu::GpuBackend {
   CudaDevice gpu_;
   detail_gpu::Limits limits_;
   std::shared_ptr<Storage> flags_, workspace_;
+  std::unique_ptr<SolverLibrary> solver_;
+  bool solver_starts_ = false;
   std::unique_ptr<Products> products_;
   detail_gpu::IndexChecks checks_;
   std::uint32_t first_check_ = 0;

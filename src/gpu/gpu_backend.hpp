@@ -16,6 +16,7 @@
 namespace tern::detail_gpu {
 
 class GemmTiles;
+class MatrixLibrary;
 
 class GpuBackend : public detail::Backend {
  public:
@@ -48,6 +49,8 @@ class GpuBackend : public detail::Backend {
   virtual bool has_kernel(Layouts, const Launch& /*launch*/, const std::function<std::string()>& /*text*/) {
     return true;
   }
+  /// The vendor's factorisations of large matrices; null where there are none.
+  virtual MatrixLibrary* matrix_library() { return nullptr; }
   /// Two words that are not 0 once a kernel has met an index out of range.
   virtual Storage& index_flags() = 0;
 

@@ -101,7 +101,10 @@ TEST_F(CudaTexts, EverySkeleton) {
                             "selection", "scatter", "scatter, lines", "scatter, reading the table", "scatter, sorted",
                             "scatter, by entry", "scatter, fetched", "cholesky of small matrices",
                             "lu of small matrices", "solutions of small matrices", "triangles of small matrices",
-                            "status of matrices"})
+                            "qr of small matrices", "eigh of small matrices", "svd of small matrices",
+                            "qr, a matrix a thread", "eigh, a matrix a thread", "svd, a matrix a thread",
+                            "status of matrices", "matrices, moved", "matrices, pivots", "matrices, finite",
+                            "matrices, status"})
     EXPECT_TRUE(compiled.has(title)) << title;
   EXPECT_GT(compiled.count(), 300u);
 }

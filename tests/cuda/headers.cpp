@@ -8,6 +8,10 @@
 #include <cublasLt.h>
 #endif
 
+#if __has_include(<cusolverDn.h>)  // a toolkit
+#include <cusolverDn.h>
+#endif
+
 #include <cstddef>
 
 #include <tuple>
@@ -67,6 +71,24 @@ TERN_HEADERS_TEST(ValuesAreCublasLts) {
   EXPECT_EQ(kAlignmentOfA, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES);
   EXPECT_EQ(kAlignmentOfA + 3, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES);
   EXPECT_EQ(kReduceInComputeType, static_cast<unsigned>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
+}
+#endif
+
+#if __has_include(<cusolverDn.h>)
+#define TERN_CUDA_MATCH(name, parameters) \
+  static_assert(Match<decltype(SolverApi::name), decltype(&::name)>::value, #name);
+TERN_CUDA_SOLVER(TERN_CUDA_MATCH)
+#undef TERN_CUDA_MATCH
+
+TERN_HEADERS_TEST(ValuesAreCusolvers) {
+  EXPECT_EQ(kComplex32, CUDA_C_32F);
+  EXPECT_EQ(kComplex64, CUDA_C_64F);
+  EXPECT_EQ(kLower, CUBLAS_FILL_MODE_LOWER);
+  EXPECT_EQ(kAsIs, CUBLAS_OP_N);
+  EXPECT_EQ(kTransposed, CUBLAS_OP_T);
+  EXPECT_EQ(kAdjoint, CUBLAS_OP_C);
+  EXPECT_EQ(kValuesAlone, CUSOLVER_EIG_MODE_NOVECTOR);
+  EXPECT_EQ(kWithVectors, CUSOLVER_EIG_MODE_VECTOR);
 }
 #endif
 

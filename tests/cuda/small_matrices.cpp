@@ -53,11 +53,43 @@ class SmallMatricesOnHost : public testing::Test {
     expect("from the right", eps, [&](const Tensors& x) { return solve_triangular(x[0], x[1].mT(), true, false); },
            {regular, b});
   }
+  /// What factors of these multiply to, and whether vectors are orthogonal.
+  void expect_spectra(std::int64_t n, double eps) {
+    SCOPED_TRACE(n);
+    const std::int64_t count = 5;
+    const double bound = eps * static_cast<double>(n);
+    const Tensor a = numbers(count, n, n, 0.1), symmetric = a + a.mT();
+    const auto gram = [](const Tensor& v) { return matmul(v.mT(), v); };
+    for (const bool all : {false, true}) {
+      const Tensor x = numbers(count, all ? std::min<std::int64_t>(n + 2, 32) : n / 2 + 1, n, 0.1);
+      expect("q·r", bound, [&](const Tensors& t) { return product(qr(t[0], all)); }, {x});
+      expect("qᵀ·q", bound, [&](const Tensors& t) { return gram(here(qr(t[0], all).q)); }, {x});
+      expect("uᵀ·u", bound, [&](const Tensors& t) { return gram(here(svd(t[0], all).u)); }, {x});
+      expect("vh·vhᵀ", bound, [&](const Tensors& t) { return gram(here(svd(t[0], all).vh).mT()); }, {x});
+      expect("svdvals", bound, [](const Tensors& t) { return svdvals(t[0]); }, {x});
+    }
+    expect("u·s·vh", bound, [](const Tensors& t) { return product(svd(t[0], false)); }, {a});
+    expect("v·w·vᵀ", bound, [](const Tensors& t) { return product(eigh(t[0])); }, {symmetric});
+    expect("vᵀ·v", bound, [&](const Tensors& t) { return gram(here(eigh(t[0]).eigenvectors)); }, {symmetric});
+    expect("eigvalsh", bound, [](const Tensors& t) { return eigvalsh(t[0]); }, {symmetric});
+  }
+  static Tensor here(const Tensor& t) { return HostGpu::to_cpu(t).to(f64); }
+  static Tensor product(const Qr<Tensor>& f) { return matmul(here(f.q), here(f.r)); }
+  static Tensor product(const Svd<Tensor>& f) { return matmul(here(f.u) * here(f.s).unsqueeze(-2), here(f.vh)); }
+  static Tensor product(const Eigh<Tensor>& f) {
+    const Tensor v = here(f.eigenvectors);
+    return matmul(v * here(f.eigenvalues).unsqueeze(-2), v.mT());
+  }
   HostGpu gpu_{false};
 };
 
 TEST_F(SmallMatricesOnHost, OfFiveRows) { expect_all(5, 1.2e-7); }
 TEST_F(SmallMatricesOnHost, OfThirtyTwoInDouble) { expect_all(32, 2.3e-16); }
+TEST_F(SmallMatricesOnHost, SpectraOfFiveRows) { expect_spectra(5, 1.2e-7); }
+TEST_F(SmallMatricesOnHost, SpectraOfTwoAndFour) {
+  for (const std::int64_t n : {2, 4}) expect_spectra(n, 1.2e-7);
+}
+TEST_F(SmallMatricesOnHost, SpectraOfThirtyTwoInDouble) { expect_spectra(32, 2.3e-16); }
 TEST_F(SmallMatricesOnHost, TellWhatFailed) {
   const Tensor a = gpu_.from(numbers(2, 3, 3, 3).to(f32));
   const auto info = [](const Tensor& t) { return HostGpu::to_cpu(t).to_vector<std::int32_t>(); };

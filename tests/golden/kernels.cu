@@ -1820,6 +1820,727 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
 }
 
 // ---- triangles of small matrices: solve_triangular, 3 workgroups of 32, 14 words (fd4b2718)
+// ---- qr of small matrices: qr, 3 workgroups of 32, 12 words (ca483fec)
+// ---- eigh of small matrices: eigh, 3 workgroups of 32, 13 words
+// eigh of small matrices
+TERN_DEVICE f32 power_of(f32 x) {
+  let bits = clamp(bitcast<u32>(x) & 0x7f800000u, 0x00800000u, 0x7e800000u);
+  return bitcast<f32>(bits);
+}
+TERN_DEVICE f32 scaled(f32 x, f32 up) {
+  let bits = bitcast<u32>(x);
+  let mantissa = f32(bits & 0x007fffffu) * f32(1.1920928955078125e-07) * (up * bitcast<f32>(0x00800000u));
+  let sign = bits & 0x80000000u;
+  return select(x * up, bitcast<f32>(bitcast<u32>(mantissa) | sign), (bits & 0x7f800000u) == 0u && up >= f32(1.0));
+}
+TERN_DEVICE f32 unscaled(f32 x, f32 power) {
+  let made = x * power;
+  let bits = bitcast<u32>(x);
+  let size = bitcast<f32>(bits & 0x7fffffffu);
+  let raised = size * (min(power, f32(1.0)) * bitcast<f32>(0x7e800000u));
+  let mantissa = u32(min(raised, f32(1.0)) * f32(8388608.0) + f32(0.5));
+  return select(made, bitcast<f32>(mantissa | (bits & 0x80000000u)), raised < f32(1.0) && power <= f32(1.0));
+}
+extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
+  __shared__ f32 a[168];
+  __shared__ f32 values[32];
+  __shared__ f32 partial[32];
+  __shared__ u32 bad[32];
+  __shared__ u32 busy[32];
+  __shared__ u32 order[32];
+  __shared__ f32 cosines[32];
+  __shared__ f32 sines[32];
+  __shared__ f32 vectors[100];
+  let own = thread / 8u;
+  let r = thread - own * 8u;
+  let matrix = group * 4u + own;
+  let inside = matrix < params.v[1];
+  var status = 0;
+  var not_finite = 0u;
+  var most = f32(0.0);
+  if (inside) {
+    for (var e = r; e < 5u * 5u; e += 8u) {
+      let i = e / 5u;
+      let j = e - i * 5u;
+      if (j <= i) {
+        let x0 = bitcast<f32>(((u32*)b0)[params.v[3] + matrix * params.v[4] + i * params.v[5] + j]);
+        if (!((tern_isfinite_f32(x0)))) { not_finite = 1u; }
+        most = max(most, tern_abs_f32(x0));
+        a[own * 42u + (i) * 7u + j] = x0;
+      }
+    }
+  }
+  bad[thread] = not_finite;
+  partial[thread] = most;
+  __syncthreads();
+  for (var k = 0u; k < 8u; k += 1u) {
+    if (bad[own * 8u + k] != 0u) { status = -1; }
+    most = max(most, partial[own * 8u + k]);
+  }
+  let power = power_of(most);
+  let up = f32(1.0) / power;
+  __syncthreads();
+  var norm = f32(0.0);
+  for (var e = r; e < 5u * 5u; e += 8u) {
+    let i = e / 5u;
+    let j = e - i * 5u;
+    if (j <= i) {
+      let x = scaled(a[own * 42u + (i) * 7u + j], up);
+      norm = fma(x * select(f32(2.0), f32(1.0), i == j), x, norm);
+      a[own * 42u + (i) * 7u + j] = x;
+      a[own * 42u + (j) * 7u + i] = x;
+    }
+  }
+  for (var i = r; i < 6u; i += 8u) {
+    a[own * 42u + (i) * 7u + 5u] = f32(0.0);
+    a[own * 42u + (5u) * 7u + i] = f32(0.0);
+  }
+  for (var e = r; e < 25u; e += 8u) {
+    let j = e / 5u;
+    let i = e - j * 5u;
+    vectors[own * 25u + (j) * 5u + i] = select(f32(0.0), f32(1.0), i == j);
+  }
+  partial[thread] = norm;
+  __syncthreads();
+  norm = f32(0.0);
+  for (var k = 0u; k < 8u; k += 1u) { norm += partial[own * 8u + k]; }
+  // All that is left below this changes the matrix by less than a rounding of its norm.
+  let little = tern_sqrt(norm) * f32(1.19209289550781257e-08);
+  let turns = inside && status == 0;
+  var going = 0u;
+  for (var sweep = 0u; sweep < 40u; sweep += 1u) {
+    var moved = 0u;
+    for (var round = 0u; round < 5u; round += 1u) {
+      let pair = r % 4u;
+      let part = r / 4u;
+      let one = select((round + pair) % 5u, 5u, pair == 0u);
+      let other = (round + 5u - pair) % 5u;
+      let p = min(one, other);
+      let q = max(one, other);
+      let there = pair < 3u;
+      if (there && part == 0u) {
+        let off = a[own * 42u + (q) * 7u + p];
+        var cosine = f32(1.0);
+        var sine = f32(0.0);
+        if (turns && tern_abs_f32(off) > little) {
+          let x = a[own * 42u + (p) * 7u + p];
+          let y = a[own * 42u + (q) * 7u + q];
+          let cotangent = (y - x) / (off + off);
+          let steep = min(tern_abs_f32(cotangent), f32(1e18));
+          let tangent = f32(1.0) / (steep + tern_sqrt(fma(steep, steep, f32(1.0))));
+          let t = select(tangent, -tangent, cotangent < f32(0.0));
+          let c = tern_div(f32(1.0), tern_sqrt(fma(t, t, f32(1.0))));
+          let s = t * c;
+          a[own * 42u + (p) * 7u + p] = fma(-t, off, x);
+          a[own * 42u + (q) * 7u + q] = fma(t, off, y);
+          a[own * 42u + (p) * 7u + q] = f32(0.0);
+          a[own * 42u + (q) * 7u + p] = f32(0.0);
+          cosine = c;
+          sine = s;
+          moved = 1u;
+        }
+        cosines[own * 8u + pair] = cosine;
+        sines[own * 8u + pair] = sine;
+      }
+      __syncthreads();
+      if (there) {
+        let c = cosines[own * 8u + pair];
+        let s = sines[own * 8u + pair];
+        for (var d = part + 1u; d <= 3u / 2u; d += 2u) {
+          let next = (pair + d) % 3u;
+          let c2 = cosines[own * 8u + next];
+          let s2 = sines[own * 8u + next];
+          if ((d * 2u < 3u || pair < next) && (s != f32(0.0) || s2 != f32(0.0))) {
+            let one2 = select((round + next) % 5u, 5u, next == 0u);
+            let other2 = (round + 5u - next) % 5u;
+            let p2 = min(one2, other2);
+            let q2 = max(one2, other2);
+            let pp = a[own * 42u + (p) * 7u + p2];
+            let pq = a[own * 42u + (p) * 7u + q2];
+            let qp = a[own * 42u + (q) * 7u + p2];
+            let qq = a[own * 42u + (q) * 7u + q2];
+            let upper_p = fma(-s, qp, c * pp);
+            let upper_q = fma(-s, qq, c * pq);
+            let lower_p = fma(s, pp, c * qp);
+            let lower_q = fma(s, pq, c * qq);
+            let new_pp = fma(-s2, upper_q, c2 * upper_p);
+            let new_pq = fma(s2, upper_p, c2 * upper_q);
+            let new_qp = fma(-s2, lower_q, c2 * lower_p);
+            let new_qq = fma(s2, lower_p, c2 * lower_q);
+            a[own * 42u + (p) * 7u + p2] = new_pp;
+            a[own * 42u + (p2) * 7u + p] = new_pp;
+            a[own * 42u + (p) * 7u + q2] = new_pq;
+            a[own * 42u + (q2) * 7u + p] = new_pq;
+            a[own * 42u + (q) * 7u + p2] = new_qp;
+            a[own * 42u + (p2) * 7u + q] = new_qp;
+            a[own * 42u + (q) * 7u + q2] = new_qq;
+            a[own * 42u + (q2) * 7u + q] = new_qq;
+          }
+        }
+        if (s != f32(0.0)) {
+          for (var i = part; i < 5u; i += 2u) {
+            let x = vectors[own * 25u + (p) * 5u + i];
+            let y = vectors[own * 25u + (q) * 5u + i];
+            vectors[own * 25u + (p) * 5u + i] = fma(-s, y, c * x);
+            vectors[own * 25u + (q) * 5u + i] = fma(s, x, c * y);
+          }
+        }
+      }
+      __syncthreads();
+    }
+    busy[thread] = moved;
+    __syncthreads();
+    going = 0u;
+    var all_going = 0u;
+    for (var k = 0u; k < 32u; k += 1u) {
+      all_going = all_going | busy[k];
+      if (k / 8u == own) { going = going | busy[k]; }
+    }
+    __syncthreads();
+    if (thread == 0u) { busy[0] = all_going; }
+    __syncthreads();
+    let any_going = busy[0];
+    __syncthreads();
+    if (any_going == 0u) { break; }
+  }
+  if (status == 0 && going != 0u) { status = 1; }
+  if (r < 5u) { values[own * 8u + r] = a[own * 42u + (r) * 7u + r]; }
+  __syncthreads();
+  if (r < 5u) {
+    let value = values[own * 8u + r];
+    var rank = 0u;
+    for (var k = 0u; k < 5u; k += 1u) {
+      let here = values[own * 8u + k];
+      if (here < value || (here == value && k < r)) { rank += 1u; }
+    }
+    order[own * 8u + rank] = r;
+  }
+  __syncthreads();
+  if (inside) {
+    for (var k = r; k < 5u; k += 8u) {
+      let x = unscaled(values[own * 8u + order[own * 8u + k]], power);
+      ((u32*)b1)[params.v[6] + matrix * params.v[7] + k] = bitcast<u32>(x);
+    }
+    for (var e = r; e < 5u * 5u; e += 8u) {
+      let i = e / 5u;
+      let j = e - i * 5u;
+      let x = vectors[own * 25u + (order[own * 8u + j]) * 5u + i];
+      ((u32*)b2)[params.v[8] + matrix * params.v[9] + i * params.v[10] + j] = bitcast<u32>(x);
+    }
+  }
+  if (inside && r == 0u) {
+    if (status != 0) {
+      {
+        let seen = atomicCAS(&b3[0], 0u, params.v[12]);
+        if (seen == 0u || seen == params.v[12]) { atomicMax(&b3[1], ~u32(min(matrix, 67108862u) * 64u + u32(status + 1))); }
+      }
+    }
+  }
+}
+
+// ---- svd of small matrices: svd, 3 workgroups of 32, 16 words (4ad65bd9)
+// ---- spectra, a matrix a thread: qr, 1 workgroups of 32, 12 words
+// qr, a matrix a thread
+extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, u32* __restrict__ b2, const __grid_constant__ Params params) {
+  let own = thread;
+  let matrix = group * 32u + own;
+  let inside = matrix < params.v[1];
+  var c00 = f32(0.0);
+// … 4 more of these 1 lines (49a25e85), and
+  var c21 = f32(0.0);
+  if (inside) {
+    let x0 = bitcast<f32>(((u32*)b0)[params.v[3] + matrix * params.v[4] + 0u * params.v[5] + 0u]);
+    c00 = x0;
+// … 4 more of these 2 lines (d10fc7a1), and
+    let x5 = bitcast<f32>(((u32*)b0)[params.v[3] + matrix * params.v[4] + 2u * params.v[5] + 1u]);
+    c21 = x5;
+  }
+  var most0 = f32(0.0);
+  most0 = max(most0, tern_abs_f32(c00));
+  most0 = max(most0, tern_abs_f32(c10));
+  most0 = max(most0, tern_abs_f32(c20));
+  let scale0 = power_of(most0);
+  let up0 = f32(1.0) / scale0;
+  c00 = scaled(c00, up0);
+  c10 = scaled(c10, up0);
+  c20 = scaled(c20, up0);
+  var most1 = f32(0.0);
+  most1 = max(most1, tern_abs_f32(c01));
+  most1 = max(most1, tern_abs_f32(c11));
+  most1 = max(most1, tern_abs_f32(c21));
+  let scale1 = power_of(most1);
+  let up1 = f32(1.0) / scale1;
+  c01 = scaled(c01, up1);
+  c11 = scaled(c11, up1);
+  c21 = scaled(c21, up1);
+  var largest0 = tern_abs_f32(c00);
+  largest0 = max(largest0, tern_abs_f32(c10));
+  largest0 = max(largest0, tern_abs_f32(c20));
+  let size0 = power_of(largest0);
+  let less0 = f32(1.0) / size0;
+  let first0 = c00 * less0;
+  var below0 = f32(0.0);
+  below0 = fma(c10 * less0, c10 * less0, below0);
+  below0 = fma(c20 * less0, c20 * less0, below0);
+  let none0 = below0 == f32(0.0) || largest0 < size0;  // or subnormal
+  let length0 = tern_sqrt(fma(first0, first0, below0));
+  let made0 = select(select(length0, -length0, first0 > f32(0.0)), first0, none0);
+  let to0 = first0 - made0;
+  let of_v0 = select(tern_div(less0, select(to0, f32(1.0), none0)), f32(0.0), none0);
+  let tau0 = select(tern_div(-to0, select(made0, f32(1.0), none0)), f32(0.0), none0);
+  let d0 = made0 * size0;
+  c10 = c10 * of_v0;
+  c20 = c20 * of_v0;
+  {
+    var w = c01;
+    w = fma(c10, c11, w);
+    w = fma(c20, c21, w);
+    w = w * tau0;
+    c01 = c01 - w;
+    c11 = fma(-c10, w, c11);
+    c21 = fma(-c20, w, c21);
+  }
+  var largest1 = tern_abs_f32(c11);
+  largest1 = max(largest1, tern_abs_f32(c21));
+  let size1 = power_of(largest1);
+  let less1 = f32(1.0) / size1;
+  let first1 = c11 * less1;
+  var below1 = f32(0.0);
+  below1 = fma(c21 * less1, c21 * less1, below1);
+  let none1 = below1 == f32(0.0) || largest1 < size1;  // or subnormal
+  let length1 = tern_sqrt(fma(first1, first1, below1));
+  let made1 = select(select(length1, -length1, first1 > f32(0.0)), first1, none1);
+  let to1 = first1 - made1;
+  let of_v1 = select(tern_div(less1, select(to1, f32(1.0), none1)), f32(0.0), none1);
+  let tau1 = select(tern_div(-to1, select(made1, f32(1.0), none1)), f32(0.0), none1);
+  let d1 = made1 * size1;
+  c21 = c21 * of_v1;
+  var q00 = f32(1.0);
+// … 4 more of these 1 lines (4e9aa574), and
+  var q21 = f32(0.0);
+  {
+    var w = q11;
+    w = fma(c21, q21, w);
+    w = w * tau1;
+    q11 = q11 - w;
+    q21 = fma(-c21, w, q21);
+  }
+  {
+    var w = q00;
+    w = fma(c10, q10, w);
+    w = fma(c20, q20, w);
+    w = w * tau0;
+    q00 = q00 - w;
+    q10 = fma(-c10, w, q10);
+    q20 = fma(-c20, w, q20);
+  }
+  {
+    var w = q01;
+    w = fma(c10, q11, w);
+    w = fma(c20, q21, w);
+    w = w * tau0;
+    q01 = q01 - w;
+    q11 = fma(-c10, w, q11);
+    q21 = fma(-c20, w, q21);
+  }
+  if (inside) {
+    ((u32*)b2)[params.v[9] + matrix * params.v[10] + 0u * params.v[11] + 0u] = bitcast<u32>(unscaled(d0, scale0));
+    ((u32*)b2)[params.v[9] + matrix * params.v[10] + 0u * params.v[11] + 1u] = bitcast<u32>(unscaled(c01, scale1));
+    ((u32*)b2)[params.v[9] + matrix * params.v[10] + 1u * params.v[11] + 0u] = bitcast<u32>(f32(0.0));
+    ((u32*)b2)[params.v[9] + matrix * params.v[10] + 1u * params.v[11] + 1u] = bitcast<u32>(unscaled(d1, scale1));
+    ((u32*)b1)[params.v[6] + matrix * params.v[7] + 0u * params.v[8] + 0u] = bitcast<u32>(q00);
+// … 4 more of these 1 lines (d04984b9), and
+    ((u32*)b1)[params.v[6] + matrix * params.v[7] + 2u * params.v[8] + 1u] = bitcast<u32>(q21);
+  }
+}
+
+// ---- spectra, a matrix a thread: eigh, 1 workgroups of 32, 13 words
+// eigh, a matrix a thread
+extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
+  let own = thread;
+  let matrix = group * 32u + own;
+  let inside = matrix < params.v[1];
+  var status = 0;
+  var c00 = f32(0.0);
+  var c10 = f32(0.0);
+  var c11 = f32(0.0);
+  if (inside) {
+    let x0 = bitcast<f32>(((u32*)b0)[params.v[3] + matrix * params.v[4] + 0u * params.v[5] + 0u]);
+    c00 = x0;
+    let x1 = bitcast<f32>(((u32*)b0)[params.v[3] + matrix * params.v[4] + 1u * params.v[5] + 0u]);
+    c10 = x1;
+    let x2 = bitcast<f32>(((u32*)b0)[params.v[3] + matrix * params.v[4] + 1u * params.v[5] + 1u]);
+    c11 = x2;
+  }
+  var most = f32(0.0);
+  if (!((tern_isfinite_f32(c00)))) { status = -1; }
+  most = max(most, tern_abs_f32(c00));
+  if (!((tern_isfinite_f32(c10)))) { status = -1; }
+  most = max(most, tern_abs_f32(c10));
+  if (!((tern_isfinite_f32(c11)))) { status = -1; }
+  most = max(most, tern_abs_f32(c11));
+  let power = power_of(most);
+  let up = f32(1.0) / power;
+  var norm = f32(0.0);
+  c00 = scaled(c00, up);
+  norm = fma(f32(1.0) * c00, c00, norm);
+  c10 = scaled(c10, up);
+  norm = fma(f32(2.0) * c10, c10, norm);
+  c11 = scaled(c11, up);
+  norm = fma(f32(1.0) * c11, c11, norm);
+  var v00 = f32(1.0);
+  var v01 = f32(0.0);
+  var v10 = f32(0.0);
+  var v11 = f32(1.0);
+  // All that is left below this changes the matrix by less than a rounding of its norm.
+  let little = tern_sqrt(norm) * f32(2.98023223876953125e-08);
+  var going = select(0u, 1u, status == 0);
+  for (var sweep = 0u; sweep < 40u && going == 1u; sweep += 1u) {
+    going = 0u;
+    if (tern_abs_f32(c10) > little) {
+      let off = c10;
+      let cotangent = (c11 - c00) / (off + off);
+      let steep = min(tern_abs_f32(cotangent), f32(1e18));
+      let tangent = f32(1.0) / (steep + tern_sqrt(fma(steep, steep, f32(1.0))));
+      let t = select(tangent, -tangent, cotangent < f32(0.0));
+      let c = tern_div(f32(1.0), tern_sqrt(fma(t, t, f32(1.0))));
+      let s = t * c;
+      c00 = fma(-t, off, c00);
+      c11 = fma(t, off, c11);
+      c10 = f32(0.0);
+      going = 1u;
+      {
+        let kept = v00;
+        v00 = fma(-s, v01, c * kept);
+        v01 = fma(s, kept, c * v01);
+      }
+      {
+        let kept = v10;
+        v10 = fma(-s, v11, c * kept);
+        v11 = fma(s, kept, c * v11);
+      }
+    }
+  }
+  if (status == 0 && going == 1u) { status = 1; }
+  if (c11 < c00) {
+    {
+      let kept = c00;
+      c00 = c11;
+      c11 = kept;
+    }
+    {
+      let kept = v00;
+      v00 = v01;
+      v01 = kept;
+    }
+    {
+      let kept = v10;
+      v10 = v11;
+      v11 = kept;
+    }
+  }
+  if (inside) {
+    ((u32*)b1)[params.v[6] + matrix * params.v[7] + 0u] = bitcast<u32>(unscaled(c00, power));
+    ((u32*)b1)[params.v[6] + matrix * params.v[7] + 1u] = bitcast<u32>(unscaled(c11, power));
+    ((u32*)b2)[params.v[8] + matrix * params.v[9] + 0u * params.v[10] + 0u] = bitcast<u32>(v00);
+    ((u32*)b2)[params.v[8] + matrix * params.v[9] + 0u * params.v[10] + 1u] = bitcast<u32>(v01);
+    ((u32*)b2)[params.v[8] + matrix * params.v[9] + 1u * params.v[10] + 0u] = bitcast<u32>(v10);
+    ((u32*)b2)[params.v[8] + matrix * params.v[9] + 1u * params.v[10] + 1u] = bitcast<u32>(v11);
+  }
+  if (inside) {
+    if (status != 0) {
+      {
+        let seen = atomicCAS(&b3[0], 0u, params.v[12]);
+        if (seen == 0u || seen == params.v[12]) { atomicMax(&b3[1], ~u32(min(matrix, 67108862u) * 64u + u32(status + 1))); }
+      }
+    }
+  }
+}
+
+// ---- spectra, a matrix a thread: svd, 1 workgroups of 32, 16 words
+// svd, a matrix a thread
+struct Params {
+  u32 v[16];
+};
+extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, u32* __restrict__ b2, u32* __restrict__ b3, u32* __restrict__ b4, const __grid_constant__ Params params) {
+  let own = thread;
+  let matrix = group * 32u + own;
+  let inside = matrix < params.v[1];
+  var status = 0;
+  var c00 = f32(0.0);
+  var c01 = f32(0.0);
+  var c10 = f32(0.0);
+  var c11 = f32(0.0);
+  if (inside) {
+    let x0 = bitcast<f32>(((u32*)b0)[params.v[3] + matrix * params.v[4] + 0u * params.v[5] + 0u]);
+    c00 = x0;
+// … 2 more of these 2 lines (ae29aedd), and
+    let x3 = bitcast<f32>(((u32*)b0)[params.v[3] + matrix * params.v[4] + 1u * params.v[5] + 1u]);
+    c11 = x3;
+  }
+  var most = f32(0.0);
+  if (!((tern_isfinite_f32(c00)))) { status = -1; }
+  most = max(most, tern_abs_f32(c00));
+// … 2 more of these 2 lines (257cf7c3), and
+  if (!((tern_isfinite_f32(c11)))) { status = -1; }
+  most = max(most, tern_abs_f32(c11));
+  let power = power_of(most);
+  let up = f32(1.0) / power;
+  c00 = scaled(c00, up);
+  c01 = scaled(c01, up);
+  c10 = scaled(c10, up);
+  c11 = scaled(c11, up);
+  var v00 = f32(1.0);
+  var v01 = f32(0.0);
+  var v10 = f32(0.0);
+  var v11 = f32(1.0);
+  var value0 = f32(0.0);
+  var value1 = f32(0.0);
+  var going = select(0u, 1u, status == 0);
+  for (var sweep = 0u; sweep < 40u && going == 1u; sweep += 1u) {
+    going = 0u;
+    value0 = f32(0.0);
+    value0 = fma(c00, c00, value0);
+    value0 = fma(c10, c10, value0);
+    value1 = f32(0.0);
+    value1 = fma(c01, c01, value1);
+    value1 = fma(c11, c11, value1);
+    {
+      var off = f32(0.0);
+      off = fma(c00, c01, off);
+      off = fma(c10, c11, off);
+      if (min(value0, value1) > f32(1.08420217248550443e-19) && tern_abs_f32(off) > f32(1.68587394043576139e-07) * tern_sqrt(value0 * value1)) {
+        let cotangent = (value1 - value0) / (off + off);
+        let steep = min(tern_abs_f32(cotangent), f32(1e18));
+        let tangent = f32(1.0) / (steep + tern_sqrt(fma(steep, steep, f32(1.0))));
+        let t = select(tangent, -tangent, cotangent < f32(0.0));
+        let c = tern_div(f32(1.0), tern_sqrt(fma(t, t, f32(1.0))));
+        let s = t * c;
+        value0 = fma(-t, off, value0);
+        value1 = fma(t, off, value1);
+        going = 1u;
+        {
+          let kept = c00;
+          c00 = fma(-s, c01, c * kept);
+          c01 = fma(s, kept, c * c01);
+        }
+        {
+          let kept = c10;
+          c10 = fma(-s, c11, c * kept);
+          c11 = fma(s, kept, c * c11);
+        }
+        {
+          let kept = v00;
+          v00 = fma(-s, v01, c * kept);
+          v01 = fma(s, kept, c * v01);
+        }
+        {
+          let kept = v10;
+          v10 = fma(-s, v11, c * kept);
+          v11 = fma(s, kept, c * v11);
+        }
+      }
+    }
+  }
+  if (status == 0 && going == 1u) { status = 1; }
+  {  // columns that vanish in squares are measured by themselves
+    var largest = f32(0.0);
+    largest = max(largest, tern_abs_f32(c00));
+    largest = max(largest, tern_abs_f32(c10));
+    let size = power_of(largest);
+    let less = f32(1.0) / size;
+    var square = f32(0.0);
+    square = fma(c00 * less, c00 * less, square);
+    square = fma(c10 * less, c10 * less, square);
+    value0 = tern_sqrt(square) * size;
+  }
+  {  // columns that vanish in squares are measured by themselves
+    var largest = f32(0.0);
+    largest = max(largest, tern_abs_f32(c01));
+    largest = max(largest, tern_abs_f32(c11));
+    let size = power_of(largest);
+    let less = f32(1.0) / size;
+    var square = f32(0.0);
+    square = fma(c01 * less, c01 * less, square);
+    square = fma(c11 * less, c11 * less, square);
+    value1 = tern_sqrt(square) * size;
+  }
+  if (value1 > value0) {
+    {
+      let kept = value0;
+      value0 = value1;
+      value1 = kept;
+    }
+    {
+      let kept = c00;
+      c00 = c01;
+      c01 = kept;
+    }
+    {
+      let kept = c10;
+      c10 = c11;
+      c11 = kept;
+    }
+    {
+      let kept = v00;
+      v00 = v01;
+      v01 = kept;
+    }
+    {
+      let kept = v10;
+      v10 = v11;
+      v11 = kept;
+    }
+  }
+  if (inside) {
+    ((u32*)b1)[params.v[6] + matrix * params.v[7] + 0u] = bitcast<u32>(unscaled(value0, power));
+    ((u32*)b1)[params.v[6] + matrix * params.v[7] + 1u] = bitcast<u32>(unscaled(value1, power));
+  }
+  var most0 = f32(0.0);
+  most0 = max(most0, tern_abs_f32(c00));
+  most0 = max(most0, tern_abs_f32(c10));
+  let scale0 = power_of(most0);
+  let up0 = f32(1.0) / scale0;
+  c00 = scaled(c00, up0);
+  c10 = scaled(c10, up0);
+  var most1 = f32(0.0);
+  most1 = max(most1, tern_abs_f32(c01));
+  most1 = max(most1, tern_abs_f32(c11));
+  let scale1 = power_of(most1);
+  let up1 = f32(1.0) / scale1;
+  c01 = scaled(c01, up1);
+  c11 = scaled(c11, up1);
+  var largest0 = tern_abs_f32(c00);
+  largest0 = max(largest0, tern_abs_f32(c10));
+  let size0 = power_of(largest0);
+  let less0 = f32(1.0) / size0;
+  let first0 = c00 * less0;
+  var below0 = f32(0.0);
+  below0 = fma(c10 * less0, c10 * less0, below0);
+  let none0 = below0 == f32(0.0) || largest0 < size0;  // or subnormal
+  let length0 = tern_sqrt(fma(first0, first0, below0));
+  let made0 = select(select(length0, -length0, first0 > f32(0.0)), first0, none0);
+  let to0 = first0 - made0;
+  let of_v0 = select(tern_div(less0, select(to0, f32(1.0), none0)), f32(0.0), none0);
+  let tau0 = select(tern_div(-to0, select(made0, f32(1.0), none0)), f32(0.0), none0);
+  let d0 = made0 * size0;
+  c10 = c10 * of_v0;
+  {
+    var w = c01;
+    w = fma(c10, c11, w);
+    w = w * tau0;
+    c01 = c01 - w;
+    c11 = fma(-c10, w, c11);
+  }
+  var largest1 = tern_abs_f32(c11);
+  let size1 = power_of(largest1);
+  let less1 = f32(1.0) / size1;
+  let first1 = c11 * less1;
+  var below1 = f32(0.0);
+  let none1 = below1 == f32(0.0) || largest1 < size1;  // or subnormal
+  let length1 = tern_sqrt(fma(first1, first1, below1));
+  let made1 = select(select(length1, -length1, first1 > f32(0.0)), first1, none1);
+  let to1 = first1 - made1;
+  let of_v1 = select(tern_div(less1, select(to1, f32(1.0), none1)), f32(0.0), none1);
+  let tau1 = select(tern_div(-to1, select(made1, f32(1.0), none1)), f32(0.0), none1);
+  let d1 = made1 * size1;
+  var q00 = f32(1.0);
+  var q01 = f32(0.0);
+  var q10 = f32(0.0);
+  var q11 = f32(1.0);
+  {
+    var w = q11;
+    w = w * tau1;
+    q11 = q11 - w;
+  }
+  {
+    var w = q00;
+    w = fma(c10, q10, w);
+    w = w * tau0;
+    q00 = q00 - w;
+    q10 = fma(-c10, w, q10);
+  }
+  {
+    var w = q01;
+    w = fma(c10, q11, w);
+    w = w * tau0;
+    q01 = q01 - w;
+    q11 = fma(-c10, w, q11);
+  }
+  if (inside) {
+    ((u32*)b2)[params.v[8] + matrix * params.v[9] + 0u * params.v[10] + 0u] = bitcast<u32>(select(q00, -q00, d0 < f32(0.0)));
+    ((u32*)b2)[params.v[8] + matrix * params.v[9] + 0u * params.v[10] + 1u] = bitcast<u32>(select(q01, -q01, d1 < f32(0.0)));
+    ((u32*)b2)[params.v[8] + matrix * params.v[9] + 1u * params.v[10] + 0u] = bitcast<u32>(select(q10, -q10, d0 < f32(0.0)));
+    ((u32*)b2)[params.v[8] + matrix * params.v[9] + 1u * params.v[10] + 1u] = bitcast<u32>(select(q11, -q11, d1 < f32(0.0)));
+    ((u32*)b3)[params.v[11] + matrix * params.v[12] + 0u * params.v[13] + 0u] = bitcast<u32>(v00);
+    ((u32*)b3)[params.v[11] + matrix * params.v[12] + 1u * params.v[13] + 0u] = bitcast<u32>(v01);
+    ((u32*)b3)[params.v[11] + matrix * params.v[12] + 0u * params.v[13] + 1u] = bitcast<u32>(v10);
+    ((u32*)b3)[params.v[11] + matrix * params.v[12] + 1u * params.v[13] + 1u] = bitcast<u32>(v11);
+  }
+  if (inside) {
+    if (status != 0) {
+      {
+        let seen = atomicCAS(&b4[0], 0u, params.v[15]);
+        if (seen == 0u || seen == params.v[15]) { atomicMax(&b4[1], ~u32(min(matrix, 67108862u) * 64u + u32(status + 1))); }
+      }
+    }
+  }
+}
+
+// ---- large matrices, by the vendor's library: cholesky, 1 workgroups of 256, 7 words
+// matrices, finite
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
+  __shared__ u32 seen[256];
+  var bad = 0u;
+  for (var e = thread; e < params.v[2] * params.v[3]; e += 256u) {
+    let i = e / params.v[3];
+    let j = e - i * params.v[3];
+    if (j <= i) {
+      let x0 = bitcast<f32>(((u32*)b0)[params.v[4] + i * params.v[5] + j]);
+      if (!((tern_isfinite_f32(x0)))) { bad = 1u; }
+    }
+  }
+  seen[thread] = bad;
+  __syncthreads();
+  if (thread == 0u && group < params.v[1]) {
+    for (var k = 0u; k < 256u; k += 1u) { bad = bad | seen[k]; }
+    let status = select(0, -1, bad != 0u);
+    ((u32*)b1)[params.v[6] + 0u + 0u] = bitcast<u32>(status);
+  }
+}
+
+// ---- large matrices, by the vendor's library: cholesky, 7 workgroups of 256, 8 words
+// matrices, moved
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
+  let e = group * 256u + thread;
+  let row = e / params.v[3];
+  let j = e - row * params.v[3];
+  let matrix = row / params.v[2];
+  let i = row - matrix * params.v[2];
+  if (matrix < params.v[1]) {
+    let x0 = bitcast<f32>(((u32*)b0)[params.v[4] + i * params.v[5] + j]);
+    var x = x0;
+    if (j > i) { x = f32(0.0); }
+    if (!((tern_isfinite_f32(x)))) { x = f32(0.0); }
+    ((u32*)b1)[params.v[6] + i + j * params.v[7]] = bitcast<u32>(x);
+  }
+}
+
+// ---- large matrices, by the vendor's library: cholesky, 1 workgroups of 256, 5 words
+// matrices, status
+struct Params {
+  u32 v[5];
+};
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, const u32* __restrict__ b1, u32* __restrict__ b2, const __grid_constant__ Params params) {
+  let matrix = group * 256u + thread;
+  if (matrix < params.v[1]) {
+    let x0 = bitcast<i32>(((u32*)b0)[params.v[2] + 0u + 0u]);
+    let x1 = bitcast<i32>(((u32*)b1)[params.v[3] + 0u + 0u]);
+    let status = select(x1, x0, x0 != 0);
+    ((u32*)b2)[params.v[4] + 0u + 0u] = bitcast<u32>(status);
+  }
+}
+
 // ---- product on Hopper's matrix units: matmul_bias_activation, 2 workgroups of 384, 10 words
 // product on matrix units, tiles of 128x128x64 ping-pong
 struct Params {

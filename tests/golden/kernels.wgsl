@@ -2871,3 +2871,642 @@ var<workgroup> a: array<f32, 288>;
   }
 }
 
+// ---- qr of small matrices: qr, 3 workgroups of 32, 12 words
+// qr of small matrices
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<u32>;
+var<workgroup> columns: array<f32, 140>;
+var<workgroup> basis: array<f32, 140>;
+var<workgroup> taus: array<f32, 32>;
+var<workgroup> of_vs: array<f32, 32>;
+fn power_of(x: f32) -> f32 {
+  let bits = clamp(bitcast<u32>(x) & 0x7f800000u, 0x00800000u, 0x7e800000u);
+  return bitcast<f32>(bits);
+}
+fn scaled(x: f32, up: f32) -> f32 {
+  let bits = bitcast<u32>(x);
+  let mantissa = f32(bits & 0x007fffffu) * f32(1.1920928955078125e-07) * (up * bitcast<f32>(0x00800000u));
+  let sign = bits & 0x80000000u;
+  return select(x * up, bitcast<f32>(bitcast<u32>(mantissa) | sign), (bits & 0x7f800000u) == 0u && up >= f32(1.0));
+}
+fn unscaled(x: f32, power: f32) -> f32 {
+  let made = x * power;
+  let bits = bitcast<u32>(x);
+  let size = bitcast<f32>(bits & 0x7fffffffu);
+  let raised = size * (min(power, f32(1.0)) * bitcast<f32>(0x7e800000u));
+  let mantissa = u32(min(raised, f32(1.0)) * f32(8388608.0) + f32(0.5));
+  return select(made, bitcast<f32>(mantissa | (bits & 0x80000000u)), raised < f32(1.0) && power <= f32(1.0));
+}
+  let own = thread / 8u;
+  let r = thread - own * 8u;
+  let matrix = group * 4u + own;
+  let inside = matrix < params.v[0].y;
+  if (inside) {
+    for (var e = r; e < 7u * 5u; e += 8u) {
+      let i = e / 5u;
+      let j = e - i * 5u;
+      let x0 = bitcast<f32>(b0[params.v[0].w + matrix * params.v[1].x + i * params.v[1].y + j]);
+      columns[own * 35u + (j) * 7u + i] = x0;
+    }
+  }
+  workgroupBarrier();
+  var scale = f32(1.0);
+  if (r < 5u) {
+    let mine = own * 35u + (r) * 7u;
+    var most_here = f32(0.0);
+    for (var i = 0u; i < 7u; i += 1u) { most_here = max(most_here, tern_abs_f32(columns[mine + i])); }
+    scale = power_of(most_here);
+    let up = f32(1.0) / scale;
+    for (var i = 0u; i < 7u; i += 1u) { columns[mine + i] = scaled(columns[mine + i], up); }
+  }
+  workgroupBarrier();
+  for (var k = 0u; k < 5u; k += 1u) {
+    let at_k = own * 35u + (k) * 7u;
+    var diagonal = f32(0.0);
+    if (r >= k && r < 5u) {
+      var largest = f32(0.0);
+      for (var i = k; i < 7u; i += 1u) { largest = max(largest, tern_abs_f32(columns[at_k + i])); }
+      let size = power_of(largest);
+      let less = f32(1.0) / size;
+      let first = columns[at_k + k] * less;
+      var below = f32(0.0);
+      for (var i = k + 1u; i < 7u; i += 1u) {
+        let x = columns[at_k + i] * less;
+        below = fma(x, x, below);
+      }
+      let none = below == f32(0.0) || largest < size;  // or subnormal
+      let length = tern_sqrt(fma(first, first, below));
+      let made = select(select(length, -length, first > f32(0.0)), first, none);
+      let to = first - made;
+      let of_v = select(tern_div(less, select(to, f32(1.0), none)), f32(0.0), none);
+      let tau = select(tern_div(-to, select(made, f32(1.0), none)), f32(0.0), none);
+      if (r == k) {
+        diagonal = made * size;
+        taus[own * 8u + k] = tau;
+        of_vs[own * 8u + k] = of_v;
+      } else {
+        let mine = own * 35u + (r) * 7u;
+        var w = columns[mine + k];
+        for (var i = k + 1u; i < 7u; i += 1u) { w = fma(columns[at_k + i] * of_v, columns[mine + i], w); }
+        w = w * tau;
+        columns[mine + k] = columns[mine + k] - w;
+        for (var i = k + 1u; i < 7u; i += 1u) {
+          columns[mine + i] = fma(-(columns[at_k + i] * of_v), w, columns[mine + i]);
+        }
+      }
+    }
+    workgroupBarrier();
+    if (r == k) { columns[at_k + k] = diagonal; }
+  }
+  workgroupBarrier();
+  if (r < 5u) {
+    let mine = own * 35u + (r) * 7u;
+    for (var i = 0u; i < 7u; i += 1u) { basis[mine + i] = select(f32(0.0), f32(1.0), i == r); }
+    for (var s = 0u; s < 5u; s += 1u) {
+      let k = 5u - 1u - s;
+      if (k <= r) {
+        let at_k = own * 35u + (k) * 7u;
+        let tau = taus[own * 8u + k];
+        let of_v = of_vs[own * 8u + k];
+        var w = basis[mine + k];
+        for (var i = k + 1u; i < 7u; i += 1u) { w = fma(columns[at_k + i] * of_v, basis[mine + i], w); }
+        w = w * tau;
+        basis[mine + k] = basis[mine + k] - w;
+        for (var i = k + 1u; i < 7u; i += 1u) {
+          basis[mine + i] = fma(-(columns[at_k + i] * of_v), w, basis[mine + i]);
+        }
+      }
+    }
+  }
+  workgroupBarrier();
+  if (r < 5u) {
+    let mine = own * 35u + (r) * 7u;
+    for (var i = 0u; i < 7u; i += 1u) {
+      columns[mine + i] = select(unscaled(columns[mine + i], scale), f32(0.0), i > r);
+    }
+  }
+  workgroupBarrier();
+  if (inside) {
+    for (var e = r; e < 5u * 5u; e += 8u) {
+      let i = e / 5u;
+      let j = e - i * 5u;
+      let x = columns[own * 35u + (j) * 7u + i];
+      let to2 = params.v[2].y + matrix * params.v[2].z + i * params.v[2].w + j;
+      b2[to2] = bitcast<u32>(x);
+    }
+    for (var e = r; e < 7u * 5u; e += 8u) {
+      let i = e / 5u;
+      let j = e - i * 5u;
+      let x = basis[own * 35u + (j) * 7u + i];
+      let to1 = params.v[1].z + matrix * params.v[1].w + i * params.v[2].x + j;
+      b1[to1] = bitcast<u32>(x);
+    }
+  }
+}
+
+// ---- eigh of small matrices: eigh, 3 workgroups of 32, 13 words
+// eigh of small matrices
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<u32>;
+@group(0) @binding(4) var<storage, read_write> b3: array<atomic<u32>>;
+var<workgroup> a: array<f32, 168>;
+var<workgroup> values: array<f32, 32>;
+var<workgroup> partial: array<f32, 32>;
+var<workgroup> bad: array<u32, 32>;
+var<workgroup> busy: array<u32, 32>;
+var<workgroup> order: array<u32, 32>;
+var<workgroup> cosines: array<f32, 32>;
+var<workgroup> sines: array<f32, 32>;
+var<workgroup> vectors: array<f32, 100>;
+fn power_of(x: f32) -> f32 {
+  let bits = clamp(bitcast<u32>(x) & 0x7f800000u, 0x00800000u, 0x7e800000u);
+  return bitcast<f32>(bits);
+}
+fn scaled(x: f32, up: f32) -> f32 {
+  let bits = bitcast<u32>(x);
+  let mantissa = f32(bits & 0x007fffffu) * f32(1.1920928955078125e-07) * (up * bitcast<f32>(0x00800000u));
+  let sign = bits & 0x80000000u;
+  return select(x * up, bitcast<f32>(bitcast<u32>(mantissa) | sign), (bits & 0x7f800000u) == 0u && up >= f32(1.0));
+}
+fn unscaled(x: f32, power: f32) -> f32 {
+  let made = x * power;
+  let bits = bitcast<u32>(x);
+  let size = bitcast<f32>(bits & 0x7fffffffu);
+  let raised = size * (min(power, f32(1.0)) * bitcast<f32>(0x7e800000u));
+  let mantissa = u32(min(raised, f32(1.0)) * f32(8388608.0) + f32(0.5));
+  return select(made, bitcast<f32>(mantissa | (bits & 0x80000000u)), raised < f32(1.0) && power <= f32(1.0));
+}
+  let own = thread / 8u;
+  let r = thread - own * 8u;
+  let matrix = group * 4u + own;
+  let inside = matrix < params.v[0].y;
+  var status = 0;
+  var not_finite = 0u;
+  var most = f32(0.0);
+  if (inside) {
+    for (var e = r; e < 5u * 5u; e += 8u) {
+      let i = e / 5u;
+      let j = e - i * 5u;
+      if (j <= i) {
+        let x0 = bitcast<f32>(b0[params.v[0].w + matrix * params.v[1].x + i * params.v[1].y + j]);
+        if (!((tern_isfinite_f32(x0)))) { not_finite = 1u; }
+        most = max(most, tern_abs_f32(x0));
+        a[own * 42u + (i) * 7u + j] = x0;
+      }
+    }
+  }
+  bad[thread] = not_finite;
+  partial[thread] = most;
+  workgroupBarrier();
+  for (var k = 0u; k < 8u; k += 1u) {
+    if (bad[own * 8u + k] != 0u) { status = -1; }
+    most = max(most, partial[own * 8u + k]);
+  }
+  let power = power_of(most);
+  let up = f32(1.0) / power;
+  workgroupBarrier();
+  var norm = f32(0.0);
+  for (var e = r; e < 5u * 5u; e += 8u) {
+    let i = e / 5u;
+    let j = e - i * 5u;
+    if (j <= i) {
+      let x = scaled(a[own * 42u + (i) * 7u + j], up);
+      norm = fma(x * select(f32(2.0), f32(1.0), i == j), x, norm);
+      a[own * 42u + (i) * 7u + j] = x;
+      a[own * 42u + (j) * 7u + i] = x;
+    }
+  }
+  for (var i = r; i < 6u; i += 8u) {
+    a[own * 42u + (i) * 7u + 5u] = f32(0.0);
+    a[own * 42u + (5u) * 7u + i] = f32(0.0);
+  }
+  for (var e = r; e < 25u; e += 8u) {
+    let j = e / 5u;
+    let i = e - j * 5u;
+    vectors[own * 25u + (j) * 5u + i] = select(f32(0.0), f32(1.0), i == j);
+  }
+  partial[thread] = norm;
+  workgroupBarrier();
+  norm = f32(0.0);
+  for (var k = 0u; k < 8u; k += 1u) { norm += partial[own * 8u + k]; }
+  // All that is left below this changes the matrix by less than a rounding of its norm.
+  let little = sqrt(norm) * f32(1.19209289550781257e-08);
+  let turns = inside && status == 0;
+  var going = 0u;
+  for (var sweep = 0u; sweep < 40u; sweep += 1u) {
+    var moved = 0u;
+    for (var round = 0u; round < 5u; round += 1u) {
+      let pair = r % 4u;
+      let part = r / 4u;
+      let one = select((round + pair) % 5u, 5u, pair == 0u);
+      let other = (round + 5u - pair) % 5u;
+      let p = min(one, other);
+      let q = max(one, other);
+      let there = pair < 3u;
+      if (there && part == 0u) {
+        let off = a[own * 42u + (q) * 7u + p];
+        var cosine = f32(1.0);
+        var sine = f32(0.0);
+        if (turns && tern_abs_f32(off) > little) {
+          let x = a[own * 42u + (p) * 7u + p];
+          let y = a[own * 42u + (q) * 7u + q];
+          let cotangent = (y - x) / (off + off);
+          let steep = min(tern_abs_f32(cotangent), f32(1e18));
+          let tangent = f32(1.0) / (steep + sqrt(fma(steep, steep, f32(1.0))));
+          let t = select(tangent, -tangent, cotangent < f32(0.0));
+          let c = tern_div(f32(1.0), tern_sqrt(fma(t, t, f32(1.0))));
+          let s = t * c;
+          a[own * 42u + (p) * 7u + p] = fma(-t, off, x);
+          a[own * 42u + (q) * 7u + q] = fma(t, off, y);
+          a[own * 42u + (p) * 7u + q] = f32(0.0);
+          a[own * 42u + (q) * 7u + p] = f32(0.0);
+          cosine = c;
+          sine = s;
+          moved = 1u;
+        }
+        cosines[own * 8u + pair] = cosine;
+        sines[own * 8u + pair] = sine;
+      }
+      workgroupBarrier();
+      if (there) {
+        let c = cosines[own * 8u + pair];
+        let s = sines[own * 8u + pair];
+        for (var d = part + 1u; d <= 3u / 2u; d += 2u) {
+          let next = (pair + d) % 3u;
+          let c2 = cosines[own * 8u + next];
+          let s2 = sines[own * 8u + next];
+          if ((d * 2u < 3u || pair < next) && (s != f32(0.0) || s2 != f32(0.0))) {
+            let one2 = select((round + next) % 5u, 5u, next == 0u);
+            let other2 = (round + 5u - next) % 5u;
+            let p2 = min(one2, other2);
+            let q2 = max(one2, other2);
+            let pp = a[own * 42u + (p) * 7u + p2];
+            let pq = a[own * 42u + (p) * 7u + q2];
+            let qp = a[own * 42u + (q) * 7u + p2];
+            let qq = a[own * 42u + (q) * 7u + q2];
+            let upper_p = fma(-s, qp, c * pp);
+            let upper_q = fma(-s, qq, c * pq);
+            let lower_p = fma(s, pp, c * qp);
+            let lower_q = fma(s, pq, c * qq);
+            let new_pp = fma(-s2, upper_q, c2 * upper_p);
+            let new_pq = fma(s2, upper_p, c2 * upper_q);
+            let new_qp = fma(-s2, lower_q, c2 * lower_p);
+            let new_qq = fma(s2, lower_p, c2 * lower_q);
+            a[own * 42u + (p) * 7u + p2] = new_pp;
+            a[own * 42u + (p2) * 7u + p] = new_pp;
+            a[own * 42u + (p) * 7u + q2] = new_pq;
+            a[own * 42u + (q2) * 7u + p] = new_pq;
+            a[own * 42u + (q) * 7u + p2] = new_qp;
+            a[own * 42u + (p2) * 7u + q] = new_qp;
+            a[own * 42u + (q) * 7u + q2] = new_qq;
+            a[own * 42u + (q2) * 7u + q] = new_qq;
+          }
+        }
+        if (s != f32(0.0)) {
+          for (var i = part; i < 5u; i += 2u) {
+            let x = vectors[own * 25u + (p) * 5u + i];
+            let y = vectors[own * 25u + (q) * 5u + i];
+            vectors[own * 25u + (p) * 5u + i] = fma(-s, y, c * x);
+            vectors[own * 25u + (q) * 5u + i] = fma(s, x, c * y);
+          }
+        }
+      }
+      workgroupBarrier();
+    }
+    busy[thread] = moved;
+    workgroupBarrier();
+    going = 0u;
+    var all_going = 0u;
+    for (var k = 0u; k < 32u; k += 1u) {
+      all_going = all_going | busy[k];
+      if (k / 8u == own) { going = going | busy[k]; }
+    }
+    workgroupBarrier();
+    if (thread == 0u) { busy[0] = all_going; }
+    let any_going = workgroupUniformLoad(&busy[0]);
+    if (any_going == 0u) { break; }
+  }
+  if (status == 0 && going != 0u) { status = 1; }
+  if (r < 5u) { values[own * 8u + r] = a[own * 42u + (r) * 7u + r]; }
+  workgroupBarrier();
+  if (r < 5u) {
+    let value = values[own * 8u + r];
+    var rank = 0u;
+    for (var k = 0u; k < 5u; k += 1u) {
+      let here = values[own * 8u + k];
+      if (here < value || (here == value && k < r)) { rank += 1u; }
+    }
+    order[own * 8u + rank] = r;
+  }
+  workgroupBarrier();
+  if (inside) {
+    for (var k = r; k < 5u; k += 8u) {
+      let x = unscaled(values[own * 8u + order[own * 8u + k]], power);
+      let to2 = params.v[1].z + matrix * params.v[1].w + k;
+      b1[to2] = bitcast<u32>(x);
+    }
+    for (var e = r; e < 5u * 5u; e += 8u) {
+      let i = e / 5u;
+      let j = e - i * 5u;
+      let x = vectors[own * 25u + (order[own * 8u + j]) * 5u + i];
+      let to1 = params.v[2].x + matrix * params.v[2].y + i * params.v[2].z + j;
+      b2[to1] = bitcast<u32>(x);
+    }
+  }
+  if (inside && r == 0u) {
+    if (status != 0) {
+      loop {
+        let seen = atomicCompareExchangeWeak(&b3[0], 0u, params.v[3].x);
+        if (seen.exchanged || seen.old_value == params.v[3].x) { atomicMax(&b3[1], ~u32(min(matrix, 67108862u) * 64u + u32(status + 1))); }
+        if (seen.exchanged || seen.old_value != 0u) { break; }
+      }
+    }
+  }
+}
+
+// ---- svd of small matrices: svd, 3 workgroups of 32, 16 words
+// svd of small matrices
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<u32>;
+@group(0) @binding(4) var<storage, read_write> b3: array<u32>;
+@group(0) @binding(5) var<storage, read_write> b4: array<atomic<u32>>;
+var<workgroup> columns: array<f32, 140>;
+var<workgroup> values: array<f32, 32>;
+var<workgroup> partial: array<f32, 32>;
+var<workgroup> bad: array<u32, 32>;
+var<workgroup> busy: array<u32, 32>;
+var<workgroup> order: array<u32, 32>;
+var<workgroup> vectors: array<f32, 196>;
+var<workgroup> taus: array<f32, 32>;
+var<workgroup> of_vs: array<f32, 32>;
+fn power_of(x: f32) -> f32 {
+  let bits = clamp(bitcast<u32>(x) & 0x7f800000u, 0x00800000u, 0x7e800000u);
+  return bitcast<f32>(bits);
+}
+fn scaled(x: f32, up: f32) -> f32 {
+  let bits = bitcast<u32>(x);
+  let mantissa = f32(bits & 0x007fffffu) * f32(1.1920928955078125e-07) * (up * bitcast<f32>(0x00800000u));
+  let sign = bits & 0x80000000u;
+  return select(x * up, bitcast<f32>(bitcast<u32>(mantissa) | sign), (bits & 0x7f800000u) == 0u && up >= f32(1.0));
+}
+fn unscaled(x: f32, power: f32) -> f32 {
+  let made = x * power;
+  let bits = bitcast<u32>(x);
+  let size = bitcast<f32>(bits & 0x7fffffffu);
+  let raised = size * (min(power, f32(1.0)) * bitcast<f32>(0x7e800000u));
+  let mantissa = u32(min(raised, f32(1.0)) * f32(8388608.0) + f32(0.5));
+  return select(made, bitcast<f32>(mantissa | (bits & 0x80000000u)), raised < f32(1.0) && power <= f32(1.0));
+}
+  let own = thread / 8u;
+  let r = thread - own * 8u;
+  let matrix = group * 4u + own;
+  let inside = matrix < params.v[0].y;
+  var status = 0;
+  var not_finite = 0u;
+  var most = f32(0.0);
+  if (inside) {
+    for (var e = r; e < 7u * 5u; e += 8u) {
+      let i = e / 5u;
+      let j = e - i * 5u;
+      let x0 = bitcast<f32>(b0[params.v[0].w + matrix * params.v[1].x + i * params.v[1].y + j]);
+      if (!((tern_isfinite_f32(x0)))) { not_finite = 1u; }
+      most = max(most, tern_abs_f32(x0));
+      columns[own * 35u + (j) * 7u + i] = x0;
+    }
+  }
+  bad[thread] = not_finite;
+  partial[thread] = most;
+  workgroupBarrier();
+  for (var k = 0u; k < 8u; k += 1u) {
+    if (bad[own * 8u + k] != 0u) { status = -1; }
+    most = max(most, partial[own * 8u + k]);
+  }
+  let power = power_of(most);
+  let up = f32(1.0) / power;
+  if (inside) {
+    for (var e = r; e < 7u * 5u; e += 8u) {
+      let i = e / 5u;
+      let j = e - i * 5u;
+      columns[own * 35u + (j) * 7u + i] = scaled(columns[own * 35u + (j) * 7u + i], up);
+    }
+  }
+  for (var e = r; e < 25u; e += 8u) {
+    let j = e / 5u;
+    let i = e - j * 5u;
+    vectors[own * 25u + (j) * 5u + i] = select(f32(0.0), f32(1.0), i == j);
+  }
+  let turns = inside && status == 0;
+  var going = 0u;
+  for (var sweep = 0u; sweep < 40u; sweep += 1u) {
+    var moved = 0u;
+    workgroupBarrier();
+    if (r < 5u) {
+      var square = f32(0.0);
+      let mine = own * 35u + (r) * 7u;
+      for (var i = 0u; i < 7u; i += 1u) { square = fma(columns[mine + i], columns[mine + i], square); }
+      values[own * 8u + r] = square;
+    }
+    for (var round = 0u; round < 5u; round += 1u) {
+      let pair = r % 4u;
+      let part = r / 4u;
+      let one = select((round + pair) % 5u, 5u, pair == 0u);
+      let other = (round + 5u - pair) % 5u;
+      let p = min(one, other);
+      let q = max(one, other);
+      let there = turns && pair < 3u && q < 5u;
+      let at_p = own * 35u + (p) * 7u;
+      let at_q = own * 35u + (q) * 7u;
+      var product = f32(0.0);
+      if (there) {
+        for (var i = part; i < 7u; i += 2u) { product = fma(columns[at_p + i], columns[at_q + i], product); }
+      }
+      partial[thread] = product;
+      workgroupBarrier();
+      var turned = false;
+      var shorter = f32(0.0);
+      var longer = f32(0.0);
+      if (there) {
+        var off = f32(0.0);
+        for (var k = 0u; k < 2u; k += 1u) { off += partial[own * 8u + k * 4u + pair]; }
+        let x = values[own * 8u + p];
+        let y = values[own * 8u + q];
+        if (min(x, y) > f32(1.08420217248550443e-19) && tern_abs_f32(off) > f32(3.15398134120057907e-07) * sqrt(x * y)) {
+          let cotangent = (y - x) / (off + off);
+          let steep = min(tern_abs_f32(cotangent), f32(1e18));
+          let tangent = f32(1.0) / (steep + sqrt(fma(steep, steep, f32(1.0))));
+          let t = select(tangent, -tangent, cotangent < f32(0.0));
+          let c = tern_div(f32(1.0), tern_sqrt(fma(t, t, f32(1.0))));
+          let s = t * c;
+          shorter = fma(-t, off, x);
+          longer = fma(t, off, y);
+          turned = true;
+          moved = 1u;
+          for (var i = part; i < 7u; i += 2u) {
+            let a = columns[at_p + i];
+            let b = columns[at_q + i];
+            columns[at_p + i] = fma(-s, b, c * a);
+            columns[at_q + i] = fma(s, a, c * b);
+          }
+          for (var i = part; i < 5u; i += 2u) {
+            let x = vectors[own * 25u + (p) * 5u + i];
+            let y = vectors[own * 25u + (q) * 5u + i];
+            vectors[own * 25u + (p) * 5u + i] = fma(-s, y, c * x);
+            vectors[own * 25u + (q) * 5u + i] = fma(s, x, c * y);
+          }
+        }
+      }
+      workgroupBarrier();
+      if (turned && part == 0u) {
+        values[own * 8u + p] = shorter;
+        values[own * 8u + q] = longer;
+      }
+    }
+    busy[thread] = moved;
+    workgroupBarrier();
+    going = 0u;
+    var all_going = 0u;
+    for (var k = 0u; k < 32u; k += 1u) {
+      all_going = all_going | busy[k];
+      if (k / 8u == own) { going = going | busy[k]; }
+    }
+    workgroupBarrier();
+    if (thread == 0u) { busy[0] = all_going; }
+    let any_going = workgroupUniformLoad(&busy[0]);
+    if (any_going == 0u) { break; }
+  }
+  if (status == 0 && going != 0u) { status = 1; }
+  if (r < 5u) {  // columns that vanish in squares are measured by themselves
+    let mine = own * 35u + (r) * 7u;
+    var largest = f32(0.0);
+    for (var i = 0u; i < 7u; i += 1u) { largest = max(largest, tern_abs_f32(columns[mine + i])); }
+    let size = power_of(largest);
+    let less = f32(1.0) / size;
+    var square = f32(0.0);
+    for (var i = 0u; i < 7u; i += 1u) {
+      let x = columns[mine + i] * less;
+      square = fma(x, x, square);
+    }
+    values[own * 8u + r] = tern_sqrt(square) * size;
+  }
+  workgroupBarrier();
+  if (r < 5u) {
+    let value = values[own * 8u + r];
+    var rank = 0u;
+    for (var k = 0u; k < 5u; k += 1u) {
+      let here = values[own * 8u + k];
+      if (here > value || (here == value && k < r)) { rank += 1u; }
+    }
+    order[own * 8u + rank] = r;
+  }
+  workgroupBarrier();
+  if (inside) {
+    for (var k = r; k < 5u; k += 8u) {
+      let x = unscaled(values[own * 8u + order[own * 8u + k]], power);
+      let to3 = params.v[1].z + matrix * params.v[1].w + k;
+      b1[to3] = bitcast<u32>(x);
+    }
+  }
+  if (inside) {
+    for (var e = r; e < 5u * 5u; e += 8u) {
+      let i = e / 5u;
+      let j = e - i * 5u;
+      let x = vectors[own * 25u + (order[own * 8u + i]) * 5u + j];
+      let to2 = params.v[2].w + matrix * params.v[3].x + i * params.v[3].y + j;
+      b3[to2] = bitcast<u32>(x);
+    }
+  }
+  var scale = f32(1.0);
+  if (r < 5u) {
+    let mine = own * 35u + order[own * 8u + r] * 7u;
+    var most_here = f32(0.0);
+    for (var i = 0u; i < 7u; i += 1u) { most_here = max(most_here, tern_abs_f32(columns[mine + i])); }
+    scale = power_of(most_here);
+    let up = f32(1.0) / scale;
+    for (var i = 0u; i < 7u; i += 1u) { columns[mine + i] = scaled(columns[mine + i], up); }
+  }
+  workgroupBarrier();
+  for (var k = 0u; k < 5u; k += 1u) {
+    let at_k = own * 35u + order[own * 8u + k] * 7u;
+    var diagonal = f32(0.0);
+    if (r >= k && r < 5u) {
+      var largest = f32(0.0);
+      for (var i = k; i < 7u; i += 1u) { largest = max(largest, tern_abs_f32(columns[at_k + i])); }
+      let size = power_of(largest);
+      let less = f32(1.0) / size;
+      let first = columns[at_k + k] * less;
+      var below = f32(0.0);
+      for (var i = k + 1u; i < 7u; i += 1u) {
+        let x = columns[at_k + i] * less;
+        below = fma(x, x, below);
+      }
+      let none = below == f32(0.0) || largest < size;  // or subnormal
+      let length = tern_sqrt(fma(first, first, below));
+      let made = select(select(length, -length, first > f32(0.0)), first, none);
+      let to = first - made;
+      let of_v = select(tern_div(less, select(to, f32(1.0), none)), f32(0.0), none);
+      let tau = select(tern_div(-to, select(made, f32(1.0), none)), f32(0.0), none);
+      if (r == k) {
+        diagonal = made * size;
+        taus[own * 8u + k] = tau;
+        of_vs[own * 8u + k] = of_v;
+      } else {
+        let mine = own * 35u + order[own * 8u + r] * 7u;
+        var w = columns[mine + k];
+        for (var i = k + 1u; i < 7u; i += 1u) { w = fma(columns[at_k + i] * of_v, columns[mine + i], w); }
+        w = w * tau;
+        columns[mine + k] = columns[mine + k] - w;
+        for (var i = k + 1u; i < 7u; i += 1u) {
+          columns[mine + i] = fma(-(columns[at_k + i] * of_v), w, columns[mine + i]);
+        }
+      }
+    }
+    workgroupBarrier();
+    if (r == k) { columns[at_k + k] = diagonal; }
+  }
+  workgroupBarrier();
+  if (r < 7u) {
+    let mine = own * 49u + (r) * 7u;
+    for (var i = 0u; i < 7u; i += 1u) { vectors[mine + i] = select(f32(0.0), f32(1.0), i == r); }
+    for (var s = 0u; s < 5u; s += 1u) {
+      let k = 5u - 1u - s;
+      if (k <= r) {
+        let at_k = own * 35u + order[own * 8u + k] * 7u;
+        let tau = taus[own * 8u + k];
+        let of_v = of_vs[own * 8u + k];
+        var w = vectors[mine + k];
+        for (var i = k + 1u; i < 7u; i += 1u) { w = fma(columns[at_k + i] * of_v, vectors[mine + i], w); }
+        w = w * tau;
+        vectors[mine + k] = vectors[mine + k] - w;
+        for (var i = k + 1u; i < 7u; i += 1u) {
+          vectors[mine + i] = fma(-(columns[at_k + i] * of_v), w, vectors[mine + i]);
+        }
+      }
+    }
+  }
+  if (r < 5u && columns[own * 35u + order[own * 8u + r] * 7u + r] < f32(0.0)) {
+    for (var i = 0u; i < 7u; i += 1u) { vectors[own * 49u + (r) * 7u + i] = -vectors[own * 49u + (r) * 7u + i]; }
+  }
+  workgroupBarrier();
+  if (inside) {
+    for (var e = r; e < 7u * 7u; e += 8u) {
+      let i = e / 7u;
+      let j = e - i * 7u;
+      let x = vectors[own * 49u + (j) * 7u + i];
+      let to1 = params.v[2].x + matrix * params.v[2].y + i * params.v[2].z + j;
+      b2[to1] = bitcast<u32>(x);
+    }
+  }
+  if (inside && r == 0u) {
+    if (status != 0) {
+      loop {
+        let seen = atomicCompareExchangeWeak(&b4[0], 0u, params.v[3].w);
+        if (seen.exchanged || seen.old_value == params.v[3].w) { atomicMax(&b4[1], ~u32(min(matrix, 67108862u) * 64u + u32(status + 1))); }
+        if (seen.exchanged || seen.old_value != 0u) { break; }
+      }
+    }
+  }
+}
+

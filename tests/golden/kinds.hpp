@@ -194,6 +194,42 @@ inline std::vector<Kind> matrix_kinds() {
        [](P& p, DType d) { linalg::solve_triangular(p.make({9, 8, 8}, d), p.make({9, 8, 3}, d), true); }},
       {"lower triangles of small matrices", f32, Kind::nowhere,
        [](P& p, DType d) { linalg::solve_triangular(p.make({2, 1, 1}, d), p.make({1, 3}, d), false, true, true); }},
+      {"qr of small matrices", f32, Kind::in_wgsl, [](P& p, DType d) { linalg::qr(p.make({9, 7, 5}, d)); }},
+      {"complete qr of small matrices", f32, Kind::nowhere,
+       [](P& p, DType d) { linalg::qr(p.make({9, 32, 3}, d), true), linalg::qr(p.make({9, 5, 1}, d), false); }},
+      {"eigh of small matrices", f32, Kind::in_both, [](P& p, DType d) { linalg::eigh(p.make({9, 5, 5}, d)); }},
+      {"eigenvalues of small matrices", f32, Kind::nowhere,
+       [](P& p, DType d) {
+         linalg::eigvalsh(p.make({9, 32, 32}, d)), linalg::eigh(p.make({9, 32, 32}, d));
+         linalg::eigh(p.make({9, 7, 7}, d)), linalg::eigvalsh(p.make({9, 8, 8}, d));
+       }},
+      {"svd of small matrices", f32, Kind::in_wgsl, [](P& p, DType d) { linalg::svd(p.make({9, 7, 5}, d)); }},
+      {"singular values of small matrices", f32, Kind::nowhere,
+       [](P& p, DType d) {
+         linalg::svdvals(p.make({9, 32, 32}, d)), linalg::svd(p.make({9, 32, 32}, d));
+         linalg::svd(p.make({9, 3, 32}, d), true), linalg::svd(p.make({9, 1, 5}, d));
+       }},
+      {"spectra, a matrix a thread", f32, Kind::in_cuda,
+       [](P& p, DType d) {
+         linalg::qr(p.make({9, 3, 2}, d)), linalg::eigh(p.make({9, 2, 2}, d)), linalg::svd(p.make({9, 2, 2}, d));
+       }},
+      {"spectra of four rows, a matrix a thread", f32, Kind::nowhere,
+       [](P& p, DType d) {
+         linalg::qr(p.make({9, 4, 3}, d), true), linalg::eigh(p.make({9, 4, 4}, d)), linalg::svd(p.make({9, 2, 4}, d));
+         linalg::qr(p.make({9, 1, 4}, d)), linalg::eigvalsh(p.make({9, 3, 3}, d)), linalg::svdvals(p.make({9, 4, 3}, d));
+       }},
+      {"large matrices, by the vendor's library", f32, Kind::in_cuda,
+       [](P& p, DType d) {
+         if (p.matrix_library()) linalg::cholesky(p.make({40, 40}, d));
+       }},
+      {"more of large matrices", f32, Kind::nowhere,
+       [](P& p, DType d) {
+         if (!p.matrix_library()) return;
+         const Tensor a = p.make({2, 40, 40}, d), b = p.make({2, 40, 3}, d);
+         const Var v(a);
+         backward(linalg::solve(v, b), b), linalg::solve_triangular(a, b, true, true, true), linalg::qr(a);
+         linalg::eigh(a), linalg::svd(a), linalg::svd(p.make({2, 30, 40}, d));
+       }},
       {"matrices of four rows as formulas", f32, Kind::nowhere,
        [](P& p, DType d) {
          const Tensor a = p.make({9, 4, 4}, d);

@@ -6,11 +6,26 @@
 #include "backend/tensor_impl.hpp"
 #include "cuda/dialect.hpp"
 #include "gpu/gpu_backend.hpp"
+#include "gpu/matrix_library.hpp"
 #include "primitives/gemm/kernels.hpp"
 #include "tern/tern.hpp"
 #include "webgpu/dialect.hpp"
 
 namespace tern::test {
+
+/// A vendor's library that does nothing.
+class NoLibrary final : public detail_gpu::MatrixLibrary {
+  using Info = std::int32_t*;
+  using Size = std::int64_t;
+  const char* name() const override { return "none"; }
+  void cholesky(DType, Size, void*, Info) override {}
+  void lu(DType, Size, Size, void*, std::int64_t*, Info) override {}
+  void lu_solve(DType, char, Size, Size, const void*, const std::int64_t*, void*, Info) override {}
+  void reflections(DType, Size, Size, void*, void*, Info) override {}
+  void basis(DType, Size, Size, Size, void*, const void*, Info) override {}
+  void eigh(DType, bool, Size, void*, void*, Info) override {}
+  void svd(DType, char, Size, Size, void*, void*, void*, void*, Info) override {}
+};
 
 class Printing final : public detail_gpu::GpuBackend {
  public:
@@ -34,6 +49,7 @@ class Printing final : public detail_gpu::GpuBackend {
   /// Products are offered to this first.
   std::function<bool(detail_gpu::GpuBackend&, const detail::GemmRequest&)> multiply;
   detail::Storage& index_flags() override { return *flags_; }
+  detail_gpu::MatrixLibrary* matrix_library() override { return in_cuda_ ? &library_ : nullptr; }
   void* allocate(std::size_t) override { return reinterpret_cast<void*>(++allocated_ << 8); }
   void deallocate(void*, std::size_t) noexcept override {}
   void upload(detail::Storage&, std::size_t, const void*, std::size_t) override {}
@@ -56,6 +72,7 @@ class Printing final : public detail_gpu::GpuBackend {
     if (!self.multiply || !self.multiply(self, request)) detail_gpu::gemm_on_gpu(self, request);
   }
   bool in_cuda_;
+  NoLibrary library_;
   Take take_;
   std::uintptr_t allocated_ = 0;
   detail_gpu::Limits limits_;

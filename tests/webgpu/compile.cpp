@@ -83,7 +83,9 @@ TEST_F(WebgpuTexts, EveryKind) {
         "sort, reading", "sort, counts of digits", "sort, adding up counts", "sort, moving by digits", "sort, writing",
         "sort, results", "selection", "scatter", "scatter, reading the table", "scatter, sorted", "scatter, fetched",
         "cholesky of small matrices", "lu of small matrices", "solutions of small matrices",
-        "triangles of small matrices", "status of matrices"})
+        "triangles of small matrices", "qr of small matrices", "eigh of small matrices", "svd of small matrices",
+        "qr, a matrix a thread", "eigh, a matrix a thread", "svd, a matrix a thread",
+        "status of matrices"})
     EXPECT_TRUE(titles.contains(std::string("// ") + title)) << title;
   EXPECT_GT(texts.size(), 200u);
 }

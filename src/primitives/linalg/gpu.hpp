@@ -41,9 +41,10 @@ class MatrixPlan {
     position.coordinates.push_back(row), position.coordinates.push_back(column);
     return position;
   }
-  std::string module(const char* what, const std::string& body, std::vector<Shared> shared) const {
-    return backend.dialect().module(
-        {what, plan.launch.bindings, plan.launch.params.size(), plan.launch.threads, std::move(shared), "", body});
+  std::string module(const char* what, const std::string& body, std::vector<Shared> shared,
+                     const std::string& functions = "") const {
+    return backend.dialect().module({what, plan.launch.bindings, plan.launch.params.size(), plan.launch.threads,
+                                     std::move(shared), functions, body});
   }
 
   GpuBackend& backend;

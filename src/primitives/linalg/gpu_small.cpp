@@ -7,132 +7,14 @@
 //
 // Bound by the latency of the steps, which workgroups of 32 threads hide from each other; memory is read once and
 // written once. A right-hand side of many columns is cut among workgroups, each of which reads the factors.
-#include <algorithm>
-#include <bit>
-
-#include "backend/instruments/trace.hpp"
-#include "primitives/linalg/gpu.hpp"
+#include "primitives/linalg/gpu_library.hpp"
+#include "primitives/linalg/gpu_small.hpp"
 
 namespace tern::detail_gpu {
 
-using detail::ComputeType;
-using detail::Elementary;
-using detail::PrimitiveId;
-
 namespace {
 
-constexpr int kWidth = 32;    // threads of a workgroup
 constexpr int kColumns = 32;  // of a right-hand side in a workgroup
-
-std::string u(std::int64_t value) { return cat(value, "u"); }
-
-/// What the texts of these kernels share: matrices in the workgroup's memory.
-struct Small {
-  MatrixPlan& plan;
-  Io io;
-  ComputeType type;
-  int rows, threads, per;  // threads of a matrix, matrices of a workgroup
-  std::vector<std::string> matrix = {};
-  std::vector<Shared> shared = {};
-  Small(MatrixPlan& plan, DType dtype, int rows, int threads)
-      : plan(plan),
-        io(plan.plan, plan.backend.dialect()),
-        type(dtype == DType::f64 ? ComputeType::f64 : ComputeType::f32),
-        rows(rows),
-        threads(threads),
-        per(kWidth / threads) {}
-
-  std::string elementary(Elementary elementary, const std::string& x) const {
-    return plan.backend.dialect().elementary(elementary, type, {x});
-  }
-  std::string barrier() const { return plan.backend.dialect().barrier(); }
-  std::string number(const char* value) const { return cat(compute_type_name(type), "(", value, ")"); }
-  static int pitch(int columns) { return columns | 1; }
-  /// `own`, the matrix's number here, r, the thread's row, and coordinates. `group`: of matrices.
-  std::string begin(const std::string& group) {
-    std::string text =
-        cat("let own = thread / ", u(threads), ";\nlet r = thread - own * ", u(threads), ";\nlet matrix = ", group,
-            " * ", u(per), " + own;\nlet inside = matrix < ", plan.count(), ";\n");
-    return text + io.coordinates(plan.batch, "matrix", "c", matrix);
-  }
-  /// Memory for a matrix of each: its elements are at(name, i, j).
-  void add(const std::string& name, int height, int columns) {
-    shared.push_back({compute_type_name(type), name, per * height * pitch(columns)});
-  }
-  std::string at(const std::string& name, int height, int columns, const std::string& i, const std::string& j) const {
-    return cat(name, "[own * ", u(height * pitch(columns)), " + (", i, ") * ", u(pitch(columns)), " + ", j, "]");
-  }
-  /// Loops over the elements of a matrix: i and j.
-  std::string over(int height, const std::string& columns, const std::string& inside) const {
-    return cat("for (var e = r; e < ", u(height), " * ", columns, "; e += ", u(threads), ") {\n  let i = e / ", columns,
-               ";\n  let j = e - i * ", columns, ";\n", indented(inside), "}\n");
-  }
-  /// From memory, from column `first` on; `and_then` sees the value as x.
-  std::string load(int access, const std::string& name, int height, int columns, const std::string& width,
-                   const std::string& first, const std::string& and_then = "") {
-    std::vector<std::string> values;
-    std::string text = io.load(access, plan.at(matrix, "i", cat("(", first, " + j)")), values);
-    text += cat("let x = ", values[0], ";\n", at(name, height, columns, "i", "j"), " = x;\n", and_then);
-    return cat("if (inside) {\n", indented(over(height, width, text)), "}\n");
-  }
-  std::string store(int access, const std::string& name, int height, int columns, const std::string& width,
-                    const std::string& first) {
-    const std::string text = cat("let x = ", at(name, height, columns, "i", "j"), ";\n",
-                                 io.store(access, plan.at(matrix, "i", cat("(", first, " + j)")), {"x"}, ""));
-    return cat("if (inside) {\n", indented(over(height, width, text)), "}\n");
-  }
-  /// Whether all that was loaded is finite, into `status`: -1 where it is not.
-  std::string not_finite() {
-    shared.push_back({"u32", "bad", kWidth});
-    return cat("var status = 0;\nvar not_finite = 0u;\n");
-  }
-  std::string all_finite() const {
-    return cat("bad[thread] = not_finite;\n", barrier(), "for (var k = 0u; k < ", u(threads),
-               "; k += 1u) {\n  if (bad[own * ", u(threads), " + k] != 0u) { status = -1; }\n}\n");
-  }
-  std::string check_finite(const std::string& condition = "") const {
-    return cat("if (", condition, "!(", elementary(Elementary::isfinite, "x"), ")) { not_finite = 1u; }\n");
-  }
-  /// Stores and notes the status.
-  std::string finish(int access) {
-    std::string text;
-    if (access >= 0) text += io.store(access, plan.at(matrix), {"status"}, "");
-    if (plan.noted) text += cat("if (status != 0) {\n", indented(plan.noted->text("matrix", "status")), "}\n");
-    return text.empty() ? text : cat("if (inside && r == 0u) {\n", indented(text), "}\n");
-  }
-};
-
-/// Threads for matrices of so many rows.
-int threads_for(std::int64_t rows) {
-  return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(rows, 1))));
-}
-
-/// Whether a kernel can see every view whole.
-struct Seen : detail::ViewVisitor<Seen> {
-  std::int64_t most;
-  bool whole = true;
-  explicit Seen(const GpuBackend& backend) : most(most_bytes(backend)) {}
-  void look(const View& view, const Shape& space) {
-    const std::vector<std::int64_t> sizes(space.begin(), space.end());
-    const ByteRange touched = bytes_touched(view, sizes);
-    whole = whole && touched.end - touched.begin <= most;
-  }
-  void reads(const View& view, const Shape& space) { look(view, space); }
-  void writes(const View& view, const Shape& space) { look(view, space); }
-};
-/// Whether there are kernels for such matrices here: those of an archive are too many texts.
-template <class R> bool goes_small(const GpuBackend& backend, const R& r, DType dtype) {
-  const bool has = dtype == DType::f32 || (dtype == DType::f64 && backend.limits().native);
-  if (!has || backend.limits().archived || r.rows() < 1 || r.columns() < 1 || r.most() > detail::kManyAtOnce)
-    return false;
-  Seen seen(backend);
-  R::views(r, seen);
-  return seen.whole;
-}
-void tell(int per) {
-  if (detail::tracing())
-    detail::note(per == 1 ? std::string("a matrix a workgroup") : std::to_string(per) + " matrices a workgroup");
-}
 
 /// Row by row with what is to the left of column k (Cholesky-Crout): two barriers for a column.
 std::string cholesky_text(Small& s, int input, int factor, int status) {
@@ -244,7 +126,7 @@ std::string lu_solve_text(Small& s, const Sides& v, const detail::LuSolveRequest
 }  // namespace
 
 void cholesky_on_gpu(GpuBackend& backend, const detail::CholeskyRequest& r) {
-  if (!goes_small(backend, r, r.input.dtype)) return detail::kernel_on_host(backend, r);
+  if (!goes_small(backend, r, r.input.dtype)) return without_kernel(backend, r);
   if (r.count() == 0) return;
   backend.run_prepared(r, [&] {
     MatrixPlan m(backend, r, 'Y');
@@ -263,7 +145,7 @@ void cholesky_on_gpu(GpuBackend& backend, const detail::CholeskyRequest& r) {
 }
 
 void lu_on_gpu(GpuBackend& backend, const detail::LuRequest& r) {
-  if (!goes_small(backend, r, r.input.dtype)) return detail::kernel_on_host(backend, r);
+  if (!goes_small(backend, r, r.input.dtype)) return without_kernel(backend, r);
   if (r.count() == 0) return;
   backend.run_prepared(r, [&] {
     MatrixPlan m(backend, r, 'L');
@@ -301,8 +183,8 @@ template <class R, class Text> void solve_small(MatrixPlan& m, const R& r, Sides
 }  // namespace
 
 void lu_solve_on_gpu(GpuBackend& backend, const detail::LuSolveRequest& r) {
-  if (!goes_small(backend, r, r.lu.dtype)) return detail::kernel_on_host(backend, r);
   if (r.count() == 0 || r.right == 0) return;
+  if (!goes_small(backend, r, r.lu.dtype)) return without_kernel(backend, r, r.right);
   backend.run_prepared(r, [&] {
     MatrixPlan m(backend, r, 'S');
     const std::int64_t n = r.rows();
@@ -316,8 +198,8 @@ void lu_solve_on_gpu(GpuBackend& backend, const detail::LuSolveRequest& r) {
 }
 
 void triangular_on_gpu(GpuBackend& backend, const detail::TriangularRequest& r) {
-  if (!goes_small(backend, r, r.a.dtype)) return detail::kernel_on_host(backend, r);
   if (r.count() == 0 || r.right == 0) return;
+  if (!goes_small(backend, r, r.a.dtype)) return without_kernel(backend, r, r.right);
   backend.run_prepared(r, [&] {
     MatrixPlan m(backend, r, 'T');
     const std::int64_t n = r.rows();

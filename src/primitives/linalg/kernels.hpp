@@ -20,6 +20,9 @@ void cholesky_on_gpu(GpuBackend&, const detail::CholeskyRequest&);
 void lu_on_gpu(GpuBackend&, const detail::LuRequest&);
 void lu_solve_on_gpu(GpuBackend&, const detail::LuSolveRequest&);
 void triangular_on_gpu(GpuBackend&, const detail::TriangularRequest&);
+void qr_on_gpu(GpuBackend&, const detail::QrRequest&);
+void eigh_on_gpu(GpuBackend&, const detail::EighRequest&);
+void svd_on_gpu(GpuBackend&, const detail::SvdRequest&);
 void status_on_gpu(GpuBackend&, const detail::StatusRequest&);
 }  // namespace tern::detail_gpu
 namespace tern::detail {

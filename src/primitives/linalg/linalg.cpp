@@ -79,21 +79,17 @@ TERN_SMALL_PRIMITIVE(cholesky, CholeskyRequest)
 TERN_SMALL_PRIMITIVE(lu, LuRequest)
 TERN_SMALL_PRIMITIVE(lu_solve, LuSolveRequest)
 TERN_SMALL_PRIMITIVE(triangular, TriangularRequest)
+TERN_SMALL_PRIMITIVE(qr, QrRequest)
+TERN_SMALL_PRIMITIVE(eigh, EighRequest)
+TERN_SMALL_PRIMITIVE(svd, SvdRequest)
 #undef TERN_SMALL_PRIMITIVE
 
-#define TERN_MATRIX_PRIMITIVE(name, Request)                                                     \
-  template <> const Primitive& primitive_of<Request>() {                                         \
-    static constexpr FamilyKernel kernels[] = {{"cpu", kernel_of<detail_cpu::name##_on_cpu>()}}; \
-    static constexpr Primitive primitive{PrimitiveId::name, #name, kernels, on_host<Request>};   \
-    return primitive;                                                                            \
-  }                                                                                              \
-  template void run(Backend&, const Request&);
-TERN_MATRIX_PRIMITIVE(qr, QrRequest)
-TERN_MATRIX_PRIMITIVE(eigh, EighRequest)
-TERN_MATRIX_PRIMITIVE(svd, SvdRequest)
-TERN_MATRIX_PRIMITIVE(eig, EigRequest)
-#undef TERN_MATRIX_PRIMITIVE
-
+template <> const Primitive& primitive_of<EigRequest>() {
+  static constexpr FamilyKernel kernels[] = {{"cpu", kernel_of<detail_cpu::eig_on_cpu>()}};
+  static constexpr Primitive primitive{PrimitiveId::eig, "eig", kernels, on_host<EigRequest>};
+  return primitive;
+}
+template void run(Backend&, const EigRequest&);
 template <> const Primitive& primitive_of<DirectSolveRequest>() {
   static constexpr FamilyKernel kernels[] = {{"cpu", kernel_of<detail_cpu::direct_solve_on_cpu>()}};
   static constexpr Primitive primitive{PrimitiveId::direct_solve, "direct_solve", kernels};

@@ -120,7 +120,8 @@ struct QrRequest : MatrixRequest {
 struct EighRequest : MatrixRequest {
   View input, values, vectors;
   template <class Self, class Visitor> static void views(Self& r, Visitor&& visit) {
-    visit.reads(r.input, r.space), visit.writes(r.values, r.results({r.rows()})), visit.writes(r.vectors, r.space);
+    visit.reads(r.input, r.space), visit.writes(r.values, r.results({r.rows()}));
+    if (r.vectors.storage) visit.writes(r.vectors, r.space);
     r.visit_status(r, visit);
   }
   template <class Add> void parameters(Add&& add) const {
@@ -136,8 +137,10 @@ struct SvdRequest : MatrixRequest {
   bool vectors() const { return u.storage != nullptr; }
   template <class Self, class Visitor> static void views(Self& r, Visitor&& visit) {
     const std::int64_t left = r.full ? r.rows() : r.least(), right = r.full ? r.columns() : r.least();
-    visit.reads(r.input, r.space), visit.writes(r.u, r.results({r.rows(), left}));
-    visit.writes(r.s, r.results({r.least()})), visit.writes(r.vh, r.results({right, r.columns()}));
+    visit.reads(r.input, r.space);
+    if (r.u.storage) visit.writes(r.u, r.results({r.rows(), left}));
+    visit.writes(r.s, r.results({r.least()}));
+    if (r.vh.storage) visit.writes(r.vh, r.results({right, r.columns()}));
     r.visit_status(r, visit);
   }
   template <class Add> void parameters(Add&& add) const {
@@ -151,7 +154,8 @@ struct SvdRequest : MatrixRequest {
 struct EigRequest : MatrixRequest {
   View input, values, vectors;
   template <class Self, class Visitor> static void views(Self& r, Visitor&& visit) {
-    visit.reads(r.input, r.space), visit.writes(r.values, r.results({r.rows()})), visit.writes(r.vectors, r.space);
+    visit.reads(r.input, r.space), visit.writes(r.values, r.results({r.rows()}));
+    if (r.vectors.storage) visit.writes(r.vectors, r.space);
     r.visit_status(r, visit);
   }
   template <class Add> void parameters(Add&& add) const {

@@ -1,0 +1,147 @@
+#include "cuda/solver.hpp"
+
+#include "tern/error.hpp"
+
+namespace tern::detail_cuda {
+namespace {
+
+int type_of(DType dtype) {
+  switch (dtype) {
+    case DType::f64: return kReal64;
+    case DType::c64: return kComplex32;
+    case DType::c128: return kComplex64;
+    default: return kReal32;
+  }
+}
+int real_type_of(DType dtype) { return type_of(real_dtype(dtype)); }
+
+void check(Result result, const char* what) {
+  if (result != 0)
+    throw Error(ErrorKind::backend, std::string("cuSOLVER: ") + what + " failed with status " + std::to_string(result));
+}
+
+}  // namespace
+
+bool SolverLibrary::start() {
+  return api_.cusolverDnCreate(&handle_) == 0 && api_.cusolverDnCreateParams(&options_) == 0;
+}
+
+void SolverLibrary::ready(Stream stream) { check(api_.cusolverDnSetStream(handle_, stream), "a stream"); }
+
+template <class Sizes, class Call> void SolverLibrary::run(const Sizes& sizes, const Call& call) {
+  std::size_t bytes = 0, host_bytes = 0;
+  on_stream_(0, [&](Stream stream, void*) { ready(stream), sizes(&bytes, &host_bytes); });
+  std::vector<std::byte> host(host_bytes);
+  on_stream_(bytes, [&](Stream stream, void* space) {
+    ready(stream);
+    call(Space{space, bytes, host.data(), host_bytes});
+  });
+  if (host_bytes > 0) wait_();  // its own memory may be read until then
+}
+
+void SolverLibrary::cholesky(DType dtype, std::int64_t n, void* a, std::int32_t* info) {
+  const int type = type_of(dtype);
+  run(
+      [&](std::size_t* bytes, std::size_t* host) {
+        check(api_.cusolverDnXpotrf_bufferSize(handle_, options_, kLower, n, type, a, n, type, bytes, host),
+              "cholesky");
+      },
+      [&](const Space& s) {
+        check(api_.cusolverDnXpotrf(handle_, options_, kLower, n, type, a, n, type, s.device, s.bytes, s.host,
+                                    s.host_bytes, info),
+              "cholesky");
+      });
+}
+
+void SolverLibrary::lu(DType dtype, std::int64_t m, std::int64_t n, void* a, std::int64_t* pivots, std::int32_t* info) {
+  const int type = type_of(dtype);
+  run(
+      [&](std::size_t* bytes, std::size_t* host) {
+        check(api_.cusolverDnXgetrf_bufferSize(handle_, options_, m, n, type, a, m, type, bytes, host), "lu");
+      },
+      [&](const Space& s) {
+        check(api_.cusolverDnXgetrf(handle_, options_, m, n, type, a, m, pivots, type, s.device, s.bytes, s.host,
+                                    s.host_bytes, info),
+              "lu");
+      });
+}
+
+void SolverLibrary::lu_solve(DType dtype, char how, std::int64_t n, std::int64_t right, const void* lu,
+                             const std::int64_t* pivots, void* b, std::int32_t* info) {
+  const int type = type_of(dtype), operation = how == 'N' ? kAsIs : how == 'T' ? kTransposed : kAdjoint;
+  on_stream_(0, [&](Stream stream, void*) {
+    ready(stream);
+    check(api_.cusolverDnXgetrs(handle_, options_, operation, n, right, type, lu, n, pivots, type, b, n, info),
+          "solving");
+  });
+}
+
+void SolverLibrary::reflections(DType dtype, std::int64_t m, std::int64_t n, void* a, void* tau, std::int32_t* info) {
+  const int type = type_of(dtype);
+  run(
+      [&](std::size_t* bytes, std::size_t* host) {
+        check(api_.cusolverDnXgeqrf_bufferSize(handle_, options_, m, n, type, a, m, type, tau, type, bytes, host),
+              "qr");
+      },
+      [&](const Space& s) {
+        check(api_.cusolverDnXgeqrf(handle_, options_, m, n, type, a, m, type, tau, type, s.device, s.bytes, s.host,
+                                    s.host_bytes, info),
+              "qr");
+      });
+}
+
+void SolverLibrary::basis(DType dtype, std::int64_t m, std::int64_t inner, std::int64_t k, void* q, const void* tau,
+                          std::int32_t* info) {
+  const auto of = [&](auto asks, auto makes) {
+    const int rows = static_cast<int>(m), columns = static_cast<int>(inner), count = static_cast<int>(k);
+    int elements = 0;
+    run(
+        [&](std::size_t* bytes, std::size_t*) {
+          check(asks(handle_, rows, columns, count, q, rows, tau, &elements), "qr");
+          *bytes = static_cast<std::size_t>(elements) * dtype_size(dtype);
+        },
+        [&](const Space& s) {
+          check(makes(handle_, rows, columns, count, q, rows, tau, s.device, elements, info), "qr");
+        });
+  };
+  switch (dtype) {
+    case DType::f64: return of(api_.cusolverDnDorgqr_bufferSize, api_.cusolverDnDorgqr);
+    case DType::c64: return of(api_.cusolverDnCungqr_bufferSize, api_.cusolverDnCungqr);
+    case DType::c128: return of(api_.cusolverDnZungqr_bufferSize, api_.cusolverDnZungqr);
+    default: return of(api_.cusolverDnSorgqr_bufferSize, api_.cusolverDnSorgqr);
+  }
+}
+
+void SolverLibrary::eigh(DType dtype, bool vectors, std::int64_t n, void* a, void* values, std::int32_t* info) {
+  const int type = type_of(dtype), real = real_type_of(dtype), job = vectors ? kWithVectors : kValuesAlone;
+  run(
+      [&](std::size_t* bytes, std::size_t* host) {
+        check(api_.cusolverDnXsyevd_bufferSize(handle_, options_, job, kLower, n, type, a, n, real, values, type, bytes,
+                                               host),
+              "eigh");
+      },
+      [&](const Space& s) {
+        check(api_.cusolverDnXsyevd(handle_, options_, job, kLower, n, type, a, n, real, values, type, s.device,
+                                    s.bytes, s.host, s.host_bytes, info),
+              "eigh");
+      });
+}
+
+void SolverLibrary::svd(DType dtype, char job, std::int64_t m, std::int64_t n, void* a, void* s, void* u, void* vh,
+                        std::int32_t* info) {
+  const int type = type_of(dtype), real = real_type_of(dtype);
+  const auto how = static_cast<signed char>(job);
+  run(
+      [&](std::size_t* bytes, std::size_t* host) {
+        check(api_.cusolverDnXgesvd_bufferSize(handle_, options_, how, how, m, n, type, a, m, real, s, type, u, m, type,
+                                               vh, n, type, bytes, host),
+              "svd");
+      },
+      [&](const Space& space) {
+        check(api_.cusolverDnXgesvd(handle_, options_, how, how, m, n, type, a, m, real, s, type, u, m, type, vh, n,
+                                    type, space.device, space.bytes, space.host, space.host_bytes, info),
+              "svd");
+      });
+}
+
+}  // namespace tern::detail_cuda

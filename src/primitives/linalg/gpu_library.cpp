@@ -1,0 +1,340 @@
+// Each matrix is copied to memory by columns, taken by the library, and its results are copied to where they are
+// wanted: n² elements moved for n³ operations. The library's calls are one after the other.
+#include "primitives/linalg/gpu_library.hpp"
+
+#include "backend/instruments/trace.hpp"
+#include "backend/recording/native.hpp"
+
+namespace tern::detail_gpu {
+
+using detail::PrimitiveId;
+
+namespace {
+
+constexpr int kThreads = 256;
+
+/// What of a matrix is moved; elsewhere are zeros.
+enum class Part : char { all, lower, upper, diagonal };
+struct Move {
+  Part part = Part::all;
+  bool ones = false;  // on the diagonal, whatever was there
+  bool conjugate = false;
+  bool finite = false;  // what is not becomes 0
+};
+
+/// The real numbers of a view: itself, or a complex one's parts, `part` of two.
+View real_view(const View& v, int part) {
+  if (!is_complex(v.dtype)) return v;
+  View parts = v;
+  parts.dtype = real_dtype(v.dtype), parts.offset = 2 * v.offset + part;
+  for (std::size_t i = 0; i < parts.strides.size(); ++i) parts.strides[i] *= 2;
+  return parts;
+}
+int parts_of_numbers(const View& v) { return is_complex(v.dtype) ? 2 : 1; }
+
+View transposed(View v) {
+  std::swap(v.strides[v.strides.size() - 2], v.strides[v.strides.size() - 1]);
+  return v;
+}
+
+/// Matrices of the device's, by columns without gaps, for all of a request.
+class Matrices {
+ public:
+  Matrices(GpuBackend& backend, const detail::MatrixRequest& r, std::int64_t rows, std::int64_t columns, DType dtype)
+      : size_(rows * columns), bytes_(static_cast<std::int64_t>(dtype_size(dtype))) {
+    storage_ = backend.temporary(std::max<std::int64_t>(r.count() * size_, 1), dtype);
+    const Shape batch = r.batch();
+    Strides strides;
+    strides.resize(static_cast<std::size_t>(batch.rank()));
+    std::int64_t step = size_;
+    for (int i = batch.rank() - 1; i >= 0; --i)
+      strides[static_cast<std::size_t>(i)] = step, step *= batch[static_cast<std::size_t>(i)];
+    strides.push_back(1), strides.push_back(rows);
+    view = {storage_.get(), dtype, 0, strides};
+  }
+  template <class T = void> T* at(std::int64_t matrix) const {
+    return reinterpret_cast<T*>(static_cast<std::byte*>(storage_->data()) + matrix * size_ * bytes_);
+  }
+  View view;
+
+ private:
+  std::shared_ptr<Storage> storage_;
+  std::int64_t size_, bytes_;
+};
+
+/// The matrix, row and column of a launch's element: of `rows` × `columns` each, which are parameters.
+struct Elements {
+  MatrixPlan plan;
+  Io io;
+  int rows_slot, columns_slot, rank;
+  std::vector<std::string> matrix = {};
+  Elements(GpuBackend& backend, const detail::MatrixRequest& r, char kind, std::int64_t rows, std::int64_t columns)
+      : plan(backend, r, kind), io(plan.plan, backend.dialect()), rank(r.batch().rank()) {
+    rows_slot = plan.plan.add_param(static_cast<std::uint64_t>(rows));
+    columns_slot = plan.plan.add_param(static_cast<std::uint64_t>(columns));
+  }
+  std::string p(int slot) const { return plan.backend.dialect().param(slot); }
+  /// A view of matrices, or of vectors.
+  int add(const View& v, std::int64_t rows, std::int64_t columns, bool written) {
+    const bool vectors = static_cast<int>(v.strides.size()) == rank + 1;
+    return vectors ? plan.add(v, {rows}, written) : plan.add(v, {rows, columns}, written);
+  }
+  /// An invocation to each element: `inside` sees matrix, i and j.
+  void launch(std::int64_t elements, const std::function<std::string()>& inside, const char* title) {
+    plan.launch(static_cast<std::uint64_t>(ceil_div(elements, kThreads)), kThreads, [&] {
+      std::string body = cat("let e = group * ", kThreads, "u + thread;\nlet row = e / ", p(columns_slot),
+                             ";\nlet j = e - row * ", p(columns_slot), ";\nlet matrix = row / ", p(rows_slot),
+                             ";\nlet i = row - matrix * ", p(rows_slot), ";\n");
+      std::string work = io.coordinates(plan.batch, "matrix", "c", matrix);
+      work += inside();
+      body += cat("if (matrix < ", plan.count(), ") {\n", indented(work), "}\n");
+      return plan.module(title, body, {});
+    });
+  }
+};
+
+void move_numbers(GpuBackend& backend, const detail::MatrixRequest& r, const View& from, const View& to,
+                  std::int64_t rows, std::int64_t columns, const Move& how, bool imaginary) {
+  Elements e(backend, r, '1', rows, columns);
+  const int source = e.add(from, rows, columns, false), target = e.add(to, rows, columns, true);
+  e.plan.plan.note(how.part);
+  e.plan.plan.note(static_cast<char>(how.ones + 2 * (how.conjugate && imaginary) + 4 * how.finite + 8 * imaginary));
+  e.launch(
+      r.count() * rows * columns,
+      [&] {
+        const auto type = to.dtype == DType::f64 ? detail::ComputeType::f64 : detail::ComputeType::f32;
+        const std::string zero = cat(compute_type_name(type), "(0.0)");
+        std::vector<std::string> values;
+        std::string text = e.io.load(source, e.plan.at(e.matrix, "i", "j"), values);
+        text += cat("var x = ", how.conjugate && imaginary ? "-" : "", values[0], ";\n");
+        const char* const outside[] = {"", "j > i", "j < i", "j != i"};
+        if (how.part != Part::all) text += cat("if (", outside[static_cast<int>(how.part)], ") { x = ", zero, "; }\n");
+        if (how.ones)
+          text += cat("if (i == j) { x = ", imaginary ? zero : cat(compute_type_name(type), "(1.0)"), "; }\n");
+        if (how.finite)
+          text += cat("if (!(", backend.dialect().elementary(detail::Elementary::isfinite, type, {"x"}),
+                      ")) { x = ", zero, "; }\n");
+        return text + e.io.store(target, e.plan.at(e.matrix, "i", "j"), {"x"}, "");
+      },
+      "matrices, moved");
+}
+/// to = from, of rows × columns each, or a part of it.
+void move(GpuBackend& backend, const detail::MatrixRequest& r, const View& from, const View& to, std::int64_t rows,
+          std::int64_t columns, const Move& how = {}) {
+  if (rows == 0 || columns == 0) return;
+  for (int part = 0; part < parts_of_numbers(from); ++part)
+    move_numbers(backend, r, real_view(from, part), real_view(to, part), rows, columns, how, part == 1);
+}
+/// Places of rows, which count from 1 in 64 bits for the library, from 0 in 32 here; `from` without storage: each row
+/// in its own.
+void move_pivots(GpuBackend& backend, const detail::MatrixRequest& r, const View& from, const View& to,
+                 std::int64_t count) {
+  const bool to_library = to.dtype == DType::i64;
+  Elements e(backend, r, '2', count, 1);
+  const int source = from.storage ? e.add(from, count, 1, false) : -1, target = e.add(to, count, 1, true);
+  e.plan.plan.note(static_cast<char>(to_library + 2 * (source >= 0)));
+  e.launch(
+      r.count() * count,
+      [&] {
+        std::vector<std::string> values{"i"};
+        std::string text = source >= 0 ? e.io.load(source, e.plan.at(e.matrix, "i", "j"), values) : std::string();
+        text += cat("let place = ", to_library ? "i64(" : "i32(", values[0], to_library ? ") + 1;\n" : ") - 1;\n");
+        return text + e.io.store(target, e.plan.at(e.matrix, "i", "j"), {"place"}, "");
+      },
+      "matrices, pivots");
+}
+
+/// The library's info of each matrix, and what became of them.
+class Infos {
+ public:
+  Infos(GpuBackend& backend, const detail::MatrixRequest& r)
+      : backend_(backend), r_(r), infos_(backend, r, 1, 1, DType::i32), bad_(backend, r, 1, 1, DType::i32) {}
+  std::int32_t* at(std::int64_t matrix) const { return infos_.at<std::int32_t>(matrix); }
+  /// Whether all of a matrix (or of its lower triangle) is finite: a workgroup to each.
+  void look(const View& a, bool lower) {
+    MatrixPlan plan(backend_, r_, '3');
+    const std::int64_t m = r_.rows(), n = r_.columns();
+    std::vector<int> parts;
+    std::vector<View> views;
+    for (int part = 0; part < parts_of_numbers(a); ++part) views.push_back(real_view(a, part));
+    for (const View& v : views) parts.push_back(plan.add(v, {m, n}, false));
+    const int to = plan.add(bad_.view, {1, 1}, true);
+    const int rows = plan.plan.add_param(static_cast<std::uint64_t>(m)),
+              columns = plan.plan.add_param(static_cast<std::uint64_t>(n));
+    plan.plan.note(lower);
+    plan.launch(static_cast<std::uint64_t>(r_.count()), kThreads, [&] {
+      const Dialect& d = backend_.dialect();
+      Io io(plan.plan, d);
+      const auto type = views[0].dtype == DType::f64 ? detail::ComputeType::f64 : detail::ComputeType::f32;
+      std::vector<std::string> matrix;
+      std::string body = io.coordinates(plan.batch, "group", "c", matrix), look;
+      for (const int part : parts) {
+        std::vector<std::string> values;
+        look += io.load(part, plan.at(matrix, "i", "j"), values);
+        look += cat("if (!(", d.elementary(detail::Elementary::isfinite, type, {values[0]}), ")) { bad = 1u; }\n");
+      }
+      if (lower) look = cat("if (j <= i) {\n", indented(look), "}\n");
+      body += cat("var bad = 0u;\nfor (var e = thread; e < ", d.param(rows), " * ", d.param(columns),
+                  "; e += ", kThreads, "u) {\n  let i = e / ", d.param(columns), ";\n  let j = e - i * ",
+                  d.param(columns), ";\n", indented(look), "}\nseen[thread] = bad;\n", d.barrier());
+      std::string last = cat("for (var k = 0u; k < ", kThreads,
+                             "u; k += 1u) { bad = bad | seen[k]; }\nlet status = ", "select(0, -1, bad != 0u);\n",
+                             io.store(to, plan.at(matrix), {"status"}, ""));
+      body += cat("if (thread == 0u && group < ", plan.count(), ") {\n", indented(last), "}\n");
+      return plan.module("matrices, finite", body, {{"u32", "seen", kThreads}});
+    });
+  }
+  /// -1 where it is not finite, else the library's info: to the request's status, and as an error, which has no room
+  /// for the numbers of large matrices where kernels note what failed.
+  void finish(PrimitiveId by) {
+    const bool with_status = r_.status.storage != nullptr;
+    if (!with_status && !r_.checked) return;
+    MatrixPlan plan(backend_, r_, '4');
+    const int bad = plan.add(bad_.view, {1, 1}, false), info = plan.add(infos_.view, {1, 1}, false);
+    const Matrices told(backend_, r_, 1, 1, DType::i32);
+    const int to = plan.add(told.view, {1, 1}, true), status = with_status ? plan.add(r_.status, {}, true) : -1;
+    plan.launch(static_cast<std::uint64_t>(ceil_div(r_.count(), kThreads)), kThreads, [&] {
+      Io io(plan.plan, backend_.dialect());
+      std::vector<std::string> matrix, first, second;
+      std::string text = io.coordinates(plan.batch, "matrix", "c", matrix);
+      text += io.load(bad, plan.at(matrix), first), text += io.load(info, plan.at(matrix), second);
+      text += cat("let status = select(", second[0], ", ", first[0], ", ", first[0], " != 0);\n");
+      text += io.store(to, plan.at(matrix), {"status"}, "");
+      if (status >= 0) text += io.store(status, plan.at(matrix), {"status"}, "");
+      return plan.module("matrices, status",
+                         cat("let matrix = group * ", kThreads, "u + thread;\nif (matrix < ", plan.count(), ") {\n",
+                             indented(text), "}\n"),
+                         {});
+    });
+    if (!r_.checked) return;
+    std::vector<std::int32_t> list(static_cast<std::size_t>(r_.count()));
+    backend_.download(*told.view.storage, 0, list.data(), list.size() * sizeof list[0]);
+    for (std::size_t l = 0; l < list.size(); ++l)
+      if (list[l] != 0)
+        throw detail::matrix_error(r_.op, r_.batch().rank() > 0, static_cast<std::int64_t>(l), list[l], by);
+  }
+
+ private:
+  GpuBackend& backend_;
+  const detail::MatrixRequest& r_;
+  Matrices infos_, bad_;
+};
+
+template <class F> void for_each_matrix(const detail::MatrixRequest& r, F f) {
+  for (std::int64_t l = 0; l < r.count(); ++l) f(l);
+}
+
+}  // namespace
+
+MatrixLibrary* library_for(GpuBackend& backend, const detail::MatrixRequest& r, std::int64_t right) {
+  const std::int64_t most = std::max(r.most(), right);
+  if (r.count() == 0 || r.least() == 0 || r.count() > most_bytes(backend) / 16 / (most * most)) return nullptr;
+  if (r.count() * 32 > r.most() * r.most()) return nullptr;  // a call takes the library tens of microseconds
+  if (detail::recording_natively()) return nullptr;
+  MatrixLibrary* const library = backend.matrix_library();
+  if (library && detail::tracing()) detail::note(library->name());
+  return library;
+}
+
+void by_library(GpuBackend& backend, MatrixLibrary& library, const detail::CholeskyRequest& r) {
+  const DType dtype = r.input.dtype;
+  const std::int64_t n = r.rows();
+  const Matrices a(backend, r, n, n, dtype);
+  Infos infos(backend, r);
+  infos.look(r.input, true), move(backend, r, r.input, a.view, n, n, {.part = Part::lower, .finite = true});
+  for_each_matrix(r, [&](std::int64_t l) { library.cholesky(dtype, n, a.at(l), infos.at(l)); });
+  move(backend, r, a.view, r.factor, n, n, {.part = Part::lower}), infos.finish(PrimitiveId::cholesky);
+}
+
+void by_library(GpuBackend& backend, MatrixLibrary& library, const detail::LuRequest& r) {
+  const DType dtype = r.input.dtype;
+  const std::int64_t m = r.rows(), n = r.columns();
+  const Matrices a(backend, r, m, n, dtype), pivots(backend, r, r.least(), 1, DType::i64);
+  Infos infos(backend, r);
+  infos.look(r.input, false), move(backend, r, r.input, a.view, m, n, {.finite = true});
+  for_each_matrix(r,
+                  [&](std::int64_t l) { library.lu(dtype, m, n, a.at(l), pivots.at<std::int64_t>(l), infos.at(l)); });
+  move(backend, r, a.view, r.lu, m, n), move_pivots(backend, r, pivots.view, r.pivots, r.least());
+  infos.finish(PrimitiveId::lu);
+}
+
+void by_library(GpuBackend& backend, MatrixLibrary& library, const detail::LuSolveRequest& r) {
+  const DType dtype = r.lu.dtype;
+  const std::int64_t n = r.rows(), right = r.right;
+  const Matrices lu(backend, r, n, n, dtype), pivots(backend, r, n, 1, DType::i64), b(backend, r, n, right, dtype);
+  const Infos infos(backend, r);
+  // Where it only permutes, L and U are 1.
+  move(backend, r, r.lu, lu.view, n, n, {.part = r.permutes ? Part::diagonal : Part::all, .ones = r.permutes});
+  move_pivots(backend, r, r.pivots, pivots.view, n), move(backend, r, r.b, b.view, n, right);
+  for_each_matrix(r, [&](std::int64_t l) {
+    library.lu_solve(dtype, r.adjoint ? 'C' : 'N', n, right, lu.at(l), pivots.at<std::int64_t>(l), b.at(l),
+                     infos.at(l));
+  });
+  move(backend, r, b.view, r.x, n, right);
+}
+
+/// As equations by LU whose L is 1 and whose U is the triangle, or the lower one's transpose; rows stay in place.
+void by_library(GpuBackend& backend, MatrixLibrary& library, const detail::TriangularRequest& r) {
+  const DType dtype = r.a.dtype;
+  const std::int64_t n = r.rows(), right = r.right;
+  const Matrices upper(backend, r, n, n, dtype), pivots(backend, r, n, 1, DType::i64), b(backend, r, n, right, dtype);
+  const Infos infos(backend, r);
+  const View a = r.upper ? r.a : transposed(r.a);
+  move(backend, r, a, upper.view, n, n, {.part = Part::upper, .ones = r.unit, .conjugate = !r.upper && r.how == 'C'});
+  const char how = r.upper ? r.how : r.how == 'N' ? 'T' : 'N';
+  move_pivots(backend, r, {}, pivots.view, n), move(backend, r, r.b, b.view, n, right);
+  for_each_matrix(r, [&](std::int64_t l) {
+    library.lu_solve(dtype, how, n, right, upper.at(l), pivots.at<std::int64_t>(l), b.at(l), infos.at(l));
+  });
+  move(backend, r, b.view, r.x, n, right);
+}
+
+void by_library(GpuBackend& backend, MatrixLibrary& library, const detail::QrRequest& r) {
+  const DType dtype = r.input.dtype;
+  const std::int64_t m = r.rows(), n = r.columns(), inner = r.inner(), k = r.least();
+  const Matrices a(backend, r, m, n, dtype), q(backend, r, m, inner, dtype), tau(backend, r, k, 1, dtype);
+  const Infos infos(backend, r);
+  move(backend, r, r.input, a.view, m, n);
+  for_each_matrix(r, [&](std::int64_t l) { library.reflections(dtype, m, n, a.at(l), tau.at(l), infos.at(l)); });
+  move(backend, r, a.view, r.r, inner, n, {.part = Part::upper}), move(backend, r, a.view, q.view, m, k);
+  for_each_matrix(r, [&](std::int64_t l) { library.basis(dtype, m, inner, k, q.at(l), tau.at(l), infos.at(l)); });
+  move(backend, r, q.view, r.q, m, inner);
+}
+
+void by_library(GpuBackend& backend, MatrixLibrary& library, const detail::EighRequest& r) {
+  const DType dtype = r.input.dtype;
+  const std::int64_t n = r.rows();
+  const bool vectors = r.vectors.storage != nullptr;
+  const Matrices a(backend, r, n, n, dtype), values(backend, r, n, 1, real_dtype(dtype));
+  Infos infos(backend, r);
+  infos.look(r.input, true), move(backend, r, r.input, a.view, n, n, {.part = Part::lower, .finite = true});
+  for_each_matrix(r, [&](std::int64_t l) { library.eigh(dtype, vectors, n, a.at(l), values.at(l), infos.at(l)); });
+  move(backend, r, values.view, r.values, n, 1);
+  if (vectors) move(backend, r, a.view, r.vectors, n, n);
+  infos.finish(PrimitiveId::eigh);
+}
+
+/// Of the matrix, or of its adjoint where that is the tall one: the sides' vectors change places.
+void by_library(GpuBackend& backend, MatrixLibrary& library, const detail::SvdRequest& r) {
+  const DType dtype = r.input.dtype;
+  const bool wide = r.columns() > r.rows();
+  const std::int64_t m = r.most(), n = r.least(), left = r.full ? m : n;
+  const char job = !r.vectors() ? 'N' : r.full ? 'A' : 'S';
+  const Matrices a(backend, r, m, n, dtype), s(backend, r, n, 1, real_dtype(dtype));
+  const Matrices u(backend, r, job == 'N' ? 1 : m, job == 'N' ? 1 : left, dtype);
+  const Matrices vh(backend, r, job == 'N' ? 1 : n, job == 'N' ? 1 : n, dtype);
+  Infos infos(backend, r);
+  infos.look(r.input, false);
+  move(backend, r, wide ? transposed(r.input) : r.input, a.view, m, n, {.conjugate = wide, .finite = true});
+  for_each_matrix(
+      r, [&](std::int64_t l) { library.svd(dtype, job, m, n, a.at(l), s.at(l), u.at(l), vh.at(l), infos.at(l)); });
+  move(backend, r, s.view, r.s, n, 1);
+  if (job != 'N') {
+    const View long_side = wide ? transposed(r.vh) : r.u, short_side = wide ? transposed(r.u) : r.vh;
+    move(backend, r, u.view, long_side, m, left, {.conjugate = wide});
+    move(backend, r, vh.view, short_side, n, n, {.conjugate = wide});
+  }
+  infos.finish(PrimitiveId::svd);
+}
+
+}  // namespace tern::detail_gpu

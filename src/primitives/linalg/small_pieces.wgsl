@@ -1,0 +1,161 @@
+// Pieces of the kernels of small matrices (small_qr.wgsl, small_eigh.wgsl, small_svd.wgsl), in what the GPU languages
+// share (dialect.hpp).
+//
+// Scales are powers of two between the least normal number and its reciprocal, so that what is scaled is exact.
+// WebGPU's devices may take subnormal numbers for zeros: those of f32 are scaled as integers.
+
+Functions.
+$define power_of_f32
+  let bits = clamp(bitcast<u32>(x) & 0x7f800000u, 0x00800000u, 0x7e800000u);
+  return bitcast<f32>(bits);
+$end
+$define power_of_f64
+  let bits = bitcast<u64>(x) & 0x7ff0000000000000ull;
+  return bitcast<f64>(clamp(bits, 0x0010000000000000ull, 0x7fd0000000000000ull));
+$end
+x · up, up a power of two.
+$define scaled_f32
+  let bits = bitcast<u32>(x);
+  let mantissa = f32(bits & 0x007fffffu) * f32(1.1920928955078125e-07) * (up * bitcast<f32>(0x00800000u));
+  let sign = bits & 0x80000000u;
+  return select(x * up, bitcast<f32>(bitcast<u32>(mantissa) | sign), (bits & 0x7f800000u) == 0u && up >= f32(1.0));
+$end
+$define scaled_f64
+  return x * up;
+$end
+x · power; of a power above 1 what gets subnormal is nothing beside the rest.
+$define unscaled_f32
+  let made = x * power;
+  let bits = bitcast<u32>(x);
+  let size = bitcast<f32>(bits & 0x7fffffffu);
+  let raised = size * (min(power, f32(1.0)) * bitcast<f32>(0x7e800000u));
+  let mantissa = u32(min(raised, f32(1.0)) * f32(8388608.0) + f32(0.5));
+  return select(made, bitcast<f32>(mantissa | (bits & 0x80000000u)), raised < f32(1.0) && power <= f32(1.0));
+$end
+$define unscaled_f64
+  return x * power;
+$end
+
+Column k's reflection, from the diagonal on, of the column that begins at the place `own`: v is 1 and below that
+x · $of_v; what is subtracted is tau · (v · y) · v; `made` is what becomes of the diagonal, still divided by `size`.
+$define reflection(k, own)
+  var largest = $type(0.0);
+  for (var i = $k; i < ${m}u; i += 1u) { largest = max(largest, $abs(columns[$own + i])); }
+  let size = power_of(largest);
+  let less = $type(1.0) / size;
+  let first = columns[$own + $k] * less;
+  var below = $type(0.0);
+  for (var i = $k + 1u; i < ${m}u; i += 1u) {
+    let x = columns[$own + i] * less;
+    below = fma(x, x, below);
+  }
+  let none = below == $type(0.0) || largest < size;  // or subnormal
+  let length = $sqrt(fma(first, first, below));
+  let made = select(select(length, -length, first > $type(0.0)), first, none);
+  let to = first - made;
+  let of_v = select($divided(less, select(to, $type(1.0), none)), $type(0.0), none);
+  let tau = select($divided(-to, select(made, $type(1.0), none)), $type(0.0), none);
+$end
+y -= tau · (v · y) · v, y in `list` from the place `there` on.
+$define reflect(k, own, list, there)
+  var w = $list[$there + $k];
+  for (var i = $k + 1u; i < ${m}u; i += 1u) { w = fma(columns[$own + i] * of_v, $list[$there + i], w); }
+  w = w * tau;
+  $list[$there + $k] = $list[$there + $k] - w;
+  for (var i = $k + 1u; i < ${m}u; i += 1u) {
+    $list[$there + i] = fma(-(columns[$own + i] * of_v), w, $list[$there + i]);
+  }
+$end
+
+q · r of the columns, of m elements, that begin at the places $column(j): r stays in their upper part, divided by the
+thread's own `scale`; its diagonal as well. A thread has a column of each; a barrier for a column of r, none for q.
+$define factor
+  var scale = $type(1.0);
+  if (r < ${n}u) {
+    let mine = $column(r);
+    var most_here = $type(0.0);
+    for (var i = 0u; i < ${m}u; i += 1u) { most_here = max(most_here, $abs(columns[mine + i])); }
+    scale = power_of(most_here);
+    let up = $type(1.0) / scale;
+    for (var i = 0u; i < ${m}u; i += 1u) { columns[mine + i] = scaled(columns[mine + i], up); }
+  }
+  $barrier
+  for (var k = 0u; k < ${least}u; k += 1u) {
+    let at_k = $column(k);
+    var diagonal = $type(0.0);
+    if (r >= k && r < ${n}u) {
+      $reflection(k, at_k)
+      if (r == k) {
+        diagonal = made * size;
+        taus[own * ${threads}u + k] = tau;
+        of_vs[own * ${threads}u + k] = of_v;
+      } else {
+        let mine = $column(r);
+        $reflect(k, at_k, columns, mine)
+      }
+    }
+    $barrier
+    if (r == k) { columns[at_k + k] = diagonal; }
+  }
+  $barrier
+  if (r < ${inner}u) {
+    let mine = $in_basis(r);
+    for (var i = 0u; i < ${m}u; i += 1u) { $basis[mine + i] = select($type(0.0), $type(1.0), i == r); }
+    for (var s = 0u; s < ${least}u; s += 1u) {
+      let k = ${least}u - 1u - s;
+      if (k <= r) {
+        let at_k = $column(k);
+        let tau = taus[own * ${threads}u + k];
+        let of_v = of_vs[own * ${threads}u + k];
+        $reflect(k, at_k, $basis, mine)
+      }
+    }
+  }
+$end
+
+The pair of this round that the thread has a part of, p < q of `even` columns: every pair once in even - 1 rounds of
+disjoint ones (Brent and Luk 1985).
+$define pair
+  let pair = r % ${pairs}u;
+  let part = r / ${pairs}u;
+  let one = select((round + pair) % ${rounds}u, ${rounds}u, pair == 0u);
+  let other = (round + ${rounds}u - pair) % ${rounds}u;
+  let p = min(one, other);
+  let q = max(one, other);
+$end
+t, the tangent of the smaller angle that makes 0 of `off` between two numbers of this difference; cosine and sine, whose
+squares must add up to 1 to the last place. (The tangent may be off by a few.)
+$define rotation(difference, off)
+  let cotangent = ($difference) / ($off + $off);
+  let steep = min($abs(cotangent), $type($steepest));
+  let tangent = $type(1.0) / (steep + $root(fma(steep, steep, $type(1.0))));
+  let t = select(tangent, -tangent, cotangent < $type(0.0));
+  let c = $divided($type(1.0), $sqrt(fma(t, t, $type(1.0))));
+  let s = t * c;
+$end
+Whether any thread of this matrix has turned something: `going`; and of the workgroup: `any_going`.
+$define look_who_goes
+  busy[thread] = moved;
+  $barrier
+  going = 0u;
+  var all_going = 0u;
+  for (var k = 0u; k < ${width}u; k += 1u) {
+    all_going = all_going | busy[k];
+    if (k / ${threads}u == own) { going = going | busy[k]; }
+  }
+  $barrier
+  if (thread == 0u) { busy[0] = all_going; }
+  $load_going
+$end
+The places of n values in their order.
+$define order(before)
+  if (r < ${n}u) {
+    let value = values[own * ${threads}u + r];
+    var rank = 0u;
+    for (var k = 0u; k < ${n}u; k += 1u) {
+      let here = values[own * ${threads}u + k];
+      if (here $before value || (here == value && k < r)) { rank += 1u; }
+    }
+    order[own * ${threads}u + rank] = r;
+  }
+$end

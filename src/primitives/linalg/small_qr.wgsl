@@ -1,0 +1,45 @@
+// QR of small matrices by Householder's reflections, in what the GPU languages share (dialect.hpp; pieces in
+// small_pieces.wgsl).
+//
+//   columns, in workgroup memory:  ┌───────────┐   thread j has column j: it finds reflection k from column k, as all
+//                                  │ r r r r   │   do, turns its own column, and after all of them has column j of q,
+//                                  │ v r r r   │   which starts as the identity's
+//                                  │ v v r r   │
+//                                  └───────────┘
+//
+// Columns lie one after the other at an odd distance, so that neighbours are in different banks. Every column is scaled
+// by a power of two, which r undoes: what is left of a column may be nothing but roundings, and squares do not vanish.
+// Bound by the latency of min(m, n) steps of 5·m loads from workgroup memory each, with one barrier.
+$begin
+if (inside) {
+  for (var e = r; e < ${m}u * ${n}u; e += ${threads}u) {
+    let i = e / ${n}u;
+    let j = e - i * ${n}u;
+    $load
+    columns[$column(j) + i] = $x;
+  }
+}
+$barrier
+$factor
+$barrier
+if (r < ${n}u) {
+  let mine = $column(r);
+  for (var i = 0u; i < ${m}u; i += 1u) {
+    columns[mine + i] = select(unscaled(columns[mine + i], scale), $type(0.0), i > r);
+  }
+}
+$barrier
+if (inside) {
+  for (var e = r; e < ${inner}u * ${n}u; e += ${threads}u) {
+    let i = e / ${n}u;
+    let j = e - i * ${n}u;
+    let x = columns[$column(j) + i];
+    $store_r
+  }
+  for (var e = r; e < ${m}u * ${inner}u; e += ${threads}u) {
+    let i = e / ${inner}u;
+    let j = e - i * ${inner}u;
+    let x = basis[$in_basis(j) + i];
+    $store_q
+  }
+}

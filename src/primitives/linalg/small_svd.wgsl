@@ -1,0 +1,120 @@
+// Singular values of small matrices by one-sided Jacobi rotations (Hestenes 1958), in what the GPU languages share
+// (dialect.hpp; pieces in small_pieces.wgsl): of the matrix or its transpose, whichever has fewer columns.
+//
+//   columns ┌───┬───┬───┬───┐  a round turns disjoint pairs of columns until they are orthogonal, and the columns of v
+//           │ p │ q │ p'│ q'│  alike: threads of a pair have every $parts-th row each, and add up their parts of the
+//           │   │   │   │   │  products; the lengths become the singular values
+//           └───┴───┴───┴───┘
+//
+// The vectors of the long side are q of the columns' QR in the order of the values, which is orthogonal also where
+// values are 0; they take the memory of the short side's, which are stored before. Columns that are nothing beside the
+// largest are not turned, as their squares would vanish. Sweeps end as in small_eigh.wgsl. Bound by workgroup memory:
+// of 32 × 32 a round takes 80 loads and stores a thread, 64 more with vectors, and two barriers.
+$begin
+var status = 0;
+var not_finite = 0u;
+var most = $type(0.0);
+if (inside) {
+  for (var e = r; e < ${m}u * ${n}u; e += ${threads}u) {
+    $places
+    $load
+    if (!($finite($x))) { not_finite = 1u; }
+    most = max(most, $abs($x));
+    columns[$place(j) + i] = $x;
+  }
+}
+bad[thread] = not_finite;
+partial[thread] = most;
+$barrier
+for (var k = 0u; k < ${threads}u; k += 1u) {
+  if (bad[own * ${threads}u + k] != 0u) { status = -1; }
+  most = max(most, partial[own * ${threads}u + k]);
+}
+let power = power_of(most);
+let up = $type(1.0) / power;
+if (inside) {
+  for (var e = r; e < ${m}u * ${n}u; e += ${threads}u) {
+    $places
+    columns[$place(j) + i] = scaled(columns[$place(j) + i], up);
+  }
+}
+$identity
+let turns = inside && status == 0;
+var going = 0u;
+for (var sweep = 0u; sweep < ${sweeps}u; sweep += 1u) {
+  var moved = 0u;
+  $barrier
+  if (r < ${n}u) {
+    var square = $type(0.0);
+    let mine = $place(r);
+    for (var i = 0u; i < ${m}u; i += 1u) { square = fma(columns[mine + i], columns[mine + i], square); }
+    values[own * ${threads}u + r] = square;
+  }
+  for (var round = 0u; round < ${rounds}u; round += 1u) {
+    $pair
+    let there = turns && pair < ${half}u && q < ${n}u;
+    let at_p = $place(p);
+    let at_q = $place(q);
+    var product = $type(0.0);
+    if (there) {
+      for (var i = part; i < ${m}u; i += ${parts}u) { product = fma(columns[at_p + i], columns[at_q + i], product); }
+    }
+    partial[thread] = product;
+    $barrier
+    var turned = false;
+    var shorter = $type(0.0);
+    var longer = $type(0.0);
+    if (there) {
+      var off = $type(0.0);
+      for (var k = 0u; k < ${parts}u; k += 1u) { off += partial[own * ${threads}u + k * ${pairs}u + pair]; }
+      let x = values[own * ${threads}u + p];
+      let y = values[own * ${threads}u + q];
+      if (min(x, y) > $type($floor) && $abs(off) > $type($little) * $root(x * y)) {
+        $rotation(y - x, off)
+        shorter = fma(-t, off, x);
+        longer = fma(t, off, y);
+        turned = true;
+        moved = 1u;
+        for (var i = part; i < ${m}u; i += ${parts}u) {
+          let a = columns[at_p + i];
+          let b = columns[at_q + i];
+          columns[at_p + i] = fma(-s, b, c * a);
+          columns[at_q + i] = fma(s, a, c * b);
+        }
+        $turn_vectors
+      }
+    }
+    $barrier
+    if (turned && part == 0u) {
+      values[own * ${threads}u + p] = shorter;
+      values[own * ${threads}u + q] = longer;
+    }
+  }
+  $look_who_goes
+  if (any_going == 0u) { break; }
+}
+if (status == 0 && going != 0u) { status = 1; }
+if (r < ${n}u) {  // columns that vanish in squares are measured by themselves
+  let mine = $place(r);
+  var largest = $type(0.0);
+  for (var i = 0u; i < ${m}u; i += 1u) { largest = max(largest, $abs(columns[mine + i])); }
+  let size = power_of(largest);
+  let less = $type(1.0) / size;
+  var square = $type(0.0);
+  for (var i = 0u; i < ${m}u; i += 1u) {
+    let x = columns[mine + i] * less;
+    square = fma(x, x, square);
+  }
+  values[own * ${threads}u + r] = $sqrt(square) * size;
+}
+$barrier
+$order(>)
+$barrier
+if (inside) {
+  for (var k = r; k < ${n}u; k += ${threads}u) {
+    let x = unscaled(values[own * ${threads}u + order[own * ${threads}u + k]], power);
+    $store_values
+  }
+}
+$vectors
+$finish

@@ -1,0 +1,61 @@
+// Eigenvalues of symmetric matrices of up to four rows, a matrix a thread, in what the GPU languages share
+// (dialect.hpp; pieces in small_pieces.wgsl and thread_pieces.wgsl): Jacobi's rotations of the lower triangle,
+// unrolled, in registers. A thread sweeps until nothing is left to be turned in its own matrix. Bound by memory, and by
+// the divisions of about five sweeps of six rotations.
+$begin
+var status = 0;
+$for i in $rows
+  $for j in $upto_${i}
+    var c${i}${j} = $type(0.0);
+  $end
+$end
+if (inside) {
+  $for i in $rows
+    $for j in $upto_${i}
+      $load_${i}${j}
+    $end
+  $end
+}
+var most = $type(0.0);
+$for i in $rows
+  $for j in $upto_${i}
+    if (!($finite(c${i}${j}))) { status = -1; }
+    most = max(most, $abs(c${i}${j}));
+  $end
+$end
+let power = power_of(most);
+let up = $type(1.0) / power;
+var norm = $type(0.0);
+$for i in $rows
+  $for j in $upto_${i}
+    c${i}${j} = scaled(c${i}${j}, up);
+    norm = fma($type($weight_${i}${j}) * c${i}${j}, c${i}${j}, norm);
+  $end
+$end
+$for i in $vector_rows
+  $for j in $rows
+    var v${i}${j} = $type($one_${i}${j});
+  $end
+$end
+// All that is left below this changes the matrix by less than a rounding of its norm.
+let little = $root(norm) * $type($epsilon_over_2n);
+var going = select(0u, 1u, status == 0);
+for (var sweep = 0u; sweep < ${sweeps}u && going == 1u; sweep += 1u) {
+  going = 0u;
+  $for pair in $pairs
+    $turn_$pair
+  $end
+}
+if (status == 0 && going == 1u) { status = 1; }
+$sorted
+if (inside) {
+  $for i in $rows
+    $store_value_${i}
+  $end
+  $for i in $vector_rows
+    $for j in $rows
+      $store_${i}${j}
+    $end
+  $end
+}
+$finish

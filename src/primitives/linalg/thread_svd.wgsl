@@ -1,0 +1,77 @@
+// Singular values of matrices of up to four rows and columns, a matrix a thread, in what the GPU languages share
+// (dialect.hpp; pieces in small_pieces.wgsl and thread_pieces.wgsl): as small_svd.wgsl, unrolled, in registers. A
+// thread sweeps until nothing is left to be turned in its own matrix. Bound by memory, and by the divisions of about
+// five sweeps of six rotations.
+$begin
+var status = 0;
+$for i in $rows
+  $for j in $columns
+    var c${i}${j} = $type(0.0);
+  $end
+$end
+if (inside) {
+  $for i in $rows
+    $for j in $columns
+      $load_${i}${j}
+    $end
+  $end
+}
+var most = $type(0.0);
+$for i in $rows
+  $for j in $columns
+    if (!($finite(c${i}${j}))) { status = -1; }
+    most = max(most, $abs(c${i}${j}));
+  $end
+$end
+let power = power_of(most);
+let up = $type(1.0) / power;
+$for i in $rows
+  $for j in $columns
+    c${i}${j} = scaled(c${i}${j}, up);
+  $end
+$end
+$for i in $vector_rows
+  $for j in $columns
+    var v${i}${j} = $type($one_${i}${j});
+  $end
+$end
+$for j in $columns
+  var value${j} = $type(0.0);
+$end
+var going = select(0u, 1u, status == 0);
+for (var sweep = 0u; sweep < ${sweeps}u && going == 1u; sweep += 1u) {
+  going = 0u;
+  $for j in $columns
+    value${j} = $type(0.0);
+    $for i in $rows
+      value${j} = fma(c${i}${j}, c${i}${j}, value${j});
+    $end
+  $end
+  $for pair in $pairs
+    $turn_$pair
+  $end
+}
+if (status == 0 && going == 1u) { status = 1; }
+$for j in $columns
+  {  // columns that vanish in squares are measured by themselves
+    var largest = $type(0.0);
+    $for i in $rows
+      largest = max(largest, $abs(c${i}${j}));
+    $end
+    let size = power_of(largest);
+    let less = $type(1.0) / size;
+    var square = $type(0.0);
+    $for i in $rows
+      square = fma(c${i}${j} * less, c${i}${j} * less, square);
+    $end
+    value${j} = $sqrt(square) * size;
+  }
+$end
+$sorted
+if (inside) {
+  $for j in $columns
+    $store_value_${j}
+  $end
+}
+$vectors
+$finish

@@ -1,0 +1,286 @@
+// What is done with large matrices on CUDA, without a GPU: kernels that copy them run on the host, and a pretended
+// library of the vendor's takes them.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which do not know fibers
+
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "backend/tensor_impl.hpp"
+#include "cuda/solver.hpp"
+#include "host_gpu.hpp"
+#include "ops/linalg/linalg.hpp"
+
+namespace tern::test {
+namespace {
+
+using namespace linalg;
+using Tensors = std::vector<Tensor>;
+
+/// What cuSOLVER does, done by the CPU.
+class PretendedLibrary final : public detail_gpu::MatrixLibrary {
+ public:
+  const char* name() const override { return "pretended"; }
+  void cholesky(DType dtype, std::int64_t n, void* a, std::int32_t* info) override {
+    const auto f = cholesky_ex(taken(dtype, n, n, a));
+    put(f.l, a), *info = f.info.item<std::int32_t>(), ++calls;
+  }
+  void lu(DType dtype, std::int64_t m, std::int64_t n, void* a, std::int64_t* pivots, std::int32_t* info) override {
+    const auto f = lu_factor_ex(taken(dtype, m, n, a));
+    put(f.lu, a), *info = f.info.item<std::int32_t>(), ++calls;
+    for (const std::int32_t pivot : f.pivots.to_vector<std::int32_t>()) *pivots++ = pivot + 1;
+  }
+  void lu_solve(DType dtype, char how, std::int64_t n, std::int64_t right, const void* lu, const std::int64_t* pivots,
+                void* b, std::int32_t* info) override {
+    const Tensor f = taken(dtype, n, n, lu);
+    Tensor a = matmul(tril(f, -1) + eye(n, real_dtype(dtype)).to(dtype), triu(f));
+    for (std::int64_t i = n; i-- > 0;) {
+      const Tensor kept = a[i].clone();
+      assign(a[i], a[pivots[i] - 1].clone()), assign(a[pivots[i] - 1], kept);
+    }
+    if (how != 'N') a = how == 'T' || !is_complex(dtype) ? a.mT() : conj(a.mT());
+    put(solve(a.clone(), taken(dtype, n, right, b)), b), *info = 0, ++calls;
+  }
+  void reflections(DType dtype, std::int64_t m, std::int64_t n, void* a, void* tau, std::int32_t* info) override {
+    const auto f = qr(taken(dtype, m, n, a), true);
+    put(f.r + tril(full({m, n}, 7, real_dtype(dtype)).to(dtype), -1), a), *info = 0, ++calls;
+    bases_[tau] = f.q;
+  }
+  void basis(DType, std::int64_t, std::int64_t inner, std::int64_t, void* q, const void* tau,
+             std::int32_t* info) override {
+    put(bases_.at(tau).slice(-1, 0, inner), q), *info = 0, ++calls;
+  }
+  void eigh(DType dtype, bool vectors, std::int64_t n, void* a, void* values, std::int32_t* info) override {
+    const auto f = linalg::eigh(taken(dtype, n, n, a));
+    put(f.eigenvalues.unsqueeze(-1), values), *info = 0, ++calls;
+    if (vectors) put(f.eigenvectors, a);
+  }
+  void svd(DType dtype, char job, std::int64_t m, std::int64_t n, void* a, void* s, void* u, void* vh,
+           std::int32_t* info) override {
+    EXPECT_GE(m, n);
+    const auto f = linalg::svd(taken(dtype, m, n, a), job == 'A');
+    put(f.s.unsqueeze(-1), s), *info = 0, ++calls;
+    if (job != 'N') put(f.u, u), put(f.vh, vh);
+  }
+  int calls = 0;
+
+ private:
+  static Tensor taken(DType dtype, std::int64_t m, std::int64_t n, const void* from) {
+    const Tensor columns = zeros({n, m}, {.dtype = dtype, .device = cpu()});
+    std::memcpy(first_byte(columns), from, bytes_of(columns));
+    return columns.mT().clone();
+  }
+  static void put(const Tensor& matrix, void* to) {
+    const Tensor columns = matrix.mT().clone();
+    std::memcpy(to, first_byte(columns), bytes_of(columns));
+  }
+  static char* first_byte(const Tensor& t) { return static_cast<char*>(t.impl()->storage->data()); }
+  static std::size_t bytes_of(const Tensor& t) { return static_cast<std::size_t>(t.numel()) * dtype_size(t.dtype()); }
+  std::map<const void*, Tensor> bases_;
+};
+
+// ---- a pretended cuSOLVER ----
+
+using detail_cuda::Result;
+using detail_cuda::Solver;
+using detail_cuda::SolverOptions;
+using detail_cuda::Stream;
+PretendedLibrary* behind = nullptr;
+constexpr std::size_t kBytes = 48, kHostBytes = 16;  // that every call asks for
+DType dtype_of(int type) {
+  return type == detail_cuda::kReal32      ? f32
+         : type == detail_cuda::kReal64    ? f64
+         : type == detail_cuda::kComplex32 ? c64
+                                           : c128;
+}
+Result asked(std::size_t* bytes, std::size_t* host) { return *bytes = kBytes, *host = kHostBytes, Result{}; }
+void expect_space(const void* space, std::size_t bytes, const void* host, std::size_t host_bytes) {
+  EXPECT_TRUE(space && host && bytes == kBytes && host_bytes == kHostBytes);
+}
+
+#define TERN_PRETENDED_BASIS(api, function, dtype)                                                                   \
+  api.function##_bufferSize = [](Solver, int m, int, int, const void*, int ld, const void*, int* elements) {         \
+    EXPECT_EQ(ld, m);                                                                                                \
+    return *elements = 3, Result{};                                                                                  \
+  };                                                                                                                 \
+  api.function = [](Solver, int m, int n, int k, void* a, int ld, const void* tau, void*, int elements, int* info) { \
+    EXPECT_TRUE(ld == m && elements == 3);                                                                           \
+    return behind->basis(dtype, m, n, k, a, tau, info), Result{};                                                    \
+  };
+
+detail_cuda::SolverApi pretended_solver() {
+  using std::int64_t;
+  using std::size_t;
+  detail_cuda::SolverApi api;
+  api.cusolverDnCreate = [](Solver* h) { return *h = reinterpret_cast<Solver>(&behind), Result{}; };
+  api.cusolverDnCreateParams = [](SolverOptions* o) { return *o = reinterpret_cast<SolverOptions>(&behind), Result{}; };
+  api.cusolverDnSetStream = [](Solver, Stream) { return Result{}; };
+  api.cusolverDnXpotrf_bufferSize = [](Solver, SolverOptions, int, int64_t, int, const void*, int64_t, int,
+                                       size_t* bytes, size_t* host) { return asked(bytes, host); };
+  api.cusolverDnXpotrf = [](Solver, SolverOptions, int triangle, int64_t n, int type, void* a, int64_t ld, int compute,
+                            void* space, size_t bytes, void* host, size_t host_bytes, int* info) {
+    EXPECT_TRUE(triangle == detail_cuda::kLower && ld == n && compute == type);
+    expect_space(space, bytes, host, host_bytes);
+    return behind->cholesky(dtype_of(type), n, a, info), Result{};
+  };
+  api.cusolverDnXgetrf_bufferSize = [](Solver, SolverOptions, int64_t, int64_t, int, const void*, int64_t, int,
+                                       size_t* bytes, size_t* host) { return asked(bytes, host); };
+  api.cusolverDnXgetrf = [](Solver, SolverOptions, int64_t m, int64_t n, int type, void* a, int64_t ld, int64_t* pivots,
+                            int compute, void* space, size_t bytes, void* host, size_t host_bytes, int* info) {
+    EXPECT_TRUE(ld == m && compute == type), expect_space(space, bytes, host, host_bytes);
+    return behind->lu(dtype_of(type), m, n, a, pivots, info), Result{};
+  };
+  api.cusolverDnXgetrs = [](Solver, SolverOptions, int how, int64_t n, int64_t right, int type, const void* a,
+                            int64_t ld, const int64_t* pivots, int type_of_b, void* b, int64_t ld_of_b, int* info) {
+    EXPECT_TRUE(ld == n && ld_of_b == n && type == type_of_b);
+    return behind->lu_solve(dtype_of(type), "NTC"[how], n, right, a, pivots, b, info), Result{};
+  };
+  api.cusolverDnXgeqrf_bufferSize = [](Solver, SolverOptions, int64_t, int64_t, int, const void*, int64_t, int,
+                                       const void*, int, size_t* bytes, size_t* host) { return asked(bytes, host); };
+  api.cusolverDnXgeqrf = [](Solver, SolverOptions, int64_t m, int64_t n, int type, void* a, int64_t ld, int type_of_tau,
+                            void* tau, int compute, void* space, size_t bytes, void* host, size_t host_bytes,
+                            int* info) {
+    EXPECT_TRUE(ld == m && type_of_tau == type && compute == type), expect_space(space, bytes, host, host_bytes);
+    return behind->reflections(dtype_of(type), m, n, a, tau, info), Result{};
+  };
+  api.cusolverDnXsyevd_bufferSize = [](Solver, SolverOptions, int, int, int64_t, int, const void*, int64_t, int,
+                                       const void*, int, size_t* bytes, size_t* host) { return asked(bytes, host); };
+  api.cusolverDnXsyevd = [](Solver, SolverOptions, int vectors, int triangle, int64_t n, int type, void* a, int64_t ld,
+                            int type_of_values, void* values, int compute, void* space, size_t bytes, void* host,
+                            size_t host_bytes, int* info) {
+    EXPECT_TRUE(triangle == detail_cuda::kLower && ld == n && compute == type);
+    EXPECT_EQ(dtype_of(type_of_values), real_dtype(dtype_of(type))), expect_space(space, bytes, host, host_bytes);
+    return behind->eigh(dtype_of(type), vectors == detail_cuda::kWithVectors, n, a, values, info), Result{};
+  };
+  api.cusolverDnXgesvd_bufferSize = [](Solver, SolverOptions, signed char, signed char, int64_t, int64_t, int,
+                                       const void*, int64_t, int, const void*, int, const void*, int64_t, int,
+                                       const void*, int64_t, int, size_t* bytes,
+                                       size_t* host) { return asked(bytes, host); };
+  api.cusolverDnXgesvd = [](Solver, SolverOptions, signed char of_u, signed char of_vh, int64_t m, int64_t n, int type,
+                            void* a, int64_t ld, int type_of_s, void* s, int type_of_u, void* u, int64_t ld_of_u,
+                            int type_of_vh, void* vh, int64_t ld_of_vh, int compute, void* space, size_t bytes,
+                            void* host, size_t host_bytes, int* info) {
+    EXPECT_TRUE(of_u == of_vh && ld == m && ld_of_u == m && ld_of_vh == n);
+    EXPECT_TRUE(type_of_u == type && type_of_vh == type && compute == type);
+    EXPECT_EQ(dtype_of(type_of_s), real_dtype(dtype_of(type))), expect_space(space, bytes, host, host_bytes);
+    return behind->svd(dtype_of(type), static_cast<char>(of_u), m, n, a, s, u, vh, info), Result{};
+  };
+  TERN_PRETENDED_BASIS(api, cusolverDnSorgqr, f32)
+  TERN_PRETENDED_BASIS(api, cusolverDnDorgqr, f64)
+  TERN_PRETENDED_BASIS(api, cusolverDnCungqr, c64)
+  TERN_PRETENDED_BASIS(api, cusolverDnZungqr, c128)
+  return api;
+}
+
+class LargeMatricesOnHost : public testing::Test {
+ protected:
+  LargeMatricesOnHost() {
+    EXPECT_TRUE(solver_.start());
+    gpu_.library = &solver_, behind = &library_;
+  }
+  static Tensor numbers(std::int64_t m, std::int64_t n, DType dtype) {
+    const auto real_numbers = [&](double from) {
+      std::vector<double> values;
+      for (std::int64_t i = 0; i < 2 * m * n; ++i)
+        values.push_back(std::sin(from + 1.3 * static_cast<double>(i * i % 977)));
+      return tensor(values, {2, m, n}, cpu()).to(real_dtype(dtype));
+    };
+    return is_complex(dtype) ? make_complex(real_numbers(1), real_numbers(2)) : real_numbers(1);
+  }
+  /// f there and here, relative to the largest number, with as many calls of the library.
+  void expect(const char* what, int calls, const std::function<Tensor(const Tensors&)>& f, const Tensors& x) {
+    SCOPED_TRACE(what);
+    Tensors there;
+    for (const Tensor& t : x) there.push_back(gpu_.from(t));
+    library_.calls = 0;
+    const Tensor got = HostGpu::to_cpu(f(there)), want = f(x);
+    EXPECT_EQ(library_.calls, calls) << what;
+    const double size = max(abs(want)).item<double>(), eps = real_dtype(got.dtype()) == f32 ? 1e-4 : 1e-11;
+    EXPECT_LE(max(abs(got - want)).item<double>(), eps * size) << what;
+  }
+  void expect_all(DType dtype) {
+    const std::int64_t n = 34;
+    const Tensor a = numbers(n, n, dtype), b = numbers(n, 3, dtype);
+    const Tensor one = eye(n, real_dtype(dtype)).to(dtype), regular = a + one * 9;
+    const auto adjoint = [](const Tensor& t) { return is_complex(t.dtype()) ? conj(t.mT()) : t.mT(); };
+    const Tensor hermitian = (a + adjoint(a)).clone(), definite = (matmul(a, adjoint(a)) + one).clone();
+    expect("cholesky", 2, [](const Tensors& x) { return cholesky(x[0]); }, {definite});
+    expect("lu", 2, [](const Tensors& x) { return lu_factor(x[0]).lu; }, {a});
+    expect("pivots", 2, [](const Tensors& x) { return lu_factor(x[0]).pivots.to(f32); }, {a});
+    const auto f = lu_factor(regular);
+    for (const bool back : {false, true})
+      for (const bool places : {false, true}) {
+        if (!is_complex(dtype)) continue;  // the same kernels, twice
+        expect("factors", 2,
+               [&](const Tensors& x) { return detail::lu_solve_tensor("solve", x[0], x[1], x[2], back, places); },
+               {f.lu.contiguous(), f.pivots, b});
+      }
+    for (const bool upper : {false, true}) {
+      const Tensor t = upper ? (regular / 9).clone() : regular;
+      for (const char how : {'N', 'T', 'C'})
+        if (is_complex(dtype) || how == 'N')
+          expect("a triangle", 2,
+                 [&](const Tensors& x) { return detail::triangular_tensor("solve", x[0], x[1], upper, how, upper); },
+                 {t, b});
+    }
+    expect("eigenvalues", 2, [](const Tensors& x) { return eigvalsh(x[0]); }, {hermitian});
+    expect("eigh", 2, [](const Tensors& x) { return linalg::eigh(x[0]).eigenvectors; }, {hermitian});
+    for (const Shape& shape : {Shape{2, 36, 34}, Shape{2, 34, 36}}) {
+      const Tensor c = numbers(shape[1], shape[2], dtype);
+      expect("svdvals", 2, [](const Tensors& x) { return svdvals(x[0]); }, {c});
+      for (const bool all : {false, true}) {
+        expect("q or r", 4, [&](const Tensors& x) { return all ? qr(x[0], true).q : qr(x[0]).r; }, {c});
+        expect("u·s·vh", 2,
+               [&](const Tensors& x) {
+                 const auto s = linalg::svd(x[0], all);
+                 const Tensor u = HostGpu::to_cpu(s.u).slice(-1, 0, 34), vh = HostGpu::to_cpu(s.vh).slice(-2, 0, 34);
+                 return matmul(u * HostGpu::to_cpu(s.s).unsqueeze(-2), vh);
+               },
+               {c});
+      }
+    }
+  }
+  HostGpu gpu_{false};
+  PretendedLibrary library_;
+  detail_cuda::SolverApi api_ = pretended_solver();
+  detail_cuda::SolverLibrary solver_{api_,
+                                     [](std::size_t bytes, const auto& work) {
+                                       std::vector<std::byte> space(bytes + 1);
+                                       work(nullptr, space.data());
+                                     },
+                                     [] {}};
+};
+
+TEST_F(LargeMatricesOnHost, OfRealNumbers) { expect_all(f32); }
+TEST_F(LargeMatricesOnHost, OfComplexNumbers) { expect_all(c128); }
+
+TEST_F(LargeMatricesOnHost, TellWhatFailed) {
+  Tensor a = numbers(40, 40, f32) + eye(40, f32) * 9;
+  assign(a[1].slice(0, 3, 4), 0);
+  const auto info = [](const Tensor& t) { return HostGpu::to_cpu(t).to_vector<std::int32_t>(); };
+  const std::vector<std::int32_t> singular = info(lu_factor_ex(gpu_.from(a)).info);
+  EXPECT_EQ(singular[0], 0);
+  EXPECT_GT(singular[1], 0);
+  assign(a[0].slice(0, 3, 4), std::numeric_limits<float>::quiet_NaN());
+  EXPECT_EQ(info(lu_factor_ex(gpu_.from(a)).info)[0], -1);
+  EXPECT_EQ(info(cholesky_ex(gpu_.from(a)).info)[0], -1);
+  const auto message = [](auto call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(message([&] { linalg::eigh(gpu_.from(a)); }),
+            "eigh: matrix 0 of the batch has elements that are not finite");
+  Tensor late = eye(70, f32) * -1;
+  assign(late.slice(0, 0, 66), eye(70, f32).slice(0, 0, 66));
+  EXPECT_EQ(message([&] { cholesky(gpu_.from(late)); }),
+            "cholesky: the matrix is not positive definite: its leading minor of order 67 is not positive");
+}
+
+}  // namespace
+}  // namespace tern::test
+
+#endif
