@@ -81,6 +81,7 @@ void move_numbers(GpuBackend& backend, const detail::MatrixRequest& r, const Vie
       },
       "matrices, moved");
 }
+
 }  // namespace
 
 void move(GpuBackend& backend, const detail::MatrixRequest& r, const View& from, const View& to, std::int64_t rows,
@@ -108,19 +109,18 @@ void move_pivots(GpuBackend& backend, const detail::MatrixRequest& r, const View
 
 namespace {
 
+/// Parameters: rows of a matrix, columns that have a power together, and how many such there are in a matrix.
 struct Sizes {
   std::string rows, width, pieces;
 };
-/// Squares of f32 that are 2^-90 of the largest should still be normal numbers, as the last vectors come of such
-/// parts of graded matrices; LAPACK leaves matrices up to 2^51 as they are. f64 has exponents enough.
-int kept(ComputeType type) { return type == ComputeType::f64 ? 0 : 40; }
+int least_exponent(ComputeType type) { return type == ComputeType::f64 ? 0 : 40; }
 /// by, of `largest`; a subnormal number is a count of the least ones.
 std::string exponent(ComputeType type) {
   const bool wide = type == ComputeType::f64;
   const std::string bits = wide ? "bitcast<u64>" : "bitcast<u32>", places = wide ? "52u" : "23u";
   return cat("let count = ", bits, "(largest);\nlet subnormal = i32(count >> ", places, ") == 0;\nlet size = ", bits,
-             "(select(largest, ", compute_type_name(type), "(count), subnormal));\nlet by = select(", kept(type),
-             " - i32(size >> ", places, ") + select(", wide ? "1023, 2097" : "127, 276",
+             "(select(largest, ", compute_type_name(type), "(count), subnormal));\nlet by = select(",
+             least_exponent(type), " - i32(size >> ", places, ") + select(", wide ? "1023, 2097" : "127, 276",
              ", subnormal), 0, largest == ", compute_type_name(type), "(0.0));\n");
 }
 std::string powers_text(MatrixPlan& plan, const std::vector<int>& parts, int to, ComputeType type, bool lower,

@@ -66,8 +66,10 @@ void move_pivots(GpuBackend& backend, const detail::MatrixRequest& r, const View
                  std::int64_t count);
 
 /// Exponents of the powers of two that make the largest finite part of each matrix, or of each of its columns, at
-/// least 2^kept() and less than twice that. cuSOLVER takes squares of elements as they are, where LAPACK scales:
-/// vectors of what gets subnormal or infinite are not orthogonal.
+/// least 2^40 (of f64: 1) and less than twice that; 0 where all are 0. cuSOLVER takes squares of elements as they are,
+/// where LAPACK scales, and reflections made of subnormal or infinite squares are not orthogonal. 2^40: the last
+/// reflections of graded matrices are made of their least parts, and squares of what is 2^-90 of the largest are normal
+/// numbers then; LAPACK leaves matrices of f32 up to 2^51 as they are.
 class Powers {
  public:
   Powers(GpuBackend& backend, const detail::MatrixRequest& r, const View& a, bool lower, bool by_columns);
