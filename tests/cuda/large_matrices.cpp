@@ -42,6 +42,7 @@ class PretendedLibrary final : public detail_gpu::MatrixLibrary {
     put(solve(a.clone(), taken(dtype, n, right, b)), b), *info = 0, ++calls;
   }
   void reflections(DType dtype, std::int64_t m, std::int64_t n, void* a, void* tau, std::int32_t* info) override {
+    expect_scaled(taken(dtype, m, n, a), true);
     const auto f = qr(taken(dtype, m, n, a), true);
     put(f.r + tril(full({m, n}, 7, real_dtype(dtype)).to(dtype), -1), a), *info = 0, ++calls;
     bases_[tau] = f.q;
@@ -51,6 +52,7 @@ class PretendedLibrary final : public detail_gpu::MatrixLibrary {
     put(bases_.at(tau).slice(-1, 0, inner), q), *info = 0, ++calls;
   }
   void eigh(DType dtype, bool vectors, std::int64_t n, void* a, void* values, std::int32_t* info) override {
+    expect_scaled(taken(dtype, n, n, a), false);
     const auto f = linalg::eigh(taken(dtype, n, n, a));
     put(f.eigenvalues.unsqueeze(-1), values), *info = 0, ++calls;
     if (vectors) put(f.eigenvectors, a);
@@ -58,6 +60,7 @@ class PretendedLibrary final : public detail_gpu::MatrixLibrary {
   void svd(DType dtype, char job, std::int64_t m, std::int64_t n, void* a, void* s, void* u, void* vh,
            std::int32_t* info) override {
     EXPECT_GE(m, n);
+    expect_scaled(taken(dtype, m, n, a), false);
     const auto f = linalg::svd(taken(dtype, m, n, a), job == 'A');
     put(f.s.unsqueeze(-1), s), *info = 0, ++calls;
     if (job != 'N') put(f.u, u), put(f.vh, vh);
@@ -65,6 +68,13 @@ class PretendedLibrary final : public detail_gpu::MatrixLibrary {
   int calls = 0;
 
  private:
+  /// Largest parts, of each column or of all, are such that squares neither overflow nor get subnormal soon.
+  static void expect_scaled(const Tensor& a, bool by_columns) {
+    const double least = real_dtype(a.dtype()) == f32 ? 0x1p40 : 1;
+    const Tensor parts = abs(is_complex(a.dtype()) ? max(abs(view_as_real(a)), {-1}) : a).to(f64);
+    for (const double size : max(parts, by_columns ? Axes{0} : Axes{0, 1}).reshape({-1}).to_vector<double>())
+      EXPECT_TRUE(size == 0 || (size >= least && size < 2 * least)) << size;
+  }
   static Tensor taken(DType dtype, std::int64_t m, std::int64_t n, const void* from) {
     const Tensor columns = zeros({n, m}, {.dtype = dtype, .device = cpu()});
     std::memcpy(first_byte(columns), from, bytes_of(columns));
@@ -253,6 +263,39 @@ class LargeMatricesOnHost : public testing::Test {
 
 TEST_F(LargeMatricesOnHost, OfRealNumbers) { expect_all(f32); }
 TEST_F(LargeMatricesOnHost, OfComplexNumbers) { expect_all(c128); }
+
+/// Of matrices that are powers of two of others, vectors are the same bits, and values those powers.
+TEST_F(LargeMatricesOnHost, MayBeAsLargeOrSmallAsThereAreNumbers) {
+  const std::int64_t n = 34;
+  const auto here = [](const Tensor& x) { return HostGpu::to_cpu(x); };
+  const auto same = [](const char* what, const Tensor& got, const Tensor& want) {
+    const bool complex = is_complex(want.dtype());
+    EXPECT_TRUE(all((complex ? view_as_real(got) : got) == (complex ? view_as_real(want) : want)).item<bool>()) << what;
+  };
+  const std::pair<DType, int> all_of[] = {{f32, -106}, {f32, -130},  {f32, -149},  {f32, 116}, {c64, -130},
+                                          {c64, 114},  {f64, -1003}, {f64, -1074}, {f64, 1000}};
+  for (const auto& [dtype, exponent] : all_of) {
+    SCOPED_TRACE(std::string(to_string(dtype)) + " 2^" + std::to_string(exponent));
+    const auto scaled = [&, exponent = exponent](const Tensor& x) {
+      const bool complex = is_complex(x.dtype());
+      const Tensor wide = (complex ? view_as_real(x) : x).to(f64) * std::ldexp(1., exponent);
+      const Tensor narrow = wide.to(real_dtype(x.dtype()));
+      return complex ? view_as_complex(narrow) : narrow;
+    };
+    const auto whole = [](const Tensor& x) {
+      return is_complex(x.dtype()) ? view_as_complex(round(view_as_real(x) * 64)) : round(x * 64);
+    };
+    const Tensor a = whole(numbers(n, n, dtype)), b = scaled(a);
+    const auto e = linalg::eigh(gpu_.from(a)), f = linalg::eigh(gpu_.from(b));
+    same("eigenvectors", here(f.eigenvectors), here(e.eigenvectors));
+    same("eigenvalues", here(f.eigenvalues), scaled(here(e.eigenvalues)));
+    const auto s = linalg::svd(gpu_.from(a)), t = linalg::svd(gpu_.from(b));
+    same("u", here(t.u), here(s.u)), same("vh", here(t.vh), here(s.vh)), same("s", here(t.s), scaled(here(s.s)));
+    const Tensor odd = (arange(0, n) % 2).to(real_dtype(dtype)) == 1;
+    const auto q = qr(gpu_.from(a)), r = qr(gpu_.from(where(odd, a, b)));  // some columns are scaled
+    same("q", here(r.q), here(q.q)), same("r", here(r.r), where(odd, here(q.r), scaled(here(q.r))));
+  }
+}
 
 TEST_F(LargeMatricesOnHost, TellWhatFailed) {
   Tensor a = numbers(40, 40, f32) + eye(40, f32) * 9;

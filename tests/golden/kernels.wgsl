@@ -2788,7 +2788,9 @@ fn tern_abs_f32(x: f32) -> f32 {
     if (pivot == f32(0.0)) {
       if (status == 0) { status = i32(k) + 1; }
     } else if (r > k && r < 5u) {
-      let factor = a[own * 35u + (r) * 7u + k] / pivot;
+      let x = a[own * 35u + (r) * 7u + k];
+      let one = select(f32(-1.0), f32(1.0), x == pivot);
+      let factor = select(x / pivot, one, x == pivot || x == -pivot);
       a[own * 35u + (r) * 7u + k] = factor;
       for (var j = k + 1u; j < 7u; j += 1u) { a[own * 35u + (r) * 7u + j] -= factor * a[own * 35u + (k) * 7u + j]; }
     }

@@ -4,6 +4,7 @@
 
 #include "backend/instruments/trace.hpp"
 #include "backend/recording/native.hpp"
+#include "primitives/linalg/gpu_columns.hpp"
 
 namespace tern::detail_gpu {
 
@@ -12,137 +13,6 @@ using detail::PrimitiveId;
 namespace {
 
 constexpr int kThreads = 256;
-
-/// What of a matrix is moved; elsewhere are zeros.
-enum class Part : char { all, lower, upper, diagonal };
-struct Move {
-  Part part = Part::all;
-  bool ones = false;  // on the diagonal, whatever was there
-  bool conjugate = false;
-  bool finite = false;  // what is not becomes 0
-};
-
-/// The real numbers of a view: itself, or a complex one's parts, `part` of two.
-View real_view(const View& v, int part) {
-  if (!is_complex(v.dtype)) return v;
-  View parts = v;
-  parts.dtype = real_dtype(v.dtype), parts.offset = 2 * v.offset + part;
-  for (std::size_t i = 0; i < parts.strides.size(); ++i) parts.strides[i] *= 2;
-  return parts;
-}
-int parts_of_numbers(const View& v) { return is_complex(v.dtype) ? 2 : 1; }
-
-View transposed(View v) {
-  std::swap(v.strides[v.strides.size() - 2], v.strides[v.strides.size() - 1]);
-  return v;
-}
-
-/// Matrices of the device's, by columns without gaps, for all of a request.
-class Matrices {
- public:
-  Matrices(GpuBackend& backend, const detail::MatrixRequest& r, std::int64_t rows, std::int64_t columns, DType dtype)
-      : size_(rows * columns), bytes_(static_cast<std::int64_t>(dtype_size(dtype))) {
-    storage_ = backend.temporary(std::max<std::int64_t>(r.count() * size_, 1), dtype);
-    const Shape batch = r.batch();
-    Strides strides;
-    strides.resize(static_cast<std::size_t>(batch.rank()));
-    std::int64_t step = size_;
-    for (int i = batch.rank() - 1; i >= 0; --i)
-      strides[static_cast<std::size_t>(i)] = step, step *= batch[static_cast<std::size_t>(i)];
-    strides.push_back(1), strides.push_back(rows);
-    view = {storage_.get(), dtype, 0, strides};
-  }
-  template <class T = void> T* at(std::int64_t matrix) const {
-    return reinterpret_cast<T*>(static_cast<std::byte*>(storage_->data()) + matrix * size_ * bytes_);
-  }
-  View view;
-
- private:
-  std::shared_ptr<Storage> storage_;
-  std::int64_t size_, bytes_;
-};
-
-/// The matrix, row and column of a launch's element: of `rows` × `columns` each, which are parameters.
-struct Elements {
-  MatrixPlan plan;
-  Io io;
-  int rows_slot, columns_slot, rank;
-  std::vector<std::string> matrix = {};
-  Elements(GpuBackend& backend, const detail::MatrixRequest& r, char kind, std::int64_t rows, std::int64_t columns)
-      : plan(backend, r, kind), io(plan.plan, backend.dialect()), rank(r.batch().rank()) {
-    rows_slot = plan.plan.add_param(static_cast<std::uint64_t>(rows));
-    columns_slot = plan.plan.add_param(static_cast<std::uint64_t>(columns));
-  }
-  std::string p(int slot) const { return plan.backend.dialect().param(slot); }
-  /// A view of matrices, or of vectors.
-  int add(const View& v, std::int64_t rows, std::int64_t columns, bool written) {
-    const bool vectors = static_cast<int>(v.strides.size()) == rank + 1;
-    return vectors ? plan.add(v, {rows}, written) : plan.add(v, {rows, columns}, written);
-  }
-  /// An invocation to each element: `inside` sees matrix, i and j.
-  void launch(std::int64_t elements, const std::function<std::string()>& inside, const char* title) {
-    plan.launch(static_cast<std::uint64_t>(ceil_div(elements, kThreads)), kThreads, [&] {
-      std::string body = cat("let e = group * ", kThreads, "u + thread;\nlet row = e / ", p(columns_slot),
-                             ";\nlet j = e - row * ", p(columns_slot), ";\nlet matrix = row / ", p(rows_slot),
-                             ";\nlet i = row - matrix * ", p(rows_slot), ";\n");
-      std::string work = io.coordinates(plan.batch, "matrix", "c", matrix);
-      work += inside();
-      body += cat("if (matrix < ", plan.count(), ") {\n", indented(work), "}\n");
-      return plan.module(title, body, {});
-    });
-  }
-};
-
-void move_numbers(GpuBackend& backend, const detail::MatrixRequest& r, const View& from, const View& to,
-                  std::int64_t rows, std::int64_t columns, const Move& how, bool imaginary) {
-  Elements e(backend, r, '1', rows, columns);
-  const int source = e.add(from, rows, columns, false), target = e.add(to, rows, columns, true);
-  e.plan.plan.note(how.part);
-  e.plan.plan.note(static_cast<char>(how.ones + 2 * (how.conjugate && imaginary) + 4 * how.finite + 8 * imaginary));
-  e.launch(
-      r.count() * rows * columns,
-      [&] {
-        const auto type = to.dtype == DType::f64 ? detail::ComputeType::f64 : detail::ComputeType::f32;
-        const std::string zero = cat(compute_type_name(type), "(0.0)");
-        std::vector<std::string> values;
-        std::string text = e.io.load(source, e.plan.at(e.matrix, "i", "j"), values);
-        text += cat("var x = ", how.conjugate && imaginary ? "-" : "", values[0], ";\n");
-        const char* const outside[] = {"", "j > i", "j < i", "j != i"};
-        if (how.part != Part::all) text += cat("if (", outside[static_cast<int>(how.part)], ") { x = ", zero, "; }\n");
-        if (how.ones)
-          text += cat("if (i == j) { x = ", imaginary ? zero : cat(compute_type_name(type), "(1.0)"), "; }\n");
-        if (how.finite)
-          text += cat("if (!(", backend.dialect().elementary(detail::Elementary::isfinite, type, {"x"}),
-                      ")) { x = ", zero, "; }\n");
-        return text + e.io.store(target, e.plan.at(e.matrix, "i", "j"), {"x"}, "");
-      },
-      "matrices, moved");
-}
-/// to = from, of rows × columns each, or a part of it.
-void move(GpuBackend& backend, const detail::MatrixRequest& r, const View& from, const View& to, std::int64_t rows,
-          std::int64_t columns, const Move& how = {}) {
-  if (rows == 0 || columns == 0) return;
-  for (int part = 0; part < parts_of_numbers(from); ++part)
-    move_numbers(backend, r, real_view(from, part), real_view(to, part), rows, columns, how, part == 1);
-}
-/// Places of rows, which count from 1 in 64 bits for the library, from 0 in 32 here; `from` without storage: each row
-/// in its own.
-void move_pivots(GpuBackend& backend, const detail::MatrixRequest& r, const View& from, const View& to,
-                 std::int64_t count) {
-  const bool to_library = to.dtype == DType::i64;
-  Elements e(backend, r, '2', count, 1);
-  const int source = from.storage ? e.add(from, count, 1, false) : -1, target = e.add(to, count, 1, true);
-  e.plan.plan.note(static_cast<char>(to_library + 2 * (source >= 0)));
-  e.launch(
-      r.count() * count,
-      [&] {
-        std::vector<std::string> values{"i"};
-        std::string text = source >= 0 ? e.io.load(source, e.plan.at(e.matrix, "i", "j"), values) : std::string();
-        text += cat("let place = ", to_library ? "i64(" : "i32(", values[0], to_library ? ") + 1;\n" : ") - 1;\n");
-        return text + e.io.store(target, e.plan.at(e.matrix, "i", "j"), {"place"}, "");
-      },
-      "matrices, pivots");
-}
 
 /// The library's info of each matrix, and what became of them.
 class Infos {
@@ -165,7 +35,7 @@ class Infos {
     plan.launch(static_cast<std::uint64_t>(r_.count()), kThreads, [&] {
       const Dialect& d = backend_.dialect();
       Io io(plan.plan, d);
-      const auto type = views[0].dtype == DType::f64 ? detail::ComputeType::f64 : detail::ComputeType::f32;
+      const ComputeType type = compute_type(views[0].dtype);
       std::vector<std::string> matrix;
       std::string body = io.coordinates(plan.batch, "group", "c", matrix), look;
       for (const int part : parts) {
@@ -241,9 +111,9 @@ void by_library(GpuBackend& backend, MatrixLibrary& library, const detail::Chole
   const std::int64_t n = r.rows();
   const Matrices a(backend, r, n, n, dtype);
   Infos infos(backend, r);
-  infos.look(r.input, true), move(backend, r, r.input, a.view, n, n, {.part = Part::lower, .finite = true});
+  infos.look(r.input, true), move(backend, r, r.input, a.view, n, n, {.part = PartOfMatrix::lower, .finite = true});
   for_each_matrix(r, [&](std::int64_t l) { library.cholesky(dtype, n, a.at(l), infos.at(l)); });
-  move(backend, r, a.view, r.factor, n, n, {.part = Part::lower}), infos.finish(PrimitiveId::cholesky);
+  move(backend, r, a.view, r.factor, n, n, {.part = PartOfMatrix::lower}), infos.finish(PrimitiveId::cholesky);
 }
 
 void by_library(GpuBackend& backend, MatrixLibrary& library, const detail::LuRequest& r) {
@@ -264,7 +134,8 @@ void by_library(GpuBackend& backend, MatrixLibrary& library, const detail::LuSol
   const Matrices lu(backend, r, n, n, dtype), pivots(backend, r, n, 1, DType::i64), b(backend, r, n, right, dtype);
   const Infos infos(backend, r);
   // Where it only permutes, L and U are 1.
-  move(backend, r, r.lu, lu.view, n, n, {.part = r.permutes ? Part::diagonal : Part::all, .ones = r.permutes});
+  move(backend, r, r.lu, lu.view, n, n,
+       {.part = r.permutes ? PartOfMatrix::diagonal : PartOfMatrix::all, .ones = r.permutes});
   move_pivots(backend, r, r.pivots, pivots.view, n), move(backend, r, r.b, b.view, n, right);
   for_each_matrix(r, [&](std::int64_t l) {
     library.lu_solve(dtype, r.adjoint ? 'C' : 'N', n, right, lu.at(l), pivots.at<std::int64_t>(l), b.at(l),
@@ -280,7 +151,8 @@ void by_library(GpuBackend& backend, MatrixLibrary& library, const detail::Trian
   const Matrices upper(backend, r, n, n, dtype), pivots(backend, r, n, 1, DType::i64), b(backend, r, n, right, dtype);
   const Infos infos(backend, r);
   const View a = r.upper ? r.a : transposed(r.a);
-  move(backend, r, a, upper.view, n, n, {.part = Part::upper, .ones = r.unit, .conjugate = !r.upper && r.how == 'C'});
+  move(backend, r, a, upper.view, n, n,
+       {.part = PartOfMatrix::upper, .ones = r.unit, .conjugate = !r.upper && r.how == 'C'});
   const char how = r.upper ? r.how : r.how == 'N' ? 'T' : 'N';
   move_pivots(backend, r, {}, pivots.view, n), move(backend, r, r.b, b.view, n, right);
   for_each_matrix(r, [&](std::int64_t l) {
@@ -294,9 +166,11 @@ void by_library(GpuBackend& backend, MatrixLibrary& library, const detail::QrReq
   const std::int64_t m = r.rows(), n = r.columns(), inner = r.inner(), k = r.least();
   const Matrices a(backend, r, m, n, dtype), q(backend, r, m, inner, dtype), tau(backend, r, k, 1, dtype);
   const Infos infos(backend, r);
-  move(backend, r, r.input, a.view, m, n);
+  const Powers powers(backend, r, r.input, false, true);  // a·d is q·(r·d), d diagonal
+  move(backend, r, r.input, a.view, m, n, {.powers = &powers.view});
   for_each_matrix(r, [&](std::int64_t l) { library.reflections(dtype, m, n, a.at(l), tau.at(l), infos.at(l)); });
-  move(backend, r, a.view, r.r, inner, n, {.part = Part::upper}), move(backend, r, a.view, q.view, m, k);
+  move(backend, r, a.view, r.r, inner, n, {.part = PartOfMatrix::upper, .powers = &powers.view, .divided = true});
+  move(backend, r, a.view, q.view, m, k);
   for_each_matrix(r, [&](std::int64_t l) { library.basis(dtype, m, inner, k, q.at(l), tau.at(l), infos.at(l)); });
   move(backend, r, q.view, r.q, m, inner);
 }
@@ -307,9 +181,11 @@ void by_library(GpuBackend& backend, MatrixLibrary& library, const detail::EighR
   const bool vectors = r.vectors.storage != nullptr;
   const Matrices a(backend, r, n, n, dtype), values(backend, r, n, 1, real_dtype(dtype));
   Infos infos(backend, r);
-  infos.look(r.input, true), move(backend, r, r.input, a.view, n, n, {.part = Part::lower, .finite = true});
+  const Powers powers(backend, r, r.input, true, false);
+  infos.look(r.input, true);
+  move(backend, r, r.input, a.view, n, n, {.part = PartOfMatrix::lower, .finite = true, .powers = &powers.view});
   for_each_matrix(r, [&](std::int64_t l) { library.eigh(dtype, vectors, n, a.at(l), values.at(l), infos.at(l)); });
-  move(backend, r, values.view, r.values, n, 1);
+  move(backend, r, values.view, r.values, n, 1, {.powers = &powers.view, .divided = true});
   if (vectors) move(backend, r, a.view, r.vectors, n, n);
   infos.finish(PrimitiveId::eigh);
 }
@@ -324,11 +200,13 @@ void by_library(GpuBackend& backend, MatrixLibrary& library, const detail::SvdRe
   const Matrices u(backend, r, job == 'N' ? 1 : m, job == 'N' ? 1 : left, dtype);
   const Matrices vh(backend, r, job == 'N' ? 1 : n, job == 'N' ? 1 : n, dtype);
   Infos infos(backend, r);
+  const Powers powers(backend, r, r.input, false, false);
   infos.look(r.input, false);
-  move(backend, r, wide ? transposed(r.input) : r.input, a.view, m, n, {.conjugate = wide, .finite = true});
+  move(backend, r, wide ? transposed(r.input) : r.input, a.view, m, n,
+       {.conjugate = wide, .finite = true, .powers = &powers.view});
   for_each_matrix(
       r, [&](std::int64_t l) { library.svd(dtype, job, m, n, a.at(l), s.at(l), u.at(l), vh.at(l), infos.at(l)); });
-  move(backend, r, s.view, r.s, n, 1);
+  move(backend, r, s.view, r.s, n, 1, {.powers = &powers.view, .divided = true});
   if (job != 'N') {
     const View long_side = wide ? transposed(r.vh) : r.u, short_side = wide ? transposed(r.u) : r.vh;
     move(backend, r, u.view, long_side, m, left, {.conjugate = wide});

@@ -37,7 +37,8 @@ std::string cholesky_text(Small& s, int input, int factor, int status) {
   return s.plan.module("cholesky of small matrices", body, s.shared);
 }
 
-/// By columns, to the right of which all rows are updated: three barriers for a column.
+/// By columns, to the right of which all rows are updated: three barriers for a column. A factor is 1 or -1 exactly
+/// where it should be, which WGSL's division (2.5 ulp) need not give: else equal rows would not be found singular.
 std::string lu_text(Small& s, int columns, int input, int factors, int pivots, int status) {
   const int m = s.rows, n = columns, least = std::min(m, n);
   const auto a = [&](const char* i, const char* j) { return s.at("a", m, n, i, j); };
@@ -53,11 +54,12 @@ std::string lu_text(Small& s, int columns, int input, int factors, int pivots, i
               a("row", "j"), " = kept;\n  }\n}\nif (inside && r == 0u) {\n",
               indented(cat("let place = i32(row);\n", s.io.store(pivots, s.plan.at(s.matrix, "k"), {"place"}, ""))),
               "}\n", s.barrier());
-  step +=
-      cat("let pivot = ", a("k", "k"), ";\nif (pivot == ", s.number("0.0"),
-          ") {\n  if (status == 0) { status = i32(k) + 1; }\n} else if (r > k && r < ", u(m),
-          ") {\n  let factor = ", a("r", "k"), " / pivot;\n  ", a("r", "k"), " = factor;\n  for (var j = k + 1u; j < ",
-          u(n), "; j += 1u) { ", a("r", "j"), " -= factor * ", a("k", "j"), "; }\n}\n", s.barrier());
+  step += cat("let pivot = ", a("k", "k"), ";\nif (pivot == ", s.number("0.0"),
+              ") {\n  if (status == 0) { status = i32(k) + 1; }\n} else if (r > k && r < ", u(m),
+              ") {\n  let x = ", a("r", "k"), ";\n  let one = select(", s.number("-1.0"), ", ", s.number("1.0"),
+              ", x == pivot);\n  let factor = select(x / pivot, one, x == pivot || x == -pivot);\n  ", a("r", "k"),
+              " = factor;\n  for (var j = k + 1u; j < ", u(n), "; j += 1u) { ", a("r", "j"), " -= factor * ",
+              a("k", "j"), "; }\n}\n", s.barrier());
   body += cat("for (var k = 0u; k < ", u(least), "; k += 1u) {\n", indented(step), "}\n");
   body += s.store(factors, "a", m, n, u(n), "0u") + s.finish(status);
   return s.plan.module("lu of small matrices", body, s.shared);
