@@ -11,10 +11,11 @@ if [ -z "${CMAKE_BUILD_PARALLEL_LEVEL-}" ]; then
 fi
 export CMAKE_BUILD_PARALLEL_LEVEL
 
-# configure <folder> <cmake arguments…>: of the sources in $sources, which is this folder if nothing else is said
+# configure <folder> <cmake arguments…>: of the sources in $sources, which is this folder if nothing else is said. With
+# TERN_NO_CCACHE precompiled headers take the compiler cache's place.
 sources=$root
 configure() {
   folder=$root/$1
   shift
-  cmake -S "$sources" -B "$folder" -G Ninja "$@"
+  cmake -S "$sources" -B "$folder" -G Ninja ${TERN_NO_CCACHE:+-DCMAKE_CXX_COMPILER_LAUNCHER=} "$@"
 }
