@@ -31,6 +31,8 @@ compiled_like_tern(tern_entries)
 target_compile_options(tern_entries PRIVATE $<$<CONFIG:Release>:-O1> $<$<CONFIG:Sanitize>:-O0>)
 if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
   target_precompile_headers(tern_entries PRIVATE <tern/tern.hpp>)
+  # It includes a header of tern.hpp's once more, with the entries in it.
+  set_source_files_properties(src/ops/compositions.trial.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 endif()
 
 if(NOT TERN_COMPILED_LOOPS)

@@ -51,8 +51,11 @@ const FormulaGraph* norm_graph(DType work) {
   const Expr d = make_input(0), sums = make_input(1), limit = make_input(2);
   const Expr top = max(d), part = d / top;
   const Expr norm = top * sqrt(sum(sums * (part * part)));
-  const Expr before = where(norm > 1e30, cast(make_constant(0x1p-40), work), cast(make_constant(1), work));
-  const Expr outputs[] = {norm, before, minimum(limit / (norm * before + 1e-6), 1)};
+  const auto where_large = [&](double then) {
+    return where(norm > 1e30, cast(make_constant(then), work), cast(make_constant(1), work));
+  };
+  const Expr before = where_large(0x1p-40);
+  const Expr outputs[] = {norm, before, minimum(limit / (norm * before + 1e-6), where_large(0x1p40))};
   return make_graph(outputs, 3);
 }
 const FormulaGraph* scale_graph(bool narrow, DType dtype) {

@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <regex>
 #include <span>
 #include <string>
 #include <vector>
@@ -233,6 +234,7 @@ class HostCompiler {
     if (!first) return known->second;
     std::string source = text;
     replace(source, kHostInstructions), replace(source, kHostMatrixInstructions);
+    spoil_shared(source);
     const std::string file = (folder_ / std::to_string(kernels_.size())).string();  // dlopen knows libraries by name
     std::ofstream(file + ".cpp") << source << kHostEntry;
     if (!compile("-shared -include " + (folder_ / "host.hpp").string() + " " + file + ".cpp -o " + file + ".so"))
@@ -247,6 +249,17 @@ class HostCompiler {
     for (const auto& [from, to] : instructions)
       for (std::size_t at = source.find(from); at != source.npos; at = source.find(from, at))
         source.replace(at, std::strlen(from), to);
+  }
+  /// A workgroup's memory begins with what others left there: here NaN, or -1.
+  static void spoil_shared(std::string& source) {
+    static const std::regex memory("\n  __shared__ \\w+ (\\w+)\\[\\d+\\];");
+    std::string spoiled;
+    std::size_t end = 0;
+    for (std::sregex_iterator m(source.begin(), source.end(), memory), none; m != none; ++m) {
+      spoiled += "    std::memset((void*)" + m->str(1) + ", 0xff, sizeof " + m->str(1) + ");\n";
+      end = static_cast<std::size_t>(m->position() + m->length());
+    }
+    if (end != 0) source.insert(end, "\n  if (thread == 0u) {  // which runs first\n" + spoiled + "  }");
   }
   static bool compile(const std::string& arguments) {
     return std::system(

@@ -132,6 +132,23 @@ TEST_P(Convolutions, CountPositionsInTheirEpilogue) {
   const Var image(x), kernel(w);
   EXPECT_EQ(doubles(conv2d_epilogue(image, kernel, {.stride = 2}, place).value()), got);
 }
+/// Also where only the declared derivative of a declared derivative has them.
+TEST_P(Convolutions, CountPositionsInSecondDerivatives) {
+  static const Pointwise slope(
+      "slope", [](auto v) { return v * 1.5F; }, [](auto v) { return cast(index(v, 1) + 1, f32); });
+  static const Pointwise bent(
+      "bent", [](auto v) { return v * 3; }, [](auto v) { return slope(v); });
+  Random random(3);
+  const Var x(random.tensor({1, 4, 5, 6}, f32, device())), w(random.tensor({4, 4, 2, 2}, f32, device()));
+  const auto second = [&](const Var& y) {
+    const Gradients first = backward(sum(y), {.create_graph = true});
+    return backward(sum(square(first.var(x))))[x];
+  };
+  const std::vector<double> got = doubles(second(conv2d_epilogue(x, w, {}, bent))),
+                            want = doubles(second(bent(conv2d(x, w))));
+  // Sums of 16 products of sums of 16, each in another order, of slopes up to 4·1.5.
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i], 256 * 36 * work_epsilon(f32)) << i;
+}
 
 }  // namespace
 }  // namespace tern::test

@@ -63,6 +63,20 @@ TEST_P(ElementwiseRows, HaveTheValuesOfWholeOperands) {
   for (const DType dtype : all_floats(device()))
     for (const auto& [rows, cols] : device() == cpu() ? every : Sizes{{65, 33}}) check(rows, cols, dtype, device());
 }
+/// Of what repeats along short rows: its position and a number are not copies of it.
+TEST_P(ElementwiseRows, PositionsAndNumbersOfWhatRepeats) {
+  for (const std::int64_t columns : {2, 4, 6}) {
+    const Tensor x = full({3000, 1}, 7, {.dtype = i32, .device = device()}).broadcast_to({3000, columns});
+    const Tensor y = full({3000, 1}, 7, {.dtype = f32, .device = device()}).broadcast_to({3000, columns});
+    static constexpr Pointwise position{"position", [](auto v) { return index(v, 1); }};
+    static constexpr Pointwise number{"number", [](Expr) { return cast(Expr(2.0F), DType::f32); }};
+    const std::vector<double> at = doubles(position(x)), two = doubles(number(y));
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      ASSERT_EQ(at[i], static_cast<double>(i % static_cast<std::size_t>(columns))) << i;
+      ASSERT_EQ(two[i], 2) << i;
+    }
+  }
+}
 /// Results that are parts of a matrix, too: what lies between them stays.
 TEST_P(ElementwiseRows, WriteOnlyTheirOwn) {
   for (const DType dtype : all_floats(device()))

@@ -5,7 +5,9 @@
 
 namespace tern::test {
 
-template <class T> struct Affine { T weight, bias; };
+template <class T> struct Affine {
+  T weight, bias;
+};
 template <class T> struct Perceptron {
   std::vector<Affine<T>> layers;
   T scale;
@@ -169,6 +171,13 @@ TEST_P(OptimParameters, NormsOfLargeAndSmallGradients) {
     g.set(a, full({2}, scale));
     EXPECT_NEAR(optim::clip_grad_norm(g, {a}, 1).item<float>() / scale, std::sqrt(2), 1e-6) << scale;
     for (const double v : doubles(g[a])) EXPECT_NEAR(v / std::min(scale, std::sqrt(0.5)), 1, 1e-5) << scale;
+  }
+  for (const double limit :
+       {1e25, 1e35, std::numeric_limits<double>::infinity()}) {  // nothing, or a little, is clipped
+    Gradients g;
+    g.set(a, full({2}, 1e31));
+    const double norm = optim::clip_grad_norm(g, {a}, limit).item<float>();
+    for (const double v : doubles(g[a])) EXPECT_NEAR(v / (1e31 * std::min(1.0, limit / norm)), 1, 1e-5) << limit;
   }
   Gradients zero, infinite;
   zero.set(a, zeros({2})), infinite.set(a, tensor({1.f, std::numeric_limits<float>::infinity()}));

@@ -1822,7 +1822,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
 }
 
 // ---- triangles of small matrices: solve_triangular, 3 workgroups of 32, 14 words (fd4b2718)
-// ---- qr of small matrices: qr, 3 workgroups of 32, 12 words (ca483fec)
+// ---- qr of small matrices: qr, 3 workgroups of 32, 12 words (d71a6e34)
 // ---- eigh of small matrices: eigh, 3 workgroups of 32, 13 words
 // eigh of small matrices
 TERN_DEVICE f32 power_of(f32 x) {
@@ -2007,6 +2007,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
   }
   if (status == 0 && going != 0u) { status = 1; }
   if (r < 5u) { values[own * 8u + r] = a[own * 42u + (r) * 7u + r]; }
+  order[thread] = r;
   __syncthreads();
   if (r < 5u) {
     let value = values[own * 8u + r];
@@ -2040,7 +2041,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
   }
 }
 
-// ---- svd of small matrices: svd, 3 workgroups of 32, 16 words (4ad65bd9)
+// ---- svd of small matrices: svd, 3 workgroups of 32, 16 words (3b8531cd)
 // ---- spectra, a matrix a thread: qr, 1 workgroups of 32, 12 words
 // qr, a matrix a thread
 extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, u32* __restrict__ b2, const __grid_constant__ Params params) {
@@ -2084,7 +2085,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
   var below0 = f32(0.0);
   below0 = fma(c10 * less0, c10 * less0, below0);
   below0 = fma(c20 * less0, c20 * less0, below0);
-  let none0 = below0 == f32(0.0) || largest0 < size0;  // or subnormal
+  let none0 = below0 == f32(0.0) || (largest0 < size0 && below0 < f32(3.0));
   let length0 = tern_sqrt(fma(first0, first0, below0));
   let made0 = select(select(length0, -length0, first0 > f32(0.0)), first0, none0);
   let to0 = first0 - made0;
@@ -2109,7 +2110,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
   let first1 = c11 * less1;
   var below1 = f32(0.0);
   below1 = fma(c21 * less1, c21 * less1, below1);
-  let none1 = below1 == f32(0.0) || largest1 < size1;  // or subnormal
+  let none1 = below1 == f32(0.0) || (largest1 < size1 && below1 < f32(3.0));
   let length1 = tern_sqrt(fma(first1, first1, below1));
   let made1 = select(select(length1, -length1, first1 > f32(0.0)), first1, none1);
   let to1 = first1 - made1;
@@ -2419,7 +2420,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
   let first0 = c00 * less0;
   var below0 = f32(0.0);
   below0 = fma(c10 * less0, c10 * less0, below0);
-  let none0 = below0 == f32(0.0) || largest0 < size0;  // or subnormal
+  let none0 = below0 == f32(0.0) || (largest0 < size0 && below0 < f32(2.0));
   let length0 = tern_sqrt(fma(first0, first0, below0));
   let made0 = select(select(length0, -length0, first0 > f32(0.0)), first0, none0);
   let to0 = first0 - made0;
@@ -2439,7 +2440,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
   let less1 = f32(1.0) / size1;
   let first1 = c11 * less1;
   var below1 = f32(0.0);
-  let none1 = below1 == f32(0.0) || largest1 < size1;  // or subnormal
+  let none1 = below1 == f32(0.0) || (largest1 < size1 && below1 < f32(2.0));
   let length1 = tern_sqrt(fma(first1, first1, below1));
   let made1 = select(select(length1, -length1, first1 > f32(0.0)), first1, none1);
   let to1 = first1 - made1;

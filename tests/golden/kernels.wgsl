@@ -2937,7 +2937,7 @@ fn unscaled(x: f32, power: f32) -> f32 {
         let x = columns[at_k + i] * less;
         below = fma(x, x, below);
       }
-      let none = below == f32(0.0) || largest < size;  // or subnormal
+      let none = below == f32(0.0) || (largest < size && below < f32(7.0));  // or subnormal; not NaN
       let length = tern_sqrt(fma(first, first, below));
       let made = select(select(length, -length, first > f32(0.0)), first, none);
       let to = first - made;
@@ -3192,6 +3192,7 @@ fn unscaled(x: f32, power: f32) -> f32 {
   }
   if (status == 0 && going != 0u) { status = 1; }
   if (r < 5u) { values[own * 8u + r] = a[own * 42u + (r) * 7u + r]; }
+  order[thread] = r;
   workgroupBarrier();
   if (r < 5u) {
     let value = values[own * 8u + r];
@@ -3393,6 +3394,7 @@ fn unscaled(x: f32, power: f32) -> f32 {
     }
     values[own * 8u + r] = tern_sqrt(square) * size;
   }
+  order[thread] = r;
   workgroupBarrier();
   if (r < 5u) {
     let value = values[own * 8u + r];
@@ -3444,7 +3446,7 @@ fn unscaled(x: f32, power: f32) -> f32 {
         let x = columns[at_k + i] * less;
         below = fma(x, x, below);
       }
-      let none = below == f32(0.0) || largest < size;  // or subnormal
+      let none = below == f32(0.0) || (largest < size && below < f32(7.0));  // or subnormal; not NaN
       let length = tern_sqrt(fma(first, first, below));
       let made = select(select(length, -length, first > f32(0.0)), first, none);
       let to = first - made;

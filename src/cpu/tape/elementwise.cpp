@@ -18,8 +18,7 @@ constexpr std::int64_t kFewOpsBlock = 2 * kBlock;
 
 class ElementwiseRun {
  public:
-  explicit ElementwiseRun(Run& run)
-      : run_(run), runner_(run.runner), full_(run.layout.full) {}
+  explicit ElementwiseRun(Run& run) : run_(run), runner_(run.runner), full_(run.layout.full) {}
 
   void run() const {
     if (run_repetition()) return;
@@ -47,9 +46,10 @@ class ElementwiseRun {
   /// time through blocks (Zen 5, one thread, 10^7 f32 and bf16): rows of 2 0.5 and 0.3, of 3 0.5 and 0.3.
   bool run_repetition() const {
     const detail::FusedRequest& r = run_.request;
-    if (!run_.tape.ops.empty() || r.inputs.size() != 1 || r.outputs.size() != 1 || !r.inputs[0].view.storage ||
-        r.inputs[0].gather || r.inputs[0].view.dtype != r.outputs[0].dtype ||
-        r.inputs[0].view.storage == r.outputs[0].storage)
+    const auto kind_of = [&](int value) { return run_.tape.values[static_cast<std::size_t>(value)].kind; };
+    if (!run_.tape.ops.empty() || r.inputs.size() != 1 || r.outputs.size() != 1 ||
+        kind_of(run_.tape.outputs[0]) != detail::StepKind::input || !r.inputs[0].view.storage || r.inputs[0].gather ||
+        r.inputs[0].view.dtype != r.outputs[0].dtype || r.inputs[0].view.storage == r.outputs[0].storage)
       return false;
     const auto size = static_cast<std::int64_t>(dtype_size(r.outputs[0].dtype));
     const auto from = Cursor(r.inputs[0].view, full_).repetition();

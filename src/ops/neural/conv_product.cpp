@@ -266,12 +266,16 @@ PoolVector<Tensor> with_formula(const Conv& g, const Tensor& y, const FormulaGra
 }
 
 bool counts_positions(const FormulaGraph* graph) {
-  for (const Node* node : topological(graph->outputs))
-    if (const FormulaGraph* slope = node->kind == NodeKind::call ? node->definition->derivative : nullptr;
-        slope && slope != graph && counts_positions(slope->inlined))
-      return true;
-  for (const Node* node : topological(graph->inlined->outputs))
-    if (node->kind == NodeKind::elementary && node->elementary == Elementary::index) return true;
+  // With declared derivatives, and theirs: formulas may be each other's (sine and cosine).
+  PoolVector<const FormulaGraph*> all{graph};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (const Node* node : topological(all[i]->outputs))
+      if (const FormulaGraph* slope = node->kind == NodeKind::call ? node->definition->derivative : nullptr;
+          slope && std::ranges::find(all, slope) == all.end())
+        all.push_back(slope);
+    for (const Node* node : topological(all[i]->inlined->outputs))
+      if (node->kind == NodeKind::elementary && node->elementary == Elementary::index) return true;
+  }
   return false;
 }
 

@@ -1,7 +1,6 @@
 #include "primitives/convolution/lanes.hpp"
 
-#include <hwy/detect_targets.h>
-
+#include <cstdlib>
 #include <string_view>
 
 #include "cpu/simd/dispatch.hpp"
@@ -9,21 +8,18 @@
 namespace tern::detail_cpu::conv {
 
 using KernelsOfTarget = const AllConvKernels&();
-#if HWY_ARCH_X86
-KernelsOfTarget conv_lanes_N_SSE4, conv_lanes_N_AVX2, conv_lanes_N_AVX3;
-#else
-KernelsOfTarget conv_lanes_N_NEON;
-#endif
+#define TERN_CPU_TARGET(name) KernelsOfTarget conv_lanes_N_##name;
+#include "cpu_targets.inc"
+#undef TERN_CPU_TARGET
 
 const AllConvKernels& conv_kernels() {
   static const AllConvKernels& chosen = []() -> const AllConvKernels& {
-#if HWY_ARCH_X86
     const std::string_view target = kernels().target;
-    if (target.starts_with("AVX3")) return conv_lanes_N_AVX3();
-    return target.starts_with("AVX2") ? conv_lanes_N_AVX2() : conv_lanes_N_SSE4();
-#else
-    return conv_lanes_N_NEON();
-#endif
+#define TERN_CPU_TARGET(name) \
+  if (target.starts_with(#name)) return conv_lanes_N_##name();
+#include "cpu_targets.inc"
+#undef TERN_CPU_TARGET
+    std::abort();  // the table of kernels is one of these targets
   }();
   return chosen;
 }

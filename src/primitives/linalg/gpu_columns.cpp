@@ -54,8 +54,9 @@ void move_numbers(GpuBackend& backend, const detail::MatrixRequest& r, const Vie
   const int source = e.add(from, rows, columns, false), target = e.add(to, rows, columns, true);
   e.plan.plan.note(how.part);
   const int powers = how.powers ? e.add(*how.powers, rows, columns, false) : -1;
+  const int bad = how.bad ? e.plan.add(*how.bad, {1, 1}, false) : -1;
   e.plan.plan.note(static_cast<char>(how.ones + 2 * (how.conjugate && imaginary) + 4 * how.finite + 8 * imaginary +
-                                     16 * (powers >= 0) + 32 * how.divided));
+                                     16 * (powers >= 0) + 32 * how.divided + 64 * (bad >= 0)));
   e.launch(
       r.count() * rows * columns,
       [&] {
@@ -64,6 +65,13 @@ void move_numbers(GpuBackend& backend, const detail::MatrixRequest& r, const Vie
         std::vector<std::string> values;
         std::string text = e.io.load(source, e.plan.at(e.matrix, "i", "j"), values);
         text += cat("var x = ", how.conjugate && imaginary ? "-" : "", values[0], ";\n");
+        if (bad >= 0) {
+          std::vector<std::string> is_bad;
+          text += e.io.load(bad, e.plan.at(e.matrix), is_bad);
+          text += cat("if (", is_bad[0], " != 0) { x = ",
+                      type == ComputeType::f64 ? "bitcast<f64>(0x7ff8000000000000ull)" : "bitcast<f32>(0x7fc00000u)",
+                      "; }\n");
+        }
         const char* const outside[] = {"", "j > i", "j < i", "j != i"};
         if (how.part != PartOfMatrix::all)
           text += cat("if (", outside[static_cast<int>(how.part)], ") { x = ", zero, "; }\n");
@@ -101,7 +109,9 @@ void move_pivots(GpuBackend& backend, const detail::MatrixRequest& r, const View
       [&] {
         std::vector<std::string> values{"i"};
         std::string text = source >= 0 ? e.io.load(source, e.plan.at(e.matrix, "i", "j"), values) : std::string();
-        text += cat("let place = ", to_library ? "i64(" : "i32(", values[0], to_library ? ") + 1;\n" : ") - 1;\n");
+        if (!to_library) text += cat("let place = i32(", values[0], ") - 1;\n");
+        else  // the library takes them as they are
+          text += cat("let place = i64(clamp(i32(", values[0], "), 0, i32(", e.p(e.rows_slot), ") - 1)) + 1;\n");
         return text + e.io.store(target, e.plan.at(e.matrix, "i", "j"), {"place"}, "");
       },
       "matrices, pivots");

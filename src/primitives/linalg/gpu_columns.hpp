@@ -13,6 +13,7 @@ struct Move {
   bool finite = false;           // what is not becomes 0
   const View* powers = nullptr;  // of two, by whose exponents it is multiplied, or divided
   bool divided = false;
+  const View* bad = nullptr;  // a number for each matrix: where it is not 0, NaN
 };
 
 /// The real numbers of a view: itself, or a complex one's parts, `part` of two.

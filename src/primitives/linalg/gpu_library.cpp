@@ -19,6 +19,8 @@ class Infos {
  public:
   Infos(GpuBackend& backend, const detail::MatrixRequest& r)
       : backend_(backend), r_(r), infos_(backend, r, 1, 1, DType::i32), bad_(backend, r, 1, 1, DType::i32) {}
+  /// What look() found: not 0 where a matrix is not finite.
+  const View& bad() const { return bad_.view; }
   std::int32_t* at(std::int64_t matrix) const { return infos_.at<std::int32_t>(matrix); }
   /// Whether all of a matrix (or of its lower triangle) is finite: a workgroup to each.
   void look(const View& a, bool lower) {
@@ -96,9 +98,8 @@ template <class F> void for_each_matrix(const detail::MatrixRequest& r, F f) {
 
 }  // namespace
 
-MatrixLibrary* library_for(GpuBackend& backend, const detail::MatrixRequest& r, std::int64_t right) {
-  const std::int64_t most = std::max(r.most(), right);
-  if (r.count() == 0 || r.least() == 0 || r.count() > most_bytes(backend) / 16 / (most * most)) return nullptr;
+MatrixLibrary* library_for(GpuBackend& backend, const detail::MatrixRequest& r) {
+  if (r.count() == 0 || r.least() == 0) return nullptr;
   if (r.count() * 32 > r.most() * r.most()) return nullptr;  // a call takes the library tens of microseconds
   if (detail::recording_natively()) return nullptr;
   MatrixLibrary* const library = backend.matrix_library();
@@ -113,7 +114,8 @@ void by_library(GpuBackend& backend, MatrixLibrary& library, const detail::Chole
   Infos infos(backend, r);
   infos.look(r.input, true), move(backend, r, r.input, a.view, n, n, {.part = PartOfMatrix::lower, .finite = true});
   for_each_matrix(r, [&](std::int64_t l) { library.cholesky(dtype, n, a.at(l), infos.at(l)); });
-  move(backend, r, a.view, r.factor, n, n, {.part = PartOfMatrix::lower}), infos.finish(PrimitiveId::cholesky);
+  move(backend, r, a.view, r.factor, n, n, {.part = PartOfMatrix::lower, .bad = &infos.bad()}),
+      infos.finish(PrimitiveId::cholesky);
 }
 
 void by_library(GpuBackend& backend, MatrixLibrary& library, const detail::LuRequest& r) {
@@ -124,7 +126,8 @@ void by_library(GpuBackend& backend, MatrixLibrary& library, const detail::LuReq
   infos.look(r.input, false), move(backend, r, r.input, a.view, m, n, {.finite = true});
   for_each_matrix(r,
                   [&](std::int64_t l) { library.lu(dtype, m, n, a.at(l), pivots.at<std::int64_t>(l), infos.at(l)); });
-  move(backend, r, a.view, r.lu, m, n), move_pivots(backend, r, pivots.view, r.pivots, r.least());
+  move(backend, r, a.view, r.lu, m, n, {.bad = &infos.bad()}),
+      move_pivots(backend, r, pivots.view, r.pivots, r.least());
   infos.finish(PrimitiveId::lu);
 }
 

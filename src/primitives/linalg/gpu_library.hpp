@@ -15,14 +15,14 @@ void by_library(GpuBackend&, MatrixLibrary&, const detail::SvdRequest&);
 
 /// The library that takes the request; null where there is none, where a batch is of many small ones, which the CPU's
 /// threads share, where a native recording could not hold its calls, or where it has nothing to do.
-MatrixLibrary* library_for(GpuBackend& backend, const detail::MatrixRequest& r, std::int64_t right);
+MatrixLibrary* library_for(GpuBackend& backend, const detail::MatrixRequest& r);
 
-/// A request that no kernel takes: by the library, or on the CPU. `right`: columns of another operand.
-template <class R> void without_kernel(GpuBackend& backend, const R& r, std::int64_t right = 0) {
+/// A request that no kernel takes: by the library, or on the CPU.
+template <class R> void without_kernel(GpuBackend& backend, const R& r) {
   Seen seen(backend);
   R::views(r, seen);
-  if (seen.whole)
-    if (MatrixLibrary* const library = library_for(backend, r, right)) return by_library(backend, *library, r);
+  if (seen.whole && seen.largest <= seen.most)  // copies without gaps are seen whole, too
+    if (MatrixLibrary* const library = library_for(backend, r)) return by_library(backend, *library, r);
   detail::kernel_on_host(backend, r);
 }
 

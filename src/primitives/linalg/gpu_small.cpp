@@ -186,7 +186,7 @@ template <class R, class Text> void solve_small(MatrixPlan& m, const R& r, Sides
 
 void lu_solve_on_gpu(GpuBackend& backend, const detail::LuSolveRequest& r) {
   if (r.count() == 0 || r.right == 0) return;
-  if (!goes_small(backend, r, r.lu.dtype)) return without_kernel(backend, r, r.right);
+  if (!goes_small(backend, r, r.lu.dtype)) return without_kernel(backend, r);
   backend.run_prepared(r, [&] {
     MatrixPlan m(backend, r, 'S');
     const std::int64_t n = r.rows();
@@ -201,7 +201,7 @@ void lu_solve_on_gpu(GpuBackend& backend, const detail::LuSolveRequest& r) {
 
 void triangular_on_gpu(GpuBackend& backend, const detail::TriangularRequest& r) {
   if (r.count() == 0 || r.right == 0) return;
-  if (!goes_small(backend, r, r.a.dtype)) return without_kernel(backend, r, r.right);
+  if (!goes_small(backend, r, r.a.dtype)) return without_kernel(backend, r);
   backend.run_prepared(r, [&] {
     MatrixPlan m(backend, r, 'T');
     const std::int64_t n = r.rows();

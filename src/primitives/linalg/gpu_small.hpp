@@ -102,7 +102,7 @@ inline int threads_for(std::int64_t rows) {
 
 /// Whether a kernel can see every view whole.
 struct Seen : detail::ViewVisitor<Seen> {
-  std::int64_t most;
+  std::int64_t most, largest = 0;  // bytes; of a view without gaps
   bool whole = true;
   explicit Seen(const GpuBackend& backend) : most(most_bytes(backend)) {}
   void look(const View& view, const Shape& space) {
@@ -110,6 +110,7 @@ struct Seen : detail::ViewVisitor<Seen> {
     const std::vector<std::int64_t> sizes(space.begin(), space.end());
     const ByteRange touched = bytes_touched(view, sizes);
     whole = whole && touched.end - touched.begin <= most;
+    largest = std::max(largest, space.numel() * static_cast<std::int64_t>(dtype_size(view.dtype)));
   }
   void reads(const View& view, const Shape& space) { look(view, space); }
   void writes(const View& view, const Shape& space) { look(view, space); }

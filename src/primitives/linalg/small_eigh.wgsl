@@ -127,6 +127,7 @@ for (var sweep = 0u; sweep < ${sweeps}u; sweep += 1u) {
 }
 if (status == 0 && going != 0u) { status = 1; }
 if (r < ${n}u) { values[own * ${threads}u + r] = a[$at(r, r)]; }
+order[thread] = r;
 $barrier
 $order(<)
 $barrier

@@ -49,7 +49,7 @@ $define reflection(k, own)
     let x = columns[$own + i] * less;
     below = fma(x, x, below);
   }
-  let none = below == $type(0.0) || largest < size;  // or subnormal
+  let none = below == $type(0.0) || (largest < size && below < $type(${m}.0));  // or subnormal; not NaN
   let length = $sqrt(fma(first, first, below));
   let made = select(select(length, -length, first > $type(0.0)), first, none);
   let to = first - made;
@@ -147,7 +147,7 @@ $define look_who_goes
   if (thread == 0u) { busy[0] = all_going; }
   $load_going
 $end
-The places of n values in their order.
+The places of n values in their order; of NaN some are left as they were: in range.
 $define order(before)
   if (r < ${n}u) {
     let value = values[own * ${threads}u + r];

@@ -107,6 +107,7 @@ if (r < ${n}u) {  // columns that vanish in squares are measured by themselves
   }
   values[own * ${threads}u + r] = $sqrt(square) * size;
 }
+order[thread] = r;
 $barrier
 $order(>)
 $barrier

@@ -42,7 +42,7 @@ $define own_factor
     $for i in $under_${k}
       below${k} = fma(c${i}${k} * less${k}, c${i}${k} * less${k}, below${k});
     $end
-    let none${k} = below${k} == $type(0.0) || largest${k} < size${k};  // or subnormal
+    let none${k} = below${k} == $type(0.0) || (largest${k} < size${k} && below${k} < $type(${m}.0));
     let length${k} = $sqrt(fma(first${k}, first${k}, below${k}));
     let made${k} = select(select(length${k}, -length${k}, first${k} > $type(0.0)), first${k}, none${k});
     let to${k} = first${k} - made${k};
