@@ -68,7 +68,7 @@ struct Tables {
     throw Error(ErrorKind::unsupported, wanted && *wanted
                                             ? "TERN_CPU_TARGET=" + std::string(wanted) +
                                                   " is not a SIMD target of this processor and this build"
-                                            : std::string("this processor lacks SSE4.2, which tern needs, or this build has no target for it"));
+                                            : std::string("this processor lacks SSE4.2, or this build its targets"));
   }
 };
 const Tables& tables() {
