@@ -16,15 +16,6 @@ namespace tern::detail_cpu {
 
 constexpr Index round_up(Index a, Index b) { return divide_up(a, b) * b; }
 
-/// The i-th of `parts` parts of nearly the same size: 73 as five times 12 and 13.
-struct GemmPart {
-  Index begin, count;
-};
-constexpr GemmPart part_of(Index i, Index parts, Index total) {
-  const Index begin = i * total / parts;
-  return {begin, (i + 1) * total / parts - begin};
-}
-
 /// Of each thread: packed A, a panel of B, a tile of accumulators, a group of its columns, that tile transposed.
 /// `shared` is the calling thread's, read by all.
 struct TileScratch {

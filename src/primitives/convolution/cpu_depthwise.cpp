@@ -1,4 +1,4 @@
-// Channels by themselves: each vector of channels slides over its own rows, which are kept in L1.
+// Channels by themselves (depthwise): each vector of channels slides over its own rows, which are kept in L1.
 #include "cpu/machine/threads.hpp"
 #include "cpu/products/tile_epilogue.hpp"
 #include "cpu/tape/tapes.hpp"

@@ -16,14 +16,6 @@ using detail_cpu::divide_up;
 using Index = std::int64_t;
 /// Towards minus infinity, b > 0.
 constexpr Index floor_divide(Index a, Index b) { return a >= 0 ? a / b : -divide_up(-a, b); }
-struct Part {
-  Index begin, count;
-};
-/// The i-th of `parts` parts of nearly the same size.
-constexpr Part part_of(Index i, Index parts, Index total) {
-  const Index begin = i * total / parts;
-  return {begin, (i + 1) * total / parts - begin};
-}
 
 struct Strided {
   std::byte* data = nullptr;

@@ -1,6 +1,6 @@
 // Kernels of convolutions for the SIMD target being compiled (no include guard: once per target file).
 //
-// Channels by themselves: a vector holds `lanes` channels, and a call keeps the sums of up to 28 neighbouring places in
+// Channels by themselves (depthwise): a vector holds `lanes` channels, and a call keeps the sums of up to 28 neighbouring places in
 // registers. Each step of it loads one vector of the kernel and multiplies it by a vector of the image in memory for
 // each place: 1 + 1/28 loads a multiply-add, where processors do two of each a cycle. Where the vectors of the image
 // lie, a list says, so that strides, dilations, borders and the number of axes are none of the kernel's business.
