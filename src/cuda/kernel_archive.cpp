@@ -146,20 +146,20 @@ std::string KernelArchive::written(const std::map<std::string, std::string>& ker
 
 namespace {
 
-struct FoundPack {
+struct FoundArchive {
   std::unique_ptr<const KernelArchive> archive;
   std::string reason;
 };
-FoundPack find_pack() {
+FoundArchive find_archive() {
   std::vector<std::string> files;
   const char* named = std::getenv("TERN_CUDA_KERNELS");
   if (named && *named) {
     if (std::string_view(named) == "none") return {nullptr, "no kernel archive is wanted (TERN_CUDA_KERNELS=none)"};
     files.push_back(named);
   } else {
-    files = detail::installed_beside("cuda_kernels.archive");
-#ifdef TERN_CUDA_PACK_BUILT
-    files.push_back(TERN_CUDA_PACK_BUILT);
+    files = detail::installed_beside(TERN_CUDA_ARCHIVE_NAME);
+#ifdef TERN_CUDA_ARCHIVE_BUILT
+    files.push_back(TERN_CUDA_ARCHIVE_BUILT);
 #endif
   }
   for (const std::string& file : files) {
@@ -178,7 +178,7 @@ FoundPack find_pack() {
 }  // namespace
 
 const KernelArchive* KernelArchive::found(std::string& reason) {
-  static const auto& found = *new FoundPack(find_pack());  // outlives what is in static storage
+  static const auto& found = *new FoundArchive(find_archive());  // outlives what is in static storage
   reason = found.reason;
   return found.archive.get();
 }

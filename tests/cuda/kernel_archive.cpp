@@ -1,6 +1,6 @@
 // NVIDIA's driver alone, without NVRTC: kernels come from the archive that was made with the build. On the pretended
 // driver, each in a process of its own, as what there is of CUDA is looked for once.
-#ifdef TERN_CUDA_PACK_FILE
+#ifdef TERN_CUDA_ARCHIVE_FILE
 #include <fstream>
 #include <iterator>
 
@@ -59,7 +59,7 @@ TEST(CudaPack, NoticesEveryChangedByteAndEveryMissingOne) {
 }
 
 /// Everything that is there for a child, and its test.
-int with(const char* test, const std::string& archive = TERN_CUDA_PACK_FILE) {
+int with(const char* test, const std::string& archive = TERN_CUDA_ARCHIVE_FILE) {
   setenv("TERN_CUDA_NVRTC", "0", 1), setenv("TERN_CUDA_BLAS", "0", 1), setenv("TERN_CUDA_KERNELS", archive.c_str(), 1);
   const int status = child(test);
   for (const char* name : {"TERN_CUDA_NVRTC", "TERN_CUDA_BLAS", "TERN_CUDA_KERNELS"}) unsetenv(name);
@@ -156,10 +156,10 @@ TEST_F(FakeCuda, ChildRunsAFormulaOfItsOwn) {
 }
 
 TEST_F(FakeCuda, APackThatDoesNotServeIsNamed) {
-  std::ifstream in(TERN_CUDA_PACK_FILE, std::ios::binary);
+  std::ifstream in(TERN_CUDA_ARCHIVE_FILE, std::ios::binary);
   const std::string good(std::istreambuf_iterator<char>(in), {});
   ASSERT_GT(good.size(), 1000u);
-  const fs::path folder = std::getenv("TERN_CACHE_DIR"), file = folder / "a.pack";
+  const fs::path folder = std::getenv("TERN_CACHE_DIR"), file = folder / "a.archive";
   fs::create_directories(folder);
   const auto run = [&](std::string bytes, const char* part) {
     std::ofstream(file, std::ios::binary) << bytes;
