@@ -127,7 +127,8 @@ void merge_line(const T* line, std::int64_t n, const T* values, std::int64_t cou
     std::fill(to + value[p], to + end[p], static_cast<std::int32_t>(n));
   }
 }
-/// Of a line of so many elements for each value, one pass over both costs what bisection does; nor is it worth it for few values.
+/// Of a line of so many elements for each value, one pass over both costs what bisection does; nor is it worth it for
+/// few values.
 constexpr std::int64_t kMerged = 8, kFewestMerged = 64;
 /// On the CPU a loop costs less than the passes over all values.
 template <class T> Tensor searched_in_memory(const Tensor& sorted, const Tensor& values, Side side) {

@@ -33,7 +33,7 @@ void expect_io_error(const std::string& bytes, const std::string& part) {
   }
 }
 
-TEST(CudaPack, GivesBackWhatWasWritten) {
+TEST(KernelArchives, GivesBackWhatWasWritten) {
   const std::string bytes = KernelArchive::written(kFew);
   const KernelArchive archive(bytes);
   EXPECT_EQ(archive.size(), 2u);
@@ -46,7 +46,7 @@ TEST(CudaPack, GivesBackWhatWasWritten) {
   EXPECT_EQ(KernelArchive(KernelArchive::written({})).size(), 0u);
 }
 
-TEST(CudaPack, NoticesEveryChangedByteAndEveryMissingOne) {
+TEST(KernelArchives, NoticesEveryChangedByteAndEveryMissingOne) {
   const std::string good = KernelArchive::written(kFew);
   for (std::size_t i = 0; i < good.size(); ++i) {
     std::string bad = good;

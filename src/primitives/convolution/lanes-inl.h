@@ -1,9 +1,10 @@
 // Kernels of convolutions for the SIMD target being compiled (no include guard: once per target file).
 //
-// Channels by themselves (depthwise): a vector holds `lanes` channels, and a call keeps the sums of up to 28 neighbouring places in
-// registers. Each step of it loads one vector of the kernel and multiplies it by a vector of the image in memory for
-// each place: 1 + 1/28 loads a multiply-add, where processors do two of each a cycle. Where the vectors of the image
-// lie, a list says, so that strides, dilations, borders and the number of axes are none of the kernel's business.
+// Channels by themselves (depthwise): a vector holds `lanes` channels, and a call keeps the sums of up to 28
+// neighbouring places in registers. Each step of it loads one vector of the kernel and multiplies it by a vector of the
+// image in memory for each place: 1 + 1/28 loads a multiply-add, where processors do two of each a cycle. Where the
+// vectors of the image lie, a list says, so that strides, dilations, borders and the number of axes are none of the
+// kernel's business.
 //
 // All channels: rows of up to 14 neighbouring places times panels of two vectors of results, as in a matrix product
 // (gemm_kernels-inl.h). The rows are read where they lie in the image, one run for each element (or row) of the kernel.
