@@ -29,7 +29,8 @@ add_library(tern_entries OBJECT EXCLUDE_FROM_ALL ${entry_sources})
 compiled_like_tern(tern_entries)
 # As in tests/CMakeLists.txt, where the reasons are.
 target_compile_options(tern_entries PRIVATE $<$<CONFIG:Release>:-O1> $<$<CONFIG:Sanitize>:-O0>)
-if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+if(TERN_PRECOMPILED_TESTS OR NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set_target_properties(tern_entries PROPERTIES CXX_COMPILER_LAUNCHER "")
   target_precompile_headers(tern_entries PRIVATE <tern/tern.hpp>)
   # It includes a header of tern.hpp's once more, with the entries in it.
   set_source_files_properties(src/ops/compositions.trial.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON)

@@ -12,10 +12,11 @@ fi
 export CMAKE_BUILD_PARALLEL_LEVEL
 
 # configure <folder> <cmake arguments…>: of the sources in $sources, which is this folder if nothing else is said. With
-# TERN_NO_CCACHE precompiled headers take the compiler cache's place.
+# TERN_FRESH, where a compiler cache begins empty, precompiled headers take its place for the tests. (The library is
+# compiled once more for tests/packaging, out of the cache.)
 sources=$root
 configure() {
   folder=$root/$1
   shift
-  cmake -S "$sources" -B "$folder" -G Ninja ${TERN_NO_CCACHE:+-DCMAKE_CXX_COMPILER_LAUNCHER=} "$@"
+  cmake -S "$sources" -B "$folder" -G Ninja ${TERN_FRESH:+-DTERN_PRECOMPILED_TESTS=ON} "$@"
 }
