@@ -205,6 +205,29 @@ TEST_P(Thresholds, Counts) {
     }
 }
 
+// Numbers of 32 bits are drawn four at a time from 64 on (CPU), or in rows (GPUs): the same, whatever the count.
+TEST_P(Thresholds, RandomNumbers) {
+  const std::int64_t most = 1100;
+  const auto check = [&](const char* name, const auto& draw) {
+    Generator long_one{7};
+    const std::vector<double> all = doubles(draw(most, long_one));
+    for (const std::int64_t n : around({2, 64, 128, 1024})) {
+      Generator dice{7};
+      const std::vector<double> some = doubles(draw(n, dice));
+      ASSERT_EQ(some, std::vector<double>(all.begin(), all.begin() + n)) << name << " of " << n;
+      ASSERT_EQ(dice.position, static_cast<std::uint64_t>((n + 3) / 4)) << name << " of " << n;
+    }
+  };
+  const Options floats{.dtype = f32, .device = device()}, integers{.dtype = i32, .device = device()};
+  check("rand", [&](std::int64_t n, Generator& g) { return rand({n}, g, floats); });
+  check("randn", [&](std::int64_t n, Generator& g) { return randn({n}, g, floats); });
+  check("randint", [&](std::int64_t n, Generator& g) { return randint(-5, 1000, {n}, g, integers); });
+  check("randint", [&](std::int64_t n, Generator& g) {
+    return randint(std::numeric_limits<std::int32_t>::min(), std::int64_t{1} << 31, {n}, g, integers);
+  });
+  check("exponential", [&](std::int64_t n, Generator& g) { return exponential(1.0, {n}, g, floats); });
+}
+
 // ---- the CPU's results past the caches ----
 TEST_P(Thresholds, ResultsPastTheCaches) {
   if (device() != cpu()) return;
