@@ -90,13 +90,14 @@ const FormulaGraph* draw_graph(Expr value, int inputs) {
   const Expr result = make_elementary(Elementary::cast, {value, make_input(0)}, kCastLike);
   return make_graph({&result, 1}, inputs);
 }
-/// The graph of a value for each word of the four of a block, or of that of an element's word.
+/// The same of the four numbers of a block.
 const FormulaGraph* draw_graph(const std::array<Expr, 4>& values, int inputs) {
   std::array<Expr, 4> results;
   for (std::size_t i = 0; i < 4; ++i)
     results[i] = make_elementary(Elementary::cast, {values[i], make_input(0)}, kCastLike);
   return make_graph(results, inputs);
 }
+/// The graph of a value of each of a block's words, or of the word of an element.
 template <class F> const FormulaGraph* draw_by_word(DrawLayout layout, int inputs, F value_of) {
   if (!layout.results) return draw_graph(value_of(random_word(layout)), inputs);
   const auto [a, b, c, d] = random_words(coordinate(0));
@@ -143,6 +144,7 @@ const FormulaGraph* graph_of_draw(MakeGraph make, DType dtype, DrawLayout layout
 
 /// Of fewer numbers a block's four results are more work than their own rounds.
 constexpr std::int64_t kFewestInResults = 64;
+
 /// `halves`: how many halves of words an element takes, of the eight of a block.
 Tensor draw(const char* op, MakeGraph make, const Shape& shape, Generator& own, std::uint64_t halves, DType dtype,
             Device device, std::span<const Number> extra = {}) {
