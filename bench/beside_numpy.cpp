@@ -18,16 +18,84 @@ double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-std::map<std::string, std::function<void()>> calls(const io::Named& arrays) {
+constexpr Pointwise by_conjugate{"by_conjugate", [](auto a, auto b) { return a * conj(b); }};
+
+using Calls = std::map<std::string, std::function<void()>>;
+
+Calls functions(const Tensor& x, const Tensor& y) {
+  const Tensor positive = abs(x) + 0.1, inside = clamp(x * 0.25, -0.99, 0.99);
+  return {
+      {"log", [=] { log(positive); }},
+      {"log2", [=] { log2(positive); }},
+      {"log1p", [=] { log1p(positive); }},
+      {"expm1", [=] { expm1(x); }},
+      {"exp2", [=] { exp2(x); }},
+      {"sqrt", [=] { sqrt(positive); }},
+      {"cbrt", [=] { cbrt(x); }},
+      {"sin", [=] { sin(x); }},
+      {"cos", [=] { cos(x); }},
+      {"tan", [=] { tan(x); }},
+      {"asin", [=] { asin(inside); }},
+      {"atan", [=] { atan(x); }},
+      {"sinh", [=] { sinh(x); }},
+      {"cosh", [=] { cosh(x); }},
+      {"tanh", [=] { tanh(x); }},
+      {"asinh", [=] { asinh(x); }},
+      {"atanh", [=] { atanh(inside); }},
+      {"pow", [=] { pow(positive, y); }},
+      {"atan2", [=] { atan2(x, y); }},
+      {"hypot", [=] { hypot(x, y); }},
+      {"logaddexp", [=] { logaddexp(x, y); }},
+      {"fmod", [=] { fmod(x, positive); }},
+      {"floor", [=] { floor(x); }},
+      {"multiply", [=] { x* y; }},
+      {"divide", [=] { x / positive; }},
+      {"maximum", [=] { maximum(x, y); }},
+      {"comparison", [=] { x < y; }},
+  };
+}
+Calls moves(const Tensor& x, const Tensor& matrix, const Tensor& places) {
+  const Tensor block = x.reshape({32, 32, 64, 64});
+  return {
+      {"permuted copy",
+       [=] {
+         block.permute({0, 2, 1, 3}).contiguous();
+       }},
+      {"transposed copy", [=] { matrix.T().contiguous(); }},
+      {"take_along_axis", [=] { take_along_axis(matrix, places, 1); }},
+      {"sum over the middle",
+       [=] {
+         sum(block, {1, 2});
+       }},
+      {"maximum over rows", [=] { max(matrix, {1}); }},
+      {"maximum over columns", [=] { max(matrix, {0}); }},
+      {"variance of rows", [=] { var(matrix, {1}); }},
+      {"argmax of rows", [=] { argmax(matrix, 1); }},
+      {"uniforms",
+       [] {
+         static Generator dice{1};
+         rand({1 << 22}, dice);
+       }},
+      {"normals",
+       [] {
+         static Generator dice{2};
+         randn({1 << 22}, dice);
+       }},
+  };
+}
+Calls calls(const io::Named& arrays) {
   const auto of = [&](const char* name) { return arrays.at(name); };
   const Tensor x = of("x"), y = of("y"), few = of("few"), edges = of("edges"), whole = of("whole"), some = of("some"),
                large = of("large"), re = of("re"), im = of("im"), matrix = of("matrix");
   const Tensor z = make_complex(re, im), w = make_complex(im, re);
-  return {
+  Calls all = {
       {"exp", [=] { exp(x); }},
       {"add", [=] { x + y; }},
       {"complex abs", [=] { abs(z); }},
       {"complex multiply", [=] { z* w; }},
+      {"complex conjugate multiply", [=] { by_conjugate(z, w); }},
+      {"complex divide", [=] { z / w; }},
+      {"complex square", [=] { square(z); }},
       {"complex add", [=] { z + w; }},
       {"complex exp", [=] { exp(z); }},
       {"sum over rows", [=] { sum(matrix, {1}); }},
@@ -52,6 +120,9 @@ std::map<std::string, std::function<void()>> calls(const io::Named& arrays) {
       {"take", [=] { take(x, some); }},
       {"masked select", [=] { masked_select(x, few); }},
   };
+  all.merge(functions(x, y));
+  all.merge(moves(x, matrix, of("places")));
+  return all;
 }
 
 }  // namespace

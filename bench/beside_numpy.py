@@ -19,11 +19,15 @@ arrays = dict(
     x=x, y=dice.standard_normal(N, np.float32), few=x > 1, edges=np.sort(dice.standard_normal(1000, np.float32)),
     whole=dice.integers(0, 1 << 16, N, np.int32), some=dice.integers(0, 1 << 16, 1000, np.int32),
     large=dice.standard_normal(1 << 24, np.float32), re=dice.standard_normal(N // 2, np.float32),
-    im=dice.standard_normal(N // 2, np.float32), matrix=dice.standard_normal((2048, 2048), np.float32))
+    im=dice.standard_normal(N // 2, np.float32), matrix=dice.standard_normal((2048, 2048), np.float32),
+    places=dice.integers(0, 2048, (2048, 2048), np.int32))
 y, few, edges, whole, some, large, matrix = (
     arrays[k] for k in ("y", "few", "edges", "whole", "some", "large", "matrix"))
 z = (arrays["re"] + 1j * arrays["im"]).astype(np.complex64)
 w = (arrays["im"] + 1j * arrays["re"]).astype(np.complex64)
+positive, inside = np.abs(x) + np.float32(0.1), np.clip(x / 4, -0.99, 0.99)
+block = x.reshape(32, 32, 64, 64)
+places = arrays["places"].astype(np.int64)  # NumPy's own type of positions
 
 
 def top(count):
@@ -31,9 +35,19 @@ def top(count):
     return at[np.argsort(-large[at], kind="stable")]
 
 
-NUMPY = {
+NUMPY = {name: lambda f=getattr(np, name): f(x) for name in (
+    "expm1", "exp2", "cbrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "floor")}
+NUMPY |= {name: lambda f=getattr(np, name): f(positive) for name in ("log", "log2", "log1p", "sqrt")}
+NUMPY |= {name: lambda f=getattr(np, "arc" + name[1:]): f(inside) for name in ("asin", "atanh")}
+NUMPY |= {name: lambda f=getattr(np, name): f(x, y) for name in ("hypot", "logaddexp", "multiply", "maximum")}
+NUMPY |= {
+    "atan": lambda: np.arctan(x), "asinh": lambda: np.arcsinh(x), "pow": lambda: np.power(positive, y),
+    "atan2": lambda: np.arctan2(x, y), "fmod": lambda: np.fmod(x, positive), "divide": lambda: x / positive,
+    "comparison": lambda: x < y,
     "exp": lambda: np.exp(x), "add": lambda: x + y, "complex abs": lambda: np.abs(z),
-    "complex multiply": lambda: z * w, "complex add": lambda: z + w, "complex exp": lambda: np.exp(z),
+    "complex multiply": lambda: z * w, "complex conjugate multiply": lambda: z * np.conj(w),
+    "complex divide": lambda: z / w, "complex square": lambda: np.square(z), "complex add": lambda: z + w,
+    "complex exp": lambda: np.exp(z),
     "sum over rows": lambda: matrix.sum(1), "sum over columns": lambda: matrix.sum(0),
     "cumulative sum": lambda: np.cumsum(x), "logcumsumexp": lambda: np.logaddexp.accumulate(x),
     "isin": lambda: np.isin(whole, some), "histogram": lambda: np.histogram(x, 100, (-4, 4)),
@@ -42,6 +56,13 @@ NUMPY = {
     "quantile of all": lambda: np.quantile(x, 0.3), "median of rows": lambda: np.median(matrix, 1),
     "argsort": lambda: np.argsort(x, kind="stable"), "sort": lambda: np.sort(x, kind="stable"),
     "top 100 of 2^24": lambda: top(100), "top 2^16 of 2^24": lambda: top(1 << 16), "unique": lambda: np.unique(whole),
+    "permuted copy": lambda: np.ascontiguousarray(block.transpose(0, 2, 1, 3)),
+    "transposed copy": lambda: np.ascontiguousarray(matrix.T),
+    "take_along_axis": lambda: np.take_along_axis(matrix, places, 1),
+    "sum over the middle": lambda: block.sum((1, 2)), "maximum over rows": lambda: matrix.max(1),
+    "maximum over columns": lambda: matrix.max(0), "variance of rows": lambda: matrix.var(1, ddof=1),
+    "argmax of rows": lambda: matrix.argmax(1), "uniforms": lambda: dice.random(N, np.float32),
+    "normals": lambda: dice.standard_normal(N, np.float32),
     "bincount": lambda: np.bincount(whole), "take": lambda: np.take(x, some), "masked select": lambda: x[few],
 }
 

@@ -350,6 +350,20 @@ template <class T> auto predicate(T result) {
   template <class... A> requires detail::PointwiseArgs<A...> && (sizeof...(A) == (arity)) \
   auto name(const A&... arguments) { return op::name##_with(arguments...); }
 #define TERN_GATED(name, activation) TERN_DECLARE_POINTWISE(name)
+namespace detail {
+template <class T> bool has_integers(const T& x) {
+  if constexpr (requires { x.dtype(); }) return x.defined() && is_integer(x.dtype());
+  else if constexpr (std::same_as<T, Number>) return x.is_integer;
+  else return std::integral<T> && !std::same_as<T, bool>;
+}
+}  // namespace detail
+#define TERN_FORMULA_INTEGERS(name, ...)                                                           \
+  namespace op { extern const Pointwise<> name##_of_integers; }                                    \
+  template <class A, class B> requires detail::PointwiseArgs<A, B>                                 \
+  auto name(const A& a, const B& b) {                                                              \
+    const bool integers = detail::has_integers(a) && detail::has_integers(b);                      \
+    return integers ? op::name##_of_integers(a, b) : op::name(a, b);                               \
+  }
 #include "tern/formulas.inc"
 #undef TERN_FORMULA
 #undef TERN_GATED

@@ -47,7 +47,9 @@ Expr i1e(Expr x);
 
 /// P(a, x) = ∫ t^(a - 1)·e^-t dt / Γ(a) from 0 to x, for finite a > 0 and x >= 0 (else NaN). Relative error at most
 /// 12·(1 + |log P|) eps, a to 10^6. Gradients in both. That in a is made of the same series, fraction and expansion,
-/// differentiated; its relative error is at most 32·(1 + |log min(P, Q)|) eps.
+/// differentiated; its relative error is at most 32·(1 + |log min(P, Q)|) eps. For x below 10^-12, also
+/// where it or a is subnormal, that of either is at most 32·(1 + (a + 1)·|log x|) eps, and of a gradient that is itself
+/// subnormal |log x| of its units; so are betainc's.
 template <TensorOrVar A, TensorOrVar X> ResultOf<A, X> gammainc(const A& a, const X& x);
 /// Q(a, x) = 1 - P(a, x). Error and gradients as gammainc's; where x < max(a, 1) the error is one of 1.
 template <TensorOrVar A, TensorOrVar X> ResultOf<A, X> gammaincc(const A& a, const X& x);

@@ -237,6 +237,25 @@ template <class T> concept ExactDevice = std::same_as<T, Device>;
 template <class R>
 concept Rows = std::ranges::contiguous_range<R> && !Element<std::ranges::range_value_t<R>>;
 
+/// A number in braces that hold several types, {1, 2.5}; what they become together is a dtype, and whether that is one
+/// of floating literals, which have none of their own.
+struct MixedNumber : Number {
+  template <Element T>
+    requires std::is_arithmetic_v<T>
+  constexpr MixedNumber(T value) : Number(value), dtype(dtype_of<T>) {}
+  DType dtype;
+};
+constexpr void widen(DType& common, MixedNumber number) {
+  const bool floats = is_floating(common), wide = number.dtype == DType::i64 || number.dtype == DType::u32;
+  if (is_floating(number.dtype)) common = common == DType::f64 ? common : number.dtype;
+  else if (!floats && wide) common = DType::i64;
+}
+template <class List> constexpr void widen(DType& common, std::initializer_list<List> list) {
+  for (const List& part : list) widen(common, part);
+}
+template <class List> inline constexpr bool is_mixed = std::same_as<List, MixedNumber>;
+template <class List> inline constexpr bool is_mixed<std::initializer_list<List>> = is_mixed<List>;
+
 /// Values in the program's memory.
 class HostValues {
  public:
@@ -254,7 +273,26 @@ class HostValues {
   template <Element T> HostValues(std::initializer_list<T> values)
       : data_(values.begin()), shape_{values.size()}, dtype_(dtype_of<T>), literal_(std::is_same_v<T, double>) {}
   template <class List>
-    requires(!Element<List>)
+    requires is_mixed<List>
+  HostValues(std::initializer_list<List> values) {
+    DType common = DType::i32;
+    widen(common, values);
+    *this = HostValues(values, common);
+  }
+  HostValues(std::initializer_list<MixedNumber> values, DType common)
+      : shape_{values.size()}, dtype_(common), literal_(common == DType::f64) {
+    if (common == DType::f64) store<double>(values);
+    else if (common == DType::f32) store<float>(values);
+    else if (common == DType::i64) store<std::int64_t>(values);
+    else store<std::int32_t>(values);
+  }
+  template <class List> HostValues(std::initializer_list<std::initializer_list<List>> rows, DType common) {
+    std::vector<HostValues> parts;
+    for (const std::initializer_list<List>& row : rows) parts.push_back(HostValues(row, common));
+    join(parts);
+  }
+  template <class List>
+    requires(!Element<List> && !is_mixed<List>)
   HostValues(std::initializer_list<List> rows) {
     std::vector<HostValues> parts(rows.begin(), rows.end());
     join(parts);
@@ -282,6 +320,10 @@ class HostValues {
     owned_ = memory, data_ = memory.get();
     return memory.get();
   }
+  template <class T> void store(std::initializer_list<MixedNumber> values) {
+    T* to = own<T>(values.size());
+    for (const MixedNumber& v : values) *to++ = v.is_integer ? static_cast<T>(v.integer) : static_cast<T>(v.real);
+  }
   void join(std::span<const HostValues> rows);  // throws `shape` where they are ragged
 
   const void* data_ = nullptr;
@@ -297,7 +339,8 @@ class HostValues {
 // rank 3: tensor({{1.0, 2.0}, {3.0, 4.0}}).
 // Without a shape the result has one axis (braces: one for each level; ragged rows throw `shape`). One size of a shape
 // may be -1; a count that does not fit throws `shape`. Without a dtype it is that of the values; of braced floating
-// literals it is default_dtype(), of braced integers i32. Values are converted as `.to(dtype)` does, before they go to
+// literals it is default_dtype(), of braced integers i32; of braces of several types, {1, 2.5}, that of the floating
+// ones, of integers alone i32, or i64 where one is wider. Values are converted as `.to(dtype)` does, before they go to
 // the device. Where a device lacks the dtype of the values (f64 and i64 on WebGPU), the tensor keeps them there as they
 // are: it can be read, viewed and converted (`tensor(doubles).to(f32)`), and everything else throws UnsupportedDType.
 #define TERN_TENSOR(values_type, ...)                                                              \
@@ -328,6 +371,9 @@ TERN_SHAPED_TENSOR(V, std::same_as<std::vector<bool>> V)  // exactly: braces of 
 TERN_SHAPED_TENSOR(std::initializer_list<T>, Element T)
 TERN_TENSOR(std::initializer_list<std::initializer_list<T>>, Element T)
 TERN_TENSOR(std::initializer_list<std::initializer_list<std::initializer_list<T>>>, Element T)
+TERN_SHAPED_TENSOR(std::initializer_list<detail::MixedNumber>, class = void)
+TERN_TENSOR(std::initializer_list<std::initializer_list<detail::MixedNumber>>, class = void)
+TERN_TENSOR(std::initializer_list<std::initializer_list<std::initializer_list<detail::MixedNumber>>>, class = void)
 #undef TERN_SHAPED_TENSOR
 #undef TERN_TENSOR
 template <class T, class... O>

@@ -141,6 +141,7 @@ namespace op {
   extern const Pointwise<> name;      \
   constinit const Pointwise<> name{#name, __VA_ARGS__};
 #define TERN_FORMULA(name, ...) constinit const Pointwise<> name{#name, __VA_ARGS__};
+#define TERN_FORMULA_INTEGERS(name, ...) constinit const Pointwise<> name##_of_integers{#name, __VA_ARGS__};
 #define TERN_GATED(name, activation) \
   constinit const Pointwise<> name{#name, [](auto a, auto b) { return tern::activation(a) * b; }};
 #include "tern/formulas.inc"

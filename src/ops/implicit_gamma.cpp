@@ -44,12 +44,12 @@ Dual inverse_fraction(Expr a, Expr x) {
   return below;
 }
 
-/// d log z/da from P = x^a·e^-x/Γ(a + 1)·series, for x < a + 1.
+/// a·d log z/da from P = x^a·e^-x/Γ(a + 1)·series, for x < a + 1.
 Expr by_series(Expr a, Expr log_x, Expr x) {
   const Dual s = gamma_series(a, x);
-  return -((log_x - digamma(a + 1)) * s.value + s.slope) / a;
+  return -((log_x - digamma(a + 1)) * s.value + s.slope);
 }
-/// The same from 1 - P = x^a·e^-x/Γ(a)/fraction, for x >= a + 1.
+/// d log z/da from 1 - P = x^a·e^-x/Γ(a)/fraction, for x >= a + 1.
 Expr by_fraction(Expr a, Expr log_x, Expr x) {
   const Dual f = inverse_fraction(a, x);
   return (log_x - digamma(a + 1) + 1 / a) * f.value + f.slope;
@@ -71,18 +71,16 @@ Expr by_expansion(Expr a, Expr m) {
   const Expr rest = sum * (m - half - 0.5 * inverse) - by_eta * quotient * inverse - by_inverse * inverse * inverse;
   return exp(stirling_rest(a)) * inverse * (quotient - 0.5 * eta + rest);
 }
-}  // namespace
-
-Expr log_quantile_slope(Expr log_z, Expr a) {
+/// d log z/da, or a times that, which is finite where a is so small that 1/a is not.
+Expr quantile_slope(Expr log_z, Expr a, bool times_a) {
   const Expr x = exp(log_z), large = a > 20, b = where(large, a, 21), m = (x - b) / b, near = large & (abs(m) < 0.4);
   const Expr before = x < a + 1;
   const Expr middle = by_expansion(b, where(near, m, 0));
   const Expr low = by_series(a, log_z, where(before, x, 0));
   const Expr high = by_fraction(a, where(before, log(a + 1), log_z), where(before, a + 1, x));
-  return where(near, middle, where(before, low, high));
+  return times_a ? where(near, a * middle, where(before, low, a * high))
+                 : where(near, middle, where(before, low / a, high));
 }
-
-namespace {
 const Definition* definition();
 /// Only a has a gradient: log z was drawn.
 std::vector<Expr> partials(std::span<const Expr> x) {
@@ -98,6 +96,9 @@ const Definition* definition() {
 }
 
 }  // namespace
+
+Expr log_quantile_slope(Expr log_z, Expr a) { return quantile_slope(log_z, a, false); }
+Expr log_quantile_slope_times_a(Expr log_z, Expr a) { return quantile_slope(log_z, a, true); }
 
 const FormulaGraph* implicit_log_gamma() {
   static const FormulaGraph* const graph = [] {

@@ -132,7 +132,7 @@ Expr density(Expr a, Expr x) {
 /// ∂P/∂a: that of the point at which P keeps its value, times -∂P/∂log x = -a·x^a·e^-x/Γ(a + 1).
 Expr slope_in_a(Expr a, Expr x) {
   const Expr inner = (x > 0) & (x < kInfinity), t = where(inner, x, 1);
-  const Expr slope = where(inner, -(a * prefix(a, t) * log_quantile_slope(log(t), a)), 0);
+  const Expr slope = where(inner, -(prefix(a, t) * log_quantile_slope_times_a(log(t), a)), 0);
   return where((a > 0) & (x >= 0) & (a < kInfinity), slope, kNone);
 }
 constexpr Pointwise gammainc_formula{"gammainc", [](Expr a, Expr x) { return incomplete_gamma(a, x).lower; },
@@ -160,18 +160,14 @@ constexpr int kBetaTerms = 64;
 /// I_x(a, b) for x < (a + 1)/(a + b + 2): the continued fraction DLMF 8.17.22, from its end, as above/below.
 Expr beta_fraction(Expr a, Expr b, Expr x) {
   Expr above = 1, below = 1;
-  for (int m = kBetaTerms; m >= 0; --m) {
-    const Expr c = a + 2 * m, before = a + (2 * m - 1), after = a + (2 * m + 1);
-    const Expr by = m > 0 ? x / (before * c * after) : x / (c * after);
-    const Expr odd = (a + m) * (a + b + m) * (m > 0 ? before * by : by);
-    const Expr next = above - odd * below;
-    below = above, above = next;
-    if (m == 0) break;
-    const Expr last = above + m * (b - m) * (after * by) * below;
-    below = above, above = last;
+  for (int m = kBetaTerms; m > 0; --m) {
+    const Expr before = a + (2 * m - 1), after = a + (2 * m + 1), by = x / (before * (a + 2 * m) * after);
+    const Expr next = above - (a + m) * (a + b + m) * (before * by) * below;
+    const Expr last = next + m * (b - m) * (after * by) * above;
+    below = next, above = last;
     if (m % 8 == 0) below = below / above, above = 1;
   }
-  return below / above;
+  return above / (above - (a + b) * (x / (a + 1)) * below);
 }
 Expr betainc_value(Expr a, Expr b, Expr x) {
   const Expr y = 1 - x, before = x * (a + b + 2) < a + 1;
@@ -202,18 +198,19 @@ BetaDual quotient(const BetaDual& below, const BetaDual& above) {
 /// beta_fraction with its derivatives.
 BetaDual beta_fraction_slopes(Expr a, Expr b, Expr x) {
   BetaDual above{1, 0, 0}, below{1, 0, 0};
-  for (int m = kBetaTerms; m >= 0; --m) {
+  for (int m = kBetaTerms; m > 0; --m) {
     const Expr c = 1 / (a + 2 * m), after = 1 / (a + (2 * m + 1)), by = x * c * after;
     const Expr left = (a + m) * by, product = left * (a + b + m);
     const BetaDual odd{-product, product * (c + after) - by * (2 * a + b + 2 * m), -left};
     const BetaDual next = stepped(above, odd, below);
-    below = above, above = next;
-    if (m == 0) break;
     const Expr before = 1 / (a + (2 * m - 1)), each = m * x * before * c, value = each * (b - m);
-    const BetaDual last = stepped(above, {value, -value * (before + c), each}, below);
-    below = above, above = last;
+    const BetaDual last = stepped(next, {value, -value * (before + c), each}, above);
+    below = next, above = last;
     if (m % 8 == 0) below = quotient(below, above), above = {1, 0, 0};
   }
+  const Expr after = 1 / (a + 1), by = x * after, product = (a + b) * by;  // without 1/a, which may be infinite
+  const BetaDual first = stepped(above, {-product, product * after - by, -by}, below);
+  below = above, above = first;
   return quotient(below, above);
 }
 /// ∂I/∂a and ∂I/∂b. With t = x or 1 - x as in betainc_value, and (p, q) accordingly: of the prefix's logarithm,

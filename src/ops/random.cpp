@@ -12,6 +12,7 @@
 #include "ops/fused.hpp"
 #include "ops/random.hpp"
 #include "process/fork.hpp"
+#include "tern/views.hpp"
 
 namespace tern {
 
@@ -41,11 +42,13 @@ std::array<Expr, 4> random_words(Expr block) {
 }
 /// How the numbers of a call are laid out while they are drawn, which changes none of them. In rows: of `lanes` numbers
 /// that fill 16 bytes, which one invocation of a GPU's kernel computes, so that what does not depend on the lane, the
-/// rounds above all, is computed once for all of them. On a CPU rows would be short lines; there they are one line, and
+/// rounds above all, is computed once for all of them. On a CPU rows would be short lines. There numbers of 32 bits
+/// that take a word each are four results of a block's position, one for each of its words; others are one line, and
 /// each number takes its own rounds.
 struct DrawLayout {
-  int lanes = 1;  // 1: one line
-  bool in_rows() const { return lanes > 1; }
+  int lanes = 1;         // 1: one line
+  bool results = false;  // the four of a block are results of their own
+  bool in_rows() const { return lanes > 1 && !results; }
 };
 Expr coordinate(int axis) { return cast(index(make_input(0), axis), DType::u32); }
 /// The words of a row, as many for each number as said.
@@ -87,6 +90,19 @@ const FormulaGraph* draw_graph(Expr value, int inputs) {
   const Expr result = make_elementary(Elementary::cast, {value, make_input(0)}, kCastLike);
   return make_graph({&result, 1}, inputs);
 }
+/// The same of the four numbers of a block.
+const FormulaGraph* draw_graph(const std::array<Expr, 4>& values, int inputs) {
+  std::array<Expr, 4> results;
+  for (std::size_t i = 0; i < 4; ++i)
+    results[i] = make_elementary(Elementary::cast, {values[i], make_input(0)}, kCastLike);
+  return make_graph(results, inputs);
+}
+/// The graph of a value of each of a block's words, or of the word of an element.
+template <class F> const FormulaGraph* draw_by_word(DrawLayout layout, int inputs, F value_of) {
+  if (!layout.results) return draw_graph(value_of(random_word(layout)), inputs);
+  const auto [a, b, c, d] = random_words(coordinate(0));
+  return draw_graph(std::array{value_of(a), value_of(b), value_of(c), value_of(d)}, inputs);
+}
 /// Uniform in [0, 1) by a word's upper bits, 24 at most: exact in f32.
 Expr unit(Expr bits, int count = 24) {
   return cast(cast(bits >> constant(32 - count), DType::i32), DType::f32) * constant(std::ldexp(1.0, -count));
@@ -110,7 +126,7 @@ Expr random_half(DrawLayout layout) {
 /// Uniform with as many bits as the dtype holds: one more would round to 1.
 const FormulaGraph* uniform_graph(DType dtype, DrawLayout layout) {
   if (dtype_size(dtype) == 2) return draw_graph(unit(random_half(layout), dtype == DType::f16 ? 11 : 8), 5);
-  if (dtype != DType::f64) return draw_graph(unit(random_word(layout)), 5);
+  if (dtype != DType::f64) return draw_by_word(layout, 5, [](const Expr& w) { return unit(w); });
   const auto [high, low] = random_pair(layout);
   return draw_graph(wide_unit(high, low), 5);
 }
@@ -119,12 +135,15 @@ const FormulaGraph* uniform_graph(DType dtype, DrawLayout layout) {
 using MakeGraph = const FormulaGraph* (*)(DType, DrawLayout);
 const FormulaGraph* graph_of_draw(MakeGraph make, DType dtype, DrawLayout layout) {
   static auto& lock = *new ForkSafe<std::mutex>;
-  static auto& made = *new std::map<std::tuple<MakeGraph, DType, int>, const FormulaGraph*>;
+  static auto& made = *new std::map<std::tuple<MakeGraph, DType, int, bool>, const FormulaGraph*>;
   const std::lock_guard hold(lock);
-  const FormulaGraph*& graph = made[{make, dtype, layout.lanes}];
+  const FormulaGraph*& graph = made[{make, dtype, layout.lanes, layout.results}];
   if (!graph) graph = make(dtype, layout);
   return graph;
 }
+
+/// Of fewer numbers a block's four results are more work than their own rounds.
+constexpr std::int64_t kFewestInResults = 64;
 
 /// `halves`: how many halves of words an element takes, of the eight of a block.
 Tensor draw(const char* op, MakeGraph make, const Shape& shape, Generator& own, std::uint64_t halves, DType dtype,
@@ -135,17 +154,20 @@ Tensor draw(const char* op, MakeGraph make, const Shape& shape, Generator& own, 
   const int in_vector = 16 / static_cast<int>(dtype_size(dtype));
   const bool in_rows = device.kind() != DeviceKind::cpu && in_vector <= 8 && count >= in_vector &&
                        static_cast<std::uint64_t>(in_vector) * halves % 8 == 0;
-  const DrawLayout layout{in_rows ? in_vector : 1};
+  const bool results = device.kind() == DeviceKind::cpu && in_vector == 4 && halves == 2 && count >= kFewestInResults;
+  const DrawLayout layout{in_rows || results ? in_vector : 1, results};
   const std::int64_t rows = (count + layout.lanes - 1) / layout.lanes;
-  const Shape space = in_rows ? Shape{rows, layout.lanes} : Shape{count};
+  const Shape all = layout.lanes > 1 ? Shape{rows, layout.lanes} : Shape{count}, space = results ? Shape{rows} : all;
   Backend& backend = backend_of(device);
   backend.require<FusedRequest>(op);
-  Tensor drawn = make_tensor(space, dtype, backend);
+  Tensor drawn = make_tensor(all, dtype, backend);
+  std::vector<Tensor> outputs{drawn};
+  if (results) outputs = unstack(drawn, 1);
   const DrawState from = next_draw(own, (static_cast<std::uint64_t>(count) * halves + 7) / 8);
-  PoolVector<Argument> arguments{Argument(drawn)};
+  PoolVector<Argument> arguments{Argument(outputs[0])};
   for (std::size_t i = 0; i < DrawState::kWords; ++i) arguments.push_back(from.word(i));
   for (const Number& n : extra) arguments.push_back(Argument(n));
-  run_fused({op, graph_of_draw(make, dtype, layout), 0, space}, arguments, {&drawn, 1});
+  run_fused({op, graph_of_draw(make, dtype, layout), 0, space}, arguments, outputs);
   if (rows * layout.lanes != count) drawn = drawn.reshape({-1}).slice(0, 0, count);
   return drawn.reshape(shape);
 }
@@ -228,6 +250,12 @@ const FormulaGraph* normal_graph(DType dtype, DrawLayout layout) {
       for (const Expr& n : normal_pair(words[i], words[i + 1])) numbers.push_back(n);
     return draw_graph(of_lane(numbers), 5);
   }
+  if (layout.results) {
+    const std::array<Expr, 4> c = random_words(coordinate(0));
+    const auto [a, b] = normal_pair(c[0], c[1]);
+    const auto [d, e] = normal_pair(c[2], c[3]);
+    return draw_graph(std::array{a, b, d, e}, 5);
+  }
   const std::array<Expr, 4> c = random_words(coordinate(0) >> constant(2));
   const Expr first = (coordinate(0) & constant(2)) == constant(0);
   const auto [even, odd] = normal_pair(where(first, c[0], c[2]), where(first, c[1], c[3]));
@@ -257,11 +285,12 @@ const FormulaGraph* signed_graph(DType dtype, DrawLayout layout) {
     const Expr size = upper * constant(0x1p-31) + (lower * constant(0x1p-63) + constant(0x1p-64));
     return draw_graph(where((high >> constant(31)) == constant(0), size, -size), 5);
   }
-  const Expr bits = random_word(layout);
-  const Expr upper = cast(cast((bits >> constant(8)) & constant(0x7fffff), DType::i32), DType::f32);
-  const Expr lower = cast(cast(bits & constant(255), DType::i32), DType::f32);
-  const Expr size = upper * constant(0x1p-23) + (lower * constant(0x1p-31) + constant(0x1p-32));
-  return draw_graph(where((bits >> constant(31)) == constant(0), size, -size), 5);
+  return draw_by_word(layout, 5, [](const Expr& bits) {
+    const Expr upper = cast(cast((bits >> constant(8)) & constant(0x7fffff), DType::i32), DType::f32);
+    const Expr lower = cast(cast(bits & constant(255), DType::i32), DType::f32);
+    const Expr size = upper * constant(0x1p-23) + (lower * constant(0x1p-31) + constant(0x1p-32));
+    return where((bits >> constant(31)) == constant(0), size, -size);
+  });
 }
 }  // namespace
 
@@ -275,11 +304,12 @@ Number word_number(std::uint64_t bits) { return static_cast<std::uint32_t>(bits)
 
 /// low + floor(word · range / 2^32), modulo 2^32. Inputs: range and low as words.
 const FormulaGraph* narrow_integers(DType, DrawLayout layout) {
-  return draw_graph(cast(mul_high(random_word(layout), word_parameter(5)) + word_parameter(6), DType::i32), 7);
+  return draw_by_word(
+      layout, 7, [](const Expr& w) { return cast(mul_high(w, word_parameter(5)) + word_parameter(6), DType::i32); });
 }
 /// The same where the range is 2^32.
 const FormulaGraph* whole_words(DType, DrawLayout layout) {
-  return draw_graph(cast(random_word(layout) + word_parameter(6), DType::i32), 7);
+  return draw_by_word(layout, 7, [](const Expr& w) { return cast(w + word_parameter(6), DType::i32); });
 }
 /// In 64 bits. Inputs: the range's lower and upper half, and low.
 const FormulaGraph* wide_integers(DType, DrawLayout layout) {

@@ -23,6 +23,8 @@ Expr half_square_ratio(Expr m);
 std::span<const std::span<const double>> temme_coefficients();
 /// d log z/da where P(a, z) keeps its value: -∂P/∂a / (z·∂P/∂z).
 Expr log_quantile_slope(Expr log_z, Expr a);
+/// a times that, also where 1/a is infinite.
+Expr log_quantile_slope_times_a(Expr log_z, Expr a);
 /// The graph of (log z, a) → log z, of a gamma number z of concentration a whose gradient in a is that of the number at
 /// which the distribution function keeps its value.
 const FormulaGraph* implicit_log_gamma();

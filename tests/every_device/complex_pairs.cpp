@@ -1,5 +1,5 @@
-// Products and absolute values of complex numbers, which a kernel of the CPU's computes as they lie in memory: the same
-// bits as of numbers that lie apart, at every length and at the ends of the range.
+// Products, quotients, squares and absolute values of complex numbers, which kernels of the CPU's compute as they lie
+// in memory: the same bits as of numbers that lie apart, at every length and at the ends of the range.
 #include <bit>
 #include <complex>
 #include <limits>
@@ -47,12 +47,19 @@ template <class T> void expect_bits(const std::vector<T>& got, const std::vector
 }
 template <class T> std::vector<T> parts(const Tensor& z) { return view_as_real(z).contiguous().to_vector<T>(); }
 
+constexpr Pointwise by_conjugate{"by_conjugate", [](auto a, auto b) { return a * conj(b); }};
+constexpr Pointwise of_conjugate{"of_conjugate", [](auto a, auto b) { return conj(a) * b; }};
+
 template <class T> void check_bits(Device device, std::size_t count) {
   const std::string what = std::string(to_string(dtype_of<T>)) + " of " + std::to_string(count);
   const auto size = static_cast<std::int64_t>(count);
   const Tensor z = tensor(numbers<T>(count, 1), {size}, device), w = tensor(numbers<T>(count, 2), {size}, device);
   const auto apart = [&](const Tensor& x) { return stack({x, x}, 1).slice(1, 0, 1).squeeze(1); };
   expect_bits(parts<T>(z * w), parts<T>(apart(z) * apart(w)), what + ", product");
+  expect_bits(parts<T>(z / w), parts<T>(apart(z) / apart(w)), what + ", quotient");
+  expect_bits(parts<T>(square(z)), parts<T>(square(apart(z))), what + ", square");
+  expect_bits(parts<T>(by_conjugate(z, w)), parts<T>(by_conjugate(apart(z), apart(w))), what + ", by a conjugate");
+  expect_bits(parts<T>(of_conjugate(z, w)), parts<T>(of_conjugate(apart(z), apart(w))), what + ", of a conjugate");
   expect_bits(abs(z).template to_vector<T>(), abs(apart(z)).template to_vector<T>(), what + ", modulus");
   const Tensor re = real(z).contiguous(), im = imag(z).contiguous();
   expect_bits(hypot(re, im).template to_vector<T>(), abs(apart(z)).template to_vector<T>(), what + ", hypot");
@@ -62,6 +69,9 @@ template <class T> void check_bits(Device device, std::size_t count) {
   Tensor in_place = z.clone();
   in_place *= w;
   expect_bits(parts<T>(in_place), parts<T>(z * w), what + ", in place");
+  Tensor divided = z.clone();
+  divided /= w;
+  expect_bits(parts<T>(divided), parts<T>(z / w), what + ", quotient in place");
 }
 TEST_P(ComplexPairs, AreTheBitsOfNumbersApart) {
   for (const std::size_t count : {1, 2, 3, 7, 16, 33, 64, 100, 1029, 5000, 40001}) {
@@ -84,6 +94,7 @@ TEST_P(ComplexPairs, AreRight) {
   const Tensor line = many.reshape({1200, 1000});
   const Tensor some = many.slice(0, 600000, 600100);
   expect_bits(parts<float>((many * many).slice(0, 600000, 600100)), parts<float>(some * some.clone()), "some of many");
+  expect_bits(parts<float>((many / many).slice(0, 600000, 600100)), parts<float>(some / some.clone()), "quotients");
   expect_bits(abs(line)[777].to_vector<float>(), abs(line[777].clone()).to_vector<float>(), "a row of many");
   expect_bits(abs(line.T()).T().contiguous()[777].to_vector<float>(), abs(line)[777].to_vector<float>(), "transposed");
 }

@@ -109,7 +109,7 @@ using JoinColumnsFn = void (*)(const void* const* in, std::size_t columns, void*
 using PairsFn = void (*)(const void* a, const void* b, void* out, std::size_t n, bool stream);
 /// In f32 and in f64.
 struct PairsFunctions {
-  PairsFn product[2], modulus[2];
+  PairsFn product[2], conjugate_product[2], quotient[2], modulus[2];
 };
 
 struct KernelTable {

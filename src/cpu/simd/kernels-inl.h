@@ -364,7 +364,10 @@ void FillTable(KernelTable& t) {
   t.target = hwy::TargetName(HWY_TARGET);
   t.loop_row = kLoopRow;
   t.split_columns = &SplitColumns, t.join_columns = &JoinColumns;
-  t.pairs = {{&ProductsOfPairs<float>, &ProductsOfPairs<double>}, {&ModuliOfPairs<float>, &ModuliOfPairs<double>}};
+  t.pairs = {.product = {&ProductsOfPairs<float, false>, &ProductsOfPairs<double, false>},
+             .conjugate_product = {&ProductsOfPairs<float, true>, &ProductsOfPairs<double, true>},
+             .quotient = {&QuotientsOfPairs<float>, &QuotientsOfPairs<double>},
+             .modulus = {&ModuliOfPairs<float>, &ModuliOfPairs<double>}};
 #define TERN_ELEMENTARY(name, arity) AddElementary<Elementary::name, arity>(t);
 #define TERN_ELEMENTARY_INNER(name, arity)
 #define TERN_ELEMENTARY_SLOPE(name, arity) AddElementary<Elementary::name, arity>(t);

@@ -22,20 +22,85 @@ template <class D, class V = hn::Vec<D>> HWY_INLINE V ProductOfPairs(D d, V a, V
   const V t = hn::Mul(a, hn::DupEven(b)), u = hn::Mul(hn::Reverse2(d, a), hn::DupOdd(b));
   return hn::OddEven(hn::Add(t, u), hn::Sub(t, u));
 }
-template <class T> void ProductsOfPairs(const void* a, const void* b, void* out, std::size_t n, bool stream) {
+/// a·conj(b).
+template <class D, class V = hn::Vec<D>> HWY_INLINE V ConjugateProductOfPairs(D d, V a, V b) {
+  return ProductOfPairs(d, a, hn::OddEven(hn::Neg(b), b));
+}
+/// Quotients by src/formula/complex_rules.cpp's Quotient, step by step: `re` and `im` of a, then those of a/b.
+template <class D, class V = hn::Vec<D>> HWY_INLINE void DivideParts(D d, V& re, V& im, V c, V e) {
+  using T = hn::TFromD<D>;
+  const auto number = [&](double x) HWY_ATTR { return hn::Set(d, static_cast<T>(x)); };
+  const V one = number(1), zero = hn::Zero(d), infinity = hn::Set(d, std::numeric_limits<T>::infinity());
+  const auto larger = [&](V x, V y) HWY_ATTR {
+    return hn::IfThenElse(hn::Or(hn::IsNaN(x), hn::IsNaN(y)), hn::NaN(d), hn::Max(hn::Abs(x), hn::Abs(y)));
+  };
+  const auto moderating = [&](V size) HWY_ATTR {
+    const V small = hn::IfThenElse(hn::Lt(size, number(0x1p-110)), number(0x1p110), one);
+    return hn::IfThenElse(hn::Ge(size, one), number(0.5), small);
+  };
+  const V size = larger(c, e), of_z = moderating(larger(re, im)), of_w = moderating(size), by_none = hn::Abs(c);
+  const auto endless = hn::Or(hn::Eq(hn::Abs(c), infinity), hn::Eq(hn::Abs(e), infinity));
+  const auto none = hn::Eq(size, zero), moderate = hn::And(hn::Gt(size, zero), hn::Lt(size, infinity));
+  const V divisor = hn::IfThenElse(moderate, hn::Mul(size, of_w), one);
+  const auto unit = [&](V part) HWY_ATTR {
+    const V far = hn::CopySign(hn::IfThenElseZero(hn::Eq(hn::Abs(part), infinity), one), part);
+    return hn::IfThenElse(endless, far, hn::Div(hn::Mul(part, of_w), divisor));
+  };
+  c = unit(c), e = unit(e);
+  const V squares = hn::Add(hn::Mul(c, c), hn::Mul(e, e)), scale = hn::IfThenElse(endless, infinity, divisor);
+  const V factor = hn::Div(of_w, of_z), a = hn::Mul(re, of_z), b = hn::Mul(im, of_z);
+  const auto part = [&](V top, V of_none) HWY_ATTR {
+    const V value = hn::Mul(hn::Div(hn::Div(top, squares), scale), factor);
+    return hn::IfThenElse(none, hn::Div(of_none, by_none), value);
+  };
+  re = part(hn::Add(hn::Mul(a, c), hn::Mul(b, e)), re);
+  im = part(hn::Sub(hn::Mul(b, c), hn::Mul(a, e)), im);
+}
+/// a·b or a·conj(b), a vector at a time.
+template <class T, bool kConjugate>
+void ProductsOfPairs(const void* a, const void* b, void* out, std::size_t n, bool stream) {
   const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
   const std::size_t lanes = hn::Lanes(d), count = 2 * n;
   const T *x = static_cast<const T*>(a), *y = static_cast<const T*>(b);
   T* const to = static_cast<T*>(out);
+  const auto product = [&](V v, V w)
+                           HWY_ATTR { return kConjugate ? ConjugateProductOfPairs(d, v, w) : ProductOfPairs(d, v, w); };
   std::size_t i = 0;
   for (; i + lanes <= count; i += lanes)
-    StorePairs(d, ProductOfPairs(d, hn::LoadU(d, x + i), hn::LoadU(d, y + i)), to + i, stream);
+    StorePairs(d, product(hn::LoadU(d, x + i), hn::LoadU(d, y + i)), to + i, stream);
   if (i == count) return;
   HWY_ALIGN T left[hn::MaxLanes(d)] = {}, right[hn::MaxLanes(d)] = {};
   __builtin_memcpy(left, x + i, (count - i) * sizeof(T));
   __builtin_memcpy(right, y + i, (count - i) * sizeof(T));
-  hn::Store(ProductOfPairs(d, hn::Load(d, left), hn::Load(d, right)), d, left);
+  hn::Store(product(hn::Load(d, left), hn::Load(d, right)), d, left);
   __builtin_memcpy(to + i, left, (count - i) * sizeof(T));
+}
+/// a/b, two vectors at a time: parts are taken from each other and joined in registers.
+template <class T> void QuotientsOfPairs(const void* a, const void* b, void* out, std::size_t n, bool stream) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  const std::size_t lanes = hn::Lanes(d);
+  const T *x = static_cast<const T*>(a), *y = static_cast<const T*>(b);
+  T* const to = static_cast<T*>(out);
+  HWY_ALIGN T joined[2 * hn::MaxLanes(d)], left[2 * hn::MaxLanes(d)] = {}, right[2 * hn::MaxLanes(d)] = {};
+  const auto divide = [&](const T* z, const T* w) HWY_ATTR {
+    V re, im, c, e;
+    hn::LoadInterleaved2(d, z, re, im), hn::LoadInterleaved2(d, w, c, e);
+    DivideParts(d, re, im, c, e);
+    hn::StoreInterleaved2(re, im, d, joined);
+  };
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    divide(x + 2 * i, y + 2 * i);
+    StorePairs(d, hn::Load(d, joined), to + 2 * i, stream);
+    StorePairs(d, hn::Load(d, joined + lanes), to + 2 * i + lanes, stream);
+  }
+  if (i == n) return;
+  __builtin_memcpy(left, x + 2 * i, 2 * (n - i) * sizeof(T));
+  __builtin_memcpy(right, y + 2 * i, 2 * (n - i) * sizeof(T));
+  divide(left, right);
+  __builtin_memcpy(to + 2 * i, joined, 2 * (n - i) * sizeof(T));
 }
 
 /// The formula hypot (include/tern/formulas.inc): where every number is near 1, without its divisions.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <hwy/cache_control.h>
 #include <span>
+#include <utility>
 
 #include "cpu/machine/caches.hpp"
 #include "cpu/machine/threads.hpp"
@@ -23,6 +24,7 @@ struct Known {
   const PairsFn (PairsFunctions::*functions)[2];
   std::size_t operands, results;  // parts of numbers, the results of one part being real
   bool apart = false;             // two real operands
+  bool turned = false;            // the function takes the second operand first
 };
 const FormulaGraph* in_parts(const Expr& e, int operands) {
   detail::Operands complex;
@@ -35,8 +37,13 @@ const FormulaGraph* real_hypot() {
 }
 std::span<const Known> known() {
   using detail::make_input;
+  const auto conj = [](Expr z) { return detail::complex_of(detail::part_of(z, false), -detail::part_of(z, true)); };
   static const Known list[] = {
       {in_parts(make_input(0) * make_input(1), 2), &PairsFunctions::product, 4, 2},
+      {in_parts(make_input(0) * make_input(0), 1), &PairsFunctions::product, 2, 2},
+      {in_parts(make_input(0) * conj(make_input(1)), 2), &PairsFunctions::conjugate_product, 4, 2},
+      {in_parts(conj(make_input(0)) * make_input(1), 2), &PairsFunctions::conjugate_product, 4, 2, false, true},
+      {in_parts(make_input(0) / make_input(1), 2), &PairsFunctions::quotient, 4, 2},
       {in_parts(abs(make_input(0)), 1), &PairsFunctions::modulus, 2, 1},
       {real_hypot(), &PairsFunctions::modulus, 2, 1, true},
   };
@@ -89,8 +96,10 @@ bool run_pairs(const detail::FusedRequest& r, const KernelTable& table) {
   const PairsFn run = (table.pairs.*k->functions)[wide];
   const std::int64_t size = wide ? 8 : 4, count = r.space.numel(), blocks = (count + kNumbers - 1) / kNumbers;
   const auto at = [&](const detail::View& view) { return static_cast<std::byte*>(memory_of(view)); };
-  const std::byte* const a = at(r.inputs[0].view);
-  const std::byte* const b = k->operands == 4 ? at(r.inputs[2].view) : k->apart ? at(r.inputs[1].view) : nullptr;
+  const std::byte* a = at(r.inputs[0].view);
+  const std::byte* b = k->operands == 4 ? at(r.inputs[2].view) : k->apart ? at(r.inputs[1].view) : nullptr;
+  if (k->operands == 2 && k->results == 2) b = a;  // a square
+  if (k->turned) std::swap(a, b);
   std::byte* const out = at(r.outputs[0]);
   const auto results = static_cast<std::int64_t>(k->results), parts = static_cast<std::int64_t>(k->operands) + results;
   const bool in_place = std::ranges::any_of(
