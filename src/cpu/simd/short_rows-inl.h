@@ -1,0 +1,94 @@
+// Short rows from memory to memory: their sums, divided by a number where they are means, and an operation with a
+// column, each rounded to what is stored. T: what lanes hold; M: what memory holds. Stands after reductions-inl.h. No
+// include guard: once per target file.
+#include <hwy/highway.h>
+
+#include "cpu/simd/kernel_table.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace tern::detail_cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Of as many rows of kLength as a vector has lanes: what ReduceRows, the division and the store give one after the
+/// other, each with its bits.
+template <std::size_t kLength, class D> struct StoredSums {
+  JoinedRows<SimdFunction<Elementary::sum>, kLength, D> rows;
+  bool divides;
+  hn::Vec<D> divisor;
+
+  template <class M> HWY_INLINE void Run(D d, const M* x, M* out, bool stream) const {
+    auto sum = rows.Join(d, x);
+    if (divides) sum = SimdFunction<Elementary::div>::Run(d, sum, divisor);
+    StoreOperand(d, sum, out, stream);
+  }
+};
+
+template <class T, class M>
+void SumShortRows(const void* in, void* out, std::size_t groups, std::size_t length, const void* divisor, bool stream) {
+  using D = hn::ScalableTag<T>;
+  const D d;
+  const auto number = hn::Set(d, divisor ? *static_cast<const T*>(divisor) : T{1});
+  const auto run = [&]<std::size_t kLength>() HWY_ATTR {
+    const StoredSums<kLength, D> sums{JoinedRows<SimdFunction<Elementary::sum>, kLength, D>(d), divisor != nullptr,
+                                      number};
+    ByVectorsOfRows<kLength>(d, sums, static_cast<const M*>(in), static_cast<M*>(out), groups, stream);
+  };
+  WithLength<2, kMostJoined<T>>(length, run);
+}
+
+template <class L, bool kColumnFirst, class D, class M>
+HWY_INLINE void JoinWithElement(D d, const M* x, hn::Vec<D> element, M* out, bool stream) {
+  const auto v = LoadOperand(d, x);
+  StoreOperand(d, kColumnFirst ? L::Run(d, element, v) : L::Run(d, v, element), out, stream);
+}
+/// out[i * times + j] = L(x[i * times + j], column[i]), or the reverse, for as many rows as a vector has lanes: vectors
+/// of the column's elements are permutations of one. It may be done in place.
+template <class L, bool kColumnFirst, class T, class M>
+void WithColumn(const void* in, const void* elements, void* to, std::size_t rows, std::size_t times, bool stream) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  constexpr std::size_t kLanes = hn::MaxLanes(d);
+  using I = hn::TFromD<hn::RebindToSigned<decltype(d)>>;
+  static constexpr Repeated<I, kLanes> kRepeated;
+  const I* const places = kRepeated.of(times);
+  decltype(hn::SetTableIndices(d, places)) of[kLanes];
+  for (std::size_t v = 0; v < times; ++v) of[v] = hn::SetTableIndices(d, places + v * lanes);
+  const auto some = [&](const M* x, const M* column, M* out, bool past) HWY_ATTR {
+    const auto part = LoadOperand(d, column);
+    for (std::size_t v = 0; v < times; ++v)
+      JoinWithElement<L, kColumnFirst>(d, x + v * lanes, hn::TableLookupLanes(part, of[v]), out + v * lanes, past);
+  };
+  const M* x = static_cast<const M*>(in);
+  const M* column = static_cast<const M*>(elements);
+  M* out = static_cast<M*>(to);
+  for (; rows >= lanes; rows -= lanes, x += lanes * times, column += lanes, out += lanes * times) {
+    FetchAhead(x, lanes * times);
+    some(x, column, out, stream);
+  }
+  if (rows == 0) return;
+  HWY_ALIGN M last[kLanes * kLanes] = {}, last_elements[kLanes] = {};
+  std::memcpy(static_cast<void*>(last), x, rows * times * sizeof(M));
+  std::memcpy(static_cast<void*>(last_elements), column, rows * sizeof(M));
+  some(last, last_elements, last, false);
+  std::memcpy(static_cast<void*>(out), last, rows * times * sizeof(M));
+}
+
+template <Elementary E, class T, class M> void AddWithColumn(KernelTable& t, DType dtype) {
+  const auto at = static_cast<std::size_t>(dtype), which = static_cast<std::size_t>(E);
+  t.with_column[0][which][at] = &WithColumn<SimdFunction<E>, false, T, M>;
+  t.with_column[1][which][at] = &WithColumn<SimdFunction<E>, true, T, M>;
+}
+template <class T, class M> void AddShortRows(KernelTable& t, DType dtype) {
+  const auto at = static_cast<std::size_t>(dtype);
+  t.row_sums[at] = &SumShortRows<T, M>;
+  t.summed_row[at] = static_cast<std::int64_t>(kMostJoined<T>);
+  // Those beside which moving a block to a kernel and back is most of the time.
+  AddWithColumn<Elementary::add, T, M>(t, dtype), AddWithColumn<Elementary::sub, T, M>(t, dtype);
+  AddWithColumn<Elementary::mul, T, M>(t, dtype), AddWithColumn<Elementary::div, T, M>(t, dtype);
+  t.column_times[at] = static_cast<std::int64_t>(hn::MaxLanes(hn::ScalableTag<T>()));
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tern::detail_cpu
+HWY_AFTER_NAMESPACE();
