@@ -108,7 +108,7 @@ HWY_INLINE hn::Vec<D> JoinNeighbours(D d, const Get& get, std::size_t first = 0)
 /// The same of two vectors' worth of bf16, whose pairs lie in a lane each: two operations widen both, and no
 /// permutation joins them.
 template <class M> inline constexpr bool kInPairs = std::is_same_v<M, Half<DType::bf16>>;
-template <class D> HWY_INLINE auto LoadPairs(D d, const Half<DType::bf16>* x) {
+template <class D> HWY_INLINE auto LoadPairs(D, const Half<DType::bf16>* x) {
   return hn::BitCast(hn::RebindToUnsigned<D>(), hn::LoadU(hn::Repartition<std::uint16_t, D>(), &x->bits));
 }
 /// The lower and the upper of each pair, as lanes.

@@ -24,15 +24,61 @@ template <std::size_t kLength, class D> struct StoredSums {
   }
 };
 
+/// Two elements of bf16.
+struct HalfPair {
+  Half<DType::bf16> of[2];
+};
+/// Rows of an odd number of bf16, two of which are that number of pairs: these are turned, half as many as elements
+/// widened before would be, and the sums of two rows are a pair again. In the order of StoredSums.
+template <std::size_t kLength, class D> struct SumsOfPairs {
+  using L = SimdFunction<Elementary::sum>;
+  using Pairs = hn::RebindToUnsigned<D>;
+  Turn<kLength, Pairs> turn;
+  bool divides;
+  hn::Vec<D> divisor;
+
+  HWY_INLINE void Run(D d, const HalfPair* x, HalfPair* out, bool stream) const {
+    const Pairs du;
+    hn::Vec<Pairs> v[kLength];
+    TERN_UNROLL for (std::size_t k = 0; k < kLength; ++k) v[k] = LoadPairs(d, x[k * hn::Lanes(d)].of);
+    turn.Run(du, v);
+    const auto element = [&](std::size_t i)
+                             HWY_ATTR { return i % 2 ? UpperOfPairs(d, v[i / 2]) : LowerOfPairs(d, v[i / 2]); };
+    auto first = L::Run(d, L::Identity(d), element(0)), second = L::Run(d, L::Identity(d), element(kLength));
+    TERN_UNROLL for (std::size_t j = 1; j < kLength; ++j) {
+      first = L::Run(d, first, element(j));
+      second = L::Run(d, second, element(kLength + j));
+    }
+    if (divides) {
+      first = SimdFunction<Elementary::div>::Run(d, first, divisor);
+      second = SimdFunction<Elementary::div>::Run(d, second, divisor);
+    }
+    const auto lower = hn::ShiftRight<16>(RoundedBits(d, first)),
+               upper = hn::And(RoundedBits(d, second), hn::Set(du, 0xffff0000u));
+    const hn::Repartition<std::uint16_t, D> dh;
+    const auto both = hn::BitCast(dh, hn::Or(lower, upper));
+    if (HWY_UNLIKELY(stream)) hn::Stream(both, dh, &out->of[0].bits);
+    else hn::StoreU(both, dh, &out->of[0].bits);
+  }
+};
+
 template <class T, class M>
 void SumShortRows(const void* in, void* out, std::size_t groups, std::size_t length, const void* divisor, bool stream) {
   using D = hn::ScalableTag<T>;
   const D d;
-  const auto number = hn::Set(d, divisor ? *static_cast<const T*>(divisor) : T{1});
+  const bool divides = divisor != nullptr;
+  const auto number = hn::Set(d, divides ? *static_cast<const T*>(divisor) : T{1});
+  const M* x = static_cast<const M*>(in);
+  M* to = static_cast<M*>(out);
   const auto run = [&]<std::size_t kLength>() HWY_ATTR {
-    const StoredSums<kLength, D> sums{JoinedRows<SimdFunction<Elementary::sum>, kLength, D>(d), divisor != nullptr,
-                                      number};
-    ByVectorsOfRows<kLength>(d, sums, static_cast<const M*>(in), static_cast<M*>(out), groups, stream);
+    if constexpr (kInPairs<M> && kLength % 2 == 1) {
+      const SumsOfPairs<kLength, D> sums{Turn<kLength, hn::RebindToUnsigned<D>>({}), divides, number};
+      ByVectorsOfRows<kLength>(d, sums, reinterpret_cast<const HalfPair*>(x), reinterpret_cast<HalfPair*>(to),
+                               groups / 2, stream);
+      x += groups / 2 * 2 * kLength, to += groups / 2 * 2, groups %= 2;  // a last row
+    }
+    const StoredSums<kLength, D> sums{JoinedRows<SimdFunction<Elementary::sum>, kLength, D>(d), divides, number};
+    ByVectorsOfRows<kLength>(d, sums, x, to, groups, stream);
   };
   WithLength<2, kMostJoined<T>>(length, run);
 }
