@@ -175,6 +175,44 @@ TEST(ShortRowsReducedOnCpu, RepeatedFromMemoryToMemory) {
           ASSERT_EQ(all[i], one[i / static_cast<std::size_t>(n)]) << to_string(dtype) << " " << rows << " by " << n;
       }
 }
+/// Means have the bits of the sum, divided and then rounded once more where 16 bits are stored.
+TEST(ShortRowsReducedOnCpu, MeansAreSumsDivided) {
+  for (const DType dtype : {f16, bf16, f32, f64})
+    for (const std::int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 15, 16, 17, 24, 33})
+      for (const std::int64_t rows : {1, 5, 16, 33, 333, 9001, 70'003}) {
+        const Tensor x = values({rows, n}, dtype, cpu()), wide = x.to(dtype == f64 ? f64 : f32);
+        const Tensor sums = sum(wide, {1}).contiguous() + 0;
+        const std::string what =
+            std::to_string(rows) + " rows of " + std::to_string(n) + " " + std::string(to_string(dtype));
+        expect_same(doubles(mean(x, {1})), doubles((sums / static_cast<float>(n)).to(dtype)), what);
+        expect_same(doubles(sum(x, {1})), doubles(sums.to(dtype)), "sum of " + what);
+      }
+}
+/// An operation with a column has the bits that it has with the column written out, on either side and in place.
+TEST(ShortRowsReducedOnCpu, WithAColumn) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const DType dtype : {f16, bf16, f32, f64})
+    for (const std::int64_t n : {2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 33})
+      for (const std::int64_t rows : {1, 3, 7, 8, 9, 33, 333, 1500, 40'001}) {
+        const Tensor x = Random(rows).tensor({rows, n}, f32, cpu(), -3, 3).to(dtype);
+        Tensor column = Random(n).tensor({rows, 1}, f32, cpu(), -3, 3).to(dtype);
+        column.slice(0, rows / 2, rows / 2 + 1).copy_from(full({1, 1}, nan, {.dtype = dtype}));
+        const Tensor all = column.broadcast_to({rows, n}).contiguous();
+        const std::string what =
+            std::to_string(rows) + " rows of " + std::to_string(n) + " " + std::string(to_string(dtype));
+        expect_same(doubles(x + column), doubles(x + all), what + " +");
+        expect_same(doubles(x * column), doubles(x * all), what + " *");
+        expect_same(doubles(x - column), doubles(x - all), what + " -");
+        expect_same(doubles(column - x), doubles(all - x), what + " - from");
+        expect_same(doubles(x / column), doubles(x / all), what + " /");
+        expect_same(doubles(column / x), doubles(all / x), what + " / of");
+        Tensor y = x.clone(), first = x.clone();
+        y *= column;
+        expect_same(doubles(y), doubles(x * all), what + " *=");
+        first -= first.slice(1, 0, 1);  // reads what it writes
+        expect_same(doubles(first), doubles(x - x.slice(1, 0, 1).broadcast_to({rows, n}).contiguous()), what + " -=");
+      }
+}
 /// What does not stay in the caches is written past them.
 TEST(ShortRowsReducedOnCpu, LargerThanTheCaches) {
   const auto same = [](const Tensor& a, const Tensor& b) { return all(a == b).item<bool>(); };
@@ -185,6 +223,10 @@ TEST(ShortRowsReducedOnCpu, LargerThanTheCaches) {
                    x = column.broadcast_to({column.size(0), n}).contiguous();
       for (const std::int64_t i : {std::int64_t{0}, n - 1}) EXPECT_TRUE(same(x.slice(1, i, i + 1), column)) << n;
       EXPECT_TRUE(same(sum(x, {1}, true), column * static_cast<float>(n))) << n;
+      EXPECT_TRUE(same(mean(x, {1}, true), column)) << n;
+      const Tensor squares = x * column;
+      for (const std::int64_t i : {std::int64_t{0}, n - 1})
+        EXPECT_TRUE(same(squares.slice(1, i, i + 1), column * column)) << n;
       EXPECT_TRUE(same(max(x, {1}, true), column)) << n;
       const Tensor rising = tensor(std::vector<float>{0, 1, 2, 3}).slice(0, 0, n).to(dtype),
                    last = argmax(x + rising, 1);

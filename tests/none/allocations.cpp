@@ -37,6 +37,15 @@ template <class F> long allocations_of(F f) {
   for (int i = 0; i < 100; ++i) f();
   return allocations - before;
 }
+/// What a long program frees at its end is there for its next run.
+TEST(Allocations, FewForAThousandRecordedOperations) {
+  const Var x(ones({8}, cpu()));
+  const auto chain = [&] {
+    Var y = x;
+    for (int i = 0; i < 1000; ++i) y = y + x;
+  };
+  EXPECT_LE(allocations_of(chain) / 100, 20);
+}
 TEST(Allocations, NoneForARecordedOperationOnceWarm) {
   const Tensor a = ones({8}, cpu()), b = ones({8}, cpu());
   const Var x(a), y(b);

@@ -96,6 +96,18 @@ template <DType D, class V> HWY_INLINE auto Narrow(hn::ScalableTag<float> d, V x
                        hn::DemoteTo(hn::Rebind<hwy::float16_t, decltype(d)>(), number));
   }
 }
+/// The reverse of LoadOperand; `stream`: past the caches, to memory aligned to the vector's bytes.
+template <class D> HWY_INLINE void StoreOperand(D d, hn::Vec<D> v, hn::TFromD<D>* to, bool stream) {
+  if (HWY_UNLIKELY(stream)) hn::Stream(v, d, to);
+  else hn::StoreU(v, d, to);
+}
+template <class D, DType H> HWY_INLINE void StoreOperand(D d, hn::Vec<D> v, Half<H>* to, bool stream) {
+  const hn::Rebind<std::uint16_t, D> dh;
+  const auto half = Narrow<H>(d, v);
+  if constexpr (hn::MaxLanes(dh) >= 8)
+    if (HWY_UNLIKELY(stream)) return hn::Stream(half, dh, &to->bits);
+  hn::StoreU(half, dh, &to->bits);
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace tern::detail_cpu

@@ -24,6 +24,15 @@ using StridedStoreFn = void (*)(const void* in, void* out, std::int64_t stride, 
 /// `stream`, of rows: the results, in memory aligned to 64 bytes, may pass by the caches.
 using ReduceFn = void (*)(const void* in, void* out, std::size_t groups, std::size_t length, bool stream);
 
+/// Rows of ReduceFn that are summed as they lie and stored as such, divided by *divisor (in the type that is computed
+/// in) unless that is null; `out` is aligned to 64 bytes where `stream`.
+using RowSumsFn = void (*)(const void* in, void* out, std::size_t groups, std::size_t length, const void* divisor,
+                           bool stream);
+/// out[i * times + j] = f(x[i * times + j], column[i]), or f of them the other way around, as they lie in memory.
+/// `stream` as above. `out` may be x.
+using WithColumnFn = void (*)(const void* x, const void* column, void* out, std::size_t rows, std::size_t times,
+                              bool stream);
+
 /// Columns of each of many groups: out[g * width + c] = reduction over i of in[(g * length + i) * width + c].
 using GroupsFn = void (*)(const void* in, void* out, std::size_t groups, std::size_t length, std::size_t width);
 /// The reverse: out[(g * times + i) * width + c] = in[g * width + c]. `stream`: the results, in memory aligned to 64
@@ -127,6 +136,10 @@ struct KernelTable {
   ReduceFn reduce_columns[kElementaryCount][kComputeTypeCount];
   GroupsFn reduce_groups[kElementaryCount][kComputeTypeCount];
   JoinFn join_rows[kElementaryCount][kComputeTypeCount];
+  RowSumsFn row_sums[kDTypeCount];       // for rows of 2 to `summed_row` elements
+  std::int64_t summed_row[kDTypeCount];  // 0: there are none
+  WithColumnFn with_column[2][kElementaryCount][kDTypeCount];  // the column second, and first; null for most …
+  std::int64_t column_times[kDTypeCount];                      // … and for elements repeated up to so many times
   HalfReduction reduce_half[kElementaryCount][2];       // of f16 and of bf16; nulls where the target cannot in vectors
   BlockFn convert[kComputeTypeCount][kComputeTypeCount];        // from, to; floats to integers saturate, NaN gives 0
   BlockFn wrap[kComputeTypeCount][kDTypeCount];          // reduced to what the dtype holds, in its type; integers wrap

@@ -11,6 +11,7 @@
 #include "cpu/simd/pairs-inl.h"
 #include "cpu/simd/reductions-inl.h"
 #include "cpu/simd/places-inl.h"
+#include "cpu/simd/short_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tern::detail_cpu {
@@ -384,6 +385,8 @@ void FillTable(KernelTable& t) {
   AddNarrow<DType::boolean>(t), AddNarrow<DType::u8>(t), AddNarrow<DType::i8>(t), AddNarrow<DType::i16>(t);
   AddHalf<DType::f16>(t), AddHalf<DType::bf16>(t);
   AddMoments<float>(t, ComputeType::f32), AddMoments<double>(t, ComputeType::f64);
+  AddShortRows<float, float>(t, DType::f32), AddShortRows<double, double>(t, DType::f64);
+  AddShortRows<float, Half<DType::f16>>(t, DType::f16), AddShortRows<float, Half<DType::bf16>>(t, DType::bf16);
   AddPlaces<float>(t, ComputeType::f32), AddPlaces<double>(t, ComputeType::f64);
   AddPlaces<std::int32_t>(t, ComputeType::i32), AddPlaces<std::uint32_t>(t, ComputeType::u32);
   AddPlaces<std::int64_t>(t, ComputeType::i64);

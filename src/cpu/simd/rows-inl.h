@@ -105,6 +105,23 @@ HWY_INLINE hn::Vec<D> JoinNeighbours(D d, const Get& get, std::size_t first = 0)
     return L::Run(d, hn::ConcatEven(d, b, a), hn::ConcatOdd(d, b, a));
   }
 }
+/// The same of two vectors' worth of bf16, whose pairs lie in a lane each: two operations widen both, and no
+/// permutation joins them.
+template <class M> inline constexpr bool kInPairs = std::is_same_v<M, Half<DType::bf16>>;
+template <class D> HWY_INLINE auto LoadPairs(D, const Half<DType::bf16>* x) {
+  return hn::BitCast(hn::RebindToUnsigned<D>(), hn::LoadU(hn::Repartition<std::uint16_t, D>(), &x->bits));
+}
+/// The lower and the upper of each pair, as lanes.
+template <class D, class V> HWY_INLINE hn::Vec<D> LowerOfPairs(D d, V pairs) {
+  return hn::BitCast(d, hn::ShiftLeft<16>(pairs));
+}
+template <class D, class V> HWY_INLINE hn::Vec<D> UpperOfPairs(D d, V pairs) {
+  return hn::BitCast(d, hn::And(pairs, hn::Set(hn::RebindToUnsigned<D>(), 0xffff0000u)));
+}
+template <class L, class D> HWY_INLINE hn::Vec<D> JoinPairs(D d, const Half<DType::bf16>* x) {
+  const auto pairs = LoadPairs(d, x);
+  return L::Run(d, LowerOfPairs(d, pairs), UpperOfPairs(d, pairs));
+}
 /// A vector for each column of rows of `kColumns` elements, an odd number: as many rows as a vector has lanes, in
 /// kColumns vectors one behind the other. Column j's elements lie in lanes that differ (lanes are a power of two), each
 /// in one of the vectors: rotating the vectors by a number that depends on the lane alone, a bit of it at a time with a
@@ -166,16 +183,25 @@ template <class L, std::size_t kLength, class D> struct JoinedRows {
   Turn<kOdd, D> turn;
 
   HWY_INLINE explicit JoinedRows(D d) : turn(d) {}
-  template <class M> HWY_INLINE void Run(D d, const M* x, hn::TFromD<D>* out, bool stream) const {
+  /// A lane for each row.
+  template <class M> HWY_INLINE hn::Vec<D> Join(D d, const M* x) const {
+    constexpr std::size_t kEach = kLength / kOdd, kPairs = kEach / 2;
     const std::size_t lanes = hn::Lanes(d);
+    const auto vector = [&](std::size_t i) HWY_ATTR { return LoadOperand(d, x + i * lanes); };
     hn::Vec<D> v[kOdd];
-    TERN_UNROLL for (std::size_t j = 0; j < kOdd; ++j) v[j] = JoinNeighbours<L, kLength / kOdd>(
-        d, [&](std::size_t i) HWY_ATTR { return LoadOperand(d, x + i * lanes); }, j * (kLength / kOdd));
+    if constexpr (kInPairs<M> && kEach > 1) {
+      const auto pairs = [&](std::size_t i) HWY_ATTR { return JoinPairs<L>(d, x + i * 2 * lanes); };
+      TERN_UNROLL for (std::size_t j = 0; j < kOdd; ++j) v[j] = JoinNeighbours<L, kPairs>(d, pairs, j * kPairs);
+    } else {
+      TERN_UNROLL for (std::size_t j = 0; j < kOdd; ++j) v[j] = JoinNeighbours<L, kEach>(d, vector, j * kEach);
+    }
     turn.Run(d, v);
     auto sum = L::Run(d, L::Identity(d), v[0]);
     TERN_UNROLL for (std::size_t j = 1; j < kOdd; ++j) sum = L::Run(d, sum, v[j]);
-    if (HWY_UNLIKELY(stream)) hn::Stream(sum, d, out);
-    else hn::StoreU(sum, d, out);
+    return sum;
+  }
+  template <class M> HWY_INLINE void Run(D d, const M* x, hn::TFromD<D>* out, bool stream) const {
+    StoreOperand(d, Join(d, x), out, stream);
   }
 };
 

@@ -21,7 +21,7 @@ class ElementwiseRun {
   explicit ElementwiseRun(Run& run) : run_(run), runner_(run.runner), full_(run.layout.full) {}
 
   void run() const {
-    if (run_repetition()) return;
+    if (run_repetition() || run_with_column(run_)) return;
     if (const std::optional<Tiling> tiles = tiling()) return run_tiles(*tiles);
     const bool one_loop = runner_.is_one_loop(full_.count());
     if (!one_loop && run_by_rows()) return;

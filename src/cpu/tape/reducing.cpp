@@ -265,6 +265,8 @@ class ReducingRun {
 
 }  // namespace
 
-void run_reducing(Run& run) { ReducingRun(run).run(); }
+void run_reducing(Run& run) {
+  if (!run_short_sums(run)) ReducingRun(run).run();
+}
 
 }  // namespace tern::detail_cpu

@@ -49,5 +49,9 @@ struct Run {
 void run_elementwise(Run& run);
 /// With reductions: each kept position is reduced along the reduced axes, in as many passes as wait for each other.
 void run_reducing(Run& run);
+/// Sums or means of short rows and nothing else, from memory to memory; false: it is something else.
+bool run_short_sums(Run& run);
+/// One operation of what lies as the result and a column that is repeated along short rows, the same way.
+bool run_with_column(Run& run);
 
 }  // namespace tern::detail_cpu

@@ -1,0 +1,140 @@
+// Short rows from memory to memory: their sums, divided by a number where they are means, and an operation with a
+// column, each rounded to what is stored. T: what lanes hold; M: what memory holds. Stands after reductions-inl.h. No
+// include guard: once per target file.
+#include <hwy/highway.h>
+
+#include "cpu/simd/kernel_table.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace tern::detail_cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Of as many rows of kLength as a vector has lanes: what ReduceRows, the division and the store give one after the
+/// other, each with its bits.
+template <std::size_t kLength, class D> struct StoredSums {
+  JoinedRows<SimdFunction<Elementary::sum>, kLength, D> rows;
+  bool divides;
+  hn::Vec<D> divisor;
+
+  template <class M> HWY_INLINE void Run(D d, const M* x, M* out, bool stream) const {
+    auto sum = rows.Join(d, x);
+    if (divides) sum = SimdFunction<Elementary::div>::Run(d, sum, divisor);
+    StoreOperand(d, sum, out, stream);
+  }
+};
+
+/// Two elements of bf16.
+struct HalfPair {
+  Half<DType::bf16> of[2];
+};
+/// Rows of an odd number of bf16, two of which are that number of pairs: these are turned, half as many as elements
+/// widened before would be, and the sums of two rows are a pair again. In the order of StoredSums.
+template <std::size_t kLength, class D> struct SumsOfPairs {
+  using L = SimdFunction<Elementary::sum>;
+  using Pairs = hn::RebindToUnsigned<D>;
+  Turn<kLength, Pairs> turn;
+  bool divides;
+  hn::Vec<D> divisor;
+
+  HWY_INLINE void Run(D d, const HalfPair* x, HalfPair* out, bool stream) const {
+    const Pairs du;
+    hn::Vec<Pairs> v[kLength];
+    TERN_UNROLL for (std::size_t k = 0; k < kLength; ++k) v[k] = LoadPairs(d, x[k * hn::Lanes(d)].of);
+    turn.Run(du, v);
+    const auto element = [&](std::size_t i)
+                             HWY_ATTR { return i % 2 ? UpperOfPairs(d, v[i / 2]) : LowerOfPairs(d, v[i / 2]); };
+    auto first = L::Run(d, L::Identity(d), element(0)), second = L::Run(d, L::Identity(d), element(kLength));
+    TERN_UNROLL for (std::size_t j = 1; j < kLength; ++j) {
+      first = L::Run(d, first, element(j));
+      second = L::Run(d, second, element(kLength + j));
+    }
+    if (divides) {
+      first = SimdFunction<Elementary::div>::Run(d, first, divisor);
+      second = SimdFunction<Elementary::div>::Run(d, second, divisor);
+    }
+    const auto lower = hn::ShiftRight<16>(RoundedBits(d, first)),
+               upper = hn::And(RoundedBits(d, second), hn::Set(du, 0xffff0000u));
+    const hn::Repartition<std::uint16_t, D> dh;
+    const auto both = hn::BitCast(dh, hn::Or(lower, upper));
+    if (HWY_UNLIKELY(stream)) hn::Stream(both, dh, &out->of[0].bits);
+    else hn::StoreU(both, dh, &out->of[0].bits);
+  }
+};
+
+template <class T, class M>
+void SumShortRows(const void* in, void* out, std::size_t groups, std::size_t length, const void* divisor, bool stream) {
+  using D = hn::ScalableTag<T>;
+  const D d;
+  const bool divides = divisor != nullptr;
+  const auto number = hn::Set(d, divides ? *static_cast<const T*>(divisor) : T{1});
+  const M* x = static_cast<const M*>(in);
+  M* to = static_cast<M*>(out);
+  const auto run = [&]<std::size_t kLength>() HWY_ATTR {
+    if constexpr (kInPairs<M> && kLength % 2 == 1) {
+      const SumsOfPairs<kLength, D> sums{Turn<kLength, hn::RebindToUnsigned<D>>({}), divides, number};
+      ByVectorsOfRows<kLength>(d, sums, reinterpret_cast<const HalfPair*>(x), reinterpret_cast<HalfPair*>(to),
+                               groups / 2, stream);
+      x += groups / 2 * 2 * kLength, to += groups / 2 * 2, groups %= 2;  // a last row
+    }
+    const StoredSums<kLength, D> sums{JoinedRows<SimdFunction<Elementary::sum>, kLength, D>(d), divides, number};
+    ByVectorsOfRows<kLength>(d, sums, x, to, groups, stream);
+  };
+  WithLength<2, kMostJoined<T>>(length, run);
+}
+
+template <class L, bool kColumnFirst, class D, class M>
+HWY_INLINE void JoinWithElement(D d, const M* x, hn::Vec<D> element, M* out, bool stream) {
+  const auto v = LoadOperand(d, x);
+  StoreOperand(d, kColumnFirst ? L::Run(d, element, v) : L::Run(d, v, element), out, stream);
+}
+/// out[i * times + j] = L(x[i * times + j], column[i]), or the reverse, for as many rows as a vector has lanes: vectors
+/// of the column's elements are permutations of one. It may be done in place.
+template <class L, bool kColumnFirst, class T, class M>
+void WithColumn(const void* in, const void* elements, void* to, std::size_t rows, std::size_t times, bool stream) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  constexpr std::size_t kLanes = hn::MaxLanes(d);
+  using I = hn::TFromD<hn::RebindToSigned<decltype(d)>>;
+  static constexpr Repeated<I, kLanes> kRepeated;
+  const I* const places = kRepeated.of(times);
+  decltype(hn::SetTableIndices(d, places)) of[kLanes];
+  for (std::size_t v = 0; v < times; ++v) of[v] = hn::SetTableIndices(d, places + v * lanes);
+  const auto some = [&](const M* x, const M* column, M* out, bool past) HWY_ATTR {
+    const auto part = LoadOperand(d, column);
+    for (std::size_t v = 0; v < times; ++v)
+      JoinWithElement<L, kColumnFirst>(d, x + v * lanes, hn::TableLookupLanes(part, of[v]), out + v * lanes, past);
+  };
+  const M* x = static_cast<const M*>(in);
+  const M* column = static_cast<const M*>(elements);
+  M* out = static_cast<M*>(to);
+  for (; rows >= lanes; rows -= lanes, x += lanes * times, column += lanes, out += lanes * times) {
+    FetchAhead(x, lanes * times);
+    some(x, column, out, stream);
+  }
+  if (rows == 0) return;
+  HWY_ALIGN M last[kLanes * kLanes] = {}, last_elements[kLanes] = {};
+  std::memcpy(static_cast<void*>(last), x, rows * times * sizeof(M));
+  std::memcpy(static_cast<void*>(last_elements), column, rows * sizeof(M));
+  some(last, last_elements, last, false);
+  std::memcpy(static_cast<void*>(out), last, rows * times * sizeof(M));
+}
+
+template <Elementary E, class T, class M> void AddWithColumn(KernelTable& t, DType dtype) {
+  const auto at = static_cast<std::size_t>(dtype), which = static_cast<std::size_t>(E);
+  t.with_column[0][which][at] = &WithColumn<SimdFunction<E>, false, T, M>;
+  t.with_column[1][which][at] = &WithColumn<SimdFunction<E>, true, T, M>;
+}
+template <class T, class M> void AddShortRows(KernelTable& t, DType dtype) {
+  const auto at = static_cast<std::size_t>(dtype);
+  t.row_sums[at] = &SumShortRows<T, M>;
+  t.summed_row[at] = static_cast<std::int64_t>(kMostJoined<T>);
+  // Those beside which moving a block to a kernel and back is most of the time.
+  AddWithColumn<Elementary::add, T, M>(t, dtype), AddWithColumn<Elementary::sub, T, M>(t, dtype);
+  AddWithColumn<Elementary::mul, T, M>(t, dtype), AddWithColumn<Elementary::div, T, M>(t, dtype);
+  t.column_times[at] = static_cast<std::int64_t>(hn::MaxLanes(hn::ScalableTag<T>()));
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tern::detail_cpu
+HWY_AFTER_NAMESPACE();
