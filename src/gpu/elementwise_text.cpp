@@ -33,7 +33,9 @@ std::string position_value(const ElementwisePlan& e, const Step& step, const Pos
   };
   std::string value = d.param(e.origin_slots[origin++]);
   if (step.index != detail::kOrdinalAxis) {
-    value += cat(" + ", coordinate(step.index < 0 ? step.index + e.job.space.rank() : step.index));
+    const int axis = step.index < 0 ? step.index + e.job.space.rank() : step.index;
+    const bool constant = e.group_is_row && axis == e.axes.original.back();  // counted from 0
+    value = constant ? coordinate(axis) : cat(value, " + ", coordinate(axis));
   } else {
     std::size_t k = 0;
     for (int i = 0; i < e.job.space.rank(); ++i)
@@ -48,7 +50,15 @@ using Loaded = std::vector<std::vector<std::string>>;
 /// The place of an invocation in a run.
 void name_run(Holes& holes, const ElementwisePlan& e, const Io& io, Position& at) {
   holes["place"] = kRun;
-  holes["coordinates"] = io.coordinates(e.axes, "i", "c", at.coordinates);
+  if (!e.group_is_row) {
+    holes["coordinates"] = io.coordinates(e.axes, "i", "c", at.coordinates);
+    return;
+  }
+  MergedAxes rows;
+  rows.sizes.assign(e.axes.sizes.begin(), e.axes.sizes.end() - 1);
+  rows.slots.assign(e.axes.slots.begin(), e.axes.slots.end() - 1);
+  holes["coordinates"] = cat("let row = i / ", e.group, "u;\n", io.coordinates(rows, "row", "c", at.coordinates));
+  at.coordinates.push_back("0u");
 }
 
 /// Coordinates of the other axes than a tile's two; a tile's are `across` and `along`.
@@ -80,8 +90,8 @@ std::string read_tiles(const ElementwisePlan& e, Io& io, const Position& at, Loa
     for (int i = 0; i < e.group; ++i) {
       reads += cat(tile, "[(thread / ", kAcross, "u * ", e.group, "u + ", i, "u) * ", kPitch, "u + thread % ", kAcross,
                    "u] = ", values[static_cast<std::size_t>(i)], ";\n");
-      loaded[s].push_back(cat(tile, "[(thread % ", rows, "u * ", e.group, "u + ", i, "u) * ", kPitch, "u + thread / ",
-                              rows, "u]"));
+      loaded[s].push_back(
+          cat(tile, "[(thread % ", rows, "u * ", e.group, "u + ", i, "u) * ", kPitch, "u + thread / ", rows, "u]"));
     }
   }
   return reads;
@@ -116,7 +126,9 @@ std::string elementwise_text(const ElementwisePlan& e) {
   Position at{{}, static_cast<int>(e.axes.sizes.size()) - 1, e.group};
   std::vector<Shared> shared;
   Loaded loaded(e.sources.size());
-  Holes holes{{"threads", cat(e.plan.launch.threads)}, {"each", cat(e.group)}, {"elements", numbers(0, e.group)},
+  Holes holes{{"threads", cat(e.plan.launch.threads)},
+              {"each", cat(e.group)},
+              {"elements", numbers(0, e.group)},
               {"count", d.param(e.count_slot)}};
   if (e.across >= 0) name_tile(holes, e, io, at, loaded, shared);
   else name_run(holes, e, io, at);
@@ -133,13 +145,13 @@ std::string elementwise_text(const ElementwisePlan& e) {
                                            : position_value(e, step, at, i, origin));
     }
     holes[cat("formula_", i)] = d.call("formula", arguments);
-    for (std::size_t o = 0; o < e.outputs.size(); ++o)
-      results[o].push_back(ProgramPrinter::result(f, cat("y", i), o));
+    for (std::size_t o = 0; o < e.outputs.size(); ++o) results[o].push_back(ProgramPrinter::result(f, cat("y", i), o));
   }
   std::string& store = holes["store"];
   for (std::size_t o = 0; o < e.outputs.size(); ++o) store += io.store(e.outputs[o], at, results[o], guard);
-  Module module{"elementwise", e.plan.launch.bindings, e.plan.launch.params.size(), e.plan.launch.threads, shared,
-                f.text, fill_holes(kElementwise, holes)};
+  Module module{
+      "elementwise", e.plan.launch.bindings,         e.plan.launch.params.size(), e.plan.launch.threads, shared,
+      f.text,        fill_holes(kElementwise, holes)};
   module.parts = e.is_part();
   return d.module(module);
 }
