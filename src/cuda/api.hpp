@@ -169,9 +169,12 @@ inline constexpr unsigned kReduceInComputeType = 2;  // cublasLtReductionScheme_
 
 struct SolverOf;
 struct SolverOptionsOf;
+struct TriangleSolverOf;
 using Solver = SolverOf*;
 using SolverOptions = SolverOptionsOf*;
-inline constexpr int kLower = 0;                           // cublasFillMode_t
+using TriangleSolver = TriangleSolverOf*;  // cublasHandle_t: cuSOLVER is linked to cuBLAS
+inline constexpr int kLower = 0, kUpper = 1;               // cublasFillMode_t
+inline constexpr int kOnTheLeft = 0, kOnes = 1;            // cublasSideMode_t, cublasDiagType_t
 inline constexpr int kAsIs = 0, kTransposed = 1, kAdjoint = 2;  // cublasOperation_t
 inline constexpr int kValuesAlone = 0, kWithVectors = 1;   // cusolverEigMode_t
 
@@ -192,9 +195,6 @@ inline constexpr int kValuesAlone = 0, kWithVectors = 1;   // cusolverEigMode_t
     (Solver handle, SolverOptions options, std::int64_t m, std::int64_t n, int type, void* a, std::int64_t ld,     \
      std::int64_t* pivots, int compute, void* space, std::size_t bytes, void* host_space, std::size_t host_bytes,  \
      int* info))                                                                                                   \
-  X(cusolverDnXgetrs,                                                                                              \
-    (Solver handle, SolverOptions options, int how, std::int64_t n, std::int64_t right, int type, const void* a,   \
-     std::int64_t ld, const std::int64_t* pivots, int type_of_b, void* b, std::int64_t ld_of_b, int* info))        \
   X(cusolverDnXgeqrf_bufferSize,                                                                                   \
     (Solver handle, SolverOptions options, std::int64_t m, std::int64_t n, int type, const void* a,                \
      std::int64_t ld, int type_of_tau, const void* tau, int compute, std::size_t* bytes, std::size_t* host_bytes)) \
@@ -220,10 +220,34 @@ inline constexpr int kValuesAlone = 0, kWithVectors = 1;   // cusolverEigMode_t
      int type, void* a, std::int64_t ld, int type_of_s, void* s, int type_of_u, void* u, std::int64_t ld_of_u,     \
      int type_of_vh, void* vh, std::int64_t ld_of_vh, int compute, void* space, std::size_t bytes,                 \
      void* host_space, std::size_t host_bytes, int* info))                                                         \
+  X(cusolverDnXgesvdp_bufferSize,                                                                                  \
+    (Solver handle, SolverOptions options, int vectors, int economy, std::int64_t m, std::int64_t n, int type,     \
+     const void* a, std::int64_t ld, int type_of_s, const void* s, int type_of_u, const void* u,                   \
+     std::int64_t ld_of_u, int type_of_v, const void* v, std::int64_t ld_of_v, int compute, std::size_t* bytes,    \
+     std::size_t* host_bytes))                                                                                     \
+  X(cusolverDnXgesvdp,                                                                                             \
+    (Solver handle, SolverOptions options, int vectors, int economy, std::int64_t m, std::int64_t n, int type,     \
+     void* a, std::int64_t ld, int type_of_s, void* s, int type_of_u, void* u, std::int64_t ld_of_u,               \
+     int type_of_v, void* v, std::int64_t ld_of_v, int compute, void* space, std::size_t bytes, void* host_space,  \
+     std::size_t host_bytes, int* info, double* perturbation))                                                     \
   TERN_CUDA_BASIS(X, cusolverDnSorgqr)                                                                             \
   TERN_CUDA_BASIS(X, cusolverDnDorgqr)                                                                             \
   TERN_CUDA_BASIS(X, cusolverDnCungqr)                                                                             \
-  TERN_CUDA_BASIS(X, cusolverDnZungqr)
+  TERN_CUDA_BASIS(X, cusolverDnZungqr)                                                                             \
+  X(cublasCreate_v2, (TriangleSolver * handle))                                                                    \
+  X(cublasSetStream_v2, (TriangleSolver handle, Stream stream))                                                    \
+  X(cusolverDnSlaswp, TERN_CUDA_EXCHANGE)                                                                          \
+  X(cusolverDnDlaswp, TERN_CUDA_EXCHANGE)                                                                          \
+  X(cusolverDnClaswp, TERN_CUDA_EXCHANGE)                                                                          \
+  X(cusolverDnZlaswp, TERN_CUDA_EXCHANGE)                                                                          \
+  TERN_CUDA_TRIANGLE(X, cublasStrsm_v2)                                                                            \
+  TERN_CUDA_TRIANGLE(X, cublasDtrsm_v2)                                                                            \
+  TERN_CUDA_TRIANGLE(X, cublasCtrsm_v2)                                                                            \
+  TERN_CUDA_TRIANGLE(X, cublasZtrsm_v2)
+#define TERN_CUDA_EXCHANGE (Solver handle, int n, void* a, int ld, int first, int last, const int* pivots, int step)
+#define TERN_CUDA_TRIANGLE(X, name)                                                                                \
+  X(name, (TriangleSolver handle, int side, int triangle, int how, int diagonal, int m, int n, const void* alpha,  \
+           const void* a, int ld, void* b, int ld_of_b))
 #define TERN_CUDA_BASIS(X, name)                                                                                   \
   X(name##_bufferSize, (Solver handle, int m, int n, int k, const void* a, int ld, const void* tau, int* elements)) \
   X(name, (Solver handle, int m, int n, int k, void* a, int ld, const void* tau, void* space, int elements, int* info))

@@ -20,14 +20,18 @@ class SolverLibrary final : public detail_gpu::MatrixLibrary {
   const char* name() const override { return "cuSOLVER"; }
   void cholesky(DType dtype, std::int64_t n, void* a, std::int32_t* info) override;
   void lu(DType dtype, std::int64_t m, std::int64_t n, void* a, std::int64_t* pivots, std::int32_t* info) override;
-  void lu_solve(DType dtype, char how, std::int64_t n, std::int64_t right, const void* lu, const std::int64_t* pivots,
-                void* b, std::int32_t* info) override;
+  void exchange_rows(DType dtype, std::int64_t n, std::int64_t right, void* b, const std::int32_t* pivots,
+                     bool back) override;
+  void triangular(DType dtype, bool upper, bool unit, char how, std::int64_t n, std::int64_t right, const void* a,
+                  void* b) override;
   void reflections(DType dtype, std::int64_t m, std::int64_t n, void* a, void* tau, std::int32_t* info) override;
   void basis(DType dtype, std::int64_t m, std::int64_t inner, std::int64_t k, void* q, const void* tau,
              std::int32_t* info) override;
   void eigh(DType dtype, bool vectors, std::int64_t n, void* a, void* values, std::int32_t* info) override;
   void svd(DType dtype, char job, std::int64_t m, std::int64_t n, void* a, void* s, void* u, void* vh,
            std::int32_t* info) override;
+  bool svd_of_regular(DType dtype, char job, std::int64_t m, std::int64_t n, void* a, void* s, void* u, void* v,
+                      std::int32_t* info) override;
 
  private:
   /// Memory that a call asks for, of the device and here.
@@ -46,6 +50,7 @@ class SolverLibrary final : public detail_gpu::MatrixLibrary {
   std::function<void()> wait_;
   Solver handle_ = nullptr;
   SolverOptions options_ = nullptr;
+  TriangleSolver triangles_ = nullptr;
 };
 
 }  // namespace tern::detail_cuda

@@ -41,8 +41,9 @@ struct ElementwisePlan {
   std::vector<int> slots, origin_slots, ordinal_strides, tile_slots;  // parameters
   View flags_view;
   int count_slot = -1, flags = -1;
-  int group = 1;    // neighbours along the last axis that an invocation takes
-  int across = -1;  // the axis across which a tile lies; -1 where workgroups take runs
+  int group = 1;              // neighbours along the last axis that an invocation takes
+  int across = -1;            // the axis across which a tile lies; -1 where workgroups take runs
+  bool group_is_row = false;  // a row is a group: where an element stands in its row is known when the text is printed
 
  private:
   std::uint32_t pinned_axes() const;
@@ -53,6 +54,7 @@ struct ElementwisePlan {
   void add_origin(const detail::Step& step);
   std::int64_t ordinal_stride(int axis) const;
   void choose();
+  bool rows_are_groups() const;
   int axis_across(int inner) const;
   void count_tiles();
   void finish();

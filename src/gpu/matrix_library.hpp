@@ -16,9 +16,12 @@ class MatrixLibrary {
   virtual void cholesky(DType dtype, std::int64_t n, void* a, std::int32_t* info) = 0;
   /// a becomes L and U; pivots count from 1.
   virtual void lu(DType dtype, std::int64_t m, std::int64_t n, void* a, std::int64_t* pivots, std::int32_t* info) = 0;
-  /// b becomes A⁻¹·b, A⁻ᵀ·b ('T') or A⁻ᴴ·b ('C') of a matrix that lu() took.
-  virtual void lu_solve(DType dtype, char how, std::int64_t n, std::int64_t right, const void* lu,
-                        const std::int64_t* pivots, void* b, std::int32_t* info) = 0;
+  /// Of b, n × right, row i is exchanged with row pivots[i], from the first one on, or `back`, from the last one.
+  virtual void exchange_rows(DType dtype, std::int64_t n, std::int64_t right, void* b, const std::int32_t* pivots,
+                             bool back) = 0;
+  /// b becomes A⁻¹·b, A⁻ᵀ·b ('T') or A⁻ᴴ·b ('C') of a triangle of a; `unit`: whose diagonal is 1.
+  virtual void triangular(DType dtype, bool upper, bool unit, char how, std::int64_t n, std::int64_t right,
+                          const void* a, void* b) = 0;
   /// a becomes R and the reflections below it.
   virtual void reflections(DType dtype, std::int64_t m, std::int64_t n, void* a, void* tau, std::int32_t* info) = 0;
   /// q, m × inner, whose first k columns hold reflections, becomes what they are the product of.
@@ -29,6 +32,10 @@ class MatrixLibrary {
   /// Of m ≥ n. job: 'A', all columns of u; 'S', n of them; 'N', no vectors. a is lost.
   virtual void svd(DType dtype, char job, std::int64_t m, std::int64_t n, void* a, void* s, void* u, void* vh,
                    std::int32_t* info) = 0;
+  /// The same quicker, with v in place of vh, and memory for n columns of u and for v also where none are wanted.
+  /// False, with results of no use, where a is so close to a singular matrix that the way there is not exact.
+  virtual bool svd_of_regular(DType dtype, char job, std::int64_t m, std::int64_t n, void* a, void* s, void* u, void* v,
+                              std::int32_t* info) = 0;
 };
 
 }  // namespace tern::detail_gpu

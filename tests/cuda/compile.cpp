@@ -16,7 +16,7 @@
 namespace tern::test {
 namespace {
 
-constexpr DType kDTypes[] = {DType::boolean, DType::u8,  DType::i8,  DType::i16,  DType::i32, DType::u32,
+constexpr DType kDTypes[] = {DType::boolean, DType::u8,  DType::i8,   DType::i16, DType::i32, DType::u32,
                              DType::i64,     DType::f16, DType::bf16, DType::f32, DType::f64};
 constexpr int kOldest = 80, kNewest = 90;
 
@@ -80,8 +80,7 @@ TEST_F(CudaTexts, EveryElementaryFunctionAndFormula) {
     for (const DType dtype : kDTypes)
       compiled(std::string(e.name) + " " + std::string(to_string(dtype)), [&](Printing& device) {
         std::vector<Tensor> x;
-        for (int i = 0; i < e.arity(); ++i)
-          x.push_back(device.make({37}, e.condition(i) ? DType::boolean : dtype));
+        for (int i = 0; i < e.arity(); ++i) x.push_back(device.make({37}, e.condition(i) ? DType::boolean : dtype));
         contract::call(e, x);
       });
   EXPECT_GT(compiled.count(), 300u);
@@ -95,15 +94,44 @@ TEST_F(CudaTexts, EverySkeleton) {
       compiled(what, [&](Printing& p) { kind.call(p, d); });
       if (d == kind.dtype) oldest(what, [&](Printing& p) { kind.call(p, d); });
     }
-  for (const char* title : {"elementwise", "reduction", "scan", "scan, sums of segments", "scan, segments",
-                            "scan, columns", "sort, blocks", "sort, tiles", "sort, reading", "sort, counts of digits",
-                            "sort, adding up counts", "sort, moving by digits", "sort, writing", "sort, results",
-                            "selection", "scatter", "scatter, lines", "scatter, reading the table", "scatter, sorted",
-                            "scatter, by entry", "scatter, fetched", "cholesky of small matrices",
-                            "lu of small matrices", "solutions of small matrices", "triangles of small matrices",
-                            "qr of small matrices", "eigh of small matrices", "svd of small matrices",
-                            "qr, a matrix a thread", "eigh, a matrix a thread", "svd, a matrix a thread",
-                            "status of matrices", "matrices, moved", "matrices, pivots", "matrices, finite",
+  for (const char* title : {"elementwise",
+                            "reduction",
+                            "scan",
+                            "scan, sums of segments",
+                            "scan, segments",
+                            "scan, columns",
+                            "sort, blocks",
+                            "sort, tiles",
+                            "sort, reading",
+                            "sort, no digits yet",
+                            "sort, totals of digits",
+                            "sort, starts of digits",
+                            "sort, sweep by digits",
+                            "sort, writing",
+                            "sort, results",
+                            "selection",
+                            "scatter",
+                            "scatter, lines",
+                            "scatter, reading the table",
+                            "scatter, sorted",
+                            "scatter, by entry",
+                            "scatter, fetched",
+                            "cholesky of small matrices",
+                            "lu of small matrices",
+                            "solutions of small matrices",
+                            "triangles of small matrices",
+                            "qr of small matrices",
+                            "eigh of small matrices",
+                            "svd of small matrices",
+                            "qr, a matrix a thread",
+                            "eigh, a matrix a thread",
+                            "svd, a matrix a thread",
+                            "status of matrices",
+                            "matrices, moved",
+                            "matrices, turned",
+                            "matrices, pivots",
+                            "matrices, largest",
+                            "matrices, cleared",
                             "matrices, status"})
     EXPECT_TRUE(compiled.has(title)) << title;
   EXPECT_GT(compiled.count(), 300u);
@@ -147,8 +175,12 @@ TEST_F(CudaTexts, EveryProductOnMatrixUnits) {
                              {.save_pre_activation = &pre});
     });
     with_units("with three results", processors, [&](Printing& p) {
-      matmul_epilogue(p.make({200, 64}, d), p.make({64, 304}, d),
-                      [](auto sum, auto x) { return std::tuple{sum * x, sum + x, sum - x}; }, p.make({304}, d));
+      matmul_epilogue(
+          p.make({200, 64}, d), p.make({64, 304}, d),
+          [](auto sum, auto x) {
+            return std::tuple{sum * x, sum + x, sum - x};
+          },
+          p.make({304}, d));
     });
     with_units("with an operand by elements", processors, [&](Printing& p) {
       matmul_bias_residual(p.make({200, 64}, d), p.make({64, 304}, d), p.make({304}, d),

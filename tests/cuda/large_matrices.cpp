@@ -30,16 +30,20 @@ class PretendedLibrary final : public detail_gpu::MatrixLibrary {
     put(f.lu, a), *info = f.info.item<std::int32_t>(), ++calls;
     for (const std::int32_t pivot : f.pivots.to_vector<std::int32_t>()) *pivots++ = pivot + 1;
   }
-  void lu_solve(DType dtype, char how, std::int64_t n, std::int64_t right, const void* lu, const std::int64_t* pivots,
-                void* b, std::int32_t* info) override {
-    const Tensor f = taken(dtype, n, n, lu);
-    Tensor a = matmul(tril(f, -1) + eye(n, real_dtype(dtype)).to(dtype), triu(f));
-    for (std::int64_t i = n; i-- > 0;) {
-      const Tensor kept = a[i].clone();
-      assign(a[i], a[pivots[i] - 1].clone()), assign(a[pivots[i] - 1], kept);
+  void exchange_rows(DType dtype, std::int64_t n, std::int64_t right, void* b, const std::int32_t* pivots,
+                     bool back) override {
+    Tensor rows = taken(dtype, n, right, b);
+    for (std::int64_t k = 0; k < n; ++k) {
+      const std::int64_t i = back ? n - 1 - k : k;
+      const Tensor kept = rows[i].clone();
+      assign(rows[i], rows[pivots[i] - 1].clone()), assign(rows[pivots[i] - 1], kept);
     }
-    if (how != 'N') a = how == 'T' || !is_complex(dtype) ? a.mT() : conj(a.mT());
-    put(solve(a.clone(), taken(dtype, n, right, b)), b), *info = 0, ++calls;
+    put(rows, b), ++calls;
+  }
+  void triangular(DType dtype, bool upper, bool unit, char how, std::int64_t n, std::int64_t right, const void* a,
+                  void* b) override {
+    put(detail::triangular_tensor("solve", taken(dtype, n, n, a), taken(dtype, n, right, b), upper, how, unit), b);
+    ++calls;
   }
   void reflections(DType dtype, std::int64_t m, std::int64_t n, void* a, void* tau, std::int32_t* info) override {
     expect_scaled(taken(dtype, m, n, a), true);
@@ -59,15 +63,29 @@ class PretendedLibrary final : public detail_gpu::MatrixLibrary {
   }
   void svd(DType dtype, char job, std::int64_t m, std::int64_t n, void* a, void* s, void* u, void* vh,
            std::int32_t* info) override {
+    const auto f = taken_apart(dtype, job, m, n, a, s, u, info);
+    if (job != 'N') put(f.vh, vh);
+  }
+  bool svd_of_regular(DType dtype, char job, std::int64_t m, std::int64_t n, void* a, void* s, void* u, void* v,
+                      std::int32_t* info) override {
+    const auto f = taken_apart(dtype, job, m, n, a, s, u, info);
+    put(is_complex(dtype) ? conj(f.vh.mT()) : f.vh.mT(), v);  // memory that is there in any case
+    put(zeros({m, n}, real_dtype(dtype)).to(dtype), a);
+    return !nearly_singular;
+  }
+  bool nearly_singular = false;
+  int calls = 0;
+
+ private:
+  Svd<Tensor> taken_apart(DType dtype, char job, std::int64_t m, std::int64_t n, const void* a, void* s, void* u,
+                          std::int32_t* info) {
     EXPECT_GE(m, n);
     expect_scaled(taken(dtype, m, n, a), false);
     const auto f = linalg::svd(taken(dtype, m, n, a), job == 'A');
     put(f.s.unsqueeze(-1), s), *info = 0, ++calls;
-    if (job != 'N') put(f.u, u), put(f.vh, vh);
+    if (job != 'N') put(f.u, u);
+    return f;
   }
-  int calls = 0;
-
- private:
   /// Largest parts, of each column or of all, are such that squares neither overflow nor get subnormal soon.
   static void expect_scaled(const Tensor& a, bool by_columns) {
     const double least = real_dtype(a.dtype()) == f32 ? 0x1p40 : 1;
@@ -95,6 +113,7 @@ using detail_cuda::Result;
 using detail_cuda::Solver;
 using detail_cuda::SolverOptions;
 using detail_cuda::Stream;
+using detail_cuda::TriangleSolver;
 PretendedLibrary* behind = nullptr;
 constexpr std::size_t kBytes = 48, kHostBytes = 16;  // that every call asks for
 DType dtype_of(int type) {
@@ -118,6 +137,21 @@ void expect_space(const void* space, std::size_t bytes, const void* host, std::s
     return behind->basis(dtype, m, n, k, a, tau, info), Result{};                                                    \
   };
 
+template <DType dtype>
+Result pretended_exchange(Solver, int n, void* a, int ld, int first, int last, const int* pivots, int step) {
+  EXPECT_TRUE(first == 1 && last == ld && (step == 1 || step == -1));
+  return behind->exchange_rows(dtype, ld, n, a, pivots, step < 0), Result{};
+}
+#define TERN_PRETENDED_TRIANGLE(api, function, dtype, Real)                                                         \
+  api.function = [](TriangleSolver, int side, int triangle, int how, int diagonal, int m, int n, const void* alpha, \
+                    const void* a, int ld, void* b, int ld_of_b) {                                                  \
+    EXPECT_TRUE(side == detail_cuda::kOnTheLeft && ld == m && ld_of_b == m);                                        \
+    EXPECT_EQ(static_cast<const Real*>(alpha)[0], 1);                                                               \
+    EXPECT_TRUE(!is_complex(dtype) || static_cast<const Real*>(alpha)[1] == 0);                                     \
+    const bool upper = triangle == detail_cuda::kUpper, unit = diagonal == detail_cuda::kOnes;                      \
+    return behind->triangular(dtype, upper, unit, "NTC"[how], m, n, a, b), Result{};                                \
+  };
+
 detail_cuda::SolverApi pretended_solver() {
   using std::int64_t;
   using std::size_t;
@@ -139,11 +173,6 @@ detail_cuda::SolverApi pretended_solver() {
                             int compute, void* space, size_t bytes, void* host, size_t host_bytes, int* info) {
     EXPECT_TRUE(ld == m && compute == type), expect_space(space, bytes, host, host_bytes);
     return behind->lu(dtype_of(type), m, n, a, pivots, info), Result{};
-  };
-  api.cusolverDnXgetrs = [](Solver, SolverOptions, int how, int64_t n, int64_t right, int type, const void* a,
-                            int64_t ld, const int64_t* pivots, int type_of_b, void* b, int64_t ld_of_b, int* info) {
-    EXPECT_TRUE(ld == n && ld_of_b == n && type == type_of_b);
-    return behind->lu_solve(dtype_of(type), "NTC"[how], n, right, a, pivots, b, info), Result{};
   };
   api.cusolverDnXgeqrf_bufferSize = [](Solver, SolverOptions, int64_t, int64_t, int, const void*, int64_t, int,
                                        const void*, int, size_t* bytes, size_t* host) { return asked(bytes, host); };
@@ -175,6 +204,28 @@ detail_cuda::SolverApi pretended_solver() {
     EXPECT_EQ(dtype_of(type_of_s), real_dtype(dtype_of(type))), expect_space(space, bytes, host, host_bytes);
     return behind->svd(dtype_of(type), static_cast<char>(of_u), m, n, a, s, u, vh, info), Result{};
   };
+  api.cusolverDnXgesvdp_bufferSize = [](Solver, SolverOptions, int, int, int64_t, int64_t, int, const void*, int64_t,
+                                        int, const void*, int, const void*, int64_t, int, const void*, int64_t, int,
+                                        size_t* bytes, size_t* host) { return asked(bytes, host); };
+  api.cusolverDnXgesvdp = [](Solver, SolverOptions, int vectors, int economy, int64_t m, int64_t n, int type, void* a,
+                             int64_t ld, int type_of_s, void* s, int type_of_u, void* u, int64_t ld_of_u, int type_of_v,
+                             void* v, int64_t ld_of_v, int compute, void* space, size_t bytes, void* host,
+                             size_t host_bytes, int* info, double* perturbation) {
+    EXPECT_TRUE(ld == m && ld_of_u == m && ld_of_v == n);
+    EXPECT_TRUE(type_of_u == type && type_of_v == type && compute == type);
+    EXPECT_EQ(dtype_of(type_of_s), real_dtype(dtype_of(type))), expect_space(space, bytes, host, host_bytes);
+    const char job = vectors == detail_cuda::kValuesAlone ? 'N' : economy ? 'S' : 'A';
+    *perturbation = behind->svd_of_regular(dtype_of(type), job, m, n, a, s, u, v, info) ? 0 : 0.01;
+    return Result{};
+  };
+  api.cusolverDnSlaswp = &pretended_exchange<f32>, api.cusolverDnDlaswp = &pretended_exchange<f64>;
+  api.cusolverDnClaswp = &pretended_exchange<c64>, api.cusolverDnZlaswp = &pretended_exchange<c128>;
+  api.cublasCreate_v2 = [](TriangleSolver* h) { return *h = reinterpret_cast<TriangleSolver>(&behind), Result{}; };
+  api.cublasSetStream_v2 = [](TriangleSolver, Stream) { return Result{}; };
+  TERN_PRETENDED_TRIANGLE(api, cublasStrsm_v2, f32, float)
+  TERN_PRETENDED_TRIANGLE(api, cublasDtrsm_v2, f64, double)
+  TERN_PRETENDED_TRIANGLE(api, cublasCtrsm_v2, c64, float)
+  TERN_PRETENDED_TRIANGLE(api, cublasZtrsm_v2, c128, double)
   TERN_PRETENDED_BASIS(api, cusolverDnSorgqr, f32)
   TERN_PRETENDED_BASIS(api, cusolverDnDorgqr, f64)
   TERN_PRETENDED_BASIS(api, cusolverDnCungqr, c64)
@@ -221,7 +272,7 @@ class LargeMatricesOnHost : public testing::Test {
     for (const bool back : {false, true})
       for (const bool places : {false, true}) {
         if (!is_complex(dtype)) continue;  // the same kernels, twice
-        expect("factors", 2,
+        expect("factors", places ? 2 : 6,
                [&](const Tensors& x) { return detail::lu_solve_tensor("solve", x[0], x[1], x[2], back, places); },
                {f.lu.contiguous(), f.pivots, b});
       }
@@ -237,17 +288,20 @@ class LargeMatricesOnHost : public testing::Test {
     expect("eigh", 2, [](const Tensors& x) { return linalg::eigh(x[0]).eigenvectors; }, {hermitian});
     for (const Shape& shape : {Shape{2, 36, 34}, Shape{2, 34, 36}}) {
       const Tensor c = numbers(shape[1], shape[2], dtype);
-      expect("svdvals", 2, [](const Tensors& x) { return svdvals(x[0]); }, {c});
-      for (const bool all : {false, true}) {
-        expect("q or r", 4, [&](const Tensors& x) { return all ? qr(x[0], true).q : qr(x[0]).r; }, {c});
-        expect("u·s·vh", 2,
-               [&](const Tensors& x) {
-                 const auto s = linalg::svd(x[0], all);
-                 const Tensor u = HostGpu::to_cpu(s.u).slice(-1, 0, 34), vh = HostGpu::to_cpu(s.vh).slice(-2, 0, 34);
-                 return matmul(u * HostGpu::to_cpu(s.s).unsqueeze(-2), vh);
-               },
-               {c});
+      for (const bool singular : {false, true}) {
+        library_.nearly_singular = singular;  // the first, after which both are taken again
+        expect("svdvals", singular ? 3 : 2, [](const Tensors& x) { return svdvals(x[0]); }, {c});
+        for (const bool all : {false, true})
+          expect("u·s·vh", singular ? 3 : 2,
+                 [&](const Tensors& x) {
+                   const auto s = linalg::svd(x[0], all);
+                   const Tensor u = HostGpu::to_cpu(s.u).slice(-1, 0, 34), vh = HostGpu::to_cpu(s.vh).slice(-2, 0, 34);
+                   return matmul(u * HostGpu::to_cpu(s.s).unsqueeze(-2), vh);
+                 },
+                 {c});
       }
+      for (const bool all : {false, true})
+        expect("q or r", 4, [&](const Tensors& x) { return all ? qr(x[0], true).q : qr(x[0]).r; }, {c});
     }
   }
   HostGpu gpu_{false};

@@ -165,7 +165,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
 // ---- several results: mul, 1 workgroups of 256, 6 words (adfd8287)
 // ---- several results: mul, 1 workgroups of 256, 8 words (1d89fdea)
 // ---- a gated activation: silu_mul, 1 workgroups of 256, 6 words (99ec159f)
-// ---- by index: take, 1 workgroups of 256, 12 words (7945a4ca)
+// ---- by index: take, 1 workgroups of 256, 12 words (f6b07c3d)
 // ---- across, in tiles: clone, 4 workgroups of 256, 12 words
 // elementwise
 struct Params {
@@ -1416,7 +1416,7 @@ TERN_DEVICE u32 tern_sum_up_to(u32 value, u32* sums, u32 thread) {
     const u32 other = __shfl_up_sync(0xffffffffu, sum, distance);
     if (lane >= distance) sum += other;
   }
-  if (lane == 31u) sums[warp] = sum;
+  if (lane == 31u && warp < 8u) sums[warp] = sum;
   __syncthreads();
   u32 before = 0u;
 #pragma unroll
@@ -1430,13 +1430,12 @@ template <int each> struct Ranks {
   __device__ __forceinline__ u32 digit(int e) const { return word[e] >> 24; }
   __device__ __forceinline__ u32 rank(int e) const { return word[e] & 0xffffffu; }
 };
-/// `counts`: 8 * 256 words; `sums`: 8. Afterwards rank(e) is the element's place in the tile sorted by this digit, and
-/// the result how many elements of the tile have a digit less than the invocation's number.
-template <int each> TERN_DEVICE u32 tern_rank(Ranks<each>& r, u32* counts, u32* sums, u32 thread) {
-  const u32 lane = thread & 31u, warp = thread >> 5, below = (1u << lane) - 1u;
-  for (u32 w = 0; w < 8; ++w) counts[w * 256u + thread] = 0u;
-  __syncthreads();
-  u32* const mine = counts + warp * 256u;
+/// The warp's 256 words `mine` become its counts, and rank(e) an element's place among those of its digit in the warp.
+template <int each> TERN_DEVICE void tern_rank_in_warp(Ranks<each>& r, u32* mine, u32 lane) {
+  const u32 below = (1u << lane) - 1u;
+#pragma unroll
+  for (u32 i = 0; i < 256u; i += 32u) mine[i + lane] = 0u;
+  __syncwarp();
 #pragma unroll
   for (int e = 0; e < each; ++e) {
     const u32 digit = r.digit(e);
@@ -1453,6 +1452,11 @@ template <int each> TERN_DEVICE u32 tern_rank(Ranks<each>& r, u32* counts, u32* 
     __syncwarp();
     r.word[e] += so_far + before;
   }
+}
+/// `counts`: 8 * 256 words; `sums`: 8. Afterwards rank(e) is the element's place in the tile sorted by this digit.
+template <int each> TERN_DEVICE void tern_rank(Ranks<each>& r, u32* counts, u32* sums, u32 thread) {
+  u32* const mine = counts + (thread >> 5) * 256u;
+  tern_rank_in_warp(r, mine, thread & 31u);
   __syncthreads();
   u32 total = 0u;
   for (u32 w = 0; w < 8; ++w) {
@@ -1464,54 +1468,6 @@ template <int each> TERN_DEVICE u32 tern_rank(Ranks<each>& r, u32* counts, u32* 
   __syncthreads();
 #pragma unroll
   for (int e = 0; e < each; ++e) r.word[e] += mine[r.digit(e)];
-  return less;
-}
-/// Moves a tile's elements to where they belong: in tile order by the digit through workgroup memory, so that
-/// neighbours of one digit are written together. counts_before: of the tile's block, totals: of the line, each by
-/// digits.
-template <class Word, int each, class Key>
-TERN_DEVICE void tern_move(const Word* bits, const u32* places, Word* to_bits, u32* to_places, const u32* totals,
-                           const u32* counts_before, u32 blocks, u32 begin, u32 here, u32 line_begin, u32 thread,
-                           u32* counts, u32* sums, Word* staged, Key digit_of) {
-  const u32 first = (thread >> 5) * 32u * each + (thread & 31u);
-  Word mine[each];
-  Ranks<each> r;
-#pragma unroll
-  for (int e = 0; e < each; ++e) {
-    const u32 at = first + e * 32u;
-    mine[e] = at < here ? bits[at] : Word(0);
-    r.word[e] = (at < here ? digit_of(mine[e]) : 255u) << 24;
-  }
-  const u32 less = tern_rank(r, counts, sums, thread);
-  __syncthreads();
-  const u32 total = totals[thread];
-  const u32 start = line_begin + tern_sum_up_to(total, sums, thread) - total + counts_before[thread * blocks] - less;
-  __syncthreads();
-  sums[thread] = start;
-#pragma unroll
-  for (int e = 0; e < each; ++e) staged[r.rank(e)] = mine[e];
-  __syncthreads();
-  u32 to[each];
-#pragma unroll
-  for (int e = 0; e < each; ++e) {
-    const u32 at = e * 256u + thread;
-    if (at >= here) continue;
-    const Word word = staged[at];
-    to[e] = sums[digit_of(word)] + at;
-    if (to_bits) to_bits[to[e]] = word;
-  }
-  if (!to_places) return;
-  __syncthreads();
-  u32* const staged_places = (u32*)staged;
-#pragma unroll
-  for (int e = 0; e < each; ++e) {
-    const u32 at = first + e * 32u;
-    staged_places[r.rank(e)] = places && at < here ? places[at] : begin + at;
-  }
-  __syncthreads();
-#pragma unroll
-  for (int e = 0; e < each; ++e)
-    if (e * 256u + thread < here) to_places[to[e]] = staged_places[e * 256u + thread];
 }
 /// Sorts `here` elements, in a tile, by all digits of their keys: staged[i] becomes the i-th element's bits, places[i]
 /// where it stood.
@@ -1573,94 +1529,159 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
   }
 }
 
-// ---- sort of a long line: sort, 128 workgroups of 256, 8 words
-// sort, counts of digits
+// ---- sort of a long line: sort, 5 workgroups of 256, 4 words
+// sort, no digits yet
 struct Params {
-  u32 v[8];
+  u32 v[4];
 };
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
-  __shared__ u32 counts[256];
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, const __grid_constant__ Params params) {
+  if (group * 256u + thread < params.v[2]) { ((u32*)b0 + params.v[3])[group * 256u + thread] = 0u; }
+}
+
+// ---- sort of a long line: sort, 32 workgroups of 256, 9 words
+// sort, totals of digits
+struct Params {
+  u32 v[9];
+};
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, u32* __restrict__ b2, const __grid_constant__ Params params) {
+  __shared__ u32 counts[1024];
   if (group >= params.v[2] * params.v[3]) { return; }
-  let line = group / params.v[3];
-  let block = group - line * params.v[3];
-  let begin = line * params.v[4] + block * 4096u;
-  let end = line * params.v[4] + min(params.v[4], (block + 1u) * 4096u);
-  atomicStore(&counts[thread], 0u);
+  const u32 line = group / params.v[3], begin = (group - line * params.v[3]) * 16384u, end = min(params.v[4], begin + 16384u);
+  u32* const totals = (u32*)b1 + params.v[7];
+  u64* const states = (u64*)b2 + params.v[8];
+  for (u32 i = thread; i < 4u * 256u; i += 256u) counts[i] = 0u;
+  for (u32 i = group * 256u + thread; i < params.v[5]; i += params.v[2] * params.v[3] * 256u) states[i] = 0ull;
   __syncthreads();
-  for (var i = begin + thread; i < end; i += 1024u) {
-    // Four loads on their way at once; the last of the block stands for those behind it.
-    let last = end - 1u;
-    let key0 = key_of(b0[params.v[6] + min(i + 0u, last)], params.v[1]);
-    let key256 = key_of(b0[params.v[6] + min(i + 256u, last)], params.v[1]);
-    let key512 = key_of(b0[params.v[6] + min(i + 512u, last)], params.v[1]);
-    let key768 = key_of(b0[params.v[6] + min(i + 768u, last)], params.v[1]);
-    if (i + 0u < end) { atomicAdd(&counts[u32(key0 >> params.v[5]) & 255u], 1u); }
-    if (i + 256u < end) { atomicAdd(&counts[u32(key256 >> params.v[5]) & 255u], 1u); }
-    if (i + 512u < end) { atomicAdd(&counts[u32(key512 >> params.v[5]) & 255u], 1u); }
-    if (i + 768u < end) { atomicAdd(&counts[u32(key768 >> params.v[5]) & 255u], 1u); }
-  }
-  __syncthreads();
-  b1[(line * 256u + thread) * params.v[3] + block] = atomicLoad(&counts[thread]);
-}
-
-// ---- sort of a long line: sort, 256 workgroups of 256, 6 words
-// sort, adding up counts
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
-  __shared__ u32 sums[256];
-  if (group >= params.v[2] * 256u) { return; }
-  let first = group * params.v[3];
-  var carry = 0u;
-  for (var start = 0u; start < params.v[3]; start += 1024u) {
-    let at = start + thread * 4u;
-    var s0 = 0u;
-    if (at + 0u < params.v[3]) { s0 = b0[first + at + 0u]; }
-// … 2 more of these 2 lines (12a90a71), and
-    var s3 = 0u;
-    if (at + 3u < params.v[3]) { s3 = b0[first + at + 3u]; }
-    sums[thread] = s0 + s1 + s2 + s3;
-    __syncthreads();
-    {
-      let with1 = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
-      __syncthreads();
-      sums[thread] = with1;
-      __syncthreads();
-// … 6 more of these 4 lines (ed4efe49), and
-      let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
-      __syncthreads();
-      sums[thread] = with128;
-      __syncthreads();
+  const u32* const from = (const u32*)b0 + params.v[6] + line * params.v[4];
+  for (u32 i = begin + thread; i < end; i += 1024u) {
+    u32 keys[4];
+  #pragma unroll
+    for (u32 e = 0; e < 4u; ++e) keys[e] = key_of(from[min(i + e * 256u, end - 1u)], params.v[1]);
+  #pragma unroll
+    for (u32 e = 0; e < 4u; ++e) {
+      if (i + e * 256u >= end) continue;
+  #pragma unroll
+      for (u32 pass = 0; pass < 4u; ++pass)
+        atomicAdd(&counts[pass * 256u + (u32(keys[e] >> (8u * pass)) & 255u)], 1u);
     }
-    var before = carry + sums[thread] - (s0 + s1 + s2 + s3);
-    if (at + 0u < params.v[3]) { b0[first + at + 0u] = before; }
-    before += s0;
-// … 2 more of these 2 lines (c82d8ad0), and
-    if (at + 3u < params.v[3]) { b0[first + at + 3u] = before; }
-    before += s3;
-    carry += sums[255];
-    __syncthreads();
   }
-  if (thread == 0u) { b1[group] = carry; }
+  __syncthreads();
+  for (u32 i = thread; i < 4u * 256u; i += 256u)
+    if (counts[i] != 0u) atomicAdd(&totals[((i >> 8) * params.v[2] + line) * 256u + (i & 255u)], counts[i]);
 }
 
-// ---- sort of a long line: sort, 128 workgroups of 256, 11 words
-// sort, moving by digits
+// ---- sort of a long line: sort, 4 workgroups of 256, 4 words
+// sort, starts of digits
 /// Of each element its digit, in the 8 high bits, and its rank: one register.
-/// `counts`: 8 * 256 words; `sums`: 8. Afterwards rank(e) is the element's place in the tile sorted by this digit, and
-/// the result how many elements of the tile have a digit less than the invocation's number.
-/// Moves a tile's elements to where they belong: in tile order by the digit through workgroup memory, so that
-/// neighbours of one digit are written together. counts_before: of the tile's block, totals: of the line, each by
-/// digits.
+/// The warp's 256 words `mine` become its counts, and rank(e) an element's place among those of its digit in the warp.
+/// `counts`: 8 * 256 words; `sums`: 8. Afterwards rank(e) is the element's place in the tile sorted by this digit.
 /// Sorts `here` elements, in a tile, by all digits of their keys: staged[i] becomes the i-th element's bits, places[i]
 /// where it stood.
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, u32* __restrict__ b4, const __grid_constant__ Params params) {
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, const __grid_constant__ Params params) {
+  __shared__ u32 sums[256];
+  if (group >= params.v[2]) { return; }
+  u32* const totals = (u32*)b0 + params.v[3];
+  const u32 total = totals[group * 256u + thread];
+  totals[group * 256u + thread] = tern_sum_up_to(total, sums, thread) - total;
+}
+
+// ---- sort of a long line: sort, 128 workgroups of 256, 12 words
+// sort, sweep by digits
+/// Of each element its digit, in the 8 high bits, and its rank: one register.
+/// The warp's 256 words `mine` become its counts, and rank(e) an element's place among those of its digit in the warp.
+/// `counts`: 8 * 256 words; `sums`: 8. Afterwards rank(e) is the element's place in the tile sorted by this digit.
+/// Sorts `here` elements, in a tile, by all digits of their keys: staged[i] becomes the i-th element's bits, places[i]
+/// where it stood.
+TERN_DEVICE void tern_say_own(volatile u64* state, u32 block, u32 own, u32 pass) {
+  *state = u64(2u * pass + (block == 0u ? 2u : 1u)) << 32 | own;
+}
+/// How many the blocks before it have.
+TERN_DEVICE u32 tern_look_back(volatile u64* state, u32 block, u32 own, u32 pass) {
+  if (block == 0u) return 0u;
+  const u32 has_own = 2u * pass + 1u, has_all = has_own + 1u;
+  u32 before = 0u;
+  for (const volatile u64* other = state - 256;; other -= 256) {
+    u64 seen;
+    do { seen = *other; } while (u32(seen >> 32) < has_own);
+    before += u32(seen);
+    if (u32(seen >> 32) == has_all) break;
+  }
+  *state = u64(has_all) << 32 | (before + own);
+  return before;
+}
+/// `starts`: of the line's digits in it. counts: threads / 32 · 256 words; sums: 256.
+template <class Word, int threads, int each, class Key>
+TERN_DEVICE void tern_sweep(const Word* bits, const u32* places, Word* to_bits, u32* to_places, const u32* starts,
+                            u64* states, u32 block, u32 pass, u32 line_begin, u32 n, u32 thread, u32* counts,
+                            u32* sums, Word* staged, Key digit_of) {
+  constexpr u32 kTile = threads * each, kWarps = threads / 32;
+  const u32 begin = block * kTile, here = min(n - begin, kTile), lane = thread & 31u, warp = thread >> 5;
+  const u32 first = warp * 32u * each + lane;
+  bits += line_begin + begin;
+  Word mine[each];
+  Ranks<each> r;
+#pragma unroll
+  for (int e = 0; e < each; ++e) mine[e] = first + e * 32u < here ? bits[first + e * 32u] : Word(0);
+#pragma unroll
+  for (int e = 0; e < each; ++e) r.word[e] = (first + e * 32u < here ? digit_of(mine[e]) : 255u) << 24;
+  tern_rank_in_warp(r, counts + warp * 256u, lane);
+  __syncthreads();
+  u32 total = 0u, own = 0u;
+  volatile u64* const state = states + block * 256ull + thread;
+  if (thread < 256u) {
+    for (u32 w = 0; w < kWarps; ++w) {
+      const u32 count = counts[w * 256u + thread];
+      counts[w * 256u + thread] = total, total += count;
+    }
+    own = thread == 255u ? total - (kTile - here) : total;  // those behind the end have the last digit
+    tern_say_own(state, block, own, pass);
+  }
+  const u32 less = tern_sum_up_to(total, sums, thread) - total;
+  if (thread < 256u)
+    for (u32 w = 0; w < kWarps; ++w) counts[w * 256u + thread] += less;
+  __syncthreads();
+#pragma unroll
+  for (int e = 0; e < each; ++e) r.word[e] += counts[warp * 256u + r.digit(e)], staged[r.rank(e)] = mine[e];
+  if (thread < 256u) {
+    sums[thread] = line_begin + starts[thread] + tern_look_back(state, block, own, pass) - less;
+  }
+  __syncthreads();
+  u32 to[each];
+#pragma unroll
+  for (int e = 0; e < each; ++e) {
+    const u32 at = e * threads + thread;
+    if (at >= here) continue;
+    const Word word = staged[at];
+    to[e] = sums[digit_of(word)] + at;
+    if (to_bits) to_bits[to[e]] = word;
+  }
+  if (!to_places) return;
+  __syncthreads();
+  u32* const staged_places = (u32*)staged;
+#pragma unroll
+  for (int e = 0; e < each; ++e) {
+    const u32 at = first + e * 32u;
+    staged_places[r.rank(e)] = places && at < here ? places[line_begin + begin + at] : begin + at;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int e = 0; e < each; ++e)
+    if (e * threads + thread < here) to_places[to[e]] = staged_places[e * threads + thread];
+}
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, u32* __restrict__ b2, u32* __restrict__ b3, u32* __restrict__ b4, const __grid_constant__ Params params) {
   __shared__ u32 counts[2048];
   __shared__ u32 sums[256];
   __shared__ u32 staged[4096];
-  const u32 line = group / params.v[3], block = group - line * params.v[3], begin = block * 4096u;
-  const u32 first = line * params.v[4] + begin;
-  tern_move<u32, 16>((const u32*)b0 + params.v[6] + first, (const u32*)0, (u32*)b3 + params.v[9], (u32*)b4 + params.v[10], (const u32*)b2 + params.v[8] + line * 256u,
-                          (const u32*)b1 + params.v[7] + line * 256u * params.v[3] + block, params.v[3], begin, min(params.v[4] - begin, 4096u), line * params.v[4],
-                          thread, counts, sums, staged, [&](u32 w) { return u32(key_of(w, params.v[1]) >> params.v[5]) & 255u; });
+  u32* const totals = (u32*)b1 + params.v[8];
+  if (thread == 0u) sums[255] = atomicAdd(&totals[params.v[6] + params.v[5]], 1u);
+  __syncthreads();
+  const u32 ticket = sums[255], line = ticket / params.v[3];
+  __syncthreads();
+  if (line >= params.v[2]) { return; }
+  tern_sweep<u32, 256, 16>(
+      (const u32*)b0 + params.v[7], (const u32*)0, (u32*)b3 + params.v[10], (u32*)b4 + params.v[11], totals + (params.v[5] * params.v[2] + line) * 256u, (u64*)b2 + params.v[9] + line * params.v[3] * 256ull,
+      ticket - line * params.v[3], params.v[5], line * params.v[4], params.v[4], thread, counts, sums, staged,
+      [&](u32 w) { return u32(key_of(w, params.v[1]) >> (8u * params.v[5])) & 255u; });
 }
 
 // ---- the first of a line: topk, 13 workgroups of 256, 11 words (1c8dabd1)
@@ -2490,42 +2511,37 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
   }
 }
 
-// ---- large matrices, by the vendor's library: cholesky, 1 workgroups of 256, 7 words
-// matrices, finite
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
-  __shared__ u32 seen[256];
-  var bad = 0u;
-  for (var e = thread; e < params.v[2] * params.v[3]; e += 256u) {
-    let i = e / params.v[3];
-    let j = e - i * params.v[3];
-    if (j <= i) {
-      let x0 = bitcast<f32>(((u32*)b0)[params.v[4] + i * params.v[5] + j]);
-      if (!((tern_isfinite_f32(x0)))) { bad = 1u; }
-    }
-  }
-  seen[thread] = bad;
-  __syncthreads();
-  if (thread == 0u && group < params.v[1]) {
-    for (var k = 0u; k < 256u; k += 1u) { bad = bad | seen[k]; }
-    let status = select(0, -1, bad != 0u);
-    ((u32*)b1)[params.v[6] + 0u + 0u] = bitcast<u32>(status);
+// ---- large matrices, by the vendor's library: cholesky, 1 workgroups of 256, 3 words
+// matrices, cleared
+struct Params {
+  u32 v[3];
+};
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, const __grid_constant__ Params params) {
+  let matrix = group * 256u + thread;
+  if (matrix < params.v[1]) {
+    let status = 0;
+    ((u32*)b0)[params.v[2] + 0u + 0u] = bitcast<u32>(status);
   }
 }
 
-// ---- large matrices, by the vendor's library: cholesky, 7 workgroups of 256, 8 words
-// matrices, moved
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
-  let e = group * 256u + thread;
-  let row = e / params.v[3];
-  let j = e - row * params.v[3];
-  let matrix = row / params.v[2];
-  let i = row - matrix * params.v[2];
-  if (matrix < params.v[1]) {
-    let x0 = bitcast<f32>(((u32*)b0)[params.v[4] + i * params.v[5] + j]);
+// ---- large matrices, by the vendor's library: cholesky, 10 workgroups of 256, 11 words
+// matrices, turned
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, u32* __restrict__ b2, const __grid_constant__ Params params) {
+  let matrix = group / params.v[4];
+  let tile = group - matrix * params.v[4];
+  let down = tile / params.v[5];
+  let i = down * 8u + thread % 8u;
+  let j = (tile - down * params.v[5]) * 32u + thread / 8u;
+  if (matrix < params.v[1] && i < params.v[2] && j < params.v[3]) {
+    let x0 = bitcast<f32>(((u32*)b0)[params.v[6] + i * params.v[7] + j]);
     var x = x0;
     if (j > i) { x = f32(0.0); }
-    if (!((tern_isfinite_f32(x)))) { x = f32(0.0); }
-    ((u32*)b1)[params.v[6] + i + j * params.v[7]] = bitcast<u32>(x);
+    if (!((tern_isfinite_f32(x)))) {
+      x = f32(0.0);
+      let status = -1;
+      ((u32*)b2)[params.v[10] + 0u + 0u] = bitcast<u32>(status);
+    }
+    ((u32*)b1)[params.v[8] + i + j * params.v[9]] = bitcast<u32>(x);
   }
 }
 

@@ -261,16 +261,14 @@ fn formula(v0: f32) -> f32 {
 }
   let i = (group * 256u + thread) * 4u;
   if (i >= params.v[0].y) { return; }
-  let cq1 = i / params.v[0].w;
-  let c1 = i - cq1 * params.v[0].w;
-  let c0 = cq1;
-  let index0 = bitcast<i32>(b2[params.v[1].w + c0]);
+  let row = i / 4u;
+  let index0 = bitcast<i32>(b2[params.v[1].w + row]);
   var place1 = bitcast<u32>(index0) + select(0u, params.v[2].y, index0 < 0);
   if (place1 >= params.v[2].y) {
     if (atomicCompareExchangeWeak(&b3[0], 0u, params.v[2].w).exchanged) { atomicStore(&b3[1], u32(index0)); }
     place1 = 0u;
   }
-  let w2 = (params.v[1].z + c1 + place1 * params.v[2].x) / 4u;
+  let w2 = (params.v[1].z + 0u + place1 * params.v[2].x) / 4u;
   let q3 = b1[w2 + 0u];
   let x4 = bitcast<f32>(q3.x);
   let x5 = bitcast<f32>(q3.y);
@@ -280,7 +278,7 @@ fn formula(v0: f32) -> f32 {
   let y1 = formula(x5);
   let y2 = formula(x6);
   let y3 = formula(x7);
-  let w8 = (params.v[1].x + c0 * params.v[1].y + c1) / 4u;
+  let w8 = (params.v[1].x + row * params.v[1].y + 0u) / 4u;
   b0[w8 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
 }
 

@@ -20,11 +20,13 @@ class NoLibrary final : public detail_gpu::MatrixLibrary {
   const char* name() const override { return "none"; }
   void cholesky(DType, Size, void*, Info) override {}
   void lu(DType, Size, Size, void*, std::int64_t*, Info) override {}
-  void lu_solve(DType, char, Size, Size, const void*, const std::int64_t*, void*, Info) override {}
+  void exchange_rows(DType, Size, Size, void*, const std::int32_t*, bool) override {}
+  void triangular(DType, bool, bool, char, Size, Size, const void*, void*) override {}
   void reflections(DType, Size, Size, void*, void*, Info) override {}
   void basis(DType, Size, Size, Size, void*, const void*, Info) override {}
   void eigh(DType, bool, Size, void*, void*, Info) override {}
   void svd(DType, char, Size, Size, void*, void*, void*, void*, Info) override {}
+  bool svd_of_regular(DType, char, Size, Size, void*, void*, void*, void*, Info) override { return true; }
 };
 
 class Printing final : public detail_gpu::GpuBackend {

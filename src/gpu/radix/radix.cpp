@@ -27,30 +27,41 @@ constexpr const char* kScan =
 constexpr const char* kMoveWgsl =
 #include "gpu/radix/radix_move.wgsl.inc"
     ;
-constexpr const char* kMoveCuda =
-#include "gpu/radix/radix_move.cu.inc"
+constexpr const char* kRank =
+#include "gpu/radix/radix_rank.cu.inc"
     ;
-constexpr const char* kMoveCall =
-#include "gpu/radix/radix_move_call.cu.inc"
+constexpr const char* kTotals =
+#include "gpu/radix/radix_totals.cu.inc"
+    ;
+constexpr const char* kStarts =
+#include "gpu/radix/radix_starts.cu.inc"
+    ;
+constexpr const char* kSweep =
+#include "gpu/radix/radix_sweep.cu.inc"
+    ;
+constexpr const char* kSweepCall =
+#include "gpu/radix/radix_sweep_call.cu.inc"
     ;
 constexpr std::uint32_t kThreads = 256;
-constexpr std::int64_t kPart = 8192;  // elements that a workgroup selects a few of
-constexpr std::int64_t kFewBlocks = 64;  // of a line, whose counts an invocation adds up one after the other
-constexpr int kMostMasks = 1024;      // words with a bit for each of them, when it selects many
+constexpr std::int64_t kCounted = 16384;  // elements whose digits a workgroup counts in one reading
+constexpr std::int64_t kPart = 8192;      // elements that a workgroup selects a few of
+constexpr std::int64_t kFewBlocks = 64;   // of a line, whose counts an invocation adds up one after the other
+constexpr int kMostMasks = 1024;          // words with a bit for each of them, when it selects many
 static_assert(32 * kMostMasks >= 8 * Radix::kMostSelected);
 
 }  // namespace
 
-const char* ranking_functions() { return kMoveCuda; }
+const char* ranking_functions() { return kRank; }
 
 const char* word_of(DType dtype) { return dtype_size(dtype) == 8 ? "u64" : "u32"; }
 
 std::string key_function(const Dialect& d, DType dtype) {
   std::string body;
   const auto half = [&](const char* infinity) {
-    body = cat("let magnitude = w & 0x7fffu;\nvar key = select(w | 0x8000u, w ^ 0xffffu, w > 0x8000u);\n"
-               "if (magnitude == 0u) { key = 0x8000u; }\nif (magnitude > ", infinity, ") { key = 0xffffu; }\n",
-               "return key ^ (flip & 0xffffu);\n");
+    body =
+        cat("let magnitude = w & 0x7fffu;\nvar key = select(w | 0x8000u, w ^ 0xffffu, w > 0x8000u);\n"
+            "if (magnitude == 0u) { key = 0x8000u; }\nif (magnitude > ",
+            infinity, ") { key = 0xffffu; }\n", "return key ^ (flip & 0xffffu);\n");
   };
   switch (dtype) {
     case DType::f32: body = "return tern_sort_key(bitcast<f32>(w)) ^ flip;\n"; break;
@@ -60,9 +71,7 @@ std::string key_function(const Dialect& d, DType dtype) {
     case DType::i16: body = "return w ^ 0x8000u ^ (flip & 0xffffu);\n"; break;
     case DType::i32: body = "return w ^ 0x80000000u ^ flip;\n"; break;
     case DType::u32: body = "return w ^ flip;\n"; break;
-    case DType::f64:
-      body = "return tern_sort_key_f64(bitcast<f64>(w)) ^ ((u64(flip) << 32u) | u64(flip));\n";
-      break;
+    case DType::f64: body = "return tern_sort_key_f64(bitcast<f64>(w)) ^ ((u64(flip) << 32u) | u64(flip));\n"; break;
     case DType::i64: body = "return w ^ 0x8000000000000000ull ^ ((u64(flip) << 32u) | u64(flip));\n"; break;
     default: body = "return w ^ (flip & 0xffu);\n";
   }
@@ -82,7 +91,7 @@ class Radix::Job {
     plan_.note(radix.dtype_);
     flip_ = number(radix.flip_);
   }
-  void note(bool choice) { plan_.note(choice); }
+  template <class T> void note(T choice) { plan_.note(choice); }
   int number(std::uint64_t value) { return plan_.add_param(value); }
   /// Adds words of a view, `count` of them from its first on.
   int words(const View& view, std::int64_t count, bool written) {
@@ -112,11 +121,12 @@ class Radix::Job {
   }
   std::string atomic_word() const { return dialect().native() ? "u32" : "atomic<u32>"; }
   void launch(const char* title, std::int64_t groups, const std::vector<Shared>& shared,
-              const std::function<std::string()>& body, const char* functions = "") {
+              const std::function<std::string()>& body, const std::string& functions = "",
+              std::uint32_t threads = kThreads) {
     plan_.bind(touched_), plan_.finish_key();
-    plan_.launch.groups = static_cast<std::uint64_t>(groups), plan_.launch.threads = kThreads;
+    plan_.launch.groups = static_cast<std::uint64_t>(groups), plan_.launch.threads = threads;
     radix_.backend_.queue(plan_.launch, [&] {
-      return dialect().module({title, plan_.launch.bindings, plan_.launch.params.size(), kThreads, shared,
+      return dialect().module({title, plan_.launch.bindings, plan_.launch.params.size(), threads, shared,
                                functions + key_function(dialect(), radix_.dtype_), body()});
     });
   }
@@ -146,10 +156,15 @@ Words Radix::make_bits(std::int64_t n) {
 
 void Radix::sort(const Words& from, std::int64_t n, int bits, const Words& to) {
   const int passes = (bits + 7) / 8;
+  const bool sweeps = backend_.dialect().native();
+  const Sweeps counted = sweeps ? count_digits(from, n, passes) : Sweeps{};
   Words between[2];
   for (int i = 0; i < std::min(passes - 1, 2); ++i) between[i] = {make_bits(n).bits, make_places(n)};
-  for (int i = 0; i < passes; ++i)
-    pass(i == 0 ? from : between[(i - 1) % 2], n, 8 * i, i + 1 == passes ? to : between[i % 2]);
+  for (int i = 0; i < passes; ++i) {
+    const Words &source = i == 0 ? from : between[(i - 1) % 2], &target = i + 1 == passes ? to : between[i % 2];
+    if (sweeps) sweep(counted, source, n, i, target);
+    else pass(source, n, 8 * i, target);
+  }
 }
 
 /// Parameters by name, which the text finds in its holes.
@@ -193,13 +208,9 @@ void Radix::pass(const Words& from, std::int64_t n, int shift, const Words& to) 
   moved.bits = job.words(from.bits, all, false), moved.places = job.words_if_any(from.places, all, false);
   moved.counts = job.words(counts, count_words, false), moved.totals = job.words(totals, total_words, false);
   moved.to_bits = job.words_if_any(to.bits, all, true), moved.to_places = job.words_if_any(to.places, all, true);
-  if (!backend_.dialect().native())
-    return job.launch("sort, moving by digits", lines_ * blocks,
-                      {{"atomic<u32>", "masks", 2048}, {"u32", "next", 256}, {"u32", "sums", 256}},
-                      [&] { return move_in_masks(job, holes, moved); });
   job.launch("sort, moving by digits", lines_ * blocks,
-             {{"u32", "counts", 2048}, {"u32", "sums", 256}, {word_of(dtype_), "staged", static_cast<int>(each)}},
-             [&] { return move_in_warps(job, holes, moved); }, kMoveCuda);
+             {{"atomic<u32>", "masks", 2048}, {"u32", "next", 256}, {"u32", "sums", 256}},
+             [&] { return move_in_masks(job, holes, moved); });
 }
 
 std::string Radix::move_in_masks(const Job& job, Holes& holes, const Moved& m) const {
@@ -218,15 +229,70 @@ std::string Radix::move_in_masks(const Job& job, Holes& holes, const Moved& m) c
   return fill_holes(kMoveWgsl, holes);
 }
 
-std::string Radix::move_in_warps(const Job& job, Holes& holes, const Moved& m) const {
-  const char* const word = halves_ ? "u16" : word_of(dtype_);
-  holes["type"] = word, holes["each"] = cat(tile(dtype_) / kThreads), holes["tile"] = cat(tile(dtype_));
-  holes["bits"] = job.pointer(m.bits, cat("const ", word)), holes["places"] = job.pointer(m.places, "const u32");
-  holes["to_bits"] = job.pointer(m.to_bits, word), holes["to_places"] = job.pointer(m.to_places, "u32");
-  holes["totals"] = job.pointer(m.totals, "const u32"), holes["counts"] = job.pointer(m.counts, "const u32");
-  holes["staged"] = halves_ ? "(u16*)staged" : "staged";  // places are staged in the same memory, in words
-  holes["first_place"] = m.places >= 0 ? " + first" : "";
-  return fill_holes(kMoveCall, holes);
+Radix::Sweeps Radix::count_digits(const Words& from, std::int64_t n, int passes) {
+  const std::int64_t blocks = ceil_div(n, sweep_tile()), parts = ceil_div(n, kCounted), lists = passes * lines_;
+  const auto memory = [&](std::int64_t count, DType dtype) {
+    keep_.push_back(backend_.temporary(count, dtype));
+    return View{keep_.back().get(), dtype, 0, {}};
+  };
+  const std::int64_t counts = 256 * lists + passes, state_count = 256 * lines_ * blocks;
+  const Sweeps s{memory(counts, DType::u32), memory(state_count, DType::i64), blocks, passes};
+  {
+    Job job(*this, '0');
+    Holes holes = job.numbers({{"count", counts}});
+    const int totals = job.words(s.totals, counts, true);
+    job.launch("sort, no digits yet", ceil_div(counts, kThreads), {}, [&] {
+      holes["totals"] = job.pointer(totals, "u32");
+      return fill_holes("if (group * 256u + thread < $count) { ($totals)[group * 256u + thread] = 0u; }\n", holes);
+    });
+  }
+  {
+    Job job(*this, 'N');
+    Holes holes = job.numbers({{"lines", lines_}, {"parts", parts}, {"n", n}, {"states_count", state_count}});
+    job.note(static_cast<char>(passes));
+    const int bits = job.words(from.bits, lines_ * n, false), totals = job.words(s.totals, counts, true),
+              states = job.words(s.states, state_count, true);
+    job.launch("sort, totals of digits", lines_ * parts, {{"u32", "counts", 256 * passes}}, [&] {
+      holes["type"] = sorted_type(), holes["part"] = cat(kCounted), holes["passes"] = cat(passes);
+      holes["bits"] = job.pointer(bits, cat("const ", sorted_type())), holes["totals"] = job.pointer(totals, "u32");
+      holes["states"] = job.pointer(states, "u64");
+      return fill_holes(kTotals, holes);
+    });
+  }
+  Job job(*this, 'A');
+  Holes holes = job.numbers({{"lists", lists}});
+  const int totals = job.words(s.totals, counts, true);
+  job.launch(
+      "sort, starts of digits", lists, {{"u32", "sums", 256}},
+      [&] {
+        holes["totals"] = job.pointer(totals, "u32");
+        return fill_holes(kStarts, holes);
+      },
+      kRank);
+  return s;
+}
+
+void Radix::sweep(const Sweeps& s, const Words& from, std::int64_t n, int pass, const Words& to) {
+  const std::int64_t all = lines_ * n, counts = 256 * s.passes * lines_;
+  Job job(*this, 'M');
+  Holes holes = job.numbers({{"lines", lines_}, {"blocks", s.blocks}, {"n", n}, {"pass", pass}, {"tickets", counts}});
+  const int bits = job.words(from.bits, all, false), places = job.words_if_any(from.places, all, false),
+            totals = job.words(s.totals, counts + s.passes, true),
+            states = job.words(s.states, 256 * lines_ * s.blocks, true), to_bits = job.words_if_any(to.bits, all, true),
+            to_places = job.words_if_any(to.places, all, true);
+  const auto tile = static_cast<int>(sweep_tile());
+  const auto text = [&] {
+    const std::string type = sorted_type();
+    holes["type"] = type, holes["threads"] = cat(kSweepThreads), holes["each"] = cat(tile / kSweepThreads);
+    holes["bits"] = job.pointer(bits, "const " + type), holes["places"] = job.pointer(places, "const u32");
+    holes["to_bits"] = job.pointer(to_bits, type), holes["to_places"] = job.pointer(to_places, "u32");
+    holes["totals"] = job.pointer(totals, "u32"), holes["states"] = job.pointer(states, "u64");
+    holes["staged"] = halves_ ? "(u16*)staged" : "staged";  // places are staged in the same memory, in words
+    return fill_holes(kSweepCall, holes);
+  };
+  job.launch("sort, sweep by digits", lines_ * s.blocks,
+             {{"u32", "counts", kSweepThreads * 8}, {"u32", "sums", 256}, {word_of(dtype_), "staged", tile}}, text,
+             cat(kRank, kSweep), kSweepThreads);
 }
 
 Words Radix::select(Words from, std::int64_t& n, std::int64_t k) {
@@ -241,14 +307,17 @@ Words Radix::select_once(const Words& from, std::int64_t n, std::int64_t parts, 
   const Words to{make_bits(parts * k).bits, make_places(parts * k)};
   const std::int64_t longest = ceil_div(n, parts), masks = ceil_div(ceil_div(longest, 32), kThreads);
   Job job(*this, 'K');
-  Holes holes = job.numbers({{"lines", lines_}, {"parts", parts}, {"n", n}, {"k", k}, {"each_masks", masks},
-                             {"masks", masks * kThreads}});
+  Holes holes = job.numbers(
+      {{"lines", lines_}, {"parts", parts}, {"n", n}, {"k", k}, {"each_masks", masks}, {"masks", masks * kThreads}});
   const int bits = job.words(from.bits, lines_ * n, false), places = job.words_if_any(from.places, lines_ * n, false);
   const int to_bits = job.words(to.bits, lines_ * parts * k, true),
             to_places = job.words(to.places, lines_ * parts * k, true);
   const std::string atomic = job.atomic_word();
   job.launch("selection", lines_ * parts,
-             {{atomic, "counts", 256}, {"u32", "sums", 256}, {"u32", "found", 2}, {atomic, "less", kMostMasks},
+             {{atomic, "counts", 256},
+              {"u32", "sums", 256},
+              {"u32", "found", 2},
+              {atomic, "less", kMostMasks},
               {atomic, "alike", kMostMasks}},
              [&] {
                job.name_words(holes, "bits", bits);

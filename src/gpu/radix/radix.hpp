@@ -21,7 +21,7 @@ const char* word_of(DType dtype);
 /// How many bits its keys have.
 inline int key_bits(DType dtype) { return 8 * static_cast<int>(dtype_size(dtype)); }
 
-/// CUDA's functions that rank by digits in a workgroup: radix_move.cu.
+/// CUDA's functions that rank by digits in a workgroup: radix_rank.cu.
 const char* ranking_functions();
 
 /// Lines of elements, one after the other: their bits, a word each, and their places in the lines they come from.
@@ -34,7 +34,11 @@ struct Words {
 class Radix {
  public:
   Radix(GpuBackend& backend, const char* op, DType dtype, bool descending, std::int64_t lines)
-      : backend_(backend), op_(op), dtype_(dtype), lines_(lines), flip_(descending ? ~0u : 0u),
+      : backend_(backend),
+        op_(op),
+        dtype_(dtype),
+        lines_(lines),
+        flip_(descending ? ~0u : 0u),
         halves_(sorts_halves(backend, dtype)) {}
   /// Whether elements of 16 bits are moved as such, and not a word each: CUDA reads and writes them one by one.
   static bool sorts_halves(const GpuBackend& backend, DType dtype) {
@@ -63,7 +67,17 @@ class Radix {
   };
   void pass(const Words& from, std::int64_t n, int shift, const Words& to);
   std::string move_in_masks(const Job& job, Holes& holes, const Moved& m) const;
-  std::string move_in_warps(const Job& job, Holes& holes, const Moved& m) const;
+  /// CUDA's passes: each is one kernel (radix_sweep.cu), after all digits were counted.
+  struct Sweeps {
+    View totals, states;  // totals, then starts: [pass][line][digit], and a number drawn by the workgroups of each pass
+    std::int64_t blocks = 0;
+    int passes = 0;
+  };
+  static constexpr int kSweepThreads = 256;
+  std::int64_t sweep_tile() const { return tile(dtype_); }
+  const char* sorted_type() const { return halves_ ? "u16" : word_of(dtype_); }
+  Sweeps count_digits(const Words& from, std::int64_t n, int passes);
+  void sweep(const Sweeps& s, const Words& from, std::int64_t n, int pass, const Words& to);
   Words select_once(const Words& from, std::int64_t n, std::int64_t parts, std::int64_t k);
 
   GpuBackend& backend_;

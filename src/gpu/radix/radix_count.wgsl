@@ -1,10 +1,10 @@
-// A pass of the sort by digits of 8 bits, in what the GPU languages share (dialect.hpp). It cuts every line into blocks
+// A pass of WebGPU's sort by digits of 8 bits (CUDA's is one kernel: radix_sweep.cu). It cuts every line into blocks
 // of $tile elements, one to a workgroup of 256 invocations, and is three kernels:
 //
 //   count   (here) how often each digit stands in each block              counts[line][digit][block]
 //   add up  (radix_add_up.wgsl, radix_add_up_few.wgsl) turns them into how often before it in the line, and the line's
 //           totals [line][digit]
-//   move    (radix_move.wgsl, radix_move.cu) ranks the elements of a block and moves them to where they belong
+//   move    (radix_move.wgsl) ranks the elements of a block and moves them to where they belong
 //
 // Invocation t reads the elements t, t + 256, … of its block, four at once, and adds them to counts[digit] in workgroup
 // memory by atomics; then it owns the digit t:
@@ -14,8 +14,7 @@
 //              │ k0 │k0│k0│ … │ k0  │k1│k1│ …      counts[0 … 255] → counts[line][t][block]
 //              └────┴──┴──┴───┴─────┴──┴──┴──
 //
-// Bound by memory, read once. All passes of 2^24 in f32 with their places: 978 µs on an H100, 24 November 2026, PyTorch
-// 930 (docs/benchmarks.md).
+// Bound by memory, read once.
 if (group >= $lines * $blocks) { return; }
 let line = group / $blocks;
 let block = group - line * $blocks;

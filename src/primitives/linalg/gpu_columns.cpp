@@ -11,9 +11,10 @@ struct Elements {
   MatrixPlan plan;
   Io io;
   int rows_slot, columns_slot, rank;
+  std::int64_t count;
   std::vector<std::string> matrix = {};
   Elements(GpuBackend& backend, const detail::MatrixRequest& r, char kind, std::int64_t rows, std::int64_t columns)
-      : plan(backend, r, kind), io(plan.plan, backend.dialect()), rank(r.batch().rank()) {
+      : plan(backend, r, kind), io(plan.plan, backend.dialect()), rank(r.batch().rank()), count(r.count()) {
     rows_slot = plan.plan.add_param(static_cast<std::uint64_t>(rows));
     columns_slot = plan.plan.add_param(static_cast<std::uint64_t>(columns));
   }
@@ -22,6 +23,24 @@ struct Elements {
   int add(const View& v, std::int64_t rows, std::int64_t columns, bool written) {
     const bool vectors = static_cast<int>(v.strides.size()) == rank + 1;
     return vectors ? plan.add(v, {rows}, written) : plan.add(v, {rows, columns}, written);
+  }
+  /// The same, of 8 rows and 32 columns a workgroup, 8 by 4 a warp: what lies by rows is read, and what lies by columns
+  /// is written, in whole sectors of 32 bytes.
+  void launch_tiles(std::int64_t rows, std::int64_t columns, const std::function<std::string()>& inside,
+                    const char* title) {
+    const std::int64_t down = ceil_div(rows, 8), across = ceil_div(columns, kThreads / 8);
+    const auto slot = [&](std::int64_t size) { return plan.plan.add_param(static_cast<std::uint64_t>(size)); };
+    const int tiles = slot(down * across), row_of_tiles = slot(across);
+    plan.launch(static_cast<std::uint64_t>(count * down * across), kThreads, [&] {
+      std::string body = cat("let matrix = group / ", p(tiles), ";\nlet tile = group - matrix * ", p(tiles),
+                             ";\nlet down = tile / ", p(row_of_tiles), ";\nlet i = down * 8u + thread % 8u;\n",
+                             "let j = (tile - down * ", p(row_of_tiles), ") * ", kThreads / 8, "u + thread / 8u;\n");
+      std::string work = io.coordinates(plan.batch, "matrix", "c", matrix);
+      work += inside();
+      body += cat("if (matrix < ", plan.count(), " && i < ", p(rows_slot), " && j < ", p(columns_slot), ") {\n",
+                  indented(work), "}\n");
+      return plan.module(title, body, {});
+    });
   }
   /// An invocation to each element: `inside` sees matrix, i and j.
   void launch(std::int64_t elements, const std::function<std::string()>& inside, const char* title) {
@@ -55,39 +74,44 @@ void move_numbers(GpuBackend& backend, const detail::MatrixRequest& r, const Vie
   e.plan.plan.note(how.part);
   const int powers = how.powers ? e.add(*how.powers, rows, columns, false) : -1;
   const int bad = how.bad ? e.plan.add(*how.bad, {1, 1}, false) : -1;
-  e.plan.plan.note(static_cast<char>(how.ones + 2 * (how.conjugate && imaginary) + 4 * how.finite + 8 * imaginary +
+  const int finite = how.finite ? e.plan.add(*how.finite, {1, 1}, true) : -1;
+  const auto by_rows = [&](const View& v) { return v.strides[v.strides.size() - 2] >= v.strides.back(); };
+  const auto of_matrices = static_cast<std::size_t>(e.rank) + 2;
+  const bool turns = rows > 1 && columns > 1 && from.strides.size() == of_matrices &&
+                     to.strides.size() == of_matrices && by_rows(from) != by_rows(to);
+  e.plan.plan.note(turns);
+  e.plan.plan.note(static_cast<char>(how.ones + 2 * (how.conjugate && imaginary) + 4 * (finite >= 0) + 8 * imaginary +
                                      16 * (powers >= 0) + 32 * how.divided + 64 * (bad >= 0)));
-  e.launch(
-      r.count() * rows * columns,
-      [&] {
-        const ComputeType type = compute_type(to.dtype);
-        const std::string zero = cat(compute_type_name(type), "(0.0)");
-        std::vector<std::string> values;
-        std::string text = e.io.load(source, e.plan.at(e.matrix, "i", "j"), values);
-        text += cat("var x = ", how.conjugate && imaginary ? "-" : "", values[0], ";\n");
-        if (bad >= 0) {
-          std::vector<std::string> is_bad;
-          text += e.io.load(bad, e.plan.at(e.matrix), is_bad);
-          text += cat("if (", is_bad[0], " != 0) { x = ",
-                      type == ComputeType::f64 ? "bitcast<f64>(0x7ff8000000000000ull)" : "bitcast<f32>(0x7fc00000u)",
-                      "; }\n");
-        }
-        const char* const outside[] = {"", "j > i", "j < i", "j != i"};
-        if (how.part != PartOfMatrix::all)
-          text += cat("if (", outside[static_cast<int>(how.part)], ") { x = ", zero, "; }\n");
-        if (how.ones)
-          text += cat("if (i == j) { x = ", imaginary ? zero : cat(compute_type_name(type), "(1.0)"), "; }\n");
-        if (how.finite)
-          text += cat("if (!(", backend.dialect().elementary(detail::Elementary::isfinite, type, {"x"}),
-                      ")) { x = ", zero, "; }\n");
-        if (powers >= 0) {
-          std::vector<std::string> by;
-          text += e.io.load(powers, e.plan.at(e.matrix, "i", "j"), by);
-          text += times_power(type, "x", how.divided ? cat("-", by[0]) : by[0]);
-        }
-        return text + e.io.store(target, e.plan.at(e.matrix, "i", "j"), {"x"}, "");
-      },
-      "matrices, moved");
+  const auto text = [&] {
+    const ComputeType type = compute_type(to.dtype);
+    const std::string zero = cat(compute_type_name(type), "(0.0)");
+    std::vector<std::string> values;
+    std::string text = e.io.load(source, e.plan.at(e.matrix, "i", "j"), values);
+    text += cat("var x = ", how.conjugate && imaginary ? "-" : "", values[0], ";\n");
+    if (bad >= 0) {
+      std::vector<std::string> is_bad;
+      text += e.io.load(bad, e.plan.at(e.matrix), is_bad);
+      text +=
+          cat("if (", is_bad[0], " != 0) { x = ",
+              type == ComputeType::f64 ? "bitcast<f64>(0x7ff8000000000000ull)" : "bitcast<f32>(0x7fc00000u)", "; }\n");
+    }
+    const char* const outside[] = {"", "j > i", "j < i", "j != i"};
+    if (how.part != PartOfMatrix::all)
+      text += cat("if (", outside[static_cast<int>(how.part)], ") { x = ", zero, "; }\n");
+    if (how.ones) text += cat("if (i == j) { x = ", imaginary ? zero : cat(compute_type_name(type), "(1.0)"), "; }\n");
+    if (finite >= 0)
+      text += cat("if (!(", backend.dialect().elementary(detail::Elementary::isfinite, type, {"x"}),
+                  ")) {\n  x = ", zero, ";\n  let status = -1;\n",  // by whoever meets one, all the same
+                  indented(e.io.store(finite, e.plan.at(e.matrix), {"status"}, "")), "}\n");
+    if (powers >= 0) {
+      std::vector<std::string> by;
+      text += e.io.load(powers, e.plan.at(e.matrix, "i", "j"), by);
+      text += times_power(type, "x", how.divided ? cat("-", by[0]) : by[0]);
+    }
+    return text + e.io.store(target, e.plan.at(e.matrix, "i", "j"), {"x"}, "");
+  };
+  if (turns) e.launch_tiles(rows, columns, text, "matrices, turned");
+  else e.launch(r.count() * rows * columns, text, "matrices, moved");
 }
 
 }  // namespace
@@ -100,29 +124,52 @@ void move(GpuBackend& backend, const detail::MatrixRequest& r, const View& from,
 }
 void move_pivots(GpuBackend& backend, const detail::MatrixRequest& r, const View& from, const View& to,
                  std::int64_t count) {
-  const bool to_library = to.dtype == DType::i64;
+  const bool from_library = from.dtype == DType::i64;
   Elements e(backend, r, '2', count, 1);
-  const int source = from.storage ? e.add(from, count, 1, false) : -1, target = e.add(to, count, 1, true);
-  e.plan.plan.note(static_cast<char>(to_library + 2 * (source >= 0)));
+  const int source = e.add(from, count, 1, false), target = e.add(to, count, 1, true);
+  e.plan.plan.note(from_library);
   e.launch(
       r.count() * count,
       [&] {
-        std::vector<std::string> values{"i"};
-        std::string text = source >= 0 ? e.io.load(source, e.plan.at(e.matrix, "i", "j"), values) : std::string();
-        if (!to_library) text += cat("let place = i32(", values[0], ") - 1;\n");
-        else  // the library takes them as they are
-          text += cat("let place = i64(clamp(i32(", values[0], "), 0, i32(", e.p(e.rows_slot), ") - 1)) + 1;\n");
+        std::vector<std::string> values;
+        std::string text = e.io.load(source, e.plan.at(e.matrix, "i", "j"), values);
+        text += from_library
+                    ? cat("let place = i32(", values[0], ") - 1;\n")
+                    : cat("let place = clamp(i32(", values[0], "), 0, i32(", e.p(e.rows_slot), ") - 1) + 1;\n");
         return text + e.io.store(target, e.plan.at(e.matrix, "i", "j"), {"place"}, "");
       },
       "matrices, pivots");
 }
 
+InColumns::InColumns(GpuBackend& backend, const detail::MatrixRequest& r, const View& v, std::int64_t rows,
+                     std::int64_t columns)
+    : bytes_(rows * columns * static_cast<std::int64_t>(dtype_size(v.dtype))) {
+  const Shape sizes = r.results({columns, rows});
+  std::int64_t step = 1;
+  bool lies_so = true;
+  const Strides strides = transposed(v).strides;
+  for (int i = sizes.rank(); i-- > 0; step *= sizes[static_cast<std::size_t>(i)]) {
+    const auto axis = static_cast<std::size_t>(i);
+    lies_so = lies_so && (sizes[axis] == 1 || strides[axis] == step);
+  }
+  const auto size = static_cast<std::int64_t>(dtype_size(v.dtype));
+  if (!lies_so) {
+    copy_.emplace(backend, r, rows, columns, v.dtype);
+    move(backend, r, v, copy_->view, rows, columns);
+  }
+  first_ = lies_so ? static_cast<const std::byte*>(v.storage->data()) + v.offset * size : copy_->at<std::byte>(0);
+}
+
 namespace {
 
-/// Parameters: rows of a matrix, columns that have a power together, and how many such there are in a matrix.
-struct Sizes {
-  std::string rows, width, pieces;
+/// A workgroup's part of a matrix: a column, or kAtOnce neighbours. Parameters: the size of a part, of a matrix, of a
+/// row, and how many parts there are in a matrix.
+struct Parts {
+  bool columns;
+  std::string each, all, width, count;
 };
+constexpr std::int64_t kAtOnce = 16 * kThreads;
+
 int least_exponent(ComputeType type) { return type == ComputeType::f64 ? 0 : 40; }
 /// by, of `largest`; a subnormal number is a count of the least ones.
 std::string exponent(ComputeType type) {
@@ -133,30 +180,64 @@ std::string exponent(ComputeType type) {
              least_exponent(type), " - i32(size >> ", places, ") + select(", wide ? "1023, 2097" : "127, 276",
              ", subnormal), 0, largest == ", compute_type_name(type), "(0.0));\n");
 }
-std::string powers_text(MatrixPlan& plan, const std::vector<int>& parts, int to, ComputeType type, bool lower,
-                        const Sizes& sizes) {
+/// The largest number of each part; or, of a part that is all of what has a power together, the power.
+std::string largest_text(MatrixPlan& plan, const std::vector<int>& numbers, int to, ComputeType type, bool lower,
+                         bool powers, const Parts& parts) {
   const Dialect& d = plan.backend.dialect();
   Io io(plan.plan, d);
   const std::string real = compute_type_name(type);
   std::vector<std::string> matrix;
-  std::string body = cat("let matrix = group / ", sizes.pieces, ";\nlet piece = group - matrix * ", sizes.pieces, ";\n",
+  std::string body = cat("let matrix = group / ", parts.count, ";\nlet part = group - matrix * ", parts.count, ";\n",
                          io.coordinates(plan.batch, "matrix", "c", matrix));
   std::string look;
-  for (const int part : parts) {
+  for (const int number : numbers) {
     std::vector<std::string> x;
-    look += io.load(part, plan.at(matrix, "i", "j"), x);
+    look += io.load(number, plan.at(matrix, "i", "j"), x);
     look += cat("if (", d.elementary(Elementary::isfinite, type, {x[0]}), ") { largest = max(largest, ",
                 d.elementary(Elementary::abs, type, {x[0]}), "); }\n");
   }
   if (lower) look = cat("if (j <= i) {\n", indented(look), "}\n");
-  body += cat("var largest = ", real, "(0.0);\nfor (var e = thread; e < ", sizes.rows, " * ", sizes.width,
-              "; e += ", kThreads, "u) {\n  let i = e / ", sizes.width, ";\n  let j = piece + e - i * ", sizes.width,
-              ";\n", indented(look), "}\nseen[thread] = largest;\n", d.barrier());
+  const std::string at = parts.columns ? "let i = e;\nlet j = part;\n"
+                                       : cat("let i = e / ", parts.width, ";\nlet j = e - i * ", parts.width, ";\n");
+  const std::string first = parts.columns ? "0u" : cat("part * ", parts.each);
+  body += cat("var largest = ", real, "(0.0);\nlet end = min(", parts.all, ", ", first, " + ", parts.each,
+              ");\nfor (var e = ", first, " + thread; e < end; e += ", kThreads, "u) {\n", indented(at + look),
+              "}\nseen[thread] = largest;\n", d.barrier());
   std::string last = cat("for (var k = 0u; k < ", kThreads, "u; k += 1u) { largest = max(largest, seen[k]); }\n");
-  last += exponent(type);
-  last += io.store(to, plan.at(matrix, "0u", "piece"), {"by"}, "");
+  if (powers) last += exponent(type);
+  last += io.store(to, plan.at(matrix, "0u", "part"), {powers ? "by" : "largest"}, "");
   body += cat("if (thread == 0u && matrix < ", plan.count(), ") {\n", indented(last), "}\n");
-  return plan.module("matrices, powers", body, {{real, "seen", kThreads}});
+  return plan.module("matrices, largest", body, {{real, "seen", kThreads}});
+}
+/// Of a, rows × columns each, to `to`, a number to a part.
+void find_largest(GpuBackend& backend, const detail::MatrixRequest& r, const View& a, std::int64_t rows,
+                  std::int64_t columns, const View& to, bool lower, bool by_columns) {
+  MatrixPlan plan(backend, r, '5');
+  std::vector<int> numbers;
+  for (int part = 0; part < parts_of_numbers(a); ++part)
+    numbers.push_back(plan.add(real_view(a, part), {rows, columns}, false));
+  const std::int64_t all = by_columns ? rows : rows * columns, each = by_columns ? rows : kAtOnce;
+  const std::int64_t parts = by_columns ? columns : ceil_div(all, each);
+  const bool powers = to.dtype == DType::i32;
+  const int result = plan.add(to, {1, parts}, true);
+  const auto slot = [&](std::int64_t size) { return plan.plan.add_param(static_cast<std::uint64_t>(size)); };
+  const int slots[] = {slot(each), slot(all), slot(columns), slot(parts)};
+  plan.plan.note(static_cast<char>(lower + 2 * powers + 4 * by_columns));
+  plan.launch(static_cast<std::uint64_t>(r.count() * parts), kThreads, [&] {
+    const Dialect& d = backend.dialect();
+    return largest_text(plan, numbers, result, compute_type(real_dtype(a.dtype)), lower, powers,
+                        {by_columns, d.param(slots[0]), d.param(slots[1]), d.param(slots[2]), d.param(slots[3])});
+  });
+}
+
+/// The power of all of a matrix: of the largest numbers of its parts.
+void find_power(GpuBackend& backend, const detail::MatrixRequest& r, const View& a, std::int64_t rows,
+                std::int64_t columns, const View& to, bool lower) {
+  const std::int64_t parts = ceil_div(rows * columns, kAtOnce);
+  if (parts == 1) return find_largest(backend, r, a, rows, columns, to, lower, false);
+  const Matrices largest(backend, r, 1, parts, real_dtype(a.dtype));
+  find_largest(backend, r, a, rows, columns, largest.view, lower, false);
+  find_power(backend, r, largest.view, 1, parts, to, false);
 }
 
 }  // namespace
@@ -166,20 +247,8 @@ Powers::Powers(GpuBackend& backend, const detail::MatrixRequest& r, const View& 
   const std::size_t rank = view.strides.size();
   view.strides[rank - 2] = 0;
   if (!by_columns) view.strides[rank - 1] = 0;
-  MatrixPlan plan(backend, r, '5');
-  std::vector<int> parts;
-  for (int part = 0; part < parts_of_numbers(a); ++part)
-    parts.push_back(plan.add(real_view(a, part), {r.rows(), r.columns()}, false));
-  const std::int64_t each = by_columns ? r.columns() : 1;
-  const int to = plan.add(exponents_.view, {1, each}, true);
-  const auto slot = [&](std::int64_t size) { return plan.plan.add_param(static_cast<std::uint64_t>(size)); };
-  const int rows = slot(r.rows()), width = slot(by_columns ? 1 : r.columns()), pieces = slot(each);
-  plan.plan.note(lower);
-  plan.launch(static_cast<std::uint64_t>(r.count() * each), kThreads, [&] {
-    const Dialect& d = backend.dialect();
-    return powers_text(plan, parts, to, compute_type(real_dtype(a.dtype)), lower,
-                       {d.param(rows), d.param(width), d.param(pieces)});
-  });
+  if (by_columns) find_largest(backend, r, a, r.rows(), r.columns(), view, lower, true);
+  else find_power(backend, r, a, r.rows(), r.columns(), view, lower);
 }
 
 }  // namespace tern::detail_gpu

@@ -10,7 +10,7 @@ struct Move {
   PartOfMatrix part = PartOfMatrix::all;
   bool ones = false;  // on the diagonal, whatever was there
   bool conjugate = false;
-  bool finite = false;           // what is not becomes 0
+  const View* finite = nullptr;  // what is not becomes 0, and the matrix's number here -1
   const View* powers = nullptr;  // of two, by whose exponents it is multiplied, or divided
   bool divided = false;
   const View* bad = nullptr;  // a number for each matrix: where it is not 0, NaN
@@ -61,10 +61,23 @@ inline ComputeType compute_type(DType real) { return real == DType::f64 ? Comput
 /// to = from, of rows × columns each, or a part of it.
 void move(GpuBackend& backend, const detail::MatrixRequest& r, const View& from, const View& to, std::int64_t rows,
           std::int64_t columns, const Move& how = {});
-/// Places of rows, which count from 1 in 64 bits for the library, from 0 in 32 here; `from` without storage: each row
-/// in its own.
+/// Places of rows: from 1 in 64 bits, as the library finds them, to 0 in 32; or from there to what begins at 1, as it
+/// takes them, which is kept within the matrix.
 void move_pivots(GpuBackend& backend, const detail::MatrixRequest& r, const View& from, const View& to,
                  std::int64_t count);
+
+/// Matrices by columns without gaps to read: those of a view where they lie so, or copies of them.
+class InColumns {
+ public:
+  InColumns(GpuBackend& backend, const detail::MatrixRequest& r, const View& v, std::int64_t rows,
+            std::int64_t columns);
+  const void* at(std::int64_t matrix) const { return first_ + matrix * bytes_; }
+
+ private:
+  std::optional<Matrices> copy_;
+  const std::byte* first_;
+  std::int64_t bytes_;
+};
 
 /// Exponents of the powers of two that make the largest finite part of each matrix, or of each of its columns, at
 /// least 2^40 (of f64: 1) and less than twice that; 0 where all are 0. cuSOLVER takes squares of elements as they are,

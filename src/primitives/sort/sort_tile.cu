@@ -1,5 +1,5 @@
 // Sorts a line of 513 to 4096 elements (2048 of 64 bits) by digits in a workgroup's memory, with the functions of
-// gpu/radix/radix_move.cu. CUDA's: it ranks by votes in a warp.
+// gpu/radix/radix_rank.cu. CUDA's: it ranks by votes in a warp.
 //
 //   staged[]:  the line's bits, a word an element     places[]:  where the elements come from, 16 bits each
 //

@@ -1,5 +1,5 @@
-// CUDA's functions that rank elements by a digit of 8 bits in a workgroup of 8 warps: the last kernel of a pass of the
-// sort by digits (radix_count.wgsl, radix_move_call.cu), and lines that one workgroup sorts (sort_tile.cu).
+// CUDA's functions that rank elements by a digit of 8 bits in a workgroup: of a pass of the sort by digits
+// (radix_sweep.cu), and of lines that one workgroup of 8 warps sorts (sort_tile.cu).
 //
 // A tile is 256 · each neighbours; a warp has 32 · each of them, one after the other, and its lane l every 32nd from
 // the l-th on, so that what its lanes load together lies together:
@@ -18,7 +18,7 @@
 // Bound by the votes and by registers: with two for each of 16 elements instead of one a processor holds three
 // workgroups instead of four, and 2^24 in f32 takes 1251 µs instead of 978 (H100, 24 November 2026, docs/tuning.md;
 // PyTorch 930, docs/benchmarks.md).
-/// The sum of the values of the invocations up to and with this one; `sums`: 8 words.
+/// The sum of the values of the invocations up to and with this one, of the first 256; `sums`: 8 words.
 TERN_DEVICE u32 tern_sum_up_to(u32 value, u32* sums, u32 thread) {
   const u32 lane = thread & 31u, warp = thread >> 5;
   u32 sum = value;
@@ -27,7 +27,7 @@ TERN_DEVICE u32 tern_sum_up_to(u32 value, u32* sums, u32 thread) {
     const u32 other = __shfl_up_sync(0xffffffffu, sum, distance);
     if (lane >= distance) sum += other;
   }
-  if (lane == 31u) sums[warp] = sum;
+  if (lane == 31u && warp < 8u) sums[warp] = sum;
   __syncthreads();
   u32 before = 0u;
 #pragma unroll
@@ -41,13 +41,12 @@ template <int each> struct Ranks {
   __device__ __forceinline__ u32 digit(int e) const { return word[e] >> 24; }
   __device__ __forceinline__ u32 rank(int e) const { return word[e] & 0xffffffu; }
 };
-/// `counts`: 8 * 256 words; `sums`: 8. Afterwards rank(e) is the element's place in the tile sorted by this digit, and
-/// the result how many elements of the tile have a digit less than the invocation's number.
-template <int each> TERN_DEVICE u32 tern_rank(Ranks<each>& r, u32* counts, u32* sums, u32 thread) {
-  const u32 lane = thread & 31u, warp = thread >> 5, below = (1u << lane) - 1u;
-  for (u32 w = 0; w < 8; ++w) counts[w * 256u + thread] = 0u;
-  __syncthreads();
-  u32* const mine = counts + warp * 256u;
+/// The warp's 256 words `mine` become its counts, and rank(e) an element's place among those of its digit in the warp.
+template <int each> TERN_DEVICE void tern_rank_in_warp(Ranks<each>& r, u32* mine, u32 lane) {
+  const u32 below = (1u << lane) - 1u;
+#pragma unroll
+  for (u32 i = 0; i < 256u; i += 32u) mine[i + lane] = 0u;
+  __syncwarp();
 #pragma unroll
   for (int e = 0; e < each; ++e) {
     const u32 digit = r.digit(e);
@@ -64,6 +63,11 @@ template <int each> TERN_DEVICE u32 tern_rank(Ranks<each>& r, u32* counts, u32* 
     __syncwarp();
     r.word[e] += so_far + before;
   }
+}
+/// `counts`: 8 * 256 words; `sums`: 8. Afterwards rank(e) is the element's place in the tile sorted by this digit.
+template <int each> TERN_DEVICE void tern_rank(Ranks<each>& r, u32* counts, u32* sums, u32 thread) {
+  u32* const mine = counts + (thread >> 5) * 256u;
+  tern_rank_in_warp(r, mine, thread & 31u);
   __syncthreads();
   u32 total = 0u;
   for (u32 w = 0; w < 8; ++w) {
@@ -75,54 +79,6 @@ template <int each> TERN_DEVICE u32 tern_rank(Ranks<each>& r, u32* counts, u32* 
   __syncthreads();
 #pragma unroll
   for (int e = 0; e < each; ++e) r.word[e] += mine[r.digit(e)];
-  return less;
-}
-/// Moves a tile's elements to where they belong: in tile order by the digit through workgroup memory, so that
-/// neighbours of one digit are written together. counts_before: of the tile's block, totals: of the line, each by
-/// digits.
-template <class Word, int each, class Key>
-TERN_DEVICE void tern_move(const Word* bits, const u32* places, Word* to_bits, u32* to_places, const u32* totals,
-                           const u32* counts_before, u32 blocks, u32 begin, u32 here, u32 line_begin, u32 thread,
-                           u32* counts, u32* sums, Word* staged, Key digit_of) {
-  const u32 first = (thread >> 5) * 32u * each + (thread & 31u);
-  Word mine[each];
-  Ranks<each> r;
-#pragma unroll
-  for (int e = 0; e < each; ++e) {
-    const u32 at = first + e * 32u;
-    mine[e] = at < here ? bits[at] : Word(0);
-    r.word[e] = (at < here ? digit_of(mine[e]) : 255u) << 24;
-  }
-  const u32 less = tern_rank(r, counts, sums, thread);
-  __syncthreads();
-  const u32 total = totals[thread];
-  const u32 start = line_begin + tern_sum_up_to(total, sums, thread) - total + counts_before[thread * blocks] - less;
-  __syncthreads();
-  sums[thread] = start;
-#pragma unroll
-  for (int e = 0; e < each; ++e) staged[r.rank(e)] = mine[e];
-  __syncthreads();
-  u32 to[each];
-#pragma unroll
-  for (int e = 0; e < each; ++e) {
-    const u32 at = e * 256u + thread;
-    if (at >= here) continue;
-    const Word word = staged[at];
-    to[e] = sums[digit_of(word)] + at;
-    if (to_bits) to_bits[to[e]] = word;
-  }
-  if (!to_places) return;
-  __syncthreads();
-  u32* const staged_places = (u32*)staged;
-#pragma unroll
-  for (int e = 0; e < each; ++e) {
-    const u32 at = first + e * 32u;
-    staged_places[r.rank(e)] = places && at < here ? places[at] : begin + at;
-  }
-  __syncthreads();
-#pragma unroll
-  for (int e = 0; e < each; ++e)
-    if (e * 256u + thread < here) to_places[to[e]] = staged_places[e * 256u + thread];
 }
 /// Sorts `here` elements, in a tile, by all digits of their keys: staged[i] becomes the i-th element's bits, places[i]
 /// where it stood.

@@ -1,0 +1,6 @@
+// Where each digit's elements begin in a line, of how often each stands there (radix_totals.cu): a workgroup to a line
+// and a pass, an invocation to a digit.
+if (group >= $lists) { return; }
+u32* const totals = $totals;
+const u32 total = totals[group * 256u + thread];
+totals[group * 256u + thread] = tern_sum_up_to(total, sums, thread) - total;
