@@ -14,6 +14,7 @@
 
 #include "cuda/products/mma.hpp"
 #include "cuda/products/wgmma.hpp"
+#include "primitives/attention/cuda_plan.hpp"
 #include "golden/kinds.hpp"
 
 namespace tern::test {
@@ -95,6 +96,19 @@ class Golden {
       matmul_bias_activation(p.make({200, 64}, bf16), p.make({64, 304}, bf16), p.make({304}, bf16), op::relu);
     });
   }
+  /// Attention by Hopper's units.
+  void show_attention(const char* name, const detail_cuda::MatrixUnits& units) {
+    device_.attend = [&](auto& backend, const detail::AttentionRequest& request) {
+      return detail_gpu::attention_by_wgmma(backend, request, units);
+    };
+    show(name, false, false, [](Printing& p) {
+      attention(
+          p.make({1, 2, 80, 64}, bf16), p.make({1, 1, 80, 64}, bf16), p.make({1, 1, 80, 64}, bf16), {.causal = true},
+          [](auto score, auto, auto, auto i, auto j, auto slope) { return score - slope * cast(abs(i - j), f32); },
+          p.make({2, 1, 1}));
+    });
+    device_.attend = nullptr;
+  }
   bool in_cuda() const { return in_cuda_; }
 
  private:
@@ -172,6 +186,7 @@ void show_all(Golden& golden) {
     return detail_cuda::run_wgmma(backend, request, units, true);
   };
   golden.show_product("product on Hopper's matrix units", wgmma, {90, 2});
+  golden.show_attention("attention on Hopper's matrix units", {90, 2, 227 << 10});
   golden.show_product("product on tensor cores", detail_cuda::run_mma, {80, 1, 163 << 10});
 }
 

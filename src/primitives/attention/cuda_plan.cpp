@@ -14,6 +14,9 @@ using detail::AttentionSizes;
 constexpr const char* kUnits =
 #include "primitives/attention/attention_units.cu.inc"
     ;
+constexpr const char* kRows =
+#include "primitives/attention/row_units.cu.inc"
+    ;
 constexpr const char* kMma =
 #include "primitives/attention/mma_units.cu.inc"
     ;
@@ -140,7 +143,7 @@ void MmaAttention::fill_matrix(Holes& h, const std::string& name, int access, co
 Holes MmaAttention::holes(const std::string& columns_first) const {
   Holes h = slots_.holes();
   const bool halves = instance_.bytes == 2;
-  h["units"] = kUnits, h["products"] = halves ? kMma : kFma;
+  h["units"] = kUnits, h["row_units"] = kRows, h["products"] = halves ? kMma : kFma;
   h["elements"] = halves ? "typedef u16 Element;\ntypedef u16 Word;" : "typedef f32 Element;\ntypedef u32 Word;";
   h["type"] = dtype_ == DType::f16 ? "f16" : "bf16";
   h["pair"] = packed_pair(dtype_, kFirst, kSecond);
