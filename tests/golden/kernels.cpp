@@ -96,18 +96,20 @@ class Golden {
       matmul_bias_activation(p.make({200, 64}, bf16), p.make({64, 304}, bf16), p.make({304}, bf16), op::relu);
     });
   }
-  /// Attention by Hopper's units.
+  /// Attention by Hopper's units, and its gradients.
   void show_attention(const char* name, const detail_cuda::MatrixUnits& units) {
-    device_.attend = [&](auto& backend, const detail::AttentionRequest& request) {
-      return detail_gpu::attention_by_wgmma(backend, request, units);
+    Printing hopper(DeviceKind::cuda, [this](const auto& launch, const std::string& text) { show(launch, text); });
+    hopper.attend = [&](auto& backend, const auto& r) { return detail_gpu::attention_by_wgmma(backend, r, units); };
+    hopper.attend_backward = [&](auto& backend, const auto& r) {
+      return detail_gpu::attention_backward_by_wgmma(backend, r, units);
     };
-    show(name, false, false, [](Printing& p) {
-      attention(
-          p.make({1, 2, 80, 64}, bf16), p.make({1, 1, 80, 64}, bf16), p.make({1, 1, 80, 64}, bf16), {.causal = true},
-          [](auto score, auto, auto, auto i, auto j, auto slope) { return score - slope * cast(abs(i - j), f32); },
-          p.make({2, 1, 1}));
-    });
-    device_.attend = nullptr;
+    name_ = name, each_title_ = true, hashed_ = false;
+    const Var q(hopper.make({1, 2, 80, 64}, bf16)), k(hopper.make({1, 1, 80, 64}, bf16));
+    const Var y = attention(
+        q, k, k, {.causal = true},
+        [](auto score, auto, auto, auto i, auto j, auto slope) { return score - slope * cast(abs(i - j), f32); },
+        hopper.make({2, 1, 1}));
+    backward(y, hopper.make({1, 2, 80, 64}, bf16));
   }
   bool in_cuda() const { return in_cuda_; }
 

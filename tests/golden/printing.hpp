@@ -49,8 +49,9 @@ class Printing final : public detail_gpu::GpuBackend {
   }
   /// Products are offered to this first.
   std::function<bool(detail_gpu::GpuBackend&, const detail::GemmRequest&)> multiply;
-  /// And attention to this, where there is one.
+  /// And attention and its gradients to these; before the first of them.
   std::function<bool(detail_gpu::GpuBackend&, const detail::AttentionRequest&)> attend;
+  std::function<bool(detail_gpu::GpuBackend&, const detail::AttentionBackwardRequest&)> attend_backward;
   detail::Storage& index_flags() override { return *flags_; }
   detail_gpu::MatrixLibrary* matrix_library() override { return in_cuda_ ? &library_ : nullptr; }
   void* allocate(std::size_t) override { return reinterpret_cast<void*>(++allocated_ << 8); }
@@ -69,6 +70,8 @@ class Printing final : public detail_gpu::GpuBackend {
   detail::Kernel find_kernel(const detail::Primitive& primitive) const override {
     if (primitive.id == detail::PrimitiveId::gemm) return detail::kernel_of<gemm>();
     if (attend && primitive.id == detail::PrimitiveId::attention) return detail::kernel_of<attention>();
+    if (attend_backward && primitive.id == detail::PrimitiveId::attention_backward)
+      return detail::kernel_of<attention_backward>();
     return GpuBackend::find_kernel(primitive);
   }
 
@@ -78,6 +81,9 @@ class Printing final : public detail_gpu::GpuBackend {
   }
   static void attention(Printing& self, const detail::AttentionRequest& request) {
     if (!self.attend(self, request)) detail_gpu::attention_on_cuda(self, request);
+  }
+  static void attention_backward(Printing& self, const detail::AttentionBackwardRequest& request) {
+    if (!self.attend_backward(self, request)) detail_gpu::attention_backward_on_cuda(self, request);
   }
   bool in_cuda_;
   NoLibrary library_;

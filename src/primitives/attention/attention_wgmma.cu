@@ -1,5 +1,5 @@
-// Attention, forward, of 16-bit floats for compute capability 9.0 (Hopper). The plan is FlashAttention-3's (Shah et al.,
-// https://arxiv.org/abs/2407.08608) with the user's formula in it.
+// Attention, forward, of 16-bit floats for compute capability 9.0 (Hopper). The plan is FlashAttention-3's (Shah et
+// al., https://arxiv.org/abs/2407.08608) with the user's formula in it.
 //
 // Work. A workgroup stays on its processor and takes blocks of kRows rows of one head after the other. Its first warp
 // has the copy engine (TMA) fetch the block's q and, tile by tile, kColumns rows of k and v into two rings; kConsumers
@@ -17,7 +17,7 @@
 //   consumer 0   │ q·k1ᵀ, shares0·v0 │ formula, 2^x: shares1 │ q·k2ᵀ, shares1·v1 │ …
 //   consumer 1                       │ q·k1ᵀ, shares0·v0     │ formula, 2^x: shares1 │ …
 //
-// Scores and sums. Of a consumer's 64 rows warp w has 16 w to 16 w + 15, and of each block j of eight columns lane l has
+// Scores and sums. Of a consumer's 64 rows warp w has 16 w to 16 w + 15, and of each eight columns, block j, lane l has
 //
 //   row l / 4:      columns 8 j + 2 (l % 4) and the next one → s[j][0], s[j][1]
 //   row l / 4 + 8:  the same                                 → s[j][2], s[j][3]
@@ -28,14 +28,18 @@
 // the other. Each place has two barriers: full counts bytes that arrive, empty the warps that have read it.
 //
 // The formula and the mask are those of attention_mma.cu, printed by cuda_forward.cpp; cuda_hopper.cpp fills the rest.
-$speed
+//
+// Speed. Bound by the matrix units and the power of the chip. On an H100, 25 November 2026, bf16 4×16×4096 in turn with
+// cuDNN 9.19: of 128 elements 692 TFLOP/s (cuDNN 689), causal 636 (587); of 64, 497 (483), causal 421 (421); of 256,
+// 4×16×2048, 742 (703). Formulas are bound by the instructions that they take: causal with ALiBi 493, a soft cap 378
+// (docs/internals/attention.md).
 
 // The instance.
 enum : u32 {
   kConsumers = $consumers, kThreads = 128u * (1u + kConsumers), kRows = 64u * kConsumers,
   kColumns = $columns_at_once, kAcross = kColumns / 8u,
-  kDepth = $most_depth, kWidth = $most_width,
-  kStages = 2u,
+  kDepth = $most_depth, kWidth = $most_width, kSumsAcross = kWidth / 8u,
+  kStages = $stages,
   kPieceOfQ = 128u * kRows, kPiece = 128u * kColumns,  // bytes of 64 elements of all rows
   kBytesOfQ = kPieceOfQ * (kDepth / 64u), kBytesOfK = kPiece * (kDepth / 64u), kBytesOfV = kPiece * (kWidth / 64u),
 };
@@ -44,13 +48,6 @@ $instructions
 $row_units
 $products
 // ---- memory ----
-// The place of a ring that comes next, and the parity of the round through it.
-struct Ring {
-  u32 stage = 0u, round = 0u;
-  __device__ __forceinline__ void advance() {
-    if (++stage == kStages) { stage = 0u, round ^= 1u; }
-  }
-};
 struct Memory {
   u32 q, k, v, barriers;
   __device__ __forceinline__ u32 full_q() const { return barriers; }
@@ -71,11 +68,7 @@ $formula
 struct Attention {
   const Params& params;
   $buffers
-  // The blocks of a head stand together, those with the most columns first. Every other round of the processors goes
-  // backwards, so that none has the long blocks of all rounds.
-  __device__ __forceinline__ u32 group_of(u32 round) const {
-    return round * gridDim.x + (round & 1u ? gridDim.x - 1u - blockIdx.x : blockIdx.x);
-  }
+  // The blocks of a head stand together, those with the most columns first.
   __device__ __forceinline__ Work work_of(u32 own_group) const {
     let head_of_all = own_group / $tiles;
     let first_row = ($tiles - 1u - (own_group - head_of_all * $tiles)) * kRows;
@@ -225,16 +218,7 @@ struct Attention {
 #pragma unroll
     for (u32 h = 0u; h < 2u; ++h) { totals[h] = fma(totals[h], older[h], total[h]); }
   }
-  static __device__ __forceinline__ void pack(u32 (&shares)[kColumns / 16u][4], const f32 (&s)[kAcross][4]) {
-#pragma unroll
-    for (u32 i = 0u; i < kColumns / 16u; ++i)
-#pragma unroll
-      for (u32 h = 0u; h < 2u; ++h) {
-        shares[i][2u * h] = $pair(s[2u * i + h][0], s[2u * i + h][1]);
-        shares[i][2u * h + 1u] = $pair(s[2u * i + h][2], s[2u * i + h][3]);
-      }
-  }
-  __device__ __forceinline__ void finish(f32 (&sums)[kWidth / 8u][4], f32 (&tops)[2], f32 (&totals)[2], const Work& w,
+  __device__ __forceinline__ void finish(f32 (&sums)[kSumsAcross][4], f32 (&tops)[2], f32 (&totals)[2], const Work& w,
                                          u32 own, u32 lane) const {
     [[maybe_unused]] let batch = w.batch, head = w.head;
 #pragma unroll
@@ -256,13 +240,16 @@ struct Attention {
       }
     }
   }
-  // A turn at sending products off: consumer i waits at barrier 1 + i, at which the one before arrives.
-  static __device__ __forceinline__ void take_turn(u32 member) {
-    if constexpr (kTakesTurns) asm volatile("barrier.cta.sync %0, 256;" :: "r"(1u + member) : "memory");
+  // Sums of before a new greatest score.
+  static __device__ __forceinline__ void put_below(f32 (&sums)[kSumsAcross][4], const f32 (&older)[2]) {
+#pragma unroll
+    for (u32 j = 0u; j < 4u * kSumsAcross; ++j) { sums[j / 4u][j % 4u] *= older[j % 4u / 2u]; }
   }
-  static __device__ __forceinline__ void pass_turn(u32 member) {
-    let next = member + 1u == kConsumers ? 0u : member + 1u;
-    if constexpr (kTakesTurns) asm volatile("barrier.cta.arrive %0, 256;" :: "r"(1u + next) : "memory");
+  static __device__ __forceinline__ void send_shares(f32 (&sums)[kSumsAcross][4], const u32 (&shares)[kAcross / 2u][4],
+                                                     u32 v) {
+    tern_begin_products();
+    multiply_sums(sums, shares, v, kPiece);
+    tern_commit_products();
   }
   __device__ void attend(Memory at, u32 thread, u32 member) const {
     Ring ring_k, ring_v;
@@ -276,14 +263,16 @@ struct Attention {
       if (group >= $works) continue;
       const Work w = work_of(group);
       let own = w.first_row + own_of_group;
-      f32 sums[kWidth / 8u][4] = {}, tops[2] = {$lowest, $lowest}, totals[2] = {};  // tops: times log2(e)
+      f32 sums[kSumsAcross][4] = {}, tops[2] = {$lowest, $lowest}, totals[2] = {};  // tops: times log2(e)
       if (w.begin < w.end) {
         f32 s[kAcross][4], older[2];
-        u32 shares[kColumns / 16u][4];
+        u32 shares[kAcross / 2u][4];
         tern_wait(at.full_q(), blocks++ & 1u);
         tern_wait(at.full_k(ring_k), ring_k.round);
-        multiply_scores(s, of_q, at.k + ring_k.stage * kBytesOfK);
-        wait_for_scores<0u>(s);
+        tern_begin_products();
+        multiply_rows<kDepth>(s, of_q, kPieceOfQ, at.k + ring_k.stage * kBytesOfK, kPiece);
+        tern_commit_products();
+        wait_for<0u>(s);
         give_up(at.empty_k(ring_k), lane);
         ring_k.advance();
         take_shares(s, tops, totals, older, w, w.begin, own, lane);
@@ -292,36 +281,33 @@ struct Attention {
         for (u32 column = seek(w, w.begin + kColumns); column < w.end; column = seek(w, column + kColumns)) {
           tern_wait(at.full_k(ring_k), ring_k.round);
           take_turn(member);
-          multiply_scores(s, of_q, at.k + ring_k.stage * kBytesOfK);
-#pragma unroll
-          for (u32 j = 0u; j < kWidth / 2u; ++j) { sums[j / 4u][j % 4u] *= older[j % 4u / 2u]; }
+          tern_begin_products();
+          multiply_rows<kDepth>(s, of_q, kPieceOfQ, at.k + ring_k.stage * kBytesOfK, kPiece);
+          tern_commit_products();
+          put_below(sums, older);
           tern_wait(at.full_v(ring_v), ring_v.round);
-          multiply_shares(sums, shares, at.v + ring_v.stage * kBytesOfV);
+          send_shares(sums, shares, at.v + ring_v.stage * kBytesOfV);
           pass_turn(member);
-          wait_for_scores<1u>(s);
+          wait_for<1u>(s);
           give_up(at.empty_k(ring_k), lane);
           ring_k.advance();
           take_shares(s, tops, totals, older, w, column, own, lane);
-          have_now(totals, at.nowhere());
+          have_now(bitcast<u32>(totals[0] + totals[1]), at.nowhere());
           wait_for_sums(sums);
           give_up(at.empty_v(ring_v), lane);
           ring_v.advance();
           pack(shares, s);
         }
         give_up(at.empty_q(), lane);
-#pragma unroll
-        for (u32 j = 0u; j < kWidth / 2u; ++j) { sums[j / 4u][j % 4u] *= older[j % 4u / 2u]; }
+        put_below(sums, older);
         tern_wait(at.full_v(ring_v), ring_v.round);
-        multiply_shares(sums, shares, at.v + ring_v.stage * kBytesOfV);
+        send_shares(sums, shares, at.v + ring_v.stage * kBytesOfV);
         wait_for_sums(sums);
         give_up(at.empty_v(ring_v), lane);
         ring_v.advance();
       }
       finish(sums, tops, totals, w, own, lane);
     }
-  }
-  static __device__ __forceinline__ void give_up(u32 barrier, u32 lane) {
-    if (lane == 0u) tern_arrive_here(barrier);
   }
 };
 

@@ -24,13 +24,14 @@ void attention_on_cuda(GpuBackend& backend, const detail::AttentionRequest& r) {
   attention_on_gpu(backend, r);
 }
 void attention_backward_on_cuda(GpuBackend& backend, const detail::AttentionBackwardRequest& r) {
+  if (attention_backward_by_wgmma(backend, r, hopper_units(backend))) return;
   if (has_mma_attention(backend, r.sizes, r.q.dtype)) return attention_backward_by_mma(backend, r);
   attention_backward_on_gpu(backend, r);
 }
 std::int64_t attention_groups_on_cuda(GpuBackend& backend, const detail::AttentionSizes& s, DType dtype) {
   // Of Hopper's a processor holds one, not two.
   if (has_wgmma_attention(s, dtype, hopper_units(backend)))
-    return 2 * s.batch * s.heads * ceil_div(s.rows, wgmma_forward_instance(s).own());
+    return 2 * s.batch * s.heads * ceil_div(s.rows, wgmma_forward_instance(s, true).own());
   const std::int64_t rows =
       has_mma_attention(backend, s, dtype) ? mma_forward_instance(s, dtype).own() : std::int64_t{kScoreRows};
   return s.batch * s.heads * ceil_div(s.rows, rows);

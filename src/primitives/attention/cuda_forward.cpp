@@ -19,7 +19,7 @@ class MmaForward : MmaAttention {
       : MmaAttention(backend, r.op, 'a', r.sizes, r.q.dtype, instance, ceil_div(r.sizes.rows, instance.own())),
         r_(r),
         processors_(processors),
-        works_(plan_.add_param(static_cast<std::uint64_t>(works()))),
+        works_(instance.consumers ? plan_.add_param(static_cast<std::uint64_t>(works())) : -1),
         q_(add(r.q, r.sizes.of_q())),
         k_(add(r.k, r.sizes.of_k())),
         v_(add(r.v, r.sizes.of_v())),
@@ -55,12 +55,10 @@ class MmaForward : MmaAttention {
     return sizes_.parts * sizes_.batch * sizes_.heads * ceil_div(sizes_.rows, instance_.own());
   }
   void fill_hopper(Holes& h) const {
-    hopper::fill_instance(h, instance_, lengths_ >= 0);
-    h["works"] = p(works_), h["length_of_all"] = lengths_ >= 0 ? std::string("length") : slots_.p(slots_.columns);
-    const std::pair<const char*, int> matrices[] = {{"q", q_}, {"k", k_}, {"v", v_}};
-    for (const auto& [name, access] : matrices)
-      for (const auto& [axis, at] : {std::pair<std::size_t, const char*>{0, "batch"}, {1, "head"}})
-        h[cat(name, "_", at)] = step(access, axis) == "0u" ? "0u" : at;
+    hopper::fill_instance(h, instance_);
+    h["works"] = p(works_), h["ragged"] = lengths_ >= 0 ? "true" : "false";
+    h["length_of_all"] = lengths_ >= 0 ? std::string("length") : slots_.p(slots_.columns);
+    fill_boxes(h, "q", q_), fill_boxes(h, "k", k_), fill_boxes(h, "v", v_);
   }
   std::string text() const {
     Io io(plan_, backend_.dialect());
@@ -119,7 +117,8 @@ bool attention_by_wgmma(GpuBackend& backend, const AttentionRequest& r, const de
   if (!has_wgmma_attention(r.sizes, r.q.dtype, units) || !hopper::in_boxes(r.q, r.sizes.of_q()) ||
       !hopper::in_boxes(r.k, r.sizes.of_k()) || !hopper::in_boxes(r.v, r.sizes.of_v()))
     return false;
-  run_by(backend, r, wgmma_forward_instance(r.sizes), units.processors);
+  const bool plain = !r.programs.score && !r.programs.thin && !r.blocks.storage;
+  run_by(backend, r, wgmma_forward_instance(r.sizes, plain), units.processors);
   return true;
 }
 

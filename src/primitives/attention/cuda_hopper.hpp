@@ -12,7 +12,10 @@ BoxMap boxes_of(const View& view, const Shape& shape, int rows);
 /// The kernel's file, and the memory of a workgroup.
 const char* kernel();
 int shared_bytes(const MmaInstance& instance);
-/// The holes of the instance and its instructions; `ragged`: samples have lengths.
-void fill_instance(Holes& holes, const MmaInstance& instance, bool ragged);
+/// Of the gradient of q, or else of those of k and v.
+const char* backward_kernel(bool of_q);
+int backward_bytes(const MmaInstance& instance, bool of_q);
+/// The holes of the instance and its instructions.
+void fill_instance(Holes& holes, const MmaInstance& instance);
 
 }  // namespace tern::detail_gpu::hopper

@@ -140,6 +140,11 @@ void MmaAttention::fill_matrix(Holes& h, const std::string& name, int access, co
   h[name + "_wide"] = wide(access) ? "true" : "false";
 }
 
+void MmaAttention::fill_boxes(Holes& h, const std::string& name, int access) const {
+  h[name + "_batch"] = step(access, 0) == "0u" ? "0u" : "batch";
+  h[name + "_head"] = step(access, 1) == "0u" ? "0u" : "head";
+}
+
 Holes MmaAttention::holes(const std::string& columns_first) const {
   Holes h = slots_.holes();
   const bool halves = instance_.bytes == 2;
@@ -200,6 +205,7 @@ std::string MmaAttention::module(const std::string& title, const char* file, Hol
   Module module;
   module.title = title;
   module.bindings = plan_.launch.bindings, module.params = plan_.launch.params.size();
+  module.maps = plan_.launch.maps.size();
   module.file = file, module.holes = std::move(holes);
   return backend_.dialect().module(module);
 }

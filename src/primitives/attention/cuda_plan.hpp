@@ -19,6 +19,8 @@ struct MmaInstance {
   int resident = 2;   // workgroups that a multiprocessor is to hold
   int bytes = 2;      // of an element
   int consumers = 0;  // on Hopper: warp groups of 64 own rows, beside the one that fetches; 0: mma.sync
+  int turns = 0;      // whether those take turns
+  int stages = 2;     // places for tiles
   int widest() const { return std::max(most_depth, most_width); }
   /// Bytes in which a warp of f32 passes scores on.
   int scratch() const { return bytes == 4 ? 16 * blocks * others * 4 : 0; }
@@ -45,7 +47,13 @@ bool attention_by_wgmma(GpuBackend& backend, const detail::AttentionRequest& req
                         const detail_cuda::MatrixUnits& units);
 /// Whether that has kernels for these sizes, however the operands lie.
 bool has_wgmma_attention(const detail::AttentionSizes& sizes, DType dtype, const detail_cuda::MatrixUnits& units);
-MmaInstance wgmma_forward_instance(const detail::AttentionSizes& sizes);
+/// `plain`: without a formula or a mask in blocks.
+MmaInstance wgmma_forward_instance(const detail::AttentionSizes& sizes, bool plain);
+
+bool attention_backward_by_wgmma(GpuBackend& backend, const detail::AttentionBackwardRequest& request,
+                                 const detail_cuda::MatrixUnits& units);
+MmaInstance wgmma_rows_instance(const detail::AttentionSizes& sizes, bool plain);
+MmaInstance wgmma_columns_instance(const detail::AttentionSizes& sizes, bool plain);
 
 /// Which of these views begin where 16 bytes can be copied at once: decides a kernel beside the request.
 std::int64_t aligned_views(std::initializer_list<const View*> views);
@@ -68,6 +76,8 @@ class MmaAttention {
   std::string step(int access, std::size_t axis) const;
   /// The holes of a matrix of the file: $name, $name_from, $name_step, $name_step_in, $name_wide.
   void fill_matrix(Holes& holes, const std::string& name, int access, const std::string& head) const;
+  /// The holes of one that is fetched in boxes: $name_batch, $name_head.
+  void fill_boxes(Holes& holes, const std::string& name, int access) const;
   /// The holes that have nothing to do with the direction; `columns_first`: the first column of a tile.
   Holes holes(const std::string& columns_first) const;
   /// Lines that store eight values at [batch, head, row, first…].
