@@ -40,10 +40,9 @@ class Cuda final : public Dialect {
     if (type != detail::ComputeType::f32 || !(value < 0 || value > 0)) return "";
     if (elementary == detail::Elementary::maximum) return cat("tern_max_number(", join(arguments), ")");
     if (elementary == detail::Elementary::minimum) return cat("tern_min_number(", join(arguments), ")");
-    // Off by 1.5 units in the last place, where a rough quotient is by 2, and without the special function unit.
     if (const float inverse = static_cast<float>(1 / value);
         scores_ && elementary == detail::Elementary::div && std::isnormal(inverse))
-      return cat("(", arguments[0], " * ", literal(Number(inverse), type), ")");
+      return cat("tern_div_number(", join(arguments), ", ", literal(Number(inverse), type), ")");
     return "";
   }
   bool has_wide(detail::Elementary elementary, detail::ComputeType type) const override {

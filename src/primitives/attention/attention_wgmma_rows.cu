@@ -10,7 +10,7 @@
 // A consumer sends off the products of the next tile with those of slopes·k, and computes while they run. Nothing is
 // shared between workgroups, so the bits are the same every run. cuda_backward.cpp and cuda_hopper.cpp fill the holes.
 //
-// Speed. Bound by the matrix units: on an H100, 25 November 2026, bf16 4×16×4096×128, 717 TFLOP/s of the three products.
+// Speed. Bound by the matrix units: on an H100, 25 November 2026, bf16 4×16×4096×128, 717 TFLOP/s of three products.
 
 // The instance.
 enum : bool { kTakesTurns = $takes_turns };
