@@ -222,9 +222,9 @@ void CudaDevice::start(const detail_gpu::Launch& launch, Function kernel, void**
 }
 
 void CudaDevice::encode(const detail_gpu::BoxMap& map, BoxMapData& data, const char* op) const {
-  const std::uint32_t box[] = {map.box[0], map.box[1], 1}, steps[] = {1, 1, 1};
+  const std::uint32_t box[] = {map.box[0], map.box[1], 1, 1}, steps[] = {1, 1, 1, 1};
   void* address = static_cast<std::byte*>(map.storage->data()) + map.begin;
-  check(driver_.cuTensorMapEncodeTiled(&data, kBoxOf16Bits, 3, address, map.sizes, map.strides, box, steps, 0,
+  check(driver_.cuTensorMapEncodeTiled(&data, kBoxOf16Bits, map.axes, address, map.sizes, map.strides, box, steps, 0,
                                        map.box[0] == 64 ? kSwizzle128 : kSwizzle64, kPromote256, 0),
         std::string(op) + ": describing a matrix");
 }

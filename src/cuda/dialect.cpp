@@ -1,7 +1,10 @@
 // CUDA C++ for NVRTC: no header is included. https://docs.nvidia.com/cuda/nvrtc/
 #include "cuda/dialect.hpp"
 
+#include <cmath>
+
 #include "cuda/functions.hpp"
+#include "gpu/text/printer.hpp"
 #include "gpu/text/spelling.hpp"
 #include "gpu/text/text.hpp"
 #include "gpu/plan/horizontal.hpp"
@@ -37,6 +40,9 @@ class Cuda final : public Dialect {
     if (type != detail::ComputeType::f32 || !(value < 0 || value > 0)) return "";
     if (elementary == detail::Elementary::maximum) return cat("tern_max_number(", join(arguments), ")");
     if (elementary == detail::Elementary::minimum) return cat("tern_min_number(", join(arguments), ")");
+    if (const float inverse = static_cast<float>(1 / value);
+        scores_ && elementary == detail::Elementary::div && std::isnormal(inverse))
+      return cat("tern_div_number(", join(arguments), ", ", literal(Number(inverse), type), ")");
     return "";
   }
   bool has_wide(detail::Elementary elementary, detail::ComputeType type) const override {

@@ -9,6 +9,7 @@
 #include "golden/printing.hpp"
 #include "host_gpu.hpp"
 #include "ops/neural/attention_fused.hpp"
+#include "primitives/attention/cuda_plan.hpp"
 
 namespace tern::test {
 namespace {
@@ -83,6 +84,59 @@ TEST(CudaAttention, EveryInstanceCompiles) {
   EXPECT_EQ(titles["// attention on tensor cores"], 3);
   EXPECT_EQ(titles["// gradient of attention on tensor cores, of q"], 3);
   EXPECT_EQ(titles["// gradients of attention on tensor cores, of k and v"], 4);  // those of 256 elements apart
+}
+
+/// Those of Hopper, and what falls to the others: few rows, stretches of columns, and rows that boxes cannot begin at.
+TEST(CudaAttention, EveryInstanceOfHopperCompiles) {
+  std::string reason;
+  ASSERT_NE(detail_cuda::nvrtc(reason), nullptr) << reason << " (script/setup fetches it)";
+  std::map<std::string, int> titles;
+  Printing device(DeviceKind::cuda, [&](const detail_gpu::Launch&, const std::string& text) {
+    if (text.find("attention on Hopper") == text.npos) return;
+    ++titles[text.substr(0, text.find('\n'))];
+    std::string log;
+    EXPECT_NO_THROW(detail_cuda::compiled_anew(text, 90, "attention", log)) << text;
+    EXPECT_EQ(log, "") << text;
+  });
+  bool taken = false, taken_back = false;
+  device.attend = [&](auto& backend, const detail::AttentionRequest& request) {
+    return taken = detail_gpu::attention_by_wgmma(backend, request, {90, 4, 227 << 10});
+  };
+  device.attend_backward = [&](auto& backend, const detail::AttentionBackwardRequest& request) {
+    return taken_back = detail_gpu::attention_backward_by_wgmma(backend, request, {90, 4, 227 << 10});
+  };
+  const auto call = [&](DType type, std::int64_t rows, std::int64_t depth, std::int64_t width,
+                        const AttentionOptions& o, const Call& f) {
+    const Var q(device.make({1, 2, rows, depth}, type)), k(device.make({1, 1, rows, depth}, type)),
+        v(device.make({1, 1, rows, width}, type));
+    taken = taken_back = false;
+    backward(f(q, k, v, o), device.make({1, 2, rows, width}, type));
+    EXPECT_EQ(taken_back, taken && std::max(depth, width) <= 128 && !o.lengths.defined());
+    return taken;
+  };
+  EXPECT_TRUE(
+      call(DType::f16, 200, 128, 128, {.causal = true, .window = 9, .lengths = device.make({1}, i32)}, soft_alibi));
+  EXPECT_TRUE(call(DType::bf16, 200, 64, 40, {.causal = true}, plain));
+  EXPECT_TRUE(call(DType::bf16, 100, 64, 64, {}, soft_alibi));
+  EXPECT_TRUE(call(DType::bf16, 100, 128, 128, {}, soft_alibi));
+  EXPECT_TRUE(call(DType::bf16, 100, 256, 72, {.scale = -1.0}, plain));
+  EXPECT_FALSE(call(DType::bf16, 64, 64, 64, {}, plain));
+  EXPECT_FALSE(call(DType::bf16, 100, 60, 64, {}, plain));
+  EXPECT_FALSE(call(f32, 100, 64, 64, {}, plain));
+  detail::AttentionSizes sizes{
+      .batch = 1, .heads = 2, .groups = 1, .rows = 200, .columns = 210, .depth = 64, .width = 128};
+  const auto moved = [&](const Tensor& t) { return device.make(t.shape(), t.dtype()); };
+  const Tensor q = device.make(sizes.of_q(), bf16), k = device.make(sizes.of_k(), bf16),
+               v = device.make(sizes.of_v(), bf16);
+  Tensor rows;
+  masked_call(sizes, sinks(200, 210), moved).forward(q, k, v, &rows);
+  EXPECT_TRUE(taken);
+  sizes.parts = 3, taken = true;
+  masked_call(sizes, sinks(200, 210), moved).forward(q, k, v, &rows);
+  EXPECT_FALSE(taken);
+  EXPECT_EQ(titles["// attention on Hopper"], 6);
+  EXPECT_EQ(titles["// gradient of attention on Hopper, of q"], 3);
+  EXPECT_EQ(titles["// gradients of attention on Hopper, of k and v"], 3);
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which do not know fibers

@@ -14,6 +14,7 @@
 
 #include "cuda/products/mma.hpp"
 #include "cuda/products/wgmma.hpp"
+#include "primitives/attention/cuda_plan.hpp"
 #include "golden/kinds.hpp"
 
 namespace tern::test {
@@ -95,6 +96,21 @@ class Golden {
       matmul_bias_activation(p.make({200, 64}, bf16), p.make({64, 304}, bf16), p.make({304}, bf16), op::relu);
     });
   }
+  /// Attention by Hopper's units, and its gradients.
+  void show_attention(const char* name, const detail_cuda::MatrixUnits& units) {
+    Printing hopper(DeviceKind::cuda, [this](const auto& launch, const std::string& text) { show(launch, text); });
+    hopper.attend = [&](auto& backend, const auto& r) { return detail_gpu::attention_by_wgmma(backend, r, units); };
+    hopper.attend_backward = [&](auto& backend, const auto& r) {
+      return detail_gpu::attention_backward_by_wgmma(backend, r, units);
+    };
+    name_ = name, each_title_ = true, hashed_ = false;
+    const Var q(hopper.make({1, 2, 80, 64}, bf16)), k(hopper.make({1, 1, 80, 64}, bf16));
+    const Var y = attention(
+        q, k, k, {.causal = true},
+        [](auto score, auto, auto, auto i, auto j, auto slope) { return score - slope * cast(abs(i - j), f32); },
+        hopper.make({2, 1, 1}));
+    backward(y, hopper.make({1, 2, 80, 64}, bf16));
+  }
   bool in_cuda() const { return in_cuda_; }
 
  private:
@@ -172,6 +188,7 @@ void show_all(Golden& golden) {
     return detail_cuda::run_wgmma(backend, request, units, true);
   };
   golden.show_product("product on Hopper's matrix units", wgmma, {90, 2});
+  golden.show_attention("attention on Hopper's matrix units", {90, 2, 227 << 10});
   golden.show_product("product on tensor cores", detail_cuda::run_mma, {80, 1, 163 << 10});
 }
 

@@ -657,7 +657,7 @@ extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restri
   }
 }
 
-// ---- attention: attention, 2 workgroups of 128, 24 words (fcd85e49)
+// ---- attention: attention, 2 workgroups of 128, 24 words (87d63a0a)
 // ---- attention on tensor cores: attention, 2 workgroups of 128, 24 words
 // attention on tensor cores
 struct Params {
@@ -803,8 +803,6 @@ TERN_DEVICE void multiply_sums(f32 (&acc)[blocks][elements / 8u][4], const f32 (
     }
   }
 }
-// ---- numbers ----
-// 2^exponent.
 TERN_DEVICE f32 tern_power_of_two(f32 exponent) {
   f32 root;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(exponent));
@@ -911,7 +909,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
         [[maybe_unused]] let own_row = min(row, params.v[1] - 1u);
 #pragma unroll
         for (u32 j = 0u; j < 2u * kAcross; ++j) {
-          [[maybe_unused]] let at = min(column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u, params.v[2] - 1u);
+          [[maybe_unused]] let at = min(column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u, 0xffffffffu);
           [[maybe_unused]] f32& x = s[i][j / 2u][2u * h + j % 2u];
           let x0 = bitcast<f32>(((u32*)b4)[params.v[22] + head]);
           let y1 = score_of(params, x, x0, bitcast<i32>(head), bitcast<i32>(own_row), bitcast<i32>(at));
@@ -1062,8 +1060,6 @@ struct Rows {
 // b serves all of the warp's blocks of rows.
 // acc += x·b for x in the layout of sums, rounded to 16 bits, and the rows of b, of which there are as many as x has
 // columns.
-// ---- numbers ----
-// 2^exponent.
 // The largest, and the sum, of the values of the four lanes that share a row.
 // ---- from the layout of sums to rows ----
 // Lane q of four holds columns 8 j + 2 q and 8 j + 2 q + 1 for j = 0..3, and gets columns 8 q to 8 q + 7 in their
@@ -1235,8 +1231,6 @@ struct Rows {
 // b serves all of the warp's blocks of rows.
 // acc += x·b for x in the layout of sums, rounded to 16 bits, and the rows of b, of which there are as many as x has
 // columns.
-// ---- numbers ----
-// 2^exponent.
 // The largest, and the sum, of the values of the four lanes that share a row.
 // ---- from the layout of sums to rows ----
 // Lane q of four holds columns 8 j + 2 q and 8 j + 2 q + 1 for j = 0..3, and gets columns 8 q to 8 q + 7 in their
@@ -2624,6 +2618,10 @@ TERN_DEVICE void tern_arrive(u32 barrier, u32 rank) {
       "mbarrier.arrive.shared::cluster.b64 _, [remote];\n}"
       :: "r"(barrier), "r"(rank) : "memory");
 }
+// The same in this workgroup.
+TERN_DEVICE void tern_arrive_here(u32 barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(barrier) : "memory");
+}
 TERN_DEVICE void tern_warp_group_sync(u32 barrier) {
   asm volatile("barrier.cta.sync %0, 128;" :: "r"(barrier) : "memory");
 }
@@ -2650,6 +2648,12 @@ TERN_DEVICE void tern_fetch(u32 to, const BoxMap& map, u32 x, u32 y, u32 z, u32 
       "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
       "[%0], [%1, {%2, %3, %4}], [%5], %6;"
       :: "r"(to), "l"(&map), "r"(x), "r"(y), "r"(z), "r"(barrier), "l"(policy) : "memory");
+}
+TERN_DEVICE void tern_fetch(u32 to, const BoxMap& map, u32 x, u32 y, u32 z, u32 w, u32 barrier, u64 policy) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
+      "[%0], [%1, {%2, %3, %4, %5}], [%6], %7;"
+      :: "r"(to), "l"(&map), "r"(x), "r"(y), "r"(z), "r"(w), "r"(barrier), "l"(policy) : "memory");
 }
 // Fetches a box into the memory of both workgroups of the cluster.
 TERN_DEVICE void tern_fetch_for_both(u32 to, const BoxMap& map, u32 x, u32 y, u32 z, u32 barrier, u64 policy) {
@@ -2966,6 +2970,1121 @@ extern "C" __global__ void __launch_bounds__(384) __cluster_dims__(2, 1, 1) tern
     if (kStagedOutputs > 0u && thread % 128u == 0u) { tern_wait_for_boxes_but<0>(); }
   }
   tern_cluster_sync();  // the other workgroup may still write here
+}
+
+// ---- attention on Hopper's matrix units: attention, 2 workgroups of 384, 29 words
+// attention on Hopper
+struct Params {
+  u32 v[29];
+};
+// The instance.
+enum : u32 {
+  kConsumers = 2u, kThreads = 128u * (1u + kConsumers), kRows = 64u * kConsumers,
+  kColumns = 128u, kAcross = kColumns / 8u,
+  kDepth = 64u, kWidth = 64u, kSumsAcross = kWidth / 8u,
+  kStages = 2u,
+  kPieceOfQ = 128u * kRows, kPiece = 128u * kColumns,  // bytes of 64 elements of all rows
+  kBytesOfQ = kPieceOfQ * (kDepth / 64u), kBytesOfK = kPiece * (kDepth / 64u), kBytesOfV = kPiece * (kWidth / 64u),
+};
+enum : bool { kRagged = false, kTakesTurns = true };
+// How the copy engine finds boxes of a matrix (a tensor map of the driver's).
+struct alignas(64) BoxMap {
+  u64 words[16];
+};
+// ---- barriers in workgroup memory ----
+// Arrives at the barrier in the same place of a workgroup of the cluster. (Released to the workgroup only: what is
+// given up was read by the matrix units, which have finished. To the cluster, the compiler waits for all memory of the
+// GPU: 424 instead of 610 TFLOP/s at 8192×4096×16384 with silu on an H200.)
+// The same in this workgroup.
+// ---- the copy engine ----
+// How long the cache of the whole GPU is to hold what is fetched or stored: longer than the rest, shorter, or as ever.
+// Fetches a box into this workgroup's memory.
+// Fetches a box into the memory of both workgroups of the cluster.
+// Stores a box from this workgroup's memory, as a group of its own; what lies outside the matrix stays.
+// Until all boxes this thread stored but the last few are read.
+// What was written to workgroup memory is there for the copy engine, too.
+// Four blocks of eight rows of 16 bytes, in the layout of the matrix units' sums; each lane says where one row begins.
+// ---- the matrix units ----
+// How a matrix lies in workgroup memory, in rows of 128 bytes swizzled over 1024. `leading`: bytes between blocks of 64
+// elements across k, where those are neighbours.
+// The largest, and the sum, of the values of the four lanes that share a row.
+// ---- from the layout of sums to rows ----
+// Lane q of four holds columns 8 j + 2 q and 8 j + 2 q + 1 for j = 0..3, and gets columns 8 q to 8 q + 7 in their
+// place. Two exchanges, with the neighbour and with the next but one.
+struct Row8 {
+  f32 x[8];
+};
+// Of four blocks, the upper or lower row (h) of a lane.
+struct Ring {
+  u32 stage = 0u, round = 0u;
+  __device__ __forceinline__ void advance() {
+    if (++stage == kStages) { stage = 0u, round ^= 1u; }
+  }
+};
+TERN_DEVICE void give_up(u32 barrier, u32 lane) {
+  if (lane == 0u) tern_arrive_here(barrier);
+}
+// A turn at sending products off: consumer i waits at barrier 1 + i, at which the one before arrives.
+TERN_DEVICE void take_turn(u32 member) {
+  if constexpr (kTakesTurns) asm volatile("barrier.cta.sync %0, 256;" :: "r"(1u + member) : "memory");
+}
+TERN_DEVICE void pass_turn(u32 member) {
+  let next = member + 1u == kConsumers ? 0u : member + 1u;
+  if constexpr (kTakesTurns) asm volatile("barrier.cta.arrive %0, 256;" :: "r"(1u + next) : "memory");
+}
+// The work of a round. Every other round of the processors goes backwards: none has the long ones of all rounds.
+TERN_DEVICE u32 group_of(u32 round) {
+  return round * gridDim.x + (round & 1u ? gridDim.x - 1u - blockIdx.x : blockIdx.x);
+}
+// ---- products ----
+// 64 rows and 16 elements, times those of the rows of a tile.
+TERN_DEVICE void multiply_first(f32 (&s)[kAcross][4], u64 a, u64 b) {
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, 0, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n128" "k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, %64, %65, "
+      "p, 1, 1, 0, 0;\n}" : "=f"(s[0][0]), "=f"(s[0][1]), "=f"(s[0][2]), "=f"(s[0][3]), "=f"(s[1][0]), "=f"(s[1][1]), "=f"(s[1][2]), "=f"(s[1][3]), "=f"(s[2][0]), "=f"(s[2][1]), "=f"(s[2][2]), "=f"(s[2][3]), "=f"(s[3][0]), "=f"(s[3][1]), "=f"(s[3][2]), "=f"(s[3][3]), "=f"(s[4][0]), "=f"(s[4][1]), "=f"(s[4][2]), "=f"(s[4][3]), "=f"(s[5][0]), "=f"(s[5][1]), "=f"(s[5][2]), "=f"(s[5][3]), "=f"(s[6][0]), "=f"(s[6][1]), "=f"(s[6][2]), "=f"(s[6][3]), "=f"(s[7][0]), "=f"(s[7][1]), "=f"(s[7][2]), "=f"(s[7][3]), "=f"(s[8][0]), "=f"(s[8][1]), "=f"(s[8][2]), "=f"(s[8][3]), "=f"(s[9][0]), "=f"(s[9][1]), "=f"(s[9][2]), "=f"(s[9][3]), "=f"(s[10][0]), "=f"(s[10][1]), "=f"(s[10][2]), "=f"(s[10][3]), "=f"(s[11][0]), "=f"(s[11][1]), "=f"(s[11][2]), "=f"(s[11][3]), "=f"(s[12][0]), "=f"(s[12][1]), "=f"(s[12][2]), "=f"(s[12][3]), "=f"(s[13][0]), "=f"(s[13][1]), "=f"(s[13][2]), "=f"(s[13][3]), "=f"(s[14][0]), "=f"(s[14][1]), "=f"(s[14][2]), "=f"(s[14][3]), "=f"(s[15][0]), "=f"(s[15][1]), "=f"(s[15][2]), "=f"(s[15][3]) : "l"(a), "l"(b));
+}
+TERN_DEVICE void multiply(f32 (&s)[kAcross][4], u64 a, u64 b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n128" "k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+      "%64, %65, 1, 1, 1, 0, 0;" : "+f"(s[0][0]), "+f"(s[0][1]), "+f"(s[0][2]), "+f"(s[0][3]), "+f"(s[1][0]), "+f"(s[1][1]), "+f"(s[1][2]), "+f"(s[1][3]), "+f"(s[2][0]), "+f"(s[2][1]), "+f"(s[2][2]), "+f"(s[2][3]), "+f"(s[3][0]), "+f"(s[3][1]), "+f"(s[3][2]), "+f"(s[3][3]), "+f"(s[4][0]), "+f"(s[4][1]), "+f"(s[4][2]), "+f"(s[4][3]), "+f"(s[5][0]), "+f"(s[5][1]), "+f"(s[5][2]), "+f"(s[5][3]), "+f"(s[6][0]), "+f"(s[6][1]), "+f"(s[6][2]), "+f"(s[6][3]), "+f"(s[7][0]), "+f"(s[7][1]), "+f"(s[7][2]), "+f"(s[7][3]), "+f"(s[8][0]), "+f"(s[8][1]), "+f"(s[8][2]), "+f"(s[8][3]), "+f"(s[9][0]), "+f"(s[9][1]), "+f"(s[9][2]), "+f"(s[9][3]), "+f"(s[10][0]), "+f"(s[10][1]), "+f"(s[10][2]), "+f"(s[10][3]), "+f"(s[11][0]), "+f"(s[11][1]), "+f"(s[11][2]), "+f"(s[11][3]), "+f"(s[12][0]), "+f"(s[12][1]), "+f"(s[12][2]), "+f"(s[12][3]), "+f"(s[13][0]), "+f"(s[13][1]), "+f"(s[13][2]), "+f"(s[13][3]), "+f"(s[14][0]), "+f"(s[14][1]), "+f"(s[14][2]), "+f"(s[14][3]), "+f"(s[15][0]), "+f"(s[15][1]), "+f"(s[15][2]), "+f"(s[15][3]) : "l"(a), "l"(b));
+}
+// 64 rows of shares of 16 rows of a tile, times those.
+TERN_DEVICE void multiply(f32 (&sums)[kSumsAcross][4], const u32 (&shares)[4], u64 b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n64" "k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
+      "{%32, %33, %34, %35}, %36, 1, 1, 1, 1;"
+      : "+f"(sums[0][0]), "+f"(sums[0][1]), "+f"(sums[0][2]), "+f"(sums[0][3]), "+f"(sums[1][0]), "+f"(sums[1][1]), "+f"(sums[1][2]), "+f"(sums[1][3]), "+f"(sums[2][0]), "+f"(sums[2][1]), "+f"(sums[2][2]), "+f"(sums[2][3]), "+f"(sums[3][0]), "+f"(sums[3][1]), "+f"(sums[3][2]), "+f"(sums[3][3]), "+f"(sums[4][0]), "+f"(sums[4][1]), "+f"(sums[4][2]), "+f"(sums[4][3]), "+f"(sums[5][0]), "+f"(sums[5][1]), "+f"(sums[5][2]), "+f"(sums[5][3]), "+f"(sums[6][0]), "+f"(sums[6][1]), "+f"(sums[6][2]), "+f"(sums[6][3]), "+f"(sums[7][0]), "+f"(sums[7][1]), "+f"(sums[7][2]), "+f"(sums[7][3]) : "r"(shares[0]), "r"(shares[1]), "r"(shares[2]), "r"(shares[3]), "l"(b));
+}
+// s = a·bᵀ for 64 rows of a and a tile b, which lie in pieces of 64 elements.
+template <u32 elements>
+TERN_DEVICE void multiply_rows(f32 (&s)[kAcross][4], u32 a, u32 piece_of_a, u32 b, u32 piece_of_b) {
+#pragma unroll
+  for (u32 i = 0u; i < elements / 16u; ++i) {
+    let of_a = tern_matrix(a + i / 4u * piece_of_a + i % 4u * 32u, 16u);
+    let of_b = tern_matrix(b + i / 4u * piece_of_b + i % 4u * 32u, 16u);
+    if (i == 0u) multiply_first(s, of_a, of_b);
+    else multiply(s, of_a, of_b);
+  }
+}
+// sums += shares·b.
+TERN_DEVICE void multiply_sums(f32 (&sums)[kSumsAcross][4], const u32 (&shares)[kAcross / 2u][4], u32 b, u32 piece) {
+#pragma unroll
+  for (u32 i = 0u; i < kAcross / 2u; ++i) multiply(sums, shares[i], tern_matrix(b + i * 2048u, piece));
+}
+// Until all groups of products but the last `sent` are there, among them these.
+template <u32 sent> TERN_DEVICE void wait_for(f32 (&s)[kAcross][4]) {
+  if constexpr (sent == 1u) asm volatile("wgmma.wait_group.sync.aligned 1;" : "+f"(s[0][0]), "+f"(s[0][1]), "+f"(s[0][2]), "+f"(s[0][3]), "+f"(s[1][0]), "+f"(s[1][1]), "+f"(s[1][2]), "+f"(s[1][3]), "+f"(s[2][0]), "+f"(s[2][1]), "+f"(s[2][2]), "+f"(s[2][3]), "+f"(s[3][0]), "+f"(s[3][1]), "+f"(s[3][2]), "+f"(s[3][3]), "+f"(s[4][0]), "+f"(s[4][1]), "+f"(s[4][2]), "+f"(s[4][3]), "+f"(s[5][0]), "+f"(s[5][1]), "+f"(s[5][2]), "+f"(s[5][3]), "+f"(s[6][0]), "+f"(s[6][1]), "+f"(s[6][2]), "+f"(s[6][3]), "+f"(s[7][0]), "+f"(s[7][1]), "+f"(s[7][2]), "+f"(s[7][3]), "+f"(s[8][0]), "+f"(s[8][1]), "+f"(s[8][2]), "+f"(s[8][3]), "+f"(s[9][0]), "+f"(s[9][1]), "+f"(s[9][2]), "+f"(s[9][3]), "+f"(s[10][0]), "+f"(s[10][1]), "+f"(s[10][2]), "+f"(s[10][3]), "+f"(s[11][0]), "+f"(s[11][1]), "+f"(s[11][2]), "+f"(s[11][3]), "+f"(s[12][0]), "+f"(s[12][1]), "+f"(s[12][2]), "+f"(s[12][3]), "+f"(s[13][0]), "+f"(s[13][1]), "+f"(s[13][2]), "+f"(s[13][3]), "+f"(s[14][0]), "+f"(s[14][1]), "+f"(s[14][2]), "+f"(s[14][3]), "+f"(s[15][0]), "+f"(s[15][1]), "+f"(s[15][2]), "+f"(s[15][3]) :: "memory");
+  else asm volatile("wgmma.wait_group.sync.aligned 0;" : "+f"(s[0][0]), "+f"(s[0][1]), "+f"(s[0][2]), "+f"(s[0][3]), "+f"(s[1][0]), "+f"(s[1][1]), "+f"(s[1][2]), "+f"(s[1][3]), "+f"(s[2][0]), "+f"(s[2][1]), "+f"(s[2][2]), "+f"(s[2][3]), "+f"(s[3][0]), "+f"(s[3][1]), "+f"(s[3][2]), "+f"(s[3][3]), "+f"(s[4][0]), "+f"(s[4][1]), "+f"(s[4][2]), "+f"(s[4][3]), "+f"(s[5][0]), "+f"(s[5][1]), "+f"(s[5][2]), "+f"(s[5][3]), "+f"(s[6][0]), "+f"(s[6][1]), "+f"(s[6][2]), "+f"(s[6][3]), "+f"(s[7][0]), "+f"(s[7][1]), "+f"(s[7][2]), "+f"(s[7][3]), "+f"(s[8][0]), "+f"(s[8][1]), "+f"(s[8][2]), "+f"(s[8][3]), "+f"(s[9][0]), "+f"(s[9][1]), "+f"(s[9][2]), "+f"(s[9][3]), "+f"(s[10][0]), "+f"(s[10][1]), "+f"(s[10][2]), "+f"(s[10][3]), "+f"(s[11][0]), "+f"(s[11][1]), "+f"(s[11][2]), "+f"(s[11][3]), "+f"(s[12][0]), "+f"(s[12][1]), "+f"(s[12][2]), "+f"(s[12][3]), "+f"(s[13][0]), "+f"(s[13][1]), "+f"(s[13][2]), "+f"(s[13][3]), "+f"(s[14][0]), "+f"(s[14][1]), "+f"(s[14][2]), "+f"(s[14][3]), "+f"(s[15][0]), "+f"(s[15][1]), "+f"(s[15][2]), "+f"(s[15][3]) :: "memory");
+}
+// Others of the same groups.
+TERN_DEVICE void hold(f32 (&s)[kAcross][4]) { asm volatile("" : "+f"(s[0][0]), "+f"(s[0][1]), "+f"(s[0][2]), "+f"(s[0][3]), "+f"(s[1][0]), "+f"(s[1][1]), "+f"(s[1][2]), "+f"(s[1][3]), "+f"(s[2][0]), "+f"(s[2][1]), "+f"(s[2][2]), "+f"(s[2][3]), "+f"(s[3][0]), "+f"(s[3][1]), "+f"(s[3][2]), "+f"(s[3][3]), "+f"(s[4][0]), "+f"(s[4][1]), "+f"(s[4][2]), "+f"(s[4][3]), "+f"(s[5][0]), "+f"(s[5][1]), "+f"(s[5][2]), "+f"(s[5][3]), "+f"(s[6][0]), "+f"(s[6][1]), "+f"(s[6][2]), "+f"(s[6][3]), "+f"(s[7][0]), "+f"(s[7][1]), "+f"(s[7][2]), "+f"(s[7][3]), "+f"(s[8][0]), "+f"(s[8][1]), "+f"(s[8][2]), "+f"(s[8][3]), "+f"(s[9][0]), "+f"(s[9][1]), "+f"(s[9][2]), "+f"(s[9][3]), "+f"(s[10][0]), "+f"(s[10][1]), "+f"(s[10][2]), "+f"(s[10][3]), "+f"(s[11][0]), "+f"(s[11][1]), "+f"(s[11][2]), "+f"(s[11][3]), "+f"(s[12][0]), "+f"(s[12][1]), "+f"(s[12][2]), "+f"(s[12][3]), "+f"(s[13][0]), "+f"(s[13][1]), "+f"(s[13][2]), "+f"(s[13][3]), "+f"(s[14][0]), "+f"(s[14][1]), "+f"(s[14][2]), "+f"(s[14][3]), "+f"(s[15][0]), "+f"(s[15][1]), "+f"(s[15][2]), "+f"(s[15][3]) :: "memory"); }
+TERN_DEVICE void hold_sums(f32 (&sums)[kSumsAcross][4]) { asm volatile("" : "+f"(sums[0][0]), "+f"(sums[0][1]), "+f"(sums[0][2]), "+f"(sums[0][3]), "+f"(sums[1][0]), "+f"(sums[1][1]), "+f"(sums[1][2]), "+f"(sums[1][3]), "+f"(sums[2][0]), "+f"(sums[2][1]), "+f"(sums[2][2]), "+f"(sums[2][3]), "+f"(sums[3][0]), "+f"(sums[3][1]), "+f"(sums[3][2]), "+f"(sums[3][3]), "+f"(sums[4][0]), "+f"(sums[4][1]), "+f"(sums[4][2]), "+f"(sums[4][3]), "+f"(sums[5][0]), "+f"(sums[5][1]), "+f"(sums[5][2]), "+f"(sums[5][3]), "+f"(sums[6][0]), "+f"(sums[6][1]), "+f"(sums[6][2]), "+f"(sums[6][3]), "+f"(sums[7][0]), "+f"(sums[7][1]), "+f"(sums[7][2]), "+f"(sums[7][3]) :: "memory"); }
+TERN_DEVICE void wait_for_sums(f32 (&sums)[kSumsAcross][4]) {
+  asm volatile("wgmma.wait_group.sync.aligned 0;" : "+f"(sums[0][0]), "+f"(sums[0][1]), "+f"(sums[0][2]), "+f"(sums[0][3]), "+f"(sums[1][0]), "+f"(sums[1][1]), "+f"(sums[1][2]), "+f"(sums[1][3]), "+f"(sums[2][0]), "+f"(sums[2][1]), "+f"(sums[2][2]), "+f"(sums[2][3]), "+f"(sums[3][0]), "+f"(sums[3][1]), "+f"(sums[3][2]), "+f"(sums[3][3]), "+f"(sums[4][0]), "+f"(sums[4][1]), "+f"(sums[4][2]), "+f"(sums[4][3]), "+f"(sums[5][0]), "+f"(sums[5][1]), "+f"(sums[5][2]), "+f"(sums[5][3]), "+f"(sums[6][0]), "+f"(sums[6][1]), "+f"(sums[6][2]), "+f"(sums[6][3]), "+f"(sums[7][0]), "+f"(sums[7][1]), "+f"(sums[7][2]), "+f"(sums[7][3]) :: "memory");
+}
+// What waits for products is moved up by the compiler as far as memory lets it, in front of a whole tile's formulas. So
+// there is a store before it that depends on their results, to where nothing is read.
+TERN_DEVICE u32 all_of(const f32 (&s)[kAcross][4]) {
+  u32 all = 0u;
+#pragma unroll
+  for (u32 i = 0u; i < 4u * kAcross; ++i) { all ^= bitcast<u32>(s[i / 4u][i % 4u]); }
+  return all;
+}
+TERN_DEVICE void have_now(u32 results, u32 nowhere) {
+  asm volatile("st.shared.u32 [%0], %1;" :: "r"(nowhere), "r"(results) : "memory");
+}
+// Rounded and packed, the first factor of the next product.
+TERN_DEVICE void pack(u32 (&shares)[kAcross / 2u][4], const f32 (&s)[kAcross][4]) {
+#pragma unroll
+  for (u32 i = 0u; i < kAcross / 2u; ++i)
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      shares[i][2u * h] = tern_f32_pair_to_bf16(s[2u * i + h][0], s[2u * i + h][1]);
+      shares[i][2u * h + 1u] = tern_f32_pair_to_bf16(s[2u * i + h][2], s[2u * i + h][3]);
+    }
+}
+// ---- memory ----
+struct Memory {
+  u32 q, k, v, barriers;
+  __device__ __forceinline__ u32 full_q() const { return barriers; }
+  __device__ __forceinline__ u32 empty_q() const { return barriers + 8u; }
+  __device__ __forceinline__ u32 patch() const { return barriers + 16u; }
+  __device__ __forceinline__ u32 nowhere() const { return barriers + 24u + 32u * kStages; }
+  __device__ __forceinline__ u32 full_k(Ring r) const { return barriers + 24u + 8u * r.stage; }
+  __device__ __forceinline__ u32 empty_k(Ring r) const { return full_k(r) + 8u * kStages; }
+  __device__ __forceinline__ u32 full_v(Ring r) const { return full_k(r) + 16u * kStages; }
+  __device__ __forceinline__ u32 empty_v(Ring r) const { return full_k(r) + 24u * kStages; }
+};
+// A block of rows, and the columns that they may see. Those from `length` on hold anything.
+struct Work {
+  u32 batch, head, key_head, first_row, begin, end, length;
+};
+TERN_DEVICE f32 score_of(const Params& params, f32 v0, f32 v3, i32 v4, i32 v5) {
+  let v1 = bitcast<f32>(params.v[28]);
+  let v2 = (v0 * v1);
+  let v6 = tern_sub(v4, v5);
+  let v7 = tern_abs(v6);
+  let v8 = f32(v7);
+  let v9 = (v3 * v8);
+  let v10 = (v2 - v9);
+  return v10;
+}
+struct Attention {
+  const Params& params;
+  const u32* __restrict__ b0;
+  const u32* __restrict__ b1;
+  vec4<u32>* __restrict__ b2;
+  u32* __restrict__ b3;
+  const u32* __restrict__ b4;
+  // The blocks of a head stand together, those with the most columns first.
+  __device__ __forceinline__ Work work_of(u32 own_group) const {
+    let head_of_all = own_group / params.v[7];
+    let first_row = (params.v[7] - 1u - (own_group - head_of_all * params.v[7])) * kRows;
+    let batch = head_of_all / params.v[5];
+    let head = head_of_all - batch * params.v[5];
+    var begin = 0u;
+    var end = params.v[2];
+    let middle_of_all = bitcast<i32>(first_row) + bitcast<i32>(params.v[8]);
+    end = u32(clamp(middle_of_all + 128, 0, bitcast<i32>(params.v[2])));
+    const Work w{batch, head, head / (params.v[5] / params.v[6]), first_row, begin, end, params.v[2]};
+    return {batch, head, w.key_head, first_row, seek(w, begin), end, w.length};
+  }
+  // The first tile from `column` on of which something is seen.
+  __device__ __forceinline__ u32 seek(const Work& w, u32 column) const {
+    [[maybe_unused]] let batch = w.batch, head = w.head, first_row = w.first_row, end = w.end;
+    return column;
+  }
+  // ---- producer ----
+  __device__ __forceinline__ void fetch_q(const BoxMap& map, const Work& w, Memory at, u32 round, u32 lane) const {
+    __syncwarp();
+    tern_wait(at.empty_q(), round ^ 1u);
+    if (lane != 0u) return;
+    [[maybe_unused]] let batch = w.batch, head = w.head;
+    tern_expect(at.full_q(), kBytesOfQ);
+#pragma unroll
+    for (u32 i = 0u; i < kDepth / 64u; ++i)
+      tern_fetch(at.q + i * kPieceOfQ, map, 64u * i, w.first_row, head, 0u, at.full_q(), tern_passing());
+  }
+  __device__ __forceinline__ void fetch_k(const BoxMap& map, const Work& w, u32 column, Memory at, Ring ring,
+                                          u32 lane) const {
+    __syncwarp();
+    tern_wait(at.empty_k(ring), ring.round ^ 1u);
+    if (lane != 0u) return;
+    [[maybe_unused]] let batch = w.batch, head = w.key_head;
+    tern_expect(at.full_k(ring), kBytesOfK);
+#pragma unroll
+    for (u32 i = 0u; i < kDepth / 64u; ++i)
+      tern_fetch(at.k + ring.stage * kBytesOfK + i * kPiece, map, 64u * i, column, 0u, 0u, at.full_k(ring),
+                 tern_kept());
+  }
+  // Rows of v beyond the sample's length are not its own: a share of 0 times what lies there could be NaN.
+  __device__ __forceinline__ void fetch_v(const BoxMap& map, const Work& w, u32 column, Memory at, Ring ring,
+                                          u32& patches, u32 lane) const {
+    let to = at.v + ring.stage * kBytesOfV;
+    const bool whole = !kRagged || column + kColumns <= w.length;
+    let barrier = whole ? at.full_v(ring) : at.patch();
+    __syncwarp();
+    tern_wait(at.empty_v(ring), ring.round ^ 1u);
+    if (lane == 0u) {
+      [[maybe_unused]] let batch = w.batch, head = w.key_head;
+      tern_expect(barrier, kBytesOfV);
+#pragma unroll
+      for (u32 i = 0u; i < kWidth / 64u; ++i)
+        tern_fetch(to + i * kPiece, map, 64u * i, column, 0u, 0u, barrier, tern_kept());
+    }
+    if (whole) return;
+    tern_wait(barrier, patches & 1u);
+    ++patches;
+    for (u32 row = w.length - column + lane / 8u; row < kColumns; row += 4u)
+#pragma unroll
+      for (u32 i = 0u; i < kWidth / 64u; ++i)
+        asm volatile("st.shared.v4.b32 [%0], {%1, %1, %1, %1};"
+                     ::"r"(to + i * kPiece + row * 128u + lane % 8u * 16u), "r"(0u) : "memory");
+    tern_show_to_copies();
+    __syncwarp();
+    if (lane == 0u) tern_arrive_here(at.full_v(ring));
+  }
+  __device__ void fetch(const BoxMap& of_q, const BoxMap& of_k, const BoxMap& of_v, Memory at, u32 lane) const {
+    Ring ring_k, ring_v;
+    u32 blocks = 0u, patches = 0u;
+    for (u32 round = 0u; round * gridDim.x < params.v[12]; ++round) {
+      let group = group_of(round);
+      if (group >= params.v[12]) continue;
+      const Work w = work_of(group);
+      if (w.begin >= w.end) continue;
+      fetch_k(of_k, w, w.begin, at, ring_k, lane);
+      ring_k.advance();
+      fetch_q(of_q, w, at, blocks++ & 1u, lane);
+#pragma unroll 1
+      for (u32 column = w.begin, next; column < w.end; column = next) {
+        next = seek(w, column + kColumns);
+        if (next < w.end) {
+          fetch_k(of_k, w, next, at, ring_k, lane);
+          ring_k.advance();
+        }
+        fetch_v(of_v, w, column, at, ring_v, patches, lane);
+        ring_v.advance();
+      }
+    }
+  }
+  // ---- consumers ----
+  // Of products the scores, and of those with the greatest so far the powers of two: the shares, but for the sum of a
+  // row. `older`: what earlier sums are to be multiplied by.
+  __device__ __forceinline__ void take_shares(f32 (&s)[kAcross][4], f32 (&tops)[2], f32 (&totals)[2], f32 (&older)[2],
+                                              const Work& w, u32 column, u32 own, u32 lane) const {
+    [[maybe_unused]] let batch = w.batch, head = w.head, first_row = w.first_row, end = w.end, length = w.length;
+    const bool edge = column + kColumns > end || i32(column + kColumns) > i32(first_row) + bitcast<i32>(params.v[8]) + 1;
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      let row = own + 8u * h;
+      [[maybe_unused]] let own_row = min(row, params.v[1] - 1u);
+#pragma unroll
+      for (u32 j = 0u; j < 2u * kAcross; ++j) {
+        [[maybe_unused]] let at = min(column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u, 0xffffffffu);
+        [[maybe_unused]] f32& x = s[j / 2u][2u * h + j % 2u];
+        let x0 = bitcast<f32>(((u32*)b4)[params.v[27] + head]);
+        let y1 = score_of(params, x, x0, bitcast<i32>(own_row), bitcast<i32>(at));
+        x = y1;
+      }
+      if (edge) {
+        [[maybe_unused]] let middle = i32(row) + i32(params.v[8]);
+#pragma unroll
+        for (u32 j = 0u; j < 2u * kAcross; ++j) {
+          let at = column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u;
+          if (!(at < end && (at < params.v[2]) && (bitcast<i32>(at) <= middle))) { s[j / 2u][2u * h + j % 2u] = tern_from_bits(0xff800000u); }  // tiles may pass the end
+        }
+      }
+    }
+    f32 top[2], total[2] = {}, base[2];
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) { top[h] = fmaxf(s[0][2u * h], s[0][2u * h + 1u]); }
+#pragma unroll
+    for (u32 j = 1u; j < kAcross; ++j)
+#pragma unroll
+      for (u32 h = 0u; h < 2u; ++h) { top[h] = fmaxf(top[h], fmaxf(s[j][2u * h], s[j][2u * h + 1u])); }
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      top[h] = fmaxf(tern_quad_largest(top[h]) * bitcast<f32>(params.v[11]), tops[h]);
+      base[h] = top[h] == tern_from_bits(0xff800000u) ? 0.0f : top[h];
+      older[h] = tern_power_of_two(tops[h] - base[h]);
+      tops[h] = top[h];
+    }
+#pragma unroll
+    for (u32 j = 0u; j < 2u * kAcross; ++j)
+#pragma unroll
+      for (u32 h = 0u; h < 2u; ++h) {
+        [[maybe_unused]] let row = own + 8u * h, own_row = min(row, params.v[1] - 1u);
+        f32& x = s[j / 2u][2u * h + j % 2u];
+        x = tern_power_of_two(fma(x, bitcast<f32>(params.v[11]), -base[h]));
+        total[h] += x;
+      }
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) { totals[h] = fma(totals[h], older[h], total[h]); }
+  }
+  __device__ __forceinline__ void finish(f32 (&sums)[kSumsAcross][4], f32 (&tops)[2], f32 (&totals)[2], const Work& w,
+                                         u32 own, u32 lane) const {
+    [[maybe_unused]] let batch = w.batch, head = w.head;
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      let row = own + 8u * h;
+      let total = tern_quad_sum(totals[h]);
+      let inverse = total == 0.0f ? 1.0f : 1.0f / total;
+#pragma unroll
+      for (u32 j = 0u; j < kWidth / 8u; j += 4u) {
+        let x = tern_quad_row(&sums[j], h);
+        let first = j * 8u + (lane & 3u) * 8u;
+        if (row < params.v[1] && first < params.v[4]) {
+          let w2 = (params.v[20] + head * params.v[21] + row * params.v[22] + first) / 8u;
+          b2[w2 + 0u] = vec4<u32>(tern_f32_pair_to_bf16((x.x[0] * inverse), (x.x[1] * inverse)), tern_f32_pair_to_bf16((x.x[2] * inverse), (x.x[3] * inverse)), tern_f32_pair_to_bf16((x.x[4] * inverse), (x.x[5] * inverse)), tern_f32_pair_to_bf16((x.x[6] * inverse), (x.x[7] * inverse)));
+        }
+      }
+      if ((lane & 3u) == 0u && row < params.v[1]) {
+        [[maybe_unused]] let top = tops[h] * 0.6931471805599453f;
+        ((u32*)b3)[params.v[23] + head * params.v[24] + row] = bitcast<u32>(top);
+        ((u32*)b3)[params.v[25] + head * params.v[26] + row] = bitcast<u32>(total);
+      }
+    }
+  }
+  // Sums of before a new greatest score.
+  static __device__ __forceinline__ void put_below(f32 (&sums)[kSumsAcross][4], const f32 (&older)[2]) {
+#pragma unroll
+    for (u32 j = 0u; j < 4u * kSumsAcross; ++j) { sums[j / 4u][j % 4u] *= older[j % 4u / 2u]; }
+  }
+  static __device__ __forceinline__ void send_shares(f32 (&sums)[kSumsAcross][4], const u32 (&shares)[kAcross / 2u][4],
+                                                     u32 v) {
+    tern_begin_products();
+    multiply_sums(sums, shares, v, kPiece);
+    tern_commit_products();
+  }
+  __device__ void attend(Memory at, u32 thread, u32 member) const {
+    Ring ring_k, ring_v;
+    let lane = thread & 31u, own_of_group = member * 64u + thread % 128u / 32u * 16u + lane / 4u;
+    let of_q = at.q + member * 8192u;
+    u32 blocks = 0u;
+    if (member + 1u == kConsumers) pass_turn(member);
+#pragma unroll 1
+    for (u32 round = 0u; round * gridDim.x < params.v[12]; ++round) {
+      let group = group_of(round);
+      if (group >= params.v[12]) continue;
+      const Work w = work_of(group);
+      let own = w.first_row + own_of_group;
+      f32 sums[kSumsAcross][4] = {}, tops[2] = {tern_from_bits(0xff800000u), tern_from_bits(0xff800000u)}, totals[2] = {};  // tops: times log2(e)
+      if (w.begin < w.end) {
+        f32 s[kAcross][4], older[2];
+        u32 shares[kAcross / 2u][4];
+        tern_wait(at.full_q(), blocks++ & 1u);
+        tern_wait(at.full_k(ring_k), ring_k.round);
+        tern_begin_products();
+        multiply_rows<kDepth>(s, of_q, kPieceOfQ, at.k + ring_k.stage * kBytesOfK, kPiece);
+        tern_commit_products();
+        wait_for<0u>(s);
+        give_up(at.empty_k(ring_k), lane);
+        ring_k.advance();
+        take_shares(s, tops, totals, older, w, w.begin, own, lane);
+        pack(shares, s);
+#pragma unroll 1
+        for (u32 column = seek(w, w.begin + kColumns); column < w.end; column = seek(w, column + kColumns)) {
+          tern_wait(at.full_k(ring_k), ring_k.round);
+          take_turn(member);
+          tern_begin_products();
+          multiply_rows<kDepth>(s, of_q, kPieceOfQ, at.k + ring_k.stage * kBytesOfK, kPiece);
+          tern_commit_products();
+          put_below(sums, older);
+          tern_wait(at.full_v(ring_v), ring_v.round);
+          send_shares(sums, shares, at.v + ring_v.stage * kBytesOfV);
+          pass_turn(member);
+          wait_for<1u>(s);
+          give_up(at.empty_k(ring_k), lane);
+          ring_k.advance();
+          take_shares(s, tops, totals, older, w, column, own, lane);
+          have_now(bitcast<u32>(totals[0] + totals[1]), at.nowhere());
+          wait_for_sums(sums);
+          give_up(at.empty_v(ring_v), lane);
+          ring_v.advance();
+          pack(shares, s);
+        }
+        give_up(at.empty_q(), lane);
+        put_below(sums, older);
+        tern_wait(at.full_v(ring_v), ring_v.round);
+        send_shares(sums, shares, at.v + ring_v.stage * kBytesOfV);
+        wait_for_sums(sums);
+        give_up(at.empty_v(ring_v), lane);
+        ring_v.advance();
+      }
+      finish(sums, tops, totals, w, own, lane);
+    }
+  }
+};
+extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel(const u32* __restrict__ b0, const u32* __restrict__ b1, vec4<u32>* __restrict__ b2, u32* __restrict__ b3, const u32* __restrict__ b4, const __grid_constant__ BoxMap map0, const __grid_constant__ BoxMap map1, const __grid_constant__ BoxMap map2, const __grid_constant__ Params params) {
+  extern __shared__ unsigned char memory[];
+  let thread = threadIdx.x, begin = (tern_shared(memory) + 1023u) & ~1023u;
+  let k = begin + kBytesOfQ, v = k + kStages * kBytesOfK;
+  const Memory at{begin, k, v, v + kStages * kBytesOfV};
+  if (thread == 0u) {
+    tern_barrier_init(at.full_q(), 1u), tern_barrier_init(at.empty_q(), 4u * kConsumers);
+    tern_barrier_init(at.patch(), 1u);
+    for (Ring r; r.round == 0u; r.advance()) {
+      tern_barrier_init(at.full_k(r), 1u), tern_barrier_init(at.full_v(r), 1u);
+      tern_barrier_init(at.empty_k(r), 4u * kConsumers), tern_barrier_init(at.empty_v(r), 4u * kConsumers);
+    }
+    tern_barriers_ready();
+  }
+  __syncthreads();
+  const Attention call{params, b0, b1, b2, b3, b4};
+  if (thread < 128u) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+    if (thread < 32u) call.fetch(map0, map1, map2, at, thread);
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
+    // The same in all lanes, and said so: addresses of matrices are then kept in uniform registers.
+    call.attend(at, thread, __shfl_sync(0xffffffffu, thread / 128u, 0) - 1u);
+  }
+}
+
+// ---- attention on Hopper's matrix units: attention, 2 workgroups of 384, 35 words
+// gradient of attention on Hopper, of q
+// The instance.
+enum : bool { kTakesTurns = true };
+enum : u32 {
+  kConsumers = 2u, kThreads = 128u * (1u + kConsumers), kRows = 64u * kConsumers,
+  kColumns = 80u, kAcross = kColumns / 8u,
+  kDepth = 64u, kWidth = 64u, kSumsAcross = kDepth / 8u,
+  kStages = 3u,  // three: k serves two tiles' time
+  kPieceOfQ = 128u * kRows, kPiece = 128u * kColumns,  // bytes of 64 elements of all rows
+  kBytesOfQ = kPieceOfQ * (kDepth / 64u), kBytesOfOut = kPieceOfQ * (kWidth / 64u),
+  kBytesOfK = kPiece * (kDepth / 64u), kBytesOfV = kPiece * (kWidth / 64u),
+};
+// How the copy engine finds boxes of a matrix (a tensor map of the driver's).
+struct alignas(64) BoxMap {
+  u64 words[16];
+};
+// ---- barriers in workgroup memory ----
+// Arrives at the barrier in the same place of a workgroup of the cluster. (Released to the workgroup only: what is
+// given up was read by the matrix units, which have finished. To the cluster, the compiler waits for all memory of the
+// GPU: 424 instead of 610 TFLOP/s at 8192×4096×16384 with silu on an H200.)
+// The same in this workgroup.
+// ---- the copy engine ----
+// How long the cache of the whole GPU is to hold what is fetched or stored: longer than the rest, shorter, or as ever.
+// Fetches a box into this workgroup's memory.
+// Fetches a box into the memory of both workgroups of the cluster.
+// Stores a box from this workgroup's memory, as a group of its own; what lies outside the matrix stays.
+// Until all boxes this thread stored but the last few are read.
+// What was written to workgroup memory is there for the copy engine, too.
+// Four blocks of eight rows of 16 bytes, in the layout of the matrix units' sums; each lane says where one row begins.
+// ---- the matrix units ----
+// How a matrix lies in workgroup memory, in rows of 128 bytes swizzled over 1024. `leading`: bytes between blocks of 64
+// elements across k, where those are neighbours.
+// The largest, and the sum, of the values of the four lanes that share a row.
+// ---- from the layout of sums to rows ----
+// Lane q of four holds columns 8 j + 2 q and 8 j + 2 q + 1 for j = 0..3, and gets columns 8 q to 8 q + 7 in their
+// place. Two exchanges, with the neighbour and with the next but one.
+struct Row8 {
+  f32 x[8];
+};
+// Of four blocks, the upper or lower row (h) of a lane.
+struct Ring {
+  u32 stage = 0u, round = 0u;
+  __device__ __forceinline__ void advance() {
+    if (++stage == kStages) { stage = 0u, round ^= 1u; }
+  }
+};
+// A turn at sending products off: consumer i waits at barrier 1 + i, at which the one before arrives.
+// The work of a round. Every other round of the processors goes backwards: none has the long ones of all rounds.
+// ---- products ----
+// 64 rows and 16 elements, times those of the rows of a tile.
+TERN_DEVICE void multiply_first(f32 (&s)[kAcross][4], u64 a, u64 b) {
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, 0, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n80" "k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39}, %40, %41, "
+      "p, 1, 1, 0, 0;\n}" : "=f"(s[0][0]), "=f"(s[0][1]), "=f"(s[0][2]), "=f"(s[0][3]), "=f"(s[1][0]), "=f"(s[1][1]), "=f"(s[1][2]), "=f"(s[1][3]), "=f"(s[2][0]), "=f"(s[2][1]), "=f"(s[2][2]), "=f"(s[2][3]), "=f"(s[3][0]), "=f"(s[3][1]), "=f"(s[3][2]), "=f"(s[3][3]), "=f"(s[4][0]), "=f"(s[4][1]), "=f"(s[4][2]), "=f"(s[4][3]), "=f"(s[5][0]), "=f"(s[5][1]), "=f"(s[5][2]), "=f"(s[5][3]), "=f"(s[6][0]), "=f"(s[6][1]), "=f"(s[6][2]), "=f"(s[6][3]), "=f"(s[7][0]), "=f"(s[7][1]), "=f"(s[7][2]), "=f"(s[7][3]), "=f"(s[8][0]), "=f"(s[8][1]), "=f"(s[8][2]), "=f"(s[8][3]), "=f"(s[9][0]), "=f"(s[9][1]), "=f"(s[9][2]), "=f"(s[9][3]) : "l"(a), "l"(b));
+}
+TERN_DEVICE void multiply(f32 (&s)[kAcross][4], u64 a, u64 b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n80" "k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39}, "
+      "%40, %41, 1, 1, 1, 0, 0;" : "+f"(s[0][0]), "+f"(s[0][1]), "+f"(s[0][2]), "+f"(s[0][3]), "+f"(s[1][0]), "+f"(s[1][1]), "+f"(s[1][2]), "+f"(s[1][3]), "+f"(s[2][0]), "+f"(s[2][1]), "+f"(s[2][2]), "+f"(s[2][3]), "+f"(s[3][0]), "+f"(s[3][1]), "+f"(s[3][2]), "+f"(s[3][3]), "+f"(s[4][0]), "+f"(s[4][1]), "+f"(s[4][2]), "+f"(s[4][3]), "+f"(s[5][0]), "+f"(s[5][1]), "+f"(s[5][2]), "+f"(s[5][3]), "+f"(s[6][0]), "+f"(s[6][1]), "+f"(s[6][2]), "+f"(s[6][3]), "+f"(s[7][0]), "+f"(s[7][1]), "+f"(s[7][2]), "+f"(s[7][3]), "+f"(s[8][0]), "+f"(s[8][1]), "+f"(s[8][2]), "+f"(s[8][3]), "+f"(s[9][0]), "+f"(s[9][1]), "+f"(s[9][2]), "+f"(s[9][3]) : "l"(a), "l"(b));
+}
+// 64 rows of shares of 16 rows of a tile, times those.
+// s = a·bᵀ for 64 rows of a and a tile b, which lie in pieces of 64 elements.
+// sums += shares·b.
+// Until all groups of products but the last `sent` are there, among them these.
+template <u32 sent> TERN_DEVICE void wait_for(f32 (&s)[kAcross][4]) {
+  if constexpr (sent == 1u) asm volatile("wgmma.wait_group.sync.aligned 1;" : "+f"(s[0][0]), "+f"(s[0][1]), "+f"(s[0][2]), "+f"(s[0][3]), "+f"(s[1][0]), "+f"(s[1][1]), "+f"(s[1][2]), "+f"(s[1][3]), "+f"(s[2][0]), "+f"(s[2][1]), "+f"(s[2][2]), "+f"(s[2][3]), "+f"(s[3][0]), "+f"(s[3][1]), "+f"(s[3][2]), "+f"(s[3][3]), "+f"(s[4][0]), "+f"(s[4][1]), "+f"(s[4][2]), "+f"(s[4][3]), "+f"(s[5][0]), "+f"(s[5][1]), "+f"(s[5][2]), "+f"(s[5][3]), "+f"(s[6][0]), "+f"(s[6][1]), "+f"(s[6][2]), "+f"(s[6][3]), "+f"(s[7][0]), "+f"(s[7][1]), "+f"(s[7][2]), "+f"(s[7][3]), "+f"(s[8][0]), "+f"(s[8][1]), "+f"(s[8][2]), "+f"(s[8][3]), "+f"(s[9][0]), "+f"(s[9][1]), "+f"(s[9][2]), "+f"(s[9][3]) :: "memory");
+  else asm volatile("wgmma.wait_group.sync.aligned 0;" : "+f"(s[0][0]), "+f"(s[0][1]), "+f"(s[0][2]), "+f"(s[0][3]), "+f"(s[1][0]), "+f"(s[1][1]), "+f"(s[1][2]), "+f"(s[1][3]), "+f"(s[2][0]), "+f"(s[2][1]), "+f"(s[2][2]), "+f"(s[2][3]), "+f"(s[3][0]), "+f"(s[3][1]), "+f"(s[3][2]), "+f"(s[3][3]), "+f"(s[4][0]), "+f"(s[4][1]), "+f"(s[4][2]), "+f"(s[4][3]), "+f"(s[5][0]), "+f"(s[5][1]), "+f"(s[5][2]), "+f"(s[5][3]), "+f"(s[6][0]), "+f"(s[6][1]), "+f"(s[6][2]), "+f"(s[6][3]), "+f"(s[7][0]), "+f"(s[7][1]), "+f"(s[7][2]), "+f"(s[7][3]), "+f"(s[8][0]), "+f"(s[8][1]), "+f"(s[8][2]), "+f"(s[8][3]), "+f"(s[9][0]), "+f"(s[9][1]), "+f"(s[9][2]), "+f"(s[9][3]) :: "memory");
+}
+// Others of the same groups.
+TERN_DEVICE void hold(f32 (&s)[kAcross][4]) { asm volatile("" : "+f"(s[0][0]), "+f"(s[0][1]), "+f"(s[0][2]), "+f"(s[0][3]), "+f"(s[1][0]), "+f"(s[1][1]), "+f"(s[1][2]), "+f"(s[1][3]), "+f"(s[2][0]), "+f"(s[2][1]), "+f"(s[2][2]), "+f"(s[2][3]), "+f"(s[3][0]), "+f"(s[3][1]), "+f"(s[3][2]), "+f"(s[3][3]), "+f"(s[4][0]), "+f"(s[4][1]), "+f"(s[4][2]), "+f"(s[4][3]), "+f"(s[5][0]), "+f"(s[5][1]), "+f"(s[5][2]), "+f"(s[5][3]), "+f"(s[6][0]), "+f"(s[6][1]), "+f"(s[6][2]), "+f"(s[6][3]), "+f"(s[7][0]), "+f"(s[7][1]), "+f"(s[7][2]), "+f"(s[7][3]), "+f"(s[8][0]), "+f"(s[8][1]), "+f"(s[8][2]), "+f"(s[8][3]), "+f"(s[9][0]), "+f"(s[9][1]), "+f"(s[9][2]), "+f"(s[9][3]) :: "memory"); }
+// What waits for products is moved up by the compiler as far as memory lets it, in front of a whole tile's formulas. So
+// there is a store before it that depends on their results, to where nothing is read.
+// Rounded and packed, the first factor of the next product.
+struct Memory {
+  u32 q, out, k, v, barriers;
+  __device__ __forceinline__ u32 full_q() const { return barriers; }
+  __device__ __forceinline__ u32 empty_q() const { return barriers + 8u; }
+  __device__ __forceinline__ u32 nowhere() const { return barriers + 16u; }
+  __device__ __forceinline__ u32 full_k(Ring r) const { return barriers + 24u + 8u * r.stage; }
+  __device__ __forceinline__ u32 empty_k(Ring r) const { return full_k(r) + 8u * kStages; }
+  __device__ __forceinline__ u32 full_v(Ring r) const { return full_k(r) + 16u * kStages; }
+  __device__ __forceinline__ u32 empty_v(Ring r) const { return full_k(r) + 24u * kStages; }
+};
+// A block of rows, and the columns that they may see.
+struct Work {
+  u32 batch, head, key_head, first_row, begin, end;
+};
+// What forward kept of the two rows that a lane has a part of.
+struct Known {
+  f32 tops[2], inverses[2], means[2];
+};
+TERN_DEVICE f32 score_of(const Params& params, f32 v0, f32 v3, i32 v4, i32 v5) {
+  let v1 = bitcast<f32>(params.v[33]);
+  let v2 = (v0 * v1);
+  let v6 = tern_sub(v4, v5);
+  let v7 = tern_abs(v6);
+  let v8 = f32(v7);
+  let v9 = (v3 * v8);
+  let v10 = (v2 - v9);
+  return v10;
+}
+struct Attention {
+  const Params& params;
+  const u32* __restrict__ b0;
+  const u32* __restrict__ b1;
+  const u32* __restrict__ b2;
+  const u32* __restrict__ b3;
+  const u32* __restrict__ b4;
+  vec4<u32>* __restrict__ b5;
+  const u32* __restrict__ b6;
+  // The blocks of a head stand together, those with the most columns first.
+  __device__ __forceinline__ Work work_of(u32 group) const {
+    let head_of_all = group / params.v[7];
+    let first_row = (params.v[7] - 1u - (group - head_of_all * params.v[7])) * kRows;
+    let batch = head_of_all / params.v[5];
+    let head = head_of_all - batch * params.v[5];
+    var begin = 0u;
+    var end = params.v[2];
+    let middle_of_all = bitcast<i32>(first_row) + bitcast<i32>(params.v[8]);
+    end = u32(clamp(middle_of_all + 128, 0, bitcast<i32>(params.v[2])));
+    const Work w{batch, head, head / (params.v[5] / params.v[6]), first_row, begin, end};
+    return {batch, head, w.key_head, first_row, seek(w, begin), end};
+  }
+  // The first tile from `column` on of which something is seen.
+  __device__ __forceinline__ u32 seek(const Work& w, u32 column) const {
+    [[maybe_unused]] let batch = w.batch, head = w.head, first_row = w.first_row, end = w.end;
+    return column;
+  }
+  // ---- producer ----
+  __device__ __forceinline__ void fetch_rows(const BoxMap& of_q, const BoxMap& of_out, const Work& w, Memory at,
+                                             u32 round) const {
+    tern_wait(at.empty_q(), round ^ 1u);
+    [[maybe_unused]] let batch = w.batch, head = w.head;
+    tern_expect(at.full_q(), kBytesOfQ + kBytesOfOut);
+#pragma unroll
+    for (u32 i = 0u; i < kDepth / 64u; ++i)
+      tern_fetch(at.q + i * kPieceOfQ, of_q, 64u * i, w.first_row, head, 0u, at.full_q(), tern_passing());
+#pragma unroll
+    for (u32 i = 0u; i < kWidth / 64u; ++i)
+      tern_fetch(at.out + i * kPieceOfQ, of_out, 64u * i, w.first_row, head, 0u, at.full_q(),
+                 tern_passing());
+  }
+  __device__ __forceinline__ void fetch_tile(const BoxMap& of_k, const BoxMap& of_v, const Work& w, u32 column,
+                                             Memory at, Ring ring) const {
+    [[maybe_unused]] let batch = w.batch, head = w.key_head;
+    tern_wait(at.empty_k(ring), ring.round ^ 1u);
+    tern_expect(at.full_k(ring), kBytesOfK);
+#pragma unroll
+    for (u32 i = 0u; i < kDepth / 64u; ++i)
+      tern_fetch(at.k + ring.stage * kBytesOfK + i * kPiece, of_k, 64u * i, column, 0u, 0u, at.full_k(ring),
+                 tern_kept());
+    tern_wait(at.empty_v(ring), ring.round ^ 1u);
+    tern_expect(at.full_v(ring), kBytesOfV);
+#pragma unroll
+    for (u32 i = 0u; i < kWidth / 64u; ++i)
+      tern_fetch(at.v + ring.stage * kBytesOfV + i * kPiece, of_v, 64u * i, column, 0u, 0u, at.full_v(ring),
+                 tern_kept());
+  }
+  __device__ void fetch(const BoxMap& of_q, const BoxMap& of_k, const BoxMap& of_v, const BoxMap& of_out,
+                        Memory at) const {
+    Ring ring;
+    u32 blocks = 0u;
+    for (u32 round = 0u; round * gridDim.x < params.v[12]; ++round) {
+      let group = group_of(round);
+      if (group >= params.v[12]) continue;
+      const Work w = work_of(group);
+      if (w.begin < w.end) fetch_rows(of_q, of_out, w, at, blocks++ & 1u);
+#pragma unroll 1
+      for (u32 column = w.begin; column < w.end; column = seek(w, column + kColumns)) {
+        fetch_tile(of_k, of_v, w, column, at, ring);
+        ring.advance();
+      }
+    }
+  }
+  // ---- consumers ----
+  __device__ __forceinline__ Known known_of(const Work& w, u32 own) const {
+    [[maybe_unused]] let batch = w.batch, head = w.head;
+    Known known;
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      let own_row = min(own + 8u * h, params.v[1] - 1u);
+      let x3 = bitcast<f32>(((u32*)b3)[params.v[23] + head * params.v[24] + own_row]);
+      let top = x3;
+      let x4 = bitcast<f32>(((u32*)b3)[params.v[25] + head * params.v[26] + own_row]);
+      let total = x4;
+      let x5 = bitcast<f32>(((u32*)b4)[params.v[27] + head * params.v[28] + own_row]);
+      let mean = x5;
+      known.tops[h] = total == 0.0f ? tern_from_bits(0x7f800000u) : top * 1.4426950408889634f;  // of a row that sees nothing shares are 0
+      known.inverses[h] = total == 0.0f ? 0.0f : tern_inverse(total), known.means[h] = mean;
+    }
+    return known;
+  }
+  // In place of products the slopes.
+  __device__ __forceinline__ void take_slopes(f32 (&s)[kAcross][4], const f32 (&g)[kAcross][4], const Known& known,
+                                              const Work& w, u32 column, u32 own, u32 lane) const {
+    [[maybe_unused]] let batch = w.batch, head = w.head, first_row = w.first_row, end = w.end;
+    const bool edge = column + kColumns > end || i32(column + kColumns) > i32(first_row) + bitcast<i32>(params.v[8]) + 1;
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      let row = own + 8u * h;
+      [[maybe_unused]] let own_row = min(row, params.v[1] - 1u);
+#pragma unroll
+      for (u32 j = 0u; j < 2u * kAcross; ++j) {
+        [[maybe_unused]] let at = min(column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u, 0xffffffffu);
+        f32& x = s[j / 2u][2u * h + j % 2u];
+        f32 score;
+        let x0 = bitcast<f32>(((u32*)b6)[params.v[32] + head]);
+        let y1 = score_of(params, x, x0, bitcast<i32>(own_row), bitcast<i32>(at));
+        score = y1;
+        let share = tern_power_of_two(fma(score, bitcast<f32>(params.v[11]), -known.tops[h])) * known.inverses[h];
+        f32 incoming = g[j / 2u][2u * h + j % 2u];
+        let toward = share * (incoming - known.means[h]);
+        f32 slope;
+        let y2 = slope_of(params, toward);
+        slope = y2;
+        x = share == 0.0f ? 0.0f : slope;
+      }
+      if (edge) {
+        [[maybe_unused]] let middle = i32(row) + i32(params.v[8]);
+#pragma unroll
+        for (u32 j = 0u; j < 2u * kAcross; ++j) {
+          let at = column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u;
+          if (!((at < params.v[2]) && (bitcast<i32>(at) <= middle))) { s[j / 2u][2u * h + j % 2u] = 0.0f; }
+        }
+      }
+    }
+  }
+  __device__ __forceinline__ void finish(f32 (&sums)[kSumsAcross][4], const Work& w, u32 own, u32 lane) const {
+    [[maybe_unused]] let batch = w.batch, head = w.head;
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      let row = own + 8u * h;
+#pragma unroll
+      for (u32 j = 0u; j < kDepth / 8u; j += 4u) {
+        let x = tern_quad_row(&sums[j], h);
+        let first = j * 8u + (lane & 3u) * 8u;
+        if (row < params.v[1] && first < params.v[3]) {
+          let w6 = (params.v[29] + head * params.v[30] + row * params.v[31] + first) / 8u;
+          b5[w6 + 0u] = vec4<u32>(tern_f32_pair_to_bf16((x.x[0] * bitcast<f32>(params.v[10])), (x.x[1] * bitcast<f32>(params.v[10]))), tern_f32_pair_to_bf16((x.x[2] * bitcast<f32>(params.v[10])), (x.x[3] * bitcast<f32>(params.v[10]))), tern_f32_pair_to_bf16((x.x[4] * bitcast<f32>(params.v[10])), (x.x[5] * bitcast<f32>(params.v[10]))), tern_f32_pair_to_bf16((x.x[6] * bitcast<f32>(params.v[10])), (x.x[7] * bitcast<f32>(params.v[10]))));
+        }
+      }
+    }
+  }
+  // Sends the products of a tile off.
+  __device__ __forceinline__ void send_products(f32 (&s)[kAcross][4], f32 (&g)[kAcross][4], Memory at, Ring ring,
+                                                u32 member) const {
+    tern_begin_products();
+    multiply_rows<kDepth>(s, at.q + member * 8192u, kPieceOfQ, at.k + ring.stage * kBytesOfK, kPiece);
+    multiply_rows<kWidth>(g, at.out + member * 8192u, kPieceOfQ, at.v + ring.stage * kBytesOfV, kPiece);
+    tern_commit_products();
+  }
+  static __device__ __forceinline__ void send_slopes(f32 (&sums)[kSumsAcross][4], const u32 (&slopes)[kAcross / 2u][4],
+                                                     Memory at, Ring ring) {
+    tern_begin_products();
+    multiply_sums(sums, slopes, at.k + ring.stage * kBytesOfK, kPiece);
+    tern_commit_products();
+  }
+  __device__ void attend(Memory at, u32 thread, u32 member) const {
+    Ring ring, last;
+    let lane = thread & 31u, own_of_group = member * 64u + thread % 128u / 32u * 16u + lane / 4u;
+    u32 blocks = 0u;
+    if (member + 1u == kConsumers) pass_turn(member);
+#pragma unroll 1
+    for (u32 round = 0u; round * gridDim.x < params.v[12]; ++round) {
+      let group = group_of(round);
+      if (group >= params.v[12]) continue;
+      const Work w = work_of(group);
+      let own = w.first_row + own_of_group;
+      f32 sums[kSumsAcross][4] = {};
+      if (w.begin < w.end) {
+        f32 s[kAcross][4], g[kAcross][4];
+        u32 slopes[kAcross / 2u][4];
+        const Known known = known_of(w, own);
+        tern_wait(at.full_q(), blocks++ & 1u);
+        tern_wait(at.full_k(ring), ring.round), tern_wait(at.full_v(ring), ring.round);
+        send_products(s, g, at, ring, member);
+        wait_for<0u>(s), hold(g);
+        give_up(at.empty_v(ring), lane);
+        last = ring, ring.advance();
+        take_slopes(s, g, known, w, w.begin, own, lane);
+        pack(slopes, s);
+#pragma unroll 1
+        for (u32 column = seek(w, w.begin + kColumns); column < w.end; column = seek(w, column + kColumns)) {
+          tern_wait(at.full_k(ring), ring.round), tern_wait(at.full_v(ring), ring.round);
+          take_turn(member);
+          send_products(s, g, at, ring, member);
+          send_slopes(sums, slopes, at, last);
+          pass_turn(member);
+          wait_for<1u>(s), hold(g);
+          give_up(at.empty_v(ring), lane);
+          take_slopes(s, g, known, w, column, own, lane);
+          have_now(all_of(s), at.nowhere());
+          wait_for_sums(sums);
+          give_up(at.empty_k(last), lane);
+          last = ring, ring.advance();
+          pack(slopes, s);
+        }
+        give_up(at.empty_q(), lane);
+        send_slopes(sums, slopes, at, last);
+        wait_for_sums(sums);
+        give_up(at.empty_k(last), lane);
+      }
+      finish(sums, w, own, lane);
+    }
+  }
+};
+extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel(const u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, const u32* __restrict__ b3, const u32* __restrict__ b4, vec4<u32>* __restrict__ b5, const u32* __restrict__ b6, const __grid_constant__ BoxMap map0, const __grid_constant__ BoxMap map1, const __grid_constant__ BoxMap map2, const __grid_constant__ BoxMap map3, const __grid_constant__ Params params) {
+  extern __shared__ unsigned char memory[];
+  let thread = threadIdx.x, q = (tern_shared(memory) + 1023u) & ~1023u;
+  let out = q + kBytesOfQ, k = out + kBytesOfOut, v = k + kStages * kBytesOfK;
+  const Memory at{q, out, k, v, v + kStages * kBytesOfV};
+  if (thread == 0u) {
+    tern_barrier_init(at.full_q(), 1u), tern_barrier_init(at.empty_q(), 4u * kConsumers);
+    for (Ring r; r.round == 0u; r.advance()) {
+      tern_barrier_init(at.full_k(r), 1u), tern_barrier_init(at.full_v(r), 1u);
+      tern_barrier_init(at.empty_k(r), 4u * kConsumers), tern_barrier_init(at.empty_v(r), 4u * kConsumers);
+    }
+    tern_barriers_ready();
+  }
+  __syncthreads();
+  const Attention call{params, b0, b1, b2, b3, b4, b5, b6};
+  if (thread < 128u) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+    if (thread == 0u) call.fetch(map0, map1, map2, map3, at);
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
+    // The same in all lanes, and said so: addresses of matrices are then kept in uniform registers.
+    call.attend(at, thread, __shfl_sync(0xffffffffu, thread / 128u, 0) - 1u);
+  }
+}
+
+// ---- attention on Hopper's matrix units: attention, 1 workgroups of 512, 36 words
+// gradients of attention on Hopper, of k and v
+struct Params {
+  u32 v[36];
+};
+// The instance.
+enum : bool { kTakesTurns = true };
+enum : u32 {
+  kConsumers = 3u, kThreads = 128u * (1u + kConsumers), kColumns = 64u * kConsumers,
+  kRows = 32u, kAcross = kRows / 8u,
+  kDepth = 64u, kSumsAcross = kDepth / 8u,  // v's rows are padded to as many
+  kStages = 4u,
+  kPieceOfK = 128u * kColumns, kPiece = 128u * kRows,  // bytes of 64 elements of all rows
+  kBytesOfK = kPieceOfK * (kDepth / 64u), kBytesOfQ = kPiece * (kDepth / 64u),
+  kKnown = 12u * kRows,  // bytes of what is known of a tile's rows: tops, inverses of totals, means
+};
+// How the copy engine finds boxes of a matrix (a tensor map of the driver's).
+struct alignas(64) BoxMap {
+  u64 words[16];
+};
+// ---- barriers in workgroup memory ----
+// Arrives at the barrier in the same place of a workgroup of the cluster. (Released to the workgroup only: what is
+// given up was read by the matrix units, which have finished. To the cluster, the compiler waits for all memory of the
+// GPU: 424 instead of 610 TFLOP/s at 8192×4096×16384 with silu on an H200.)
+// The same in this workgroup.
+// ---- the copy engine ----
+// How long the cache of the whole GPU is to hold what is fetched or stored: longer than the rest, shorter, or as ever.
+// Fetches a box into this workgroup's memory.
+// Fetches a box into the memory of both workgroups of the cluster.
+// Stores a box from this workgroup's memory, as a group of its own; what lies outside the matrix stays.
+// Until all boxes this thread stored but the last few are read.
+// What was written to workgroup memory is there for the copy engine, too.
+// Four blocks of eight rows of 16 bytes, in the layout of the matrix units' sums; each lane says where one row begins.
+// ---- the matrix units ----
+// How a matrix lies in workgroup memory, in rows of 128 bytes swizzled over 1024. `leading`: bytes between blocks of 64
+// elements across k, where those are neighbours.
+// The largest, and the sum, of the values of the four lanes that share a row.
+// ---- from the layout of sums to rows ----
+// Lane q of four holds columns 8 j + 2 q and 8 j + 2 q + 1 for j = 0..3, and gets columns 8 q to 8 q + 7 in their
+// place. Two exchanges, with the neighbour and with the next but one.
+struct Row8 {
+  f32 x[8];
+};
+// Of four blocks, the upper or lower row (h) of a lane.
+struct Ring {
+  u32 stage = 0u, round = 0u;
+  __device__ __forceinline__ void advance() {
+    if (++stage == kStages) { stage = 0u, round ^= 1u; }
+  }
+};
+// A turn at sending products off: consumer i waits at barrier 1 + i, at which the one before arrives.
+// The work of a round. Every other round of the processors goes backwards: none has the long ones of all rounds.
+// ---- products ----
+// 64 rows and 16 elements, times those of the rows of a tile.
+TERN_DEVICE void multiply_first(f32 (&s)[kAcross][4], u64 a, u64 b) {
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, 0, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n32" "k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, %16, %17, "
+      "p, 1, 1, 0, 0;\n}" : "=f"(s[0][0]), "=f"(s[0][1]), "=f"(s[0][2]), "=f"(s[0][3]), "=f"(s[1][0]), "=f"(s[1][1]), "=f"(s[1][2]), "=f"(s[1][3]), "=f"(s[2][0]), "=f"(s[2][1]), "=f"(s[2][2]), "=f"(s[2][3]), "=f"(s[3][0]), "=f"(s[3][1]), "=f"(s[3][2]), "=f"(s[3][3]) : "l"(a), "l"(b));
+}
+TERN_DEVICE void multiply(f32 (&s)[kAcross][4], u64 a, u64 b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n32" "k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
+      "%16, %17, 1, 1, 1, 0, 0;" : "+f"(s[0][0]), "+f"(s[0][1]), "+f"(s[0][2]), "+f"(s[0][3]), "+f"(s[1][0]), "+f"(s[1][1]), "+f"(s[1][2]), "+f"(s[1][3]), "+f"(s[2][0]), "+f"(s[2][1]), "+f"(s[2][2]), "+f"(s[2][3]), "+f"(s[3][0]), "+f"(s[3][1]), "+f"(s[3][2]), "+f"(s[3][3]) : "l"(a), "l"(b));
+}
+// 64 rows of shares of 16 rows of a tile, times those.
+// s = a·bᵀ for 64 rows of a and a tile b, which lie in pieces of 64 elements.
+// sums += shares·b.
+// Until all groups of products but the last `sent` are there, among them these.
+template <u32 sent> TERN_DEVICE void wait_for(f32 (&s)[kAcross][4]) {
+  if constexpr (sent == 1u) asm volatile("wgmma.wait_group.sync.aligned 1;" : "+f"(s[0][0]), "+f"(s[0][1]), "+f"(s[0][2]), "+f"(s[0][3]), "+f"(s[1][0]), "+f"(s[1][1]), "+f"(s[1][2]), "+f"(s[1][3]), "+f"(s[2][0]), "+f"(s[2][1]), "+f"(s[2][2]), "+f"(s[2][3]), "+f"(s[3][0]), "+f"(s[3][1]), "+f"(s[3][2]), "+f"(s[3][3]) :: "memory");
+  else asm volatile("wgmma.wait_group.sync.aligned 0;" : "+f"(s[0][0]), "+f"(s[0][1]), "+f"(s[0][2]), "+f"(s[0][3]), "+f"(s[1][0]), "+f"(s[1][1]), "+f"(s[1][2]), "+f"(s[1][3]), "+f"(s[2][0]), "+f"(s[2][1]), "+f"(s[2][2]), "+f"(s[2][3]), "+f"(s[3][0]), "+f"(s[3][1]), "+f"(s[3][2]), "+f"(s[3][3]) :: "memory");
+}
+// Others of the same groups.
+TERN_DEVICE void hold(f32 (&s)[kAcross][4]) { asm volatile("" : "+f"(s[0][0]), "+f"(s[0][1]), "+f"(s[0][2]), "+f"(s[0][3]), "+f"(s[1][0]), "+f"(s[1][1]), "+f"(s[1][2]), "+f"(s[1][3]), "+f"(s[2][0]), "+f"(s[2][1]), "+f"(s[2][2]), "+f"(s[2][3]), "+f"(s[3][0]), "+f"(s[3][1]), "+f"(s[3][2]), "+f"(s[3][3]) :: "memory"); }
+// What waits for products is moved up by the compiler as far as memory lets it, in front of a whole tile's formulas. So
+// there is a store before it that depends on their results, to where nothing is read.
+// Rounded and packed, the first factor of the next product.
+struct Memory {
+  u32 k, v, q, out, known, barriers;
+  __device__ __forceinline__ u32 full_k() const { return barriers; }
+  __device__ __forceinline__ u32 empty_k() const { return barriers + 8u; }
+  __device__ __forceinline__ u32 nowhere() const { return barriers + 16u; }
+  __device__ __forceinline__ u32 full(Ring r) const { return barriers + 24u + 8u * r.stage; }
+  __device__ __forceinline__ u32 empty(Ring r) const { return full(r) + 8u * kStages; }
+};
+// A block of keys, and the rows that may see them.
+struct Work {
+  u32 batch, key_head, first_column, begin, end;
+};
+// A tile of rows of one of the heads that share the keys; turn = as many as those: none.
+struct Place {
+  u32 turn, first_row;
+};
+TERN_DEVICE f32 score_of(const Params& params, f32 v0, f32 v3, i32 v4, i32 v5) {
+  let v1 = bitcast<f32>(params.v[34]);
+  let v2 = (v0 * v1);
+  let v6 = tern_sub(v4, v5);
+  let v7 = tern_abs(v6);
+  let v8 = f32(v7);
+  let v9 = (v3 * v8);
+  let v10 = (v2 - v9);
+  return v10;
+}
+TERN_DEVICE f32 slope_of(const Params& params, f32 v0) {
+  let v1 = bitcast<f32>(params.v[35]);
+  let v2 = (v0 * v1);
+  return v2;
+}
+struct Attention {
+  const Params& params;
+  const u32* __restrict__ b0;
+  const u32* __restrict__ b1;
+  const u32* __restrict__ b2;
+  const u32* __restrict__ b3;
+  const u32* __restrict__ b4;
+  vec4<u32>* __restrict__ b5;
+  vec4<u32>* __restrict__ b6;
+  const u32* __restrict__ b7;
+  // The blocks of a key head stand together, those that most rows see first.
+  __device__ __forceinline__ Work work_of(u32 group) const {
+    let key_head_of_all = group / params.v[7];
+    let first_column = (group - key_head_of_all * params.v[7]) * kColumns;
+    let batch = key_head_of_all / params.v[6];
+    var begin = 0u;
+    var end = params.v[1];
+    let middle_of_all = bitcast<i32>(first_column) - bitcast<i32>(params.v[8]);
+    begin = u32(clamp(middle_of_all, 0, bitcast<i32>(params.v[1]))) / 32u * 32u;
+    return {batch, key_head_of_all - batch * params.v[6], first_column, begin, end};
+  }
+  __device__ __forceinline__ u32 shared_by() const { return params.v[5] / params.v[6]; }
+  // The first place from there on of which something is seen.
+  __device__ __forceinline__ Place seek(const Work& w, u32 turn, u32 first_row) const {
+    [[maybe_unused]] let batch = w.batch, key_head = w.key_head, first_column = w.first_column;
+    let shared = shared_by(), end = w.end;
+    while (turn < shared) {
+      if (first_row >= end) { turn = w.begin < end ? turn + 1u : shared, first_row = w.begin; continue; }
+      break;
+    }
+    return {turn, first_row};
+  }
+  template <class Step> __device__ __forceinline__ void each_work(const Step& step) const {
+#pragma unroll 1
+    for (u32 round = 0u; round * gridDim.x < params.v[12]; ++round) {
+      let group = group_of(round);
+      if (group < params.v[12]) step(work_of(group));
+    }
+  }
+  // ---- producer ----
+  __device__ void fetch(const BoxMap& of_q, const BoxMap& of_k, const BoxMap& of_v, const BoxMap& of_out,
+                        Memory at) const {
+    Ring ring;
+    u32 blocks = 0u;
+    each_work([&](const Work& w) {
+      [[maybe_unused]] let batch = w.batch;
+      for (Place p = seek(w, 0u, w.begin), first = p; p.turn < shared_by(); p = seek(w, p.turn, p.first_row + kRows)) {
+        if (p.turn == first.turn && p.first_row == first.first_row) {
+          [[maybe_unused]] let head = w.key_head;
+          tern_wait(at.empty_k(), blocks++ & 1u ^ 1u);
+          tern_expect(at.full_k(), 2u * kBytesOfK);
+#pragma unroll
+          for (u32 i = 0u; i < kDepth / 64u; ++i) {
+            let to = i * kPieceOfK;
+            tern_fetch(at.k + to, of_k, 64u * i, w.first_column, 0u, 0u, at.full_k(), tern_passing());
+            tern_fetch(at.v + to, of_v, 64u * i, w.first_column, 0u, 0u, at.full_k(), tern_passing());
+          }
+        }
+        [[maybe_unused]] let head = w.key_head * shared_by() + p.turn;
+        let full = at.full(ring), to = ring.stage * kBytesOfQ;
+        tern_wait(at.empty(ring), ring.round ^ 1u);
+        tern_expect(full, 2u * kBytesOfQ);
+#pragma unroll
+        for (u32 i = 0u; i < kDepth / 64u; ++i) {
+          tern_fetch(at.q + to + i * kPiece, of_q, 64u * i, p.first_row, head, 0u, full, tern_kept());
+          tern_fetch(at.out + to + i * kPiece, of_out, 64u * i, p.first_row, head, 0u, full, tern_kept());
+        }
+        ring.advance();
+      }
+    });
+  }
+  // By all lanes of a warp.
+  __device__ void fetch_known(Memory at, u32 lane) const {
+    Ring ring;
+    each_work([&](const Work& w) {
+      [[maybe_unused]] let batch = w.batch;
+      for (Place p = seek(w, 0u, w.begin); p.turn < shared_by(); p = seek(w, p.turn, p.first_row + kRows)) {
+        [[maybe_unused]] let head = w.key_head * shared_by() + p.turn;
+        __syncwarp();
+        tern_wait(at.empty(ring), ring.round ^ 1u);
+        for (u32 i = lane; i < kRows; i += 32u) {
+          let own_row = min(p.first_row + i, params.v[1] - 1u);
+          let x3 = bitcast<f32>(((u32*)b3)[params.v[23] + head * params.v[24] + own_row]);
+          let top = x3;
+          let x4 = bitcast<f32>(((u32*)b3)[params.v[25] + head * params.v[26] + own_row]);
+          let total = x4;
+          let x5 = bitcast<f32>(((u32*)b4)[params.v[27] + head * params.v[28] + own_row]);
+          let mean = x5;
+          let to = at.known + ring.stage * kKnown + 4u * i;
+          put(to, total == 0.0f ? tern_from_bits(0x7f800000u) : top * 1.4426950408889634f);  // of a row that sees nothing shares are 0
+          put(to + 4u * kRows, total == 0.0f ? 0.0f : tern_inverse(total)), put(to + 8u * kRows, mean);
+        }
+        __syncwarp();
+        if (lane == 0u) tern_arrive_here(at.full(ring));
+        ring.advance();
+      }
+    });
+  }
+  static __device__ __forceinline__ void put(u32 to, f32 x) {
+    asm volatile("st.shared.f32 [%0], %1;" :: "r"(to), "f"(x) : "memory");
+  }
+  // Of two neighbouring rows.
+  static __device__ __forceinline__ vec2<f32> known(u32 from) {
+    f32 x, y;
+    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x), "=f"(y) : "r"(from) : "memory");
+    return {x, y};
+  }
+  // ---- consumers ----
+  // In place of products the shares, and of what goes toward them the slopes.
+  __device__ __forceinline__ void take_slopes(f32 (&s)[kAcross][4], f32 (&g)[kAcross][4], const Work& w, Place p,
+                                              u32 known_at, u32 own, u32 lane) const {
+    [[maybe_unused]] let batch = w.batch, key_head = w.key_head, first_column = w.first_column;
+    [[maybe_unused]] let shared = shared_by(), head = key_head * shared + p.turn, turn = p.turn;
+    let first_row = p.first_row, end = w.end;
+    const bool edge = first_row + kRows > end || first_column + kColumns > params.v[2] || i32(first_column + kColumns) > i32(first_row) + bitcast<i32>(params.v[8]) + 1;
+#pragma unroll
+    for (u32 j = 0u; j < kAcross; ++j) {
+      let from = known_at + 4u * (j * 8u + (lane & 3u) * 2u);
+      let tops = known(from), inverses = known(from + 4u * kRows), means = known(from + 8u * kRows);
+#pragma unroll
+      for (u32 e = 0u; e < 4u; ++e) {
+        let row = first_row + j * 8u + (lane & 3u) * 2u + e % 2u, column = own + e / 2u * 8u;
+        [[maybe_unused]] let own_row = min(row, params.v[1] - 1u), at = min(column, params.v[2] - 1u);
+        [[maybe_unused]] let middle = i32(row) + i32(params.v[8]);
+        f32 &x = s[j][e], &y = g[j][e];
+        f32 score;
+        let x0 = bitcast<f32>(((u32*)b7)[params.v[33] + head]);
+        let y1 = score_of(params, x, x0, bitcast<i32>(own_row), bitcast<i32>(at));
+        score = y1;
+        let top = e % 2u ? tops.y : tops.x, inverse = e % 2u ? inverses.y : inverses.x;
+        var share = tern_power_of_two(fma(score, bitcast<f32>(params.v[11]), -top)) * inverse;
+        [[maybe_unused]] f32 incoming = y;
+        [[maybe_unused]] let toward = share * (incoming - (e % 2u ? means.y : means.x));
+        f32 slope;
+        let y2 = slope_of(params, toward);
+        slope = y2;
+        y = share == 0.0f ? 0.0f : slope;
+        if (edge && !(row < params.v[1] && (column < params.v[2]) && (bitcast<i32>(column) <= middle))) { share = 0.0f, y = 0.0f; }
+        x = share;
+      }
+    }
+  }
+  __device__ __forceinline__ void send_products(f32 (&s)[kAcross][4], f32 (&g)[kAcross][4], Memory at, Ring ring,
+                                                u32 member) const {
+    tern_begin_products();
+    multiply_rows<kDepth>(s, at.k + member * 8192u, kPieceOfK, at.q + ring.stage * kBytesOfQ, kPiece);
+    multiply_rows<kDepth>(g, at.v + member * 8192u, kPieceOfK, at.out + ring.stage * kBytesOfQ, kPiece);
+    tern_commit_products();
+  }
+  struct Sums {
+    f32 of_k[kSumsAcross][4] = {}, of_v[kSumsAcross][4] = {};
+  };
+  static __device__ __forceinline__ void send_shares(Sums& sums, const u32 (&shares)[kAcross / 2u][4],
+                                                     const u32 (&slopes)[kAcross / 2u][4], Memory at, Ring ring) {
+    tern_begin_products();
+    multiply_sums(sums.of_v, shares, at.out + ring.stage * kBytesOfQ, kPiece);
+    multiply_sums(sums.of_k, slopes, at.q + ring.stage * kBytesOfQ, kPiece);
+    tern_commit_products();
+  }
+  __device__ __forceinline__ void finish(Sums& sums, const Work& w, u32 own, u32 lane) const {
+    [[maybe_unused]] let batch = w.batch, key_head = w.key_head;
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      let column = own + 8u * h;
+#pragma unroll
+      for (u32 j = 0u; j < kSumsAcross; j += 4u) {
+        let first = j * 8u + (lane & 3u) * 8u;
+        {
+          let x = tern_quad_row(&sums.of_k[j], h);
+          if (column < params.v[2] && first < params.v[3]) {
+            let w6 = (params.v[29] + column * params.v[30] + first) / 8u;
+            b5[w6 + 0u] = vec4<u32>(tern_f32_pair_to_bf16((x.x[0] * bitcast<f32>(params.v[10])), (x.x[1] * bitcast<f32>(params.v[10]))), tern_f32_pair_to_bf16((x.x[2] * bitcast<f32>(params.v[10])), (x.x[3] * bitcast<f32>(params.v[10]))), tern_f32_pair_to_bf16((x.x[4] * bitcast<f32>(params.v[10])), (x.x[5] * bitcast<f32>(params.v[10]))), tern_f32_pair_to_bf16((x.x[6] * bitcast<f32>(params.v[10])), (x.x[7] * bitcast<f32>(params.v[10]))));
+          }
+        }
+        let x = tern_quad_row(&sums.of_v[j], h);
+        if (column < params.v[2] && first < params.v[4]) {
+          let w7 = (params.v[31] + column * params.v[32] + first) / 8u;
+          b6[w7 + 0u] = vec4<u32>(tern_f32_pair_to_bf16((x.x[0]), (x.x[1])), tern_f32_pair_to_bf16((x.x[2]), (x.x[3])), tern_f32_pair_to_bf16((x.x[4]), (x.x[5])), tern_f32_pair_to_bf16((x.x[6]), (x.x[7])));
+        }
+      }
+    }
+  }
+  __device__ void attend(Memory at, u32 thread, u32 member) const {
+    Ring ring;
+    let lane = thread & 31u, own_of_group = member * 64u + thread % 128u / 32u * 16u + lane / 4u;
+    u32 blocks = 0u;
+    if (member + 1u == kConsumers) pass_turn(member);
+    each_work([&](const Work& w) {
+      let own = w.first_column + own_of_group;
+      Sums sums;
+      Place p = seek(w, 0u, w.begin);
+      if (p.turn < shared_by()) {
+        f32 s[kAcross][4], g[kAcross][4];
+        u32 shares[kAcross / 2u][4], slopes[kAcross / 2u][4];
+        tern_wait(at.full_k(), blocks++ & 1u);
+        tern_wait(at.full(ring), ring.round);
+        send_products(s, g, at, ring, member);
+        wait_for<0u>(s), hold(g);
+        take_slopes(s, g, w, p, at.known + ring.stage * kKnown, own, lane);
+        pack(shares, s), pack(slopes, g);
+        Ring last = ring;
+        ring.advance();
+#pragma unroll 1
+        for (p = seek(w, p.turn, p.first_row + kRows); p.turn < shared_by(); p = seek(w, p.turn, p.first_row + kRows)) {
+          tern_wait(at.full(ring), ring.round);
+          take_turn(member);
+          send_products(s, g, at, ring, member);
+          send_shares(sums, shares, slopes, at, last);
+          pass_turn(member);
+          wait_for<1u>(s), hold(g);
+          take_slopes(s, g, w, p, at.known + ring.stage * kKnown, own, lane);
+          have_now(all_of(s) ^ all_of(g), at.nowhere());
+          wait_for_sums(sums.of_v), hold_sums(sums.of_k);
+          give_up(at.empty(last), lane);
+          last = ring, ring.advance();
+          pack(shares, s), pack(slopes, g);
+        }
+        give_up(at.empty_k(), lane);
+        send_shares(sums, shares, slopes, at, last);
+        wait_for_sums(sums.of_v), hold_sums(sums.of_k);
+        give_up(at.empty(last), lane);
+      }
+      finish(sums, w, own, lane);
+    });
+  }
+};
+extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel(const u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, const u32* __restrict__ b3, const u32* __restrict__ b4, vec4<u32>* __restrict__ b5, vec4<u32>* __restrict__ b6, const u32* __restrict__ b7, const __grid_constant__ BoxMap map0, const __grid_constant__ BoxMap map1, const __grid_constant__ BoxMap map2, const __grid_constant__ BoxMap map3, const __grid_constant__ Params params) {
+  extern __shared__ unsigned char memory[];
+  let thread = threadIdx.x, k = (tern_shared(memory) + 1023u) & ~1023u;
+  let q = k + 2u * kBytesOfK, out = q + kStages * kBytesOfQ, known = out + kStages * kBytesOfQ;
+  const Memory at{k, k + kBytesOfK, q, out, known, known + kStages * kKnown};
+  if (thread == 0u) {
+    tern_barrier_init(at.full_k(), 1u), tern_barrier_init(at.empty_k(), 4u * kConsumers);
+    for (Ring r; r.round == 0u; r.advance())
+      tern_barrier_init(at.full(r), 2u), tern_barrier_init(at.empty(r), 4u * kConsumers);
+    tern_barriers_ready();
+  }
+  __syncthreads();
+  const Attention call{params, b0, b1, b2, b3, b4, b5, b6, b7};
+  if (thread < 128u) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 32;");
+    if (thread == 0u) call.fetch(map0, map1, map2, map3, at);
+    else if (thread >= 32u && thread < 64u) call.fetch_known(at, thread - 32u);
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 160;");
+    // The same in all lanes, and said so: addresses of matrices are then kept in uniform registers.
+    call.attend(at, thread, __shfl_sync(0xffffffffu, thread / 128u, 0) - 1u);
+  }
 }
 
 // ---- product on tensor cores: matmul_bias_activation, 4 workgroups of 256, 15 words

@@ -7,6 +7,7 @@
 #include "cuda/dialect.hpp"
 #include "gpu/gpu_backend.hpp"
 #include "gpu/matrix_library.hpp"
+#include "primitives/attention/kernels.hpp"
 #include "primitives/gemm/kernels.hpp"
 #include "tern/tern.hpp"
 #include "webgpu/dialect.hpp"
@@ -50,6 +51,9 @@ class Printing final : public detail_gpu::GpuBackend {
   }
   /// Products are offered to this first.
   std::function<bool(detail_gpu::GpuBackend&, const detail::GemmRequest&)> multiply;
+  /// And attention and its gradients to these; before the first of them.
+  std::function<bool(detail_gpu::GpuBackend&, const detail::AttentionRequest&)> attend;
+  std::function<bool(detail_gpu::GpuBackend&, const detail::AttentionBackwardRequest&)> attend_backward;
   detail::Storage& index_flags() override { return *flags_; }
   detail_gpu::MatrixLibrary* matrix_library() override { return in_cuda_ ? &library_ : nullptr; }
   void* allocate(std::size_t) override { return reinterpret_cast<void*>(++allocated_ << 8); }
@@ -66,12 +70,22 @@ class Printing final : public detail_gpu::GpuBackend {
     return {"webgpu", "gpu"};
   }
   detail::Kernel find_kernel(const detail::Primitive& primitive) const override {
-    return primitive.id == detail::PrimitiveId::gemm ? detail::kernel_of<gemm>() : GpuBackend::find_kernel(primitive);
+    if (primitive.id == detail::PrimitiveId::gemm) return detail::kernel_of<gemm>();
+    if (attend && primitive.id == detail::PrimitiveId::attention) return detail::kernel_of<attention>();
+    if (attend_backward && primitive.id == detail::PrimitiveId::attention_backward)
+      return detail::kernel_of<attention_backward>();
+    return GpuBackend::find_kernel(primitive);
   }
 
  private:
   static void gemm(Printing& self, const detail::GemmRequest& request) {
     if (!self.multiply || !self.multiply(self, request)) detail_gpu::gemm_on_gpu(self, request);
+  }
+  static void attention(Printing& self, const detail::AttentionRequest& request) {
+    if (!self.attend(self, request)) detail_gpu::attention_on_cuda(self, request);
+  }
+  static void attention_backward(Printing& self, const detail::AttentionBackwardRequest& request) {
+    if (!self.attend_backward(self, request)) detail_gpu::attention_backward_on_cuda(self, request);
   }
   bool in_cuda_;
   NoLibrary library_;

@@ -41,6 +41,10 @@ TERN_DEVICE void tern_arrive(u32 barrier, u32 rank) {
       "mbarrier.arrive.shared::cluster.b64 _, [remote];\n}"
       :: "r"(barrier), "r"(rank) : "memory");
 }
+// The same in this workgroup.
+TERN_DEVICE void tern_arrive_here(u32 barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(barrier) : "memory");
+}
 TERN_DEVICE void tern_warp_group_sync(u32 barrier) {
   asm volatile("barrier.cta.sync %0, 128;" :: "r"(barrier) : "memory");
 }
@@ -68,6 +72,12 @@ TERN_DEVICE void tern_fetch(u32 to, const BoxMap& map, u32 x, u32 y, u32 z, u32 
       "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
       "[%0], [%1, {%2, %3, %4}], [%5], %6;"
       :: "r"(to), "l"(&map), "r"(x), "r"(y), "r"(z), "r"(barrier), "l"(policy) : "memory");
+}
+TERN_DEVICE void tern_fetch(u32 to, const BoxMap& map, u32 x, u32 y, u32 z, u32 w, u32 barrier, u64 policy) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
+      "[%0], [%1, {%2, %3, %4, %5}], [%6], %7;"
+      :: "r"(to), "l"(&map), "r"(x), "r"(y), "r"(z), "r"(w), "r"(barrier), "l"(policy) : "memory");
 }
 // Fetches a box into the memory of both workgroups of the cluster.
 TERN_DEVICE void tern_fetch_for_both(u32 to, const BoxMap& map, u32 x, u32 y, u32 z, u32 barrier, u64 policy) {

@@ -11,14 +11,15 @@ namespace tern::detail_gpu {
 using detail::Storage;
 
 /// Matrices that a kernel fetches or stores in boxes through a descriptor: elements of 16 bits, along the fastest
-/// axis, rows, and matrices. Nothing outside is touched; zeros are fetched there.
+/// axis, rows, and matrices along one or two axes. Nothing outside is touched; zeros are fetched there.
 inline constexpr std::size_t kMostMaps = 4;  // of a kernel
 struct BoxMap {
   Storage* storage = nullptr;
-  std::uint64_t begin = 0;                // bytes; the address is a multiple of 16
-  std::uint64_t sizes[3] = {1, 1, 1};     // elements, rows, matrices
-  std::uint64_t strides[2] = {16, 16};    // bytes between rows and between matrices, multiples of 16
-  std::uint32_t box[2] = {1, 1};          // elements and rows moved at once; 64 or 128 bytes of elements, swizzled
+  std::uint64_t begin = 0;                  // bytes; the address is a multiple of 16
+  std::uint32_t axes = 3;                   // 4 where matrices lie along two axes
+  std::uint64_t sizes[4] = {1, 1, 1, 1};    // elements, rows, matrices
+  std::uint64_t strides[3] = {16, 16, 16};  // bytes between rows and between matrices, multiples of 16
+  std::uint32_t box[2] = {1, 1};            // elements and rows moved at once; 64 or 128 bytes of elements, swizzled
 };
 
 }  // namespace tern::detail_gpu

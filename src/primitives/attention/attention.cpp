@@ -69,7 +69,7 @@ bool attention_pays(Backend& backend, const AttentionSizes& s, DType dtype, bool
   if (gpu.limits().archived) return false;
   const char* const wanted = std::getenv("TERN_ATTENTION_KERNEL");
   if (wanted && *wanted == '0') return false;
-  if (wanted && *wanted == '1') return true;
+  if (wanted && (*wanted == '1' || *wanted == 'm')) return true;
   if (gpu.limits().native) return detail_gpu::attention_pays_on_cuda(gpu, s, dtype, with_gradients);
   // WebGPU on an H100, 25 November 2026, f32, forward and both of the decomposed computation's time:
   // 4x16x16x32 1.8, 2.2; 4x16x64x64 0.88, 1.07; 4x16x128x64 0.67, 0.76; 4x16x2048x64 0.33, 0.31.

@@ -125,7 +125,7 @@ struct AttentionBackwardRequest {
 
 /// Whether a backend has a kernel of this primitive that is the fastest way for these sizes: a product into scores in
 /// memory, softmax and a second product are the other one. `with_gradients`: those will be asked for.
-/// TERN_ATTENTION_KERNEL=1: whether it has one (for tests); 0: never on a GPU.
+/// TERN_ATTENTION_KERNEL=1: whether it has one (for tests); 0: never on a GPU; mma: likewise, on CUDA never Hopper's.
 bool attention_pays(Backend& backend, const AttentionSizes& sizes, DType dtype, bool with_gradients);
 /// Into how many stretches of columns forward is to be divided so that all threads, or processors, have work. Depends
 /// on the sizes, the dtype and the kind of device alone.

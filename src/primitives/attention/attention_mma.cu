@@ -91,7 +91,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
         [[maybe_unused]] let own_row = min(row, $rows - 1u);
 #pragma unroll
         for (u32 j = 0u; j < 2u * kAcross; ++j) {
-          [[maybe_unused]] let at = min(column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u, $columns - 1u);
+          [[maybe_unused]] let at = min(column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u, $last_column);
           [[maybe_unused]] f32& x = s[i][j / 2u][2u * h + j % 2u];
           $score
         }

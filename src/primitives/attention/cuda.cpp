@@ -1,19 +1,37 @@
-// Attention on CUDA: on tensor cores, and by what the GPU languages share elsewhere.
+// Attention on CUDA: on tensor cores, on Hopper by its own instructions, and by what the GPU languages share elsewhere.
+#include <cstdlib>
+#include <string_view>
+
 #include "cuda/cuda_backend.hpp"
 #include "primitives/attention/cuda_plan.hpp"
 #include "primitives/attention/kernels.hpp"
 
 namespace tern::detail_gpu {
+namespace {
+
+/// What the device has for products; nothing where attention is to take none of Hopper's instructions.
+detail_cuda::MatrixUnits hopper_units(GpuBackend& backend) {
+  const auto* cuda = dynamic_cast<detail_cuda::CudaBackend*>(&backend);
+  const char* const wanted = std::getenv("TERN_ATTENTION_KERNEL");
+  return !cuda || (wanted && std::string_view(wanted) == "mma") ? detail_cuda::MatrixUnits() : cuda->units();
+}
+
+}  // namespace
 
 void attention_on_cuda(GpuBackend& backend, const detail::AttentionRequest& r) {
+  if (attention_by_wgmma(backend, r, hopper_units(backend))) return;
   if (has_mma_attention(backend, r.sizes, r.q.dtype)) return attention_by_mma(backend, r);
   attention_on_gpu(backend, r);
 }
 void attention_backward_on_cuda(GpuBackend& backend, const detail::AttentionBackwardRequest& r) {
+  if (attention_backward_by_wgmma(backend, r, hopper_units(backend))) return;
   if (has_mma_attention(backend, r.sizes, r.q.dtype)) return attention_backward_by_mma(backend, r);
   attention_backward_on_gpu(backend, r);
 }
 std::int64_t attention_groups_on_cuda(GpuBackend& backend, const detail::AttentionSizes& s, DType dtype) {
+  // Of Hopper's a processor holds one, not two.
+  if (has_wgmma_attention(s, dtype, hopper_units(backend)))
+    return 2 * s.batch * s.heads * ceil_div(s.rows, wgmma_forward_instance(s, true).own());
   const std::int64_t rows =
       has_mma_attention(backend, s, dtype) ? mma_forward_instance(s, dtype).own() : std::int64_t{kScoreRows};
   return s.batch * s.heads * ceil_div(s.rows, rows);

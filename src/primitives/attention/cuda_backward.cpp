@@ -1,5 +1,6 @@
 // The gradients of attention on tensor cores: fills the holes of attention_mma_rows.cu (of q) and
-// attention_mma_columns.cu (of k and v).
+// attention_mma_columns.cu (of k and v), and of Hopper's attention_wgmma_rows.cu and attention_wgmma_columns.cu.
+#include "primitives/attention/cuda_hopper.hpp"
 #include "primitives/attention/cuda_plan.hpp"
 
 namespace tern::detail_gpu {
@@ -18,11 +19,15 @@ enum class Of { q, k, v, k_and_v };
 
 class MmaBackward : MmaAttention {
  public:
-  MmaBackward(GpuBackend& backend, const AttentionBackwardRequest& r, Of of, const MmaInstance& instance)
+  /// `processors`: of a GPU whose workgroups stay.
+  MmaBackward(GpuBackend& backend, const AttentionBackwardRequest& r, Of of, const MmaInstance& instance,
+              std::int64_t processors = 0)
       : MmaAttention(backend, r.op, of == Of::q ? 'q' : 'k', r.sizes, r.q.dtype, instance,
                      ceil_div(of == Of::q ? r.sizes.rows : r.sizes.columns, instance.own())),
         r_(r),
         of_(of),
+        processors_(processors),
+        works_(instance.consumers ? plan_.add_param(static_cast<std::uint64_t>(works())) : -1),
         q_(add(r.q, sizes_.of_q())),
         k_(add(r.k, sizes_.of_k())),
         v_(add(r.v, sizes_.of_v())),
@@ -45,10 +50,17 @@ class MmaBackward : MmaAttention {
 
   void run() {
     plan_.note(static_cast<char>(lengths_ >= 0)), plan_.note(of_), plan_.note(static_cast<char>(blocks_ >= 0));
-    const std::int64_t tiles = ceil_div(of_ == Of::q ? sizes_.rows : sizes_.columns, instance_.own());
-    const std::int64_t heads = of_ == Of::q ? sizes_.heads : sizes_.groups;
-    finish(r_.programs, {r_.slope, r_.open_slope}, static_cast<std::uint64_t>(sizes_.batch * heads * tiles),
-           instance_.shared_bytes(instance_.most_depth + instance_.most_width, of_ == Of::q ? 0 : 3));
+    const bool hopper = instance_.consumers > 0, rows = of_ == Of::q;
+    if (hopper) {
+      const int q_rows = rows ? instance_.own() : instance_.others, k_rows = rows ? instance_.others : instance_.own();
+      plan_.launch.maps = {hopper::boxes_of(r_.q, sizes_.of_q(), q_rows), hopper::boxes_of(r_.k, sizes_.of_k(), k_rows),
+                           hopper::boxes_of(r_.v, sizes_.of_v(), k_rows),
+                           hopper::boxes_of(r_.out_grad, sizes_.of_result(), q_rows)};
+    }
+    finish(r_.programs, {r_.slope, r_.open_slope},
+           static_cast<std::uint64_t>(hopper ? std::min(works(), processors_) : works()),
+           hopper ? hopper::backward_bytes(instance_, rows)
+                  : instance_.shared_bytes(instance_.most_depth + instance_.most_width, rows ? 0 : 3));
     backend_.queue(plan_.launch, [&] { return text(); });
   }
 
@@ -56,6 +68,10 @@ class MmaBackward : MmaAttention {
   bool of_k() const { return of_ == Of::k || of_ == Of::k_and_v; }
   bool of_v() const { return of_ == Of::v || of_ == Of::k_and_v; }
 
+  std::int64_t works() const {
+    const std::int64_t tiles = ceil_div(of_ == Of::q ? sizes_.rows : sizes_.columns, instance_.own());
+    return sizes_.batch * (of_ == Of::q ? sizes_.heads : sizes_.groups) * tiles;
+  }
   std::string text() const {
     Io io(plan_, backend_.dialect());
     const bool rows = of_ == Of::q;
@@ -78,6 +94,15 @@ class MmaBackward : MmaAttention {
     fill_scores(io, h);
     fill_rows(io, h);
     fill_stores(io, h);
+    if (instance_.consumers) {
+      hopper::fill_instance(h, instance_);
+      fill_boxes(h, "q", q_), fill_boxes(h, "k", k_), fill_boxes(h, "v", v_), fill_boxes(h, "out", out_);
+      h["works"] = p(works_);
+      const bool reads = scores_->reads_by_column(plan_) || slope_->reads_by_column(plan_);
+      h["last_column"] = reads ? cat(p(slots_.columns), " - 1u") : std::string("0xffffffffu");
+      return module(cat(rows ? "gradient" : "gradients", " of attention on Hopper, of ", rows ? "q" : "k and v"),
+                    hopper::backward_kernel(rows), std::move(h));
+    }
     return rows ? module(cat("gradient of attention ", units(), ", of q"), kRowsKernel, std::move(h))
                 : module(cat("gradients of attention ", units(), ", of k and v"), kColumnsKernel, std::move(h));
   }
@@ -101,7 +126,7 @@ class MmaBackward : MmaAttention {
   /// What is known of a row: loaded, or sent to workgroup memory.
   void fill_rows(Io& io, Holes& h) const {
     const std::pair<int, const char*> all[] = {{tops_, "let top"}, {totals_, "let total"}, {means_, "let mean"}};
-    if (of_ == Of::q) {
+    if (of_ == Of::q || instance_.consumers) {
       for (const auto& [access, name] : all) h["load_row"] += fetch_to(io, access, {"batch", "head", "own_row"}, name);
       return;
     }
@@ -120,9 +145,16 @@ class MmaBackward : MmaAttention {
 
   const AttentionBackwardRequest& r_;
   Of of_;
-  int q_, k_, v_, out_, tops_, totals_, means_, lengths_, blocks_, q_grad_, k_grad_, v_grad_;
+  std::int64_t processors_;
+  int works_, q_, k_, v_, out_, tops_, totals_, means_, lengths_, blocks_, q_grad_, k_grad_, v_grad_;
   std::optional<ScorePair> scores_, thin_, slope_;
 };
+
+void require_supported(const GpuBackend& backend, const AttentionBackwardRequest& r) {
+  backend.require_supported(r.op, r.q.dtype);
+  for (const detail::Program* p : {r.programs.score, r.programs.open, r.programs.thin, r.slope, r.open_slope})
+    if (p) backend.require_supported(r.op, *p);
+}
 
 }  // namespace
 
@@ -130,9 +162,7 @@ void attention_backward_by_mma(GpuBackend& backend, const AttentionBackwardReque
   backend.run_prepared(
       r,
       [&] {
-        backend.require_supported(r.op, r.q.dtype);
-        for (const detail::Program* p : {r.programs.score, r.programs.open, r.programs.thin, r.slope, r.open_slope})
-          if (p) backend.require_supported(r.op, *p);
+        require_supported(backend, r);
         const MmaInstance columns = mma_columns_instance(r.sizes, r.q.dtype);
         MmaBackward(backend, r, Of::q, mma_rows_instance(r.sizes, r.q.dtype)).run();
         if (columns.widest() <= 128) {
@@ -142,7 +172,27 @@ void attention_backward_by_mma(GpuBackend& backend, const AttentionBackwardReque
         MmaBackward(backend, r, Of::k, columns).run();
         MmaBackward(backend, r, Of::v, columns).run();
       },
-      1 + aligned_views({&r.q, &r.k, &r.v, &r.out_grad}));
+      1 + 2 * aligned_views({&r.q, &r.k, &r.v, &r.out_grad}));
+}
+
+bool attention_backward_by_wgmma(GpuBackend& backend, const AttentionBackwardRequest& r,
+                                 const detail_cuda::MatrixUnits& units) {
+  const detail::AttentionSizes& s = r.sizes;
+  // Sums of more than 128 elements leave no registers, and those of k and v are multiplied by one instruction.
+  if (!has_wgmma_attention(s, r.q.dtype, units) || r.lengths.storage || std::max(s.depth, s.width) > 128 ||
+      (s.depth <= 64) != (s.width <= 64) || !hopper::in_boxes(r.q, s.of_q()) || !hopper::in_boxes(r.k, s.of_k()) ||
+      !hopper::in_boxes(r.v, s.of_v()) || !hopper::in_boxes(r.out_grad, s.of_result()))
+    return false;
+  const bool plain = !r.programs.score && !r.programs.thin && !r.blocks.storage;
+  backend.run_prepared(
+      r,
+      [&] {
+        require_supported(backend, r);
+        MmaBackward(backend, r, Of::q, wgmma_rows_instance(s, plain), units.processors).run();
+        MmaBackward(backend, r, Of::k_and_v, wgmma_columns_instance(s, plain), units.processors).run();
+      },
+      2 + 2 * aligned_views({&r.q, &r.k, &r.v, &r.out_grad}));
+  return true;
 }
 
 }  // namespace tern::detail_gpu

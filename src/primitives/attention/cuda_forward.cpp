@@ -1,5 +1,6 @@
-// Attention on tensor cores, forward: fills the holes of attention_mma.cu.
+// Attention on tensor cores, forward: fills the holes of attention_mma.cu, and of attention_wgmma.cu.
 #include "backend/instruments/trace.hpp"
+#include "primitives/attention/cuda_hopper.hpp"
 #include "primitives/attention/cuda_plan.hpp"
 
 namespace tern::detail_gpu {
@@ -13,10 +14,12 @@ constexpr const char* kKernel =
 
 class MmaForward : MmaAttention {
  public:
-  MmaForward(GpuBackend& backend, const AttentionRequest& r)
-      : MmaAttention(backend, r.op, 'a', r.sizes, r.q.dtype, mma_forward_instance(r.sizes, r.q.dtype),
-                     ceil_div(r.sizes.rows, mma_forward_instance(r.sizes, r.q.dtype).own())),
+  /// `processors`: of a GPU whose workgroups stay.
+  MmaForward(GpuBackend& backend, const AttentionRequest& r, const MmaInstance& instance, std::int64_t processors)
+      : MmaAttention(backend, r.op, 'a', r.sizes, r.q.dtype, instance, ceil_div(r.sizes.rows, instance.own())),
         r_(r),
+        processors_(processors),
+        works_(instance.consumers ? plan_.add_param(static_cast<std::uint64_t>(works())) : -1),
         q_(add(r.q, r.sizes.of_q())),
         k_(add(r.k, r.sizes.of_k())),
         v_(add(r.v, r.sizes.of_v())),
@@ -35,8 +38,12 @@ class MmaForward : MmaAttention {
     const detail::AttentionSizes& s = sizes_;
     plan_.note(static_cast<char>(lengths_ >= 0)), plan_.note(static_cast<char>(tops_ >= 0));
     plan_.note(static_cast<char>(blocks_ >= 0));
-    const std::int64_t groups = s.parts * s.batch * s.heads * ceil_div(s.rows, instance_.own());
-    finish(r_.programs, {}, static_cast<std::uint64_t>(groups), instance_.shared_bytes(instance_.most_depth));
+    if (instance_.consumers)
+      plan_.launch.maps = {hopper::boxes_of(r_.q, s.of_q(), instance_.own()),
+                           hopper::boxes_of(r_.k, s.of_k(), instance_.others),
+                           hopper::boxes_of(r_.v, s.of_v(), instance_.others)};
+    finish(r_.programs, {}, static_cast<std::uint64_t>(instance_.consumers ? std::min(works(), processors_) : works()),
+           instance_.consumers ? hopper::shared_bytes(instance_) : instance_.shared_bytes(instance_.most_depth));
     if (detail::tracing())
       detail::note(cat(units(), ", tiles of ", instance_.own(), "x", instance_.others, ", ", plan_.launch.groups,
                        " workgroups", wide(q_) && wide(k_) && wide(v_) ? "" : ", by elements"));
@@ -44,6 +51,15 @@ class MmaForward : MmaAttention {
   }
 
  private:
+  std::int64_t works() const {
+    return sizes_.parts * sizes_.batch * sizes_.heads * ceil_div(sizes_.rows, instance_.own());
+  }
+  void fill_hopper(Holes& h) const {
+    hopper::fill_instance(h, instance_);
+    h["works"] = p(works_), h["ragged"] = lengths_ >= 0 ? "true" : "false";
+    h["length_of_all"] = lengths_ >= 0 ? std::string("length") : slots_.p(slots_.columns);
+    fill_boxes(h, "q", q_), fill_boxes(h, "k", k_), fill_boxes(h, "v", v_);
+  }
   std::string text() const {
     Io io(plan_, backend_.dialect());
     Holes h = holes("column");
@@ -58,6 +74,8 @@ class MmaForward : MmaAttention {
     const Dialect& d = formula_dialect();
     const std::vector<std::string> at{"batch", "head", "own_row", "at"};
     h["formula"] = scores_.functions(d, "score_of") + thin_.functions(d, "left_of");
+    // Tiles may pass the end, where formulas may be computed but nothing is to be read.
+    h["last_column"] = scores_.reads_by_column(plan_) ? cat(p(slots_.columns), " - 1u") : std::string("0xffffffffu");
     h["score"] = positive() ? std::string() : cat("x = x * ", slots_.scaling(), ";\n");
     if (scores_.defined()) h["score"] = scores_.apply(io, d, "score_of", {"x"}, at, "x");
     h["thin"] = thin_.apply(io, d, "left_of", {"x"}, at, "x");
@@ -68,26 +86,40 @@ class MmaForward : MmaAttention {
     h["store_row"] = tops_ < 0 ? std::string()
                                : io.store(tops_, {{slots_.out_batch(), "head", "row"}, -1, 1}, {"top"}, "") +
                                      io.store(totals_, {{slots_.out_batch(), "head", "row"}, -1, 1}, {"total"}, "");
-    return module(cat("attention ", units()), kKernel, std::move(h));
+    if (instance_.consumers) fill_hopper(h);
+    return module(cat("attention ", units()), instance_.consumers ? hopper::kernel() : kKernel, std::move(h));
   }
 
   const AttentionRequest& r_;
-  int q_, k_, v_, out_, tops_, totals_, lengths_, blocks_;
+  std::int64_t processors_;
+  int works_, q_, k_, v_, out_, tops_, totals_, lengths_, blocks_;
   ScorePair scores_, thin_;
 };
 
-}  // namespace
-
-void attention_by_mma(GpuBackend& backend, const AttentionRequest& r) {
+void run_by(GpuBackend& backend, const AttentionRequest& r, const MmaInstance& instance, std::int64_t processors) {
   backend.run_prepared(
       r,
       [&] {
         backend.require_supported(r.op, r.q.dtype);
         for (const detail::Program* p : {r.programs.score, r.programs.open, r.programs.thin})
           if (p) backend.require_supported(r.op, *p);
-        if (r.sizes.of_result().numel() > 0) MmaForward(backend, r).run();
+        if (r.sizes.of_result().numel() > 0) MmaForward(backend, r, instance, processors).run();
       },
-      1 + aligned_views({&r.q, &r.k, &r.v}));
+      1 + 2 * aligned_views({&r.q, &r.k, &r.v}) + (instance.consumers > 0));
+}
+
+}  // namespace
+
+void attention_by_mma(GpuBackend& backend, const AttentionRequest& r) {
+  run_by(backend, r, mma_forward_instance(r.sizes, r.q.dtype), 1);
+}
+bool attention_by_wgmma(GpuBackend& backend, const AttentionRequest& r, const detail_cuda::MatrixUnits& units) {
+  if (!has_wgmma_attention(r.sizes, r.q.dtype, units) || !hopper::in_boxes(r.q, r.sizes.of_q()) ||
+      !hopper::in_boxes(r.k, r.sizes.of_k()) || !hopper::in_boxes(r.v, r.sizes.of_v()))
+    return false;
+  const bool plain = !r.programs.score && !r.programs.thin && !r.blocks.storage;
+  run_by(backend, r, wgmma_forward_instance(r.sizes, plain), units.processors);
+  return true;
 }
 
 }  // namespace tern::detail_gpu

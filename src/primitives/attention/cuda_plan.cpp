@@ -14,6 +14,9 @@ using detail::AttentionSizes;
 constexpr const char* kUnits =
 #include "primitives/attention/attention_units.cu.inc"
     ;
+constexpr const char* kRows =
+#include "primitives/attention/row_units.cu.inc"
+    ;
 constexpr const char* kMma =
 #include "primitives/attention/mma_units.cu.inc"
     ;
@@ -137,10 +140,15 @@ void MmaAttention::fill_matrix(Holes& h, const std::string& name, int access, co
   h[name + "_wide"] = wide(access) ? "true" : "false";
 }
 
+void MmaAttention::fill_boxes(Holes& h, const std::string& name, int access) const {
+  h[name + "_batch"] = step(access, 0) == "0u" ? "0u" : "batch";
+  h[name + "_head"] = step(access, 1) == "0u" ? "0u" : "head";
+}
+
 Holes MmaAttention::holes(const std::string& columns_first) const {
   Holes h = slots_.holes();
   const bool halves = instance_.bytes == 2;
-  h["units"] = kUnits, h["products"] = halves ? kMma : kFma;
+  h["units"] = kUnits, h["row_units"] = kRows, h["products"] = halves ? kMma : kFma;
   h["elements"] = halves ? "typedef u16 Element;\ntypedef u16 Word;" : "typedef f32 Element;\ntypedef u32 Word;";
   h["type"] = dtype_ == DType::f16 ? "f16" : "bf16";
   h["pair"] = packed_pair(dtype_, kFirst, kSecond);
@@ -197,6 +205,7 @@ std::string MmaAttention::module(const std::string& title, const char* file, Hol
   Module module;
   module.title = title;
   module.bindings = plan_.launch.bindings, module.params = plan_.launch.params.size();
+  module.maps = plan_.launch.maps.size();
   module.file = file, module.holes = std::move(holes);
   return backend_.dialect().module(module);
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cuda/dialect.hpp"
+#include "cuda/products/wgmma.hpp"
 #include "primitives/attention/gpu_scores.hpp"
 
 namespace tern::detail_gpu {
@@ -15,12 +16,15 @@ struct MmaInstance {
   int warps = 4, blocks = 2;  // a warp has so many blocks of 16 own rows
   int others = 64;            // rows of a tile
   int most_depth = 64, most_width = 64;
-  int resident = 2;  // workgroups that a multiprocessor is to hold
-  int bytes = 2;     // of an element
+  int resident = 2;   // workgroups that a multiprocessor is to hold
+  int bytes = 2;      // of an element
+  int consumers = 0;  // on Hopper: warp groups of 64 own rows, beside the one that fetches; 0: mma.sync
+  int turns = 0;      // whether those take turns
+  int stages = 2;     // places for tiles
   int widest() const { return std::max(most_depth, most_width); }
   /// Bytes in which a warp of f32 passes scores on.
   int scratch() const { return bytes == 4 ? 16 * blocks * others * 4 : 0; }
-  int own() const { return 16 * blocks * warps; }
+  int own() const { return consumers ? 64 * consumers : 16 * blocks * warps; }
   /// Bytes of workgroup memory: `own_elements` in a row of its own, both of them in one of the two tiles, and `words`.
   int shared_bytes(int own_elements, int words = 0) const {
     return own() * own_elements * bytes + 2 * others * ((most_depth + most_width) * bytes + words * 4) +
@@ -37,6 +41,19 @@ bool has_mma_attention(GpuBackend& backend, const detail::AttentionSizes& sizes,
 
 void attention_by_mma(GpuBackend& backend, const detail::AttentionRequest& request);
 void attention_backward_by_mma(GpuBackend& backend, const detail::AttentionBackwardRequest& request);
+
+/// The same forward by the instructions of compute capability 9.0; false where it does not fit them.
+bool attention_by_wgmma(GpuBackend& backend, const detail::AttentionRequest& request,
+                        const detail_cuda::MatrixUnits& units);
+/// Whether that has kernels for these sizes, however the operands lie.
+bool has_wgmma_attention(const detail::AttentionSizes& sizes, DType dtype, const detail_cuda::MatrixUnits& units);
+/// `plain`: without a formula or a mask in blocks.
+MmaInstance wgmma_forward_instance(const detail::AttentionSizes& sizes, bool plain);
+
+bool attention_backward_by_wgmma(GpuBackend& backend, const detail::AttentionBackwardRequest& request,
+                                 const detail_cuda::MatrixUnits& units);
+MmaInstance wgmma_rows_instance(const detail::AttentionSizes& sizes, bool plain);
+MmaInstance wgmma_columns_instance(const detail::AttentionSizes& sizes, bool plain);
 
 /// Which of these views begin where 16 bytes can be copied at once: decides a kernel beside the request.
 std::int64_t aligned_views(std::initializer_list<const View*> views);
@@ -59,6 +76,8 @@ class MmaAttention {
   std::string step(int access, std::size_t axis) const;
   /// The holes of a matrix of the file: $name, $name_from, $name_step, $name_step_in, $name_wide.
   void fill_matrix(Holes& holes, const std::string& name, int access, const std::string& head) const;
+  /// The holes of one that is fetched in boxes: $name_batch, $name_head.
+  void fill_boxes(Holes& holes, const std::string& name, int access) const;
   /// The holes that have nothing to do with the direction; `columns_first`: the first column of a tile.
   Holes holes(const std::string& columns_first) const;
   /// Lines that store eight values at [batch, head, row, first…].
@@ -74,7 +93,9 @@ class MmaAttention {
   }
   bool positive() const { return sizes_.scale > 0; }
   std::string p(int slot) const { return backend_.dialect().param(slot); }
-  const char* units() const { return instance_.bytes == 2 ? "on tensor cores" : "in f32"; }
+  const char* units() const {
+    return instance_.consumers ? "on Hopper" : instance_.bytes == 2 ? "on tensor cores" : "in f32";
+  }
   std::string module(const std::string& title, const char* file, Holes holes) const;
 
   GpuBackend& backend_;

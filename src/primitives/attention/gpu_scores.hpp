@@ -40,6 +40,13 @@ class Scores {
     return ProgramPrinter(*program_, dialect, slots_).function(name, wanted_, [this](int s) { return is_source(s); });
   }
   bool defined() const { return program_ != nullptr; }
+  /// Whether an operand's element depends on the column, or on a computed index.
+  bool reads_by_column(const Plan& plan) const {
+    return std::any_of(accesses_.begin(), accesses_.end(), [&](const auto& of_step) {
+      const Access& a = plan.access(of_step.second);
+      return a.table >= 0 || a.steps.back() != '0';
+    });
+  }
   /// Lines that apply the function to `placed` values at [batch, head, row, column], and the name of the result.
   std::string apply(Io& io, const Dialect& dialect, const Function& f, const std::vector<std::string>& placed,
                     const std::vector<std::string>& at, std::string& result) const {
@@ -83,6 +90,7 @@ class ScorePair {
   ScorePair(Plan& plan, const detail::Program* program, std::span<const Operand> inputs, int placed)
       : ScorePair(plan, program, nullptr, inputs, placed) {}
   bool defined() const { return program_.defined(); }
+  bool reads_by_column(const Plan& plan) const { return program_.reads_by_column(plan) || open_.reads_by_column(plan); }
   std::string functions(const Dialect& d, const std::string& name) const {
     return (program_.defined() ? program_.function(d, name).text : "") +
            (open_.defined() ? open_.function(d, name + "_open").text : "");

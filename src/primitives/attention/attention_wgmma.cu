@@ -1,0 +1,338 @@
+// Attention, forward, of 16-bit floats for compute capability 9.0 (Hopper). The plan is FlashAttention-3's (Shah et
+// al., https://arxiv.org/abs/2407.08608) with the user's formula in it.
+//
+// Work. A workgroup stays on its processor and takes blocks of kRows rows of one head after the other. Its first warp
+// has the copy engine (TMA) fetch the block's q and, tile by tile, kColumns rows of k and v into two rings; kConsumers
+// warp groups have 64 of the rows each.
+//
+//   thread
+//   0 to 31      producer    k0 │ q │ k1 │ v0 │ k2 │ v1 │ … │ k0 of the next block │ …
+//   128 to 255   consumer 0  64 rows ┐
+//   256 to 383   consumer 1  64 rows ├ scores [64 × kColumns] and sums [64 × kWidth] in registers
+//   384 to 511   consumer 2  64 rows ┘ (blocks of up to 64 elements)
+//
+// A consumer overlaps the formula of one tile with the products of the tile before, and consumers take turns at
+// sending products off (ping-pong), so that one's formulas run while another's products do:
+//
+//   consumer 0   │ q·k1ᵀ, shares0·v0 │ formula, 2^x: shares1 │ q·k2ᵀ, shares1·v1 │ …
+//   consumer 1                       │ q·k1ᵀ, shares0·v0     │ formula, 2^x: shares1 │ …
+//
+// Scores and sums. Of a consumer's 64 rows warp w has 16 w to 16 w + 15, and of each eight columns, block j, lane l has
+//
+//   row l / 4:      columns 8 j + 2 (l % 4) and the next one → s[j][0], s[j][1]
+//   row l / 4 + 8:  the same                                 → s[j][2], s[j][3]
+//
+// which, rounded and packed, is the layout of a first factor: shares go into the second product from registers.
+//
+// In workgroup memory rows are cut into pieces of 64 elements, 128 bytes, swizzled; the pieces of a tile lie one after
+// the other. Each place has two barriers: full counts bytes that arrive, empty the warps that have read it.
+//
+// The formula and the mask are those of attention_mma.cu, printed by cuda_forward.cpp; cuda_hopper.cpp fills the rest.
+//
+// Speed. Bound by the matrix units and the power of the chip. On an H100, 25 November 2026, bf16 4×16×4096 in turn with
+// cuDNN 9.19: of 128 elements 692 TFLOP/s (cuDNN 689), causal 636 (587); of 64, 497 (483), causal 421 (421); of 256,
+// 4×16×2048, 742 (703). Formulas are bound by the instructions that they take: causal with ALiBi 493, a soft cap 378
+// (docs/internals/attention.md).
+
+// The instance.
+enum : u32 {
+  kConsumers = $consumers, kThreads = 128u * (1u + kConsumers), kRows = 64u * kConsumers,
+  kColumns = $columns_at_once, kAcross = kColumns / 8u,
+  kDepth = $most_depth, kWidth = $most_width, kSumsAcross = kWidth / 8u,
+  kStages = $stages,
+  kPieceOfQ = 128u * kRows, kPiece = 128u * kColumns,  // bytes of 64 elements of all rows
+  kBytesOfQ = kPieceOfQ * (kDepth / 64u), kBytesOfK = kPiece * (kDepth / 64u), kBytesOfV = kPiece * (kWidth / 64u),
+};
+enum : bool { kRagged = $ragged, kTakesTurns = $takes_turns };
+$instructions
+$row_units
+$products
+// ---- memory ----
+struct Memory {
+  u32 q, k, v, barriers;
+  __device__ __forceinline__ u32 full_q() const { return barriers; }
+  __device__ __forceinline__ u32 empty_q() const { return barriers + 8u; }
+  __device__ __forceinline__ u32 patch() const { return barriers + 16u; }
+  __device__ __forceinline__ u32 nowhere() const { return barriers + 24u + 32u * kStages; }
+  __device__ __forceinline__ u32 full_k(Ring r) const { return barriers + 24u + 8u * r.stage; }
+  __device__ __forceinline__ u32 empty_k(Ring r) const { return full_k(r) + 8u * kStages; }
+  __device__ __forceinline__ u32 full_v(Ring r) const { return full_k(r) + 16u * kStages; }
+  __device__ __forceinline__ u32 empty_v(Ring r) const { return full_k(r) + 24u * kStages; }
+};
+// A block of rows, and the columns that they may see. Those from `length` on hold anything.
+struct Work {
+  u32 batch, head, key_head, first_row, begin, end, length;
+};
+
+$formula
+struct Attention {
+  const Params& params;
+  $buffers
+  // The blocks of a head stand together, those with the most columns first.
+  __device__ __forceinline__ Work work_of(u32 own_group) const {
+    let head_of_all = own_group / $tiles;
+    let first_row = ($tiles - 1u - (own_group - head_of_all * $tiles)) * kRows;
+    let batch = head_of_all / $heads;
+    let head = head_of_all - batch * $heads;
+    var begin = 0u;
+    var end = $columns;
+    $range
+    $length
+    const Work w{batch, head, head / ($heads / $groups), first_row, begin, end, $length_of_all};
+    return {batch, head, w.key_head, first_row, seek(w, begin), end, w.length};
+  }
+  // The first tile from `column` on of which something is seen.
+  __device__ __forceinline__ u32 seek(const Work& w, u32 column) const {
+    [[maybe_unused]] let batch = w.batch, head = w.head, first_row = w.first_row, end = w.end;
+    $seen_of
+    $seek
+    return column;
+  }
+
+  // ---- producer ----
+  __device__ __forceinline__ void fetch_q(const BoxMap& map, const Work& w, Memory at, u32 round, u32 lane) const {
+    __syncwarp();
+    tern_wait(at.empty_q(), round ^ 1u);
+    if (lane != 0u) return;
+    [[maybe_unused]] let batch = w.batch, head = w.head;
+    tern_expect(at.full_q(), kBytesOfQ);
+#pragma unroll
+    for (u32 i = 0u; i < kDepth / 64u; ++i)
+      tern_fetch(at.q + i * kPieceOfQ, map, 64u * i, w.first_row, $q_head, $q_batch, at.full_q(), tern_passing());
+  }
+  __device__ __forceinline__ void fetch_k(const BoxMap& map, const Work& w, u32 column, Memory at, Ring ring,
+                                          u32 lane) const {
+    __syncwarp();
+    tern_wait(at.empty_k(ring), ring.round ^ 1u);
+    if (lane != 0u) return;
+    [[maybe_unused]] let batch = w.batch, head = w.key_head;
+    tern_expect(at.full_k(ring), kBytesOfK);
+#pragma unroll
+    for (u32 i = 0u; i < kDepth / 64u; ++i)
+      tern_fetch(at.k + ring.stage * kBytesOfK + i * kPiece, map, 64u * i, column, $k_head, $k_batch, at.full_k(ring),
+                 tern_kept());
+  }
+  // Rows of v beyond the sample's length are not its own: a share of 0 times what lies there could be NaN.
+  __device__ __forceinline__ void fetch_v(const BoxMap& map, const Work& w, u32 column, Memory at, Ring ring,
+                                          u32& patches, u32 lane) const {
+    let to = at.v + ring.stage * kBytesOfV;
+    const bool whole = !kRagged || column + kColumns <= w.length;
+    let barrier = whole ? at.full_v(ring) : at.patch();
+    __syncwarp();
+    tern_wait(at.empty_v(ring), ring.round ^ 1u);
+    if (lane == 0u) {
+      [[maybe_unused]] let batch = w.batch, head = w.key_head;
+      tern_expect(barrier, kBytesOfV);
+#pragma unroll
+      for (u32 i = 0u; i < kWidth / 64u; ++i)
+        tern_fetch(to + i * kPiece, map, 64u * i, column, $v_head, $v_batch, barrier, tern_kept());
+    }
+    if (whole) return;
+    tern_wait(barrier, patches & 1u);
+    ++patches;
+    for (u32 row = w.length - column + lane / 8u; row < kColumns; row += 4u)
+#pragma unroll
+      for (u32 i = 0u; i < kWidth / 64u; ++i)
+        asm volatile("st.shared.v4.b32 [%0], {%1, %1, %1, %1};"
+                     ::"r"(to + i * kPiece + row * 128u + lane % 8u * 16u), "r"(0u) : "memory");
+    tern_show_to_copies();
+    __syncwarp();
+    if (lane == 0u) tern_arrive_here(at.full_v(ring));
+  }
+  __device__ void fetch(const BoxMap& of_q, const BoxMap& of_k, const BoxMap& of_v, Memory at, u32 lane) const {
+    Ring ring_k, ring_v;
+    u32 blocks = 0u, patches = 0u;
+    for (u32 round = 0u; round * gridDim.x < $works; ++round) {
+      let group = group_of(round);
+      if (group >= $works) continue;
+      const Work w = work_of(group);
+      if (w.begin >= w.end) continue;
+      fetch_k(of_k, w, w.begin, at, ring_k, lane);
+      ring_k.advance();
+      fetch_q(of_q, w, at, blocks++ & 1u, lane);
+#pragma unroll 1
+      for (u32 column = w.begin, next; column < w.end; column = next) {
+        next = seek(w, column + kColumns);
+        if (next < w.end) {
+          fetch_k(of_k, w, next, at, ring_k, lane);
+          ring_k.advance();
+        }
+        fetch_v(of_v, w, column, at, ring_v, patches, lane);
+        ring_v.advance();
+      }
+    }
+  }
+
+  // ---- consumers ----
+  // Of products the scores, and of those with the greatest so far the powers of two: the shares, but for the sum of a
+  // row. `older`: what earlier sums are to be multiplied by.
+  __device__ __forceinline__ void take_shares(f32 (&s)[kAcross][4], f32 (&tops)[2], f32 (&totals)[2], f32 (&older)[2],
+                                              const Work& w, u32 column, u32 own, u32 lane) const {
+    [[maybe_unused]] let batch = w.batch, head = w.head, first_row = w.first_row, end = w.end, length = w.length;
+    $seen_of
+    $seen_block
+    const bool edge = column + kColumns > end$edge;
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      let row = own + 8u * h;
+      [[maybe_unused]] let own_row = min(row, $rows - 1u);
+#pragma unroll
+      for (u32 j = 0u; j < 2u * kAcross; ++j) {
+        [[maybe_unused]] let at = min(column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u, $last_column);
+        [[maybe_unused]] f32& x = s[j / 2u][2u * h + j % 2u];
+        $score
+      }
+      if (edge) {
+        [[maybe_unused]] let middle = i32(row) + i32($shift);
+#pragma unroll
+        for (u32 j = 0u; j < 2u * kAcross; ++j) {
+          let at = column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u;
+          if (!(at < end && $seen)) { s[j / 2u][2u * h + j % 2u] = $lowest; }  // tiles may pass the end
+        }
+      }
+    }
+    f32 top[2], total[2] = {}, base[2];
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) { top[h] = fmaxf(s[0][2u * h], s[0][2u * h + 1u]); }
+#pragma unroll
+    for (u32 j = 1u; j < kAcross; ++j)
+#pragma unroll
+      for (u32 h = 0u; h < 2u; ++h) { top[h] = fmaxf(top[h], fmaxf(s[j][2u * h], s[j][2u * h + 1u])); }
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      top[h] = fmaxf(tern_quad_largest(top[h]) * $factor, tops[h]);
+      base[h] = top[h] == $lowest ? 0.0f : top[h];
+      older[h] = tern_power_of_two(tops[h] - base[h]);
+      tops[h] = top[h];
+    }
+#pragma unroll
+    for (u32 j = 0u; j < 2u * kAcross; ++j)
+#pragma unroll
+      for (u32 h = 0u; h < 2u; ++h) {
+        [[maybe_unused]] let row = own + 8u * h, own_row = min(row, $rows - 1u);
+        f32& x = s[j / 2u][2u * h + j % 2u];
+        x = tern_power_of_two(fma(x, $factor, -base[h]));
+        total[h] += x;
+        $thin
+      }
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) { totals[h] = fma(totals[h], older[h], total[h]); }
+  }
+  __device__ __forceinline__ void finish(f32 (&sums)[kSumsAcross][4], f32 (&tops)[2], f32 (&totals)[2], const Work& w,
+                                         u32 own, u32 lane) const {
+    [[maybe_unused]] let batch = w.batch, head = w.head;
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      let row = own + 8u * h;
+      let total = tern_quad_sum(totals[h]);
+      let inverse = total == 0.0f ? 1.0f : 1.0f / total;
+#pragma unroll
+      for (u32 j = 0u; j < kWidth / 8u; j += 4u) {
+        let x = tern_quad_row(&sums[j], h);
+        let first = j * 8u + (lane & 3u) * 8u;
+        if (row < $rows && first < $width) {
+          $store
+        }
+      }
+      if ((lane & 3u) == 0u && row < $rows) {
+        [[maybe_unused]] let top = tops[h] * 0.6931471805599453f;
+        $store_row
+      }
+    }
+  }
+  // Sums of before a new greatest score.
+  static __device__ __forceinline__ void put_below(f32 (&sums)[kSumsAcross][4], const f32 (&older)[2]) {
+#pragma unroll
+    for (u32 j = 0u; j < 4u * kSumsAcross; ++j) { sums[j / 4u][j % 4u] *= older[j % 4u / 2u]; }
+  }
+  static __device__ __forceinline__ void send_shares(f32 (&sums)[kSumsAcross][4], const u32 (&shares)[kAcross / 2u][4],
+                                                     u32 v) {
+    tern_begin_products();
+    multiply_sums(sums, shares, v, kPiece);
+    tern_commit_products();
+  }
+  __device__ void attend(Memory at, u32 thread, u32 member) const {
+    Ring ring_k, ring_v;
+    let lane = thread & 31u, own_of_group = member * 64u + thread % 128u / 32u * 16u + lane / 4u;
+    let of_q = at.q + member * 8192u;
+    u32 blocks = 0u;
+    if (member + 1u == kConsumers) pass_turn(member);
+#pragma unroll 1
+    for (u32 round = 0u; round * gridDim.x < $works; ++round) {
+      let group = group_of(round);
+      if (group >= $works) continue;
+      const Work w = work_of(group);
+      let own = w.first_row + own_of_group;
+      f32 sums[kSumsAcross][4] = {}, tops[2] = {$lowest, $lowest}, totals[2] = {};  // tops: times log2(e)
+      if (w.begin < w.end) {
+        f32 s[kAcross][4], older[2];
+        u32 shares[kAcross / 2u][4];
+        tern_wait(at.full_q(), blocks++ & 1u);
+        tern_wait(at.full_k(ring_k), ring_k.round);
+        tern_begin_products();
+        multiply_rows<kDepth>(s, of_q, kPieceOfQ, at.k + ring_k.stage * kBytesOfK, kPiece);
+        tern_commit_products();
+        wait_for<0u>(s);
+        give_up(at.empty_k(ring_k), lane);
+        ring_k.advance();
+        take_shares(s, tops, totals, older, w, w.begin, own, lane);
+        pack(shares, s);
+#pragma unroll 1
+        for (u32 column = seek(w, w.begin + kColumns); column < w.end; column = seek(w, column + kColumns)) {
+          tern_wait(at.full_k(ring_k), ring_k.round);
+          take_turn(member);
+          tern_begin_products();
+          multiply_rows<kDepth>(s, of_q, kPieceOfQ, at.k + ring_k.stage * kBytesOfK, kPiece);
+          tern_commit_products();
+          put_below(sums, older);
+          tern_wait(at.full_v(ring_v), ring_v.round);
+          send_shares(sums, shares, at.v + ring_v.stage * kBytesOfV);
+          pass_turn(member);
+          wait_for<1u>(s);
+          give_up(at.empty_k(ring_k), lane);
+          ring_k.advance();
+          take_shares(s, tops, totals, older, w, column, own, lane);
+          have_now(bitcast<u32>(totals[0] + totals[1]), at.nowhere());
+          wait_for_sums(sums);
+          give_up(at.empty_v(ring_v), lane);
+          ring_v.advance();
+          pack(shares, s);
+        }
+        give_up(at.empty_q(), lane);
+        put_below(sums, older);
+        tern_wait(at.full_v(ring_v), ring_v.round);
+        send_shares(sums, shares, at.v + ring_v.stage * kBytesOfV);
+        wait_for_sums(sums);
+        give_up(at.empty_v(ring_v), lane);
+        ring_v.advance();
+      }
+      finish(sums, tops, totals, w, own, lane);
+    }
+  }
+};
+
+extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel($parameters) {
+  extern __shared__ unsigned char memory[];
+  let thread = threadIdx.x, begin = (tern_shared(memory) + 1023u) & ~1023u;
+  let k = begin + kBytesOfQ, v = k + kStages * kBytesOfK;
+  const Memory at{begin, k, v, v + kStages * kBytesOfV};
+  if (thread == 0u) {
+    tern_barrier_init(at.full_q(), 1u), tern_barrier_init(at.empty_q(), 4u * kConsumers);
+    tern_barrier_init(at.patch(), 1u);
+    for (Ring r; r.round == 0u; r.advance()) {
+      tern_barrier_init(at.full_k(r), 1u), tern_barrier_init(at.full_v(r), 1u);
+      tern_barrier_init(at.empty_k(r), 4u * kConsumers), tern_barrier_init(at.empty_v(r), 4u * kConsumers);
+    }
+    tern_barriers_ready();
+  }
+  __syncthreads();
+  const Attention call{params$buffer_names};
+  if (thread < 128u) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 $producer_registers;");
+    if (thread < 32u) call.fetch(map0, map1, map2, at, thread);
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 $consumer_registers;");
+    // The same in all lanes, and said so: addresses of matrices are then kept in uniform registers.
+    call.attend(at, thread, __shfl_sync(0xffffffffu, thread / 128u, 0) - 1u);
+  }
+}

@@ -1,0 +1,287 @@
+// The gradients of attention by k and v, of 16-bit floats for compute capability 9.0 (Hopper), beside
+// attention_wgmma.cu, which has drawings of the work, the tiles and the sums. A workgroup has kColumns keys of one key
+// head in workgroup memory, with their values. Tiles of rows of q and of the result's gradient pass by, for every query
+// head that shares the keys, and of each, turned over so that keys are rows of the products,
+//
+//   products = k·qᵀ, toward = v·out_gradᵀ       (wgmma)
+//   shares = 2^(score·log2(e) - top) / total    with the formula, and what forward kept of a row
+//   slopes = formula's slope of shares · (toward - means)
+//   v's sums += shares·out_grad, k's sums += slopes·q    (wgmma; shares and slopes never leave registers)
+//
+// A second warp of the producer's brings what is known of the rows. A consumer sends off the first two products of the
+// next tile with the last two of a tile, and computes while they run. Nothing is shared between workgroups, so the bits
+// are the same every run. cuda_backward.cpp and cuda_hopper.cpp fill the holes.
+//
+// Speed. Sums of 2·kDepth columns leave registers for tiles of 32 rows, for which the matrix units read more workgroup
+// memory than they can: on an H100, 25 November 2026, bf16 4×16×4096×128, 508 TFLOP/s of the four products.
+
+// The instance.
+enum : bool { kTakesTurns = $takes_turns };
+enum : u32 {
+  kConsumers = $consumers, kThreads = 128u * (1u + kConsumers), kColumns = 64u * kConsumers,
+  kRows = $rows_at_once, kAcross = kRows / 8u,
+  kDepth = $most_depth, kSumsAcross = kDepth / 8u,  // v's rows are padded to as many
+  kStages = $stages,
+  kPieceOfK = 128u * kColumns, kPiece = 128u * kRows,  // bytes of 64 elements of all rows
+  kBytesOfK = kPieceOfK * (kDepth / 64u), kBytesOfQ = kPiece * (kDepth / 64u),
+  kKnown = 12u * kRows,  // bytes of what is known of a tile's rows: tops, inverses of totals, means
+};
+$instructions
+$row_units
+$products
+
+struct Memory {
+  u32 k, v, q, out, known, barriers;
+  __device__ __forceinline__ u32 full_k() const { return barriers; }
+  __device__ __forceinline__ u32 empty_k() const { return barriers + 8u; }
+  __device__ __forceinline__ u32 nowhere() const { return barriers + 16u; }
+  __device__ __forceinline__ u32 full(Ring r) const { return barriers + 24u + 8u * r.stage; }
+  __device__ __forceinline__ u32 empty(Ring r) const { return full(r) + 8u * kStages; }
+};
+// A block of keys, and the rows that may see them.
+struct Work {
+  u32 batch, key_head, first_column, begin, end;
+};
+// A tile of rows of one of the heads that share the keys; turn = as many as those: none.
+struct Place {
+  u32 turn, first_row;
+};
+
+$formula
+struct Attention {
+  const Params& params;
+  $buffers
+  // The blocks of a key head stand together, those that most rows see first.
+  __device__ __forceinline__ Work work_of(u32 group) const {
+    let key_head_of_all = group / $tiles;
+    let first_column = (group - key_head_of_all * $tiles) * kColumns;
+    let batch = key_head_of_all / $groups;
+    var begin = 0u;
+    var end = $rows;
+    $range
+    return {batch, key_head_of_all - batch * $groups, first_column, begin, end};
+  }
+  __device__ __forceinline__ u32 shared_by() const { return $heads / $groups; }
+  // The first place from there on of which something is seen.
+  __device__ __forceinline__ Place seek(const Work& w, u32 turn, u32 first_row) const {
+    [[maybe_unused]] let batch = w.batch, key_head = w.key_head, first_column = w.first_column;
+    let shared = shared_by(), end = w.end;
+    $seen_of
+    while (turn < shared) {
+      if (first_row >= end) { turn = w.begin < end ? turn + 1u : shared, first_row = w.begin; continue; }
+      $seek
+      break;
+    }
+    return {turn, first_row};
+  }
+  template <class Step> __device__ __forceinline__ void each_work(const Step& step) const {
+#pragma unroll 1
+    for (u32 round = 0u; round * gridDim.x < $works; ++round) {
+      let group = group_of(round);
+      if (group < $works) step(work_of(group));
+    }
+  }
+
+  // ---- producer ----
+  __device__ void fetch(const BoxMap& of_q, const BoxMap& of_k, const BoxMap& of_v, const BoxMap& of_out,
+                        Memory at) const {
+    Ring ring;
+    u32 blocks = 0u;
+    each_work([&](const Work& w) {
+      [[maybe_unused]] let batch = w.batch;
+      for (Place p = seek(w, 0u, w.begin), first = p; p.turn < shared_by(); p = seek(w, p.turn, p.first_row + kRows)) {
+        if (p.turn == first.turn && p.first_row == first.first_row) {
+          [[maybe_unused]] let head = w.key_head;
+          tern_wait(at.empty_k(), blocks++ & 1u ^ 1u);
+          tern_expect(at.full_k(), 2u * kBytesOfK);
+#pragma unroll
+          for (u32 i = 0u; i < kDepth / 64u; ++i) {
+            let to = i * kPieceOfK;
+            tern_fetch(at.k + to, of_k, 64u * i, w.first_column, $k_head, $k_batch, at.full_k(), tern_passing());
+            tern_fetch(at.v + to, of_v, 64u * i, w.first_column, $v_head, $v_batch, at.full_k(), tern_passing());
+          }
+        }
+        [[maybe_unused]] let head = w.key_head * shared_by() + p.turn;
+        let full = at.full(ring), to = ring.stage * kBytesOfQ;
+        tern_wait(at.empty(ring), ring.round ^ 1u);
+        tern_expect(full, 2u * kBytesOfQ);
+#pragma unroll
+        for (u32 i = 0u; i < kDepth / 64u; ++i) {
+          tern_fetch(at.q + to + i * kPiece, of_q, 64u * i, p.first_row, $q_head, $q_batch, full, tern_kept());
+          tern_fetch(at.out + to + i * kPiece, of_out, 64u * i, p.first_row, $out_head, $out_batch, full, tern_kept());
+        }
+        ring.advance();
+      }
+    });
+  }
+  // By all lanes of a warp.
+  __device__ void fetch_known(Memory at, u32 lane) const {
+    Ring ring;
+    each_work([&](const Work& w) {
+      [[maybe_unused]] let batch = w.batch;
+      for (Place p = seek(w, 0u, w.begin); p.turn < shared_by(); p = seek(w, p.turn, p.first_row + kRows)) {
+        [[maybe_unused]] let head = w.key_head * shared_by() + p.turn;
+        __syncwarp();
+        tern_wait(at.empty(ring), ring.round ^ 1u);
+        for (u32 i = lane; i < kRows; i += 32u) {
+          let own_row = min(p.first_row + i, $rows - 1u);
+          $load_row
+          let to = at.known + ring.stage * kKnown + 4u * i;
+          put(to, total == 0.0f ? $highest : top * 1.4426950408889634f);  // of a row that sees nothing shares are 0
+          put(to + 4u * kRows, total == 0.0f ? 0.0f : tern_inverse(total)), put(to + 8u * kRows, mean);
+        }
+        __syncwarp();
+        if (lane == 0u) tern_arrive_here(at.full(ring));
+        ring.advance();
+      }
+    });
+  }
+  static __device__ __forceinline__ void put(u32 to, f32 x) {
+    asm volatile("st.shared.f32 [%0], %1;" :: "r"(to), "f"(x) : "memory");
+  }
+  // Of two neighbouring rows.
+  static __device__ __forceinline__ vec2<f32> known(u32 from) {
+    f32 x, y;
+    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x), "=f"(y) : "r"(from) : "memory");
+    return {x, y};
+  }
+
+  // ---- consumers ----
+  // In place of products the shares, and of what goes toward them the slopes.
+  __device__ __forceinline__ void take_slopes(f32 (&s)[kAcross][4], f32 (&g)[kAcross][4], const Work& w, Place p,
+                                              u32 known_at, u32 own, u32 lane) const {
+    [[maybe_unused]] let batch = w.batch, key_head = w.key_head, first_column = w.first_column;
+    [[maybe_unused]] let shared = shared_by(), head = key_head * shared + p.turn, turn = p.turn;
+    let first_row = p.first_row, end = w.end;
+    $seen_of
+    $seen_block
+    const bool edge = first_row + kRows > end || first_column + kColumns > $columns$edge;
+#pragma unroll
+    for (u32 j = 0u; j < kAcross; ++j) {
+      let from = known_at + 4u * (j * 8u + (lane & 3u) * 2u);
+      let tops = known(from), inverses = known(from + 4u * kRows), means = known(from + 8u * kRows);
+#pragma unroll
+      for (u32 e = 0u; e < 4u; ++e) {
+        let row = first_row + j * 8u + (lane & 3u) * 2u + e % 2u, column = own + e / 2u * 8u;
+        [[maybe_unused]] let own_row = min(row, $rows - 1u), at = min(column, $columns - 1u);
+        [[maybe_unused]] let middle = i32(row) + i32($shift);
+        f32 &x = s[j][e], &y = g[j][e];
+        $score
+        let top = e % 2u ? tops.y : tops.x, inverse = e % 2u ? inverses.y : inverses.x;
+        var share = tern_power_of_two(fma(score, $factor, -top)) * inverse;
+        [[maybe_unused]] f32 incoming = y;
+        $thin
+        [[maybe_unused]] let toward = share * (incoming - (e % 2u ? means.y : means.x));
+        $slope
+        $thin_share
+        if (edge && !(row < $rows && $seen)) { share = 0.0f, y = 0.0f; }
+        x = share;
+      }
+    }
+  }
+  __device__ __forceinline__ void send_products(f32 (&s)[kAcross][4], f32 (&g)[kAcross][4], Memory at, Ring ring,
+                                                u32 member) const {
+    tern_begin_products();
+    multiply_rows<kDepth>(s, at.k + member * 8192u, kPieceOfK, at.q + ring.stage * kBytesOfQ, kPiece);
+    multiply_rows<kDepth>(g, at.v + member * 8192u, kPieceOfK, at.out + ring.stage * kBytesOfQ, kPiece);
+    tern_commit_products();
+  }
+  struct Sums {
+    f32 of_k[kSumsAcross][4] = {}, of_v[kSumsAcross][4] = {};
+  };
+  static __device__ __forceinline__ void send_shares(Sums& sums, const u32 (&shares)[kAcross / 2u][4],
+                                                     const u32 (&slopes)[kAcross / 2u][4], Memory at, Ring ring) {
+    tern_begin_products();
+    multiply_sums(sums.of_v, shares, at.out + ring.stage * kBytesOfQ, kPiece);
+    multiply_sums(sums.of_k, slopes, at.q + ring.stage * kBytesOfQ, kPiece);
+    tern_commit_products();
+  }
+  __device__ __forceinline__ void finish(Sums& sums, const Work& w, u32 own, u32 lane) const {
+    [[maybe_unused]] let batch = w.batch, key_head = w.key_head;
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      let column = own + 8u * h;
+#pragma unroll
+      for (u32 j = 0u; j < kSumsAcross; j += 4u) {
+        let first = j * 8u + (lane & 3u) * 8u;
+        {
+          let x = tern_quad_row(&sums.of_k[j], h);
+          if (column < $columns && first < $depth) {
+            $store_k
+          }
+        }
+        let x = tern_quad_row(&sums.of_v[j], h);
+        if (column < $columns && first < $width) {
+          $store_v
+        }
+      }
+    }
+  }
+  __device__ void attend(Memory at, u32 thread, u32 member) const {
+    Ring ring;
+    let lane = thread & 31u, own_of_group = member * 64u + thread % 128u / 32u * 16u + lane / 4u;
+    u32 blocks = 0u;
+    if (member + 1u == kConsumers) pass_turn(member);
+    each_work([&](const Work& w) {
+      let own = w.first_column + own_of_group;
+      Sums sums;
+      Place p = seek(w, 0u, w.begin);
+      if (p.turn < shared_by()) {
+        f32 s[kAcross][4], g[kAcross][4];
+        u32 shares[kAcross / 2u][4], slopes[kAcross / 2u][4];
+        tern_wait(at.full_k(), blocks++ & 1u);
+        tern_wait(at.full(ring), ring.round);
+        send_products(s, g, at, ring, member);
+        wait_for<0u>(s), hold(g);
+        take_slopes(s, g, w, p, at.known + ring.stage * kKnown, own, lane);
+        pack(shares, s), pack(slopes, g);
+        Ring last = ring;
+        ring.advance();
+#pragma unroll 1
+        for (p = seek(w, p.turn, p.first_row + kRows); p.turn < shared_by(); p = seek(w, p.turn, p.first_row + kRows)) {
+          tern_wait(at.full(ring), ring.round);
+          take_turn(member);
+          send_products(s, g, at, ring, member);
+          send_shares(sums, shares, slopes, at, last);
+          pass_turn(member);
+          wait_for<1u>(s), hold(g);
+          take_slopes(s, g, w, p, at.known + ring.stage * kKnown, own, lane);
+          have_now(all_of(s) ^ all_of(g), at.nowhere());
+          wait_for_sums(sums.of_v), hold_sums(sums.of_k);
+          give_up(at.empty(last), lane);
+          last = ring, ring.advance();
+          pack(shares, s), pack(slopes, g);
+        }
+        give_up(at.empty_k(), lane);
+        send_shares(sums, shares, slopes, at, last);
+        wait_for_sums(sums.of_v), hold_sums(sums.of_k);
+        give_up(at.empty(last), lane);
+      }
+      finish(sums, w, own, lane);
+    });
+  }
+};
+
+extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel($parameters) {
+  extern __shared__ unsigned char memory[];
+  let thread = threadIdx.x, k = (tern_shared(memory) + 1023u) & ~1023u;
+  let q = k + 2u * kBytesOfK, out = q + kStages * kBytesOfQ, known = out + kStages * kBytesOfQ;
+  const Memory at{k, k + kBytesOfK, q, out, known, known + kStages * kKnown};
+  if (thread == 0u) {
+    tern_barrier_init(at.full_k(), 1u), tern_barrier_init(at.empty_k(), 4u * kConsumers);
+    for (Ring r; r.round == 0u; r.advance())
+      tern_barrier_init(at.full(r), 2u), tern_barrier_init(at.empty(r), 4u * kConsumers);
+    tern_barriers_ready();
+  }
+  __syncthreads();
+  const Attention call{params$buffer_names};
+  if (thread < 128u) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 $producer_registers;");
+    if (thread == 0u) call.fetch(map0, map1, map2, map3, at);
+    else if (thread >= 32u && thread < 64u) call.fetch_known(at, thread - 32u);
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 $consumer_registers;");
+    // The same in all lanes, and said so: addresses of matrices are then kept in uniform registers.
+    call.attend(at, thread, __shfl_sync(0xffffffffu, thread / 128u, 0) - 1u);
+  }
+}

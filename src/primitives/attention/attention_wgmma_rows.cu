@@ -1,0 +1,267 @@
+// The gradient of attention by q, of 16-bit floats for compute capability 9.0 (Hopper): as attention_wgmma.cu, which
+// has drawings of the work, the tiles and the sums, but for what is done with a tile of scores. A workgroup has kRows
+// rows of q and of the result's gradient in workgroup memory; tiles of k and v pass by, and of each
+//
+//   products = q·kᵀ, toward = out_grad·vᵀ       (wgmma)
+//   shares = 2^(score·log2(e) - top) / total    with the formula, and what forward kept of a row
+//   slopes = formula's slope of shares · (toward - means)
+//   sums += slopes·k                            (wgmma; slopes never leave registers)
+//
+// A consumer sends off the products of the next tile with those of slopes·k, and computes while they run. Nothing is
+// shared between workgroups, so the bits are the same every run. cuda_backward.cpp and cuda_hopper.cpp fill the holes.
+//
+// Speed. Bound by the matrix units: on an H100, 25 November 2026, bf16 4×16×4096×128, 717 TFLOP/s of three products.
+
+// The instance.
+enum : bool { kTakesTurns = $takes_turns };
+enum : u32 {
+  kConsumers = $consumers, kThreads = 128u * (1u + kConsumers), kRows = 64u * kConsumers,
+  kColumns = $columns_at_once, kAcross = kColumns / 8u,
+  kDepth = $most_depth, kWidth = $most_width, kSumsAcross = kDepth / 8u,
+  kStages = $stages,  // three: k serves two tiles' time
+  kPieceOfQ = 128u * kRows, kPiece = 128u * kColumns,  // bytes of 64 elements of all rows
+  kBytesOfQ = kPieceOfQ * (kDepth / 64u), kBytesOfOut = kPieceOfQ * (kWidth / 64u),
+  kBytesOfK = kPiece * (kDepth / 64u), kBytesOfV = kPiece * (kWidth / 64u),
+};
+$instructions
+$row_units
+$products
+
+struct Memory {
+  u32 q, out, k, v, barriers;
+  __device__ __forceinline__ u32 full_q() const { return barriers; }
+  __device__ __forceinline__ u32 empty_q() const { return barriers + 8u; }
+  __device__ __forceinline__ u32 nowhere() const { return barriers + 16u; }
+  __device__ __forceinline__ u32 full_k(Ring r) const { return barriers + 24u + 8u * r.stage; }
+  __device__ __forceinline__ u32 empty_k(Ring r) const { return full_k(r) + 8u * kStages; }
+  __device__ __forceinline__ u32 full_v(Ring r) const { return full_k(r) + 16u * kStages; }
+  __device__ __forceinline__ u32 empty_v(Ring r) const { return full_k(r) + 24u * kStages; }
+};
+// A block of rows, and the columns that they may see.
+struct Work {
+  u32 batch, head, key_head, first_row, begin, end;
+};
+// What forward kept of the two rows that a lane has a part of.
+struct Known {
+  f32 tops[2], inverses[2], means[2];
+};
+
+$formula
+struct Attention {
+  const Params& params;
+  $buffers
+  // The blocks of a head stand together, those with the most columns first.
+  __device__ __forceinline__ Work work_of(u32 group) const {
+    let head_of_all = group / $tiles;
+    let first_row = ($tiles - 1u - (group - head_of_all * $tiles)) * kRows;
+    let batch = head_of_all / $heads;
+    let head = head_of_all - batch * $heads;
+    var begin = 0u;
+    var end = $columns;
+    $range
+    const Work w{batch, head, head / ($heads / $groups), first_row, begin, end};
+    return {batch, head, w.key_head, first_row, seek(w, begin), end};
+  }
+  // The first tile from `column` on of which something is seen.
+  __device__ __forceinline__ u32 seek(const Work& w, u32 column) const {
+    [[maybe_unused]] let batch = w.batch, head = w.head, first_row = w.first_row, end = w.end;
+    $seen_of
+    $seek
+    return column;
+  }
+
+  // ---- producer ----
+  __device__ __forceinline__ void fetch_rows(const BoxMap& of_q, const BoxMap& of_out, const Work& w, Memory at,
+                                             u32 round) const {
+    tern_wait(at.empty_q(), round ^ 1u);
+    [[maybe_unused]] let batch = w.batch, head = w.head;
+    tern_expect(at.full_q(), kBytesOfQ + kBytesOfOut);
+#pragma unroll
+    for (u32 i = 0u; i < kDepth / 64u; ++i)
+      tern_fetch(at.q + i * kPieceOfQ, of_q, 64u * i, w.first_row, $q_head, $q_batch, at.full_q(), tern_passing());
+#pragma unroll
+    for (u32 i = 0u; i < kWidth / 64u; ++i)
+      tern_fetch(at.out + i * kPieceOfQ, of_out, 64u * i, w.first_row, $out_head, $out_batch, at.full_q(),
+                 tern_passing());
+  }
+  __device__ __forceinline__ void fetch_tile(const BoxMap& of_k, const BoxMap& of_v, const Work& w, u32 column,
+                                             Memory at, Ring ring) const {
+    [[maybe_unused]] let batch = w.batch, head = w.key_head;
+    tern_wait(at.empty_k(ring), ring.round ^ 1u);
+    tern_expect(at.full_k(ring), kBytesOfK);
+#pragma unroll
+    for (u32 i = 0u; i < kDepth / 64u; ++i)
+      tern_fetch(at.k + ring.stage * kBytesOfK + i * kPiece, of_k, 64u * i, column, $k_head, $k_batch, at.full_k(ring),
+                 tern_kept());
+    tern_wait(at.empty_v(ring), ring.round ^ 1u);
+    tern_expect(at.full_v(ring), kBytesOfV);
+#pragma unroll
+    for (u32 i = 0u; i < kWidth / 64u; ++i)
+      tern_fetch(at.v + ring.stage * kBytesOfV + i * kPiece, of_v, 64u * i, column, $v_head, $v_batch, at.full_v(ring),
+                 tern_kept());
+  }
+  __device__ void fetch(const BoxMap& of_q, const BoxMap& of_k, const BoxMap& of_v, const BoxMap& of_out,
+                        Memory at) const {
+    Ring ring;
+    u32 blocks = 0u;
+    for (u32 round = 0u; round * gridDim.x < $works; ++round) {
+      let group = group_of(round);
+      if (group >= $works) continue;
+      const Work w = work_of(group);
+      if (w.begin < w.end) fetch_rows(of_q, of_out, w, at, blocks++ & 1u);
+#pragma unroll 1
+      for (u32 column = w.begin; column < w.end; column = seek(w, column + kColumns)) {
+        fetch_tile(of_k, of_v, w, column, at, ring);
+        ring.advance();
+      }
+    }
+  }
+
+  // ---- consumers ----
+  __device__ __forceinline__ Known known_of(const Work& w, u32 own) const {
+    [[maybe_unused]] let batch = w.batch, head = w.head;
+    Known known;
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      let own_row = min(own + 8u * h, $rows - 1u);
+      $load_row
+      known.tops[h] = total == 0.0f ? $highest : top * 1.4426950408889634f;  // of a row that sees nothing shares are 0
+      known.inverses[h] = total == 0.0f ? 0.0f : tern_inverse(total), known.means[h] = mean;
+    }
+    return known;
+  }
+  // In place of products the slopes.
+  __device__ __forceinline__ void take_slopes(f32 (&s)[kAcross][4], const f32 (&g)[kAcross][4], const Known& known,
+                                              const Work& w, u32 column, u32 own, u32 lane) const {
+    [[maybe_unused]] let batch = w.batch, head = w.head, first_row = w.first_row, end = w.end;
+    $seen_of
+    $seen_block
+    const bool edge = column + kColumns > end$edge;
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      let row = own + 8u * h;
+      [[maybe_unused]] let own_row = min(row, $rows - 1u);
+#pragma unroll
+      for (u32 j = 0u; j < 2u * kAcross; ++j) {
+        [[maybe_unused]] let at = min(column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u, $last_column);
+        f32& x = s[j / 2u][2u * h + j % 2u];
+        $score
+        let share = tern_power_of_two(fma(score, $factor, -known.tops[h])) * known.inverses[h];
+        f32 incoming = g[j / 2u][2u * h + j % 2u];
+        $thin
+        let toward = share * (incoming - known.means[h]);
+        $slope
+      }
+      if (edge) {
+        [[maybe_unused]] let middle = i32(row) + i32($shift);
+#pragma unroll
+        for (u32 j = 0u; j < 2u * kAcross; ++j) {
+          let at = column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u;
+          if (!($seen)) { s[j / 2u][2u * h + j % 2u] = 0.0f; }
+        }
+      }
+    }
+  }
+  __device__ __forceinline__ void finish(f32 (&sums)[kSumsAcross][4], const Work& w, u32 own, u32 lane) const {
+    [[maybe_unused]] let batch = w.batch, head = w.head;
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      let row = own + 8u * h;
+#pragma unroll
+      for (u32 j = 0u; j < kDepth / 8u; j += 4u) {
+        let x = tern_quad_row(&sums[j], h);
+        let first = j * 8u + (lane & 3u) * 8u;
+        if (row < $rows && first < $depth) {
+          $store
+        }
+      }
+    }
+  }
+  // Sends the products of a tile off.
+  __device__ __forceinline__ void send_products(f32 (&s)[kAcross][4], f32 (&g)[kAcross][4], Memory at, Ring ring,
+                                                u32 member) const {
+    tern_begin_products();
+    multiply_rows<kDepth>(s, at.q + member * 8192u, kPieceOfQ, at.k + ring.stage * kBytesOfK, kPiece);
+    multiply_rows<kWidth>(g, at.out + member * 8192u, kPieceOfQ, at.v + ring.stage * kBytesOfV, kPiece);
+    tern_commit_products();
+  }
+  static __device__ __forceinline__ void send_slopes(f32 (&sums)[kSumsAcross][4], const u32 (&slopes)[kAcross / 2u][4],
+                                                     Memory at, Ring ring) {
+    tern_begin_products();
+    multiply_sums(sums, slopes, at.k + ring.stage * kBytesOfK, kPiece);
+    tern_commit_products();
+  }
+  __device__ void attend(Memory at, u32 thread, u32 member) const {
+    Ring ring, last;
+    let lane = thread & 31u, own_of_group = member * 64u + thread % 128u / 32u * 16u + lane / 4u;
+    u32 blocks = 0u;
+    if (member + 1u == kConsumers) pass_turn(member);
+#pragma unroll 1
+    for (u32 round = 0u; round * gridDim.x < $works; ++round) {
+      let group = group_of(round);
+      if (group >= $works) continue;
+      const Work w = work_of(group);
+      let own = w.first_row + own_of_group;
+      f32 sums[kSumsAcross][4] = {};
+      if (w.begin < w.end) {
+        f32 s[kAcross][4], g[kAcross][4];
+        u32 slopes[kAcross / 2u][4];
+        const Known known = known_of(w, own);
+        tern_wait(at.full_q(), blocks++ & 1u);
+        tern_wait(at.full_k(ring), ring.round), tern_wait(at.full_v(ring), ring.round);
+        send_products(s, g, at, ring, member);
+        wait_for<0u>(s), hold(g);
+        give_up(at.empty_v(ring), lane);
+        last = ring, ring.advance();
+        take_slopes(s, g, known, w, w.begin, own, lane);
+        pack(slopes, s);
+#pragma unroll 1
+        for (u32 column = seek(w, w.begin + kColumns); column < w.end; column = seek(w, column + kColumns)) {
+          tern_wait(at.full_k(ring), ring.round), tern_wait(at.full_v(ring), ring.round);
+          take_turn(member);
+          send_products(s, g, at, ring, member);
+          send_slopes(sums, slopes, at, last);
+          pass_turn(member);
+          wait_for<1u>(s), hold(g);
+          give_up(at.empty_v(ring), lane);
+          take_slopes(s, g, known, w, column, own, lane);
+          have_now(all_of(s), at.nowhere());
+          wait_for_sums(sums);
+          give_up(at.empty_k(last), lane);
+          last = ring, ring.advance();
+          pack(slopes, s);
+        }
+        give_up(at.empty_q(), lane);
+        send_slopes(sums, slopes, at, last);
+        wait_for_sums(sums);
+        give_up(at.empty_k(last), lane);
+      }
+      finish(sums, w, own, lane);
+    }
+  }
+};
+
+extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel($parameters) {
+  extern __shared__ unsigned char memory[];
+  let thread = threadIdx.x, q = (tern_shared(memory) + 1023u) & ~1023u;
+  let out = q + kBytesOfQ, k = out + kBytesOfOut, v = k + kStages * kBytesOfK;
+  const Memory at{q, out, k, v, v + kStages * kBytesOfV};
+  if (thread == 0u) {
+    tern_barrier_init(at.full_q(), 1u), tern_barrier_init(at.empty_q(), 4u * kConsumers);
+    for (Ring r; r.round == 0u; r.advance()) {
+      tern_barrier_init(at.full_k(r), 1u), tern_barrier_init(at.full_v(r), 1u);
+      tern_barrier_init(at.empty_k(r), 4u * kConsumers), tern_barrier_init(at.empty_v(r), 4u * kConsumers);
+    }
+    tern_barriers_ready();
+  }
+  __syncthreads();
+  const Attention call{params$buffer_names};
+  if (thread < 128u) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 $producer_registers;");
+    if (thread == 0u) call.fetch(map0, map1, map2, map3, at);
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 $consumer_registers;");
+    // The same in all lanes, and said so: addresses of matrices are then kept in uniform registers.
+    call.attend(at, thread, __shfl_sync(0xffffffffu, thread / 128u, 0) - 1u);
+  }
+}

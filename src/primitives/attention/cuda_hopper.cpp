@@ -1,0 +1,150 @@
+#include "primitives/attention/cuda_hopper.hpp"
+
+#include <cstdint>
+
+namespace tern::detail_gpu {
+namespace {
+
+using detail::AttentionSizes;
+
+constexpr const char* kKernel =
+#include "primitives/attention/attention_wgmma.cu.inc"
+    ;
+constexpr const char* kRowsKernel =
+#include "primitives/attention/attention_wgmma_rows.cu.inc"
+    ;
+constexpr const char* kColumnsKernel =
+#include "primitives/attention/attention_wgmma_columns.cu.inc"
+    ;
+constexpr const char* kProducts =
+#include "primitives/attention/wgmma_units.cu.inc"
+    ;
+constexpr const char* kInstructions =
+#include "cuda/products/hopper.cu.inc"
+    ;
+constexpr int kPiece = 64;      // elements in a row of a box
+constexpr int kBarriers = 256;  // bytes
+constexpr int kAlignment = 1024;
+constexpr int kFewRows = 64;  // for which half of a workgroup's rows would be none
+
+}  // namespace
+
+// 4x16x4096, bf16 on an H100, 25 November 2026, ms by consumers x columns of a tile, with turns and without:
+//   128 elements         2x128 0.833, 0.834; 2x144 0.840, 0.797; 2x160 0.829, 0.794; 2x176 0.832, 0.799; 3x80 0.878
+//   128, causal          2x128 0.432, 0.432; 2x160 0.440, 0.464; 3x80 0.497; with ALiBi 2x128 0.558, 0.601
+//   64                   3x96 0.553, 0.597; 3x128 0.563, 0.652; 2x192 0.626, 0.592; with a soft cap 3x128 1.19,
+//   3x64 1.30 64, causal           3x96 0.348, 0.403; 3x128 0.342, 0.344; 2x160 0.329; 2x192 0.327, 0.330; 2x208 0.357
+//   256 (4x16x2048)      2x80 0.370, 0.385; 2x64 0.375
+MmaInstance wgmma_forward_instance(const AttentionSizes& sizes, bool plain) {
+  constexpr std::int64_t kManyColumns = 2048;  // of few, tiles that do not divide them waste a part
+  MmaInstance i;
+  const auto padded = [](std::int64_t elements) { return elements <= 64 ? 64 : elements <= 128 ? 128 : 256; };
+  i.most_depth = padded(sizes.depth), i.most_width = padded(sizes.width);
+  const bool all = !sizes.causal && sizes.window == 0, long_and_plain = all && plain && sizes.columns >= kManyColumns;
+  i.consumers = i.widest() == 64 && all && sizes.rows > 128 ? 3 : 2, i.turns = 1;
+  i.others = 128;
+  if (i.widest() == 256) i.others = 80;
+  else if (i.widest() == 128 && long_and_plain) i.others = 160, i.turns = 0;
+  else if (i.widest() == 64 && i.consumers == 3 && long_and_plain) i.others = 96;
+  else if (i.widest() == 64 && i.consumers == 2 && plain && sizes.columns >= kManyColumns) i.others = 192;
+  i.warps = 4 * (1 + i.consumers), i.resident = 1;
+  return i;
+}
+
+// 4x16x4096, bf16 on an H100, 25 November 2026, ms by consumers x columns of a tile (in turns): 128 elements 2x64 1.23,
+// 2x80 1.19, 2x96 1.15, causal 2x96 0.622; 64 elements 2x96 0.791, 2x128 0.746, 3x80 0.733, causal 2x128 0.397, 3x80
+// 0.446. With two places in place of three 2x80 took 1.74.
+MmaInstance wgmma_rows_instance(const AttentionSizes& sizes, bool plain) {
+  MmaInstance i;
+  i.most_depth = i.most_width = sizes.depth <= 64 ? 64 : 128;
+  i.consumers = 2, i.turns = 1, i.stages = 3, i.warps = 12, i.resident = 1;
+  i.others = i.widest() == 64 ? (plain ? 128 : 80) : plain ? 96 : 64;  // with formulas registers are fewer
+  return i;
+}
+// The same by consumers x rows of a tile: 128 elements 2x32 2.16, 2x48 2.69, 2x64 2.91, causal 1.15, 1.21, 1.46; 64
+// elements 2x64 1.86, 2x96 1.71, 3x32 1.51, causal 0.833, 0.755, 0.876. From 48 rows on registers do not suffice.
+MmaInstance wgmma_columns_instance(const AttentionSizes& sizes, bool plain) {
+  MmaInstance i;
+  i.most_depth = i.most_width = sizes.depth <= 64 ? 64 : 128;
+  const bool many_rows = i.widest() == 64 && plain && sizes.causal;
+  i.consumers = i.widest() == 64 && !many_rows ? 3 : 2, i.turns = 1, i.stages = many_rows ? 3 : 4;
+  i.others = many_rows ? 96 : 32;
+  i.warps = 4 * (1 + i.consumers), i.resident = 1;
+  return i;
+}
+
+bool has_wgmma_attention(const AttentionSizes& sizes, DType dtype, const detail_cuda::MatrixUnits& units) {
+  if (units.architecture != 90 || (dtype != DType::f16 && dtype != DType::bf16)) return false;
+  if (sizes.parts > 1 || sizes.rows <= kFewRows || sizes.depth > 256 || sizes.width > 256) return false;
+  if (sizes.of_scores().numel() == 0 || sizes.depth == 0 || sizes.width == 0) return false;
+  return hopper::shared_bytes(wgmma_forward_instance(sizes, true)) <= units.shared_bytes;
+}
+
+namespace hopper {
+
+bool in_boxes(const View& view, const Shape& shape) {
+  constexpr std::int64_t kUnit = kVectorBytes / 2, kMost = std::int64_t{1} << 38;
+  const auto address =
+      reinterpret_cast<std::uintptr_t>(view.storage->data()) + 2 * static_cast<std::uintptr_t>(view.offset);
+  if (address % kVectorBytes != 0 || (shape[3] > 1 && view.strides[3] != 1)) return false;
+  if (shape[2] > 1 && view.strides[2] < shape[3]) return false;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::int64_t stride = view.strides[i];
+    if (shape[i] > INT32_MAX || (shape[i] > 1 && (stride < 0 || stride % kUnit != 0 || stride >= kMost))) return false;
+  }
+  return true;
+}
+
+BoxMap boxes_of(const View& view, const Shape& shape, int rows) {
+  BoxMap map;
+  map.storage = view.storage, map.begin = 2 * static_cast<std::uint64_t>(view.offset), map.axes = 4;
+  map.sizes[0] = static_cast<std::uint64_t>(shape[3]);
+  // Where an axis has one matrix, or the same everywhere, its step counts for nothing.
+  for (std::size_t i = 1; i < 4; ++i) {
+    const std::size_t axis = 3 - i;
+    const bool steps = shape[axis] > 1 && view.strides[axis] != 0;
+    map.sizes[i] = steps ? static_cast<std::uint64_t>(shape[axis]) : 1;
+    map.strides[i - 1] = steps ? 2 * static_cast<std::uint64_t>(view.strides[axis])
+                               : static_cast<std::uint64_t>(round_up(2 * shape[3], kVectorBytes));
+  }
+  map.box[0] = kPiece, map.box[1] = static_cast<std::uint32_t>(rows);
+  return map;
+}
+
+const char* kernel() { return kKernel; }
+int shared_bytes(const MmaInstance& i) {
+  return 2 * (i.own() * i.most_depth + i.stages * i.others * (i.most_depth + i.most_width)) + kBarriers + kAlignment;
+}
+const char* backward_kernel(bool of_q) { return of_q ? kRowsKernel : kColumnsKernel; }
+int backward_bytes(const MmaInstance& i, bool of_q) {
+  return 4 * i.most_depth * (i.own() + i.stages * i.others) + (of_q ? 0 : 12 * i.stages * i.others) + kBarriers +
+         kAlignment;
+}
+
+void fill_instance(Holes& h, const MmaInstance& i) {
+  // Registers are given to a warp in steps of 8; all threads together have 64 K.
+  h["consumers"] = cat(i.consumers, "u"), h["stages"] = cat(i.stages, "u"),
+  h["takes_turns"] = i.turns ? "true" : "false";
+  h["producer_registers"] = i.consumers == 3 ? "32" : "24", h["consumer_registers"] = i.consumers == 3 ? "160" : "240";
+  h["instructions"] = kInstructions, h["products"] = kProducts;
+  h["rows_of_tile"] = cat(i.others), h["width_of_sums"] = cat(i.most_width);
+  // The operands of the instructions: registers by number, and the values they are.
+  const auto registers = [](int first, int count) {
+    std::vector<std::string> all;
+    for (int r = first; r < first + count; ++r) all.push_back(cat("%", r));
+    return join(all);
+  };
+  const auto values = [](const char* name, const char* kind, int count) {
+    std::vector<std::string> all;
+    for (int r = 0; r < count; ++r) all.push_back(cat("\"", kind, "f\"(", name, "[", r / 4, "][", r % 4, "])"));
+    return join(all);
+  };
+  const int scores = i.others / 2, sums = i.most_width / 2;  // of a thread, of 64 rows
+  h["score_registers"] = registers(0, scores), h["score_factors"] = registers(scores, 2);
+  h["scores_set"] = values("s", "=", scores), h["scores"] = values("s", "+", scores);
+  h["sum_registers"] = registers(0, sums), h["share_registers"] = registers(sums, 4);
+  h["sum_factor"] = registers(sums + 4, 1), h["sums"] = values("sums", "+", sums);
+}
+
+}  // namespace hopper
+}  // namespace tern::detail_gpu
