@@ -3730,18 +3730,18 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel(const u32*
   }
 }
 
-// ---- attention on Hopper's matrix units: attention, 1 workgroups of 512, 36 words
+// ---- attention on Hopper's matrix units: attention, 1 workgroups of 384, 36 words
 // gradients of attention on Hopper, of k and v
 struct Params {
   u32 v[36];
 };
 // The instance.
-enum : bool { kTakesTurns = true };
+enum : bool { kTakesTurns = false };
 enum : u32 {
-  kConsumers = 3u, kThreads = 128u * (1u + kConsumers), kColumns = 64u * kConsumers,
-  kRows = 32u, kAcross = kRows / 8u,
+  kConsumers = 2u, kThreads = 128u * (1u + kConsumers), kColumns = 64u * kConsumers,
+  kRows = 96u, kAcross = kRows / 8u,
   kDepth = 64u, kSumsAcross = kDepth / 8u,  // v's rows are padded to as many
-  kStages = 4u,
+  kStages = 3u,
   kPieceOfK = 128u * kColumns, kPiece = 128u * kRows,  // bytes of 64 elements of all rows
   kBytesOfK = kPieceOfK * (kDepth / 64u), kBytesOfQ = kPiece * (kDepth / 64u),
   kKnown = 12u * kRows,  // bytes of what is known of a tile's rows: tops, inverses of totals, means
@@ -3786,23 +3786,23 @@ struct Ring {
 // 64 rows and 16 elements, times those of the rows of a tile.
 TERN_DEVICE void multiply_first(f32 (&s)[kAcross][4], u64 a, u64 b) {
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, 0, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n32" "k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, %16, %17, "
-      "p, 1, 1, 0, 0;\n}" : "=f"(s[0][0]), "=f"(s[0][1]), "=f"(s[0][2]), "=f"(s[0][3]), "=f"(s[1][0]), "=f"(s[1][1]), "=f"(s[1][2]), "=f"(s[1][3]), "=f"(s[2][0]), "=f"(s[2][1]), "=f"(s[2][2]), "=f"(s[2][3]), "=f"(s[3][0]), "=f"(s[3][1]), "=f"(s[3][2]), "=f"(s[3][3]) : "l"(a), "l"(b));
+      "wgmma.mma_async.sync.aligned.m64n96" "k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47}, %48, %49, "
+      "p, 1, 1, 0, 0;\n}" : "=f"(s[0][0]), "=f"(s[0][1]), "=f"(s[0][2]), "=f"(s[0][3]), "=f"(s[1][0]), "=f"(s[1][1]), "=f"(s[1][2]), "=f"(s[1][3]), "=f"(s[2][0]), "=f"(s[2][1]), "=f"(s[2][2]), "=f"(s[2][3]), "=f"(s[3][0]), "=f"(s[3][1]), "=f"(s[3][2]), "=f"(s[3][3]), "=f"(s[4][0]), "=f"(s[4][1]), "=f"(s[4][2]), "=f"(s[4][3]), "=f"(s[5][0]), "=f"(s[5][1]), "=f"(s[5][2]), "=f"(s[5][3]), "=f"(s[6][0]), "=f"(s[6][1]), "=f"(s[6][2]), "=f"(s[6][3]), "=f"(s[7][0]), "=f"(s[7][1]), "=f"(s[7][2]), "=f"(s[7][3]), "=f"(s[8][0]), "=f"(s[8][1]), "=f"(s[8][2]), "=f"(s[8][3]), "=f"(s[9][0]), "=f"(s[9][1]), "=f"(s[9][2]), "=f"(s[9][3]), "=f"(s[10][0]), "=f"(s[10][1]), "=f"(s[10][2]), "=f"(s[10][3]), "=f"(s[11][0]), "=f"(s[11][1]), "=f"(s[11][2]), "=f"(s[11][3]) : "l"(a), "l"(b));
 }
 TERN_DEVICE void multiply(f32 (&s)[kAcross][4], u64 a, u64 b) {
-  asm volatile("wgmma.mma_async.sync.aligned.m64n32" "k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
-      "%16, %17, 1, 1, 1, 0, 0;" : "+f"(s[0][0]), "+f"(s[0][1]), "+f"(s[0][2]), "+f"(s[0][3]), "+f"(s[1][0]), "+f"(s[1][1]), "+f"(s[1][2]), "+f"(s[1][3]), "+f"(s[2][0]), "+f"(s[2][1]), "+f"(s[2][2]), "+f"(s[2][3]), "+f"(s[3][0]), "+f"(s[3][1]), "+f"(s[3][2]), "+f"(s[3][3]) : "l"(a), "l"(b));
+  asm volatile("wgmma.mma_async.sync.aligned.m64n96" "k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47}, "
+      "%48, %49, 1, 1, 1, 0, 0;" : "+f"(s[0][0]), "+f"(s[0][1]), "+f"(s[0][2]), "+f"(s[0][3]), "+f"(s[1][0]), "+f"(s[1][1]), "+f"(s[1][2]), "+f"(s[1][3]), "+f"(s[2][0]), "+f"(s[2][1]), "+f"(s[2][2]), "+f"(s[2][3]), "+f"(s[3][0]), "+f"(s[3][1]), "+f"(s[3][2]), "+f"(s[3][3]), "+f"(s[4][0]), "+f"(s[4][1]), "+f"(s[4][2]), "+f"(s[4][3]), "+f"(s[5][0]), "+f"(s[5][1]), "+f"(s[5][2]), "+f"(s[5][3]), "+f"(s[6][0]), "+f"(s[6][1]), "+f"(s[6][2]), "+f"(s[6][3]), "+f"(s[7][0]), "+f"(s[7][1]), "+f"(s[7][2]), "+f"(s[7][3]), "+f"(s[8][0]), "+f"(s[8][1]), "+f"(s[8][2]), "+f"(s[8][3]), "+f"(s[9][0]), "+f"(s[9][1]), "+f"(s[9][2]), "+f"(s[9][3]), "+f"(s[10][0]), "+f"(s[10][1]), "+f"(s[10][2]), "+f"(s[10][3]), "+f"(s[11][0]), "+f"(s[11][1]), "+f"(s[11][2]), "+f"(s[11][3]) : "l"(a), "l"(b));
 }
 // 64 rows of shares of 16 rows of a tile, times those.
 // s = a·bᵀ for 64 rows of a and a tile b, which lie in pieces of 64 elements.
 // sums += shares·b.
 // Until all groups of products but the last `sent` are there, among them these.
 template <u32 sent> TERN_DEVICE void wait_for(f32 (&s)[kAcross][4]) {
-  if constexpr (sent == 1u) asm volatile("wgmma.wait_group.sync.aligned 1;" : "+f"(s[0][0]), "+f"(s[0][1]), "+f"(s[0][2]), "+f"(s[0][3]), "+f"(s[1][0]), "+f"(s[1][1]), "+f"(s[1][2]), "+f"(s[1][3]), "+f"(s[2][0]), "+f"(s[2][1]), "+f"(s[2][2]), "+f"(s[2][3]), "+f"(s[3][0]), "+f"(s[3][1]), "+f"(s[3][2]), "+f"(s[3][3]) :: "memory");
-  else asm volatile("wgmma.wait_group.sync.aligned 0;" : "+f"(s[0][0]), "+f"(s[0][1]), "+f"(s[0][2]), "+f"(s[0][3]), "+f"(s[1][0]), "+f"(s[1][1]), "+f"(s[1][2]), "+f"(s[1][3]), "+f"(s[2][0]), "+f"(s[2][1]), "+f"(s[2][2]), "+f"(s[2][3]), "+f"(s[3][0]), "+f"(s[3][1]), "+f"(s[3][2]), "+f"(s[3][3]) :: "memory");
+  if constexpr (sent == 1u) asm volatile("wgmma.wait_group.sync.aligned 1;" : "+f"(s[0][0]), "+f"(s[0][1]), "+f"(s[0][2]), "+f"(s[0][3]), "+f"(s[1][0]), "+f"(s[1][1]), "+f"(s[1][2]), "+f"(s[1][3]), "+f"(s[2][0]), "+f"(s[2][1]), "+f"(s[2][2]), "+f"(s[2][3]), "+f"(s[3][0]), "+f"(s[3][1]), "+f"(s[3][2]), "+f"(s[3][3]), "+f"(s[4][0]), "+f"(s[4][1]), "+f"(s[4][2]), "+f"(s[4][3]), "+f"(s[5][0]), "+f"(s[5][1]), "+f"(s[5][2]), "+f"(s[5][3]), "+f"(s[6][0]), "+f"(s[6][1]), "+f"(s[6][2]), "+f"(s[6][3]), "+f"(s[7][0]), "+f"(s[7][1]), "+f"(s[7][2]), "+f"(s[7][3]), "+f"(s[8][0]), "+f"(s[8][1]), "+f"(s[8][2]), "+f"(s[8][3]), "+f"(s[9][0]), "+f"(s[9][1]), "+f"(s[9][2]), "+f"(s[9][3]), "+f"(s[10][0]), "+f"(s[10][1]), "+f"(s[10][2]), "+f"(s[10][3]), "+f"(s[11][0]), "+f"(s[11][1]), "+f"(s[11][2]), "+f"(s[11][3]) :: "memory");
+  else asm volatile("wgmma.wait_group.sync.aligned 0;" : "+f"(s[0][0]), "+f"(s[0][1]), "+f"(s[0][2]), "+f"(s[0][3]), "+f"(s[1][0]), "+f"(s[1][1]), "+f"(s[1][2]), "+f"(s[1][3]), "+f"(s[2][0]), "+f"(s[2][1]), "+f"(s[2][2]), "+f"(s[2][3]), "+f"(s[3][0]), "+f"(s[3][1]), "+f"(s[3][2]), "+f"(s[3][3]), "+f"(s[4][0]), "+f"(s[4][1]), "+f"(s[4][2]), "+f"(s[4][3]), "+f"(s[5][0]), "+f"(s[5][1]), "+f"(s[5][2]), "+f"(s[5][3]), "+f"(s[6][0]), "+f"(s[6][1]), "+f"(s[6][2]), "+f"(s[6][3]), "+f"(s[7][0]), "+f"(s[7][1]), "+f"(s[7][2]), "+f"(s[7][3]), "+f"(s[8][0]), "+f"(s[8][1]), "+f"(s[8][2]), "+f"(s[8][3]), "+f"(s[9][0]), "+f"(s[9][1]), "+f"(s[9][2]), "+f"(s[9][3]), "+f"(s[10][0]), "+f"(s[10][1]), "+f"(s[10][2]), "+f"(s[10][3]), "+f"(s[11][0]), "+f"(s[11][1]), "+f"(s[11][2]), "+f"(s[11][3]) :: "memory");
 }
 // Others of the same groups.
-TERN_DEVICE void hold(f32 (&s)[kAcross][4]) { asm volatile("" : "+f"(s[0][0]), "+f"(s[0][1]), "+f"(s[0][2]), "+f"(s[0][3]), "+f"(s[1][0]), "+f"(s[1][1]), "+f"(s[1][2]), "+f"(s[1][3]), "+f"(s[2][0]), "+f"(s[2][1]), "+f"(s[2][2]), "+f"(s[2][3]), "+f"(s[3][0]), "+f"(s[3][1]), "+f"(s[3][2]), "+f"(s[3][3]) :: "memory"); }
+TERN_DEVICE void hold(f32 (&s)[kAcross][4]) { asm volatile("" : "+f"(s[0][0]), "+f"(s[0][1]), "+f"(s[0][2]), "+f"(s[0][3]), "+f"(s[1][0]), "+f"(s[1][1]), "+f"(s[1][2]), "+f"(s[1][3]), "+f"(s[2][0]), "+f"(s[2][1]), "+f"(s[2][2]), "+f"(s[2][3]), "+f"(s[3][0]), "+f"(s[3][1]), "+f"(s[3][2]), "+f"(s[3][3]), "+f"(s[4][0]), "+f"(s[4][1]), "+f"(s[4][2]), "+f"(s[4][3]), "+f"(s[5][0]), "+f"(s[5][1]), "+f"(s[5][2]), "+f"(s[5][3]), "+f"(s[6][0]), "+f"(s[6][1]), "+f"(s[6][2]), "+f"(s[6][3]), "+f"(s[7][0]), "+f"(s[7][1]), "+f"(s[7][2]), "+f"(s[7][3]), "+f"(s[8][0]), "+f"(s[8][1]), "+f"(s[8][2]), "+f"(s[8][3]), "+f"(s[9][0]), "+f"(s[9][1]), "+f"(s[9][2]), "+f"(s[9][3]), "+f"(s[10][0]), "+f"(s[10][1]), "+f"(s[10][2]), "+f"(s[10][3]), "+f"(s[11][0]), "+f"(s[11][1]), "+f"(s[11][2]), "+f"(s[11][3]) :: "memory"); }
 // What waits for products is moved up by the compiler as far as memory lets it, in front of a whole tile's formulas. So
 // there is a store before it that depends on their results, to where nothing is read.
 // Rounded and packed, the first factor of the next product.
@@ -3810,7 +3810,6 @@ struct Memory {
   u32 k, v, q, out, known, barriers;
   __device__ __forceinline__ u32 full_k() const { return barriers; }
   __device__ __forceinline__ u32 empty_k() const { return barriers + 8u; }
-  __device__ __forceinline__ u32 nowhere() const { return barriers + 16u; }
   __device__ __forceinline__ u32 full(Ring r) const { return barriers + 24u + 8u * r.stage; }
   __device__ __forceinline__ u32 empty(Ring r) const { return full(r) + 8u * kStages; }
 };
@@ -4032,32 +4031,21 @@ struct Attention {
         f32 s[kAcross][4], g[kAcross][4];
         u32 shares[kAcross / 2u][4], slopes[kAcross / 2u][4];
         tern_wait(at.full_k(), blocks++ & 1u);
-        tern_wait(at.full(ring), ring.round);
-        send_products(s, g, at, ring, member);
-        wait_for<0u>(s), hold(g);
-        take_slopes(s, g, w, p, at.known + ring.stage * kKnown, own, lane);
-        pack(shares, s), pack(slopes, g);
-        Ring last = ring;
-        ring.advance();
 #pragma unroll 1
-        for (p = seek(w, p.turn, p.first_row + kRows); p.turn < shared_by(); p = seek(w, p.turn, p.first_row + kRows)) {
+        for (; p.turn < shared_by(); p = seek(w, p.turn, p.first_row + kRows)) {
           tern_wait(at.full(ring), ring.round);
           take_turn(member);
           send_products(s, g, at, ring, member);
-          send_shares(sums, shares, slopes, at, last);
           pass_turn(member);
-          wait_for<1u>(s), hold(g);
+          wait_for<0u>(s), hold(g);
           take_slopes(s, g, w, p, at.known + ring.stage * kKnown, own, lane);
-          have_now(all_of(s) ^ all_of(g), at.nowhere());
-          wait_for_sums(sums.of_v), hold_sums(sums.of_k);
-          give_up(at.empty(last), lane);
-          last = ring, ring.advance();
           pack(shares, s), pack(slopes, g);
+          send_shares(sums, shares, slopes, at, ring);
+          wait_for_sums(sums.of_v), hold_sums(sums.of_k);
+          give_up(at.empty(ring), lane);
+          ring.advance();
         }
         give_up(at.empty_k(), lane);
-        send_shares(sums, shares, slopes, at, last);
-        wait_for_sums(sums.of_v), hold_sums(sums.of_k);
-        give_up(at.empty(last), lane);
       }
       finish(sums, w, own, lane);
     });
@@ -4077,11 +4065,12 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel(const u32*
   __syncthreads();
   const Attention call{params, b0, b1, b2, b3, b4, b5, b6, b7};
   if (thread < 128u) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 32;");
+    // Two warps of these have more to do than those of the other kernels.
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
     if (thread == 0u) call.fetch(map0, map1, map2, map3, at);
     else if (thread >= 32u && thread < 64u) call.fetch_known(at, thread - 32u);
   } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 160;");
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
     // The same in all lanes, and said so: addresses of matrices are then kept in uniform registers.
     call.attend(at, thread, __shfl_sync(0xffffffffu, thread / 128u, 0) - 1u);
   }

@@ -8,12 +8,13 @@
 //   slopes = formula's slope of shares · (toward - means)
 //   v's sums += shares·out_grad, k's sums += slopes·q    (wgmma; shares and slopes never leave registers)
 //
-// A second warp of the producer's brings what is known of the rows. A consumer sends off the first two products of the
-// next tile with the last two of a tile, and computes while they run. Nothing is shared between workgroups, so the bits
+// A second warp of the producer's brings what is known of the rows. Nothing is shared between workgroups, so the bits
 // are the same every run. cuda_backward.cpp and cuda_hopper.cpp fill the holes.
 //
-// Speed. Sums of 2·kDepth columns leave registers for tiles of 32 rows, for which the matrix units read more workgroup
-// memory than they can: on an H100, 25 November 2026, bf16 4×16×4096×128, 508 TFLOP/s of the four products.
+// Speed. Sums of 2·kDepth columns leave no registers for the products of the next tile, so a consumer waits for its
+// own, and only the other consumer's run beside its formula: on an H100, 25 November 2026, bf16 4×16×4096×128, 585
+// TFLOP/s of the four products. Tiles of 32 rows, with the products of the next one sent off before, took 2.08 ms in
+// place of 1.88: the matrix units then read more workgroup memory than they can.
 
 // The instance.
 enum : bool { kTakesTurns = $takes_turns };
@@ -34,7 +35,6 @@ struct Memory {
   u32 k, v, q, out, known, barriers;
   __device__ __forceinline__ u32 full_k() const { return barriers; }
   __device__ __forceinline__ u32 empty_k() const { return barriers + 8u; }
-  __device__ __forceinline__ u32 nowhere() const { return barriers + 16u; }
   __device__ __forceinline__ u32 full(Ring r) const { return barriers + 24u + 8u * r.stage; }
   __device__ __forceinline__ u32 empty(Ring r) const { return full(r) + 8u * kStages; }
 };
@@ -230,32 +230,21 @@ struct Attention {
         f32 s[kAcross][4], g[kAcross][4];
         u32 shares[kAcross / 2u][4], slopes[kAcross / 2u][4];
         tern_wait(at.full_k(), blocks++ & 1u);
-        tern_wait(at.full(ring), ring.round);
-        send_products(s, g, at, ring, member);
-        wait_for<0u>(s), hold(g);
-        take_slopes(s, g, w, p, at.known + ring.stage * kKnown, own, lane);
-        pack(shares, s), pack(slopes, g);
-        Ring last = ring;
-        ring.advance();
 #pragma unroll 1
-        for (p = seek(w, p.turn, p.first_row + kRows); p.turn < shared_by(); p = seek(w, p.turn, p.first_row + kRows)) {
+        for (; p.turn < shared_by(); p = seek(w, p.turn, p.first_row + kRows)) {
           tern_wait(at.full(ring), ring.round);
           take_turn(member);
           send_products(s, g, at, ring, member);
-          send_shares(sums, shares, slopes, at, last);
           pass_turn(member);
-          wait_for<1u>(s), hold(g);
+          wait_for<0u>(s), hold(g);
           take_slopes(s, g, w, p, at.known + ring.stage * kKnown, own, lane);
-          have_now(all_of(s) ^ all_of(g), at.nowhere());
-          wait_for_sums(sums.of_v), hold_sums(sums.of_k);
-          give_up(at.empty(last), lane);
-          last = ring, ring.advance();
           pack(shares, s), pack(slopes, g);
+          send_shares(sums, shares, slopes, at, ring);
+          wait_for_sums(sums.of_v), hold_sums(sums.of_k);
+          give_up(at.empty(ring), lane);
+          ring.advance();
         }
         give_up(at.empty_k(), lane);
-        send_shares(sums, shares, slopes, at, last);
-        wait_for_sums(sums.of_v), hold_sums(sums.of_k);
-        give_up(at.empty(last), lane);
       }
       finish(sums, w, own, lane);
     });
@@ -276,11 +265,12 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel($parameter
   __syncthreads();
   const Attention call{params$buffer_names};
   if (thread < 128u) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 $producer_registers;");
+    // Two warps of these have more to do than those of the other kernels.
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
     if (thread == 0u) call.fetch(map0, map1, map2, map3, at);
     else if (thread >= 32u && thread < 64u) call.fetch_known(at, thread - 32u);
   } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 $consumer_registers;");
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
     // The same in all lanes, and said so: addresses of matrices are then kept in uniform registers.
     call.attend(at, thread, __shfl_sync(0xffffffffu, thread / 128u, 0) - 1u);
   }

@@ -61,15 +61,13 @@ MmaInstance wgmma_rows_instance(const AttentionSizes& sizes, bool plain) {
   i.others = i.widest() == 64 ? (plain ? 128 : 80) : plain ? 96 : 64;  // with formulas registers are fewer
   return i;
 }
-// The same by consumers x rows of a tile: 128 elements 2x32 2.16, 2x48 2.69, 2x64 2.91, causal 1.15, 1.21, 1.46; 64
-// elements 2x64 1.86, 2x96 1.71, 3x32 1.51, causal 0.833, 0.755, 0.876. From 48 rows on registers do not suffice.
+// The same by consumers x rows of a tile, without turns: 128 elements 2x48 2.35, 2x64 1.88, causal 1.14, 0.996; 64
+// elements 2x64 1.60, 2x96 1.54, 2x128 1.22, 3x64 1.37, causal 0.723, 0.664, 0.595, 0.670.
 MmaInstance wgmma_columns_instance(const AttentionSizes& sizes, bool plain) {
   MmaInstance i;
   i.most_depth = i.most_width = sizes.depth <= 64 ? 64 : 128;
-  const bool many_rows = i.widest() == 64 && plain && sizes.causal;
-  i.consumers = i.widest() == 64 && !many_rows ? 3 : 2, i.turns = 1, i.stages = many_rows ? 3 : 4;
-  i.others = many_rows ? 96 : 32;
-  i.warps = 4 * (1 + i.consumers), i.resident = 1;
+  i.consumers = 2, i.stages = 3, i.warps = 12, i.resident = 1;
+  i.others = i.widest() == 64 ? (plain ? 128 : 96) : plain ? 64 : 48;  // with formulas registers are fewer
   return i;
 }
 
