@@ -220,16 +220,6 @@ inline constexpr int kValuesAlone = 0, kWithVectors = 1;   // cusolverEigMode_t
      int type, void* a, std::int64_t ld, int type_of_s, void* s, int type_of_u, void* u, std::int64_t ld_of_u,     \
      int type_of_vh, void* vh, std::int64_t ld_of_vh, int compute, void* space, std::size_t bytes,                 \
      void* host_space, std::size_t host_bytes, int* info))                                                         \
-  X(cusolverDnXgesvdp_bufferSize,                                                                                  \
-    (Solver handle, SolverOptions options, int vectors, int economy, std::int64_t m, std::int64_t n, int type,     \
-     const void* a, std::int64_t ld, int type_of_s, const void* s, int type_of_u, const void* u,                   \
-     std::int64_t ld_of_u, int type_of_v, const void* v, std::int64_t ld_of_v, int compute, std::size_t* bytes,    \
-     std::size_t* host_bytes))                                                                                     \
-  X(cusolverDnXgesvdp,                                                                                             \
-    (Solver handle, SolverOptions options, int vectors, int economy, std::int64_t m, std::int64_t n, int type,     \
-     void* a, std::int64_t ld, int type_of_s, void* s, int type_of_u, void* u, std::int64_t ld_of_u,               \
-     int type_of_v, void* v, std::int64_t ld_of_v, int compute, void* space, std::size_t bytes, void* host_space,  \
-     std::size_t host_bytes, int* info, double* perturbation))                                                     \
   TERN_CUDA_BASIS(X, cusolverDnSorgqr)                                                                             \
   TERN_CUDA_BASIS(X, cusolverDnDorgqr)                                                                             \
   TERN_CUDA_BASIS(X, cusolverDnCungqr)                                                                             \

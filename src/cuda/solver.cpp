@@ -177,28 +177,4 @@ void SolverLibrary::svd(DType dtype, char job, std::int64_t m, std::int64_t n, v
       });
 }
 
-// By a polar decomposition. Of 1024 x 1024 in f32, H100, 25 November 2026: 28 ms, with vectors that are orthogonal to
-// 2·10⁻⁶; by gesvd 109 ms; by gesvdj, Jacobi's, which PyTorch takes, 55 ms and 7·10⁻⁴. Of a nearly singular matrix it
-// takes one beside it, at a distance that was 10⁻² of its largest value for rank 1 and 10, and says so.
-bool SolverLibrary::svd_of_regular(DType dtype, char job, std::int64_t m, std::int64_t n, void* a, void* s, void* u,
-                                   void* v, std::int32_t* info) {
-  const int type = type_of(dtype), real = real_type_of(dtype);
-  const int vectors = job == 'N' ? kValuesAlone : kWithVectors, economy = job != 'A';
-  double distance = 0;
-  run(
-      [&](std::size_t* bytes, std::size_t* host) {
-        check(api_.cusolverDnXgesvdp_bufferSize(handle_, options_, vectors, economy, m, n, type, a, m, real, s, type, u,
-                                                m, type, v, n, type, bytes, host),
-              "svd");
-      },
-      [&](const Space& space) {
-        check(
-            api_.cusolverDnXgesvdp(handle_, options_, vectors, economy, m, n, type, a, m, real, s, type, u, m, type, v,
-                                   n, type, space.device, space.bytes, space.host, space.host_bytes, info, &distance),
-            "svd");
-      });
-  wait_();  // the distance is written here
-  return distance == 0;
-}
-
 }  // namespace tern::detail_cuda

@@ -30,8 +30,6 @@ class SolverLibrary final : public detail_gpu::MatrixLibrary {
   void eigh(DType dtype, bool vectors, std::int64_t n, void* a, void* values, std::int32_t* info) override;
   void svd(DType dtype, char job, std::int64_t m, std::int64_t n, void* a, void* s, void* u, void* vh,
            std::int32_t* info) override;
-  bool svd_of_regular(DType dtype, char job, std::int64_t m, std::int64_t n, void* a, void* s, void* u, void* v,
-                      std::int32_t* info) override;
 
  private:
   /// Memory that a call asks for, of the device and here.

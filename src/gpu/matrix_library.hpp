@@ -32,10 +32,6 @@ class MatrixLibrary {
   /// Of m ≥ n. job: 'A', all columns of u; 'S', n of them; 'N', no vectors. a is lost.
   virtual void svd(DType dtype, char job, std::int64_t m, std::int64_t n, void* a, void* s, void* u, void* vh,
                    std::int32_t* info) = 0;
-  /// The same quicker, with v in place of vh, and memory for n columns of u and for v also where none are wanted.
-  /// False, with results of no use, where a is so close to a singular matrix that the way there is not exact.
-  virtual bool svd_of_regular(DType dtype, char job, std::int64_t m, std::int64_t n, void* a, void* s, void* u, void* v,
-                              std::int32_t* info) = 0;
 };
 
 }  // namespace tern::detail_gpu

@@ -1666,12 +1666,12 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
   __shared__ u32 counts[2048];
   __shared__ u32 sums[256];
   __shared__ u32 staged[4096];
+  if (group >= params.v[2] * params.v[3]) { return; }
   u32* const totals = (u32*)b1 + params.v[8];
   if (thread == 0u) sums[255] = atomicAdd(&totals[params.v[6] + params.v[5]], 1u);
   __syncthreads();
   const u32 ticket = sums[255], line = ticket / params.v[3];
   __syncthreads();
-  if (line >= params.v[2]) { return; }
   tern_sweep<u32, 256, 16>(
       (const u32*)b0 + params.v[7], (const u32*)0, (u32*)b3 + params.v[10], (u32*)b4 + params.v[11], totals + (params.v[5] * params.v[2] + line) * 256u, (u64*)b2 + params.v[9] + line * params.v[3] * 256ull,
       ticket - line * params.v[3], params.v[5], line * params.v[4], params.v[4], thread, counts, sums, staged,

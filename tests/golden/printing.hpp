@@ -27,7 +27,6 @@ class NoLibrary final : public detail_gpu::MatrixLibrary {
   void basis(DType, Size, Size, Size, void*, const void*, Info) override {}
   void eigh(DType, bool, Size, void*, void*, Info) override {}
   void svd(DType, char, Size, Size, void*, void*, void*, void*, Info) override {}
-  bool svd_of_regular(DType, char, Size, Size, void*, void*, void*, void*, Info) override { return true; }
 };
 
 class Printing final : public detail_gpu::GpuBackend {

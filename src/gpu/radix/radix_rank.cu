@@ -15,9 +15,7 @@
 // the lesser digits have. Elements behind the end have the last digit, and as they are the last of it no others' ranks
 // change.
 //
-// Bound by the votes and by registers: with two for each of 16 elements instead of one a processor holds three
-// workgroups instead of four, and 2^24 in f32 takes 1251 µs instead of 978 (H100, 24 November 2026, docs/tuning.md;
-// PyTorch 930, docs/benchmarks.md).
+// Bound by the votes and by registers: each element keeps its digit and its rank in one.
 /// The sum of the values of the invocations up to and with this one, of the first 256; `sums`: 8 words.
 TERN_DEVICE u32 tern_sum_up_to(u32 value, u32* sums, u32 thread) {
   const u32 lane = thread & 31u, warp = thread >> 5;

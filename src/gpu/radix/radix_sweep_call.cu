@@ -1,10 +1,10 @@
 // How a workgroup of the sort by digits takes its block: radix_sweep.cu has the functions, and says what they do.
+if (group >= $lines * $blocks) { return; }
 u32* const totals = $totals;
 if (thread == 0u) sums[255] = atomicAdd(&totals[$tickets + $pass], 1u);
 __syncthreads();
 const u32 ticket = sums[255], line = ticket / $blocks;
 __syncthreads();
-if (line >= $lines) { return; }
 tern_sweep<$type, $threads, $each>(
     $bits, $places, $to_bits, $to_places, totals + ($pass * $lines + line) * 256u, $states + line * $blocks * 256ull,
     ticket - line * $blocks, $pass, line * $n, $n, thread, counts, sums, $staged,

@@ -191,29 +191,19 @@ void by_library(GpuBackend& backend, MatrixLibrary& library, const detail::SvdRe
   const std::int64_t m = r.most(), n = r.least(), left = r.full ? m : n;
   const char job = !r.vectors() ? 'N' : r.full ? 'A' : 'S';
   const Matrices a(backend, r, m, n, dtype), s(backend, r, n, 1, real_dtype(dtype));
-  const Matrices u(backend, r, m, left, dtype), v(backend, r, n, n, dtype);
+  const Matrices u(backend, r, job == 'N' ? 1 : m, job == 'N' ? 1 : left, dtype);
+  const Matrices vh(backend, r, job == 'N' ? 1 : n, job == 'N' ? 1 : n, dtype);
   Infos infos(backend, r);
   const Powers powers(backend, r, r.input, false, false);
-  const auto take = [&] {
-    move(backend, r, wide ? transposed(r.input) : r.input, a.view, m, n,
-         {.conjugate = wide, .finite = &infos.bad(), .powers = &powers.view});
-  };
-  bool regular = true;
-  take();
-  for_each_matrix(r, [&](std::int64_t l) {
-    regular = regular && library.svd_of_regular(dtype, job, m, n, a.at(l), s.at(l), u.at(l), v.at(l), infos.at(l));
-  });
-  if (!regular) {  // what v has is vh then
-    take();
-    for_each_matrix(
-        r, [&](std::int64_t l) { library.svd(dtype, job, m, n, a.at(l), s.at(l), u.at(l), v.at(l), infos.at(l)); });
-  }
+  move(backend, r, wide ? transposed(r.input) : r.input, a.view, m, n,
+       {.conjugate = wide, .finite = &infos.bad(), .powers = &powers.view});
+  for_each_matrix(
+      r, [&](std::int64_t l) { library.svd(dtype, job, m, n, a.at(l), s.at(l), u.at(l), vh.at(l), infos.at(l)); });
   move(backend, r, s.view, r.s, n, 1, {.powers = &powers.view, .divided = true});
   if (job != 'N') {
-    const View long_side = wide ? transposed(r.vh) : r.u, short_side = wide ? r.u : r.vh;
+    const View long_side = wide ? transposed(r.vh) : r.u, short_side = wide ? transposed(r.u) : r.vh;
     move(backend, r, u.view, long_side, m, left, {.conjugate = wide});
-    const bool turned = wide != regular;
-    move(backend, r, v.view, turned ? transposed(short_side) : short_side, n, n, {.conjugate = turned});
+    move(backend, r, vh.view, short_side, n, n, {.conjugate = wide});
   }
   infos.finish(PrimitiveId::svd);
 }
