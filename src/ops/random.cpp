@@ -161,8 +161,11 @@ Tensor draw(const char* op, MakeGraph make, const Shape& shape, Generator& own, 
   Backend& backend = backend_of(device);
   backend.require<FusedRequest>(op);
   Tensor drawn = make_tensor(all, dtype, backend);
-  std::vector<Tensor> outputs{drawn};
-  if (results) outputs = unstack(drawn, 1);
+  PoolVector<Tensor> outputs{drawn};
+  if (results) {
+    outputs.clear();
+    for (const Tensor& of_word : unstack(drawn, 1)) outputs.push_back(of_word);
+  }
   const DrawState from = next_draw(own, (static_cast<std::uint64_t>(count) * halves + 7) / 8);
   PoolVector<Argument> arguments{Argument(outputs[0])};
   for (std::size_t i = 0; i < DrawState::kWords; ++i) arguments.push_back(from.word(i));

@@ -5,7 +5,7 @@
 namespace tern::detail {
 namespace {
 
-/// Sizes are rounded up to multiples of kStep; larger blocks than kLargest, and more free bytes than kKept of a size, go
+/// Sizes are rounded up to multiples of kStep; larger blocks than kLargest, and more free bytes than kKept of one, go
 /// to the system. (A limit of 512 blocks: of the time of 2000 operations in a graph of 1000, a sixth in the system's.)
 constexpr std::size_t kStep = 32, kLargest = 2048, kClasses = kLargest / kStep + 1, kKept = std::size_t{1} << 20;
 
@@ -41,7 +41,8 @@ void* pool_allocate(std::size_t bytes) {
 
 void pool_free(void* block, std::size_t bytes) noexcept {
   const std::size_t size_class = (bytes + kStep - 1) / kStep;
-  if (size_class == 0 || size_class >= kClasses || lists.closed || lists.count[size_class] * size_class * kStep >= kKept) {
+  if (size_class == 0 || size_class >= kClasses || lists.closed ||
+      lists.count[size_class] * size_class * kStep >= kKept) {
     ::operator delete(block);
     return;
   }
