@@ -59,7 +59,7 @@ target_link_libraries(tern_print_loops PRIVATE Threads::Threads hwy::hwy ${CMAKE
                                                $<TARGET_NAME_IF_EXISTS:ZLIB::ZLIB>)
 
 set(TERN_LOOP_SHARDS 2)  # files a target, for compilers that run side by side
-set(loops_folder ${PROJECT_BINARY_DIR}/generated/loops)
+set(loops_folder ${TERN_GENERATED}/loops)
 set(loop_sources ${loops_folder}/loops.cpp)
 set(loop_targets "")
 foreach(file IN LISTS target_files)

@@ -13,8 +13,9 @@ export CMAKE_BUILD_PARALLEL_LEVEL
 
 # configure <folder> <cmake arguments…>: of the sources in $sources, which is this folder if nothing else is said. With
 # TERN_FRESH, where a compiler cache begins empty, precompiled headers take its place for the tests. (The library is
-# compiled once more for tests/packaging, out of the cache.)
+# compiled once more for tests/packaging, out of the cache: in a folder beside, so that paths are the same.)
 sources=$root
+[ -z "${TERN_FRESH-}" ] || export CCACHE_BASEDIR="$root"
 configure() {
   folder=$root/$1
   shift

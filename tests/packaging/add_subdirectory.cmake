@@ -5,10 +5,10 @@ if(SHARED)
 else()
   set(other ON)
 endif()
-configure_consumer(${WORK}/build -D TERN_FROM=sources -D TERN_SOURCE=${TERN_SOURCE} -D BUILD_SHARED_LIBS=${other}
+configure_consumer(${SUBPROJECT} -D TERN_FROM=sources -D TERN_SOURCE=${TERN_SOURCE} -D BUILD_SHARED_LIBS=${other}
                    -D TERN_INSTALL=ON -D CMAKE_BUILD_TYPE=${BUILD_TYPE} -D CMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER})
-build_and_run_consumer(${WORK}/build)
-check_installed(${WORK}/build/tern ${WORK}/installed)
+build_and_run_consumer(${SUBPROJECT})
+check_installed(${SUBPROJECT}/tern ${WORK}/installed)
 
 # FetchContent, at its defaults: nothing of tern's own development, nothing to install, no build type chosen.
 file(REMOVE_RECURSE ${WORK}/fetch)
