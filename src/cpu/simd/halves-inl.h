@@ -97,16 +97,14 @@ template <DType D, class V> HWY_INLINE auto Narrow(hn::ScalableTag<float> d, V x
   }
 }
 /// The reverse of LoadOperand; `stream`: past the caches, to memory aligned to the vector's bytes.
-template <class D> HWY_INLINE void StoreOperand(D d, hn::Vec<D> v, hn::TFromD<D>* to, bool stream) {
+template <class D, class V> HWY_INLINE void StoreOperand(D d, V v, hn::TFromD<D>* to, bool stream) {
   if (HWY_UNLIKELY(stream)) hn::Stream(v, d, to);
   else hn::StoreU(v, d, to);
 }
-template <class D, DType H> HWY_INLINE void StoreOperand(D d, hn::Vec<D> v, Half<H>* to, bool stream) {
+/// Fewer than 8 halves are less than a vector that can be streamed.
+template <class D, class V, DType H> HWY_INLINE void StoreOperand(D d, V v, Half<H>* to, bool stream) {
   const hn::Rebind<std::uint16_t, D> dh;
-  const auto half = Narrow<H>(d, v);
-  if constexpr (hn::MaxLanes(dh) >= 8)
-    if (HWY_UNLIKELY(stream)) return hn::Stream(half, dh, &to->bits);
-  hn::StoreU(half, dh, &to->bits);
+  StoreOperand(dh, Narrow<H>(d, v), &to->bits, stream && hn::MaxLanes(dh) >= 8);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -16,27 +16,18 @@ template <class L, class D, class V> HWY_INLINE auto RunNumber(D d, V a, double 
   else return L::Run(d, a, Num(d, number));
 }
 
-/// Integers as wide as a float vector, kept in the same memory; and stores.
+/// Integers as wide as a float vector, kept in the same memory.
 template <class D> HWY_INLINE hn::Vec<hn::RebindToSigned<D>> LoadIntegers(D, const hn::TFromD<D>* from) {
   const hn::RebindToSigned<D> di;
   return hn::LoadU(di, reinterpret_cast<const hn::TFromD<decltype(di)>*>(from));
 }
-template <class D, class V> HWY_INLINE void StoreWords(D d, V value, hn::TFromD<D>* to, bool stream) {
-  if (HWY_UNLIKELY(stream)) hn::Stream(value, d, to);
-  else hn::StoreU(value, d, to);
-}
+/// A result, which may be such integers.
 template <class D, class V> HWY_INLINE void StoreResult(D, V value, hn::TFromD<D>* to, bool stream) {
   using R = hn::TFromV<V>;
-  StoreWords(hn::Rebind<R, D>(), value, reinterpret_cast<R*>(to), stream);
+  StoreOperand(hn::Rebind<R, D>(), value, reinterpret_cast<R*>(to), stream);
 }
 template <class D, class V, DType H> HWY_INLINE void StoreResult(D d, V value, Half<H>* to, bool stream) {
-  const hn::Rebind<std::uint16_t, D> dh;
-  const auto half = Narrow<H>(d, value);
-  if constexpr (hn::MaxLanes(dh) >= 8) {
-    if (HWY_UNLIKELY(stream)) return hn::Stream(half, dh, &to->bits);
-  }
-  (void)stream;
-  hn::StoreU(half, dh, &to->bits);
+  StoreOperand(d, value, to, stream);
 }
 
 /// What Step() is given: where a vector's operands come from, and where its results go.
@@ -96,7 +87,7 @@ template <> struct Access<Half<DType::bf16>> {
       words[i] = hn::LoadU(du, reinterpret_cast<const std::uint32_t*>(in[i] + at));
     Both<Loop>(d, words, numbers, results);
     for (int i = 0; i < Loop::kOutputs; ++i)
-      StoreWords(du, results[i], reinterpret_cast<std::uint32_t*>(out[i] + at), stream);
+      StoreOperand(du, results[i], reinterpret_cast<std::uint32_t*>(out[i] + at), stream);
   }
 };
 

@@ -1,5 +1,6 @@
 // Complex numbers computed as they lie in memory, a real part and an imaginary part in turn. What comes out is, to the
-// bit, what the tape computes of parts taken from each other. No include guard: once per target file.
+// bit, what the tape computes of parts taken from each other. Stands after halves-inl.h. No include guard: once per
+// target file.
 #include <hwy/highway.h>
 
 #include <cstddef>
@@ -11,11 +12,6 @@ HWY_BEFORE_NAMESPACE();
 namespace tern::detail_cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-template <class D, class V> HWY_INLINE void StorePairs(D d, V v, hn::TFromD<D>* to, bool stream) {
-  if (HWY_UNLIKELY(stream)) hn::Stream(v, d, to);
-  else hn::StoreU(v, d, to);
-}
 
 /// a·b: (re·re - im·im, re·im + im·re), no two rounded as one.
 template <class D, class V = hn::Vec<D>> HWY_INLINE V ProductOfPairs(D d, V a, V b) {
@@ -68,7 +64,7 @@ void ProductsOfPairs(const void* a, const void* b, void* out, std::size_t n, boo
                            HWY_ATTR { return kConjugate ? ConjugateProductOfPairs(d, v, w) : ProductOfPairs(d, v, w); };
   std::size_t i = 0;
   for (; i + lanes <= count; i += lanes)
-    StorePairs(d, product(hn::LoadU(d, x + i), hn::LoadU(d, y + i)), to + i, stream);
+    StoreOperand(d, product(hn::LoadU(d, x + i), hn::LoadU(d, y + i)), to + i, stream);
   if (i == count) return;
   HWY_ALIGN T left[hn::MaxLanes(d)] = {}, right[hn::MaxLanes(d)] = {};
   __builtin_memcpy(left, x + i, (count - i) * sizeof(T));
@@ -93,8 +89,8 @@ template <class T> void QuotientsOfPairs(const void* a, const void* b, void* out
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) {
     divide(x + 2 * i, y + 2 * i);
-    StorePairs(d, hn::Load(d, joined), to + 2 * i, stream);
-    StorePairs(d, hn::Load(d, joined + lanes), to + 2 * i + lanes, stream);
+    StoreOperand(d, hn::Load(d, joined), to + 2 * i, stream);
+    StoreOperand(d, hn::Load(d, joined + lanes), to + 2 * i + lanes, stream);
   }
   if (i == n) return;
   __builtin_memcpy(left, x + 2 * i, 2 * (n - i) * sizeof(T));
@@ -130,7 +126,7 @@ template <class T> void ModuliOfPairs(const void* a, const void* b, void* out, s
     return Modulus(d, re, imaginary);
   };
   std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) StorePairs(d, modulus(x + parts * i, y ? y + i : nullptr), to + i, stream);
+  for (; i + lanes <= n; i += lanes) StoreOperand(d, modulus(x + parts * i, y ? y + i : nullptr), to + i, stream);
   if (i == n) return;
   HWY_ALIGN T rest[2 * hn::MaxLanes(d)] = {}, others[hn::MaxLanes(d)] = {};
   __builtin_memcpy(rest, x + parts * i, parts * (n - i) * sizeof(T));

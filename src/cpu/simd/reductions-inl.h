@@ -140,9 +140,7 @@ template <class T> HWY_INLINE void RepeatElements(const T* x, T* out, std::size_
     for (; i + lanes <= n; i += lanes, out += times * lanes) {
       const auto part = hn::LoadU(d, x + i);
       for (std::size_t v = 0; v < times; ++v) {
-        const auto repeated = hn::TableLookupLanes(part, of[v]);
-        if (HWY_UNLIKELY(stream)) hn::Stream(repeated, d, out + v * lanes);
-        else hn::StoreU(repeated, d, out + v * lanes);
+        StoreOperand(d, hn::TableLookupLanes(part, of[v]), out + v * lanes, stream);
       }
     }
   }
@@ -176,8 +174,7 @@ inline void RepeatHalves(const void* in, void* out, std::size_t n, std::size_t t
     for (std::size_t v = 0; v < vectors; ++v) {
       const auto pairs = hn::Or(hn::TableLookupLanes(low, lower[v]), hn::TableLookupLanes(high, upper[v]));
       auto* const at = reinterpret_cast<std::uint32_t*>(to + v * 2 * kLanes);
-      if (stream) hn::Stream(pairs, d, at);
-      else hn::StoreU(pairs, d, at);
+      StoreOperand(d, pairs, at, stream);
     }
   }
   for (; i < n; ++i)

@@ -57,8 +57,7 @@ template <std::size_t kLength, class D> struct SumsOfPairs {
                upper = hn::And(RoundedBits(d, second), hn::Set(du, 0xffff0000u));
     const hn::Repartition<std::uint16_t, D> dh;
     const auto both = hn::BitCast(dh, hn::Or(lower, upper));
-    if (HWY_UNLIKELY(stream)) hn::Stream(both, dh, &out->of[0].bits);
-    else hn::StoreU(both, dh, &out->of[0].bits);
+    StoreOperand(dh, both, &out->of[0].bits, stream);
   }
 };
 
