@@ -121,12 +121,11 @@ class Radix::Job {
   }
   std::string atomic_word() const { return dialect().native() ? "u32" : "atomic<u32>"; }
   void launch(const char* title, std::int64_t groups, const std::vector<Shared>& shared,
-              const std::function<std::string()>& body, const std::string& functions = "",
-              std::uint32_t threads = kThreads) {
+              const std::function<std::string()>& body, const std::string& functions = "") {
     plan_.bind(touched_), plan_.finish_key();
-    plan_.launch.groups = static_cast<std::uint64_t>(groups), plan_.launch.threads = threads;
+    plan_.launch.groups = static_cast<std::uint64_t>(groups), plan_.launch.threads = kThreads;
     radix_.backend_.queue(plan_.launch, [&] {
-      return dialect().module({title, plan_.launch.bindings, plan_.launch.params.size(), threads, shared,
+      return dialect().module({title, plan_.launch.bindings, plan_.launch.params.size(), kThreads, shared,
                                functions + key_function(dialect(), radix_.dtype_), body()});
     });
   }
@@ -283,7 +282,7 @@ void Radix::sweep(const Sweeps& s, const Words& from, std::int64_t n, int pass, 
   const auto tile = static_cast<int>(sweep_tile());
   const auto text = [&] {
     const std::string type = sorted_type();
-    holes["type"] = type, holes["threads"] = cat(kSweepThreads), holes["each"] = cat(tile / kSweepThreads);
+    holes["type"] = type, holes["each"] = cat(tile / int{kThreads});
     holes["bits"] = job.pointer(bits, "const " + type), holes["places"] = job.pointer(places, "const u32");
     holes["to_bits"] = job.pointer(to_bits, type), holes["to_places"] = job.pointer(to_places, "u32");
     holes["totals"] = job.pointer(totals, "u32"), holes["states"] = job.pointer(states, "u64");
@@ -291,8 +290,8 @@ void Radix::sweep(const Sweeps& s, const Words& from, std::int64_t n, int pass, 
     return fill_holes(kSweepCall, holes);
   };
   job.launch("sort, sweep by digits", lines_ * s.blocks,
-             {{"u32", "counts", kSweepThreads * 8}, {"u32", "sums", 256}, {word_of(dtype_), "staged", tile}}, text,
-             cat(kRank, kSweep), kSweepThreads);
+             {{"u32", "counts", kThreads * 8}, {"u32", "sums", 256}, {word_of(dtype_), "staged", tile}}, text,
+             cat(kRank, kSweep));
 }
 
 Words Radix::select(Words from, std::int64_t& n, std::int64_t k) {

@@ -73,7 +73,6 @@ class Radix {
     std::int64_t blocks = 0;
     int passes = 0;
   };
-  static constexpr int kSweepThreads = 256;
   std::int64_t sweep_tile() const { return tile(dtype_); }
   const char* sorted_type() const { return halves_ ? "u16" : word_of(dtype_); }
   Sweeps count_digits(const Words& from, std::int64_t n, int passes);

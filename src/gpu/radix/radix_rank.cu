@@ -16,7 +16,7 @@
 // change.
 //
 // Bound by the votes and by registers: each element keeps its digit and its rank in one.
-/// The sum of the values of the invocations up to and with this one, of the first 256; `sums`: 8 words.
+/// The sum of the values of the invocations up to and with this one, of 256; `sums`: 8 words.
 TERN_DEVICE u32 tern_sum_up_to(u32 value, u32* sums, u32 thread) {
   const u32 lane = thread & 31u, warp = thread >> 5;
   u32 sum = value;
@@ -25,7 +25,7 @@ TERN_DEVICE u32 tern_sum_up_to(u32 value, u32* sums, u32 thread) {
     const u32 other = __shfl_up_sync(0xffffffffu, sum, distance);
     if (lane >= distance) sum += other;
   }
-  if (lane == 31u && warp < 8u) sums[warp] = sum;
+  if (lane == 31u) sums[warp] = sum;
   __syncthreads();
   u32 before = 0u;
 #pragma unroll

@@ -33,12 +33,12 @@ TERN_DEVICE u32 tern_look_back(volatile u64* state, u32 block, u32 own, u32 pass
   *state = u64(has_all) << 32 | (before + own);
   return before;
 }
-/// `starts`: of the line's digits in it. counts: threads / 32 · 256 words; sums: 256.
-template <class Word, int threads, int each, class Key>
+/// `starts`: of the line's digits in it. counts: 8 · 256 words, a warp's after another's; sums: 256.
+template <class Word, int each, class Key>
 TERN_DEVICE void tern_sweep(const Word* bits, const u32* places, Word* to_bits, u32* to_places, const u32* starts,
                             u64* states, u32 block, u32 pass, u32 line_begin, u32 n, u32 thread, u32* counts,
                             u32* sums, Word* staged, Key digit_of) {
-  constexpr u32 kTile = threads * each, kWarps = threads / 32;
+  constexpr u32 kThreads = 256u, kTile = kThreads * each, kWarps = kThreads / 32u;
   const u32 begin = block * kTile, here = min(n - begin, kTile), lane = thread & 31u, warp = thread >> 5;
   const u32 first = warp * 32u * each + lane;
   bits += line_begin + begin;
@@ -50,30 +50,25 @@ TERN_DEVICE void tern_sweep(const Word* bits, const u32* places, Word* to_bits, 
   for (int e = 0; e < each; ++e) r.word[e] = (first + e * 32u < here ? digit_of(mine[e]) : 255u) << 24;
   tern_rank_in_warp(r, counts + warp * 256u, lane);
   __syncthreads();
-  u32 total = 0u, own = 0u;
-  volatile u64* const state = states + block * 256ull + thread;
-  if (thread < 256u) {
-    for (u32 w = 0; w < kWarps; ++w) {
-      const u32 count = counts[w * 256u + thread];
-      counts[w * 256u + thread] = total, total += count;
-    }
-    own = thread == 255u ? total - (kTile - here) : total;  // those behind the end have the last digit
-    tern_say_own(state, block, own, pass);
+  u32 total = 0u;
+  for (u32 w = 0; w < kWarps; ++w) {
+    const u32 count = counts[w * 256u + thread];
+    counts[w * 256u + thread] = total, total += count;
   }
+  const u32 own = thread == 255u ? total - (kTile - here) : total;  // those behind the end have the last digit
+  volatile u64* const state = states + block * 256ull + thread;
+  tern_say_own(state, block, own, pass);
   const u32 less = tern_sum_up_to(total, sums, thread) - total;
-  if (thread < 256u)
-    for (u32 w = 0; w < kWarps; ++w) counts[w * 256u + thread] += less;
+  for (u32 w = 0; w < kWarps; ++w) counts[w * 256u + thread] += less;
   __syncthreads();
 #pragma unroll
   for (int e = 0; e < each; ++e) r.word[e] += counts[warp * 256u + r.digit(e)], staged[r.rank(e)] = mine[e];
-  if (thread < 256u) {
-    sums[thread] = line_begin + starts[thread] + tern_look_back(state, block, own, pass) - less;
-  }
+  sums[thread] = line_begin + starts[thread] + tern_look_back(state, block, own, pass) - less;
   __syncthreads();
   u32 to[each];
 #pragma unroll
   for (int e = 0; e < each; ++e) {
-    const u32 at = e * threads + thread;
+    const u32 at = e * kThreads + thread;
     if (at >= here) continue;
     const Word word = staged[at];
     to[e] = sums[digit_of(word)] + at;
@@ -90,5 +85,5 @@ TERN_DEVICE void tern_sweep(const Word* bits, const u32* places, Word* to_bits, 
   __syncthreads();
 #pragma unroll
   for (int e = 0; e < each; ++e)
-    if (e * threads + thread < here) to_places[to[e]] = staged_places[e * threads + thread];
+    if (e * kThreads + thread < here) to_places[to[e]] = staged_places[e * kThreads + thread];
 }

@@ -5,7 +5,7 @@ if (thread == 0u) sums[255] = atomicAdd(&totals[$tickets + $pass], 1u);
 __syncthreads();
 const u32 ticket = sums[255], line = ticket / $blocks;
 __syncthreads();
-tern_sweep<$type, $threads, $each>(
+tern_sweep<$type, $each>(
     $bits, $places, $to_bits, $to_places, totals + ($pass * $lines + line) * 256u, $states + line * $blocks * 256ull,
     ticket - line * $blocks, $pass, line * $n, $n, thread, counts, sums, $staged,
     [&]($type w) { return u32(key_of(w, $flip) >> (8u * $pass)) & 255u; });
