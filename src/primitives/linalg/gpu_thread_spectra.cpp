@@ -44,7 +44,7 @@ void add_lists(Spectral& s, int inner, bool vectors) {
   for (int k = least; k-- > 0;) back += cat(back.empty() ? "" : " ", k);
   s.holes["pairs"] = pairs, s.holes["steps_back"] = back;
   for (int k = 0; k < kOwnRows; ++k) {
-    s.holes[cat("upto_", k)] = numbers(0, k + 1), s.holes[cat("under_", k)] = numbers(k + 1, m);
+    s.holes[cat("of_row_", k)] = numbers(0, n), s.holes[cat("under_", k)] = numbers(k + 1, m);
     s.holes[cat("right_", k)] = numbers(k + 1, n), s.holes[cat("basis_", k)] = numbers(k, inner);
     for (int j = 0; j < kOwnRows; ++j) {
       s.holes[name("one_", k, j)] = k == j ? "1.0" : "0.0";
@@ -71,8 +71,10 @@ std::string eigh_of_thread(Spectral& s, const EighAccesses& v) {
   add_lists(s, n, vectors);
   s.word("epsilon_over_2n", s.epsilon() / (2 * n));
   const auto a = [](int i, int j) { return name("c", std::max(i, j), std::min(i, j)); };
-  for (int i = 0; i < n; ++i)
+  for (int i = 0; i < n; ++i) {
+    s.holes[cat("of_row_", i)] = numbers(0, i + 1);
     for (int j = 0; j <= i; ++j) add_load(s, v.input, i, j);
+  }
   for (int q = 1; q < n; ++q)
     for (int p = 0; p < q; ++p) {
       std::string turn =

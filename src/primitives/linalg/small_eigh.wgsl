@@ -28,15 +28,7 @@ if (inside) {
     }
   }
 }
-bad[thread] = not_finite;
-partial[thread] = most;
-$barrier
-for (var k = 0u; k < ${threads}u; k += 1u) {
-  if (bad[own * ${threads}u + k] != 0u) { status = -1; }
-  most = max(most, partial[own * ${threads}u + k]);
-}
-let power = power_of(most);
-let up = $type(1.0) / power;
+$power_of_all
 $barrier
 var norm = $type(0.0);
 for (var e = r; e < ${n}u * ${n}u; e += ${threads}u) {

@@ -133,6 +133,19 @@ $define rotation(difference, off)
   let c = $divided($type(1.0), $sqrt(fma(t, t, $type(1.0))));
   let s = t * c;
 $end
+The largest element of a matrix, of what its threads have found, as a power of two; status -1 where one has found an
+element that is not finite.
+$define power_of_all
+  bad[thread] = not_finite;
+  partial[thread] = most;
+  $barrier
+  for (var k = 0u; k < ${threads}u; k += 1u) {
+    if (bad[own * ${threads}u + k] != 0u) { status = -1; }
+    most = max(most, partial[own * ${threads}u + k]);
+  }
+  let power = power_of(most);
+  let up = $type(1.0) / power;
+$end
 Whether any thread of this matrix has turned something: `going`; and of the workgroup: `any_going`.
 $define look_who_goes
   busy[thread] = moved;

@@ -4,30 +4,11 @@
 // the divisions of about five sweeps of six rotations.
 $begin
 var status = 0;
-$for i in $rows
-  $for j in $upto_${i}
-    var c${i}${j} = $type(0.0);
-  $end
-$end
-if (inside) {
-  $for i in $rows
-    $for j in $upto_${i}
-      $load_${i}${j}
-    $end
-  $end
-}
-var most = $type(0.0);
-$for i in $rows
-  $for j in $upto_${i}
-    if (!($finite(c${i}${j}))) { status = -1; }
-    most = max(most, $abs(c${i}${j}));
-  $end
-$end
-let power = power_of(most);
-let up = $type(1.0) / power;
+$own_load
+$own_power
 var norm = $type(0.0);
 $for i in $rows
-  $for j in $upto_${i}
+  $for j in $of_row_${i}
     c${i}${j} = scaled(c${i}${j}, up);
     norm = fma($type($weight_${i}${j}) * c${i}${j}, c${i}${j}, norm);
   $end

@@ -16,6 +16,34 @@ $define swapped(one, two)
   }
 $end
 
+The elements of a matrix, in row i those of the columns $of_row_<i>: all, or up to the diagonal.
+$define own_load
+  $for i in $rows
+    $for j in $of_row_${i}
+      var c${i}${j} = $type(0.0);
+    $end
+  $end
+  if (inside) {
+    $for i in $rows
+      $for j in $of_row_${i}
+        $load_${i}${j}
+      $end
+    $end
+  }
+$end
+Their largest, as a power of two; status -1 where one is not finite.
+$define own_power
+  var most = $type(0.0);
+  $for i in $rows
+    $for j in $of_row_${i}
+      if (!($finite(c${i}${j}))) { status = -1; }
+      most = max(most, $abs(c${i}${j}));
+    $end
+  $end
+  let power = power_of(most);
+  let up = $type(1.0) / power;
+$end
+
 q · r of the columns c: r stays above the diagonal, divided by scale<j>, its diagonal is d<k>, v of the reflections lies
 below it.
 $define own_factor

@@ -4,27 +4,8 @@
 // five sweeps of six rotations.
 $begin
 var status = 0;
-$for i in $rows
-  $for j in $columns
-    var c${i}${j} = $type(0.0);
-  $end
-$end
-if (inside) {
-  $for i in $rows
-    $for j in $columns
-      $load_${i}${j}
-    $end
-  $end
-}
-var most = $type(0.0);
-$for i in $rows
-  $for j in $columns
-    if (!($finite(c${i}${j}))) { status = -1; }
-    most = max(most, $abs(c${i}${j}));
-  $end
-$end
-let power = power_of(most);
-let up = $type(1.0) / power;
+$own_load
+$own_power
 $for i in $rows
   $for j in $columns
     c${i}${j} = scaled(c${i}${j}, up);
