@@ -31,8 +31,8 @@ template <> const Primitive& primitive_of<ConvWeightRequest>() {
 }
 bool convolution_pays(Backend& backend, const ConvSizes& s, DType dtype) {
   if (!backend.offers<ConvRequest>() || s.c == 0 || s.o == 0 || s.groups == 0) return false;
-  if (s.depthwise()) return s.groups > 1;  // a product of one group is faster than a vector of one channel
-  bool plain = s.groups == 1;              // each place by itself: one product of matrices
+  if (s.one_channel_a_group()) return s.groups > 1;  // a product of one group is faster than a vector of one channel
+  bool plain = s.groups == 1;                        // each place by itself: one product of matrices
   for (int i = 0; i < s.axes; ++i) {
     const auto at = static_cast<std::size_t>(i);
     plain = plain && s.kernel[at] == 1 && s.stride[at] == 1 && s.before[at] == 0 && s.in[at] == s.out[at];
@@ -41,7 +41,7 @@ bool convolution_pays(Backend& backend, const ConvSizes& s, DType dtype) {
 }
 bool convolution_weight_pays(Backend& backend, const ConvSizes& sizes, DType dtype) {
   return convolution_pays(backend, sizes, dtype) &&
-         (sizes.depthwise() || detail_cpu::conv::direct_weight_pays(sizes, dtype));
+         (sizes.one_channel_a_group() || detail_cpu::conv::direct_weight_pays(sizes, dtype));
 }
 
 template void run(Backend&, const ConvRequest&);

@@ -17,7 +17,8 @@ struct ConvSizes {
   std::int64_t c = 0, o = 0;       // channels of the image, and of the result, in each group
   Sizes in{}, out{}, kernel{}, stride{}, dilation{}, before{};
 
-  bool depthwise() const { return c == 1 && o == 1; }
+  /// Depthwise, or a single channel.
+  bool one_channel_a_group() const { return c == 1 && o == 1; }
   Shape of_x() const { return image(in, groups * c); }
   Shape of_y() const { return image(out, groups * o); }
   Shape of_w() const {

@@ -7,11 +7,13 @@ namespace tern::detail_cpu {
 
 void convolution_on_cpu(detail::Backend&, const detail::ConvRequest& request) {
   if (request.sizes.of_y().numel() == 0) return;
-  with_threads_noted([&] { request.sizes.depthwise() ? conv::run_depthwise(request) : conv::run_direct(request); });
+  with_threads_noted(
+      [&] { request.sizes.one_channel_a_group() ? conv::run_depthwise(request) : conv::run_direct(request); });
 }
 void convolution_weight_on_cpu(detail::Backend&, const detail::ConvWeightRequest& request) {
-  with_threads_noted(
-      [&] { request.sizes.depthwise() ? conv::run_depthwise_weight(request) : conv::run_direct_weight(request); });
+  with_threads_noted([&] {
+    request.sizes.one_channel_a_group() ? conv::run_depthwise_weight(request) : conv::run_direct_weight(request);
+  });
 }
 
 }  // namespace tern::detail_cpu
