@@ -85,18 +85,12 @@ std::array<Expr, 2> random_pair(DrawLayout layout) {
   const Expr first = (at & constant(2)) == constant(0);
   return {where(first, c[0], c[2]), where(first, c[1], c[3])};
 }
-/// The graph of a value of each element, cast to the dtype that is asked for, which is that of input 0.
-const FormulaGraph* draw_graph(Expr value, int inputs) {
-  const Expr result = make_elementary(Elementary::cast, {value, make_input(0)}, kCastLike);
-  return make_graph({&result, 1}, inputs);
+/// The graph of the values of an element, or of a block's, cast to the dtype that is asked for, which is input 0's.
+template <std::size_t N> const FormulaGraph* draw_graph(std::array<Expr, N> values, int inputs) {
+  for (Expr& value : values) value = make_elementary(Elementary::cast, {value, make_input(0)}, kCastLike);
+  return make_graph(values, inputs);
 }
-/// The same of the four numbers of a block.
-const FormulaGraph* draw_graph(const std::array<Expr, 4>& values, int inputs) {
-  std::array<Expr, 4> results;
-  for (std::size_t i = 0; i < 4; ++i)
-    results[i] = make_elementary(Elementary::cast, {values[i], make_input(0)}, kCastLike);
-  return make_graph(results, inputs);
-}
+const FormulaGraph* draw_graph(const Expr& value, int inputs) { return draw_graph(std::array{value}, inputs); }
 /// The graph of a value of each of a block's words, or of the word of an element.
 template <class F> const FormulaGraph* draw_by_word(DrawLayout layout, int inputs, F value_of) {
   if (!layout.results) return draw_graph(value_of(random_word(layout)), inputs);
@@ -161,11 +155,10 @@ Tensor draw(const char* op, MakeGraph make, const Shape& shape, Generator& own, 
   Backend& backend = backend_of(device);
   backend.require<FusedRequest>(op);
   Tensor drawn = make_tensor(all, dtype, backend);
-  PoolVector<Tensor> outputs{drawn};
-  if (results) {
-    outputs.clear();
+  PoolVector<Tensor> outputs;
+  if (results)
     for (const Tensor& of_word : unstack(drawn, 1)) outputs.push_back(of_word);
-  }
+  else outputs.push_back(drawn);
   const DrawState from = next_draw(own, (static_cast<std::uint64_t>(count) * halves + 7) / 8);
   PoolVector<Argument> arguments{Argument(outputs[0])};
   for (std::size_t i = 0; i < DrawState::kWords; ++i) arguments.push_back(from.word(i));

@@ -5,8 +5,8 @@
 namespace tern::detail {
 namespace {
 
-/// Sizes are rounded up to multiples of kStep; larger blocks than kLargest, and more free bytes than kKept of one, go
-/// to the system. (A limit of 512 blocks: of the time of 2000 operations in a graph of 1000, a sixth in the system's.)
+/// Sizes are rounded up to multiples of kStep. Blocks larger than kLargest, and those beyond kKept free bytes of their
+/// size, go to the system. (A limit of 512 blocks: of the time of 2000 operations in a graph of 1000, a sixth in it.)
 constexpr std::size_t kStep = 32, kLargest = 2048, kClasses = kLargest / kStep + 1, kKept = std::size_t{1} << 20;
 
 struct FreeBlock {
