@@ -187,6 +187,8 @@ class BlockMask {
   const Pointwise<>& mask() const { return *mask_; }
   const std::vector<detail::MaskOperand>& operands() const { return operands_; }
   const Shape& scores() const { return scores_; }  // [batch, heads, L, S]
+  /// Whether no operand's memory was written to since the mask was made; attention refuses one that is not.
+  bool current() const;
   /// The share of the scores that lie in blocks of which something is seen.
   double visited() const;
 
@@ -194,13 +196,15 @@ class BlockMask {
   friend BlockMask detail::make_block_mask(const Pointwise<>&, const Shape&, std::vector<detail::MaskOperand>);
   std::optional<Pointwise<>> mask_;
   std::vector<detail::MaskOperand> operands_;
+  std::vector<std::uint32_t> versions_;  // of the operands' memory
   Tensor blocks_;
   Shape scores_;
 };
 /// A mask made once, for many calls of attention with `.block_mask`: blocks of which nothing is seen are not visited,
 /// and those of which all is seen are computed without it. The predicate is a formula of (batch, head, i, j, operands…)
 /// that gives a boolean; a batch or heads of 1 hold for every sample or head. Operands (tensors that broadcast to
-/// [batch, heads, L, S], or numbers) are kept, and are on one device; of none it is made on the default device.
+/// [batch, heads, L, S], or numbers) are kept, not copied, and are on one device; of none it is made on the default
+/// device. Once an operand is written to, the blocks are no longer true and attention throws `value`: make it anew.
 template <class P, class... O>
   requires detail::EpilogueOperands<O...>
 BlockMask block_mask(const P& predicate, std::int64_t batch, std::int64_t heads, std::int64_t rows,

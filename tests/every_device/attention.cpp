@@ -262,6 +262,14 @@ TEST_P(Attention, RefusesBeforeAnythingChanges) {
   expect_error(ErrorKind::shape, {"mask", "undefined"}, [&] { attention(x, x, x, {.mask_operands = {Tensor()}}); });
   const auto number = [](auto, auto, auto, auto j) { return j * 1.0; };
   expect_error(ErrorKind::dtype, {"where", "boolean"}, [&] { block_mask(number, 1, 1, 5, 5); });
+  Tensor last = tensor({2, 3, 4, 4, 4}, i32);
+  const BlockMask upto =
+      block_mask([](auto, auto, auto, auto j, auto n) { return j <= n; }, 1, 1, 5, 5, last.reshape({5, 1}));
+  attention(x, x, x, {.block_mask = upto});
+  last.slice(0, 0, 1).copy_from(tensor({4}, i32));  // a view of the same memory
+  EXPECT_FALSE(upto.current());
+  expect_error(ErrorKind::value, {"attention", "block_mask", "written to"},
+               [&] { attention(x, x, x, {.block_mask = upto}); });
   Generator generator{3};
   EXPECT_THROW(attention(x, x, x, {.mask = Pointwise<>(number), .dropout = 0.5, .generator = &generator}), Error);
   EXPECT_EQ(generator.position, 0u);

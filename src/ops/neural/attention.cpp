@@ -125,6 +125,9 @@ void check_options(const AttentionOptions& o, const AttentionSizes& s, const Ten
     if (given[i] != wanted[i] && (i > 1 || given[i] != 1))
       refuse(kOp, "block_mask", "one of " + to_string(wanted), to_string(given));
   require_same_device(kOp, q, o.block_mask.blocks());
+  if (!o.block_mask.current())
+    refuse(kOp, "block_mask", "one whose operands are as they were (make it anew)", "an operand written to since",
+           ErrorKind::value);
 }
 
 /// All that one call was given, checked.

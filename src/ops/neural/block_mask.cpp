@@ -32,6 +32,16 @@ Tensor over_blocks(const Tensor& of, const Shape& scores) {
   return x.reshape({x.size(0), x.size(1), row_blocks, rows, column_blocks, columns}).permute({0, 1, 2, 4, 3, 5});
 }
 
+/// How often the memory of each was written to; 0 of numbers.
+std::vector<std::uint32_t> versions_of(const std::vector<MaskOperand>& operands) {
+  std::vector<std::uint32_t> versions;
+  for (const MaskOperand& m : operands) {
+    const Storage* const storage = m.tensor.defined() ? m.tensor.impl()->storage.get() : nullptr;
+    versions.push_back(storage ? storage->version() : 0);
+  }
+  return versions;
+}
+
 }  // namespace
 
 MaskOperand::MaskOperand(const Tensor& t) : tensor(t) {
@@ -57,6 +67,8 @@ BlockMask make_block_mask(const Pointwise<>& mask, const Shape& scores, std::vec
       refuse(kOp, "operands", "on one device", describe(m.tensor), ErrorKind::device);
     device = m.tensor.device(), found = true;
   }
+  BlockMask result;
+  result.versions_ = versions_of(operands);
   const Shape blocks{scores[0], scores[1], blocks_in(scores[2]), blocks_in(scores[3])};
   Shape space = blocks;
   space.push_back(kMaskBlock), space.push_back(kMaskBlock);
@@ -76,7 +88,6 @@ BlockMask make_block_mask(const Pointwise<>& mask, const Shape& scores, std::vec
     return minimum(left, kMaskBlock);
   };
   const Tensor all = there(scores[2]).unsqueeze(-1) * there(scores[3]);
-  BlockMask result;
   seen = seen.reshape(blocks);
   result.blocks_ = where(seen == 0, 0, where(seen == all, 2, 1)).to(DType::i32);
   result.mask_ = mask, result.operands_ = std::move(operands), result.scores_ = scores;
@@ -84,6 +95,8 @@ BlockMask make_block_mask(const Pointwise<>& mask, const Shape& scores, std::vec
 }
 
 }  // namespace detail
+
+bool BlockMask::current() const { return detail::versions_of(operands_) == versions_; }
 
 double BlockMask::visited() const {
   if (!defined() || blocks_.numel() == 0) return 1;
