@@ -109,6 +109,11 @@ constexpr Sizes kSizes[] = {
     {2, 1, 3, 16, {16, 18}, {7, 7}, {2, 2}, {1, 1}, {3, 3}},   // a first layer
     {1, 1, 20, 24, {9, 9}, {1, 1}, {2, 2}, {1, 1}, {0, 0}},    // one element, some places
     {0, 1, 3, 4, {5, 5}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},      // no samples
+    // Elements so far apart that most of the kernel meets padding alone, as it lies and between places of a stride.
+    {1, 1, 3, 4, {9, 9}, {3, 3}, {1, 1}, {20000, 4}, {20000, 4}},
+    {2, 6, 1, 1, {9, 9}, {3, 3}, {1, 1}, {20000, 20000}, {20000, 20000}},
+    {1, 2, 2, 3, {9, 8}, {3, 3}, {2, 3}, {20000, 2}, {20000, 1}},
+    {1, 1, 2, 3, {9, 9}, {2, 3}, {1, 1}, {20000, 1}, {10000, 1}},  // none of it meets the image
 };
 
 TEST_P(Convolutions, AreThePlainLoops) {
