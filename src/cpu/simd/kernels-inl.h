@@ -9,6 +9,7 @@
 #include "cpu/simd/columns-inl.h"
 #include "cpu/simd/moments-inl.h"
 #include "cpu/simd/pairs-inl.h"
+#include "cpu/simd/philox-inl.h"
 #include "cpu/simd/reductions-inl.h"
 #include "cpu/simd/places-inl.h"
 #include "cpu/simd/short_rows-inl.h"
@@ -369,6 +370,7 @@ void FillTable(KernelTable& t) {
              .conjugate_product = {&ProductsOfPairs<float, true>, &ProductsOfPairs<double, true>},
              .quotient = {&QuotientsOfPairs<float>, &QuotientsOfPairs<double>},
              .modulus = {&ModuliOfPairs<float>, &ModuliOfPairs<double>}};
+  t.philox_of_two = &PhiloxLoop<2>, t.philox_of_four = &PhiloxLoop<4>;
 #define TERN_ELEMENTARY(name, arity) AddElementary<Elementary::name, arity>(t);
 #define TERN_ELEMENTARY_INNER(name, arity)
 #define TERN_ELEMENTARY_SLOPE(name, arity) AddElementary<Elementary::name, arity>(t);
