@@ -159,6 +159,16 @@ template <Elementary L, int kArity> constexpr ElementaryFn FastKernel() {
   else return nullptr;
 }
 
+/// log(e^a + e^b), as `combined` (cpu/line_tools.hpp) has it: equal infinities, which have no difference, stay.
+struct LogAddExp {
+  template <class D, class V> static HWY_INLINE V Run(D d, V a, V b) {
+    const V larger = hn::IfThenElse(hn::Or(hn::Gt(a, b), hn::IsNaN(a)), a, b);
+    const V share = SimdFunction<Elementary::exp>::Run(d, hn::Neg(hn::Abs(hn::Sub(a, b))));
+    const V sum = hn::Add(larger, SimdFunction<Elementary::log1p>::Run(d, share));
+    return hn::IfThenElse(hn::Eq(a, b), hn::Add(a, hn::Set(d, static_cast<hn::TFromD<D>>(0.6931471805599453))), sum);
+  }
+};
+
 // ---- reductions (reductions-inl.h) ----
 template <Elementary L, ComputeType type, bool kRows> constexpr ReduceFn ReduceKernel() {
   if constexpr (((SimdFunction<L>::kTypes >> static_cast<unsigned>(type)) & 1u) == 0) return nullptr;
@@ -412,6 +422,7 @@ void FillTable(KernelTable& t) {
              .conjugate_product = {&ProductsOfPairs<float, true>, &ProductsOfPairs<double, true>},
              .quotient = {&QuotientsOfPairs<float>, &QuotientsOfPairs<double>},
              .modulus = {&ModuliOfPairs<float>, &ModuliOfPairs<double>}};
+  t.logaddexp[0] = &ElementaryLoop<LogAddExp, 2, float>, t.logaddexp[1] = &ElementaryLoop<LogAddExp, 2, double>;
   t.philox_of_two = &PhiloxLoop<2>, t.philox_of_four = &PhiloxLoop<4>;
 #define TERN_ELEMENTARY(name, arity) AddElementary<Elementary::name, arity>(t);
 #define TERN_ELEMENTARY_INNER(name, arity)
