@@ -1,26 +1,13 @@
-// One call of tern for bench/beside_numpy.py, which takes turns with NumPy: reads "call count" lines, makes that many
-// calls on the arrays that were saved for it, and answers with the processor's time for each in seconds.
-#include <ctime>
-#include <functional>
-#include <iostream>
-#include <map>
-#include <string>
-
+// tern's side of bench/beside_numpy.py.
+#include "beside.hpp"
 #include "tern/tern.hpp"
 
 namespace {
 
 using namespace tern;
-
-double cpu_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
+using bench::Calls;
 
 constexpr Pointwise by_conjugate{"by_conjugate", [](auto a, auto b) { return a * conj(b); }};
-
-using Calls = std::map<std::string, std::function<void()>>;
 
 Calls functions(const Tensor& x, const Tensor& y) {
   const Tensor positive = abs(x) + 0.1, inside = clamp(x * 0.25, -0.99, 0.99);
@@ -98,6 +85,11 @@ Calls calls(const io::Named& arrays) {
       {"complex square", [=] { square(z); }},
       {"complex add", [=] { z + w; }},
       {"complex exp", [=] { exp(z); }},
+      {"complex multiply's gradients",
+       [z = parameter(z), w = parameter(w)] {
+         static const Var product = z * w;
+         backward(product, z.value(), {.keep_graph = true});
+       }},
       {"sum over rows", [=] { sum(matrix, {1}); }},
       {"sum over columns", [=] { sum(matrix, {0}); }},
       {"cumulative sum", [=] { cumsum(x, 0); }},
@@ -127,18 +119,4 @@ Calls calls(const io::Named& arrays) {
 
 }  // namespace
 
-int main(int count, char** arguments) {
-  if (count != 2) {
-    std::cerr << "Usage: tern_beside_numpy ARRAYS.npz, as bench/beside_numpy.py runs it\n";
-    return 2;
-  }
-  const auto all = calls(io::load_npz(arguments[1]));
-  for (std::string line; std::getline(std::cin, line);) {
-    const auto space = line.rfind(' ');
-    const auto& call = all.at(line.substr(0, space));
-    const int times = std::stoi(line.substr(space + 1));
-    const double before = cpu_seconds();
-    for (int i = 0; i < times; ++i) call();
-    std::cout << (cpu_seconds() - before) / times << std::endl;
-  }
-}
+int main(int count, char** arguments) { return bench::answer(count, arguments, &calls); }

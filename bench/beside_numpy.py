@@ -1,9 +1,14 @@
 #!/usr/bin/env python3
-"""tern beside NumPy, call by call in turn: a line for each, NumPy's processor time over tern's.
+"""tern beside NumPy, PyTorch (where Python has it) and Eigen (where it was built), call by call in turn.
 
-Processor time, because other programs may run beside it; one thread for both. Usage:
-    TERN_NUM_THREADS=1 beside_numpy.py PROGRAM [NAME…]      PROGRAM: tern_beside_numpy, as it was built
+A line for each call: its time, and every peer's time over tern's, above 1 where tern is faster. Processor time and one
+thread for all, because other programs may run beside it; with --threads 2 the clock's time and as many threads for tern
+and PyTorch (NumPy and Eigen's expressions know of one). Usage:
+    beside_numpy.py FOLDER [--threads N] [NAME…]      FOLDER: where tern_beside_numpy and tern_beside_eigen were built
 """
+import argparse
+import os
+import pathlib
 import statistics
 import subprocess
 import sys
@@ -11,6 +16,11 @@ import tempfile
 import time
 
 import numpy as np
+
+try:
+    import torch
+except ImportError:
+    torch = None
 
 ROUNDS, N = 9, 1 << 22
 dice = np.random.default_rng(1)
@@ -48,6 +58,7 @@ NUMPY |= {
     "complex multiply": lambda: z * w, "complex conjugate multiply": lambda: z * np.conj(w),
     "complex divide": lambda: z / w, "complex square": lambda: np.square(z), "complex add": lambda: z + w,
     "complex exp": lambda: np.exp(z),
+    "complex multiply's gradients": lambda: (z * np.conj(w), z * np.conj(z)),  # by hand
     "sum over rows": lambda: matrix.sum(1), "sum over columns": lambda: matrix.sum(0),
     "cumulative sum": lambda: np.cumsum(x), "logcumsumexp": lambda: np.logaddexp.accumulate(x),
     "isin": lambda: np.isin(whole, some), "histogram": lambda: np.histogram(x, 100, (-4, 4)),
@@ -67,37 +78,119 @@ NUMPY |= {
 }
 
 
-def numpy_time(call, count):
-    before = time.process_time()
-    for _ in range(count):
-        call()
-    return (time.process_time() - before) / count
+def torch_calls():
+    t = {name: torch.from_numpy(a) for name, a in arrays.items()}
+    tx, ty, tm = t["x"], t["y"], t["matrix"]
+    tz, tw, tp, ti = map(torch.from_numpy, (z, w, positive, inside))
+    tblock, at, some64 = tx.view(block.shape), torch.from_numpy(places), t["some"].long()
+    gz, gw = tz.clone().requires_grad_(), tw.clone().requires_grad_()
+    with torch.enable_grad():
+        product = gz * gw
+
+    def gradients():
+        torch.autograd.grad(product, (gz, gw), tz, retain_graph=True)
+
+    calls = {name: lambda f=getattr(torch, name): f(tx) for name in (
+        "expm1", "exp2", "sin", "cos", "tan", "sinh", "cosh", "tanh", "floor", "atan", "asinh", "exp")}
+    calls |= {name: lambda f=getattr(torch, name): f(tp) for name in ("log", "log2", "log1p", "sqrt")}
+    calls |= {name: lambda f=getattr(torch, name): f(ti) for name in ("asin", "atanh")}
+    calls |= {name: lambda f=getattr(torch, name): f(tx, ty) for name in (
+        "hypot", "logaddexp", "maximum", "atan2", "add")}
+    calls |= {
+        "multiply": lambda: tx * ty, "pow": lambda: torch.pow(tp, ty), "fmod": lambda: torch.fmod(tx, tp),
+        "divide": lambda: tx / tp, "comparison": lambda: tx < ty, "complex abs": lambda: tz.abs(),
+        "complex multiply": lambda: tz * tw, "complex conjugate multiply": lambda: tz * tw.conj(),
+        "complex divide": lambda: tz / tw, "complex square": lambda: tz.square(), "complex add": lambda: tz + tw,
+        "complex exp": lambda: tz.exp(), "complex multiply's gradients": gradients,
+        "sum over rows": lambda: tm.sum(1), "sum over columns": lambda: tm.sum(0),
+        "cumulative sum": lambda: tx.cumsum(0), "logcumsumexp": lambda: torch.logcumsumexp(tx, 0),
+        "isin": lambda: torch.isin(t["whole"], t["some"]),
+        "histogram": lambda: torch.histogram(tx, 100, range=(-4, 4)),
+        "searchsorted": lambda: torch.searchsorted(t["edges"], tx),
+        "searchsorted, sorted values": lambda: torch.searchsorted(t["edges"], t["edges"]),
+        "quantile of all": lambda: torch.quantile(tx, 0.3), "median of rows": lambda: tm.median(1),
+        "argsort": lambda: torch.argsort(tx, stable=True), "sort": lambda: torch.sort(tx, stable=True),
+        "top 100 of 2^24": lambda: torch.topk(t["large"], 100),
+        "top 2^16 of 2^24": lambda: torch.topk(t["large"], 1 << 16), "unique": lambda: torch.unique(t["whole"]),
+        "permuted copy": lambda: tblock.permute(0, 2, 1, 3).contiguous(),
+        "transposed copy": lambda: tm.t().contiguous(), "take_along_axis": lambda: tm.gather(1, at),
+        "sum over the middle": lambda: tblock.sum((1, 2)), "maximum over rows": lambda: tm.amax(1),
+        "maximum over columns": lambda: tm.amax(0), "variance of rows": lambda: tm.var(1),
+        "argmax of rows": lambda: tm.argmax(1), "uniforms": lambda: torch.rand(N), "normals": lambda: torch.randn(N),
+        "bincount": lambda: torch.bincount(t["whole"]), "take": lambda: tx.index_select(0, some64),
+        "masked select": lambda: tx[t["few"]],
+    }
+    return calls
+
+
+class Here:
+    """Calls in this program."""
+    def __init__(self, calls, clock):
+        self.names, self.calls, self.clock = set(calls), calls, clock
+
+    def time(self, name, count):
+        call = self.calls[name]
+        before = self.clock()
+        for _ in range(count):
+            call()
+        return (self.clock() - before) / count
+
+
+class There:
+    """Calls in another program (bench/beside.hpp)."""
+    def __init__(self, program, file, threads):
+        more = ["--wall"] if threads > 1 else []
+        self.process = subprocess.Popen(
+            [program, file, *more], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
+            env={**os.environ, "TERN_NUM_THREADS": str(threads)})
+        self.names = set(self.ask("calls").split("\t"))
+
+    def ask(self, line):
+        print(line, file=self.process.stdin, flush=True)
+        return self.process.stdout.readline().strip("\n")
+
+    def time(self, name, count):
+        return float(self.ask(f"{name} {count}"))
+
+
+def line(name, peers):
+    """Times in turn: tern's, and the others' over tern's."""
+    here = {peer: p for peer, p in peers.items() if name in p.names}
+    count = max(1, int(0.05 / max(*(p.time(name, 1) for p in here.values()), 1e-7)))
+    rounds = [{peer: p.time(name, count) for peer, p in here.items()} for _ in range(ROUNDS)]
+    cells = [f"{statistics.median(r['tern'] for r in rounds) * 1e3:.3g} ms"]
+    for peer in list(peers)[1:]:
+        if peer not in here:
+            cells.append("")
+            continue
+        low, middle, high = statistics.quantiles([r[peer] / r["tern"] for r in rounds], n=4)
+        cells.append(f"**{middle:.2f}** ({low:.2f} to {high:.2f})")
+    return f"| {name} | " + " | ".join(cells) + " |"
 
 
 def main():
-    names = sys.argv[2:] or list(NUMPY)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    clock = time.perf_counter if options.threads > 1 else time.process_time
     with tempfile.NamedTemporaryFile(suffix=".npz") as file:
         np.savez(file, **arrays)
         file.flush()
-        with subprocess.Popen([sys.argv[1], file.name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                              bufsize=1) as tern:
-            def tern_time(name, count):
-                print(name, count, file=tern.stdin, flush=True)
-                return float(tern.stdout.readline())
-
-            print("| call | tern | NumPy | NumPy over tern (quartiles) |\n|---|---|---|---|")
-            for name in names:
-                count = max(1, int(0.05 / max(numpy_time(NUMPY[name], 1), tern_time(name, 1), 1e-7)))
-                pairs = [(tern_time(name, count), numpy_time(NUMPY[name], count)) for _ in range(ROUNDS)]
-                low, middle, high = statistics.quantiles([b / a for a, b in pairs], n=4)
-                ours, theirs = (statistics.median(p[i] for p in pairs) * 1e3 for i in (0, 1))
-                print(f"| {name} | {ours:.3g} ms | {theirs:.3g} ms | **{middle:.2f}** ({low:.2f} to {high:.2f}) |",
-                      flush=True)
-            tern.stdin.close()
+        peers = {"tern": There(options.folder / "tern_beside_numpy", file.name, options.threads),
+                 "NumPy": Here(NUMPY, clock)}
+        if torch:
+            torch.set_num_threads(options.threads)
+            torch.set_grad_enabled(False)
+            peers["PyTorch"] = Here(torch_calls(), clock)
+        if (options.folder / "tern_beside_eigen").exists():
+            peers["Eigen"] = There(options.folder / "tern_beside_eigen", file.name, options.threads)
+        print(f"NumPy {np.__version__}" + (f", PyTorch {torch.__version__}" if torch else ""))
+        print("| call | tern | " + " | ".join(list(peers)[1:]) + " |\n" + "|---" * (len(peers) + 1) + "|")
+        for name in options.names or NUMPY:
+            print(line(name, peers), flush=True)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
-        print(__doc__)
-        sys.exit(0 if sys.argv[1:] in (["--help"], ["-h"]) else 2)
     main()

@@ -217,6 +217,20 @@ void run_complex(const FusedCall& call, std::span<const Argument> arguments, std
 }  // namespace
 
 TensorParts parts_of(const Tensor& z) { return {part_view(z, 0), part_view(z, 1)}; }
+bool are_parts(const Tensor& re, const Tensor& im) {
+  const TensorImpl &a = *re.impl(), &b = *im.impl();
+  if (a.storage != b.storage || b.offset != a.offset + 1 || a.offset % 2 != 0 || a.dtype != b.dtype) return false;
+  if ((a.dtype != DType::f32 && a.dtype != DType::f64) || a.shape != b.shape || a.strides != b.strides) return false;
+  return std::ranges::all_of(a.strides, [](std::int64_t step) { return step % 2 == 0; });
+}
+Tensor whole_of(const Tensor& re) {
+  const TensorImpl& impl = *re.impl();
+  Strides strides = impl.strides;
+  for (std::size_t i = 0; i < strides.size(); ++i) strides[i] /= 2;
+  Tensor view = make_view(re, impl.shape, strides, impl.offset / 2);
+  view.impl()->dtype = complex_dtype(impl.dtype);
+  return view;
+}
 VarParts parts_of(const Var& z) {
   TensorParts parts = parts_of(z.value());
   if (!tracked({&z, 1})) return {as_var(parts.re), as_var(parts.im)};
@@ -228,6 +242,8 @@ VarParts parts_of(const Var& z) {
       [](const RuleContext& c) {
         const Var &re = c.grads[0], &im = c.grads[1];
         if (!im.defined()) return PoolVector<Var>{make_complex(re, 0)};
+        if (re.defined() && are_parts(re.value(), im.value()))  // FusedBackward saw to that
+          return PoolVector<Var>{joined(re, im, whole_of(re.value()))};
         return PoolVector<Var>{re.defined() ? make_complex(re, im) : make_complex(0, im)};
       },
       results);

@@ -26,6 +26,9 @@ struct TensorParts {
   Tensor re, im;
 };
 TensorParts parts_of(const Tensor& z);
+/// Whether these are the parts of one complex tensor, and that: a view.
+bool are_parts(const Tensor& re, const Tensor& im);
+Tensor whole_of(const Tensor& re);
 struct VarParts {
   Var re, im;
 };

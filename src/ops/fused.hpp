@@ -113,6 +113,7 @@ struct FusedBackward {
     int saved = -1;   // where it is in `saved`, or -1
     bool tensor = false;
     DType dtype = DType::boolean;  // of a tensor
+    bool is_real_part = false;     // the next input is the imaginary part of the same complex tensor
   };
   PoolVector<Input> inputs = {};
   IndexSet outputs_read = {};      // outputs whose values are read in place of their expressions
@@ -132,6 +133,8 @@ struct FusedBackward {
   void add_outputs(PoolVector<Save>& saved);
 
  private:
+  PoolVector<Tensor> whole_gradients(const GradientGraph::Call& call, std::span<const std::uint32_t> broadcast,
+                                     std::span<const Argument> read) const;
   PoolVector<Argument> arguments(const RuleContext& context, const IndexSet& used, PoolVector<Var>& reshaped) const;
   class Sums;
 };

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string>
 
+#include "ops/complex_calls.hpp"
 #include "ops/fused.hpp"
 
 namespace tern::detail {
@@ -218,6 +219,24 @@ SmallVector<DType, 8> narrower_inputs(std::span<const FusedBackward::Input> inpu
 }
 }  // namespace
 
+/// Where gradients of parts of complex tensors go: side by side, as those lie, so that nothing has to join them.
+/// Undefined for others; nothing where there are only those.
+PoolVector<Tensor> FusedBackward::whole_gradients(const GradientGraph::Call& call,
+                                                  std::span<const std::uint32_t> broadcast,
+                                                  std::span<const Argument> read) const {
+  PoolVector<Tensor> given;
+  if (wide.arguments.any() || call.graph->reduces) return given;
+  for (std::size_t k = 0; k + 1 < call.inputs.size(); ++k) {
+    const auto i = static_cast<std::size_t>(call.inputs[k]);
+    if (!inputs[i].is_real_part || call.inputs[k + 1] != call.inputs[k] + 1 || broadcast[i] != 0) continue;
+    Backend& backend = tensor_of(*std::ranges::find_if(read, tensor_of))->impl()->storage->backend();
+    const TensorParts parts = parts_of(make_tensor(space, complex_dtype(inputs[i].dtype), backend, op));
+    given.resize(call.inputs.size());
+    given[k] = parts.re, given[k + 1] = parts.im;
+  }
+  return given;
+}
+
 PoolVector<Var> FusedBackward::gradients(const RuleContext& context, std::span<const Tensor> into) const {
   IndexSet present;
   for (std::size_t k = 0; k < context.grads.size(); ++k)
@@ -247,7 +266,7 @@ PoolVector<Var> FusedBackward::gradients(const RuleContext& context, std::span<c
     }
     const FusedCall fused_call{op, call.graph, call.reduced, space, wide_read};
     if (into.empty()) {
-      fused(fused_call, read, values);
+      fused(fused_call, read, values, narrower.empty() ? whole_gradients(call, broadcast, read) : PoolVector<Tensor>());
     } else {
       PoolVector<Tensor> given, made(values.size());
       for (std::size_t k = 0; k < values.size(); ++k) {
@@ -289,6 +308,10 @@ FusedBackward saving(const Shape& space, const FusedCall& call, std::span<const 
   rule.inputs.reserve(arguments.size()), saved.reserve(arguments.size() + outputs);
   for (std::size_t i = 0; i < arguments.size(); ++i)
     rule.add_input(arguments[i], used[i], saved, recorded ? static_cast<int>(i) : -1);
+  for (std::size_t i = 0; i + 1 < arguments.size(); ++i) {
+    const Tensor *const re = tensor_of(arguments[i]), *const im = tensor_of(arguments[i + 1]);
+    rule.inputs[i].is_real_part = re && im && are_parts(*re, *im);
+  }
   rule.add_outputs(saved);
   return rule;
 }

@@ -95,8 +95,6 @@ void check_list(const Tensor& x, std::span<const Index> list) {
       const Tensor& t = require_defined(kSelect, nth(i).c_str(), list[i].tensor());
       require_same_device(kSelect, x, t);
       if (t.dtype() != boolean) require_index_dtype(kSelect, (nth(i) + ", unless a mask,").c_str(), t);
-      else if (t.dim() == 0)
-        throw Error(ErrorKind::shape, std::string(kSelect) + ": " + nth(i) + " is a mask without axes, " + describe(t));
     }
     axes += axes_of(list[i]);
   }
@@ -223,6 +221,13 @@ template <class T> T selected_by(const T& x, std::span<const Index> list, bool& 
   return take(merged(s), positions_of(s.x.shape(), s.selectors), *s.place);
 }
 
+/// Values of more axes than are written, if those in front have size 1.
+template <class V> V without_surplus(const V& values, int rank) {
+  V result = values;
+  while (result.dim() > rank && result.size(0) == 1) result = result.squeeze(0);
+  return result;
+}
+
 /// For each of n elements the number from 1 of the last of the positions that is its own, or 0.
 Tensor last_writers(const char* op, const Tensor& at, std::int64_t n) {
   const Options like{.dtype = i32, .device = at.device()};
@@ -230,13 +235,14 @@ Tensor last_writers(const char* op, const Tensor& at, std::int64_t n) {
 }
 
 /// Writes values, broadcast to the shape of what was selected, into what the view selects from: only that is touched.
-void write_into(const char* op, const Seen<Tensor>& s, const Tensor& values) {
+void write_into(const char* op, const Seen<Tensor>& s, const Tensor& given) {
   const Merge m = merge_of(s);
   const Tensor places = positions_of(s.x.shape(), s.selectors), flat = places.reshape({-1});
   const auto place = static_cast<std::size_t>(*s.place);
   Shape part;
   for (std::size_t i = 0; i < m.shape.size(); ++i)
     for (const std::int64_t size : i == place ? places.shape() : Shape{m.shape[i]}) part.push_back(size);
+  const Tensor values = without_surplus(given, part.rank());
   check_fits(op, values, part);
   if (part.numel() == 0) return;
   Tensor target = s.x.permute(m.order);
@@ -259,8 +265,9 @@ Tensor put(const char* op, const Tensor& x, const std::vector<Index>& list, cons
   const Tensor copy = x.clone();
   Seen<Tensor> s = seen(copy, list);
   if (!s.selectors.empty()) return write_into(op, s, values), copy;
-  check_fits(op, values, s.x.shape());
-  return s.x.copy_from(values), copy;
+  const Tensor fitting = without_surplus(values, s.x.dim());
+  check_fits(op, fitting, s.x.shape());
+  return s.x.copy_from(fitting), copy;
 }
 /// x with values at positions among its elements.
 Var put_at(const char* op, const Var& x, const Tensor& at, const Var& values) {
@@ -314,8 +321,9 @@ void write_selected(const Tensor& part, const Tensor& values) {
 
 void assign_to(const Tensor& part, const Tensor& values, bool temporary) {
   require_defined("assign", "what is written", part), require_defined("assign", "value", values);
-  if (temporary && is_selected(part)) write_selected(part, values);
-  else Tensor(part).copy_from(values);
+  const Tensor fitting = without_surplus(values, part.dim());
+  if (temporary && is_selected(part)) write_selected(part, fitting);
+  else Tensor(part).copy_from(fitting);
 }
 void assign_to(const Tensor& part, Number value, bool temporary) {
   require_defined("assign", "what is written", part);
@@ -333,9 +341,10 @@ ResultOf<X, V> index_put(const X& x, const std::vector<Index>& at, const V& valu
     if (!accumulate && x.numel() <= kMostPositions) return put(op, x, at, values);
   bool copies = false;
   const Tensor places = selected_by(numbered(op, value_of(x)), at, copies);
-  check_fits(op, value_of(values), places.shape());
-  if (!accumulate) return operand_as<R>(put_at(op, as_var(x), places, as_var(values)));
-  const V source = values.broadcast_to(places.shape()).reshape({-1});
+  const V fitting = without_surplus(values, places.dim());
+  check_fits(op, value_of(fitting), places.shape());
+  if (!accumulate) return operand_as<R>(put_at(op, as_var(x), places, as_var(fitting)));
+  const V source = fitting.broadcast_to(places.shape()).reshape({-1});
   return scatter_add(x.reshape({-1}), places.reshape({-1}), source).reshape(x.shape());
 }
 template Tensor index_put(const Tensor&, const std::vector<Index>&, const Tensor&, bool);

@@ -1,5 +1,5 @@
-// Random numbers as formulas: Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011) over
-// the element's position, so that every device gives the same bits.
+// Random numbers as formulas: Philox (formula/philox.hpp) over the element's position, so that every device gives the
+// same bits.
 #include <array>
 #include <cmath>
 #include <map>
@@ -171,18 +171,6 @@ Tensor draw(const char* op, MakeGraph make, const Shape& shape, Generator& own, 
 }  // namespace
 
 namespace detail {
-
-std::array<Expr, 4> philox(const std::array<Expr, 4>& counter, Expr key_low, Expr key_high) {
-  auto [c0, c1, c2, c3] = counter;
-  Expr k0 = key_low, k1 = key_high;
-  const Expr m0 = word(0xD2511F53ll), m1 = word(0xCD9E8D57ll);
-  for (int round = 0; round < 10; ++round) {
-    const Expr high0 = mul_high(c0, m0), low0 = c0 * m0, high1 = mul_high(c2, m1), low1 = c2 * m1;
-    c0 = high1 ^ c1 ^ k0, c1 = low1, c2 = high0 ^ c3 ^ k1, c3 = low0;
-    k0 = k0 + word(0x9E3779B9ll), k1 = k1 + word(0xBB67AE85ll);
-  }
-  return {c0, c1, c2, c3};
-}
 
 namespace {
 Expr box_muller(Expr u, Expr v) { return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v); }

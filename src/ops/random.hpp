@@ -2,13 +2,11 @@
 #pragma once
 #include <array>
 
-#include "tern/formula.hpp"
+#include "formula/philox.hpp"
 #include "tern/tensor.hpp"
 
 namespace tern::detail {
 
-/// The four words of a counter: ten rounds of Philox 4x32 under a key.
-std::array<Expr, 4> philox(const std::array<Expr, 4>& counter, Expr key_low, Expr key_high);
 /// Two standard normal numbers in f32 of two words: a radius and an angle (Box and Muller, 1958), whose cosine and
 /// sine are polynomials. Under the radius's logarithm stands a number of (0, 1] that is 2^-33 at least, so that
 /// values reach 6.7. No function reduces an angle that is made of bits: two bits of the second word choose which of

@@ -15,10 +15,14 @@ namespace tern::detail {
 
 namespace {
 
-/// Shorter lines are sorted sooner than they are counted; sorting shares more lines than these between threads.
-constexpr std::int64_t kShortest = 1 << 14, kMostLines = 4;
+/// Shorter lines are sorted sooner than they are counted. Sorting shares lines between threads, which takes four of
+/// them to be as fast.
+constexpr std::int64_t kShortest = 512, kMostLines = 4;
+constexpr int kMostThreads = 4;
 constexpr std::size_t kMostRanks = 8;
-constexpr int kBucketBits = 12;
+/// Of short lines fewer: to count and to look through those of a long one takes longer than the line.
+constexpr int kBucketBits = 12, kFewBucketBits = 10;
+constexpr std::int64_t kLongLine = 1 << 13;
 
 /// Ordered as the elements are: zeros are equal, and so are NaNs, which are the largest.
 template <class T> auto key_of(T x) {
@@ -28,16 +32,17 @@ template <class T> auto key_of(T x) {
   const Key ordered = bits ^ (Key(-static_cast<std::make_signed_t<Key>>(bits >> last)) | Key{1} << last);
   return x == x ? ordered : static_cast<Key>(-1);
 }
-template <class Key> std::size_t bucket_of(Key key) { return key >> (8 * sizeof(Key) - kBucketBits); }
 
 /// Where the elements of these ranks stand: how many there are of each upper part of their keys says which upper part
 /// those have, and of the few elements with the same one the lower parts, and then the places, decide.
 template <class T> class RankSelection {
  public:
-  explicit RankSelection(const T* x, std::int64_t n) : x_(x), n_(n), counts_(std::size_t{1} << kBucketBits) {
-    for (std::int64_t i = 0; i < n; ++i) ++counts_[bucket_of(key_of(x[i]))];
-  }
-  void find(std::span<const std::int32_t> ranks, std::int32_t* places) {
+  explicit RankSelection(std::int64_t n) : n_(n), bits_(n < kLongLine ? kFewBucketBits : kBucketBits) {}
+
+  void find(const T* x, std::span<const std::int32_t> ranks, std::int32_t* places) {
+    x_ = x;
+    counts_.assign(std::size_t{1} << bits_, 0);
+    for (std::int64_t i = 0; i < n_; ++i) ++counts_[bucket_of(key_of(x[i]))];
     std::vector<std::size_t> bucket_of_rank;
     std::vector<std::int64_t> rank_within;
     for (const std::int32_t rank : ranks) {
@@ -58,6 +63,7 @@ template <class T> class RankSelection {
   using Key = decltype(key_of(T()));
   using Items = std::vector<std::pair<Key, std::int32_t>>;
 
+  std::size_t bucket_of(Key key) const { return key >> (static_cast<int>(8 * sizeof(Key)) - bits_); }
   std::size_t number_of(std::size_t bucket) const {
     return static_cast<std::size_t>(std::ranges::find(wanted_, bucket) - wanted_.begin());
   }
@@ -79,9 +85,10 @@ template <class T> class RankSelection {
     return items;
   }
 
-  const T* x_;
+  const T* x_ = nullptr;
   std::int64_t n_;
-  std::vector<std::int64_t> counts_;
+  int bits_;
+  std::vector<std::int32_t> counts_;
   std::vector<std::size_t> wanted_;
 };
 
@@ -93,7 +100,8 @@ template <class T> Tensor selected(const Tensor& x, std::span<const std::int32_t
   Tensor places = empty(shape, {.dtype = DType::i32, .device = x.device()});
   const T* const line = std::as_const(in_order).data_ptr<const T>();
   std::int32_t* const to = places.data_ptr<std::int32_t>();
-  for (std::int64_t i = 0; i < lines; ++i) RankSelection<T>(line + i * n, n).find(ranks, to + i * wanted);
+  RankSelection<T> selection(n);
+  for (std::int64_t i = 0; i < lines; ++i) selection.find(line + i * n, ranks, to + i * wanted);
   return places;
 }
 
@@ -102,7 +110,8 @@ template <class T> Tensor selected(const Tensor& x, std::span<const std::int32_t
 Tensor places_at_ranks(const Tensor& x, std::span<const std::int32_t> ranks) {
   const std::int64_t n = x.size(-1);
   const bool selects = x.device() == cpu() && !current_capture() && is_floating(x.dtype()) && n >= kShortest &&
-                       x.numel() <= kMostLines * n && ranks.size() <= kMostRanks && x.numel() > 0;
+                       (x.numel() <= kMostLines * n || num_threads() <= kMostThreads) && ranks.size() <= kMostRanks &&
+                       x.numel() > 0;
   if (selects) return x.dtype() == DType::f64 ? selected<double>(x, ranks) : selected<float>(x.to(DType::f32), ranks);
   const Tensor order = argsort(x, -1);
   if (ranks.size() == 1) return order.slice(-1, ranks[0], std::int64_t{ranks[0]} + 1);

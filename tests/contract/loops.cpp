@@ -6,6 +6,7 @@
 #include "contract/compare.hpp"
 #include "cpu/simd/dispatch.hpp"
 #include "cpu/tape/loops.hpp"
+#include "formula/philox.hpp"
 
 namespace tern::contract {
 namespace {
@@ -176,6 +177,37 @@ template <class S> void check_ends() {
 TEST(Loops, GiveTheSameBitsAtEnds) {
   if (!are_built()) GTEST_SKIP() << "built without compiled loops";
   for_each_float([&](auto zero) { check_ends<decltype(zero)>(); });
+}
+
+/// Philox's rounds are a loop in every build: whatever draws its words, and however many blocks it has.
+TEST(Loops, DrawTheSameNumbers) {
+  for (const std::int64_t n : {5, 64, 100, 1023, 5000, 70001}) {
+    const auto draw = [&](const char* name, const auto& f) {
+      compare<float>(std::string(name) + " of " + std::to_string(n), [&] {
+        Generator g{11};
+        g.position = 0xfffffff0u;
+        return std::vector<Tensor>{f(g, f32).to(f32), f(g, f64).to(f32), f(g, bf16).to(f32)};
+      });
+    };
+    draw("rand", [&](Generator& g, DType d) { return rand({n}, g, {.dtype = d}); });
+    draw("randn", [&](Generator& g, DType d) { return randn({n}, g, {.dtype = d}); });
+    draw("randint", [&](Generator& g, DType) { return randint(-5, 1000, {n}, g); });
+    draw("gamma", [&](Generator& g, DType d) { return gamma(0.7, 2.0, {n}, g, {.dtype = d}); });
+    draw("bernoulli", [&](Generator& g, DType) { return bernoulli(0.3, {n}, g); });
+    constexpr Pointwise<> at(
+        "at", [](auto x) { return x + random_uniform(index(x, 0), 3, 9) * random_uniform(index(x, 0) + 1, 3, 9); });
+    const Tensor x = numbers<float>({n}, 4);
+    draw("two in a formula", [&](Generator&, DType) { return at(x); });
+  }
+  // And it is one: of a counter's words, as a formula of four operands has them.
+  const auto word = [](int i) { return detail::make_input(i); };
+  const auto words = detail::philox({word(0), word(1), word(2), word(3)}, word(4), word(5));
+  std::vector<detail::InputType> types(4, {DType::u32, false});
+  types.resize(6, {DType::f32, true});
+  const auto& program = detail::type_program("words", detail::make_graph(words, 6), types);
+  const auto tape = detail_cpu::compile_tape("words", program, detail_cpu::kernels());
+  EXPECT_EQ(tape->compiled.block.size(), 1u);
+  EXPECT_GT(tape->plain.block.size(), 70u);
 }
 
 TEST(Loops, GiveTheSameBitsInEpiloguesAndRows) {

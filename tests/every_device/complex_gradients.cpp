@@ -111,6 +111,30 @@ TEST_P(ComplexGradients, AreConjugateWirtingerDerivatives) {
   EXPECT_EQ(g.dtype(), f32) << "a real operand has a real gradient";
   near(g, real(at));
 }
+/// Those of a product are products themselves, which lie as the operands do: the bits of those, whoever asks for which,
+/// at sizes on both sides of a vector and a block; what else a gradient meets is added to them.
+TEST_P(ComplexGradients, OfProductsAreProducts) {
+  for (const std::int64_t n : {1, 3, 17, 100, 5000, 70001}) {
+    Generator dice{3};
+    const auto draw = [&] { return make_complex(randn({n}, dice), randn({n}, dice)); };
+    const Tensor a = draw(), b = draw(), seed = draw();
+    const auto same = [&](const Tensor& got, const Tensor& want, const char* what) {
+      ASSERT_EQ(got.dtype(), c64) << what;
+      EXPECT_EQ(doubles(view_as_real(got)), doubles(view_as_real(want))) << what << " of " << n;
+    };
+    const Var x(a), y(b), z(a);
+    const Gradients both = backward(x * y, seed);
+    same(both[x], seed * conj(b), "x of both"), same(both[y], seed * conj(a), "y of both");
+    same(backward(x * constant(b), seed)[x], seed * conj(b), "x");
+    same(backward(constant(a) * y, seed)[y], seed * conj(a), "y");
+    same(backward(z * z, seed)[z], seed * conj(a) + seed * conj(a), "of a square");
+    const Gradients sums = backward(x * y + x, seed);
+    same(sums[x], seed * conj(b) + seed, "x that is added, too");
+    Tensor own = both[x];
+    own += 1;
+    same(both[y], seed * conj(a), "which is its own memory");
+  }
+}
 TEST_P(ComplexGradients, StepsOfDescentFindRoots) {
   Var z(tensor({C64(1.5f, 0.7f), C64(-1, -2)}, device()));
   for (int i = 0; i < 200; ++i) {

@@ -1,5 +1,7 @@
 // Random numbers: Philox against its published test vector, independence of calls, moments.
 #include <algorithm>
+#include <array>
+#include <cstdint>
 
 #include "every_device.hpp"
 
@@ -13,6 +15,31 @@ TEST_P(Random, PhiloxOfZero) {
   const std::uint32_t words[] = {0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u};
   const std::vector<double> got = doubles(rand({4}, Generator{0}));
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(got[i], static_cast<double>(words[i] >> 8) * 0x1p-24);
+}
+
+/// The words of a block, as the paper has them.
+std::array<std::uint32_t, 4> philox(std::uint64_t block, std::uint64_t seed) {
+  std::array<std::uint32_t, 4> c{static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), 0, 0};
+  std::uint32_t low = static_cast<std::uint32_t>(seed), high = static_cast<std::uint32_t>(seed >> 32);
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t a = std::uint64_t{0xD2511F53u} * c[0], b = std::uint64_t{0xCD9E8D57u} * c[2];
+    c = {static_cast<std::uint32_t>(b >> 32) ^ c[1] ^ low, static_cast<std::uint32_t>(b),
+         static_cast<std::uint32_t>(a >> 32) ^ c[3] ^ high, static_cast<std::uint32_t>(a)};
+    low += 0x9E3779B9u, high += 0xBB67AE85u;
+  }
+  return c;
+}
+/// At sizes on both sides of a vector and of a block, and where the position's lower word overflows.
+TEST_P(Random, DrawsAreTheWordsOfTheirBlocks) {
+  for (const std::uint64_t from : {std::uint64_t{0}, (std::uint64_t{1} << 32) - 20})
+    for (const std::int64_t n : {1, 3, 63, 64, 65, 67, 127, 130, 260, 1000, 4095, 4099, 9000, 70001}) {
+      Generator g{(7ull << 40) + 3};
+      g.position = from;
+      const std::vector<double> got = doubles(rand({n}, g));
+      ASSERT_EQ(got.size(), static_cast<std::size_t>(n));
+      for (std::size_t i = 0; i < got.size(); ++i)
+        ASSERT_EQ(got[i], static_cast<double>(philox(from + i / 4, g.seed)[i % 4] >> 8) * 0x1p-24) << i << " of " << n;
+    }
 }
 
 TEST_P(Random, SeedsAndPositionsAreExact) {

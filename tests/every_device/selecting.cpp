@@ -75,6 +75,21 @@ TEST_P(Selecting, Masks) {
   g.replay();
   EXPECT_EQ(doubles(filled)[11], -1);
 }
+/// As of NumPy, which lets one select nothing, or all, on a new axis; of a tensor without axes, too.
+TEST_P(Selecting, MasksWithoutAxes) {
+  const Tensor x = counted({2, 3}), yes = tensor({1.0f}).squeeze(0) > 0, no = yes != yes, one = counted({}) + 5;
+  expect_values(x(yes), {1, 2, 3}, {0, 1, 2, 3, 4, 5});
+  EXPECT_EQ(x(no).shape(), Shape({0, 2, 3}));
+  expect_values(x(Slice(), yes), {2, 1, 3}, {0, 1, 2, 3, 4, 5});
+  expect_values(x(yes, tensor({1, 0})), {2, 3}, {3, 4, 5, 0, 1, 2});
+  expect_values(one(one > 4), {1}, {5});
+  EXPECT_EQ(one(one > 5).shape(), Shape({0}));
+  Tensor written = x.clone();
+  assign(written(yes, 1), tensor({7.0f, 8.0f, 9.0f})), assign(written(no), -1);
+  expect_values(written, {2, 3}, {0, 1, 2, 7, 8, 9});
+  const Var v(x);
+  expect_values(backward(sum(square(v(yes, 0))))[v], {2, 3}, {0, 2, 4, 0, 0, 0});
+}
 /// More than one block of every kernel.
 TEST_P(Selecting, LongMasksKeepTheOrder) {
   const Tensor x = counted({70001});
@@ -106,6 +121,18 @@ TEST_P(Selecting, TemporariesAreWrittenBack) {
   Tensor turned = x.transpose(0, 1);
   assign(turned(tensor({0}), 2), 9);
   EXPECT_EQ(doubles(x)[8], 9);
+}
+/// As NumPy assigns; `+=` and other axes in front are refused there, too.
+TEST_P(Selecting, ValuesMayHaveMoreAxesOfSizeOne) {
+  Tensor x = counted({3, 4});
+  assign(x(1), ones({1, 1, 4})), assign(x(tensor({0}), 3), full({1, 1, 1}, 50)), assign(x(2, 0), ones({1}));
+  expect_values(x, {3, 4}, {0, 1, 2, 50, 1, 1, 1, 1, 1, 9, 10, 11});
+  expect_values(index_put(x, {tensor({1, 2}), 0}, full({1, 2}, 8)), {3, 4}, {0, 1, 2, 50, 8, 1, 1, 1, 8, 9, 10, 11});
+  const Var values(full({1, 2}, 3));
+  const Var put = index_put(Var(x), {tensor({1, 1}), 0}, values);
+  expect_values(backward(sum(square(put)))[values], {1, 2}, {0, 6});
+  expect_error(shape, {"[2, 4]", "[4]"}, [&] { assign(x(1), ones({2, 4})); });
+  expect_error(shape, {"[2, 1, 4]", "[1, 4]"}, [&] { assign(x(tensor({1})), ones({2, 1, 4})); });
 }
 TEST_P(Selecting, WritingKeepsEveryBit) {
   Tensor x = tensor({-0.0f, 1.0f, 2.0f});

@@ -238,7 +238,7 @@ std::vector<double> running(std::vector<double> x, double (*f)(double, double)) 
   return x;
 }
 TEST_P(Statistics, RunningResultsOfLinesOfEveryLength) {
-  for (const std::int64_t n : {1, 2, 255, 256, 257, 1025, 20000, 70001}) {
+  for (const std::int64_t n : {1, 2, 255, 256, 257, 511, 512, 513, 1025, 16384, 20000, 70001}) {
     const std::vector<double> x = draws(n);
     const Tensor t = floats(x), below = floats(x) - 3;  // below 0: nothing may come from the identity of sums
     expect_same(cummax(below, 0).values, running(doubles(below), [](double a, double b) { return std::max(a, b); }));
@@ -269,6 +269,13 @@ TEST_P(Statistics, RunningExtremesKeepNaNAndTheLastPosition) {
   expect_same(top.values, {1, 3, 3, 3, kNaN, kNaN});
   expect_same(top.indices, {0, 1, 2, 2, 4, 4});
   expect_same(logcumsumexp(floats({-kInf, -kInf, 0, kInf, 1}), 0), {-kInf, -kInf, 0, kInf, kInf});
+  // In a long line, whose parts are taken side by side, and in columns.
+  std::vector<double> x(3000, -kInf), wanted(3000, -kInf);
+  x[700] = 1, x[1500] = kInf, x[2900] = kNaN;
+  for (std::size_t i = 700; i < x.size(); ++i) wanted[i] = i < 1500 ? 1 : i < 2900 ? kInf : kNaN;
+  expect_same(logcumsumexp(floats(x), 0), wanted);
+  const Tensor columns = stack({floats(x), floats(x)}, 1);
+  expect_same(logcumsumexp(columns, 0).slice(1, 1, 2), wanted);
 }
 TEST_P(Statistics, GradientsOfRunningProductsDivideByNothing) {
   const Var x(floats({2, 0, 3, 0, 5}));

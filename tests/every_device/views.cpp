@@ -135,7 +135,9 @@ TEST_P(Views, LargeTransposedCopiesOfEveryDtype) {
       SCOPED_TRACE(std::string(to_string(d)) + to_string(shape) + " in order " + to_string(view.shape()));
       EXPECT_TRUE(doubles(view.clone()) == want);
       // With an operand that lies along the result, and written over a transposed output.
-      if (is_floating(d)) { EXPECT_TRUE(doubles(view + view.clone()) == doubles(view.clone() * 2)); }
+      if (is_floating(d)) {
+        EXPECT_TRUE(doubles(view + view.clone()) == doubles(view.clone() * 2));
+      }
       const Tensor into = zeros(shape, d).permute(order);
       Tensor(into).copy_from(view.clone());
       EXPECT_TRUE(doubles(into) == want);
@@ -158,6 +160,38 @@ TEST_P(Views, GradientsAreTransposes) {
 TEST_P(Views, OverlappingSlicesAddUp) {
   const Var x(counted({4}));
   expect_values(backward(sum(x.slice(0, 0, 3) + x.slice(0, 1, 4)))[x], {4}, {1, 2, 2, 1});
+}
+
+/// Runs of neighbours that keep together, shorter and longer than a cache line, of every dtype, also as parts of longer
+/// ones and past the caches.
+TEST_P(Views, CopiesOfPermutedAxesKeepEveryElement) {
+  const auto check = [](const Tensor& x, const Axes& order) {
+    const Tensor view = x.permute(order), copy = view.contiguous();
+    ASSERT_EQ(copy.shape(), view.shape());
+    const std::vector<double> from = doubles(x.to(f32)), got = doubles(copy.to(f32));
+    std::vector<std::int64_t> steps(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      steps[i] = 1;
+      for (int k = static_cast<int>(order[i]) + 1; k < x.dim(); ++k) steps[i] *= x.size(k);
+    }
+    for (std::int64_t i = 0; i<copy.numel(); i += copy.numel()> 100000 ? 977 : 1) {
+      std::int64_t rest = i, at = 0;
+      for (std::size_t k = order.size(); k-- > 0;) {
+        const std::int64_t size = copy.size(static_cast<int>(k));
+        at += rest % size * steps[k], rest /= size;
+      }
+      ASSERT_EQ(got[static_cast<std::size_t>(i)], from[static_cast<std::size_t>(at)]) << to_string(x.shape()) << i;
+    }
+  };
+  for (const DType d : dtypes_of(device(), {boolean, u8, i8, i16, i32, u32, i64, f16, bf16, f32, f64}))
+    for (const std::int64_t run : {3, 16, 40, 128, 1500}) {
+      const Tensor numbers = (arange(0, 2 * 3 * 5 * run, 1, f32) % (d == boolean ? 2 : 101)).to(d);
+      const Tensor x = numbers.reshape({2, 3, 5, run});
+      check(x, {0, 2, 1, 3}), check(x, {2, 1, 0, 3}), check(x.slice(3, 1, run).contiguous(), {1, 0, 2, 3});
+      const Tensor part = x.slice(3, 0, run - 1).permute({0, 2, 1, 3});
+      EXPECT_TRUE(allclose(part.clone().to(f32), part.to(f32)));
+    }
+  if (device() == cpu()) check((arange(0, 33 * 8 * 512 * 64, 1, f32) % 8191).reshape({33, 8, 512, 64}), {0, 2, 1, 3});
 }
 
 }  // namespace

@@ -48,6 +48,16 @@ Evaluations indexing() {
          tern::detail::select(x, c.at()) += c.y();
          return Results{x};
        }},
+      {"assign_overlapping",
+       [](const Case& c) {
+         const Tensor x = c.x();
+         tern::detail::assign_to(tern::detail::select(x, c.at()), tern::detail::select(x, indices_of(c.of.at("from"))),
+                                 true);
+         return Results{x};
+       }},
+      ORACLE("index_gradient", tern::detail::select(c(), indices_of(c.of.at("at")))),
+      ORACLE("index_put_gradient", index_put(c(), indices_of(c.of.at("at")), c("y"))),
+      ORACLE("index_add_gradient", index_put(c(), indices_of(c.of.at("at")), c("y"), true)),
       {"index_put", [](const Case& c) { return Results{index_put(c.x(), c.at(), c.y())}; }},
       {"index_add", [](const Case& c) { return Results{index_put(c.x(), c.at(), c.y(), true)}; }},
       {"take", [](const Case& c) { return Results{take(c.x(), c.y(), c.axis())}; }},

@@ -47,12 +47,62 @@ def in_order(x, places, values):
     return x
 
 
+def assigned(x, at, y):
+    """x[at] = y, and which element of y, broadcast, each element of x was written by last; -1: none."""
+    # NumPy refuses what does not fit. Of values with more axes it takes for positions what it does not for a mask.
+    listed = [p for i in at for p in (np.nonzero(i) if getattr(i, "dtype", None) == bool and i.ndim else [i])]
+    x.copy()[tuple(listed)] = y
+    places = np.arange(x.size).reshape(x.shape)[at]
+    values = np.broadcast_to(y.reshape(y.shape[max(0, y.ndim - places.ndim):]), places.shape)
+    writers = in_order(np.full(x.shape, -1), places, np.arange(places.size).reshape(places.shape))
+    return in_order(x, places, values), writers, places.shape
+
+
 def written(case, add=False):
     x, at, y = array_of(case["x"]), indices_of(case["at"]), array_of(case["y"])
-    places = np.arange(x.size).reshape(x.shape)[at]
+    if not add:
+        return [assigned(x, at, y)[0]]
     selected = x[at]
-    values = np.broadcast_to(y, selected.shape)
-    return [in_order(x, places, selected + values if add else values)]
+    return [assigned(x, at, selected + np.broadcast_to(y, selected.shape))[0]]
+
+
+def overlapping(case):
+    x = array_of(case["x"]).copy()
+    x[indices_of(case["at"])] = x[indices_of(case["from"])]
+    return [x]
+
+
+def weights(shape):
+    """What each element of a result counts in the loss that gradients are taken of (with_gradients in case.cpp)."""
+    return np.cos(0.7 * np.arange(math.prod(shape))).reshape(shape)
+
+
+def summed_to(g, shape):
+    """The gradient of what was broadcast from this shape."""
+    full = [1] * (g.ndim - len(shape)) + list(shape)[max(0, len(shape) - g.ndim):]
+    axes = tuple(a for a in range(g.ndim) if full[a] == 1 and g.shape[a] != 1)
+    return g.sum(axes, keepdims=True).reshape(shape)
+
+
+def index_gradient(case):
+    x, at = array_of(case["x"]), indices_of(case["at"])
+    y, g = x[at], np.zeros(x.shape)
+    np.add.at(g, at, weights(y.shape))
+    return [y, g]
+
+
+def index_put_gradient(case):
+    x, at, y = array_of(case["x"]), indices_of(case["at"]), array_of(case["y"])
+    result, writers, shape = assigned(x, at, y)
+    w, g = weights(x.shape), np.zeros(math.prod(shape))
+    g[writers[writers >= 0]] = w[writers >= 0]
+    return [result, np.where(writers >= 0, 0, w), summed_to(g.reshape(shape), y.shape)]
+
+
+def index_add_gradient(case):
+    x, at, y = array_of(case["x"]), indices_of(case["at"]), array_of(case["y"])
+    w = weights(x.shape)
+    return [*added(case), w, summed_to(w[at], y.shape)]
 
 
 def added(case):
@@ -188,6 +238,10 @@ NUMPY = {
     "index_put": written,
     "add_in_place": lambda c: written(c, True),
     "index_add": added,
+    "assign_overlapping": overlapping,
+    "index_gradient": index_gradient,
+    "index_put_gradient": index_put_gradient,
+    "index_add_gradient": index_add_gradient,
     "take": lambda c: [np.take(array_of(c["x"]), array_of(c["y"]), c["axis"])],
     "take_along_axis": lambda c: [along(c, np.take_along_axis)],
     "put_along_axis": lambda c: [along(c, lambda x, at, axis: put_along(x, at, array_of(c["values"]), axis))],
@@ -254,7 +308,9 @@ ROUNDED = {"mean", "var", "std", "mean_where", "var_where", "std_where", "nanmea
            "average", "histogram", "histogram_edges", "histogram_weights", "cov", "corrcoef", "trapezoid"}
 REDUCTIONS = ["sum", "mean", "prod", "max", "min", "any", "all", "var", "std", "argmax", "argmin"]
 NUMPY.update({name: lambda c: [reduced(c)] for name in REDUCTIONS})
-INDEXING = {"index", "assign", "index_put", "add_in_place", "index_add"}
+GRADIENTS = {"index_gradient", "index_put_gradient", "index_add_gradient"}
+ROUNDED |= GRADIENTS
+INDEXING = {"index", "assign", "index_put", "add_in_place", "index_add"} | GRADIENTS
 # Whose results have the dtype of x, or another that both libraries give.
 SAME_DTYPE = {"index", "assign", "index_put", "add_in_place", "index_add", "take", "take_along_axis", "put_along_axis",
               "masked_select", "concatenate", "stack", "split", "unstack", "broadcast_arrays", "flip", "permute",

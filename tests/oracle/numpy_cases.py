@@ -91,17 +91,28 @@ class Random(random.Random):
             if low <= high and (high < size or step > 0 or low == high):
                 return [begin, end, step]
 
+    def mask(self, shape, count=None):
+        """A mask, at times of another shape than it must have; with `count` trues where it can."""
+        if shape and shape[0] and self.often(0.03):  # to one of size 0 NumPy does not look
+            shape = [shape[0] + self.choice([-1, 1, 2] if shape[0] > 1 else [1, 2]), *shape[1:]]
+        case = self.array(shape, "boolean", looked_at=count is None)
+        if count is not None and count <= math.prod(shape):
+            case["values"] = self.sample([1] * count + [0] * (math.prod(shape) - count), math.prod(shape))
+        return case
+
     def index(self, shape):
-        """Items for the axes in order, one of which may be an ellipsis."""
+        """Items for the axes in order, one of which may be an ellipsis; at times too many, or of a wrong kind."""
         items, axis, ellipsis = [], 0, self.often(0.3)
         common = self.sizes(0, 2)
         some = self.often(0.55)  # positions or masks
         while axis < len(shape):
             if self.often(0.1):
                 items.append("newaxis")
+            if some and self.often(0.03):
+                items.append(self.array([], "boolean"))  # a mask without axes
             if ellipsis and self.often(0.3):
                 items.append("ellipsis")
-                ellipsis = False
+                ellipsis = self.often(0.03)  # a second one
                 axis += self.randint(0, len(shape) - axis)
                 continue
             if "ellipsis" not in items and self.often(0.1):
@@ -111,15 +122,33 @@ class Random(random.Random):
             if kind < 0.2 and (size or self.often(0.1)):
                 items.append(self.randint(-size, size - 1) if size and not self.often(0.02) else size)
             elif some and kind < 0.45:
-                items.append(self.positions(size, [1 if self.often(0.2) else n for n in common]))
+                at = [1 if self.often(0.2) else n + self.often(0.02) for n in common]
+                items.append(self.positions(size, at[self.randint(0, len(at)):] if self.often(0.2) else at))
+                if self.often(0.01):
+                    items[-1]["dtype"] = "f32"
             elif some and kind < 0.55:
-                rank = self.randint(1, min(2, len(shape) - axis))
-                items.append(self.array(shape[axis:axis + rank], "boolean"))
+                rank = self.randint(1, min(3, len(shape) - axis))
+                items.append(self.mask(shape[axis:axis + rank], common[-1] if common and self.often(0.7) else None))
                 axis += rank - 1
             else:
-                items.append(self.slice(size))
+                items.append(self.slice(size) if not self.often(0.01) else [None, None, 0])
             axis += 1
+        while not ellipsis and self.often(0.15):
+            items.append(self.choice(["newaxis", "newaxis", "newaxis", "ellipsis", 0, [None, None, 1]]))
         return items
+
+    def shifted(self, shape):
+        """Two ranges of every axis, of as many elements."""
+        pairs = []
+        for n in shape:
+            length = self.randint(min(n, 1), n)
+            def part():
+                begin = self.randint(0, n - length)
+                if self.often(0.6) or not length:
+                    return [begin, begin + length, 1]
+                return [begin + length - 1, begin - 1 if begin else None, -1]
+            pairs.append((part(), part()))
+        return [list(side) for side in zip(*pairs)]
 
     def broadcastable(self, shape):
         shape = shape[self.randint(0, len(shape)):] if self.often(0.3) else shape
@@ -127,19 +156,28 @@ class Random(random.Random):
 
 
 def indexing(r):
-    x = r.array(r.sizes(1, 4))
+    x = r.array(r.sizes(0 if r.often(0.05) else 1, 4))
     shape = list(array_of(x).shape)
-    op = r.choice(["index"] * 4 + ["assign", "assign", "index_put", "add_in_place", "index_add"])
-    case = {"op": op, "x": x, "at": r.index(shape)}
-    if op == "index":
+    op = r.choice(["index"] * 4 + ["assign", "assign", "index_put", "add_in_place", "index_add", "assign_overlapping"] +
+                  ["index_gradient", "index_put_gradient", "index_add_gradient"])
+    if op == "assign_overlapping":
+        shape = shape or [2]
+        at, begin = r.shifted(shape)
+        return {"op": op, "x": r.array(shape, x["dtype"], looked_at=False), "at": at, "from": begin}
+    gradient = op.endswith("gradient")
+    if gradient or (x["dtype"] == "boolean" and op in ("add_in_place", "index_add")):
+        x = r.array(shape, r.choice([d for d in r.dtypes if d.startswith("f")]))
+    case = {"op": op, "x": x, "at": r.index(shape), "grad": gradient}
+    if op in ("index", "index_gradient"):
         return case
-    if x["dtype"] == "boolean" and op in ("add_in_place", "index_add"):
-        case["x"] = x = r.array(shape, "f32")
     try:
         selected = list(array_of(x)[indices_of(case["at"])].shape)
     except (IndexError, ValueError):
         selected = [2]
-    return {**case, "y": r.array(r.broadcastable(selected), x["dtype"])}
+    y = r.broadcastable(selected)
+    if op in ("assign", "index_put") and selected and r.often(0.1):  # to one element NumPy does not
+        y = [1] * r.randint(1, 2) + [1] * (len(selected) - len(y)) + y  # more axes, of size 1
+    return {**case, "y": r.array(y, x["dtype"])}
 
 
 def selecting(r):

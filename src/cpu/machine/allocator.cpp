@@ -22,8 +22,10 @@
 namespace tern::detail_cpu {
 namespace {
 
-/// Requests from here on are checked against free memory and advised to use huge pages.
-constexpr std::size_t kLarge = std::size_t{32} << 20, kHugePage = std::size_t{2} << 20;
+/// Requests from here on are checked against free memory.
+constexpr std::size_t kLarge = std::size_t{32} << 20;
+/// Blocks from here on begin as huge pages do and are advised to use them.
+constexpr std::size_t kHuge = std::size_t{4} << 20, kHugePage = std::size_t{2} << 20;
 /// From here on blocks are mapped, so that what is given up leaves the process; malloc would keep some of it.
 constexpr std::size_t kMapped = std::size_t{256} << 10;
 constexpr std::size_t kSmallest = 64;
@@ -60,16 +62,16 @@ std::uint64_t free_memory() {
   return available;
 }
 
-/// Whole pages, those of large blocks beginning as huge pages do; null where there is no memory.
+/// Whole pages, those of blocks for huge ones beginning as those do; null where there is no memory.
 void* map(std::size_t size) {
-  const std::size_t align = size >= kLarge ? kHugePage : 0;
+  const std::size_t align = size >= kHuge ? kHugePage : 0;
   void* const mapped = mmap(nullptr, size + align, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) return nullptr;
   if (align == 0) return mapped;
   auto* const begin = static_cast<std::byte*>(mapped);
   const std::size_t before = (align - reinterpret_cast<std::uintptr_t>(begin) % align) % align;
   if (before > 0) munmap(begin, before);
-  munmap(begin + before + size, align - before);  // size: whole huge pages, as sizes of that class are
+  munmap(begin + before + size, align - before);
   return begin + before;
 }
 
@@ -78,11 +80,11 @@ void* make_block(std::size_t size) {
   if (kMaps && size >= kMapped) {
     block = map(size);
   } else {
-    const std::size_t alignment = size >= kLarge ? kHugePage : 64;
+    const std::size_t alignment = size >= kHuge ? kHugePage : 64;
     block = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
   }
 #ifdef MADV_HUGEPAGE
-  if (block && size >= kLarge) madvise(block, size, MADV_HUGEPAGE);
+  if (block && size >= kHuge) madvise(block, size, MADV_HUGEPAGE);
 #endif
   return block;
 }

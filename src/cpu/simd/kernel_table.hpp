@@ -160,6 +160,11 @@ struct KernelTable {
   /// Of the greatest and of the least, for rows of up to `place_row` elements (0: there are none).
   RowPlacesFn places_of_rows[2][kComputeTypeCount];
   std::int64_t place_row[kComputeTypeCount];
+  /// Of what gives a predicate, as bytes of 0 and 1; null for others.
+  ElementaryFn predicates[kElementaryCount][kComputeTypeCount];
+  ElementaryFn logaddexp[2];  // of f32 and f64: what running logarithms of sums are joined by
+  /// Of counters whose first two words, or all four, are inputs (cpu/simd/philox-inl.h).
+  LoopFn philox_of_two, philox_of_four;
 };
 
 }  // namespace tern::detail_cpu

@@ -9,6 +9,7 @@
 #include "cpu/simd/columns-inl.h"
 #include "cpu/simd/moments-inl.h"
 #include "cpu/simd/pairs-inl.h"
+#include "cpu/simd/philox-inl.h"
 #include "cpu/simd/reductions-inl.h"
 #include "cpu/simd/places-inl.h"
 #include "cpu/simd/short_rows-inl.h"
@@ -103,6 +104,44 @@ template <class L, int kArity, class T> void ElementaryLoop(const void* const* a
   }
 }
 
+/// Lanes of 0 and 1 as bytes.
+template <class D, class V> HWY_INLINE auto PredicateBytes(D d, V lanes) {
+  const hn::Rebind<std::uint8_t, D> bytes;
+  if constexpr (sizeof(hn::TFromD<D>) == 4) return hn::DemoteTo(bytes, lanes);
+  else return hn::TruncateTo(bytes, hn::BitCast(hn::RebindToUnsigned<D>(), lanes));
+}
+template <class L, int kArity, class T> void PredicateLoop(const void* const* args, void* out, std::size_t n) {
+  const hn::ScalableTag<T> d;
+  const hn::Rebind<std::uint8_t, decltype(d)> bytes;
+  const std::size_t lanes = hn::Lanes(d);
+  const T* in[2] = {};
+  for (int a = 0; a < kArity; ++a) in[a] = static_cast<const T*>(args[a]);
+  auto* const result = static_cast<std::uint8_t*>(out);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    hn::StoreU(PredicateBytes(d, RunOn<L, kArity>(d, Whole<T>{in, i})), bytes, result + i);
+  if (i == n) return;
+  HWY_ALIGN T rest[2][hn::MaxLanes(d)] = {};
+  HWY_ALIGN std::uint8_t some[hn::MaxLanes(d)];
+  for (int a = 0; a < kArity; ++a) __builtin_memcpy(rest[a], in[a] + i, (n - i) * sizeof(T));
+  const T* const from[2] = {rest[0], rest[1]};
+  hn::StoreU(PredicateBytes(d, RunOn<L, kArity>(d, Whole<T>{from, 0})), bytes, some);
+  __builtin_memcpy(result + i, some, n - i);
+}
+/// Whether an elementary function of floats gives integers.
+template <Elementary L, int kArity> constexpr bool IsPredicate() {
+  if constexpr (kArity > 2 || (SimdFunction<L>::kTypes & 1u) == 0) return false;
+  else
+    return !std::is_same_v<hn::TFromV<decltype(RunOn<SimdFunction<L>, kArity>(hn::ScalableTag<float>(),
+                                                                              Whole<float>{nullptr, 0}))>,
+                           float>;
+}
+template <Elementary L, int kArity, ComputeType type> constexpr ElementaryFn PredicateKernel() {
+  if constexpr (!IsPredicate<L, kArity>()) return nullptr;
+  else if constexpr (((SimdFunction<L>::kTypes >> static_cast<unsigned>(type)) & 1u) == 0) return nullptr;
+  else return &PredicateLoop<SimdFunction<L>, kArity, CppType<type>>;
+}
+
 template <Elementary L, int kArity, ComputeType type> constexpr ElementaryFn ElementaryKernel() {
   if constexpr ((SimdFunction<L>::kTypes >> static_cast<unsigned>(type)) & 1u)
     return &ElementaryLoop<SimdFunction<L>, kArity, CppType<type>>;
@@ -119,6 +158,16 @@ template <Elementary L, int kArity> constexpr ElementaryFn FastKernel() {
     return &ElementaryLoop<FastFunction<SimdFunction<L>>, kArity, float>;
   else return nullptr;
 }
+
+/// log(e^a + e^b), as `combined` (cpu/line_tools.hpp) has it: equal infinities, which have no difference, stay.
+struct LogAddExp {
+  template <class D, class V> static HWY_INLINE V Run(D d, V a, V b) {
+    const V larger = hn::IfThenElse(hn::Or(hn::Gt(a, b), hn::IsNaN(a)), a, b);
+    const V share = SimdFunction<Elementary::exp>::Run(d, hn::Neg(hn::Abs(hn::Sub(a, b))));
+    const V sum = hn::Add(larger, SimdFunction<Elementary::log1p>::Run(d, share));
+    return hn::IfThenElse(hn::Eq(a, b), hn::Add(a, hn::Set(d, static_cast<hn::TFromD<D>>(0.6931471805599453))), sum);
+  }
+};
 
 // ---- reductions (reductions-inl.h) ----
 template <Elementary L, ComputeType type, bool kRows> constexpr ReduceFn ReduceKernel() {
@@ -308,6 +357,10 @@ template <Elementary L, int kArity> void AddElementary(KernelTable& t) {
   row[2] = ElementaryKernel<L, kArity, ComputeType::i32>(), row[3] = ElementaryKernel<L, kArity, ComputeType::u32>();
   row[4] = ElementaryKernel<L, kArity, ComputeType::i64>();
   t.fast[static_cast<int>(L)] = FastKernel<L, kArity>();
+  ElementaryFn* bytes = t.predicates[static_cast<int>(L)];
+  bytes[0] = PredicateKernel<L, kArity, ComputeType::f32>(), bytes[1] = PredicateKernel<L, kArity, ComputeType::f64>();
+  bytes[2] = PredicateKernel<L, kArity, ComputeType::i32>(), bytes[3] = PredicateKernel<L, kArity, ComputeType::u32>();
+  bytes[4] = PredicateKernel<L, kArity, ComputeType::i64>();
 }
 template <Elementary L, ComputeType type> constexpr JoinFn JoinKernel() {
   if constexpr (((SimdFunction<L>::kTypes >> static_cast<unsigned>(type)) & 1u) == 0) return nullptr;
@@ -369,6 +422,8 @@ void FillTable(KernelTable& t) {
              .conjugate_product = {&ProductsOfPairs<float, true>, &ProductsOfPairs<double, true>},
              .quotient = {&QuotientsOfPairs<float>, &QuotientsOfPairs<double>},
              .modulus = {&ModuliOfPairs<float>, &ModuliOfPairs<double>}};
+  t.logaddexp[0] = &ElementaryLoop<LogAddExp, 2, float>, t.logaddexp[1] = &ElementaryLoop<LogAddExp, 2, double>;
+  t.philox_of_two = &PhiloxLoop<2>, t.philox_of_four = &PhiloxLoop<4>;
 #define TERN_ELEMENTARY(name, arity) AddElementary<Elementary::name, arity>(t);
 #define TERN_ELEMENTARY_INNER(name, arity)
 #define TERN_ELEMENTARY_SLOPE(name, arity) AddElementary<Elementary::name, arity>(t);

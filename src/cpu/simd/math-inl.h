@@ -384,6 +384,16 @@ template <class D, class V> HWY_INLINE V LogScaled(D d, V x, const Pair<V>& fact
   return hn::IfThenElse(inside, hn::Add(log.hi, log.lo), outside);
 }
 
+/// log2(x) of f32, for any x: k + (f + tail)·(1/ln 2).
+template <class D, class V> HWY_INLINE V Log2Single(D d, V x) {
+  const V inf = hn::Inf(d), zero = hn::Zero(d), high = Num(d, 0x1.715476p+0), low = Num(d, 0x1.4ae0cp-26);
+  const V outside = hn::IfThenElse(hn::Lt(x, zero), hn::NaN(d), hn::IfThenElse(hn::Eq(x, zero), hn::Neg(inf), x));
+  const auto inside = hn::And(hn::Gt(x, zero), hn::Lt(x, inf));
+  const LogParts<D> p = SplitLog(d, x);
+  const V rest = hn::MulAdd(LogTail(d, p.f, zero), high, hn::Mul(p.f, low));
+  return hn::IfThenElse(inside, hn::Add(p.k, hn::MulAdd(p.f, high, rest)), outside);
+}
+
 // --- sine and cosine ---
 
 /// Up to here pi/2 in three parts leaves the reduced argument accurate.

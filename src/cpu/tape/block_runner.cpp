@@ -278,6 +278,18 @@ BlockRunner::Fetches BlockRunner::fetches_for(const Block& b) const {
   return list;
 }
 
+/// Where columns of results go that a block joins after this loop: a draw reads nothing, so that their lines are read
+/// while it computes, not when they are written.
+BlockRunner::Fetches BlockRunner::fetches_of_draw(const TapeLoop& loop, const Block& b) const {
+  Fetches list;
+  if (streams_ || (loop.run != table_.philox_of_two && loop.run != table_.philox_of_four)) return list;
+  for (const Columns& columns : output_columns_) {
+    const std::int64_t bytes = columns.line.step * static_cast<std::int64_t>(sizeof(std::uint32_t));
+    list.push_back({columns.line.begin + b.position * bytes, static_cast<std::size_t>(bytes)});
+  }
+  return list;
+}
+
 void BlockRunner::execute_loop(const Worker& w, const TapeLoop& loop, const Block& b,
                                std::span<const Fetch> fetches) const {
   const auto count = static_cast<std::size_t>(loop.of_rows() ? b.kept : 1);
@@ -293,7 +305,7 @@ void BlockRunner::execute(const Worker& w, const Order& order, const Block& b) c
       continue;
     }
     const TapeLoop& loop = tape_.loops[static_cast<std::size_t>(~i)];
-    if (!fetches) execute_loop(w, loop, b, {});
+    if (!fetches) execute_loop(w, loop, b, fetches_of_draw(loop, b));
     else execute_loop(w, loop, b, fetches_for(b));
     fetches = false;
   }

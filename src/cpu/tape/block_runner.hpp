@@ -183,6 +183,7 @@ class BlockRunner {
   bool may_stream(const Worker& w, const TapeLoop& loop, const LoopRows& rows) const;
   using Fetches = detail::SmallVector<Fetch, 4>;
   Fetches fetches_for(const Block& b) const;
+  Fetches fetches_of_draw(const TapeLoop& loop, const Block& b) const;
   void execute_loop(const Worker& w, const TapeLoop& loop, const Block& b, std::span<const Fetch> fetches) const;
   const HalfReduction* half_reduction(const TapeOp& op) const;
   bool may_write_directly(std::size_t k, std::span<const detail::View> outputs) const;

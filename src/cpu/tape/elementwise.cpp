@@ -1,5 +1,6 @@
 // Programs without reductions: straight along memory, row by row, or in tiles.
 #include <cstdlib>
+#include <cstring>
 #include <optional>
 
 #include "cpu/tape/run.hpp"
@@ -21,7 +22,7 @@ class ElementwiseRun {
   explicit ElementwiseRun(Run& run) : run_(run), runner_(run.runner), full_(run.layout.full) {}
 
   void run() const {
-    if (run_repetition() || run_with_column(run_)) return;
+    if (run_repetition() || run_with_column(run_) || run_copy()) return;
     if (const std::optional<Tiling> tiles = tiling()) return run_tiles(*tiles);
     const bool one_loop = runner_.is_one_loop(full_.count());
     if (!one_loop && run_by_rows()) return;
@@ -45,12 +46,8 @@ class ElementwiseRun {
   /// Elements that are repeated along short rows, and nothing else (gradients of sums): from memory to memory. Of the
   /// time through blocks (Zen 5, one thread, 10^7 f32 and bf16): rows of 2 0.5 and 0.3, of 3 0.5 and 0.3.
   bool run_repetition() const {
+    if (!only_moves()) return false;
     const detail::FusedRequest& r = run_.request;
-    const auto kind_of = [&](int value) { return run_.tape.values[static_cast<std::size_t>(value)].kind; };
-    if (!run_.tape.ops.empty() || r.inputs.size() != 1 || r.outputs.size() != 1 ||
-        kind_of(run_.tape.outputs[0]) != detail::StepKind::input || !r.inputs[0].view.storage || r.inputs[0].gather ||
-        r.inputs[0].view.dtype != r.outputs[0].dtype || r.inputs[0].view.storage == r.outputs[0].storage)
-      return false;
     const auto size = static_cast<std::int64_t>(dtype_size(r.outputs[0].dtype));
     const auto from = Cursor(r.inputs[0].view, full_).repetition();
     const Cursor::Line to = Cursor(r.outputs[0], full_).line();
@@ -67,6 +64,68 @@ class ElementwiseRun {
              static_cast<std::size_t>(from->times), 1, streams);
     });
     return true;
+  }
+
+  /// Whether the tape does nothing with an element of the one operand but store it as it is, elsewhere.
+  bool only_moves() const {
+    const detail::FusedRequest& r = run_.request;
+    if (!run_.tape.ops.empty() || r.inputs.size() != 1 || r.outputs.size() != 1 || r.inputs[0].gather) return false;
+    const detail::View &from = r.inputs[0].view, &to = r.outputs[0];
+    return run_.tape.values[static_cast<std::size_t>(run_.tape.outputs[0])].kind == detail::StepKind::input &&
+           from.storage && from.dtype == to.dtype && from.storage != to.storage;
+  }
+
+  /// Runs of neighbours that lie elsewhere afterwards (axes exchanged but for the last): from memory to memory, not
+  /// through a block.
+  bool run_copy() const {
+    if (!only_moves()) return false;
+    const detail::View &from = run_.request.inputs[0].view, &to = run_.request.outputs[0];
+    const auto size = static_cast<std::int64_t>(dtype_size(from.dtype));
+    std::int64_t run = 1;
+    int outer = full_.rank;  // axes in front of a run
+    for (; outer > 0; --outer) {
+      const auto axis = static_cast<std::size_t>(full_.axes[outer - 1]);
+      if (full_.sizes[outer - 1] != 1 && (from.strides[axis] != run || to.strides[axis] != run)) break;
+      run *= full_.sizes[outer - 1];
+    }
+    if (run * size < kLine || run > kLargeBlock || run == full_.count()) return false;
+    const bool streams = runner_.streams() && size == 4 && run * size % kLine == 0 && is_aligned(to, size),
+               parallel = run_.worth_threads(full_.count());
+    const BlockFn move = run_.table.stream[static_cast<int>(DType::i32)];  // bits
+    const std::int64_t some = std::max<std::int64_t>(1, kLargeBlock / run), runs = full_.count() / run;
+    run_.describe("runs copied", parallel);
+    run_.ranges((runs + some - 1) / some, parallel, [&](std::int64_t first, std::int64_t last) {
+      const std::int64_t begin = first * some, end = std::min(last * some, runs);
+      std::int64_t at[kMaxRank] = {}, read = 0, written = 0, rest = begin;
+      const auto stride = [&](const detail::View& view, int i) {
+        return view.strides[static_cast<std::size_t>(full_.axes[i])] * size;
+      };
+      for (int i = outer - 1; i >= 0; --i) {
+        at[i] = rest % full_.sizes[i], rest /= full_.sizes[i];
+        read += at[i] * stride(from, i), written += at[i] * stride(to, i);
+      }
+      for (std::int64_t k = begin; k < end; ++k) {
+        const std::byte* const source = static_cast<const std::byte*>(memory_of(from)) + read;
+        std::byte* const target = static_cast<std::byte*>(memory_of(to)) + written;
+        if (streams) move(source, target, static_cast<std::size_t>(run));
+        else std::memcpy(target, source, static_cast<std::size_t>(run * size));
+        for (int i = outer - 1; i >= 0; --i) {
+          read += stride(from, i), written += stride(to, i);
+          if (++at[i] < full_.sizes[i]) break;
+          read -= full_.sizes[i] * stride(from, i), written -= full_.sizes[i] * stride(to, i), at[i] = 0;
+        }
+      }
+    });
+    return true;
+  }
+  /// Whether every run of whole cache lines begins with one.
+  bool is_aligned(const detail::View& view, std::int64_t size) const {
+    bool aligned = reinterpret_cast<std::uintptr_t>(memory_of(view)) % kLine == 0;
+    for (int i = 0; i < full_.rank; ++i) {
+      const std::int64_t stride = view.strides[static_cast<std::size_t>(full_.axes[i])];
+      aligned &= full_.sizes[i] == 1 || stride == 1 || stride * size % kLine == 0;
+    }
+    return aligned;
   }
 
   /// A tile of the two axes that its rows and columns run along, in positions of full_.

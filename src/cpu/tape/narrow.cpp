@@ -4,14 +4,16 @@
 #include <cstring>
 
 #include "cpu/machine/threads.hpp"
+#include "cpu/line_tools.hpp"
 #include "cpu/tape/block_runner.hpp"
+#include "cpu/tape/numbers.hpp"
 
 namespace tern::detail_cpu {
 namespace {
 
 using detail::StepKind;
 
-/// Elements of a block of a number, and those that are worth a second thread.
+/// Bytes of a block of a number, and elements that are worth a second thread.
 constexpr std::int64_t kNumbers = 4096, kParallel = std::int64_t{1} << 18;
 
 /// Of contiguous memory; the compiler's vectors of the baseline target, which meet memory's speed. Null: an elementary
@@ -46,35 +48,46 @@ NarrowFn narrow_function(DType dtype, Elementary elementary) {
   }
 }
 
-/// The one operation of a tape, wraps of its result aside; null where there are more, or other steps.
-const TapeOp* only_op(const Tape& tape) {
-  const TapeOp* found = nullptr;
-  for (const TapeOp& op : tape.ops) {
-    if (op.kind == TapeOp::Kind::elementary && !found) found = &op;
-    else if (op.kind != TapeOp::Kind::block || !found || op.args[0] != found->result) return nullptr;
-  }
-  return found && tape.outputs.size() == 1 && tape.outputs[0] == found->result ? found : nullptr;
+bool is_input_or_number(StepKind kind) {
+  return kind == StepKind::input || kind == StepKind::number || kind == StepKind::param;
 }
+/// The one operation of a tape, wraps and conversions of its result aside; null where there are more, or other steps.
+const TapeOp* only_op(const Tape& tape) {
+  if (tape.outputs.size() != 1 || tape.ops.empty() || tape.ops.size() > 2) return nullptr;
+  const TapeOp& op = tape.ops.front();
+  if (op.kind != TapeOp::Kind::elementary || op.arity > 2) return nullptr;
+  if (tape.ops.size() == 2 && (tape.ops[1].kind != TapeOp::Kind::block || tape.ops[1].args[0] != op.result))
+    return nullptr;
+  return tape.outputs[0] == op.result || tape.outputs[0] == tape.ops.back().result ? &op : nullptr;
+}
+
+/// A loop from memory to memory: what its operands are there, and in it.
+struct NarrowLoop {
+  NarrowFn run;
+  DType operands;
+  bool compares = false;
+};
 
 class NarrowRun {
  public:
-  NarrowRun(const detail::FusedRequest& r, const Tape& tape) : r_(r), tape_(tape), dtype_(r.outputs[0].dtype) {}
+  NarrowRun(const detail::FusedRequest& r, const Tape& tape, const KernelTable& table, const NarrowLoop& loop)
+      : r_(r), tape_(tape), table_(table), loop_(loop), size_(static_cast<std::int64_t>(dtype_size(loop.operands))) {}
 
-  bool run(const TapeOp& op, NarrowFn elementary) {
+  bool run(const TapeOp& op) {
     if (!is_contiguous(r_.outputs[0], r_.space)) return false;
     alignas(64) std::byte numbers[2][kNumbers];
-    for (int a = 0; a < 2; ++a)
+    for (int a = 0; a < op.arity; ++a)
       if (!take(op, op.args[a], a, numbers[a])) return false;
-    const std::int64_t count = r_.space.numel(), blocks = (count + kNumbers / 2 - 1) / (kNumbers / 2);
+    const std::int64_t count = r_.space.numel(), block = kNumbers / size_, blocks = (count + block - 1) / block;
     const std::int64_t parts = count < kParallel ? 1 : std::min<std::int64_t>(blocks, 4 * max_threads());
     auto* const out = static_cast<std::byte*>(memory_of(r_.outputs[0]));
-    const auto size = static_cast<std::int64_t>(dtype_size(dtype_));
+    const auto to = static_cast<std::int64_t>(dtype_size(r_.outputs[0].dtype));
     parallel_for(parts, [&](std::int64_t part) {
-      const std::int64_t end = std::min(count, blocks * (part + 1) / parts * (kNumbers / 2));
-      for (std::int64_t at = blocks * part / parts * (kNumbers / 2); at < end; at += kNumbers / 2) {
-        const void* args[2];
-        for (int a = 0; a < 2; ++a) args[a] = from_[a] + (moves_[a] ? at * size : 0);
-        elementary(args, out + at * size, static_cast<std::size_t>(std::min(kNumbers / 2, end - at)));
+      const std::int64_t end = std::min(count, blocks * (part + 1) / parts * block);
+      for (std::int64_t at = blocks * part / parts * block; at < end; at += block) {
+        const void* args[2] = {};
+        for (int a = 0; a < op.arity; ++a) args[a] = from_[a] + (moves_[a] ? at * size_ : 0);
+        loop_.run(args, out + at * to, static_cast<std::size_t>(std::min(block, end - at)));
       }
     });
     return true;
@@ -84,46 +97,60 @@ class NarrowRun {
   /// An operand in memory, or a block of a number, if it can be either.
   bool take(const TapeOp& op, int value, int a, std::byte* block) {
     const TapeValue& v = tape_.values[static_cast<std::size_t>(value)];
+    if (!is_input_or_number(v.kind)) return false;
     if (v.kind == StepKind::input) {
       const detail::Operand& operand = r_.inputs[static_cast<std::size_t>(v.index)];
-      if (operand.gather || !operand.view.storage || operand.view.dtype != dtype_) return false;
+      if (operand.gather || !operand.view.storage || operand.view.dtype != loop_.operands) return false;
       from_[a] = static_cast<const std::byte*>(memory_of(operand.view)), moves_[a] = true;
       return is_contiguous(operand.view, r_.space);
     }
-    if (v.kind != StepKind::number && v.kind != StepKind::param) return false;
-    const Number& number =
-        v.kind == StepKind::number ? v.number : r_.inputs[static_cast<std::size_t>(v.index)].number;
-    if (!number.is_integer || !fill(number.integer, block, op.which)) return false;
     from_[a] = block, moves_[a] = false;
-    return true;
+    const Number& number = v.kind == StepKind::number ? v.number : r_.inputs[static_cast<std::size_t>(v.index)].number;
+    if (loop_.compares) {
+      const std::int64_t bits = number_bits(v.type, number);
+      table_.fill[static_cast<int>(v.type)](&bits, block, static_cast<std::size_t>(kNumbers / size_));
+      return true;
+    }
+    return number.is_integer && fill(number.integer, block, op.which);
   }
   /// A number that the dtype cannot hold is not compared as one that it can.
   bool fill(std::int64_t number, std::byte* block, Elementary elementary) const {
     const auto as = [&]<class M>(M narrow) {
       if ((elementary == Elementary::maximum || elementary == Elementary::minimum) && narrow != number) return false;
-      std::fill_n(reinterpret_cast<M*>(block), kNumbers / 2, narrow);
+      std::fill_n(reinterpret_cast<M*>(block), kNumbers / sizeof(M), narrow);
       return true;
     };
-    if (dtype_ == DType::u8) return as(static_cast<std::uint8_t>(number));
-    if (dtype_ == DType::i8) return as(static_cast<std::int8_t>(number));
+    if (loop_.operands == DType::u8) return as(static_cast<std::uint8_t>(number));
+    if (loop_.operands == DType::i8) return as(static_cast<std::int8_t>(number));
     return as(static_cast<std::int16_t>(number));
   }
 
   const detail::FusedRequest& r_;
   const Tape& tape_;
-  DType dtype_;
+  const KernelTable& table_;
+  const NarrowLoop loop_;
+  const std::int64_t size_;
   const std::byte* from_[2];
   bool moves_[2];
 };
 
+/// Null where the operation has none: comparisons give a byte for an element as it is computed, and what computes in
+/// narrow integers stores them.
+NarrowLoop loop_of(const TapeOp& op, DType result, const KernelTable& table) {
+  if (result == DType::boolean)
+    return {table.predicates[static_cast<int>(op.which)][static_cast<int>(op.type)], dtype_computed_in(op.type), true};
+  return {op.type == ComputeType::i32 ? narrow_function(result, op.which) : nullptr, result};
+}
+
 }  // namespace
 
-bool run_narrow(const detail::FusedRequest& r, const Tape& tape) {
-  if (tape.program->reduces || r.outputs.size() != 1 || tape.ops.empty() || tape.ops.size() > 2) return false;
+bool run_narrow(const detail::FusedRequest& r, const Tape& tape, const KernelTable& table) {
+  if (tape.program->reduces || r.outputs.size() != 1) return false;
   const TapeOp* const op = only_op(tape);
-  if (!op || op->type != ComputeType::i32) return false;
-  const NarrowFn elementary = narrow_function(r.outputs[0].dtype, op->which);
-  return elementary && NarrowRun(r, tape).run(*op, elementary);
+  if (!op) return false;
+  const NarrowLoop loop = loop_of(*op, r.outputs[0].dtype, table);
+  if (!loop.run || (!loop.compares && tape.outputs[0] != op->result)) return false;
+  return NarrowRun(r, tape, table, loop).run(*op);
 }
 
 }  // namespace tern::detail_cpu

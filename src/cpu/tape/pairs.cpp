@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <hwy/cache_control.h>
 #include <span>
-#include <utility>
+#include <vector>
 
 #include "cpu/machine/caches.hpp"
 #include "cpu/machine/threads.hpp"
 #include "cpu/tape/block_runner.hpp"
+#include "formula/caches.hpp"
 #include "formula/complex.hpp"
 
 namespace tern::detail_cpu {
@@ -18,13 +19,17 @@ using detail::FormulaGraph;
 /// Numbers of a block, numbers that are worth a second thread, and those from which results may pass by the caches.
 constexpr std::int64_t kNumbers = 4096, kParallel = std::int64_t{1} << 15, kStreamed = std::int64_t{1} << 20;
 
+/// A function of the numbers whose real parts are these inputs, and the output that its result's real part is.
+struct Operation {
+  const PairsFn (PairsFunctions::*functions)[2] = nullptr;
+  int a = 0, b = -1, out = 0;  // b -1: of one number
+};
 /// What is computed on pairs, found by its formula in real numbers: whatever operation it comes from.
 struct Known {
   const FormulaGraph* graph;
-  const PairsFn (PairsFunctions::*functions)[2];
   std::size_t operands, results;  // parts of numbers, the results of one part being real
-  bool apart = false;             // two real operands
-  bool turned = false;            // the function takes the second operand first
+  std::vector<Operation> operations;
+  bool apart = false;  // two real operands
 };
 const FormulaGraph* in_parts(const Expr& e, int operands) {
   detail::Operands complex;
@@ -35,17 +40,35 @@ const FormulaGraph* real_hypot() {
   const Expr e = hypot(detail::make_input(0), detail::make_input(1));
   return detail::make_graph({&e, 1}, 2)->inlined;
 }
+/// The gradients of a·b by some of its parts: of what is read of a, b and the result's gradient, in this order.
+const FormulaGraph* gradient_of_product(std::initializer_list<std::size_t> wanted) {
+  detail::IndexSet inputs;
+  for (const std::size_t i : wanted) inputs.set(i);
+  const detail::GradientGraph& g =
+      detail::gradient(in_parts(detail::make_input(0) * detail::make_input(1), 2), detail::first_indices(2), inputs);
+  std::vector<Expr> outputs;
+  for (const std::size_t i : wanted) outputs.emplace_back(g.graph->outputs[static_cast<std::size_t>(g.output_of[i])]);
+  const detail::IndexSet used = detail::inputs_of(outputs);
+  std::vector<int> arguments;
+  for (std::size_t i = 0; i < used.size(); ++i)
+    if (used[i]) arguments.push_back(static_cast<int>(i));
+  return detail::with_arguments(outputs, arguments)->inlined;
+}
 std::span<const Known> known() {
   using detail::make_input;
+  using F = PairsFunctions;
   const auto conj = [](Expr z) { return detail::complex_of(detail::part_of(z, false), -detail::part_of(z, true)); };
   static const Known list[] = {
-      {in_parts(make_input(0) * make_input(1), 2), &PairsFunctions::product, 4, 2},
-      {in_parts(make_input(0) * make_input(0), 1), &PairsFunctions::product, 2, 2},
-      {in_parts(make_input(0) * conj(make_input(1)), 2), &PairsFunctions::conjugate_product, 4, 2},
-      {in_parts(conj(make_input(0)) * make_input(1), 2), &PairsFunctions::conjugate_product, 4, 2, false, true},
-      {in_parts(make_input(0) / make_input(1), 2), &PairsFunctions::quotient, 4, 2},
-      {in_parts(abs(make_input(0)), 1), &PairsFunctions::modulus, 2, 1},
-      {real_hypot(), &PairsFunctions::modulus, 2, 1, true},
+      {in_parts(make_input(0) * make_input(1), 2), 4, 2, {{&F::product, 0, 2}}},
+      {in_parts(make_input(0) * make_input(0), 1), 2, 2, {{&F::product, 0, 0}}},
+      {in_parts(make_input(0) * conj(make_input(1)), 2), 4, 2, {{&F::conjugate_product, 0, 2}}},
+      {in_parts(conj(make_input(0)) * make_input(1), 2), 4, 2, {{&F::conjugate_product, 2, 0}}},
+      {gradient_of_product({0, 1}), 4, 2, {{&F::conjugate_product, 2, 0}}},
+      {gradient_of_product({2, 3}), 4, 2, {{&F::conjugate_product, 2, 0}}},
+      {gradient_of_product({0, 1, 2, 3}), 6, 4, {{&F::conjugate_product, 4, 2, 0}, {&F::conjugate_product, 4, 0, 2}}},
+      {in_parts(make_input(0) / make_input(1), 2), 4, 2, {{&F::quotient, 0, 2}}},
+      {in_parts(abs(make_input(0)), 1), 2, 1, {{&F::modulus, 0}}},
+      {real_hypot(), 2, 1, {{&F::modulus, 0, 1}}, true},
   };
   return list;
 }
@@ -75,11 +98,13 @@ bool lie_as(const Known& k, const detail::FusedRequest& r) {
     if (k.apart ? !lies_as(first, r.space, 1) || !lies_as(second, r.space, 1) : !are_parts(first, second, r.space))
       return false;
   }
-  return k.results == 2 ? are_parts(r.outputs[0], r.outputs[1], r.space) : lies_as(r.outputs[0], r.space, 1);
+  for (std::size_t i = 0; i + 1 < k.results; i += 2)
+    if (!are_parts(r.outputs[i], r.outputs[i + 1], r.space)) return false;
+  return k.results > 1 || lies_as(r.outputs[0], r.space, 1);
 }
 const Known* find(const detail::FusedRequest& r) {
   const DType dtype = r.outputs[0].dtype;
-  if ((dtype != DType::f32 && dtype != DType::f64) || (r.inputs.size() != 4 && r.inputs.size() != 2)) return nullptr;
+  if ((dtype != DType::f32 && dtype != DType::f64) || r.inputs.size() % 2 != 0 || r.inputs.size() > 6) return nullptr;
   for (const Known& k : known())  // hypot and the absolute value are one formula, of operands that lie differently
     if (k.graph == r.program->graph && k.operands == r.inputs.size() && k.results == r.outputs.size() && lie_as(k, r))
       return &k;
@@ -93,26 +118,31 @@ bool run_pairs(const detail::FusedRequest& r, const KernelTable& table) {
   const Known* const k = find(r);
   if (!k) return false;
   const bool wide = r.outputs[0].dtype == DType::f64;
-  const PairsFn run = (table.pairs.*k->functions)[wide];
   const std::int64_t size = wide ? 8 : 4, count = r.space.numel(), blocks = (count + kNumbers - 1) / kNumbers;
-  const auto at = [&](const detail::View& view) { return static_cast<std::byte*>(memory_of(view)); };
-  const std::byte* a = at(r.inputs[0].view);
-  const std::byte* b = k->operands == 4 ? at(r.inputs[2].view) : k->apart ? at(r.inputs[1].view) : nullptr;
-  if (k->operands == 2 && k->results == 2) b = a;  // a square
-  if (k->turned) std::swap(a, b);
-  std::byte* const out = at(r.outputs[0]);
-  const auto results = static_cast<std::int64_t>(k->results), parts = static_cast<std::int64_t>(k->operands) + results;
+  const std::int64_t step = (k->apart ? 1 : 2) * size, out_step = (k->results > 1 ? 2 : 1) * size;
+  const auto input = [&](int i) {
+    return static_cast<const std::byte*>(memory_of(r.inputs[static_cast<std::size_t>(i)].view));
+  };
+  const auto output = [&](int i) { return static_cast<std::byte*>(memory_of(r.outputs[static_cast<std::size_t>(i)])); };
+  const auto parts = static_cast<std::int64_t>(k->operands + k->results);
   const bool in_place = std::ranges::any_of(
       r.inputs, [&](const detail::Operand& operand) { return operand.view.storage == r.outputs[0].storage; });
-  if (in_place && k->results == 1 && !k->apart) return false;  // a real result is none of the operands
+  // A real result is none of the operands; and what is read again must not be written before.
+  if (in_place && ((k->results == 1 && !k->apart) || k->operations.size() > 1)) return false;
   const bool stream = !in_place && count >= kStreamed && count * parts * size > cache_bytes() &&
-                      reinterpret_cast<std::uintptr_t>(out) % 64 == 0;
+                      std::ranges::all_of(k->operations, [&](const Operation& o) {
+                        return reinterpret_cast<std::uintptr_t>(output(o.out)) % 64 == 0;
+                      });
   const std::int64_t tasks = count < kParallel ? 1 : std::min<std::int64_t>(blocks, 4 * max_threads());
   parallel_for(tasks, [&](std::int64_t task) {
-    const std::int64_t first = blocks * task / tasks * kNumbers;
-    const std::int64_t n = std::min(count, blocks * (task + 1) / tasks * kNumbers) - first;
-    const std::int64_t from = (k->apart ? 1 : 2) * first * size;
-    run(a + from, b ? b + from : nullptr, out + results * first * size, static_cast<std::size_t>(n), stream);
+    const std::int64_t begin = blocks * task / tasks * kNumbers,
+                       end = std::min(count, blocks * (task + 1) / tasks * kNumbers);
+    const std::int64_t some = k->operations.size() > 1 ? kNumbers : end - begin;  // the next one finds them near
+    for (std::int64_t first = begin; first < end; first += some)
+      for (const Operation& o : k->operations)
+        (table.pairs.*o.functions)[wide](input(o.a) + first * step, o.b < 0 ? nullptr : input(o.b) + first * step,
+                                         output(o.out) + first * out_step,
+                                         static_cast<std::size_t>(std::min(some, end - first)), stream);
     if (stream) hwy::FlushStream();
   });
   return true;

@@ -7,6 +7,7 @@
 
 #include "cpu/tape/block_runner.hpp"
 #include "cpu/tape/loops.hpp"
+#include "cpu/tape/philox.hpp"
 #include "tern/error.hpp"
 
 namespace tern::detail_cpu {
@@ -35,6 +36,7 @@ class Compiler {
     // Phase by phase; within one: what is computed from reductions, full values, the reductions that end it.
     std::stable_sort(tape_->ops.begin(), tape_->ops.end(),
                      [](const TapeOp& a, const TapeOp& b) { return order(a) < order(b); });
+    philox_ = PhiloxLoops(*tape_);
     for (std::size_t i = 0; i < tape_->ops.size(); ++i)
       if (tape_->ops[i].kind == TapeOp::Kind::reduce) tape_->reductions.push_back(static_cast<int>(i));
     for (std::size_t i = 0; i < tape_->ops.size(); ++i) producer_[tape_->ops[i].result] = static_cast<int>(i);
@@ -208,6 +210,7 @@ class Compiler {
     Order order, all;
     for (std::size_t i = 0; i < needed.size(); ++i)
       if (needed[i]) all.push_back(static_cast<int>(i));
+    if (loops != Loops::none) all = philox_.in_place_of_ops(all, *tape_, table_);
     append_parts(order, all, loops, [&](const Order& part, std::span<const int>) { return wanted_outside(part); });
     return order;
   }
@@ -216,7 +219,8 @@ class Compiler {
   template <class WantedOf> void append_parts(Order& order, const Order& ops, Loops loops, const WantedOf& wanted_of) {
     for (std::size_t k = 0; k < ops.size();) {
       const auto is_full_elementary = [&] {
-        return k < ops.size() && tape_->ops[at(ops[k])].full && tape_->ops[at(ops[k])].kind == TapeOp::Kind::elementary;
+        return k < ops.size() && ops[k] >= 0 && tape_->ops[at(ops[k])].full &&
+               tape_->ops[at(ops[k])].kind == TapeOp::Kind::elementary;
       };
       Order part;
       for (; is_full_elementary(); ++k) part.push_back(ops[k]);
@@ -389,6 +393,7 @@ class Compiler {
   std::unique_ptr<Tape> tape_ = std::make_unique<Tape>();
   std::map<std::pair<int, int>, int> expansions_;
   std::map<int, int> producer_;  // the op that gives a value
+  PhiloxLoops philox_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Running sums along an axis: line by line, or where lines lie side by side or are short, many of them at once.
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "cpu/tape/block_runner.hpp"
@@ -21,7 +22,7 @@ constexpr std::int64_t kTogether = 256, kShortLine = 128;
 
 /// Of each thread: a line as it is computed.
 struct ScannedLine {
-  std::vector<std::int64_t> values;
+  std::vector<std::int64_t> values, part;
 };
 
 template <class T, Combine kCombine> void scan_line(T* x, std::int64_t n, bool reverse) {
@@ -38,22 +39,84 @@ template <class T, Combine kCombine> void scan_line(T* x, std::int64_t n, bool r
   }
 }
 
+/// a[c] combined with b[c], to `out`, which may be either; logarithms of sums in vectors.
+template <class T, Combine kCombine>
+void combine_row(const KernelTable& table, const T* a, const T* b, T* out, std::int64_t n) {
+  if constexpr (kCombine == Combine::logaddexp) {
+    const void* const args[2] = {a, b};
+    table.logaddexp[sizeof(T) == 8](args, out, static_cast<std::size_t>(n));
+  } else {
+    for (std::int64_t c = 0; c < n; ++c) out[c] = combined(kCombine, a[c], b[c]);
+  }
+}
+
+/// A line of logarithms of sums as kBeside lines side by side, which are then joined: element by element each waits for
+/// the one before, 27 ns (Zen 4). Lines of fewer elements than kFewest are so taken.
+template <class T> class LogSumLine {
+ public:
+  static constexpr std::int64_t kBeside = 64, kMostRows = 256, kFewest = 512;
+
+  LogSumLine(const KernelTable& table, T* x, std::int64_t n, bool reverse, std::vector<std::int64_t>& memory)
+      : table_(table), x_(x), n_(n), reverse_(reverse), rows_(std::min((n + kBeside - 1) / kBeside, kMostRows)) {
+    memory.resize(static_cast<std::size_t>(rows_ * kBeside));
+    part_ = reinterpret_cast<T*>(memory.data());
+  }
+  void run() {
+    const std::int64_t most = rows_ * kBeside;
+    for (std::int64_t begin = 0; begin < n_; begin += most) run_part(begin, std::min(n_ - begin, most));
+  }
+
+ private:
+  static constexpr T kNothing = -std::numeric_limits<T>::infinity();
+
+  T& at(std::int64_t i) { return x_[reverse_ ? n_ - 1 - i : i]; }
+  T* row(std::int64_t r) { return part_ + r * kBeside; }
+  void join(const T* before, T* row) { combine_row<T, Combine::logaddexp>(table_, before, row, row, kBeside); }
+
+  void run_part(std::int64_t begin, std::int64_t count) {
+    for_each([&](T& value, std::int64_t i) { value = i < count ? at(begin + i) : kNothing; });
+    for (std::int64_t r = 1; r < rows_; ++r) join(row(r - 1), row(r));
+    T before[kBeside];
+    for (std::int64_t c = 0; c < kBeside; ++c)
+      before[c] = sum_, sum_ = combined(Combine::logaddexp, sum_, row(rows_ - 1)[c]);
+    for (std::int64_t r = 0; r < rows_; ++r) join(before, row(r));
+    for_each([&](const T& value, std::int64_t i) {
+      if (i < count) at(begin + i) = value;
+    });
+  }
+  /// Every element of a part and its position, a cache line's worth of columns at a time.
+  template <class Visit> void for_each(const Visit& visit) {
+    constexpr std::int64_t kColumns = 64 / sizeof(T);
+    for (std::int64_t first = 0; first < kBeside; first += kColumns)
+      for (std::int64_t r = 0; r < rows_; ++r)
+        for (std::int64_t c = first; c < first + kColumns; ++c) visit(row(r)[c], c * rows_ + r);
+  }
+
+  const KernelTable& table_;
+  T* const x_;
+  const std::int64_t n_;
+  const bool reverse_;
+  const std::int64_t rows_;
+  T* part_;
+  T sum_ = kNothing;
+};
+
 /// What `columns` lines have so far: of this run, and of all before it.
 template <class T> struct Sums {
   T run[kTogether], before[kTogether];
 };
 /// The next element of each of these lines, the i-th of them: in the same order as scan_line.
-template <class T, Combine kCombine> void scan_row(Sums<T>& sums, T* x, std::int64_t columns, std::int64_t i) {
+template <class T, Combine kCombine>
+void scan_row(const KernelTable& table, Sums<T>& sums, T* x, std::int64_t columns, std::int64_t i) {
   if (i % kRun == 0) {
-    for (std::int64_t c = 0; i > 0 && c < columns; ++c)
-      sums.before[c] = i == kRun ? sums.run[c] : combined(kCombine, sums.before[c], sums.run[c]);
+    if (i == kRun) std::copy(sums.run, sums.run + columns, sums.before);
+    else if (i > 0) combine_row<T, kCombine>(table, sums.before, sums.run, sums.before, columns);
     std::copy(x, x + columns, sums.run);
   } else {
-    for (std::int64_t c = 0; c < columns; ++c) sums.run[c] = combined(kCombine, sums.run[c], x[c]);
+    combine_row<T, kCombine>(table, sums.run, x, sums.run, columns);
   }
   if (i < kRun) std::copy(sums.run, sums.run + columns, x);
-  else
-    for (std::int64_t c = 0; c < columns; ++c) x[c] = combined(kCombine, sums.before[c], sums.run[c]);
+  else combine_row<T, kCombine>(table, sums.before, sums.run, x, columns);
 }
 
 class Scan {
@@ -87,11 +150,14 @@ class Scan {
   template <class T, Combine kCombine> void by_lines(std::int64_t count) const {
     const AxisOrder order = along(r_.space, r_.axis), lines = lines_of(r_.space, r_.axis);
     for_lines(count, n_, [&](std::int64_t first, std::int64_t last) {
-      std::vector<std::int64_t>& buffer = detail::of_thread<ScannedLine>().values;
+      ScannedLine& mine = detail::of_thread<ScannedLine>();
+      std::vector<std::int64_t>& buffer = mine.values;
       buffer.resize(static_cast<std::size_t>(n_));
       for (std::int64_t line = first; line < last; ++line) {
         Cursor(at_line(r_.input, lines, line), order).load(table_, 0, n_, buffer.data());
-        scan_line<T, kCombine>(reinterpret_cast<T*>(buffer.data()), n_, r_.reverse);
+        T* const x = reinterpret_cast<T*>(buffer.data());
+        if (kCombine != Combine::logaddexp || n_ < LogSumLine<T>::kFewest) scan_line<T, kCombine>(x, n_, r_.reverse);
+        else if constexpr (kCombine == Combine::logaddexp) LogSumLine<T>(table_, x, n_, r_.reverse, mine.part).run();
         Cursor(at_line(r_.output, lines, line), order).store(table_, 0, n_, buffer.data());
       }
     });
@@ -120,7 +186,7 @@ class Scan {
       const std::int64_t position = row * lines + column;
       input.load(table_, position, rows * columns, block);
       for (std::int64_t k = 0; k < rows; ++k)
-        scan_row<T, kCombine>(sums, block + (r_.reverse ? rows - 1 - k : k) * columns, columns, i + k);
+        scan_row<T, kCombine>(table_, sums, block + (r_.reverse ? rows - 1 - k : k) * columns, columns, i + k);
       output.store(table_, position, rows * columns, block);
     }
   }
