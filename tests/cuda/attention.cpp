@@ -25,6 +25,30 @@ Var soft_alibi(const Var& q, const Var& k, const Var& v, const AttentionOptions&
       0.125);
 }
 
+/// The product times the scale, and a line along the columns, which kernels on tensor cores have scores begin with.
+Var alibi(const Var& q, const Var& k, const Var& v, const AttentionOptions& o) {
+  return attention(
+      q, k, v, o,
+      [](auto s, auto batch, auto head, auto i, auto j, auto slope) {
+        return s - slope * (i - 2 * j) - 0.25 * cast(head + batch, f32);
+      },
+      0.0625);
+}
+/// Lines among other sums, numbers on both sides of products, and what is not the same for all of them.
+Var mixed(const Var& q, const Var& k, const Var& v, const AttentionOptions& o) {
+  return attention(
+      q, k, v, o,
+      [](auto s, auto, auto head, auto i, auto j, auto a) {
+        const auto near = maximum(8 - abs(j - i), -3) - minimum(i, j + 1), line = a * cast(3 * j - i, f32) / 64;
+        return where(s > 0.125, -(s * 2), s * s / a) + cast(near, f32) / 32 - (line - cast(head & j, f32) * a);
+      },
+      0.5);
+}
+/// A multiple of a function whose greatest value decides the row's.
+Var soft_cap(const Var& q, const Var& k, const Var& v, const AttentionOptions& o) {
+  return attention(q, k, v, o, [](auto s, auto, auto, auto, auto) { return 50 * tanh(s / 50); });
+}
+
 /// A formula, a mask in blocks and dropout, as the operation hands them to the primitive.
 detail::FusedAttention masked_call(const detail::AttentionSizes& sizes, const BlockMask& mask,
                                    const std::function<Tensor(const Tensor&)>& moved) {
@@ -119,6 +143,10 @@ TEST(CudaAttention, EveryInstanceOfHopperCompiles) {
   EXPECT_TRUE(call(DType::bf16, 200, 64, 40, {.causal = true}, plain));
   EXPECT_TRUE(call(DType::bf16, 100, 64, 64, {}, soft_alibi));
   EXPECT_TRUE(call(DType::bf16, 100, 128, 128, {}, soft_alibi));
+  EXPECT_TRUE(call(DType::bf16, 200, 128, 128, {.causal = true}, alibi));
+  EXPECT_TRUE(call(DType::f16, 200, 64, 64, {}, alibi));
+  EXPECT_TRUE(call(DType::bf16, 200, 128, 128, {}, soft_cap));
+  EXPECT_TRUE(call(DType::bf16, 200, 64, 64, {.causal = true}, mixed));
   EXPECT_TRUE(call(DType::bf16, 100, 256, 72, {.scale = -1.0}, plain));
   EXPECT_FALSE(call(DType::bf16, 64, 64, 64, {}, plain));
   EXPECT_FALSE(call(DType::bf16, 100, 60, 64, {}, plain));
@@ -134,9 +162,9 @@ TEST(CudaAttention, EveryInstanceOfHopperCompiles) {
   sizes.parts = 3, taken = true;
   masked_call(sizes, sinks(200, 210), moved).forward(q, k, v, &rows);
   EXPECT_FALSE(taken);
-  EXPECT_EQ(titles["// attention on Hopper"], 6);
-  EXPECT_EQ(titles["// gradient of attention on Hopper, of q"], 3);
-  EXPECT_EQ(titles["// gradients of attention on Hopper, of k and v"], 3);
+  EXPECT_EQ(titles["// attention on Hopper"], 10);
+  EXPECT_EQ(titles["// gradient of attention on Hopper, of q"], 7);
+  EXPECT_EQ(titles["// gradients of attention on Hopper, of k and v"], 7);
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which do not know fibers
@@ -230,6 +258,21 @@ TEST_F(CudaAttentionOnHost, MasksAndFormulas) {
   c.options = {.causal = true, .lengths = tensor({80, 150})};
   expect_decomposed("formula", c, soft_alibi);
   for (const DType type : {f16, f32, f64}) expect_decomposed("formula", c, soft_alibi, type);
+}
+/// What formulas for 16 bits leave to the kernel: factors, and lines along the rows or the columns.
+TEST_F(CudaAttentionOnHost, FormulasTakenApart) {
+  Case c{.batch = 2, .heads = 2, .groups = 1, .rows = 70, .columns = 150};
+  for (const AttentionOptions& o : {AttentionOptions{}, {.causal = true}, {.scale = -0.5}, {.window = 40}}) {
+    c.options = o;
+    for (const DType type : {bf16, f16}) {
+      expect_decomposed("a line", c, alibi, type);
+      expect_decomposed("a soft cap", c, soft_cap, type);
+      expect_decomposed("mixed", c, mixed, type);
+    }
+  }
+  static const auto seen = Pointwise<>([](auto, auto, auto i, auto j) { return (j <= i) & (i - j < 33); });
+  c.options = {.mask = seen};
+  for (const Call& call : {Call(alibi), Call(soft_cap), Call(mixed)}) expect_decomposed("a mask", c, call);
 }
 /// Blocks of a mask, dropout, and columns in parts, against the same request on the CPU in f64.
 TEST_F(CudaAttentionOnHost, BlocksDropoutAndParts) {
