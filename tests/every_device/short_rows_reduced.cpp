@@ -117,9 +117,11 @@ TEST_P(ShortRowsReduced, SpecialNumbersAnywhere) {
         const Reduction& reduction = kReductions[r];
         expect_same(doubles(reduction.run(rows, {1})), expected(reduction, x, n, 1),
                     reduction.name + (", rows of " + std::to_string(n)));
-        const Tensor groups = rows.broadcast_to({37, n, 3}).contiguous();
-        expect_same(doubles(reduction.run(groups, {1})), expected(reduction, doubles(groups), n, 3),
-                    reduction.name + (", groups of " + std::to_string(n)));
+        for (const std::int64_t width : {2, 3}) {
+          const Tensor groups = rows.broadcast_to({37, n, width}).contiguous();
+          expect_same(doubles(reduction.run(groups, {1})), expected(reduction, doubles(groups), n, width),
+                      reduction.name + (", groups of " + std::to_string(n)));
+        }
       }
     }
 }
@@ -184,8 +186,41 @@ TEST(ShortRowsReducedOnCpu, MeansAreSumsDivided) {
         const Tensor sums = sum(wide, {1}).contiguous() + 0;
         const std::string what =
             std::to_string(rows) + " rows of " + std::to_string(n) + " " + std::string(to_string(dtype));
-        expect_same(doubles(mean(x, {1})), doubles((sums / static_cast<float>(n)).to(dtype)), what);
+        const Tensor count = full({rows}, static_cast<double>(n), {.dtype = sums.dtype()});
+        expect_same(doubles(mean(x, {1})), doubles((sums / count).to(dtype)), what);
         expect_same(doubles(sum(x, {1})), doubles(sums.to(dtype)), "sum of " + what);
+      }
+}
+/// What is computed of a row in several steps has the bits of the steps one after the other, whatever the row's length,
+/// wherever it lies, with NaN and infinities in it.
+TEST(ShortRowsReducedOnCpu, StepByStep) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const DType dtype : {f16, bf16, f32, f64})
+    for (const std::int64_t n : {2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17})
+      for (const std::int64_t rows : {0, 1, 7, 33, 1001, 9001}) {
+        const DType wide = dtype == f64 ? f64 : f32;
+        Tensor part = Random(rows + n).tensor({rows, n + 2}, f32, cpu(), -3, 3).to(dtype).slice(1, 1, n + 1);
+        if (rows > 30) {
+          part[3].copy_from(full({n}, 0, {.dtype = dtype}));
+          part[5].slice(0, 0, 1).copy_from(full({1}, nan, {.dtype = dtype}));
+          part[7].slice(0, 1, 2).copy_from(full({1}, kInfinity, {.dtype = dtype}));
+          part[9].slice(0, 1, 2).copy_from(full({1}, 1e-40, {.dtype = wide}).to(dtype));
+        }
+        const auto numbers = [&](double value) { return full({rows, 1}, value, {.dtype = wide}); };
+        const std::string what =
+            std::to_string(rows) + " rows of " + std::to_string(n) + " " + std::string(to_string(dtype));
+        for (const Tensor& x : {part, part.contiguous()}) {
+          const Tensor all = x.to(wide).contiguous(), count = numbers(static_cast<double>(n));
+          const auto total = [](const Tensor& t) { return sum(t, {1}, true).contiguous(); };
+          const auto repeated = [&](const Tensor& t) { return t.broadcast_to({rows, n}).contiguous(); };
+          const Tensor centred = all - repeated(total(all) / count);
+          const Tensor squares = total(centred * centred);
+          expect_same(doubles(var(x, {1}, true)), doubles((squares / numbers(static_cast<double>(n - 1))).to(dtype)),
+                      "variance of " + what);
+          const auto scaled = row_formula([](auto u) { return (u - mean(u)) * (1 / (mean(u * u) + 1)); }, x);
+          const Tensor scale = numbers(1) / (total(all * all) / count + numbers(1));
+          expect_same(doubles(scaled), doubles((centred * repeated(scale)).to(dtype)), "scaled, " + what);
+        }
       }
 }
 /// An operation with a column has the bits that it has with the column written out, on either side and in place.

@@ -54,6 +54,10 @@ struct MomentsMove {
 };
 using MoveMomentsFn = void (*)(const MomentsMove& move, std::size_t n);
 
+/// Rows of up to so many elements are short: what they have one of each is repeated along them by permutations of a
+/// vector, whatever its lanes.
+inline constexpr std::size_t kShortRow = 16;
+
 /// Memory that is brought near while a loop computes.
 struct Fetch {
   const void* from;
@@ -68,6 +72,7 @@ struct LoopCall {
   std::size_t n;
   bool stream = false;  // outputs, aligned to 64 bytes, pass by the caches
   std::size_t rows = 1;
+  bool one_run = false;  // rows follow each other in all inputs and outputs
   /// Bytes from row to row of each; not read where there is one row.
   const std::int64_t *in_steps = nullptr, *scalar_steps = nullptr, *out_steps = nullptr;
   /// Of as many elements as the loop has.
@@ -132,6 +137,7 @@ struct KernelTable {
                          [kComputeTypeCount];  // null where an elementary function does not exist for a type
   ElementaryFn
       fast[kElementaryCount];  // of f32, where all results are stored in 16 bits; null: elementary function will do
+  ElementaryFn divide_by_number[kComputeTypeCount];  // of whose second argument the first element is read; integers: null
   ReduceFn reduce_rows[kElementaryCount][kComputeTypeCount];
   ReduceFn reduce_columns[kElementaryCount][kComputeTypeCount];
   GroupsFn reduce_groups[kElementaryCount][kComputeTypeCount];

@@ -6,6 +6,7 @@
 #include "cpu/simd/kernel_table.hpp"
 #include "cpu/simd/halves-inl.h"
 #include "cpu/simd/elementary-inl.h"
+#include "cpu/simd/by_number-inl.h"
 #include "cpu/simd/columns-inl.h"
 #include "cpu/simd/moments-inl.h"
 #include "cpu/simd/pairs-inl.h"
@@ -445,6 +446,7 @@ void FillTable(KernelTable& t) {
   AddPlaces<float>(t, ComputeType::f32), AddPlaces<double>(t, ComputeType::f64);
   AddPlaces<std::int32_t>(t, ComputeType::i32), AddPlaces<std::uint32_t>(t, ComputeType::u32);
   AddPlaces<std::int64_t>(t, ComputeType::i64);
+  t.divide_by_number[0] = &DivideByNumber<float>, t.divide_by_number[1] = &DivideByNumber<double>;
   t.fill[0] = &Fill<float>, t.fill[1] = &Fill<double>, t.fill[2] = &Fill<std::int32_t>,
   t.fill[3] = &Fill<std::uint32_t>, t.fill[4] = &Fill<std::int64_t>;
   t.repeat[0] = &Repeat<std::uint32_t>, t.repeat[1] = &Repeat<std::uint64_t>, t.repeat_halves = &RepeatHalves;

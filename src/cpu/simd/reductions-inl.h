@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "cpu/simd/kernel_table.hpp"
+#include "cpu/simd/repeated-inl.h"
 #include "cpu/simd/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -66,8 +67,19 @@ HWY_INLINE std::size_t ReduceManyGroups(D d, const T* x, T* out, std::size_t gro
   }
   return g;
 }
+/// L of the two numbers that a lane twice as wide holds.
+template <class L> struct OfPairs {
+  template <class D> using Numbers = hn::Repartition<float, D>;
+  template <class D> static HWY_INLINE hn::Vec<D> Identity(D d) { return hn::BitCast(d, L::Identity(Numbers<D>())); }
+  template <class D, class V> static HWY_INLINE V Run(D d, V a, V b) {
+    const Numbers<D> numbers;
+    return hn::BitCast(d, L::Run(numbers, hn::BitCast(numbers, a), hn::BitCast(numbers, b)));
+  }
+};
 template <class L, class T>
 void ReduceGroups(const void* in, void* out, std::size_t groups, std::size_t length, std::size_t width) {
+  if constexpr (std::is_same_v<T, float>)
+    if (width == 2 && length > 0) return ReduceRows<OfPairs<L>, double>(in, out, groups, length, false);
   const T* x = static_cast<const T*>(in);
   T* result = static_cast<T*>(out);
   const hn::ScalableTag<T> wide;
@@ -106,17 +118,6 @@ void JoinRows(const void* in, std::size_t pitch, std::size_t rows, void* into, s
 }
 
 // ---- repetition ----
-/// Lanes of a vector's elements repeated 1, 2, … kLanes times: `times` vectors of them, after those of fewer times.
-template <class I, std::size_t kLanes> struct Repeated {
-  I places[(kLanes + 1) * kLanes / 2 * kLanes];
-  constexpr Repeated() : places{} {
-    std::size_t at = 0;
-    for (std::size_t times = 1; times <= kLanes; ++times)
-      for (std::size_t i = 0; i < times * kLanes; ++i) places[at++] = static_cast<I>(i / times);
-  }
-  constexpr const I* of(std::size_t times) const { return places + times * (times - 1) / 2 * kLanes; }
-};
-
 /// out[i * times + j] = in[i]: vectors of the result are permutations of one of what is repeated, or have one element;
 /// what the last of those has too much the next overwrite.
 template <class T> HWY_INLINE void RepeatElements(const T* x, T* out, std::size_t n, std::size_t times, bool stream) {
@@ -128,14 +129,13 @@ template <class T> HWY_INLINE void RepeatElements(const T* x, T* out, std::size_
     return value;
   };
   std::size_t i = 0;
-  if (times > lanes) {
+  constexpr std::size_t kMost = MostTimes(hn::MaxLanes(d));
+  if (times > kMost) {
     for (const std::size_t left = lanes / times + 1; i + left < n; ++i, out += times)
       for (std::size_t j = 0; j < times; j += lanes) hn::StoreU(hn::Set(d, element(i)), d, out + j);
   } else if (n >= lanes) {
-    using I = hn::TFromD<hn::RebindToSigned<decltype(d)>>;
-    static constexpr Repeated<I, hn::MaxLanes(d)> kRepeated;
-    const I* const places = kRepeated.of(times);
-    decltype(hn::SetTableIndices(d, places)) of[hn::MaxLanes(d)];
+    const auto* const places = RepeatedPlaces(d, times);
+    decltype(hn::SetTableIndices(d, places)) of[kMost];
     for (std::size_t v = 0; v < times; ++v) of[v] = hn::SetTableIndices(d, places + v * lanes);
     for (; i + lanes <= n; i += lanes, out += times * lanes) {
       const auto part = hn::LoadU(d, x + i);

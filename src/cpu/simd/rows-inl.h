@@ -37,7 +37,7 @@ template <class L, class D, class T = hn::TFromD<D>> HWY_INLINE hn::Vec<D> LoadE
 #else
   HWY_ALIGN T end[hn::MaxLanes(d)];
   hn::Store(L::Identity(d), d, end);
-  for (std::size_t j = 0; j < n; ++j) end[j] = x[j];
+  std::memcpy(end, x, n * sizeof(T));
   return hn::Load(d, end);
 #endif
 }
@@ -52,6 +52,9 @@ template <class L, class D, DType H> HWY_INLINE hn::Vec<D> LoadEnd(D d, const Ha
 #endif
   return hn::IfThenElse(hn::FirstN(d, n), WidenBits<H>(d, bits), L::Identity(d));
 }
+
+/// To memory that may be aligned as half of it: pairs of numbers are lanes (OfPairs).
+template <class T> HWY_INLINE void PutAny(T value, T* to) { std::memcpy(to, &value, sizeof value); }
 
 /// Rows that are reduced by themselves.
 template <class L, class T, class M>
@@ -70,7 +73,7 @@ HWY_INLINE void ReduceLongRows(const M* rows, T* out, std::size_t groups, std::s
     }
     for (; i + lanes <= length; i += lanes) a0 = L::Run(d, a0, LoadOperand(d, x + i));
     if (i < length) a1 = L::Run(d, a1, LoadEnd<L>(d, x + i, length - i));
-    out[g] = JoinLanes<L>(d, L::Run(d, L::Run(d, a0, a1), L::Run(d, a2, a3)));
+    PutAny(JoinLanes<L>(d, L::Run(d, L::Run(d, a0, a1), L::Run(d, a2, a3))), out + g);
   }
 }
 
@@ -122,14 +125,20 @@ template <class L, class D> HWY_INLINE hn::Vec<D> JoinPairs(D d, const Half<DTyp
   const auto pairs = LoadPairs(d, x);
   return L::Run(d, LowerOfPairs(d, pairs), UpperOfPairs(d, pairs));
 }
-/// A vector for each column of rows of `kColumns` elements, an odd number: as many rows as a vector has lanes, in
-/// kColumns vectors one behind the other. Column j's elements lie in lanes that differ (lanes are a power of two), each
-/// in one of the vectors: rotating the vectors by a number that depends on the lane alone, a bit of it at a time with a
-/// blend for each vector, brings them into one, in which a permutation orders them. So three columns take 6 blends and
-/// 3 permutations, seven 21 and 7.
-template <std::size_t kColumns, class D> struct Turn {
-  using V = hn::Vec<D>;
-  static constexpr std::size_t kLanes = hn::MaxLanes(D()), kBits = kColumns > 8 ? 4 : kColumns > 4 ? 3 : 2;
+/// Lanes of two vectors, those of the second behind those of the first: one instruction where the target has masks.
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+template <class T, class I> HWY_INLINE hn::Vec512<T> LanesOfTwo(hn::Vec512<T> a, hn::Vec512<T> b, I lanes) {
+  if constexpr (std::is_same_v<T, float>) return {_mm512_permutex2var_ps(a.raw, lanes.raw, b.raw)};
+  else if constexpr (std::is_same_v<T, double>) return {_mm512_permutex2var_pd(a.raw, lanes.raw, b.raw)};
+  else if constexpr (sizeof(T) == 4) return {_mm512_permutex2var_epi32(a.raw, lanes.raw, b.raw)};
+  else return {_mm512_permutex2var_epi64(a.raw, lanes.raw, b.raw)};
+}
+#else
+template <class V, class I> HWY_INLINE V LanesOfTwo(V a, V, I) { return a; }  // not called
+#endif
+
+/// Where Turn takes what from. Made by the compiler: blocks of a tape are a few vectors of rows.
+template <class Index, std::size_t kColumns, std::size_t kLanes, std::size_t kBits, bool kOfTwo> struct TurnPlaces {
   /// kLanes * kInverse is 1 modulo kColumns.
   static constexpr std::size_t Inverse() {
     std::size_t i = 1;
@@ -137,34 +146,63 @@ template <std::size_t kColumns, class D> struct Turn {
     return i;
   }
   static constexpr std::size_t kInverse = Inverse();
+  /// Whether bit b of a lane's number is set, and the vector that then comes in place of the k-th.
+  static constexpr bool Turns(std::size_t lane, std::size_t b) { return (lane * kInverse % kColumns >> b & 1) != 0; }
+  static constexpr std::size_t Before(std::size_t k, std::size_t b) {
+    return (k + kColumns - (std::size_t{1} << b) % kColumns) % kColumns;
+  }
 
+  Index order[kColumns][kLanes], turns[kBits][kLanes];
+  constexpr TurnPlaces() : order{}, turns{} {
+    for (std::size_t j = 0; j < kColumns; ++j)
+      for (std::size_t i = 0; i < kLanes; ++i) {
+        const std::size_t lane = (i * kColumns + j) % kLanes;
+        order[j][i] = static_cast<Index>(lane + (kOfTwo && Turns(lane, kBits - 1) ? kLanes : 0));
+      }
+    for (std::size_t b = 0; b < kBits; ++b)
+      for (std::size_t l = 0; l < kLanes; ++l) turns[b][l] = Turns(l, b) ? 1 : 0;
+  }
+};
+template <class Index, std::size_t kColumns, std::size_t kLanes, std::size_t kBits, bool kOfTwo>
+inline constexpr TurnPlaces<Index, kColumns, kLanes, kBits, kOfTwo> kTurnPlaces;
+
+/// A vector for each column of rows of `kColumns` elements, an odd number: as many rows as a vector has lanes, in
+/// kColumns vectors one behind the other. Column j's elements lie in lanes that differ (lanes are a power of two), each
+/// in one of the vectors: rotating the vectors by a number that depends on the lane alone, a bit of it at a time with a
+/// blend for each vector, brings them into one, in which a permutation orders them. So three columns take 6 blends and
+/// 3 permutations, seven 21 and 7. A permutation of two vectors does the last of the blends as well.
+template <std::size_t kColumns, class D> struct Turn {
+  using V = hn::Vec<D>;
+  static constexpr std::size_t kLanes = hn::MaxLanes(D()), kBits = kColumns > 8 ? 4 : kColumns > 4 ? 3 : 2;
+  static constexpr std::size_t kBlends = kWide ? kBits - 1 : kBits;
   using Index = hn::TFromD<hn::RebindToSigned<D>>;
+  static constexpr const TurnPlaces<Index, kColumns, kLanes, kBits, kWide>& kPlaces =
+      kTurnPlaces<Index, kColumns, kLanes, kBits, kWide>;
   decltype(hn::SetTableIndices(D(), static_cast<const Index*>(nullptr))) order[kColumns];
   hn::Mask<D> turns[kBits];
 
   HWY_INLINE explicit Turn(D d) {
     const hn::RebindToSigned<D> di;
-    HWY_ALIGN Index index[kLanes];
-    for (std::size_t j = 0; j < kColumns; ++j) {
-      for (std::size_t i = 0; i < kLanes; ++i) index[i] = static_cast<Index>((i * kColumns + j) % kLanes);
-      order[j] = hn::SetTableIndices(d, index);
-    }
-    for (std::size_t b = 0; b < kBits; ++b) {
-      for (std::size_t l = 0; l < kLanes; ++l) index[l] = static_cast<Index>(l * kInverse % kColumns >> b & 1);
-      turns[b] = hn::RebindMask(d, hn::Gt(hn::Load(di, index), hn::Zero(di)));
-    }
+    for (std::size_t j = 0; j < kColumns; ++j)
+      if constexpr (kWide) order[j].raw = hn::LoadU(di, kPlaces.order[j]).raw;  // of two vectors
+      else order[j] = hn::SetTableIndices(d, kPlaces.order[j]);
+    for (std::size_t b = 0; b < kBlends; ++b)
+      turns[b] = hn::RebindMask(d, hn::Gt(hn::LoadU(di, kPlaces.turns[b]), hn::Zero(di)));
   }
 
   /// v[j]: column j.
   HWY_INLINE void Run(D d, V* v) const {
     V turned[kColumns];
-    TERN_UNROLL for (std::size_t b = 0; b < kBits; ++b) {
+    TERN_UNROLL for (std::size_t b = 0; b < kBlends; ++b) {
       TERN_UNROLL for (std::size_t k = 0; k < kColumns; ++k)
-        turned[k] = hn::IfThenElse(turns[b], v[(k + kColumns - (std::size_t{1} << b) % kColumns) % kColumns], v[k]);
+        turned[k] = hn::IfThenElse(turns[b], v[kPlaces.Before(k, b)], v[k]);
       TERN_UNROLL for (std::size_t k = 0; k < kColumns; ++k) v[k] = turned[k];
     }
-    TERN_UNROLL for (std::size_t j = 0; j < kColumns; ++j)
-      turned[j] = hn::TableLookupLanes(v[j * kInverse % kColumns], order[j]);
+    TERN_UNROLL for (std::size_t j = 0; j < kColumns; ++j) {
+      const std::size_t k = j * kPlaces.kInverse % kColumns;
+      if constexpr (kWide) turned[j] = LanesOfTwo(v[k], v[kPlaces.Before(k, kBits - 1)], order[j]);
+      else turned[j] = hn::TableLookupLanes(v[k], order[j]);
+    }
     TERN_UNROLL for (std::size_t j = 0; j < kColumns; ++j) v[j] = turned[j];
     (void)d;
   }
@@ -330,7 +368,7 @@ HWY_INLINE void ReduceRowsTogether(const T* x, T* out, std::size_t groups, std::
   for (; g + lanes + more <= groups; g += lanes) some(g);
   // Those that are left with some that are done already, as far as what follows may be read.
   if (g > 0 && g + more < groups && lanes + more <= groups) some(groups - more - lanes), g = groups - more;
-  for (; g < groups; ++g) out[g] = ReduceOneRow<L, Rows::kRow>(d, x + g * length, length);
+  for (; g < groups; ++g) PutAny(ReduceOneRow<L, Rows::kRow>(d, x + g * length, length), out + g);
 }
 
 /// The lanes that rows of `length` elements have: as many, up to half as many again beside those of a half vector.

@@ -15,11 +15,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <std::size_t kLength, class D> struct StoredSums {
   JoinedRows<SimdFunction<Elementary::sum>, kLength, D> rows;
   bool divides;
-  hn::Vec<D> divisor;
+  ByNumber<D, false> divisor;
 
   template <class M> HWY_INLINE void Run(D d, const M* x, M* out, bool stream) const {
     auto sum = rows.Join(d, x);
-    if (divides) sum = SimdFunction<Elementary::div>::Run(d, sum, divisor);
+    if (divides) sum = divisor.Run(d, sum);
     StoreOperand(d, sum, out, stream);
   }
 };
@@ -35,7 +35,7 @@ template <std::size_t kLength, class D> struct SumsOfPairs {
   using Pairs = hn::RebindToUnsigned<D>;
   Turn<kLength, Pairs> turn;
   bool divides;
-  hn::Vec<D> divisor;
+  ByNumber<D, false> divisor;
 
   HWY_INLINE void Run(D d, const HalfPair* x, HalfPair* out, bool stream) const {
     const Pairs du;
@@ -50,8 +50,8 @@ template <std::size_t kLength, class D> struct SumsOfPairs {
       second = L::Run(d, second, element(kLength + j));
     }
     if (divides) {
-      first = SimdFunction<Elementary::div>::Run(d, first, divisor);
-      second = SimdFunction<Elementary::div>::Run(d, second, divisor);
+      first = divisor.Run(d, first);
+      second = divisor.Run(d, second);
     }
     const auto lower = hn::ShiftRight<16>(RoundedBits(d, first)),
                upper = hn::And(RoundedBits(d, second), hn::Set(du, 0xffff0000u));
@@ -66,7 +66,7 @@ void SumShortRows(const void* in, void* out, std::size_t groups, std::size_t len
   using D = hn::ScalableTag<T>;
   const D d;
   const bool divides = divisor != nullptr;
-  const auto number = hn::Set(d, divides ? *static_cast<const T*>(divisor) : T{1});
+  const ByNumber<D, false> number(d, divides ? *static_cast<const T*>(divisor) : T{1});
   const M* x = static_cast<const M*>(in);
   M* to = static_cast<M*>(out);
   const auto run = [&]<std::size_t kLength>() HWY_ATTR {
@@ -94,10 +94,9 @@ void WithColumn(const void* in, const void* elements, void* to, std::size_t rows
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d);
   constexpr std::size_t kLanes = hn::MaxLanes(d);
-  using I = hn::TFromD<hn::RebindToSigned<decltype(d)>>;
-  static constexpr Repeated<I, kLanes> kRepeated;
-  const I* const places = kRepeated.of(times);
-  decltype(hn::SetTableIndices(d, places)) of[kLanes];
+  const auto* const places = RepeatedPlaces(d, times);
+  constexpr std::size_t kMost = MostTimes(kLanes);
+  decltype(hn::SetTableIndices(d, places)) of[kMost];
   for (std::size_t v = 0; v < times; ++v) of[v] = hn::SetTableIndices(d, places + v * lanes);
   const auto some = [&](const M* x, const M* column, M* out, bool past) HWY_ATTR {
     const auto part = LoadOperand(d, column);
@@ -112,7 +111,7 @@ void WithColumn(const void* in, const void* elements, void* to, std::size_t rows
     some(x, column, out, stream);
   }
   if (rows == 0) return;
-  HWY_ALIGN M last[kLanes * kLanes] = {}, last_elements[kLanes] = {};
+  HWY_ALIGN M last[kLanes * kMost] = {}, last_elements[kLanes] = {};
   std::memcpy(static_cast<void*>(last), x, rows * times * sizeof(M));
   std::memcpy(static_cast<void*>(last_elements), column, rows * sizeof(M));
   some(last, last_elements, last, false);
@@ -131,7 +130,7 @@ template <class T, class M> void AddShortRows(KernelTable& t, DType dtype) {
   // Those beside which moving a block to a kernel and back is most of the time.
   AddWithColumn<Elementary::add, T, M>(t, dtype), AddWithColumn<Elementary::sub, T, M>(t, dtype);
   AddWithColumn<Elementary::mul, T, M>(t, dtype), AddWithColumn<Elementary::div, T, M>(t, dtype);
-  t.column_times[at] = static_cast<std::int64_t>(hn::MaxLanes(hn::ScalableTag<T>()));
+  t.column_times[at] = static_cast<std::int64_t>(MostTimes(hn::MaxLanes(hn::ScalableTag<T>())));
 }
 
 }  // namespace HWY_NAMESPACE

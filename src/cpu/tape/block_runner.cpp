@@ -51,8 +51,8 @@ void run_loop(const Worker& w, const TapeLoop& loop, const LoopRows& rows, bool 
       scalar_steps[i] = loop.kept[i] ? static_cast<std::int64_t>(loop.compute_bytes) : 0;
     for (std::size_t i = 0; i < loop.outputs.size(); ++i) out_steps[i] = rows.step(loop, loop.outputs[i]);
   }
-  (half ? half : loop.run)({in, scalars, out, rows.n, streams, rows.count, in_steps, scalar_steps, out_steps,
-                            rows.fetches.data(), rows.fetches.size()});
+  (half ? half : loop.run)({in, scalars, out, rows.n, streams, rows.count, rows.steps.empty(), in_steps, scalar_steps,
+                            out_steps, rows.fetches.data(), rows.fetches.size()});
 }
 
 void expand_block(const KernelTable& table, ComputeType type, const void* in, void* out, const KeptOfBlock& b) {
@@ -72,13 +72,13 @@ void expand_block(const KernelTable& table, ComputeType type, const void* in, vo
   }
 }
 
-void BlockRunner::fill_patterns(const Worker& w, std::int64_t fill) const {
+void BlockRunner::fill_patterns(const Worker& w, std::int64_t block) const {
   for (const Input& input : inputs_) {
     if (input.period == 0) continue;
     const std::size_t type = compute_size(tape_.values[static_cast<std::size_t>(input.value)].type);
-    std::byte* const to = w.patterns + input.pattern * 2 * kSlotBytes;
+    std::byte* const to = w.patterns + input.pattern * kPatternBytes;
     input.cursor.load(table_, 0, input.period, to);
-    const std::size_t wanted = static_cast<std::size_t>(std::min(fill, kBlock) + input.period) * type;
+    const std::size_t wanted = static_cast<std::size_t>(block + input.period) * type;
     for (std::size_t bytes = static_cast<std::size_t>(input.period) * type; bytes < wanted;) {
       const std::size_t more = std::min(bytes, wanted - bytes);
       std::memcpy(to + bytes, to, more);
@@ -91,7 +91,7 @@ Worker BlockRunner::make_worker(std::int64_t fill) const {
   Worker w{register_file(tape_.slots, slot_bytes_, pattern_bytes()),
            detail::SmallVector<void*, 32>(tape_.values.size(), nullptr), nullptr};
   w.patterns = w.file + static_cast<std::size_t>(tape_.slots) * slot_bytes_;
-  fill_patterns(w, fill);
+  fill_patterns(w, std::min({fill, static_cast<std::int64_t>(slot_bytes_ / 8), kPatternBlock}));
   for (std::size_t v = 0; v < tape_.values.size(); ++v)
     if (tape_.values[v].slot >= 0) w.at[v] = slot(w, static_cast<int>(v));
   for (const auto& [value, filled, bits] : numbers_) {
@@ -120,8 +120,8 @@ void BlockRunner::load(Worker& w, const Input& input, std::int64_t position, std
     }
   const TapeValue& value = tape_.values[static_cast<std::size_t>(input.value)];
   if (value.slot < 0) return;
-  if (rows == 1 && input.period > 0 && cols <= kBlock) {
-    at = w.patterns + input.pattern * 2 * kSlotBytes +
+  if (rows == 1 && input.period > 0 && cols <= std::min(static_cast<std::int64_t>(slot_bytes_ / 8), kPatternBlock)) {
+    at = w.patterns + input.pattern * kPatternBytes +
          static_cast<std::size_t>(position % input.period) * compute_size(value.type);
     return;
   }
@@ -228,18 +228,25 @@ void BlockRunner::join_rows(const TapeOp& op, const void* in, void* into, const 
 }
 
 void BlockRunner::execute(const Worker& w, const TapeOp& op, const Block& b) const {
-  const auto n = static_cast<std::size_t>(op.full ? b.size() : b.kept);
+  const auto n = static_cast<std::size_t>(op.once ? 1 : op.full ? b.size() : b.kept);
   void* result = w.at[static_cast<std::size_t>(op.result)];
   const void* first = w.at[static_cast<std::size_t>(op.args[0])];
   switch (op.kind) {
     case TapeOp::Kind::elementary: {
+      if (short_rows_ && op.with_column) {
+        op.with_column(w.at[static_cast<std::size_t>(op.along)], w.at[static_cast<std::size_t>(op.column)], result,
+                       static_cast<std::size_t>(b.kept), n / static_cast<std::size_t>(b.kept), false);
+        break;
+      }
       const void* args[3] = {first, w.at[static_cast<std::size_t>(op.args[1])],
                              w.at[static_cast<std::size_t>(op.args[2])]};
       op.elementary(args, result, n);
       break;
     }
     case TapeOp::Kind::block: op.block(first, result, n); break;
-    case TapeOp::Kind::expand: expand(w, op, b); break;
+    case TapeOp::Kind::expand:
+      if (!short_rows_ || !op.unread) expand(w, op, b);
+      break;
     case TapeOp::Kind::reduce:
       if (op.place >= 0) {
         const TapeOnline& online = tape_.online[static_cast<std::size_t>(op.place)];
@@ -261,8 +268,9 @@ bool BlockRunner::is_aligned_memory(const Worker& w, const void* at) const {
 
 /// Whether a loop's results may pass by the caches: all go to aligned memory and none to the register file.
 bool BlockRunner::may_stream(const Worker& w, const TapeLoop& loop, const LoopRows& rows) const {
+  const bool one_run = rows.count == 1 || (rows.steps.empty() && rows.n <= kShortRow);
   return streams_ && std::all_of(loop.outputs.begin(), loop.outputs.end(), [&](int value) {
-    return (rows.count == 1 || rows.step(loop, value) % 64 == 0) &&
+    return (one_run || rows.step(loop, value) % 64 == 0) &&
            is_aligned_memory(w, w.at[static_cast<std::size_t>(value)]);
   });
 }

@@ -14,6 +14,9 @@ namespace tern::detail_cpu {
 inline constexpr std::size_t kSlotBytes = static_cast<std::size_t>(kBlock) * 8;
 /// Columns from which an op or a loop is called for each row (see BlockRunner::goes_by_rows).
 inline constexpr std::int64_t kFewestCols = 32;
+/// Elements of a block up to which an operand that repeats is read from where it is repeated.
+inline constexpr std::int64_t kPatternBlock = 2 * kBlock;
+inline bool is_short_row(std::int64_t length) { return length > 1 && length <= static_cast<std::int64_t>(kShortRow); }
 
 /// A rectangle of the index space: `rows` runs of `cols` neighbours, `pitch` positions apart.
 struct Block {
@@ -171,8 +174,10 @@ class BlockRunner {
   /// Two columns side by side past the caches.
   void stream_pairs(const void* first, const void* second, std::byte* to, std::int64_t pairs) const;
   bool store_columns(const Worker& w, const Columns& columns, const Block& b, int pass) const;
-  std::size_t pattern_bytes() const { return patterns_ * 2 * kSlotBytes; }
-  void fill_patterns(const Worker& w, std::int64_t fill) const;
+  static constexpr std::size_t kPatternBytes = static_cast<std::size_t>(kPatternBlock + Cursor::kLongestPeriod) * 8;
+  std::size_t pattern_bytes() const { return patterns_ * kPatternBytes; }
+  /// For blocks of up to so many elements.
+  void fill_patterns(const Worker& w, std::int64_t block) const;
   static const Tape::Way& way_of(const Tape& tape, const KernelTable& table, std::int64_t row);
   static bool lies_there(const Cursor& cursor, std::int64_t count);
   void bind(int value, std::span<const detail::Operand> inputs, const AxisOrder& full, const AxisOrder& kept,
@@ -220,6 +225,7 @@ class BlockRunner {
   const KernelTable& table_;
   bool rows_;
   std::int64_t group_;
+  bool short_rows_;  // what is repeated along a row is repeated by the operation that takes it
   std::size_t slot_bytes_ = kSlotBytes, patterns_ = 0;
   /// Outputs pass by the caches (finish() when a thread has written its last), as all that is read and written cannot
   /// be in them afterwards: that saves reading their lines first.

@@ -119,8 +119,9 @@ class SmallRun {
   /// A single op is a kernel as it is; as a loop it is one for what does not fit a block.
   static const Tape::Way& way_of(const Tape& tape, const KernelTable& table, const SmallSpace& space) {
     if (!loops_enabled() || tape.ops.size() < 2) return tape.plain;
-    const bool long_rows = tape.program->reduces && space.columns == 1 && space.length >= table.loop_row;
-    return long_rows ? tape.rows : tape.compiled;
+    const bool rows =
+        tape.program->reduces && space.columns == 1 && (space.length >= table.loop_row || is_short_row(space.length));
+    return rows ? tape.rows : tape.compiled;
   }
   const TapeOp& op(int i) const { return tape_.ops[static_cast<std::size_t>(i)]; }
   void*& at(int value) { return w_.at[static_cast<std::size_t>(value)]; }
@@ -155,7 +156,7 @@ class SmallRun {
   }
 
   void run_op(const TapeOp& op) {
-    const std::size_t n = op.full || !tape_.program->reduces ? count_ : kept_;
+    const std::size_t n = op.once ? 1 : op.full || !tape_.program->reduces ? count_ : kept_;
     const void* const args[3] = {at(op.args[0]), at(op.args[1]), at(op.args[2])};
     switch (op.kind) {
       case TapeOp::Kind::elementary: return op.elementary(args, at(op.result), n);

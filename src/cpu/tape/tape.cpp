@@ -53,6 +53,8 @@ class Compiler {
         tape_->ops[at(tape_->online[i].sum)].place = static_cast<int>(i), tape_->places = true;
     tape_->live = needed_ops();
     note_lazy_values();
+    note_numbers();
+    note_columns();
     plan_way(tape_->plain, Loops::none);
     plan_way(tape_->compiled, Loops::whole);
     if (program_.reduces) plan_way(tape_->rows, Loops::of_rows);
@@ -110,6 +112,11 @@ class Compiler {
         arg = expanded(arg, op.kind == TapeOp::Kind::reduce ? step.phase - 1 : step.phase, step.pass);
       op.args[a] = arg;
     }
+    op.by_number = op.kind == TapeOp::Kind::elementary && op.which == Elementary::div && is_one_number(op.args[1]) &&
+                   table_.divide_by_number[type];
+    if (op.by_number) op.elementary = table_.divide_by_number[type];
+    if (op.kind != TapeOp::Kind::reduce)
+      computed_[op.result] = std::all_of(op.args, op.args + op.arity, [&](int value) { return is_one_number(value); });
     tape_->ops.push_back(op);
   }
 
@@ -132,7 +139,13 @@ class Compiler {
     op.kind = TapeOp::Kind::expand, op.result = result, op.args[0] = value, op.phase = phase, op.pass = pass,
     op.type = from.type;
     tape_->ops.push_back(op);
+    computed_[result] = is_one_number(value);
     return expansions_[key] = result;
+  }
+  /// Whether all elements are one number: one that is given, or computed of such.
+  bool is_one_number(int value) const {
+    const auto found = computed_.find(value);
+    return found != computed_.end() ? found->second : is_number(tape_->values[at(value)].kind);
   }
   static bool is_number(StepKind kind) {
     return kind == StepKind::number || kind == StepKind::param || kind == StepKind::extent;
@@ -168,7 +181,8 @@ class Compiler {
     const auto note = [&](const Order& order) {
       for (const int i : order)
         if (i >= 0)
-          for (int a = 0; a < tape_->ops[at(i)].arity; ++a) way.filled[at(tape_->ops[at(i)].args[a])] = true;
+          for (int a = 0; a < tape_->ops[at(i)].arity; ++a)
+            if (!reads_one(tape_->ops[at(i)], a)) way.filled[at(tape_->ops[at(i)].args[a])] = true;
     };
     note(way.block), note(way.late), note(tape_->reductions);
     for (const Order& pass : way.passes) note(pass);
@@ -254,6 +268,42 @@ class Compiler {
     for (std::size_t i = 0; i < tape_->ops.size(); ++i)
       if (tape_->live[i]) for_arguments(tape_->ops[i], [&](int value) { tape_->lazy[at(value)] = false; });
     for (const int value : tape_->outputs) tape_->lazy[at(value)] = false;
+  }
+  /// Whether an op reads but one element of an argument.
+  bool reads_one(const TapeOp& op, int argument) const { return op.once || (op.by_number && argument == 1); }
+  /// Ops that are taken once: of what is reduced, numbers that only such and divisions read.
+  void note_numbers() {
+    std::vector<bool> whole(tape_->values.size());
+    for (const int value : tape_->outputs) whole[at(value)] = true;
+    for (std::size_t i = tape_->ops.size(); i-- > 0;) {
+      TapeOp& op = tape_->ops[i];
+      op.once = !op.full && op.kind != TapeOp::Kind::reduce && !whole[at(op.result)] && is_one_number(op.result);
+      for (int a = 0; a < op.arity; ++a)
+        if (!reads_one(op, a)) whole[at(op.args[a])] = true;
+    }
+  }
+  /// Ops that take along short rows what they are repeated of, and expansions that then nothing reads.
+  void note_columns() {
+    std::vector<bool> read(tape_->values.size());
+    for (const int value : tape_->outputs) read[at(value)] = true;
+    for (const TapeOnline& o : tape_->online)
+      if (o.weight >= 0) read[at(o.weight)] = true;
+    std::map<int, int> repeated;
+    for (const TapeOp& op : tape_->ops)
+      if (op.kind == TapeOp::Kind::expand) repeated[op.result] = op.args[0];
+    for (TapeOp& op : tape_->ops) {
+      for (const int a : {0, 1})
+        if (repeated.contains(op.args[a]) && !repeated.contains(op.args[1 - a])) note_column(op, a, repeated);
+      for (int a = 0; a < op.arity; ++a)
+        if (!op.with_column || !repeated.contains(op.args[a])) read[at(op.args[a])] = true;
+    }
+    for (TapeOp& op : tape_->ops) op.unread = op.kind == TapeOp::Kind::expand && !read[at(op.result)];
+  }
+  void note_column(TapeOp& op, int argument, const std::map<int, int>& repeated) {
+    if (op.kind != TapeOp::Kind::elementary || op.arity != 2 || op.by_number || !detail::is_float(op.type)) return;
+    const DType dtype = op.type == ComputeType::f64 ? DType::f64 : DType::f32;
+    op.with_column = table_.with_column[argument == 0][static_cast<int>(op.which)][static_cast<int>(dtype)];
+    op.along = op.args[1 - argument], op.column = repeated.at(op.args[argument]);
   }
   /// The results of these ops that others or the outputs read.
   std::vector<int> wanted_outside(const Order& run) const {
@@ -392,7 +442,8 @@ class Compiler {
   const KernelTable& table_;
   std::unique_ptr<Tape> tape_ = std::make_unique<Tape>();
   std::map<std::pair<int, int>, int> expansions_;
-  std::map<int, int> producer_;  // the op that gives a value
+  std::map<int, int> producer_;   // the op that gives a value
+  std::map<int, bool> computed_;  // values that ops give, and whether they are one number
   PhiloxLoops philox_;
 };
 

@@ -39,6 +39,13 @@ struct TapeOp {
   JoinFn join = nullptr;
   ElementaryFn combine = nullptr;    // two partial results of the reduction
   ComputeType type = ComputeType::f32;
+  bool by_number = false;  // a division by one number, of which one element is read
+  bool once = false;       // all elements are one number, and one of them is read
+  /// Of an operation with what is repeated along the reduced axes: its kernel where these are short rows, and the
+  /// values it then takes.
+  WithColumnFn with_column = nullptr;
+  int along = 0, column = 0;
+  bool unread = false;  // of an expansion: only such operations read it
   int place = -1;  // of a reduction that gives the place of an extreme (OnlineSum::kPlace): which of Tape::online
 };
 

@@ -132,7 +132,9 @@ class Scan {
     const bool lie_so = r_.input.strides[static_cast<std::size_t>(r_.axis)] == 1;
     with_type(dtype_computed_in(type_), r_.op, [&]<class T>(T) {
       const auto with = [&]<Combine kCombine>() {
-        lines > 1 && (!lie_so || n_ < kShortLine) ? by_rows<T, kCombine>(lines) : by_lines<T, kCombine>(lines);
+        if (lines > 1 && lie_so && is_short_row(n_)) by_short_lines<T, kCombine>(lines);
+        else if (lines > 1 && (!lie_so || n_ < kShortLine)) by_rows<T, kCombine>(lines);
+        else by_lines<T, kCombine>(lines);
       };
       switch (r_.combine) {
         case Combine::mul: return with.template operator()<Combine::mul>();
@@ -161,6 +163,50 @@ class Scan {
         Cursor(at_line(r_.output, lines, line), order).store(table_, 0, n_, buffer.data());
       }
     });
+  }
+
+  /// Lines of a few elements, one behind the other: a block of them is turned into columns and back.
+  template <class T, Combine kCombine> void by_short_lines(std::int64_t count) const {
+    AxisOrder order = lines_of(r_.space, r_.axis);
+    const AxisOrder line = along(r_.space, r_.axis);
+    order.axes[order.rank] = line.axes[0], order.sizes[order.rank++] = n_;
+    const Cursor input(r_.input, order), output(r_.output, order);
+    const std::int64_t most = kBlock / n_ / 16 * 16;
+    for_lines((count + most - 1) / most, n_ * std::min(count, most), [&](std::int64_t first, std::int64_t last) {
+      alignas(64) T block[kBlock], columns[kBlock];
+      T* column[kShortRow];
+      for (std::int64_t part = first; part < last; ++part) {
+        const std::int64_t lines = std::min(most, count - part * most), position = part * most * n_;
+        for (std::int64_t i = 0; i < n_; ++i) column[i] = columns + (r_.reverse ? n_ - 1 - i : i) * lines;
+        input.load(table_, position, lines * n_, block);
+        turn(block, column, lines);
+        for (std::int64_t i = 1; i < n_; ++i) {
+          const T* const before = columns + (i - 1) * lines;
+          for (std::int64_t c = 0; c < lines; ++c)
+            columns[i * lines + c] = combined(kCombine, before[c], columns[i * lines + c]);
+        }
+        turn_back(column, block, lines);
+        output.store(table_, position, lines * n_, block);
+      }
+    });
+  }
+  template <class T> void turn(const T* rows, T* const* column, std::int64_t lines) const {
+    const auto n = static_cast<std::size_t>(n_);
+    void* to[kShortRow];
+    std::copy(column, column + n_, to);
+    if constexpr (sizeof(T) == 4) table_.split_columns(rows, n_, n, to, static_cast<std::size_t>(lines));
+    else
+      for (std::int64_t c = 0; c < lines; ++c)
+        for (std::int64_t i = 0; i < n_; ++i) column[i][c] = rows[c * n_ + i];
+  }
+  template <class T> void turn_back(T* const* column, T* rows, std::int64_t lines) const {
+    const void* from[kShortRow];
+    std::copy(column, column + n_, from);
+    if constexpr (sizeof(T) == 4)
+      table_.join_columns(from, static_cast<std::size_t>(n_), rows, n_, static_cast<std::size_t>(lines));
+    else
+      for (std::int64_t c = 0; c < lines; ++c)
+        for (std::int64_t i = 0; i < n_; ++i) rows[c * n_ + i] = column[i][c];
   }
 
   /// Positions with the axis outermost: a row has the i-th elements of all lines.

@@ -1,0 +1,86 @@
+// Division of many by one number, with the bits of a division. Stands after math-inl.h. No include guard: once per
+// target file.
+#include <hwy/highway.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+HWY_BEFORE_NAMESPACE();
+namespace tern::detail_cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// A number to divide by. A vector of quotients takes 10 (f32) to 16 (f64) cycles with AVX-512, and a mean of rows of
+/// two has one for each two vectors that it reads.
+///
+/// By a power of two it is a product with its reciprocal, which is exact. By another integer 2^k m, m odd and of few
+/// bits, r being 1 / m rounded: q = x r; its error e = q m - x is exact; q - e r is x / m but for 3 · 2^-p last places
+/// (p: bits of a significand) before it is rounded, and x / m lies 1 / 2m last places or more off where that goes the
+/// other way. It times 2^-k is exact unless it is subnormal. Vectors with such a lane or an infinity are divided.
+///
+/// `kAlone`: nothing else is done meanwhile. A division beside shuffles, which wait for another unit, costs less than
+/// the five instructions in its place: means of rows of 3, f32 and f64, then took 1.6 and 1.8 of long rows' time, by
+/// divisions 1.4 and 1.7 (Emerald Rapids).
+template <class D, bool kAlone> class ByNumber {
+ public:
+  using T = hn::TFromD<D>;
+  using V = hn::Vec<D>;
+
+  HWY_INLINE ByNumber(D d, T number) : number_(hn::Set(d, number)) {
+    const T size = number < 0 ? -number : number;
+    T odd = number, power = 1;
+    if (IsPowerOfTwo(size) && IsNormal(size) && IsNormal(1 / size)) {
+      way_ = Way::multiply;
+    } else if (kAlone && HWY_NATIVE_FMA && number >= 1 && number <= kMost) {
+      auto integer = static_cast<std::int32_t>(number);
+      if (static_cast<T>(integer) != number) integer = 1;
+      for (; integer % 2 == 0; integer /= 2) power *= 2;
+      odd = static_cast<T>(integer);
+      if (integer > 1) way_ = power == 1 ? Way::correct : Way::correct_and_scale;
+    }
+    odd_ = hn::Set(d, odd), reciprocal_ = hn::Set(d, 1 / odd);
+    power_ = hn::Set(d, power), scale_ = hn::Set(d, 1 / power);
+  }
+  HWY_INLINE V Run(D d, V x) const {
+    if (way_ == Way::divide) return hn::Div(x, number_);
+    const V q = hn::Mul(x, reciprocal_);
+    if (!kAlone || way_ == Way::multiply) return q;
+    const V y = hn::NegMulAdd(hn::MulSub(q, odd_, x), reciprocal_, q);  // in this order -0 for -0
+    const bool scales = way_ == Way::correct_and_scale;
+    const V z = scales ? hn::Mul(y, scale_) : y;
+    if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Eq(scales ? hn::Mul(z, power_) : z, y)))) return hn::Div(x, number_);
+    return z;
+  }
+
+ private:
+  enum class Way : std::uint8_t { divide, multiply, correct, correct_and_scale };
+  static constexpr T kMost = 65536;
+  static HWY_INLINE bool IsPowerOfTwo(T x) {  // of those that are normal
+    hwy::MakeUnsigned<T> bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    return bits << (sizeof(T) == 4 ? 9 : 12) == 0;
+  }
+  static HWY_INLINE bool IsNormal(T x) {
+    return x >= std::numeric_limits<T>::min() && x <= std::numeric_limits<T>::max();
+  }
+
+  Way way_ = Way::divide;
+  V number_, odd_, reciprocal_, power_, scale_;
+};
+
+/// As ElementaryFn of a division whose second argument is one number throughout.
+template <class T> void DivideByNumber(const void* const* args, void* out, std::size_t n) {
+  const hn::ScalableTag<T> d;
+  const T *const x = static_cast<const T*>(args[0]), number = *static_cast<const T*>(args[1]);
+  T* const to = static_cast<T*>(out);
+  const ByNumber<decltype(d), true> by(d, number);
+  std::size_t i = 0;
+  for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) hn::StoreU(by.Run(d, hn::LoadU(d, x + i)), d, to + i);
+  for (; i < n; ++i) to[i] = x[i] / number;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tern::detail_cpu
+HWY_AFTER_NAMESPACE();
