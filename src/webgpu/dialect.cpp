@@ -51,6 +51,7 @@ class Wgsl final : public Dialect {
     return cat(name, "(", join(arguments), ")");
   }
   std::string barrier() const override { return "workgroupBarrier();\n"; }
+  std::string barrier_of_memory() const override { return "storageBarrier();\nworkgroupBarrier();\n"; }
   std::string load_for_all(const std::string& name, const std::string& shared) const override {
     return cat("let ", name, " = workgroupUniformLoad(&", shared, "[0]);\n");
   }

@@ -230,6 +230,15 @@ inline std::vector<Kind> matrix_kinds() {
          backward(linalg::solve(v, b), b), linalg::solve_triangular(a, b, true, true, true), linalg::qr(a);
          linalg::eigh(a), linalg::svd(a), linalg::svd(p.make({2, 30, 40}, d));
        }},
+      {"lu of a panel", f32, Kind::in_wgsl, [](P& p, DType d) { linalg::lu_factor(p.make({64, 40, 40}, d)); }},
+      {"qr of a panel", f32, Kind::in_wgsl, [](P& p, DType d) { linalg::qr(p.make({64, 40, 40}, d)); }},
+      {"large matrices by blocks", f32, Kind::nowhere,
+       [](P& p, DType d) {  // more than a vendor's library takes
+         const Tensor a = p.make({64, 40, 40}, d), b = p.make({64, 40, 3}, d);
+         linalg::cholesky(a), linalg::cholesky_ex(a), linalg::lu_factor_ex(a), linalg::det(a);
+         const Var v(a);
+         backward(linalg::solve(v, b), b), linalg::solve_triangular(a, b, true), linalg::qr(a, true);
+       }},
       {"matrices of four rows as formulas", f32, Kind::nowhere,
        [](P& p, DType d) {
          const Tensor a = p.make({9, 4, 4}, d);

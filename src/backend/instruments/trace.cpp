@@ -10,6 +10,7 @@
 #include "backend/instruments/reads.hpp"
 #include "backend/tensor_impl.hpp"
 #include "backend/instruments/tuning.hpp"
+#include "backend/instruments/unnoted.hpp"
 #include "process/of_thread.hpp"
 #include "tern/trace.hpp"
 
@@ -127,6 +128,13 @@ bool tracing() { return instruments.explanation || always_traced; }
 void note(const std::string& text) {
   std::string& noted = notes();
   noted += (noted.empty() ? "" : ", ") + text;
+}
+
+Unnoted::Unnoted() {
+  if (tracing()) before_ = notes();
+}
+Unnoted::~Unnoted() {
+  if (tracing()) notes() = before_;
 }
 
 Cost count_cost(CallRef call) {

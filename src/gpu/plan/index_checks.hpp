@@ -30,12 +30,14 @@ struct Checked {
       return Error(ErrorKind::index, op + ": index " + std::to_string(static_cast<std::int32_t>(noted)) +
                                          " is out of range for size " + std::to_string(size) + place + kWhen);
     const std::uint32_t packed = ~noted;
-    const Error found = detail::matrix_error(op.c_str(), size > 0, packed / kStatuses,
-                                             static_cast<std::int64_t>(packed % kStatuses) - 1, by);
+    const auto statuses = static_cast<std::uint32_t>(size < 0 ? -size : size);
+    const Error found = detail::matrix_error(op.c_str(), size > 0, packed / statuses,
+                                             static_cast<std::int64_t>(packed % statuses) - 1, by);
     return Error(ErrorKind::linalg, found.what() + (place + kWhen));
   }
-  /// A matrix's number and its status are noted in one word: matrix · kStatuses + status + 1.
-  static constexpr std::uint32_t kStatuses = 64;
+  /// A matrix's number and its status are noted in one word: matrix · statuses + status + 1, with a power of two of
+  /// statuses, the same for all small matrices.
+  static constexpr std::uint32_t kLeastStatuses = 64;
 };
 
 class IndexChecks {

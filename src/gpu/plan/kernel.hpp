@@ -69,7 +69,7 @@ struct Launch {
   /// Kernels that check indices, or matrices: the parameter that receives the launch's number, by which an error names
   /// it.
   int check_slot = -1;
-  std::int64_t checked_size = 0;                            // of what is indexed; of matrices, whether they are a batch
+  std::int64_t checked_size = 0;  // of what is indexed; of matrices how many statuses there are, below 0 of one alone
   detail::PrimitiveId checks = detail::PrimitiveId::count;  // whose matrices; else indices
   std::vector<BoxMap> maps;        // further arguments, between the bindings and the parameters
   std::uint32_t shared_bytes = 0;  // memory of a workgroup beyond what the text declares

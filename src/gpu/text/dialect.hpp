@@ -76,6 +76,8 @@ class Dialect {
                                          const std::string& result) const = 0;
   virtual std::string call(const std::string& name, const std::vector<std::string>& arguments) const = 0;
   virtual std::string barrier() const = 0;
+  /// The same where invocations of a workgroup have written what others read in memory that all workgroups see.
+  virtual std::string barrier_of_memory() const { return barrier(); }
   /// Lines that give all invocations the first element of workgroup memory as `name`, for conditions around barriers.
   virtual std::string load_for_all(const std::string& name, const std::string& shared) const {
     return barrier() + "let " + name + " = " + shared + "[0];\n" + barrier();

@@ -1,6 +1,8 @@
 // Linear algebra on GPUs: how failures are told.
 #include "primitives/linalg/gpu.hpp"
 
+#include <bit>
+
 #include "gpu/plan/index_checks.hpp"
 
 namespace tern::detail_gpu {
@@ -11,22 +13,26 @@ constexpr int kThreads = 256;
 
 }  // namespace
 
-Noted::Noted(GpuBackend& backend, Plan& plan, bool batched, detail::PrimitiveId by)
-    : backend_(backend), plan_(plan), flags_{&backend.index_flags(), DType::u32, 0, {}} {
+Noted::Noted(GpuBackend& backend, Plan& plan, bool batched, detail::PrimitiveId by, std::int64_t most)
+    : backend_(backend),
+      plan_(plan),
+      flags_{&backend.index_flags(), DType::u32, 0, {}},
+      statuses_(std::max(Checked::kLeastStatuses, std::bit_ceil(static_cast<std::uint32_t>(most) + 2))) {
   access_ = plan.add_access(flags_, {}, true);
-  plan.make_atomic(access_);
-  plan.launch.check_slot = plan.add_param(0), plan.launch.checked_size = batched, plan.launch.checks = by;
+  plan.make_atomic(access_), plan.note(statuses_);
+  plan.launch.check_slot = plan.add_param(0), plan.launch.checks = by;
+  plan.launch.checked_size = batched ? statuses_ : -static_cast<std::int64_t>(statuses_);
 }
 std::string Noted::text(const std::string& matrix, const std::string& status) const {
-  constexpr std::uint32_t kMost = 0xffffffffu / Checked::kStatuses - 1;  // those behind are told as this one
+  const std::uint32_t most = 0xffffffffu / statuses_ - 1;  // those behind are told as this one
   const Dialect& dialect = backend_.dialect();
   return dialect.report_least(
       plan_.access(access_).binding, dialect.param(plan_.launch.check_slot),
-      cat("min(", matrix, ", ", kMost, "u) * ", Checked::kStatuses, "u + u32(", status, " + 1)"));
+      cat("min(", matrix, ", ", most, "u) * ", statuses_, "u + u32(", status, " + 1)"));
 }
 
 MatrixPlan::MatrixPlan(GpuBackend& backend, const detail::MatrixRequest& r, char kind)
-    : backend(backend), plan(backend.limits(), r.op, kind, Layouts::own), space_(r.batch()) {
+    : backend(backend), plan(backend.limits(), r.op, kind, Layouts::own), space_(r.batch()), most_(r.least()) {
   count_slot_ = plan.add_param(static_cast<std::uint64_t>(r.count()));
   views_.reserve(8);
 }
@@ -51,7 +57,7 @@ void MatrixPlan::launch(std::uint64_t groups, std::uint32_t threads, const std::
     plan.add_access(views_[i].view, strides, views_[i].written);
   }
   if (by_ != detail::PrimitiveId::count) {
-    noted.emplace(backend, plan, space_.rank() > 0, by_);
+    noted.emplace(backend, plan, space_.rank() > 0, by_, most_);
     touched_.push_back({0, static_cast<std::int64_t>(backend.index_flags().bytes())});
   }
   plan.bind(touched_), plan.note(threads), plan.finish_key();

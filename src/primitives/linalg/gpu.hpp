@@ -13,7 +13,8 @@ namespace tern::detail_gpu {
 /// The words in which a kernel notes the first matrix that failed, for an error when the device is next waited for.
 class Noted {
  public:
-  Noted(GpuBackend& backend, Plan& plan, bool batched, detail::PrimitiveId by);
+  /// `most`: the largest status.
+  Noted(GpuBackend& backend, Plan& plan, bool batched, detail::PrimitiveId by, std::int64_t most);
   /// Statements that note it; matrix: u32, status: i32.
   std::string text(const std::string& matrix, const std::string& status) const;
 
@@ -22,6 +23,7 @@ class Noted {
   Plan& plan_;
   View flags_;
   int access_;
+  std::uint32_t statuses_;
 };
 
 /// A kernel over the matrices of a batch: views laid over its axes, which are merged, and rows and columns.
@@ -61,6 +63,7 @@ class MatrixPlan {
   std::vector<Added> views_;
   std::vector<ByteRange> touched_;
   int count_slot_;
+  std::int64_t most_;
   detail::PrimitiveId by_ = detail::PrimitiveId::count;
 };
 

@@ -79,14 +79,17 @@ void move_numbers(GpuBackend& backend, const detail::MatrixRequest& r, const Vie
   const auto of_matrices = static_cast<std::size_t>(e.rank) + 2;
   const bool turns = rows > 1 && columns > 1 && from.strides.size() == of_matrices &&
                      to.strides.size() == of_matrices && by_rows(from) != by_rows(to);
-  e.plan.plan.note(turns);
+  e.plan.plan.note(turns), e.plan.plan.note(static_cast<char>(how.kept + 2 * (how.rows != nullptr)));
+  const int origins = how.rows ? e.add(*how.rows, rows, 1, false) : -1;
   e.plan.plan.note(static_cast<char>(how.ones + 2 * (how.conjugate && imaginary) + 4 * (finite >= 0) + 8 * imaginary +
                                      16 * (powers >= 0) + 32 * how.divided + 64 * (bad >= 0)));
   const auto text = [&] {
     const ComputeType type = compute_type(to.dtype);
     const std::string zero = cat(compute_type_name(type), "(0.0)");
     std::vector<std::string> values;
-    std::string text = e.io.load(source, e.plan.at(e.matrix, "i", "j"), values);
+    std::string text, row = "i";
+    if (origins >= 0) text = e.io.load(origins, e.plan.at(e.matrix, "i"), values), row = cat("u32(", values[0], ")");
+    text += e.io.load(source, e.plan.at(e.matrix, row, "j"), values);
     text += cat("var x = ", how.conjugate && imaginary ? "-" : "", values[0], ";\n");
     if (bad >= 0) {
       std::vector<std::string> is_bad;
@@ -100,8 +103,9 @@ void move_numbers(GpuBackend& backend, const detail::MatrixRequest& r, const Vie
       text += cat("if (", outside[static_cast<int>(how.part)], ") { x = ", zero, "; }\n");
     if (how.ones) text += cat("if (i == j) { x = ", imaginary ? zero : cat(compute_type_name(type), "(1.0)"), "; }\n");
     if (finite >= 0)
-      text += cat("if (!(", backend.dialect().elementary(detail::Elementary::isfinite, type, {"x"}),
-                  ")) {\n  x = ", zero, ";\n  let status = -1;\n",  // by whoever meets one, all the same
+      text += cat("if (!(", backend.dialect().elementary(detail::Elementary::isfinite, type, {"x"}), ")) {\n",
+                  how.kept ? std::string() : cat("  x = ", zero, ";\n"),
+                  "  let status = -1;\n",  // by whoever meets one, all the same
                   indented(e.io.store(finite, e.plan.at(e.matrix), {"status"}, "")), "}\n");
     if (powers >= 0) {
       std::vector<std::string> by;

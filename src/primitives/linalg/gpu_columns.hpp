@@ -10,7 +10,9 @@ struct Move {
   PartOfMatrix part = PartOfMatrix::all;
   bool ones = false;  // on the diagonal, whatever was there
   bool conjugate = false;
-  const View* finite = nullptr;  // what is not becomes 0, and the matrix's number here -1
+  const View* finite = nullptr;  // what is not becomes 0, or stays where it is `kept`, and the matrix's number here -1
+  bool kept = false;
+  const View* rows = nullptr;    // the number of the row that each is made of
   const View* powers = nullptr;  // of two, by whose exponents it is multiplied, or divided
   bool divided = false;
   const View* bad = nullptr;  // a number for each matrix: where it is not 0, NaN

@@ -115,10 +115,14 @@ struct Seen : detail::ViewVisitor<Seen> {
   void reads(const View& view, const Shape& space) { look(view, space); }
   void writes(const View& view, const Shape& space) { look(view, space); }
 };
-/// Whether there are kernels for such matrices here: those of an archive are too many texts.
-template <class R> bool goes_small(const GpuBackend& backend, const R& r, DType dtype) {
+/// Whether there are kernels of such numbers here: those of an archive are too many texts.
+inline bool has_matrix_texts(const GpuBackend& backend, DType dtype) {
   const bool has = dtype == DType::f32 || (dtype == DType::f64 && backend.limits().native);
-  if (!has || backend.limits().archived || r.rows() < 1 || r.columns() < 1 || r.most() > detail::kManyAtOnce)
+  return has && !backend.limits().archived;
+}
+/// Whether there are kernels for such matrices.
+template <class R> bool goes_small(const GpuBackend& backend, const R& r, DType dtype) {
+  if (!has_matrix_texts(backend, dtype) || r.rows() < 1 || r.columns() < 1 || r.most() > detail::kManyAtOnce)
     return false;
   Seen seen(backend);
   R::views(r, seen);

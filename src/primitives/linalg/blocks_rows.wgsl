@@ -1,0 +1,51 @@
+// What a panel of LU does to the columns beside it, in what the GPU languages share (dialect.hpp; pieces in
+// blocks_pieces.wgsl): the exchanges of rows, and, to its right, the rows of u. An invocation has a column.
+//
+// The exchanges of 32 rows with rows further down are found first as what they come to: origins[k] is where what ends
+// in row k was, origins[32 + k] where what ends in the row that k was exchanged with was. So all that is read is read
+// before anything is written.
+let matrix = group / $parts;
+let part = group - matrix * $parts;
+$coordinates
+if (thread < 32u) {
+  var place = thread;
+  if (thread < $size) { place = u32($pivot(thread, 0u)) - $first; }
+  places[thread] = place;
+}
+$barrier
+if (thread < 64u) {
+  var at = thread;
+  if (thread >= 32u) { at = places[thread - 32u]; }
+  for (var s = 0u; s < $size; s += 1u) {
+    let k = $size - 1u - s;
+    let row = places[k];
+    if (at == k) {
+      at = row;
+    } else if (at == row) {
+      at = k;
+    }
+  }
+  origins[thread] = at;
+}
+$load_triangle
+let line = part * ${threads}u + thread;
+if (line < $columns) {
+  let j = line + select(0u, $size, line >= $first);
+  $no_values
+  $for k in $steps
+    var low_$k = $type(0.0);
+    if (${k}u < $size) {
+      $value_$k = $a(origins[${k}u], j);
+      low_$k = $a(origins[${k}u + 32u], j);
+    }
+  $end
+  $for k in $steps
+    if (${k}u < $size && places[${k}u] >= $size) { $set_a(places[${k}u], j, low_$k); }
+  $end
+  if (line >= $first) {
+    $substitute
+  }
+  $for k in $steps
+    if (${k}u < $size) { $set_a(${k}u, j, $value_$k); }
+  $end
+}

@@ -1,0 +1,18 @@
+// The solution for a block of 32 rows of a triangle, in what the GPU languages share (dialect.hpp; pieces in
+// blocks_pieces.wgsl): an invocation has a column of the right-hand side in registers, which may be the solution's own
+// memory. Upper triangles come with rows and columns in the opposite order.
+let matrix = group / $parts;
+let part = group - matrix * $parts;
+$coordinates
+$load_triangle
+let j = part * ${threads}u + thread;
+if (j < $right) {
+  $no_values
+  $for k in $steps
+    if (${k}u < $size) { $value_$k = $b(${k}u, j); }
+  $end
+  $substitute
+  $for k in $steps
+    if (${k}u < $size) { $set_x(${k}u, j, $value_$k); }
+  $end
+}

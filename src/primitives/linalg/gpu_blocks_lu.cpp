@@ -1,0 +1,161 @@
+// LU by blocks, and what solves with its factors.
+//
+//   ┌───┬───┬───────┐   for each panel of 32 columns: its factors, from all rows below (blocks_lu.wgsl); what its
+//   │   │ p │ u     │   exchanges of rows are to all other columns, and the rows u = l⁻¹·a (blocks_rows.wgsl); and the
+//   │   │ a ├───────┤   product that takes l·u from the rest. Three launches.
+//   │   │ n │ a - lu│
+//   └───┴───┴───────┘
+//
+// Of a panel's rows the largest is looked for by one workgroup, as workgroups cannot wait for each other.
+#include "primitives/linalg/gpu_blocks.hpp"
+
+namespace tern::detail_gpu {
+
+namespace {
+
+constexpr const char* kPanel =
+#include "primitives/linalg/blocks_lu.wgsl.inc"
+    ;
+constexpr const char* kRows =
+#include "primitives/linalg/blocks_rows.wgsl.inc"
+    ;
+constexpr int kThreads = 64;  // of a workgroup of blocks_rows: as many as it finds origins
+constexpr int kAtOnce = 4;    // rows of an invocation of blocks_lu whose loads do not wait for each other
+
+struct Lu : Blocks {
+  const View lu, pivots;
+  const View* status;
+  Lu(GpuBackend& backend, const detail::LuRequest& r, const View* status)
+      : Blocks(backend, r, r.input.dtype), lu(r.lu), pivots(r.pivots), status(status) {}
+
+  void run() const {
+    const std::int64_t m = r.rows(), n = r.columns(), least = r.least();
+    for (std::int64_t first = 0; first < least; first += kBlock) {
+      const std::int64_t size = std::min<std::int64_t>(kBlock, least - first), behind = first + size;
+      panel(first, size);
+      if (n > size) others(first, size);
+      subtract(part_of(lu, behind, behind), part_of(lu, behind, first), part_of(lu, first, behind),
+               {m - behind, n - behind, size});
+    }
+  }
+
+ private:
+  /// The places of this panel's exchanges.
+  View pivots_from(std::int64_t first) const {
+    View v = pivots;
+    v.offset += first * v.strides.back();
+    return v;
+  }
+  void panel(std::int64_t first, std::int64_t size) const {
+    MatrixPlan plan(backend, r, 'l');
+    const std::int64_t rows = r.rows() - first;
+    // As many for all panels, so that they are one kernel.
+    const int threads = static_cast<int>(std::clamp<std::int64_t>(
+        std::bit_ceil(static_cast<std::uint64_t>(r.rows())), 64, std::min<std::int64_t>(backend.limits().threads, 1024)));
+    const int of_a = plan.add(part_of(lu, first, first), {rows, size}, true);
+    const int of_pivots = plan.add(pivots_from(first), {size}, true);
+    const int of_status = status ? plan.add(*status, {}, true) : -1;
+    const auto slot = [&](std::int64_t value) { return plan.plan.add_param(static_cast<std::uint64_t>(value)); };
+    const int slots[] = {slot(rows), slot(size), slot(first)};
+    plan.launch(static_cast<std::uint64_t>(r.count()), static_cast<std::uint32_t>(threads), [&] {
+      BlockText text(plan, dtype, threads);
+      text.add("a", of_a, true), text.add("pivot", of_pivots, true);
+      text.param("rows", slots[0]), text.param("size", slots[1]), text.param("first", slots[2]);
+      text.holes["quarters"] = numbers(0, kAtOnce), text.holes["at_once"] = cat(kAtOnce * threads);
+      text.holes["half"] = cat(threads / 2);
+      text.share("upper", kBlock * kBlock), text.share("chosen", kBlock), text.share("sizes", threads);
+      text.share_numbers("places", threads);
+      text.add_status(of_status, slots[2], "thread == 0u");
+      // WGSL's division (2.5 ulp) need not give 1 or -1 where it should.
+      const std::string factor = fill_holes(
+          "let one = select($type(-1.0), $type(1.0), x == pivot);\n"
+          "return select(x / pivot, one, x == pivot || x == -pivot);\n",
+          text.holes);
+      return text.text("lu of a panel", kPanel,
+                       cat(backend.dialect().pure_function_head("factor_of", {{text.type, "x"}, {text.type, "pivot"}},
+                                                                text.type),
+                           indented(factor), "}\n"));
+    });
+  }
+  void others(std::int64_t first, std::int64_t size) const {
+    MatrixPlan plan(backend, r, 'r');
+    const std::int64_t rows = r.rows() - first, columns = r.columns() - size, parts = ceil_div(columns, kThreads);
+    const int of_a = plan.add(part_of(lu, first, 0), {rows, r.columns()}, true);
+    const int of_l = plan.add(part_of(lu, first, first), {size, size}, false);
+    const int of_pivots = plan.add(pivots_from(first), {size}, false);
+    const auto slot = [&](std::int64_t value) { return plan.plan.add_param(static_cast<std::uint64_t>(value)); };
+    const int slots[] = {slot(size), slot(first), slot(columns), slot(parts)};
+    plan.launch(static_cast<std::uint64_t>(r.count() * parts), kThreads, [&] {
+      BlockText text(plan, dtype, kThreads);
+      text.add("a", of_a, true), text.add("l", of_l, false), text.add("pivot", of_pivots, false);
+      text.param("size", slots[0]), text.param("first", slots[1]), text.param("columns", slots[2]);
+      text.param("parts", slots[3]), text.add_triangle(Diagonal::ones);
+      text.share_numbers("places", kBlock), text.share_numbers("origins", 2 * kBlock);
+      return text.text("lu, rows beside a panel", kRows);
+    });
+  }
+};
+
+/// What a row is made of by all exchanges together, for each row: an invocation follows one back through all of them.
+void find_origins(GpuBackend& backend, const detail::LuSolveRequest& r, const View& origins) {
+  constexpr int threads = 256;
+  MatrixPlan plan(backend, r, 'o');
+  const std::int64_t n = r.rows(), parts = ceil_div(n, threads);
+  const int of_pivots = plan.add(r.pivots, {n}, false), to = plan.add(origins, {n, 1}, true);
+  const int size = plan.plan.add_param(static_cast<std::uint64_t>(n));
+  const int parts_slot = plan.plan.add_param(static_cast<std::uint64_t>(parts));
+  plan.plan.note(r.adjoint);
+  plan.launch(static_cast<std::uint64_t>(r.count() * parts), threads, [&] {
+    const Dialect& d = backend.dialect();
+    Io io(plan.plan, d);
+    std::vector<std::string> matrix, place;
+    std::string text = cat("let matrix = group / ", d.param(parts_slot), ";\nlet row = (group - matrix * ",
+                           d.param(parts_slot), ") * ", u(threads), " + thread;\n");
+    text += io.coordinates(plan.batch, "matrix", "c", matrix);
+    std::string step = r.adjoint ? "let k = s;\n" : cat("let k = ", d.param(size), " - 1u - s;\n");
+    step += io.load(of_pivots, plan.at(matrix, "k"), place);
+    step += cat("let other = u32(clamp(", place[0], ", 0, i32(", d.param(size), ") - 1));\n",
+                "if (at == k) {\n  at = other;\n} else if (at == other) {\n  at = k;\n}\n");
+    std::string all = cat("var at = row;\nfor (var s = 0u; s < ", d.param(size), "; s += 1u) {\n", indented(step),
+                          "}\nlet origin = i32(at);\n", io.store(to, plan.at(matrix, "row"), {"origin"}, ""));
+    text += cat("if (row < ", d.param(size), ") {\n", indented(all), "}\n");
+    return plan.module("rows by exchanges", text, {});
+  });
+}
+
+}  // namespace
+
+bool by_blocks(GpuBackend& backend, const detail::LuRequest& r) {
+  if (!go_by_blocks(backend, r, r.input.dtype)) return false;
+  run_blocks(backend, r, [&] {
+    const BlockStatus status(backend, r);
+    move(backend, r, r.input, r.lu, r.rows(), r.columns(), {.finite = status.view(), .kept = true});
+    Lu(backend, r, status.view()).run();
+    status.finish(PrimitiveId::lu);
+  });
+  return true;
+}
+
+bool by_blocks(GpuBackend& backend, const detail::LuSolveRequest& r) {
+  if (!go_by_blocks(backend, r, r.b.dtype)) return false;
+  run_blocks(backend, r, [&] {
+    const std::int64_t n = r.rows();
+    const Matrices origins(backend, r, n, 1, DType::i32);
+    find_origins(backend, r, origins.view);
+    if (r.permutes) return move(backend, r, r.b, r.x, n, r.right, {.rows = &origins.view});
+    const Blocks blocks(backend, r, r.lu.dtype);
+    if (!r.adjoint) {
+      move(backend, r, r.b, r.x, n, r.right, {.rows = &origins.view});
+      blocks.solve(r.lu, r.x, n, r.right, false, true), blocks.solve(r.lu, r.x, n, r.right, true, false);
+      return;
+    }
+    const Matrices y(backend, r, n, r.right, r.b.dtype);
+    move(backend, r, r.b, y.view, n, r.right);
+    blocks.solve(transposed(r.lu), y.view, n, r.right, false, false);
+    blocks.solve(transposed(r.lu), y.view, n, r.right, true, true);
+    move(backend, r, y.view, r.x, n, r.right, {.rows = &origins.view});
+  });
+  return true;
+}
+
+}  // namespace tern::detail_gpu
