@@ -33,7 +33,7 @@ std::vector<fs::path> folders() {
   if (const char* environment = std::getenv("VIRTUAL_ENV"); environment && *environment) {
     std::error_code ignored;  // PyPI's wheels: lib/python3.x/site-packages/nvidia/<package>/lib
     for (const auto& python : fs::directory_iterator(fs::path(environment) / "lib", ignored))
-      for (const char* package : {"cu13", "cuda_nvrtc", "cublas", "cusolver"})
+      for (const char* package : {"cu13", "cuda_nvrtc", "cublas", "cusolver", "cufft"})
         list.push_back(python.path() / "site-packages" / "nvidia" / package / "lib");
   }
   return list;
@@ -59,8 +59,8 @@ FoundDriver find_driver() {
     found.reason = std::string("no NVIDIA driver was found (") + name + ")";
     return found;
   }
-#define TERN_CUDA_FIND(name, parameters)                                                                   \
-  if (!find(library, #name, found.functions.name) && found.reason.empty())                                 \
+#define TERN_CUDA_FIND(name, parameters)                                   \
+  if (!find(library, #name, found.functions.name) && found.reason.empty()) \
     found.reason = std::string("the NVIDIA driver is too old: libcuda.so.1 has no ") + #name;
   TERN_CUDA_DRIVER(TERN_CUDA_FIND)
 #undef TERN_CUDA_FIND
@@ -73,75 +73,64 @@ FoundDriver find_driver() {
   return found;
 }
 
-struct FoundNvrtc {
-  Nvrtc functions;
+/// Functions of one of CUDA's libraries, or why there are none.
+template <class Api> struct Found {
+  Api functions;
   std::string reason;
 };
-FoundNvrtc find_nvrtc() {
-  FoundNvrtc found;
-  if (const char* value = std::getenv("TERN_CUDA_NVRTC"); value && std::string_view(value) == "0") {
-    found.reason = "NVRTC, CUDA's compiler, is switched off (TERN_CUDA_NVRTC=0)";
-    return found;
+struct Wanted {
+  const char *name, *package, *variable;  // package: PyPI's; variable: what switches it off by 0, or null
+  std::initializer_list<const char*> files;
+};
+/// find_all(library, functions, missing): looks for them, and names one that is not there.
+template <class Api>
+Found<Api> find_library(const Wanted& wanted, void (*find_all)(void*, Api&, const char*& missing)) {
+  Found<Api> found;
+  const std::string name = wanted.name;
+  if (const char* value = wanted.variable ? std::getenv(wanted.variable) : nullptr;
+      value && std::string_view(value) == "0") {
+    found.reason = name + " is switched off (" + wanted.variable + "=0)";
+  } else if (void* const library = open_library(wanted.files)) {
+    const char* missing = nullptr;
+    find_all(library, found.functions, missing);
+    if (missing) found.reason = name + " is too old: it has no " + missing;
+  } else {
+    found.reason = name + " was not found: install a CUDA toolkit (12 or 13) or, from PyPI, " + wanted.package +
+                   ", and name its folder in TERN_CUDA_LIBRARIES";
   }
-  void* library = open_library({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"});
-  if (!library) {
-    found.reason =
-        "NVRTC, CUDA's compiler, was not found: install a CUDA toolkit (12 or 13) or, from PyPI, nvidia-cuda-nvrtc, "
-        "and "
-        "name its folder in TERN_CUDA_LIBRARIES";
-    return found;
-  }
-#define TERN_CUDA_FIND(name, parameters) \
-  if (!find(library, #name, found.functions.name)) found.reason = std::string("NVRTC is too old: it has no ") + #name;
-  TERN_CUDA_NVRTC(TERN_CUDA_FIND)
-#undef TERN_CUDA_FIND
+  return found;
+}
+#define TERN_CUDA_FIND(function, parameters) \
+  if (!find(library, #function, api.function)) missing = #function;
+
+Found<Nvrtc> find_nvrtc() {
+  Found<Nvrtc> found =
+      find_library<Nvrtc>({"NVRTC, CUDA's compiler,",
+                           "nvidia-cuda-nvrtc",
+                           "TERN_CUDA_NVRTC",
+                           {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}},
+                          [](void* library, Nvrtc& api, const char*& missing) { TERN_CUDA_NVRTC(TERN_CUDA_FIND) });
   if (found.reason.empty()) found.functions.nvrtcVersion(&found.functions.major, &found.functions.minor);
   return found;
 }
-
-struct FoundBlas {
-  BlasApi functions;
-  std::string reason;
-};
-FoundBlas find_blas() {
-  FoundBlas found;
-  void* library = open_library({"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"});
-  if (!library) {
-    found.reason =
-        "cuBLASLt was not found: install a CUDA toolkit (12 or 13) or, from PyPI, nvidia-cublas, and name its folder "
-        "in "
-        "TERN_CUDA_LIBRARIES";
-    return found;
-  }
-#define TERN_CUDA_FIND(name, parameters) \
-  if (!find(library, #name, found.functions.name)) found.reason = std::string("cuBLASLt has no ") + #name;
-  TERN_CUDA_BLAS(TERN_CUDA_FIND)
-#undef TERN_CUDA_FIND
-  return found;
+Found<BlasApi> find_blas() {
+  return find_library<BlasApi>(
+      {"cuBLASLt", "nvidia-cublas", nullptr, {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"}},
+      [](void* library, BlasApi& api, const char*& missing) { TERN_CUDA_BLAS(TERN_CUDA_FIND) });
 }
-
-struct FoundSolver {
-  SolverApi functions;
-  std::string reason;
-};
-FoundSolver find_solver() {
-  FoundSolver found;
-  if (const char* value = std::getenv("TERN_CUDA_SOLVER"); value && std::string_view(value) == "0") {
-    found.reason = "cuSOLVER is switched off (TERN_CUDA_SOLVER=0)";
-    return found;
-  }
-  void* library = open_library({"libcusolver.so.12", "libcusolver.so.11", "libcusolver.so"});
-  if (!library) {
-    found.reason = "cuSOLVER was not found: install a CUDA toolkit (12 or 13) or, from PyPI, nvidia-cusolver, and name "
-                   "its folder in TERN_CUDA_LIBRARIES";
-    return found;
-  }
-#define TERN_CUDA_FIND(name, parameters) \
-  if (!find(library, #name, found.functions.name)) found.reason = std::string("cuSOLVER has no ") + #name;
-  TERN_CUDA_SOLVER(TERN_CUDA_FIND)
-#undef TERN_CUDA_FIND
-  return found;
+Found<SolverApi> find_solver() {
+  return find_library<SolverApi>(
+      {"cuSOLVER", "nvidia-cusolver", "TERN_CUDA_SOLVER", {"libcusolver.so.12", "libcusolver.so.11", "libcusolver.so"}},
+      [](void* library, SolverApi& api, const char*& missing) {
+        TERN_CUDA_SOLVER(TERN_CUDA_FIND)
+      });
 }
+Found<TransformApi> find_transforms() {
+  return find_library<TransformApi>(
+      {"cuFFT", "nvidia-cufft", "TERN_CUDA_FFT", {"libcufft.so.12", "libcufft.so.11", "libcufft.so"}},
+      [](void* library, TransformApi& api, const char*& missing) { TERN_CUDA_TRANSFORMS(TERN_CUDA_FIND) });
+}
+#undef TERN_CUDA_FIND
 
 }  // namespace
 
@@ -195,19 +184,25 @@ const Driver* driver(std::string& reason) {
 void use_driver(const Driver& functions) { given_driver = &functions; }
 
 const BlasApi* blas(std::string& reason) {
-  static const auto& found = at_exit_behind(*new FoundBlas(find_blas()));
+  static const auto& found = at_exit_behind(*new Found<BlasApi>(find_blas()));
   reason = found.reason;
   return found.reason.empty() ? &found.functions : nullptr;
 }
 
 const SolverApi* solver(std::string& reason) {
-  static const auto& found = at_exit_behind(*new FoundSolver(find_solver()));
+  static const auto& found = at_exit_behind(*new Found<SolverApi>(find_solver()));
+  reason = found.reason;
+  return found.reason.empty() ? &found.functions : nullptr;
+}
+
+const TransformApi* transforms(std::string& reason) {
+  static const auto& found = at_exit_behind(*new Found<TransformApi>(find_transforms()));
   reason = found.reason;
   return found.reason.empty() ? &found.functions : nullptr;
 }
 
 const Nvrtc* nvrtc(std::string& reason) {
-  static const auto& found = at_exit_behind(*new FoundNvrtc(find_nvrtc()));
+  static const auto& found = at_exit_behind(*new Found<Nvrtc>(find_nvrtc()));
   reason = found.reason;
   return found.reason.empty() ? &found.functions : nullptr;
 }

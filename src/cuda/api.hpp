@@ -242,9 +242,28 @@ inline constexpr int kValuesAlone = 0, kWithVectors = 1;   // cusolverEigMode_t
   X(name##_bufferSize, (Solver handle, int m, int n, int k, const void* a, int ld, const void* tau, int* elements)) \
   X(name, (Solver handle, int m, int n, int k, void* a, int ld, const void* tau, void* space, int elements, int* info))
 
+using TransformPlanHandle = int;                                                    // cufftHandle
+inline constexpr int kFromReal32 = 0x2a, kToReal32 = 0x2c, kComplexLines32 = 0x29;  // cufftType
+inline constexpr int kFromReal64 = 0x6a, kToReal64 = 0x6c, kComplexLines64 = 0x69;
+inline constexpr int kForward = -1, kInverse = 1;  // CUFFT_FORWARD, CUFFT_INVERSE
+
+#define TERN_CUDA_TRANSFORMS(X)                                                                                        \
+  X(cufftCreate, (TransformPlanHandle * plan))                                                                         \
+  X(cufftSetAutoAllocation, (TransformPlanHandle plan, int itself))                                                    \
+  X(cufftMakePlanMany64,                                                                                               \
+    (TransformPlanHandle plan, int rank, long long* n, long long* in_sizes, long long in_step, long long in_distance,  \
+     long long* out_sizes, long long out_step, long long out_distance, int type, long long count, std::size_t* bytes)) \
+  X(cufftSetStream, (TransformPlanHandle plan, Stream stream))                                                         \
+  X(cufftSetWorkArea, (TransformPlanHandle plan, void* space))                                                         \
+  X(cufftXtExec, (TransformPlanHandle plan, void* in, void* out, int direction))                                       \
+  X(cufftDestroy, (TransformPlanHandle plan))
+
 #define TERN_CUDA_DECLARE(name, parameters) Result(*name) parameters = nullptr;
 struct SolverApi {
   TERN_CUDA_SOLVER(TERN_CUDA_DECLARE)
+};
+struct TransformApi {
+  TERN_CUDA_TRANSFORMS(TERN_CUDA_DECLARE)
 };
 struct BlasApi {
   TERN_CUDA_BLAS(TERN_CUDA_DECLARE)
@@ -268,6 +287,8 @@ const Nvrtc* nvrtc(std::string& reason);
 const BlasApi* blas(std::string& reason);
 /// cuSOLVER's, likewise.
 const SolverApi* solver(std::string& reason);
+/// cuFFT's, likewise.
+const TransformApi* transforms(std::string& reason);
 /// Has exit() call `end` before the static objects of the libraries go that are loaded by now, or later through the
 /// functions above: what runs after that and used them would crash.
 void end_before_libraries(void (*end)());

@@ -12,6 +12,7 @@
 #include "cuda/kernel_archive.hpp"
 #include "cuda/products/wgmma.hpp"
 #include "cuda/solver.hpp"
+#include "cuda/transforms.hpp"
 #include "gpu/gpu_backend.hpp"
 #include "gpu/plan/index_checks.hpp"
 
@@ -160,10 +161,10 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     if (!workspace_) workspace_ = std::make_shared<Storage>(*this, Products::kWorkspace);
     return products_->run(product, gpu_.stream(), pointer_of(*workspace_));
   }
-  /// cuSOLVER; what copies matrices for it is no kernel of the archive.
-  detail_gpu::MatrixLibrary* matrix_library() override {
-    std::string reason;
-    const SolverApi* const api = limits_.archived ? nullptr : solver(reason);
+  /// cuSOLVER and cuFFT; what copies matrices and lines for them is no kernel of the archive.
+  detail_gpu::MatrixLibrary* matrix_library(std::string& reason) override {
+    if (limits_.archived) return reason = "cuSOLVER needs kernels of tern's beside it, and NVRTC is not there", nullptr;
+    const SolverApi* const api = solver(reason);
     if (!api) return nullptr;
     const Call call(*this);
     if (!solver_) {
@@ -177,8 +178,24 @@ class CudaBackend final : public detail_gpu::GpuBackend {
           [this] { gpu_.wait(); });
       solver_starts_ = solver_->start();
     }
-    if (!solver_starts_) return nullptr;
+    if (!solver_starts_) return reason = "cuSOLVER does not start on " + gpu_name_, nullptr;
     return solver_.get();
+  }
+  detail_gpu::TransformLibrary* transform_library(std::string& reason) override {
+    if (limits_.archived) return reason = "cuFFT needs kernels of tern's beside it, and NVRTC is not there", nullptr;
+    const TransformApi* const api = transforms(reason);
+    if (!api) return nullptr;
+    const Call call(*this);
+    if (!transforms_)
+      transforms_ = std::make_unique<FftLibrary>(
+          *api,
+          [this](const std::function<std::size_t()>& bytes, const std::function<void(const FftLibrary::Place&)>& work) {
+            const Call issued(*this);
+            const std::size_t needed = bytes();
+            const std::shared_ptr<Storage> space = needed ? std::make_shared<Storage>(*this, needed) : nullptr;
+            work({gpu_.stream(), space ? space->data() : nullptr, gpu_.capturing()});
+          });
+    return transforms_.get();
   }
 
  protected:
@@ -231,6 +248,7 @@ class CudaBackend final : public detail_gpu::GpuBackend {
   std::shared_ptr<Storage> flags_, workspace_;
   std::unique_ptr<SolverLibrary> solver_;
   bool solver_starts_ = false;
+  std::unique_ptr<FftLibrary> transforms_;
   std::unique_ptr<Products> products_;
   detail_gpu::IndexChecks checks_;
   std::uint32_t first_check_ = 0;

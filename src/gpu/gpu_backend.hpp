@@ -17,6 +17,7 @@ namespace tern::detail_gpu {
 
 class GemmTiles;
 class MatrixLibrary;
+class TransformLibrary;
 
 class GpuBackend : public detail::Backend {
  public:
@@ -49,8 +50,10 @@ class GpuBackend : public detail::Backend {
   virtual bool has_kernel(Layouts, const Launch& /*launch*/, const std::function<std::string()>& /*text*/) {
     return true;
   }
-  /// The vendor's factorisations of large matrices; null where there are none.
-  virtual MatrixLibrary* matrix_library() { return nullptr; }
+  /// The vendor's factorisations of large matrices, and Fourier transforms; null where there are none, for a reason
+  /// where there could be.
+  virtual MatrixLibrary* matrix_library(std::string& /*reason*/) { return nullptr; }
+  virtual TransformLibrary* transform_library(std::string& /*reason*/) { return nullptr; }
   /// Two words that are not 0 once a kernel has met an index out of range.
   virtual Storage& index_flags() = 0;
 

@@ -12,6 +12,11 @@
 #include <cusolverDn.h>
 #endif
 
+#if __has_include(<cufftXt.h>)  // a toolkit
+#include <cufft.h>
+#include <cufftXt.h>
+#endif
+
 #include <cstddef>
 
 #include <tuple>
@@ -27,15 +32,13 @@ constexpr bool kAlike = sizeof(A) == sizeof(B) && std::is_pointer_v<A> == std::i
                         (std::is_floating_point_v<A> == std::is_floating_point_v<B>);
 template <class Ours, class Theirs> struct Match : std::false_type {};
 template <class R, class... A, class S, class... B>
-requires(sizeof...(A) == sizeof...(B))
+  requires(sizeof...(A) == sizeof...(B))
 struct Match<R (*)(A...), S (*)(B...)> : std::bool_constant<kAlike<R, S> && (kAlike<A, B> && ...)> {};
 
-#define TERN_CUDA_MATCH(name, parameters) \
-  static_assert(Match<decltype(Driver::name), decltype(&::name)>::value, #name);
+#define TERN_CUDA_MATCH(name, parameters) static_assert(Match<decltype(Driver::name), decltype(&::name)>::value, #name);
 TERN_CUDA_DRIVER(TERN_CUDA_MATCH)
 #undef TERN_CUDA_MATCH
-#define TERN_CUDA_MATCH(name, parameters) \
-  static_assert(Match<decltype(Nvrtc::name), decltype(&::name)>::value, #name);
+#define TERN_CUDA_MATCH(name, parameters) static_assert(Match<decltype(Nvrtc::name), decltype(&::name)>::value, #name);
 TERN_CUDA_NVRTC(TERN_CUDA_MATCH)
 #undef TERN_CUDA_MATCH
 
@@ -92,6 +95,24 @@ TERN_HEADERS_TEST(ValuesAreCusolvers) {
   EXPECT_EQ(kAdjoint, CUBLAS_OP_C);
   EXPECT_EQ(kValuesAlone, CUSOLVER_EIG_MODE_NOVECTOR);
   EXPECT_EQ(kWithVectors, CUSOLVER_EIG_MODE_VECTOR);
+}
+#endif
+
+#if __has_include(<cufftXt.h>)
+#define TERN_CUDA_MATCH(name, parameters) \
+  static_assert(Match<decltype(TransformApi::name), decltype(&::name)>::value, #name);
+TERN_CUDA_TRANSFORMS(TERN_CUDA_MATCH)
+#undef TERN_CUDA_MATCH
+
+TERN_HEADERS_TEST(ValuesAreCuffts) {
+  EXPECT_EQ(kFromReal32, CUFFT_R2C);
+  EXPECT_EQ(kToReal32, CUFFT_C2R);
+  EXPECT_EQ(kComplexLines32, CUFFT_C2C);
+  EXPECT_EQ(kFromReal64, CUFFT_D2Z);
+  EXPECT_EQ(kToReal64, CUFFT_Z2D);
+  EXPECT_EQ(kComplexLines64, CUFFT_Z2Z);
+  EXPECT_EQ(kForward, CUFFT_FORWARD);
+  EXPECT_EQ(kInverse, CUFFT_INVERSE);
 }
 #endif
 

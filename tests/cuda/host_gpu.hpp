@@ -283,8 +283,11 @@ class HostGpu final : public detail_gpu::GpuBackend {
   const detail_gpu::Limits& limits() const override { return limits_; }
   const detail_gpu::Dialect& dialect() const override { return detail_gpu::cuda_dialect(); }
   detail::Storage& index_flags() override { return *flags_; }
-  detail_gpu::MatrixLibrary* matrix_library() override { return library; }
-  detail_gpu::MatrixLibrary* library = nullptr;  // a pretended one
+  detail_gpu::MatrixLibrary* matrix_library(std::string& reason) override { return reason = why_not, library; }
+  detail_gpu::TransformLibrary* transform_library(std::string& reason) override { return reason = why_not, lines; }
+  detail_gpu::MatrixLibrary* library = nullptr;  // pretended ones
+  detail_gpu::TransformLibrary* lines = nullptr;
+  std::string why_not;
   /// Full of NaN; behind the 256 bytes in which it ends nothing may be touched.
   void* allocate(std::size_t bytes) override {
     char* const begin = static_cast<char*>(mmap(nullptr, pages(bytes) + kBehind, PROT_READ | PROT_WRITE,

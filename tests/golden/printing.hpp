@@ -54,7 +54,8 @@ class Printing final : public detail_gpu::GpuBackend {
   std::function<bool(detail_gpu::GpuBackend&, const detail::AttentionRequest&)> attend;
   std::function<bool(detail_gpu::GpuBackend&, const detail::AttentionBackwardRequest&)> attend_backward;
   detail::Storage& index_flags() override { return *flags_; }
-  detail_gpu::MatrixLibrary* matrix_library() override { return in_cuda_ ? &library_ : nullptr; }
+  detail_gpu::MatrixLibrary* matrix_library(std::string&) override { return in_cuda_ ? &library_ : nullptr; }
+  bool in_cuda() const { return in_cuda_; }
   void* allocate(std::size_t) override { return reinterpret_cast<void*>(++allocated_ << 8); }
   void deallocate(void*, std::size_t) noexcept override {}
   void upload(detail::Storage&, std::size_t, const void*, std::size_t) override {}

@@ -1,10 +1,10 @@
 // Fourier transforms on GPUs: lines that a workgroup's memory holds by one launch (gpu_text.cpp), longer ones as a
 // matrix, columns and then rows (src/primitives/fft/line.cpp has the picture), and lengths with large prime factors as
-// a convolution with a chirp.
+// a convolution with a chirp. Where the vendor has a library for it, it comes first (gpu_library.cpp).
 #include <algorithm>
 #include <memory>
 
-#include "primitives/fft/gpu_text.hpp"
+#include "primitives/fft/gpu_library.hpp"
 #include "primitives/fft/kernels.hpp"
 
 namespace tern::detail_gpu {
@@ -17,29 +17,6 @@ namespace {
 
 /// Lengths whose roots' numbers have room in 32 bits.
 constexpr std::int64_t kLongest = std::int64_t{1} << 27;
-
-/// Complex numbers of the device's, one line after the other: the lines of `space` but for the axis, of n each.
-struct Temporary {
-  Temporary(GpuBackend& backend, const Shape& space, int axis, std::int64_t n, DType dtype) : n(n) {
-    strides.resize(static_cast<std::size_t>(space.rank()));
-    std::int64_t step = 2 * n;
-    for (int i = space.rank() - 1; i >= 0; --i) {
-      const auto at = static_cast<std::size_t>(i);
-      strides[at] = i == axis ? 2 : step;
-      if (i != axis) step *= space[at];
-    }
-    storage = backend.temporary(step, dtype);
-    re = {storage.get(), dtype, 0, strides}, im = {storage.get(), dtype, 1, strides};
-  }
-  std::int64_t n;
-  std::shared_ptr<Storage> storage;
-  Strides strides;
-  View re, im;
-};
-
-/// The elements in `from`, and where they go.
-void read(Lines& l, const Temporary& from) { l.re = from.re, l.im = from.im, l.given = from.n; }
-void write(Lines& l, const Temporary& to) { l.out_re = to.re, l.out_im = to.im, l.wanted = to.n; }
 
 /// With the axis last, in two: [.., outer, inner], whose steps are given.
 View in_two(const View& v, int axis, std::int64_t outer, std::int64_t inner) {
@@ -198,7 +175,7 @@ void run(GpuBackend& backend, const FftRequest& r) {
   l.given = r.input_space[axis], l.wanted = r.output_space[axis];
   l.re = r.re, l.im = r.im, l.out_re = r.out_re, l.out_im = r.out_im;
   l.conjugate_in = l.conjugate_out = r.backward, l.scale = r.scale, l.inner = r.inner;
-  if (l.wanted == 0) return;
+  if (l.wanted == 0 || by_library(backend, l)) return;
   if (!has_small_factors(l.n)) convolve(backend, l);
   else if (l.n <= most_elements(backend, l.re.dtype)) transform_lines(backend, l);
   else long_lines(backend, l);

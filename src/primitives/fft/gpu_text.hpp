@@ -30,6 +30,8 @@ struct Lines {
   std::int64_t chirp = 0;  // the length of the chirp
   View table_re = {}, table_im = {};
 
+  /// By which results are multiplied that have a mirror image.
+  double inner_of_results() const { return kind == FftKind::from_real ? inner : 1; }
   std::int64_t count() const {
     std::int64_t lines = 1;
     for (int i = 0; i < space.rank(); ++i)

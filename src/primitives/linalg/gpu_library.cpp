@@ -85,8 +85,9 @@ MatrixLibrary* library_for(GpuBackend& backend, const detail::MatrixRequest& r) 
   if (r.count() == 0 || r.least() == 0) return nullptr;
   if (r.count() * 32 > r.most() * r.most()) return nullptr;  // a call takes the library tens of microseconds
   if (detail::recording_natively()) return nullptr;
-  MatrixLibrary* const library = backend.matrix_library();
-  if (library && detail::tracing()) detail::note(library->name());
+  std::string reason;
+  MatrixLibrary* const library = backend.matrix_library(reason);
+  if (detail::tracing() && (library || !reason.empty())) detail::note(library ? library->name() : reason);
   return library;
 }
 

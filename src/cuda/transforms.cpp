@@ -1,0 +1,93 @@
+#include "cuda/transforms.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "tern/error.hpp"
+
+namespace tern::detail_cuda {
+
+using detail::FftKind;
+using detail_gpu::LineTransforms;
+
+namespace {
+
+int type_of(const LineTransforms& lines) {
+  switch (lines.kind) {
+    case FftKind::from_real: return lines.wide ? kFromReal64 : kFromReal32;
+    case FftKind::to_real: return lines.wide ? kToReal64 : kToReal32;
+    default: return lines.wide ? kComplexLines64 : kComplexLines32;
+  }
+}
+
+void check(Result result, const char* what) {
+  if (result != 0)
+    throw Error(ErrorKind::backend, std::string("cuFFT: ") + what + " failed with status " + std::to_string(result));
+}
+
+}  // namespace
+
+std::size_t FftLibrary::Hash::operator()(const LineTransforms& lines) const {
+  std::size_t hash = static_cast<std::size_t>(type_of(lines)) * 2 + lines.backward;
+  for (const std::int64_t value :
+       {lines.n, lines.count, lines.in_step, lines.in_distance, lines.out_step, lines.out_distance})
+    hash = hash * 0x9e3779b97f4a7c15ull + static_cast<std::size_t>(value);
+  return hash ^ hash >> 32;
+}
+
+/// Where it cannot, cuFFT's memory for a plan, too, is free again.
+bool FftLibrary::make(const LineTransforms& lines, Plan& plan) const {
+  if (api_.cufftCreate(&plan.handle) != 0) return false;
+  long long n = lines.n, in_size = lines.n, out_size = lines.n;  // one axis has no use for the sizes, but asks for them
+  if (api_.cufftSetAutoAllocation(plan.handle, 0) == 0 &&
+      api_.cufftMakePlanMany64(plan.handle, 1, &n, &in_size, lines.in_step, lines.in_distance, &out_size,
+                               lines.out_step, lines.out_distance, type_of(lines), lines.count, &plan.bytes) == 0)
+    return true;
+  api_.cufftDestroy(plan.handle);
+  return false;
+}
+
+/// What a graph uses stays: cuFFT's tables are in its kernels' arguments.
+void FftLibrary::forget_oldest() {
+  auto oldest = plans_.end();
+  for (auto it = plans_.begin(); it != plans_.end(); ++it)
+    if (!it->second.captured && (oldest == plans_.end() || it->second.used < oldest->second.used)) oldest = it;
+  if (oldest == plans_.end()) return;
+  if (oldest->second.made) api_.cufftDestroy(oldest->second.handle);  // waits for what uses it
+  plans_.erase(oldest);
+}
+
+FftLibrary::Plan& FftLibrary::plan(const LineTransforms& lines) {
+  auto found = plans_.find(lines);
+  if (found == plans_.end()) {
+    if (plans_.size() >= kMostPlans) forget_oldest();
+    found = plans_.try_emplace(lines).first;
+    found->second.made = make(lines, found->second);
+  }
+  found->second.used = ++calls_;
+  return found->second;
+}
+
+bool FftLibrary::takes(const LineTransforms& lines) {
+  bool made = false;
+  on_stream_([&] { return made = plan(lines).made, std::size_t{0}; }, [](const Place&) {});
+  return made;
+}
+
+void FftLibrary::transform(const LineTransforms& lines, void* in, void* out) {
+  Plan* used = nullptr;
+  on_stream_(
+      [&] {
+        used = &plan(lines);
+        if (!used->made) throw Error(ErrorKind::backend, "cuFFT: lines that it took before are refused");
+        return used->bytes;
+      },
+      [&](const Place& place) {
+        used->captured = used->captured || place.captured;
+        check(api_.cufftSetStream(used->handle, place.stream), "a stream");
+        check(api_.cufftSetWorkArea(used->handle, place.space), "memory");
+        check(api_.cufftXtExec(used->handle, in, out, lines.backward ? kInverse : kForward), "a transform");
+      });
+}
+
+}  // namespace tern::detail_cuda
