@@ -1,6 +1,5 @@
 // Each matrix is copied to memory by columns, taken by the library, and its results are copied to where they are
-// wanted: n² elements moved for n³ operations. The library's calls are one after the
-// other.
+// wanted: n² elements moved for n³ operations. The library's calls are one after the other.
 #include "primitives/linalg/gpu_library.hpp"
 
 #include "backend/instruments/trace.hpp"
