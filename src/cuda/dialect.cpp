@@ -23,6 +23,7 @@ class Cuda final : public Dialect {
   bool native() const override { return true; }
   bool has_parts() const override { return true; }
   bool joins_products() const override { return halves_; }
+  bool reassociates() const override { return scores_; }
   /// f32 shares the functions of WGSL, whose accuracy is proved there; the others have CUDA's.
   std::string elementary(detail::Elementary elementary, detail::ComputeType type,
                    const std::vector<std::string>& arguments) const override {

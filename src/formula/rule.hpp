@@ -36,6 +36,13 @@ struct Edge { double at, gives; };
 inline constexpr double kInf = std::numeric_limits<double>::infinity();
 inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
+/// Whether results are finite.
+enum class Finite : std::uint8_t {
+  unknown,
+  of_finite,  // where arguments are, unless a result is too large for its type
+  always,     // of infinite arguments, too
+};
+
 struct Rule {
   const char* name = nullptr;
   int arity = 0;
@@ -52,6 +59,7 @@ struct Rule {
   double identity = 0;                    // reductions: of nothing (±inf: the lowest and highest value of any type)
   bool counts = false;                    // its second argument is a count, taken modulo the dtype's width
   bool differentiable = true;             // false with a null vjp: asking for a gradient is an error
+  Finite finite = Finite::unknown;
 };
 
 /// The rules of all elementary functions, by Elementary.

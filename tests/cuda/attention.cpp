@@ -6,6 +6,7 @@
 
 #include "cuda/api.hpp"
 #include "cuda/compiler.hpp"
+#include "every_device/attention_formulas.hpp"
 #include "golden/printing.hpp"
 #include "host_gpu.hpp"
 #include "ops/neural/attention_fused.hpp"
@@ -13,17 +14,6 @@
 
 namespace tern::test {
 namespace {
-
-using Call = std::function<Var(const Var& q, const Var& k, const Var& v, const AttentionOptions&)>;
-Var plain(const Var& q, const Var& k, const Var& v, const AttentionOptions& o) { return attention(q, k, v, o); }
-Var soft_alibi(const Var& q, const Var& k, const Var& v, const AttentionOptions& o) {
-  return attention(
-      q, k, v, o,
-      [](auto s, auto batch, auto head, auto i, auto j, auto slope) {
-        return 3 * tanh(s / 3) - slope * cast((head + batch + 1) * abs(i - j), f32);
-      },
-      0.125);
-}
 
 /// A formula, a mask in blocks and dropout, as the operation hands them to the primitive.
 detail::FusedAttention masked_call(const detail::AttentionSizes& sizes, const BlockMask& mask,
@@ -119,6 +109,10 @@ TEST(CudaAttention, EveryInstanceOfHopperCompiles) {
   EXPECT_TRUE(call(DType::bf16, 200, 64, 40, {.causal = true}, plain));
   EXPECT_TRUE(call(DType::bf16, 100, 64, 64, {}, soft_alibi));
   EXPECT_TRUE(call(DType::bf16, 100, 128, 128, {}, soft_alibi));
+  EXPECT_TRUE(call(DType::bf16, 200, 128, 128, {.causal = true}, alibi));
+  EXPECT_TRUE(call(DType::f16, 200, 64, 64, {}, alibi));
+  EXPECT_TRUE(call(DType::bf16, 200, 128, 128, {}, soft_cap));
+  EXPECT_TRUE(call(DType::bf16, 200, 64, 64, {.causal = true}, mixed));
   EXPECT_TRUE(call(DType::bf16, 100, 256, 72, {.scale = -1.0}, plain));
   EXPECT_FALSE(call(DType::bf16, 64, 64, 64, {}, plain));
   EXPECT_FALSE(call(DType::bf16, 100, 60, 64, {}, plain));
@@ -134,9 +128,9 @@ TEST(CudaAttention, EveryInstanceOfHopperCompiles) {
   sizes.parts = 3, taken = true;
   masked_call(sizes, sinks(200, 210), moved).forward(q, k, v, &rows);
   EXPECT_FALSE(taken);
-  EXPECT_EQ(titles["// attention on Hopper"], 6);
-  EXPECT_EQ(titles["// gradient of attention on Hopper, of q"], 3);
-  EXPECT_EQ(titles["// gradients of attention on Hopper, of k and v"], 3);
+  EXPECT_EQ(titles["// attention on Hopper"], 10);
+  EXPECT_EQ(titles["// gradient of attention on Hopper, of q"], 7);
+  EXPECT_EQ(titles["// gradients of attention on Hopper, of k and v"], 7);
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which do not know fibers
@@ -230,6 +224,16 @@ TEST_F(CudaAttentionOnHost, MasksAndFormulas) {
   c.options = {.causal = true, .lengths = tensor({80, 150})};
   expect_decomposed("formula", c, soft_alibi);
   for (const DType type : {f16, f32, f64}) expect_decomposed("formula", c, soft_alibi, type);
+}
+/// What formulas for 16 bits leave to the kernel: factors, and lines along the rows or the columns.
+TEST_F(CudaAttentionOnHost, FormulasTakenApart) {
+  Case c{.batch = 2, .heads = 2, .groups = 1, .rows = 70, .columns = 150};
+  for (const Call& call : {Call(alibi), Call(soft_cap), Call(mixed)}) expect_decomposed("a formula", c, call);
+  c.options = {.scale = -0.5, .causal = true};
+  for (const Call& call : {Call(alibi), Call(mixed)}) expect_decomposed("a negative scale", c, call, f16);
+  static const auto seen = Pointwise<>([](auto, auto, auto i, auto j) { return (j <= i) & (i - j < 33); });
+  c.options = {.mask = seen};
+  for (const Call& call : {Call(alibi), Call(soft_cap), Call(mixed)}) expect_decomposed("a mask", c, call);
 }
 /// Blocks of a mask, dropout, and columns in parts, against the same request on the CPU in f64.
 TEST_F(CudaAttentionOnHost, BlocksDropoutAndParts) {

@@ -99,6 +99,9 @@ class Dialect {
   virtual std::string report_least(int binding, const std::string& launch, const std::string& value) const = 0;
   /// The whole text, with the library functions it needs.
   virtual std::string module(const Module& module) const = 0;
+  /// Whether products may be put together, and sums take them unrounded, so that results are off by a few units in the
+  /// last place (factored.hpp).
+  virtual bool reassociates() const { return false; }
 };
 
 /// "f32", "i32", "u32", "f64", "i64": the names both languages use, WGSL without the last two.

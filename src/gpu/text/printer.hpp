@@ -31,13 +31,16 @@ class ProgramPrinter {
   static std::string result(const Function& function, const std::string& value, std::size_t i);
   /// The type a step's value has inside a kernel.
   std::string type(int step) const;
+  /// A step that is no source, of the names v0, v1, … of its arguments.
+  std::string expression(int step) const;
+  const detail::Program& program() const { return program_; }
+  const Dialect& dialect() const { return dialect_; }
   /// The value a reduction starts from.
   std::string identity(int step) const;
   /// Two partial results of a reduction joined.
   std::string combined(int step, const std::string& a, const std::string& b) const;
 
  private:
-  std::string expression(int step) const;
   /// A line for each of the steps, but sources, that computing `wanted` takes.
   std::string lines(const std::vector<char>& needed, const std::vector<int>& wanted,
                     const std::function<bool(int)>& is_source) const;

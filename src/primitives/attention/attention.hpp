@@ -123,6 +123,11 @@ struct AttentionBackwardRequest {
   std::string text() const;
 };
 
+/// Whether the scale that a request's formula has as its input 1 is positive.
+template <class Request> bool has_positive_scale(const Request& r) {
+  return !r.inputs.empty() && !r.inputs[0].number.is_integer && r.inputs[0].number.real > 0;
+}
+
 /// Whether a backend has a kernel of this primitive that is the fastest way for these sizes: a product into scores in
 /// memory, softmax and a second product are the other one. `with_gradients`: those will be asked for.
 /// TERN_ATTENTION_KERNEL=1: whether it has one (for tests); 0: never on a GPU; mma: likewise, on CUDA never Hopper's.

@@ -25,6 +25,7 @@
 // Bound by mma.sync, with 0.54 of wgmma's speed (cuda/products/mma.cu): figures in docs/internals/attention.md.
 
 // The instance.
+enum : bool { kBegins = $begins };
 enum : bool { kWideQ = $q_wide, kWideK = $k_wide, kWideV = $v_wide };  // 16 bytes are copied at once; else by elements
 enum : u32 {
   kWarps = $warps, kThreads = 32u * kWarps,
@@ -81,6 +82,20 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
     }
     tern_commit();
     f32 s[kBlocks][kAcross][4] = {};
+    [[maybe_unused]] let first = column + (lane & 3u) * 2u;
+    if constexpr (kBegins) {  // what the formula adds along the columns
+      [[maybe_unused]] let ahead = 0u, at = 0u;
+#pragma unroll
+      for (u32 i = 0u; i < 2u * kBlocks; ++i) {
+        let row = first_row + (warp * kBlocks + i / 2u) * 16u + 8u * (i % 2u) + lane / 4u;
+        [[maybe_unused]] let own_row = min(row, $rows - 1u);
+        f32 along = 0.0f;
+        $along
+#pragma unroll
+        for (u32 j = 0u; j < 2u * kAcross; ++j)
+          s[i / 2u][j / 2u][2u * (i % 2u) + j % 2u] = along * f32(j / 2u * 8u + j % 2u);
+      }
+    }
     multiply_rows<kBlocks, kAcross, kDepth>(s, rows_of_q, warp * 16u * kBlocks, stage, lane);
     const bool edge = column + kColumns > end$edge;
 #pragma unroll
@@ -89,9 +104,16 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
       for (u32 h = 0u; h < 2u; ++h) {
         let row = first_row + (warp * kBlocks + i) * 16u + 8u * h + lane / 4u;
         [[maybe_unused]] let own_row = min(row, $rows - 1u);
+        f32 place = 0.0f;  // what it adds to all scores of the row in the tile
+        if constexpr (kBegins) {
+          [[maybe_unused]] let ahead = 0u, at = 0u;
+          f32 begin = 0.0f;
+          $begin
+          place = begin * $factor;
+        }
 #pragma unroll
         for (u32 j = 0u; j < 2u * kAcross; ++j) {
-          [[maybe_unused]] let at = min(column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u, $last_column);
+          [[maybe_unused]] let ahead = j / 2u * 8u + j % 2u, at = min(first + ahead, $last_column);
           [[maybe_unused]] f32& x = s[i][j / 2u][2u * h + j % 2u];
           $score
         }
@@ -99,22 +121,23 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
           [[maybe_unused]] let middle = i32(row) + i32($shift);
 #pragma unroll
           for (u32 j = 0u; j < 2u * kAcross; ++j) {
-            let at = column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u;
+            let at = first + j / 2u * 8u + j % 2u;
             if (!(at < end && $seen)) { s[i][j / 2u][2u * h + j % 2u] = $lowest; }  // tiles may pass the end
           }
         }
         f32 top = s[i][0][2u * h];
 #pragma unroll
         for (u32 j = 0u; j < 2u * kAcross; ++j) { top = fmaxf(top, s[i][j / 2u][2u * h + j % 2u]); }
-        top = fmaxf(tern_quad_largest(top) * $factor, tops[i][h]);
+        top = fmaxf(fma(tern_quad_largest(top), $factor, place), tops[i][h]);
         let base = top == $lowest ? 0.0f : top;
         let older = tern_power_of_two(tops[i][h] - base);
         tops[i][h] = top;
         f32 total = 0.0f;
 #pragma unroll
         for (u32 j = 0u; j < 2u * kAcross; ++j) {
+          [[maybe_unused]] let ahead = j / 2u * 8u + j % 2u, at = min(first + ahead, $columns - 1u);
           f32& x = s[i][j / 2u][2u * h + j % 2u];
-          x = tern_power_of_two(fma(x, $factor, -base));
+          x = tern_power_of_two(fma(x, $factor, place - base));
           total += x;
           $thin
         }

@@ -11,6 +11,7 @@
 // Nothing is shared between workgroups, so the bits are the same every run. cuda_backward.cpp fills the holes.
 
 // The instance.
+enum : bool { kBegins = $begins };
 enum : bool {
   kWideQ = $q_wide, kWideK = $k_wide, kWideV = $v_wide, kWideOut = $out_wide,
   kOfK = $of_k, kOfV = $of_v,  // whose gradients it gives
@@ -82,6 +83,21 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
     tern_commit();
     $seen_block
     f32 s[kBlocks][kAcross][4] = {}, g[kBlocks][kAcross][4] = {};
+    [[maybe_unused]] let first = first_row + (lane & 3u) * 2u;
+    if constexpr (kBegins) {  // what the formula adds to the products
+      [[maybe_unused]] let ahead = 0u, own_row = 0u;
+#pragma unroll
+      for (u32 i = 0u; i < 2u * kBlocks; ++i) {
+        let column = first_column + (warp * kBlocks + i / 2u) * 16u + 8u * (i % 2u) + lane / 4u;
+        [[maybe_unused]] let at = min(column, $columns - 1u);
+        f32 along = 0.0f, begin = 0.0f;
+        $along
+        $begin
+#pragma unroll
+        for (u32 j = 0u; j < 2u * kAcross; ++j)
+          s[i / 2u][j / 2u][2u * (i % 2u) + j % 2u] = fma(along, f32(j / 2u * 8u + j % 2u), begin);
+      }
+    }
     multiply_rows<kBlocks, kAcross, kDepth>(s, rows_of_k, warp * 16u * kBlocks, stage, lane);
     if constexpr (kOfK)
       multiply_rows<kBlocks, kAcross, kWidth>(g, rows_of_v, warp * 16u * kBlocks, stage + kBytesOfQ, lane);
@@ -89,7 +105,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
     const bool edge = first_row + kRows > end || first_column + kColumns > $columns_end$edge;
 #pragma unroll
     for (u32 j = 0u; j < 2u * kAcross; ++j) {
-      let in_tile = j / 2u * 8u + (lane & 3u) * 2u + j % 2u, row = first_row + in_tile;
+      [[maybe_unused]] let ahead = j / 2u * 8u + j % 2u;
+      let row = first + ahead, in_tile = row - first_row;
       [[maybe_unused]] let own_row = min(row, $rows - 1u);
       [[maybe_unused]] let middle = i32(row) + i32($shift);
       let total = of_rows[kRows + in_tile], mean = of_rows[2u * kRows + in_tile];

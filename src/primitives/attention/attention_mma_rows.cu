@@ -10,6 +10,7 @@
 // Nothing is shared between workgroups, so the bits are the same every run. cuda_backward.cpp fills the holes.
 
 // The instance.
+enum : bool { kBegins = $begins };
 enum : bool { kWideQ = $q_wide, kWideK = $k_wide, kWideV = $v_wide, kWideOut = $out_wide };
 enum : u32 {
   kWarps = $warps, kThreads = 32u * kWarps,
@@ -76,6 +77,20 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
     }
     tern_commit();
     f32 s[kBlocks][kAcross][4] = {}, g[kBlocks][kAcross][4] = {};
+    [[maybe_unused]] let first = column + (lane & 3u) * 2u;
+    if constexpr (kBegins) {  // what the formula adds along the columns
+      [[maybe_unused]] let ahead = 0u, at = 0u;
+#pragma unroll
+      for (u32 i = 0u; i < 2u * kBlocks; ++i) {
+        let row = first_row + (warp * kBlocks + i / 2u) * 16u + 8u * (i % 2u) + lane / 4u;
+        [[maybe_unused]] let own_row = min(row, $rows - 1u);
+        f32 along = 0.0f;
+        $along
+#pragma unroll
+        for (u32 j = 0u; j < 2u * kAcross; ++j)
+          s[i / 2u][j / 2u][2u * (i % 2u) + j % 2u] = along * f32(j / 2u * 8u + j % 2u);
+      }
+    }
     multiply_rows<kBlocks, kAcross, kDepth>(s, rows_of_q, warp * 16u * kBlocks, stage, lane);
     multiply_rows<kBlocks, kAcross, kWidth>(g, rows_of_out, warp * 16u * kBlocks, stage + kBytesOfK, lane);
     const bool edge = column + kColumns > end$edge;
@@ -85,12 +100,19 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
       for (u32 h = 0u; h < 2u; ++h) {
         let row = first_row + (warp * kBlocks + i) * 16u + 8u * h + lane / 4u;
         [[maybe_unused]] let own_row = min(row, $rows - 1u);
+        f32 top = tops[i][h];
+        if constexpr (kBegins) {
+          [[maybe_unused]] let ahead = 0u, at = 0u;
+          f32 begin = 0.0f;
+          $begin
+          top -= begin * $factor;
+        }
 #pragma unroll
         for (u32 j = 0u; j < 2u * kAcross; ++j) {
-          [[maybe_unused]] let at = min(column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u, $columns - 1u);
+          [[maybe_unused]] let ahead = j / 2u * 8u + j % 2u, at = min(first + ahead, $columns - 1u);
           f32& x = s[i][j / 2u][2u * h + j % 2u];
           $score
-          let share = tern_power_of_two(fma(score, $factor, -tops[i][h])) * inverses[i][h];
+          let share = tern_power_of_two(fma(score, $factor, -top)) * inverses[i][h];
           f32 incoming = g[i][j / 2u][2u * h + j % 2u];
           $thin
           let toward = share * (incoming - means[i][h]);
@@ -100,7 +122,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
           [[maybe_unused]] let middle = i32(row) + i32($shift);
 #pragma unroll
           for (u32 j = 0u; j < 2u * kAcross; ++j) {
-            let at = column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u;
+            let at = first + j / 2u * 8u + j % 2u;
             if (!($seen)) { s[i][j / 2u][2u * h + j % 2u] = 0.0f; }
           }
         }

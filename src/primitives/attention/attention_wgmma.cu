@@ -43,7 +43,10 @@ enum : u32 {
   kPieceOfQ = 128u * kRows, kPiece = 128u * kColumns,  // bytes of 64 elements of all rows
   kBytesOfQ = kPieceOfQ * (kDepth / 64u), kBytesOfK = kPiece * (kDepth / 64u), kBytesOfV = kPiece * (kWidth / 64u),
 };
-enum : bool { kRagged = $ragged, kTakesTurns = $takes_turns };
+enum : bool { kRagged = $ragged, kTakesTurns = $takes_turns, kBegins = $begins };
+// The base of a row's powers of two is a greatest score of before as long as no score is more than so much greater, in
+// powers of two: sums are multiplied in few tiles (FlashAttention-4), and shares of up to 2^8 lose nothing in 16 bits.
+constexpr f32 kSlack = 8.0f;
 $instructions
 $row_units
 $products
@@ -96,9 +99,7 @@ struct Attention {
     if (lane != 0u) return;
     [[maybe_unused]] let batch = w.batch, head = w.head;
     tern_expect(at.full_q(), kBytesOfQ);
-#pragma unroll
-    for (u32 i = 0u; i < kDepth / 64u; ++i)
-      tern_fetch(at.q + i * kPieceOfQ, map, 64u * i, w.first_row, $q_head, $q_batch, at.full_q(), tern_passing());
+    fetch_pieces<kDepth>(at.q, kPieceOfQ, map, w.first_row, $q_head, $q_batch, at.full_q(), tern_passing());
   }
   __device__ __forceinline__ void fetch_k(const BoxMap& map, const Work& w, u32 column, Memory at, Ring ring,
                                           u32 lane) const {
@@ -106,11 +107,9 @@ struct Attention {
     tern_wait(at.empty_k(ring), ring.round ^ 1u);
     if (lane != 0u) return;
     [[maybe_unused]] let batch = w.batch, head = w.key_head;
+    let to = at.k + ring.stage * kBytesOfK;
     tern_expect(at.full_k(ring), kBytesOfK);
-#pragma unroll
-    for (u32 i = 0u; i < kDepth / 64u; ++i)
-      tern_fetch(at.k + ring.stage * kBytesOfK + i * kPiece, map, 64u * i, column, $k_head, $k_batch, at.full_k(ring),
-                 tern_kept());
+    fetch_pieces<kDepth>(to, kPiece, map, column, $k_head, $k_batch, at.full_k(ring), tern_kept());
   }
   // Rows of v beyond the sample's length are not its own: a share of 0 times what lies there could be NaN.
   __device__ __forceinline__ void fetch_v(const BoxMap& map, const Work& w, u32 column, Memory at, Ring ring,
@@ -123,9 +122,7 @@ struct Attention {
     if (lane == 0u) {
       [[maybe_unused]] let batch = w.batch, head = w.key_head;
       tern_expect(barrier, kBytesOfV);
-#pragma unroll
-      for (u32 i = 0u; i < kWidth / 64u; ++i)
-        tern_fetch(to + i * kPiece, map, 64u * i, column, $v_head, $v_batch, barrier, tern_kept());
+      fetch_pieces<kWidth>(to, kPiece, map, column, $v_head, $v_batch, barrier, tern_kept());
     }
     if (whole) return;
     tern_wait(barrier, patches & 1u);
@@ -164,21 +161,44 @@ struct Attention {
   }
 
   // ---- consumers ----
-  // Of products the scores, and of those with the greatest so far the powers of two: the shares, but for the sum of a
-  // row. `older`: what earlier sums are to be multiplied by.
-  __device__ __forceinline__ void take_shares(f32 (&s)[kAcross][4], f32 (&tops)[2], f32 (&totals)[2], f32 (&older)[2],
+  // What the formula adds to scores along the columns.
+  __device__ __forceinline__ void begin_scores(f32 (&s)[kAcross][4], const Work& w, u32 own) const {
+    if constexpr (!kBegins) return;
+    [[maybe_unused]] let batch = w.batch, head = w.head, first = 0u, ahead = 0u, at = 0u;
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      [[maybe_unused]] let own_row = min(own + 8u * h, $rows - 1u);
+      f32 along = 0.0f;
+      $along
+#pragma unroll
+      for (u32 j = 0u; j < 2u * kAcross; ++j) {
+        s[j / 2u][2u * h + j % 2u] = along * f32(j / 2u * 8u + j % 2u);
+      }
+    }
+  }
+  // Of products the scores, and of those, below the row's base, the powers of two: the shares, but for the sum of a
+  // row. Returns whether a base of the warp has changed, so that sums of before are to be multiplied by `older`.
+  __device__ __forceinline__ bool take_shares(f32 (&s)[kAcross][4], f32 (&tops)[2], f32 (&totals)[2], f32 (&older)[2],
                                               const Work& w, u32 column, u32 own, u32 lane) const {
     [[maybe_unused]] let batch = w.batch, head = w.head, first_row = w.first_row, end = w.end, length = w.length;
     $seen_of
     $seen_block
     const bool edge = column + kColumns > end$edge;
+    [[maybe_unused]] let first = column + (lane & 3u) * 2u;
+    f32 place[2] = {};  // what the formula adds to all scores of a row in the tile
 #pragma unroll
     for (u32 h = 0u; h < 2u; ++h) {
       let row = own + 8u * h;
       [[maybe_unused]] let own_row = min(row, $rows - 1u);
+      if constexpr (kBegins) {
+        [[maybe_unused]] let ahead = 0u, at = 0u;
+        f32 begin = 0.0f;
+        $begin
+        place[h] = begin * $factor;
+      }
 #pragma unroll
       for (u32 j = 0u; j < 2u * kAcross; ++j) {
-        [[maybe_unused]] let at = min(column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u, $last_column);
+        [[maybe_unused]] let ahead = j / 2u * 8u + j % 2u, at = min(first + ahead, $last_column);
         [[maybe_unused]] f32& x = s[j / 2u][2u * h + j % 2u];
         $score
       }
@@ -186,7 +206,7 @@ struct Attention {
         [[maybe_unused]] let middle = i32(row) + i32($shift);
 #pragma unroll
         for (u32 j = 0u; j < 2u * kAcross; ++j) {
-          let at = column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u;
+          let at = first + j / 2u * 8u + j % 2u;
           if (!(at < end && $seen)) { s[j / 2u][2u * h + j % 2u] = $lowest; }  // tiles may pass the end
         }
       }
@@ -200,23 +220,27 @@ struct Attention {
       for (u32 h = 0u; h < 2u; ++h) { top[h] = fmaxf(top[h], fmaxf(s[j][2u * h], s[j][2u * h + 1u])); }
 #pragma unroll
     for (u32 h = 0u; h < 2u; ++h) {
-      top[h] = fmaxf(tern_quad_largest(top[h]) * $factor, tops[h]);
-      base[h] = top[h] == $lowest ? 0.0f : top[h];
-      older[h] = tern_power_of_two(tops[h] - base[h]);
-      tops[h] = top[h];
+      top[h] = fma(tern_quad_largest(top[h]), $factor, place[h]);
+      const bool higher = top[h] > tops[h] + kSlack;
+      older[h] = higher ? tern_power_of_two(tops[h] - top[h]) : 1.0f;
+      tops[h] = higher ? top[h] : tops[h];
+      base[h] = tops[h] == $lowest ? 0.0f : tops[h];
     }
+    const bool changed = __any_sync(0xffffffffu, older[0] != 1.0f || older[1] != 1.0f);
 #pragma unroll
     for (u32 j = 0u; j < 2u * kAcross; ++j)
 #pragma unroll
       for (u32 h = 0u; h < 2u; ++h) {
         [[maybe_unused]] let row = own + 8u * h, own_row = min(row, $rows - 1u);
+        [[maybe_unused]] let ahead = j / 2u * 8u + j % 2u, at = min(first + ahead, $columns - 1u);
         f32& x = s[j / 2u][2u * h + j % 2u];
-        x = tern_power_of_two(fma(x, $factor, -base[h]));
+        x = tern_power_of_two(fma(x, $factor, place[h] - base[h]));
         total[h] += x;
         $thin
       }
 #pragma unroll
     for (u32 h = 0u; h < 2u; ++h) { totals[h] = fma(totals[h], older[h], total[h]); }
+    return changed;
   }
   __device__ __forceinline__ void finish(f32 (&sums)[kSumsAcross][4], f32 (&tops)[2], f32 (&totals)[2], const Work& w,
                                          u32 own, u32 lane) const {
@@ -240,7 +264,7 @@ struct Attention {
       }
     }
   }
-  // Sums of before a new greatest score.
+  // Sums of before a new base.
   static __device__ __forceinline__ void put_below(f32 (&sums)[kSumsAcross][4], const f32 (&older)[2]) {
 #pragma unroll
     for (u32 j = 0u; j < 4u * kSumsAcross; ++j) { sums[j / 4u][j % 4u] *= older[j % 4u / 2u]; }
@@ -269,8 +293,9 @@ struct Attention {
         u32 shares[kAcross / 2u][4];
         tern_wait(at.full_q(), blocks++ & 1u);
         tern_wait(at.full_k(ring_k), ring_k.round);
+        begin_scores(s, w, own);
         tern_begin_products();
-        multiply_rows<kDepth>(s, of_q, kPieceOfQ, at.k + ring_k.stage * kBytesOfK, kPiece);
+        multiply_rows<kDepth, kBegins>(s, of_q, kPieceOfQ, at.k + ring_k.stage * kBytesOfK, kPiece);
         tern_commit_products();
         wait_for<0u>(s);
         give_up(at.empty_k(ring_k), lane);
@@ -280,26 +305,26 @@ struct Attention {
 #pragma unroll 1
         for (u32 column = seek(w, w.begin + kColumns); column < w.end; column = seek(w, column + kColumns)) {
           tern_wait(at.full_k(ring_k), ring_k.round);
+          begin_scores(s, w, own);
           take_turn(member);
           tern_begin_products();
-          multiply_rows<kDepth>(s, of_q, kPieceOfQ, at.k + ring_k.stage * kBytesOfK, kPiece);
+          multiply_rows<kDepth, kBegins>(s, of_q, kPieceOfQ, at.k + ring_k.stage * kBytesOfK, kPiece);
           tern_commit_products();
-          put_below(sums, older);
           tern_wait(at.full_v(ring_v), ring_v.round);
           send_shares(sums, shares, at.v + ring_v.stage * kBytesOfV);
           pass_turn(member);
           wait_for<1u>(s);
           give_up(at.empty_k(ring_k), lane);
           ring_k.advance();
-          take_shares(s, tops, totals, older, w, column, own, lane);
+          const bool changed = take_shares(s, tops, totals, older, w, column, own, lane);
           have_now(bitcast<u32>(totals[0] + totals[1]), at.nowhere());
           wait_for_sums(sums);
+          if (changed) put_below(sums, older);
           give_up(at.empty_v(ring_v), lane);
           ring_v.advance();
           pack(shares, s);
         }
         give_up(at.empty_q(), lane);
-        put_below(sums, older);
         tern_wait(at.full_v(ring_v), ring_v.round);
         send_shares(sums, shares, at.v + ring_v.stage * kBytesOfV);
         wait_for_sums(sums);
@@ -332,7 +357,6 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel($parameter
     if (thread < 32u) call.fetch(map0, map1, map2, at, thread);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 $consumer_registers;");
-    // The same in all lanes, and said so: addresses of matrices are then kept in uniform registers.
-    call.attend(at, thread, __shfl_sync(0xffffffffu, thread / 128u, 0) - 1u);
+    call.attend(at, thread, same(thread / 128u) - 1u);
   }
 }

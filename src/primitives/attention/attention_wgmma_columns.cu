@@ -17,7 +17,7 @@
 // place of 1.88: the matrix units then read more workgroup memory than they can.
 
 // The instance.
-enum : bool { kTakesTurns = $takes_turns };
+enum : bool { kTakesTurns = $takes_turns, kBegins = $begins };
 enum : u32 {
   kConsumers = $consumers, kThreads = 128u * (1u + kConsumers), kColumns = 64u * kConsumers,
   kRows = $rows_at_once, kAcross = kRows / 8u,
@@ -25,7 +25,7 @@ enum : u32 {
   kStages = $stages,
   kPieceOfK = 128u * kColumns, kPiece = 128u * kRows,  // bytes of 64 elements of all rows
   kBytesOfK = kPieceOfK * (kDepth / 64u), kBytesOfQ = kPiece * (kDepth / 64u),
-  kKnown = 12u * kRows,  // bytes of what is known of a tile's rows: tops, inverses of totals, means
+  kKnown = 8u * kRows,  // bytes of what is known of a tile's rows: tops of shares, means
 };
 $instructions
 $row_units
@@ -93,23 +93,17 @@ struct Attention {
         if (p.turn == first.turn && p.first_row == first.first_row) {
           [[maybe_unused]] let head = w.key_head;
           tern_wait(at.empty_k(), blocks++ & 1u ^ 1u);
-          tern_expect(at.full_k(), 2u * kBytesOfK);
-#pragma unroll
-          for (u32 i = 0u; i < kDepth / 64u; ++i) {
-            let to = i * kPieceOfK;
-            tern_fetch(at.k + to, of_k, 64u * i, w.first_column, $k_head, $k_batch, at.full_k(), tern_passing());
-            tern_fetch(at.v + to, of_v, 64u * i, w.first_column, $v_head, $v_batch, at.full_k(), tern_passing());
-          }
+          let full = at.full_k();
+          tern_expect(full, 2u * kBytesOfK);
+          fetch_pieces<kDepth>(at.k, kPieceOfK, of_k, w.first_column, $k_head, $k_batch, full, tern_passing());
+          fetch_pieces<kDepth>(at.v, kPieceOfK, of_v, w.first_column, $v_head, $v_batch, full, tern_passing());
         }
         [[maybe_unused]] let head = w.key_head * shared_by() + p.turn;
         let full = at.full(ring), to = ring.stage * kBytesOfQ;
         tern_wait(at.empty(ring), ring.round ^ 1u);
         tern_expect(full, 2u * kBytesOfQ);
-#pragma unroll
-        for (u32 i = 0u; i < kDepth / 64u; ++i) {
-          tern_fetch(at.q + to + i * kPiece, of_q, 64u * i, p.first_row, $q_head, $q_batch, full, tern_kept());
-          tern_fetch(at.out + to + i * kPiece, of_out, 64u * i, p.first_row, $out_head, $out_batch, full, tern_kept());
-        }
+        fetch_pieces<kDepth>(at.q + to, kPiece, of_q, p.first_row, $q_head, $q_batch, full, tern_kept());
+        fetch_pieces<kDepth>(at.out + to, kPiece, of_out, p.first_row, $out_head, $out_batch, full, tern_kept());
         ring.advance();
       }
     });
@@ -127,8 +121,7 @@ struct Attention {
           let own_row = min(p.first_row + i, $rows - 1u);
           $load_row
           let to = at.known + ring.stage * kKnown + 4u * i;
-          put(to, total == 0.0f ? $highest : top * 1.4426950408889634f);  // of a row that sees nothing shares are 0
-          put(to + 4u * kRows, total == 0.0f ? 0.0f : tern_inverse(total)), put(to + 8u * kRows, mean);
+          put(to, top_of_shares(top, total)), put(to + 4u * kRows, mean);
         }
         __syncwarp();
         if (lane == 0u) tern_arrive_here(at.full(ring));
@@ -147,6 +140,23 @@ struct Attention {
   }
 
   // ---- consumers ----
+  // What the formula adds to scores, of which the product is but one part.
+  __device__ __forceinline__ void begin_scores(f32 (&s)[kAcross][4], const Work& w, Place p, u32 own, u32 lane) const {
+    if constexpr (!kBegins) return;
+    [[maybe_unused]] let batch = w.batch, head = w.key_head * shared_by() + p.turn, own_row = 0u, ahead = 0u;
+    [[maybe_unused]] let first = p.first_row + (lane & 3u) * 2u;
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      [[maybe_unused]] let at = min(own + 8u * h, $columns - 1u);
+      f32 along = 0.0f, begin = 0.0f;
+      $along
+      $begin
+#pragma unroll
+      for (u32 j = 0u; j < 2u * kAcross; ++j) {
+        s[j / 2u][2u * h + j % 2u] = fma(along, f32(j / 2u * 8u + j % 2u), begin);
+      }
+    }
+  }
   // In place of products the shares, and of what goes toward them the slopes.
   __device__ __forceinline__ void take_slopes(f32 (&s)[kAcross][4], f32 (&g)[kAcross][4], const Work& w, Place p,
                                               u32 known_at, u32 own, u32 lane) const {
@@ -156,33 +166,38 @@ struct Attention {
     $seen_of
     $seen_block
     const bool edge = first_row + kRows > end || first_column + kColumns > $columns$edge;
+    [[maybe_unused]] let first = first_row + (lane & 3u) * 2u;
 #pragma unroll
     for (u32 j = 0u; j < kAcross; ++j) {
       let from = known_at + 4u * (j * 8u + (lane & 3u) * 2u);
-      let tops = known(from), inverses = known(from + 4u * kRows), means = known(from + 8u * kRows);
+      let tops = known(from), means = known(from + 4u * kRows);
 #pragma unroll
       for (u32 e = 0u; e < 4u; ++e) {
-        let row = first_row + j * 8u + (lane & 3u) * 2u + e % 2u, column = own + e / 2u * 8u;
+        [[maybe_unused]] let ahead = j * 8u + e % 2u, row = first + ahead, column = own + e / 2u * 8u;
         [[maybe_unused]] let own_row = min(row, $rows - 1u), at = min(column, $columns - 1u);
-        [[maybe_unused]] let middle = i32(row) + i32($shift);
         f32 &x = s[j][e], &y = g[j][e];
         $score
-        let top = e % 2u ? tops.y : tops.x, inverse = e % 2u ? inverses.y : inverses.x;
-        var share = tern_power_of_two(fma(score, $factor, -top)) * inverse;
+        var share = tern_power_of_two(fma(score, $factor, -(e % 2u ? tops.y : tops.x)));
         [[maybe_unused]] f32 incoming = y;
         $thin
         [[maybe_unused]] let toward = share * (incoming - (e % 2u ? means.y : means.x));
         $slope
         $thin_share
-        if (edge && !(row < $rows && $seen)) { share = 0.0f, y = 0.0f; }
         x = share;
       }
+    }
+    if (!edge) return;
+#pragma unroll
+    for (u32 j = 0u; j < 4u * kAcross; ++j) {
+      let row = first + j / 4u * 8u + j % 2u, column = own + j % 4u / 2u * 8u;
+      [[maybe_unused]] let middle = i32(row) + i32($shift);
+      if (!(row < $rows && $seen)) { s[j / 4u][j % 4u] = 0.0f, g[j / 4u][j % 4u] = 0.0f; }
     }
   }
   __device__ __forceinline__ void send_products(f32 (&s)[kAcross][4], f32 (&g)[kAcross][4], Memory at, Ring ring,
                                                 u32 member) const {
     tern_begin_products();
-    multiply_rows<kDepth>(s, at.k + member * 8192u, kPieceOfK, at.q + ring.stage * kBytesOfQ, kPiece);
+    multiply_rows<kDepth, kBegins>(s, at.k + member * 8192u, kPieceOfK, at.q + ring.stage * kBytesOfQ, kPiece);
     multiply_rows<kDepth>(g, at.v + member * 8192u, kPieceOfK, at.out + ring.stage * kBytesOfQ, kPiece);
     tern_commit_products();
   }
@@ -233,6 +248,7 @@ struct Attention {
 #pragma unroll 1
         for (; p.turn < shared_by(); p = seek(w, p.turn, p.first_row + kRows)) {
           tern_wait(at.full(ring), ring.round);
+          begin_scores(s, w, p, own, lane);
           take_turn(member);
           send_products(s, g, at, ring, member);
           pass_turn(member);
@@ -271,7 +287,6 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel($parameter
     else if (thread >= 32u && thread < 64u) call.fetch_known(at, thread - 32u);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
-    // The same in all lanes, and said so: addresses of matrices are then kept in uniform registers.
-    call.attend(at, thread, __shfl_sync(0xffffffffu, thread / 128u, 0) - 1u);
+    call.attend(at, thread, same(thread / 128u) - 1u);
   }
 }

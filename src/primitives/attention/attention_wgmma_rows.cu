@@ -13,7 +13,7 @@
 // Speed. Bound by the matrix units: on an H100, 25 November 2026, bf16 4×16×4096×128, 717 TFLOP/s of three products.
 
 // The instance.
-enum : bool { kTakesTurns = $takes_turns };
+enum : bool { kTakesTurns = $takes_turns, kBegins = $begins };
 enum : u32 {
   kConsumers = $consumers, kThreads = 128u * (1u + kConsumers), kRows = 64u * kConsumers,
   kColumns = $columns_at_once, kAcross = kColumns / 8u,
@@ -43,7 +43,7 @@ struct Work {
 };
 // What forward kept of the two rows that a lane has a part of.
 struct Known {
-  f32 tops[2], inverses[2], means[2];
+  f32 tops[2], means[2];
 };
 
 $formula
@@ -76,29 +76,20 @@ struct Attention {
     tern_wait(at.empty_q(), round ^ 1u);
     [[maybe_unused]] let batch = w.batch, head = w.head;
     tern_expect(at.full_q(), kBytesOfQ + kBytesOfOut);
-#pragma unroll
-    for (u32 i = 0u; i < kDepth / 64u; ++i)
-      tern_fetch(at.q + i * kPieceOfQ, of_q, 64u * i, w.first_row, $q_head, $q_batch, at.full_q(), tern_passing());
-#pragma unroll
-    for (u32 i = 0u; i < kWidth / 64u; ++i)
-      tern_fetch(at.out + i * kPieceOfQ, of_out, 64u * i, w.first_row, $out_head, $out_batch, at.full_q(),
-                 tern_passing());
+    let full = at.full_q();
+    fetch_pieces<kDepth>(at.q, kPieceOfQ, of_q, w.first_row, $q_head, $q_batch, full, tern_passing());
+    fetch_pieces<kWidth>(at.out, kPieceOfQ, of_out, w.first_row, $out_head, $out_batch, full, tern_passing());
   }
   __device__ __forceinline__ void fetch_tile(const BoxMap& of_k, const BoxMap& of_v, const Work& w, u32 column,
                                              Memory at, Ring ring) const {
     [[maybe_unused]] let batch = w.batch, head = w.key_head;
     tern_wait(at.empty_k(ring), ring.round ^ 1u);
     tern_expect(at.full_k(ring), kBytesOfK);
-#pragma unroll
-    for (u32 i = 0u; i < kDepth / 64u; ++i)
-      tern_fetch(at.k + ring.stage * kBytesOfK + i * kPiece, of_k, 64u * i, column, $k_head, $k_batch, at.full_k(ring),
-                 tern_kept());
+    let k = at.k + ring.stage * kBytesOfK, v = at.v + ring.stage * kBytesOfV;
+    fetch_pieces<kDepth>(k, kPiece, of_k, column, $k_head, $k_batch, at.full_k(ring), tern_kept());
     tern_wait(at.empty_v(ring), ring.round ^ 1u);
     tern_expect(at.full_v(ring), kBytesOfV);
-#pragma unroll
-    for (u32 i = 0u; i < kWidth / 64u; ++i)
-      tern_fetch(at.v + ring.stage * kBytesOfV + i * kPiece, of_v, 64u * i, column, $v_head, $v_batch, at.full_v(ring),
-                 tern_kept());
+    fetch_pieces<kWidth>(v, kPiece, of_v, column, $v_head, $v_batch, at.full_v(ring), tern_kept());
   }
   __device__ void fetch(const BoxMap& of_q, const BoxMap& of_k, const BoxMap& of_v, const BoxMap& of_out,
                         Memory at) const {
@@ -125,10 +116,24 @@ struct Attention {
     for (u32 h = 0u; h < 2u; ++h) {
       let own_row = min(own + 8u * h, $rows - 1u);
       $load_row
-      known.tops[h] = total == 0.0f ? $highest : top * 1.4426950408889634f;  // of a row that sees nothing shares are 0
-      known.inverses[h] = total == 0.0f ? 0.0f : tern_inverse(total), known.means[h] = mean;
+      known.tops[h] = top_of_shares(top, total), known.means[h] = mean;
     }
     return known;
+  }
+  // What the formula adds to scores along the columns.
+  __device__ __forceinline__ void begin_scores(f32 (&s)[kAcross][4], const Work& w, u32 own) const {
+    if constexpr (!kBegins) return;
+    [[maybe_unused]] let batch = w.batch, head = w.head, first = 0u, ahead = 0u, at = 0u;
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      [[maybe_unused]] let own_row = min(own + 8u * h, $rows - 1u);
+      f32 along = 0.0f;
+      $along
+#pragma unroll
+      for (u32 j = 0u; j < 2u * kAcross; ++j) {
+        s[j / 2u][2u * h + j % 2u] = along * f32(j / 2u * 8u + j % 2u);
+      }
+    }
   }
   // In place of products the slopes.
   __device__ __forceinline__ void take_slopes(f32 (&s)[kAcross][4], const f32 (&g)[kAcross][4], const Known& known,
@@ -137,16 +142,24 @@ struct Attention {
     $seen_of
     $seen_block
     const bool edge = column + kColumns > end$edge;
+    [[maybe_unused]] let first = column + (lane & 3u) * 2u;
 #pragma unroll
     for (u32 h = 0u; h < 2u; ++h) {
       let row = own + 8u * h;
       [[maybe_unused]] let own_row = min(row, $rows - 1u);
+      f32 top = known.tops[h];
+      if constexpr (kBegins) {
+        [[maybe_unused]] let ahead = 0u, at = 0u;
+        f32 begin = 0.0f;
+        $begin
+        top -= begin * $factor;
+      }
 #pragma unroll
       for (u32 j = 0u; j < 2u * kAcross; ++j) {
-        [[maybe_unused]] let at = min(column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u, $last_column);
+        [[maybe_unused]] let ahead = j / 2u * 8u + j % 2u, at = min(first + ahead, $last_column);
         f32& x = s[j / 2u][2u * h + j % 2u];
         $score
-        let share = tern_power_of_two(fma(score, $factor, -known.tops[h])) * known.inverses[h];
+        let share = tern_power_of_two(fma(score, $factor, -top));
         f32 incoming = g[j / 2u][2u * h + j % 2u];
         $thin
         let toward = share * (incoming - known.means[h]);
@@ -156,7 +169,7 @@ struct Attention {
         [[maybe_unused]] let middle = i32(row) + i32($shift);
 #pragma unroll
         for (u32 j = 0u; j < 2u * kAcross; ++j) {
-          let at = column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u;
+          let at = first + j / 2u * 8u + j % 2u;
           if (!($seen)) { s[j / 2u][2u * h + j % 2u] = 0.0f; }
         }
       }
@@ -180,15 +193,17 @@ struct Attention {
   // Sends the products of a tile off.
   __device__ __forceinline__ void send_products(f32 (&s)[kAcross][4], f32 (&g)[kAcross][4], Memory at, Ring ring,
                                                 u32 member) const {
+    let stage = same(ring.stage);
     tern_begin_products();
-    multiply_rows<kDepth>(s, at.q + member * 8192u, kPieceOfQ, at.k + ring.stage * kBytesOfK, kPiece);
-    multiply_rows<kWidth>(g, at.out + member * 8192u, kPieceOfQ, at.v + ring.stage * kBytesOfV, kPiece);
+    multiply_rows<kDepth, kBegins>(s, at.q + member * 8192u, kPieceOfQ, at.k + stage * kBytesOfK, kPiece);
+    multiply_rows<kWidth>(g, at.out + member * 8192u, kPieceOfQ, at.v + stage * kBytesOfV, kPiece);
     tern_commit_products();
   }
   static __device__ __forceinline__ void send_slopes(f32 (&sums)[kSumsAcross][4], const u32 (&slopes)[kAcross / 2u][4],
                                                      Memory at, Ring ring) {
+    let stage = same(ring.stage);
     tern_begin_products();
-    multiply_sums(sums, slopes, at.k + ring.stage * kBytesOfK, kPiece);
+    multiply_sums(sums, slopes, at.k + stage * kBytesOfK, kPiece);
     tern_commit_products();
   }
   __device__ void attend(Memory at, u32 thread, u32 member) const {
@@ -209,6 +224,7 @@ struct Attention {
         const Known known = known_of(w, own);
         tern_wait(at.full_q(), blocks++ & 1u);
         tern_wait(at.full_k(ring), ring.round), tern_wait(at.full_v(ring), ring.round);
+        begin_scores(s, w, own);
         send_products(s, g, at, ring, member);
         wait_for<0u>(s), hold(g);
         give_up(at.empty_v(ring), lane);
@@ -218,6 +234,7 @@ struct Attention {
 #pragma unroll 1
         for (u32 column = seek(w, w.begin + kColumns); column < w.end; column = seek(w, column + kColumns)) {
           tern_wait(at.full_k(ring), ring.round), tern_wait(at.full_v(ring), ring.round);
+          begin_scores(s, w, own);
           take_turn(member);
           send_products(s, g, at, ring, member);
           send_slopes(sums, slopes, at, last);
@@ -261,7 +278,6 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel($parameter
     if (thread == 0u) call.fetch(map0, map1, map2, map3, at);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 $consumer_registers;");
-    // The same in all lanes, and said so: addresses of matrices are then kept in uniform registers.
-    call.attend(at, thread, __shfl_sync(0xffffffffu, thread / 128u, 0) - 1u);
+    call.attend(at, thread, same(thread / 128u) - 1u);
   }
 }

@@ -31,7 +31,7 @@ void attention_backward_on_cuda(GpuBackend& backend, const detail::AttentionBack
 std::int64_t attention_groups_on_cuda(GpuBackend& backend, const detail::AttentionSizes& s, DType dtype) {
   // Of Hopper's a processor holds one, not two.
   if (has_wgmma_attention(s, dtype, hopper_units(backend)))
-    return 2 * s.batch * s.heads * ceil_div(s.rows, wgmma_forward_instance(s, true).own());
+    return 2 * s.batch * s.heads * ceil_div(s.rows, wgmma_forward_instance(s, {}).own());
   const std::int64_t rows =
       has_mma_attention(backend, s, dtype) ? mma_forward_instance(s, dtype).own() : std::int64_t{kScoreRows};
   return s.batch * s.heads * ceil_div(s.rows, rows);

@@ -43,6 +43,7 @@ class MmaBackward : MmaAttention {
     scores_.emplace(plan_, r.programs.score, r.programs.open, r.inputs, 1);
     thin_.emplace(plan_, r.programs.thin, r.inputs, 1);
     slope_.emplace(plan_, r.slope, r.open_slope, r.slope_inputs, 2);
+    scale_is_positive_ = detail::has_positive_scale(r);
     sizes_of_operands();
     for (const int grad : {q_grad_, k_grad_, v_grad_})
       if (grad >= 0) store_wide(grad);
@@ -111,18 +112,23 @@ class MmaBackward : MmaAttention {
     const std::string to = of_ == Of::q ? "x" : "y";
     const Dialect& d = formula_dialect();
     const std::vector<std::string> at{"batch", "head", "own_row", "at"};
-    h["formula"] =
-        scores_->functions(d, "score_of") + slope_->functions(d, "slope_of") + thin_->functions(d, "left_of");
-    h["thin"] = thin_->apply(io, d, "left_of", {"incoming"}, at, "incoming");
-    h["thin_share"] = thin_->apply(io, d, "left_of", {"share"}, at, "share");
+    const ScoreStyle of_shares = style(ScoreStyle::Leaves::nothing),
+                     of_scores = style(ScoreStyle::Leaves::positive_factor),
+                     of_slopes = style(ScoreStyle::Leaves::factor);
+    fill_score(io, h, *scores_, of_scores);
+    h["formula"] = scores_->functions(d, "score_of", of_scores) + slope_->functions(d, "slope_of", of_slopes) +
+                   thin_->functions(d, "left_of", of_shares);
+    h["thin"] = thin_->apply(io, d, "left_of", {"incoming"}, at, "incoming", of_shares);
+    h["thin_share"] = thin_->apply(io, d, "left_of", {"share"}, at, "share", of_shares);
     h["score"] = positive() ? std::string("let score = x;\n") : cat("let score = x * ", slots_.scaling(), ";\n");
     h["slope"] = to + " = toward;\n";
     if (!scores_->defined()) return;
-    h["score"] = cat("f32 score;\n", scores_->apply(io, d, "score_of", {"x"}, at, "score"));
+    h["score"] = cat("f32 score;\n", scores_->apply(io, d, "score_of", {"x"}, at, "score", of_scores));
     // Where a formula is -inf its derivative may be infinite.
-    h["slope"] = cat("f32 slope;\n", slope_->apply(io, d, "slope_of", {"x", "toward"}, at, "slope"), to,
-                     " = share == 0.0f ? 0.0f : slope;\n");
+    h["slope"] = cat("f32 slope;\n", slope_->apply(io, d, "slope_of", {"x", "toward"}, at, "slope", of_slopes), to,
+                     slope_->stays_finite() ? " = slope;\n" : " = share == 0.0f ? 0.0f : slope;\n");
   }
+  ScoreStyle style(ScoreStyle::Leaves leaves) const { return score_style(of_ == Of::q ? 3 : 2, leaves); }
   /// What is known of a row: loaded, or sent to workgroup memory.
   void fill_rows(Io& io, Holes& h) const {
     const std::pair<int, const char*> all[] = {{tops_, "let top"}, {totals_, "let total"}, {means_, "let mean"}};
@@ -137,7 +143,9 @@ class MmaBackward : MmaAttention {
               from(access, {"batch", "head", "row"}), "), bytes);\n");
   }
   void fill_stores(Io& io, Holes& h) const {
-    const std::string scaled = cat(" * ", slots_.scaling());
+    const Factor left = slope_->taken(formula_dialect(), style(ScoreStyle::Leaves::factor)).factor;
+    const std::string scaled =
+        left.trivial() ? cat(" * ", slots_.scaling()) : cat(" * (", slots_.scaling(), " * ", left.text, ")");
     if (of_ == Of::q) h["store"] = store(io, q_grad_, "batch", "head", "row", p(slots_.depth), scaled);
     h["store_k"] = of_k() ? store(io, k_grad_, "batch", "key_head", "column", p(slots_.depth), scaled) : std::string();
     h["store_v"] = of_v() ? store(io, v_grad_, "batch", "key_head", "column", p(slots_.width), "") : std::string();
@@ -172,7 +180,7 @@ void attention_backward_by_mma(GpuBackend& backend, const AttentionBackwardReque
         MmaBackward(backend, r, Of::k, columns).run();
         MmaBackward(backend, r, Of::v, columns).run();
       },
-      1 + 2 * aligned_views({&r.q, &r.k, &r.v, &r.out_grad}));
+      1 + 2 * (2 * aligned_views({&r.q, &r.k, &r.v, &r.out_grad}) + detail::has_positive_scale(r)));
 }
 
 bool attention_backward_by_wgmma(GpuBackend& backend, const AttentionBackwardRequest& r,
@@ -183,15 +191,15 @@ bool attention_backward_by_wgmma(GpuBackend& backend, const AttentionBackwardReq
       (s.depth <= 64) != (s.width <= 64) || !hopper::in_boxes(r.q, s.of_q()) || !hopper::in_boxes(r.k, s.of_k()) ||
       !hopper::in_boxes(r.v, s.of_v()) || !hopper::in_boxes(r.out_grad, s.of_result()))
     return false;
-  const bool plain = !r.programs.score && !r.programs.thin && !r.blocks.storage;
+  const HopperWork work = hopper_work(r);
   backend.run_prepared(
       r,
       [&] {
         require_supported(backend, r);
-        MmaBackward(backend, r, Of::q, wgmma_rows_instance(s, plain), units.processors).run();
-        MmaBackward(backend, r, Of::k_and_v, wgmma_columns_instance(s, plain), units.processors).run();
+        MmaBackward(backend, r, Of::q, wgmma_rows_instance(s, work), units.processors).run();
+        MmaBackward(backend, r, Of::k_and_v, wgmma_columns_instance(s, work), units.processors).run();
       },
-      2 + 2 * aligned_views({&r.q, &r.k, &r.v, &r.out_grad}));
+      2 + 2 * (2 * aligned_views({&r.q, &r.k, &r.v, &r.out_grad}) + detail::has_positive_scale(r)));
   return true;
 }
 

@@ -30,6 +30,7 @@ class MmaForward : MmaAttention {
         blocks_(r.blocks.storage ? add(r.blocks, r.sizes.of_blocks()) : -1),
         scores_(plan_, r.programs.score, r.programs.open, r.inputs, 1),
         thin_(plan_, r.programs.thin, r.inputs, 1) {
+    scale_is_positive_ = detail::has_positive_scale(r);
     sizes_of_operands();
     store_wide(out_);
   }
@@ -73,15 +74,15 @@ class MmaForward : MmaAttention {
     fill_blocks(io, h, blocks_, true);
     const Dialect& d = formula_dialect();
     const std::vector<std::string> at{"batch", "head", "own_row", "at"};
-    h["formula"] = scores_.functions(d, "score_of") + thin_.functions(d, "left_of");
+    const ScoreStyle style = score_style(3, ScoreStyle::Leaves::positive_factor),
+                     of_shares = score_style(3, ScoreStyle::Leaves::nothing);
+    h["formula"] = scores_.functions(d, "score_of", style) + thin_.functions(d, "left_of", of_shares);
+    fill_score(io, h, scores_, style);
     // Tiles may pass the end, where formulas may be computed but nothing is to be read.
     h["last_column"] = scores_.reads_by_column(plan_) ? cat(p(slots_.columns), " - 1u") : std::string("0xffffffffu");
     h["score"] = positive() ? std::string() : cat("x = x * ", slots_.scaling(), ";\n");
-    if (scores_.defined()) h["score"] = scores_.apply(io, d, "score_of", {"x"}, at, "x");
-    h["thin"] = thin_.apply(io, d, "left_of", {"x"}, at, "x");
-    if (thin_.defined())
-      h["thin"] = cat("let at = min(column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u, ", p(slots_.columns), " - 1u);\n",
-                      h["thin"]);
+    if (scores_.defined()) h["score"] = scores_.apply(io, d, "score_of", {"x"}, at, "x", style);
+    h["thin"] = thin_.apply(io, d, "left_of", {"x"}, at, "x", of_shares);
     h["store"] = store(io, out_, slots_.out_batch(), "head", "row", p(slots_.width), " * inverse");
     h["store_row"] = tops_ < 0 ? std::string()
                                : io.store(tops_, {{slots_.out_batch(), "head", "row"}, -1, 1}, {"top"}, "") +
@@ -105,7 +106,7 @@ void run_by(GpuBackend& backend, const AttentionRequest& r, const MmaInstance& i
           if (p) backend.require_supported(r.op, *p);
         if (r.sizes.of_result().numel() > 0) MmaForward(backend, r, instance, processors).run();
       },
-      1 + 2 * aligned_views({&r.q, &r.k, &r.v}) + (instance.consumers > 0));
+      1 + 2 * (2 * aligned_views({&r.q, &r.k, &r.v}) + detail::has_positive_scale(r)) + (instance.consumers > 0));
 }
 
 }  // namespace
@@ -117,11 +118,9 @@ bool attention_by_wgmma(GpuBackend& backend, const AttentionRequest& r, const de
   if (!has_wgmma_attention(r.sizes, r.q.dtype, units) || !hopper::in_boxes(r.q, r.sizes.of_q()) ||
       !hopper::in_boxes(r.k, r.sizes.of_k()) || !hopper::in_boxes(r.v, r.sizes.of_v()))
     return false;
-  const MmaInstance by_formula = wgmma_forward_instance(r.sizes, false);
   // Causal documents in blocks, 4x16x4096 on an H200: 0.64 ms and 0.52 by mma.sync; of 128 elements 0.56 and 0.74.
-  if (r.blocks.storage && by_formula.widest() == 64) return false;
-  const bool plain = !r.programs.score && !r.programs.thin && !r.blocks.storage;
-  run_by(backend, r, wgmma_forward_instance(r.sizes, plain), units.processors);
+  if (r.blocks.storage && std::max(r.sizes.depth, r.sizes.width) <= 64) return false;
+  run_by(backend, r, wgmma_forward_instance(r.sizes, hopper_work(r)), units.processors);
   return true;
 }
 

@@ -1,6 +1,9 @@
 #include "primitives/attention/cuda_hopper.hpp"
 
+#include <algorithm>
 #include <cstdint>
+
+#include "formula/rule.hpp"
 
 namespace tern::detail_gpu {
 namespace {
@@ -29,53 +32,60 @@ constexpr int kFewRows = 64;  // for which half of a workgroup's rows would be n
 
 }  // namespace
 
-// 4x16x4096, bf16 on an H100, 25 November 2026, ms by consumers x columns of a tile, with turns and without:
-//   128 elements         2x128 0.833, 0.834; 2x144 0.840, 0.797; 2x160 0.829, 0.794; 2x176 0.832, 0.799; 3x80 0.878
-//   128, causal          2x128 0.432, 0.432; 2x160 0.440, 0.464; 3x80 0.497; with ALiBi 2x128 0.558, 0.601
-//   64                   3x96 0.553, 0.597; 3x128 0.563, 0.652; 2x192 0.626, 0.592; with a soft cap 3x128 1.19,
-//   3x64 1.30 64, causal           3x96 0.348, 0.403; 3x128 0.342, 0.344; 2x160 0.329; 2x192 0.327, 0.330; 2x208 0.357
-//   256 (4x16x2048)      2x80 0.370, 0.385; 2x64 0.375
-MmaInstance wgmma_forward_instance(const AttentionSizes& sizes, bool plain) {
-  constexpr std::int64_t kManyColumns = 2048;  // of few, tiles that do not divide them waste a part
+// 4x16x4096, bf16, ms by consumers x columns of a tile, with turns and without. On an H200, 26 November 2026, the best
+// of seven rounds; the power of the chip is what they are bound by:
+//   128 elements         2x128 0.768, 2x144 0.798, 2x160 0.785, 2x176 0.791, 3x80 0.777
+//   128, causal          2x128 0.436, 0.468; 2x112 0.467, 2x160 0.466, 0.463; ALiBi 2x128 0.507, 2x144 0.538, 2x160
+//   0.550 128, soft cap        3x80 1.01, 0.981; 2x128 1.05, 1.04; 2x160 1.10, 1.05 64                   3x128 0.521,
+//   3x96 0.545, 3x112 0.542, 2x128 0.628, 2x192 0.630 64, causal           3x128 0.336, 3x96 0.353, 2x128 0.343, 2x192
+//   0.358; ALiBi 3x128 0.411, 2x128 0.411 64, soft cap         3x128 0.829, 0.811; 2x128 0.853
+// On an H100, 25 November 2026: 256 elements (4x16x2048) 2x80 0.370, 0.385; 2x64 0.375.
+MmaInstance wgmma_forward_instance(const AttentionSizes& sizes, const HopperWork& work) {
   MmaInstance i;
   const auto padded = [](std::int64_t elements) { return elements <= 64 ? 64 : elements <= 128 ? 128 : 256; };
   i.most_depth = padded(sizes.depth), i.most_width = padded(sizes.width);
-  const bool all = !sizes.causal && sizes.window == 0, long_and_plain = all && plain && sizes.columns >= kManyColumns;
-  i.consumers = i.widest() == 64 && all && sizes.rows > 128 ? 3 : 2, i.turns = 1;
-  i.others = 128;
-  if (i.widest() == 256) i.others = 80;
-  else if (i.widest() == 128 && long_and_plain) i.others = 160, i.turns = 0;
-  else if (i.widest() == 64 && i.consumers == 3 && long_and_plain) i.others = 96;
-  else if (i.widest() == 64 && i.consumers == 2 && plain && sizes.columns >= kManyColumns) i.others = 192;
+  i.consumers = 2, i.turns = 1, i.others = i.widest() == 256 ? 80 : 128;
+  if (i.widest() == 64 && sizes.rows > 128) i.consumers = 3;
+  if (i.widest() == 128 && work.special && !sizes.causal && sizes.window == 0)
+    i.consumers = 3, i.turns = 0, i.others = 80;
   i.warps = 4 * (1 + i.consumers), i.resident = 1;
   return i;
 }
 
 // 4x16x4096, bf16 on an H100, 25 November 2026, ms by consumers x columns of a tile (in turns): 128 elements 2x64 1.23,
 // 2x80 1.19, 2x96 1.15, causal 2x96 0.622; 64 elements 2x96 0.791, 2x128 0.746, 3x80 0.733, causal 2x128 0.397, 3x80
-// 0.446. With two places in place of three 2x80 took 1.74.
-MmaInstance wgmma_rows_instance(const AttentionSizes& sizes, bool plain) {
+// 0.446. With two places in place of three 2x80 took 1.74. On an H200, a day later: ALiBi, causal, 2x64 0.649, 2x96
+// 0.622, of 64 elements 2x80 0.484, 2x128 0.425; a soft cap 2x64 1.34, 2x96 1.28, of 64 elements 2x80 1.10, 2x128
+// 0.989.
+MmaInstance wgmma_rows_instance(const AttentionSizes& sizes, const HopperWork& work) {
   MmaInstance i;
   i.most_depth = i.most_width = sizes.depth <= 64 ? 64 : 128;
   i.consumers = 2, i.turns = 1, i.stages = 3, i.warps = 12, i.resident = 1;
-  i.others = i.widest() == 64 ? (plain ? 128 : 80) : plain ? 96 : 64;  // with formulas registers are fewer
+  i.others = i.widest() == 64 ? (work.light ? 128 : 80) : work.light ? 96 : 64;
   return i;
 }
 // The same by consumers x rows of a tile, without turns: 128 elements 2x48 2.35, 2x64 1.88, causal 1.14, 0.996; 64
-// elements 2x64 1.60, 2x96 1.54, 2x128 1.22, 3x64 1.37, causal 0.723, 0.664, 0.595, 0.670.
-MmaInstance wgmma_columns_instance(const AttentionSizes& sizes, bool plain) {
+// elements 2x64 1.60, 2x96 1.54, 2x128 1.22, 3x64 1.37, causal 0.723, 0.664, 0.595, 0.670. On an H200, a day later:
+// ALiBi, causal, 2x48 1.01, 2x64 0.909, of 64 elements 2x96 0.580, 2x128 0.667, where registers spilled; a soft cap
+// 2x48 2.03, 2x64 1.95, of 64 elements 2x96 1.25, 2x128 1.21.
+MmaInstance wgmma_columns_instance(const AttentionSizes& sizes, const HopperWork& work) {
   MmaInstance i;
   i.most_depth = i.most_width = sizes.depth <= 64 ? 64 : 128;
   i.consumers = 2, i.stages = 3, i.warps = 12, i.resident = 1;
-  i.others = i.widest() == 64 ? (plain ? 128 : 96) : plain ? 64 : 48;  // with formulas registers are fewer
+  i.others = i.widest() == 64 ? (work.plain ? 128 : 96) : work.light ? 64 : 48;
   return i;
 }
 
+bool has_special_functions(const detail::Program& program) {
+  return std::any_of(program.steps.begin(), program.steps.end(), [](const detail::Step& s) {
+    return s.kind == detail::StepKind::elementary && detail::rule_of(s.elementary).ulp_f32 > 0.5;
+  });
+}
 bool has_wgmma_attention(const AttentionSizes& sizes, DType dtype, const detail_cuda::MatrixUnits& units) {
   if (units.architecture != 90 || (dtype != DType::f16 && dtype != DType::bf16)) return false;
   if (sizes.parts > 1 || sizes.rows <= kFewRows || sizes.depth > 256 || sizes.width > 256) return false;
   if (sizes.of_scores().numel() == 0 || sizes.depth == 0 || sizes.width == 0) return false;
-  return hopper::shared_bytes(wgmma_forward_instance(sizes, true)) <= units.shared_bytes;
+  return hopper::shared_bytes(wgmma_forward_instance(sizes, {})) <= units.shared_bytes;
 }
 
 namespace hopper {

@@ -109,7 +109,8 @@ void MmaAttention::finish(const detail::AttentionPrograms& programs,
   for (const detail::Program* program : {programs.score, programs.open, programs.thin})
     plan_.note(program ? program->serial : 0);
   for (const detail::Program* program : slopes) plan_.note(program ? program->serial : 0);
-  plan_.note(dtype_), plan_.note(static_cast<char>(positive()));
+  plan_.note(dtype_), plan_.note(static_cast<char>(positive())), plan_.note(static_cast<char>(few_positions()));
+  plan_.note(static_cast<char>(scale_is_positive_));
   plan_.note(instance_);
   for (std::size_t i = 0; i < 4 && i < plan_.accesses.size(); ++i)
     plan_.note(static_cast<char>(extents_[i].size() == 4 && wide(static_cast<int>(i))));
@@ -167,6 +168,16 @@ Holes MmaAttention::holes(const std::string& columns_first) const {
                 past, " - 1 - i32(first_row) - ", shift, " >= ", slots_.integer(slots_.window));
   h["edge"] = edge;
   return h;
+}
+
+void MmaAttention::fill_score(Io& io, Holes& h, const ScorePair& scores, const ScoreStyle& style) const {
+  const Dialect& d = formula_dialect();
+  const std::vector<std::string> at{"batch", "head", "own_row", "at"};
+  const Taken taken = scores.taken(d, style);
+  if (!taken.factor.trivial()) h["factor"] = cat("(", h["factor"], " * ", taken.factor.text, ")");
+  h["begins"] = taken.apart ? "true" : "false";
+  h["along"] = scores.apply_part(io, d, "score_of", Part::along, at, "along", style);
+  h["begin"] = scores.apply_part(io, d, "score_of", Part::begin, at, "begin", style);
 }
 
 void MmaAttention::fill_blocks(Io& io, Holes& h, int access, bool own_rows) const {

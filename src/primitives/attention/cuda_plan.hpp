@@ -47,13 +47,26 @@ bool attention_by_wgmma(GpuBackend& backend, const detail::AttentionRequest& req
                         const detail_cuda::MatrixUnits& units);
 /// Whether that has kernels for these sizes, however the operands lie.
 bool has_wgmma_attention(const detail::AttentionSizes& sizes, DType dtype, const detail_cuda::MatrixUnits& units);
-/// `plain`: without a formula or a mask in blocks.
-MmaInstance wgmma_forward_instance(const detail::AttentionSizes& sizes, bool plain);
+/// What is done to a score, as far as an instance depends on it.
+struct HopperWork {
+  bool plain = true;     // neither a formula nor dropout nor a mask in blocks
+  bool light = true;     // a formula alone, at most
+  bool special = false;  // a formula that the special function unit computes
+};
+MmaInstance wgmma_forward_instance(const detail::AttentionSizes& sizes, const HopperWork& work);
 
 bool attention_backward_by_wgmma(GpuBackend& backend, const detail::AttentionBackwardRequest& request,
                                  const detail_cuda::MatrixUnits& units);
-MmaInstance wgmma_rows_instance(const detail::AttentionSizes& sizes, bool plain);
-MmaInstance wgmma_columns_instance(const detail::AttentionSizes& sizes, bool plain);
+MmaInstance wgmma_rows_instance(const detail::AttentionSizes& sizes, const HopperWork& work);
+MmaInstance wgmma_columns_instance(const detail::AttentionSizes& sizes, const HopperWork& work);
+
+/// Whether a function of the program is none of +, -, ·, / and the like.
+bool has_special_functions(const detail::Program& program);
+/// Of a request forward or backward.
+template <class Request> HopperWork hopper_work(const Request& r) {
+  const bool light = !r.programs.thin && !r.blocks.storage;
+  return {light && !r.programs.score, light, r.programs.score && has_special_functions(*r.programs.score)};
+}
 
 /// Which of these views begin where 16 bytes can be copied at once: decides a kernel beside the request.
 std::int64_t aligned_views(std::initializer_list<const View*> views);
@@ -91,6 +104,12 @@ class MmaAttention {
   const Dialect& formula_dialect() const {
     return instance_.bytes == 2 ? cuda_dialect_of_scores() : backend_.dialect();
   }
+  /// For scores that are neighbours along an axis of [batch, heads, rows, columns].
+  ScoreStyle score_style(int axis, ScoreStyle::Leaves leaves) const {
+    return {axis, few_positions(), leaves, scale_is_positive_};
+  }
+  /// The holes of a score's formula: of what it leaves to the kernel, and of what scores begin with.
+  void fill_score(Io& io, Holes& holes, const ScorePair& scores, const ScoreStyle& style) const;
   bool positive() const { return sizes_.scale > 0; }
   std::string p(int slot) const { return backend_.dialect().param(slot); }
   const char* units() const {
@@ -98,6 +117,9 @@ class MmaAttention {
   }
   std::string module(const std::string& title, const char* file, Holes holes) const;
 
+  bool few_positions() const {
+    return static_cast<double>(std::max({sizes_.batch, sizes_.heads, sizes_.rows, sizes_.columns})) < kFewPositions;
+  }
   GpuBackend& backend_;
   const detail::AttentionSizes& sizes_;
   DType dtype_;
@@ -105,6 +127,7 @@ class MmaAttention {
   Plan plan_;
   ScoreSizes slots_;
   int factor_;
+  bool scale_is_positive_ = false;                  // of a formula
   std::vector<std::vector<std::int64_t>> extents_;  // of each access
 };
 

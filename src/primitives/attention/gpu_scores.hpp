@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gpu/gpu_backend.hpp"
+#include "gpu/text/factored.hpp"
 #include "gpu/text/io.hpp"
 #include "gpu/text/printer.hpp"
 #include "gpu/text/text.hpp"
@@ -16,11 +17,21 @@ namespace tern::detail_gpu {
 inline constexpr int kScoreTile = 32, kScoresEach = 4, kScoresApart = kScoreTile / kScoresEach;
 inline constexpr std::uint32_t kScoreThreads = 256;
 
+/// How a formula is printed where the dialect reassociates: for scores that are neighbours along an axis, `ahead`
+/// places from place `first` on (-1: for one); and what it leaves to the kernel.
+struct ScoreStyle {
+  enum class Leaves { nothing, positive_factor, factor };
+  int axis = -1;
+  bool few = false;  // fewer rows and columns than kFewPositions
+  Leaves leaves = Leaves::nothing;
+  bool scale_is_positive = false;
+};
+
 /// The formula of the scores, with its operands among a plan's accesses.
 class Scores {
  public:
   Scores(Plan& plan, const detail::Program* program, std::span<const Operand> inputs, int placed)
-      : program_(program), placed_(placed) {
+      : plan_(&plan), program_(program), placed_(placed) {
     if (!program) return;
     for (const detail::ProgramOutput& o : program->outputs) wanted_.push_back(o.step);
     sources_ = detail_gpu::sources_of(*program, wanted_, [this](int s) { return is_source(s); });
@@ -36,10 +47,28 @@ class Scores {
     // All programs of a request have one list of operands: numbers are found by their places in the first one's.
     for (auto i = before; i < plan.launch.numbers.size(); ++i) plan.launch.numbers[i].input -= placed - 1;
   }
-  Function function(const Dialect& dialect, const std::string& name) const {
-    return ProgramPrinter(*program_, dialect, slots_).function(name, wanted_, [this](int s) { return is_source(s); });
+  /// `apart`: x and what is added along the axis are to be parts of their own, where they can be. `taken`: what is left
+  /// to the kernel.
+  Function function(const Dialect& dialect, const std::string& name, const ScoreStyle& style, bool apart, Part part,
+                    Taken* taken) const {
+    const ProgramPrinter printer(*program_, dialect, slots_);
+    const auto source = [this](int s) { return is_source(s); };
+    if (!dialect.reassociates()) return printer.function(name, wanted_, source);
+    Neighbours neighbours{[&](int s) { return varies(s, style.axis); }, -1, style.few};
+    LeftOut left_out{style.leaves != ScoreStyle::Leaves::nothing};
+    if (style.leaves == ScoreStyle::Leaves::positive_factor)
+      left_out.positive = [&](int input) { return input == placed_ && style.scale_is_positive; };
+    for (const int s : sources_) {
+      if (step(s).kind == detail::StepKind::position && axis_of(s) == style.axis) neighbours.along = s;
+      if (apart && is_placed(s)) left_out.bare = s;
+    }
+    return factored_function(printer, neighbours, name, wanted_[0], source, left_out, part, taken);
   }
   bool defined() const { return program_ != nullptr; }
+  /// Whether it is finite where placed values but the first are.
+  bool stays_finite() const {
+    return detail_gpu::stays_finite(*program_, wanted_[0], [this](int s) { return is_placed(s) && step(s).index > 0; });
+  }
   /// Whether an operand's element depends on the column, or on a computed index.
   bool reads_by_column(const Plan& plan) const {
     return std::any_of(accesses_.begin(), accesses_.end(), [&](const auto& of_step) {
@@ -48,21 +77,24 @@ class Scores {
     });
   }
   /// Lines that apply the function to `placed` values at [batch, head, row, column], and the name of the result.
-  std::string apply(Io& io, const Dialect& dialect, const Function& f, const std::vector<std::string>& placed,
-                    const std::vector<std::string>& at, std::string& result) const {
+  std::string apply(Io& io, const Dialect& dialect, const Function& f, const ScoreStyle& style,
+                    const std::vector<std::string>& placed, const std::vector<std::string>& at,
+                    std::string& result) const {
     std::string lines;
     std::vector<std::string> arguments;
     for (const int s : f.sources) {
       if (is_placed(s)) arguments.push_back(placed[static_cast<std::size_t>(step(s).index)]);
       else if (step(s).kind == detail::StepKind::position) {
-        const int axis = step(s).index < 0 ? step(s).index + 4 : step(s).index;
-        arguments.push_back(cat("bitcast<i32>(", at[static_cast<std::size_t>(axis)], ")"));
+        const bool along = dialect.reassociates() && axis_of(s) == style.axis;
+        const std::string place = along ? "first" : at[static_cast<std::size_t>(axis_of(s))];
+        arguments.push_back(cat("bitcast<i32>(", place, ")"));
       } else {
         std::vector<std::string> values;
         lines += io.load(accesses_.at(s), {at, -1, 1}, values);
         arguments.push_back(values[0]);
       }
     }
+    if (dialect.reassociates()) arguments.push_back("ahead");
     const std::string value = io.unique("y");
     lines += cat("let ", value, " = ", dialect.call(f.name, arguments), ";\n");
     result = ProgramPrinter::result(f, value, 0);
@@ -75,6 +107,16 @@ class Scores {
     return step(s).kind == detail::StepKind::input || step(s).kind == detail::StepKind::position;
   }
   bool is_placed(int s) const { return step(s).kind == detail::StepKind::input && step(s).index < placed_; }
+  int axis_of(int s) const { return step(s).index < 0 ? step(s).index + 4 : step(s).index; }
+  /// Whether a source differs among scores that are neighbours along an axis; of -1 along both.
+  bool varies(int s, int axis) const {
+    if (is_placed(s)) return true;
+    const auto along = [&](int a) { return a >= 2 && (axis < 0 || a == axis); };
+    if (step(s).kind == detail::StepKind::position) return along(axis_of(s));
+    const Access& a = plan_->access(accesses_.at(s));
+    return a.table >= 0 || (along(2) && a.steps[2] != '0') || (along(3) && a.steps[3] != '0');
+  }
+  const Plan* plan_;
   const detail::Program* program_;
   int placed_;
   std::vector<int> wanted_, sources_, slots_;
@@ -91,16 +133,41 @@ class ScorePair {
       : ScorePair(plan, program, nullptr, inputs, placed) {}
   bool defined() const { return program_.defined(); }
   bool reads_by_column(const Plan& plan) const { return program_.reads_by_column(plan) || open_.reads_by_column(plan); }
-  std::string functions(const Dialect& d, const std::string& name) const {
-    return (program_.defined() ? program_.function(d, name).text : "") +
-           (open_.defined() ? open_.function(d, name + "_open").text : "");
+  bool stays_finite() const { return program_.stays_finite() && (!open_.defined() || open_.stays_finite()); }
+  /// What both leave to the kernel.
+  Taken taken(const Dialect& d, const ScoreStyle& style) const {
+    Taken of_one, of_open;
+    if (!program_.defined() || !d.reassociates() || style.leaves == ScoreStyle::Leaves::nothing) return {};
+    const bool apart = style.leaves == ScoreStyle::Leaves::positive_factor && !open_.defined();
+    program_.function(d, "", style, apart, Part::rest, &of_one);
+    if (open_.defined()) open_.function(d, "", style, apart, Part::rest, &of_open);
+    return !open_.defined() || of_one.factor == of_open.factor ? of_one : Taken();
+  }
+  std::string functions(const Dialect& d, const std::string& name, const ScoreStyle& style = {}) const {
+    if (!program_.defined()) return "";
+    std::string text = function(program_, d, name, style).text;
+    if (open_.defined()) text += function(open_, d, name + "_open", style).text;
+    if (taken(d, style).apart)
+      text += function(program_, d, name + "_along", style, Part::along).text +
+              function(program_, d, name + "_begin", style, Part::begin).text;
+    return text;
+  }
+  /// Lines that give `to` a part of a formula that is taken apart, in which no placed value is read.
+  std::string apply_part(Io& io, const Dialect& d, const std::string& name, Part part,
+                         const std::vector<std::string>& at, const std::string& to, const ScoreStyle& style) const {
+    if (!taken(d, style).apart) return "";
+    const std::string of = name + (part == Part::along ? "_along" : "_begin");
+    std::string result;
+    const std::string lines =
+        program_.apply(io, d, function(program_, d, of, style, part), style, {"0.0f"}, at, result);
+    return cat(lines, to, " = ", result, ";\n");
   }
   /// Lines that give `to` the result; `seen_block` is in scope where there are two.
   std::string apply(Io& io, const Dialect& d, const std::string& name, const std::vector<std::string>& placed,
-                    const std::vector<std::string>& at, const std::string& to) const {
+                    const std::vector<std::string>& at, const std::string& to, const ScoreStyle& style = {}) const {
     const auto lines_of = [&](const Scores& scores, const std::string& of) {
       std::string result;
-      const std::string lines = scores.apply(io, d, scores.function(d, of), placed, at, result);
+      const std::string lines = scores.apply(io, d, function(scores, d, of, style), style, placed, at, result);
       return cat(lines, to, " = ", result, ";\n");
     };
     if (!program_.defined()) return "";
@@ -110,6 +177,12 @@ class ScorePair {
   }
 
  private:
+  Function function(const Scores& scores, const Dialect& d, const std::string& name, ScoreStyle style,
+                    Part part = Part::rest) const {
+    const Taken of_both = taken(d, style);
+    if (of_both.factor.trivial() && !of_both.apart) style.leaves = ScoreStyle::Leaves::nothing;
+    return scores.function(d, name, style, of_both.apart, part, nullptr);
+  }
   Scores program_, open_;
 };
 
