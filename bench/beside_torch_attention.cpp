@@ -23,12 +23,14 @@ std::map<std::string, Work> works(Device device) {
   const auto documents = [](auto, auto, auto i, auto j, auto length) {
     return (floor_divide(i, length) == floor_divide(j, length)) & (j <= i);
   };
-  const Tensor slopes = exp2(arange(1, kHeads + 1, 1, {.device = device}).to(f32) * (-8.0 / kHeads)).reshape({-1, 1, 1});
+  const Tensor slopes =
+      exp2(arange(1, kHeads + 1, 1, {.device = device}).to(f32) * (-8.0 / kHeads)).reshape({-1, 1, 1});
   const BlockMask mask = block_mask(documents, 1, 1, kRows, kRows, kDocument);
   return {
       {"full", [](const Var& q, const Var& k, const Var& v) { return attention(q, k, v); }},
       {"causal", [](const Var& q, const Var& k, const Var& v) { return attention(q, k, v, {.causal = true}); }},
-      {"alibi", [=](const Var& q, const Var& k, const Var& v) { return attention(q, k, v, {.causal = true}, alibi, slopes); }},
+      {"alibi",
+       [=](const Var& q, const Var& k, const Var& v) { return attention(q, k, v, {.causal = true}, alibi, slopes); }},
       {"softcap", [=](const Var& q, const Var& k, const Var& v) { return attention(q, k, v, {}, soft_cap); }},
       {"documents", [=](const Var& q, const Var& k, const Var& v) { return attention(q, k, v, {.block_mask = mask}); }},
   };

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 
+#include "attention_formulas.hpp"
 #include "epilogues.hpp"
 #include "reference.hpp"
 
@@ -29,17 +30,6 @@ struct Case {
 struct Results {
   std::vector<Tensor> of;  // the result, the gradients of q, k and v, exp(logsumexp)
 };
-using Call = std::function<Var(const Var& q, const Var& k, const Var& v, const AttentionOptions&)>;
-Var plain(const Var& q, const Var& k, const Var& v, const AttentionOptions& o) { return attention(q, k, v, o); }
-Var soft_alibi(const Var& q, const Var& k, const Var& v, const AttentionOptions& o) {
-  return attention(
-      q, k, v, o,
-      [](auto s, auto batch, auto head, auto i, auto j, auto slope) {
-        return 3 * tanh(s / 3) - slope * cast((head + batch + 1) * abs(i - j), f32);
-      },
-      0.125);
-}
-
 Results run(const Case& c, const std::vector<Tensor>& of, bool decomposed, const Call& call) {
   AttentionOptions o = c.options;
   if (decomposed) o.rows_at_once = c.rows + 1;
@@ -153,6 +143,32 @@ TEST_P(Attention, FormulasOnScores) {
     expect_decomposed(c, "bias " + to_string(shape), biased(shape), {f32});
 }
 /// Few rows to many columns: those are divided, and heads that share keys are rows of one.
+/// In sizes that Hopper's kernels take, with tiles at an edge and others: what formulas leave to a kernel.
+void expect_taken_apart(const Call& call) {
+  Case c{.groups = 1, .rows = 200, .columns = 330, .depth = 64, .width = 64, .options = {.causal = true}};
+  expect_decomposed(c, "causal, 64 elements", call, {f16});
+  c.depth = c.width = 128, c.options = {};
+  expect_decomposed(c, "128 elements", call, {bf16});
+}
+TEST_P(Attention, NoFormulaInLargerTiles) { expect_taken_apart(plain); }
+TEST_P(Attention, LinesAreAddedApart) {
+  expect_taken_apart(alibi);
+  expect_decomposed({.rows = 70, .columns = 90, .options = {.scale = -0.5}}, "a negative scale", alibi, {bf16});
+}
+TEST_P(Attention, FactorsAreMultipliedApart) { expect_taken_apart(soft_cap); }
+TEST_P(Attention, WhatIsNotTakenApart) { expect_taken_apart(mixed); }
+/// The base of a row's powers of two follows scores that grow along the columns, and those that jump.
+TEST_P(Attention, ScoresThatGrow) {
+  Case c{.groups = 1, .rows = 130, .columns = 700, .depth = 64, .width = 64};
+  for (const double slope : {0.01, 0.25, -0.25}) {
+    const Call growing = [slope](const Var& q, const Var& k, const Var& v, const AttentionOptions& o) {
+      return attention(
+          q, k, v, o, [](auto s, auto, auto, auto i, auto j, auto a) { return s + a * cast(j - i % 64 * 4, f32); },
+          slope);
+    };
+    expect_decomposed(c, "slope " + std::to_string(slope), growing, {bf16, f16});
+  }
+}
 TEST_P(Attention, Decoding) {
   Case c{.heads = 8, .groups = 1, .rows = 1, .columns = 1100, .depth = 32, .width = 48};
   expect_decomposed(c, "heads that share all keys");

@@ -657,7 +657,7 @@ extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restri
   }
 }
 
-// ---- attention: attention, 2 workgroups of 128, 24 words (87d63a0a)
+// ---- attention: attention, 2 workgroups of 128, 24 words (775d38e2)
 // ---- attention on tensor cores: attention, 2 workgroups of 128, 24 words
 // attention on tensor cores
 struct Params {
@@ -681,6 +681,7 @@ template <class T> TERN_DEVICE T tern_mul(T a, T b) {
 }
 TERN_DEVICE f64 tern_mul(f64 a, f64 b) { return a * b; }
 // The instance.
+enum : bool { kBegins = false };
 enum : bool { kWideQ = true, kWideK = true, kWideV = true };  // 16 bytes are copied at once; else by elements
 enum : u32 {
   kWarps = 4u, kThreads = 32u * kWarps,
@@ -845,17 +846,18 @@ TERN_DEVICE Row8 tern_quad_row(const f32 (*acc)[4], u32 h) {
   tern_quad_exchange(b0, b1, d0, d1, high, 2u);
   return {{a0, a1, b0, b1, c0, c1, d0, d1}};
 }
-TERN_DEVICE f32 score_of(const Params& params, f32 v0, f32 v3, i32 v4, i32 v7, i32 v8) {
+TERN_DEVICE f32 score_of(const Params& params, f32 v0, f32 v3, i32 v4, i32 v7, i32 first, u32 ahead) {
   let v1 = bitcast<f32>(params.v[23]);
-  let v2 = (v0 * v1);
   let v5 = bitcast<i32>(1u);
   let v6 = tern_add(v4, v5);
+  let v8 = first + i32(ahead);
   let v9 = tern_sub(v7, v8);
   let v10 = tern_abs(v9);
   let v11 = tern_mul(v6, v10);
   let v12 = f32(v11);
-  let v13 = (v3 * v12);
-  let v14 = (v2 - v13);
+  let t3 = v12 * v3;
+  let t4 = fma(v0, v1, -t3);
+  let v14 = t4;
   return v14;
 }
 extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, vec4<u32>* __restrict__ b3, const u32* __restrict__ b4, const __grid_constant__ Params params) {
@@ -899,6 +901,19 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
     }
     tern_commit();
     f32 s[kBlocks][kAcross][4] = {};
+    [[maybe_unused]] let first = column + (lane & 3u) * 2u;
+    if constexpr (kBegins) {  // what the formula adds along the columns
+      [[maybe_unused]] let ahead = 0u, at = 0u;
+#pragma unroll
+      for (u32 i = 0u; i < 2u * kBlocks; ++i) {
+        let row = first_row + (warp * kBlocks + i / 2u) * 16u + 8u * (i % 2u) + lane / 4u;
+        [[maybe_unused]] let own_row = min(row, params.v[1] - 1u);
+        f32 along = 0.0f;
+#pragma unroll
+        for (u32 j = 0u; j < 2u * kAcross; ++j)
+          s[i / 2u][j / 2u][2u * (i % 2u) + j % 2u] = along * f32(j / 2u * 8u + j % 2u);
+      }
+    }
     multiply_rows<kBlocks, kAcross, kDepth>(s, rows_of_q, warp * 16u * kBlocks, stage, lane);
     const bool edge = column + kColumns > end || i32(column + kColumns) > i32(first_row) + bitcast<i32>(params.v[8]) + 1;
 #pragma unroll
@@ -907,34 +922,41 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
       for (u32 h = 0u; h < 2u; ++h) {
         let row = first_row + (warp * kBlocks + i) * 16u + 8u * h + lane / 4u;
         [[maybe_unused]] let own_row = min(row, params.v[1] - 1u);
+        f32 place = 0.0f;  // what it adds to all scores of the row in the tile
+        if constexpr (kBegins) {
+          [[maybe_unused]] let ahead = 0u, at = 0u;
+          f32 begin = 0.0f;
+          place = begin * bitcast<f32>(params.v[11]);
+        }
 #pragma unroll
         for (u32 j = 0u; j < 2u * kAcross; ++j) {
-          [[maybe_unused]] let at = min(column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u, 0xffffffffu);
+          [[maybe_unused]] let ahead = j / 2u * 8u + j % 2u, at = min(first + ahead, 0xffffffffu);
           [[maybe_unused]] f32& x = s[i][j / 2u][2u * h + j % 2u];
           let x0 = bitcast<f32>(((u32*)b4)[params.v[22] + head]);
-          let y1 = score_of(params, x, x0, bitcast<i32>(head), bitcast<i32>(own_row), bitcast<i32>(at));
+          let y1 = score_of(params, x, x0, bitcast<i32>(head), bitcast<i32>(own_row), bitcast<i32>(first), ahead);
           x = y1;
         }
         if (edge) {
           [[maybe_unused]] let middle = i32(row) + i32(params.v[8]);
 #pragma unroll
           for (u32 j = 0u; j < 2u * kAcross; ++j) {
-            let at = column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u;
+            let at = first + j / 2u * 8u + j % 2u;
             if (!(at < end && (at < params.v[2]) && (bitcast<i32>(at) <= middle))) { s[i][j / 2u][2u * h + j % 2u] = tern_from_bits(0xff800000u); }  // tiles may pass the end
           }
         }
         f32 top = s[i][0][2u * h];
 #pragma unroll
         for (u32 j = 0u; j < 2u * kAcross; ++j) { top = fmaxf(top, s[i][j / 2u][2u * h + j % 2u]); }
-        top = fmaxf(tern_quad_largest(top) * bitcast<f32>(params.v[11]), tops[i][h]);
+        top = fmaxf(fma(tern_quad_largest(top), bitcast<f32>(params.v[11]), place), tops[i][h]);
         let base = top == tern_from_bits(0xff800000u) ? 0.0f : top;
         let older = tern_power_of_two(tops[i][h] - base);
         tops[i][h] = top;
         f32 total = 0.0f;
 #pragma unroll
         for (u32 j = 0u; j < 2u * kAcross; ++j) {
+          [[maybe_unused]] let ahead = j / 2u * 8u + j % 2u, at = min(first + ahead, params.v[2] - 1u);
           f32& x = s[i][j / 2u][2u * h + j % 2u];
-          x = tern_power_of_two(fma(x, bitcast<f32>(params.v[11]), -base));
+          x = tern_power_of_two(fma(x, bitcast<f32>(params.v[11]), place - base));
           total += x;
         }
         totals[i][h] = fma(totals[i][h], older, total);
@@ -1035,6 +1057,7 @@ struct Params {
   u32 v[34];
 };
 // The instance.
+enum : bool { kBegins = false };
 enum : bool { kWideQ = true, kWideK = true, kWideV = true, kWideOut = true };
 enum : u32 {
   kWarps = 4u, kThreads = 32u * kWarps,
@@ -1068,23 +1091,22 @@ struct Row8 {
   f32 x[8];
 };
 // Of four blocks, the upper or lower row (h) of a lane.
-TERN_DEVICE f32 score_of(const Params& params, f32 v0, f32 v3, i32 v4, i32 v7, i32 v8) {
+TERN_DEVICE f32 score_of(const Params& params, f32 v0, f32 v3, i32 v4, i32 v7, i32 first, u32 ahead) {
   let v1 = bitcast<f32>(params.v[32]);
-  let v2 = (v0 * v1);
   let v5 = bitcast<i32>(1u);
   let v6 = tern_add(v4, v5);
+  let v8 = first + i32(ahead);
   let v9 = tern_sub(v7, v8);
   let v10 = tern_abs(v9);
   let v11 = tern_mul(v6, v10);
   let v12 = f32(v11);
-  let v13 = (v3 * v12);
-  let v14 = (v2 - v13);
+  let t3 = v12 * v3;
+  let t4 = fma(v0, v1, -t3);
+  let v14 = t4;
   return v14;
 }
-TERN_DEVICE f32 slope_of(const Params& params, f32 v0) {
-  let v1 = bitcast<f32>(params.v[33]);
-  let v2 = (v0 * v1);
-  return v2;
+TERN_DEVICE f32 slope_of(const Params& params, f32 v0, u32 ahead) {
+  return v0;
 }
 extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, const u32* __restrict__ b3, const u32* __restrict__ b4, const u32* __restrict__ b5, vec4<u32>* __restrict__ b6, const u32* __restrict__ b7, const __grid_constant__ Params params) {
   extern __shared__ __align__(128) unsigned char memory[];
@@ -1141,6 +1163,19 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
     }
     tern_commit();
     f32 s[kBlocks][kAcross][4] = {}, g[kBlocks][kAcross][4] = {};
+    [[maybe_unused]] let first = column + (lane & 3u) * 2u;
+    if constexpr (kBegins) {  // what the formula adds along the columns
+      [[maybe_unused]] let ahead = 0u, at = 0u;
+#pragma unroll
+      for (u32 i = 0u; i < 2u * kBlocks; ++i) {
+        let row = first_row + (warp * kBlocks + i / 2u) * 16u + 8u * (i % 2u) + lane / 4u;
+        [[maybe_unused]] let own_row = min(row, params.v[1] - 1u);
+        f32 along = 0.0f;
+#pragma unroll
+        for (u32 j = 0u; j < 2u * kAcross; ++j)
+          s[i / 2u][j / 2u][2u * (i % 2u) + j % 2u] = along * f32(j / 2u * 8u + j % 2u);
+      }
+    }
     multiply_rows<kBlocks, kAcross, kDepth>(s, rows_of_q, warp * 16u * kBlocks, stage, lane);
     multiply_rows<kBlocks, kAcross, kWidth>(g, rows_of_out, warp * 16u * kBlocks, stage + kBytesOfK, lane);
     const bool edge = column + kColumns > end || i32(column + kColumns) > i32(first_row) + bitcast<i32>(params.v[8]) + 1;
@@ -1150,27 +1185,33 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
       for (u32 h = 0u; h < 2u; ++h) {
         let row = first_row + (warp * kBlocks + i) * 16u + 8u * h + lane / 4u;
         [[maybe_unused]] let own_row = min(row, params.v[1] - 1u);
+        f32 top = tops[i][h];
+        if constexpr (kBegins) {
+          [[maybe_unused]] let ahead = 0u, at = 0u;
+          f32 begin = 0.0f;
+          top -= begin * bitcast<f32>(params.v[11]);
+        }
 #pragma unroll
         for (u32 j = 0u; j < 2u * kAcross; ++j) {
-          [[maybe_unused]] let at = min(column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u, params.v[2] - 1u);
+          [[maybe_unused]] let ahead = j / 2u * 8u + j % 2u, at = min(first + ahead, params.v[2] - 1u);
           f32& x = s[i][j / 2u][2u * h + j % 2u];
           f32 score;
           let x0 = bitcast<f32>(((u32*)b7)[params.v[31] + head]);
-          let y1 = score_of(params, x, x0, bitcast<i32>(head), bitcast<i32>(own_row), bitcast<i32>(at));
+          let y1 = score_of(params, x, x0, bitcast<i32>(head), bitcast<i32>(own_row), bitcast<i32>(first), ahead);
           score = y1;
-          let share = tern_power_of_two(fma(score, bitcast<f32>(params.v[11]), -tops[i][h])) * inverses[i][h];
+          let share = tern_power_of_two(fma(score, bitcast<f32>(params.v[11]), -top)) * inverses[i][h];
           f32 incoming = g[i][j / 2u][2u * h + j % 2u];
           let toward = share * (incoming - means[i][h]);
           f32 slope;
-          let y2 = slope_of(params, toward);
+          let y2 = slope_of(params, toward, ahead);
           slope = y2;
-          x = share == 0.0f ? 0.0f : slope;
+          x = slope;
         }
         if (edge) {
           [[maybe_unused]] let middle = i32(row) + i32(params.v[8]);
 #pragma unroll
           for (u32 j = 0u; j < 2u * kAcross; ++j) {
-            let at = column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u;
+            let at = first + j / 2u * 8u + j % 2u;
             if (!((at < params.v[2]) && (bitcast<i32>(at) <= middle))) { s[i][j / 2u][2u * h + j % 2u] = 0.0f; }
           }
         }
@@ -1191,7 +1232,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
         let first = j * 8u + (lane & 3u) * 8u;
         if (row < params.v[1] && first < params.v[3]) {
           let w6 = (params.v[28] + head * params.v[29] + row * params.v[30] + first) / 8u;
-          b6[w6 + 0u] = vec4<u32>(tern_f32_pair_to_bf16((x.x[0] * bitcast<f32>(params.v[10])), (x.x[1] * bitcast<f32>(params.v[10]))), tern_f32_pair_to_bf16((x.x[2] * bitcast<f32>(params.v[10])), (x.x[3] * bitcast<f32>(params.v[10]))), tern_f32_pair_to_bf16((x.x[4] * bitcast<f32>(params.v[10])), (x.x[5] * bitcast<f32>(params.v[10]))), tern_f32_pair_to_bf16((x.x[6] * bitcast<f32>(params.v[10])), (x.x[7] * bitcast<f32>(params.v[10]))));
+          b6[w6 + 0u] = vec4<u32>(tern_f32_pair_to_bf16((x.x[0] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[33]))), (x.x[1] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[33])))), tern_f32_pair_to_bf16((x.x[2] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[33]))), (x.x[3] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[33])))), tern_f32_pair_to_bf16((x.x[4] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[33]))), (x.x[5] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[33])))), tern_f32_pair_to_bf16((x.x[6] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[33]))), (x.x[7] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[33])))));
         }
       }
     }
@@ -1203,6 +1244,7 @@ struct Params {
   u32 v[35];
 };
 // The instance.
+enum : bool { kBegins = false };
 enum : bool {
   kWideQ = true, kWideK = true, kWideV = true, kWideOut = true,
   kOfK = true, kOfV = true,  // whose gradients it gives
@@ -1239,23 +1281,19 @@ struct Row8 {
   f32 x[8];
 };
 // Of four blocks, the upper or lower row (h) of a lane.
-TERN_DEVICE f32 score_of(const Params& params, f32 v0, f32 v3, i32 v4, i32 v7, i32 v8) {
+TERN_DEVICE f32 score_of(const Params& params, f32 v0, f32 v3, i32 v4, i32 first, i32 v8, u32 ahead) {
   let v1 = bitcast<f32>(params.v[33]);
-  let v2 = (v0 * v1);
   let v5 = bitcast<i32>(1u);
   let v6 = tern_add(v4, v5);
+  let v7 = first + i32(ahead);
   let v9 = tern_sub(v7, v8);
   let v10 = tern_abs(v9);
   let v11 = tern_mul(v6, v10);
   let v12 = f32(v11);
-  let v13 = (v3 * v12);
-  let v14 = (v2 - v13);
+  let t3 = v12 * v3;
+  let t4 = fma(v0, v1, -t3);
+  let v14 = t4;
   return v14;
-}
-TERN_DEVICE f32 slope_of(const Params& params, f32 v0) {
-  let v1 = bitcast<f32>(params.v[34]);
-  let v2 = (v0 * v1);
-  return v2;
 }
 extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, const u32* __restrict__ b3, const u32* __restrict__ b4, const u32* __restrict__ b5, vec4<u32>* __restrict__ b6, vec4<u32>* __restrict__ b7, const u32* __restrict__ b8, const __grid_constant__ Params params) {
   extern __shared__ __align__(128) unsigned char memory[];
@@ -1311,6 +1349,19 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
     if (next_turn < shared) fetch_rows(key_head * shared + next_turn, next, other);
     tern_commit();
     f32 s[kBlocks][kAcross][4] = {}, g[kBlocks][kAcross][4] = {};
+    [[maybe_unused]] let first = first_row + (lane & 3u) * 2u;
+    if constexpr (kBegins) {  // what the formula adds to the products
+      [[maybe_unused]] let ahead = 0u, own_row = 0u;
+#pragma unroll
+      for (u32 i = 0u; i < 2u * kBlocks; ++i) {
+        let column = first_column + (warp * kBlocks + i / 2u) * 16u + 8u * (i % 2u) + lane / 4u;
+        [[maybe_unused]] let at = min(column, params.v[2] - 1u);
+        f32 along = 0.0f, begin = 0.0f;
+#pragma unroll
+        for (u32 j = 0u; j < 2u * kAcross; ++j)
+          s[i / 2u][j / 2u][2u * (i % 2u) + j % 2u] = fma(along, f32(j / 2u * 8u + j % 2u), begin);
+      }
+    }
     multiply_rows<kBlocks, kAcross, kDepth>(s, rows_of_k, warp * 16u * kBlocks, stage, lane);
     if constexpr (kOfK)
       multiply_rows<kBlocks, kAcross, kWidth>(g, rows_of_v, warp * 16u * kBlocks, stage + kBytesOfQ, lane);
@@ -1318,7 +1369,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
     const bool edge = first_row + kRows > end || first_column + kColumns > params.v[2] || i32(first_column + kColumns) > i32(first_row) + bitcast<i32>(params.v[8]) + 1;
 #pragma unroll
     for (u32 j = 0u; j < 2u * kAcross; ++j) {
-      let in_tile = j / 2u * 8u + (lane & 3u) * 2u + j % 2u, row = first_row + in_tile;
+      [[maybe_unused]] let ahead = j / 2u * 8u + j % 2u;
+      let row = first + ahead, in_tile = row - first_row;
       [[maybe_unused]] let own_row = min(row, params.v[1] - 1u);
       [[maybe_unused]] let middle = i32(row) + i32(params.v[8]);
       let total = of_rows[kRows + in_tile], mean = of_rows[2u * kRows + in_tile];
@@ -1333,15 +1385,15 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
           f32 &x = s[i][j / 2u][2u * h + j % 2u], &y = g[i][j / 2u][2u * h + j % 2u];
           f32 score;
           let x0 = bitcast<f32>(((u32*)b8)[params.v[32] + head]);
-          let y1 = score_of(params, x, x0, bitcast<i32>(head), bitcast<i32>(own_row), bitcast<i32>(at));
+          let y1 = score_of(params, x, x0, bitcast<i32>(head), bitcast<i32>(first), bitcast<i32>(at), ahead);
           score = y1;
           var share = tern_power_of_two(fma(score, bitcast<f32>(params.v[11]), -top)) * inverse;
           [[maybe_unused]] f32 incoming = y;
           [[maybe_unused]] let toward = share * (incoming - mean);
           f32 slope;
-          let y2 = slope_of(params, toward);
+          let y2 = slope_of(params, toward, ahead);
           slope = y2;
-          y = share == 0.0f ? 0.0f : slope;
+          y = slope;
           if (edge && !(row < params.v[1] && (column < params.v[2]) && (bitcast<i32>(column) <= middle))) { share = 0.0f, y = 0.0f; }
           x = share;
         }
@@ -1365,7 +1417,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
           let first = j * 8u + (lane & 3u) * 8u;
           if (column < params.v[2] && first < params.v[3]) {
             let w3 = (params.v[28] + column * params.v[29] + first) / 8u;
-            b6[w3 + 0u] = vec4<u32>(tern_f32_pair_to_bf16((x.x[0] * bitcast<f32>(params.v[10])), (x.x[1] * bitcast<f32>(params.v[10]))), tern_f32_pair_to_bf16((x.x[2] * bitcast<f32>(params.v[10])), (x.x[3] * bitcast<f32>(params.v[10]))), tern_f32_pair_to_bf16((x.x[4] * bitcast<f32>(params.v[10])), (x.x[5] * bitcast<f32>(params.v[10]))), tern_f32_pair_to_bf16((x.x[6] * bitcast<f32>(params.v[10])), (x.x[7] * bitcast<f32>(params.v[10]))));
+            b6[w3 + 0u] = vec4<u32>(tern_f32_pair_to_bf16((x.x[0] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[34]))), (x.x[1] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[34])))), tern_f32_pair_to_bf16((x.x[2] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[34]))), (x.x[3] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[34])))), tern_f32_pair_to_bf16((x.x[4] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[34]))), (x.x[5] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[34])))), tern_f32_pair_to_bf16((x.x[6] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[34]))), (x.x[7] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[34])))));
           }
         }
       }
@@ -2986,7 +3038,10 @@ enum : u32 {
   kPieceOfQ = 128u * kRows, kPiece = 128u * kColumns,  // bytes of 64 elements of all rows
   kBytesOfQ = kPieceOfQ * (kDepth / 64u), kBytesOfK = kPiece * (kDepth / 64u), kBytesOfV = kPiece * (kWidth / 64u),
 };
-enum : bool { kRagged = false, kTakesTurns = true };
+enum : bool { kRagged = false, kTakesTurns = true, kBegins = false };
+// The base of a row's powers of two is a greatest score of before as long as no score is more than so much greater, in
+// powers of two: sums are multiplied in few tiles (FlashAttention-4), and shares of up to 2^8 lose nothing in 16 bits.
+constexpr f32 kSlack = 8.0f;
 // How the copy engine finds boxes of a matrix (a tensor map of the driver's).
 struct alignas(64) BoxMap {
   u64 words[16];
@@ -3036,7 +3091,23 @@ TERN_DEVICE void pass_turn(u32 member) {
 TERN_DEVICE u32 group_of(u32 round) {
   return round * gridDim.x + (round & 1u ? gridDim.x - 1u - blockIdx.x : blockIdx.x);
 }
+// ---- boxes ----
+// Of `elements` elements of the rows of a tile the pieces of 64, which lie `piece` bytes apart.
+template <u32 elements>
+TERN_DEVICE void fetch_pieces(u32 to, u32 piece, const BoxMap& map, u32 row, u32 head, u32 batch, u32 barrier,
+                              u64 policy) {
+#pragma unroll
+  for (u32 i = 0u; i < elements / 64u; ++i)
+    tern_fetch(to + i * piece, map, 64u * i, row, head, batch, barrier, policy);
+}
 // ---- products ----
+// A value that all lanes have alike, and said so: addresses of matrices are then kept in uniform registers.
+TERN_DEVICE u32 same(u32 x) { return __shfl_sync(0xffffffffu, x, 0); }
+// The matrix that begins so many bytes further on. Its address does not leave the lower word, of which nothing else is
+// touched: one addition a matrix, where the whole description took five to eight instructions, 1.5 a score.
+TERN_DEVICE u64 further(u64 matrix, u32 bytes) {
+  return matrix & 0xffffffff00000000ull | u64(u32(matrix) + (bytes >> 4u));
+}
 // 64 rows and 16 elements, times those of the rows of a tile.
 TERN_DEVICE void multiply_first(f32 (&s)[kAcross][4], u64 a, u64 b) {
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, 0, 0;\n"
@@ -3053,21 +3124,22 @@ TERN_DEVICE void multiply(f32 (&sums)[kSumsAcross][4], const u32 (&shares)[4], u
       "{%32, %33, %34, %35}, %36, 1, 1, 1, 1;"
       : "+f"(sums[0][0]), "+f"(sums[0][1]), "+f"(sums[0][2]), "+f"(sums[0][3]), "+f"(sums[1][0]), "+f"(sums[1][1]), "+f"(sums[1][2]), "+f"(sums[1][3]), "+f"(sums[2][0]), "+f"(sums[2][1]), "+f"(sums[2][2]), "+f"(sums[2][3]), "+f"(sums[3][0]), "+f"(sums[3][1]), "+f"(sums[3][2]), "+f"(sums[3][3]), "+f"(sums[4][0]), "+f"(sums[4][1]), "+f"(sums[4][2]), "+f"(sums[4][3]), "+f"(sums[5][0]), "+f"(sums[5][1]), "+f"(sums[5][2]), "+f"(sums[5][3]), "+f"(sums[6][0]), "+f"(sums[6][1]), "+f"(sums[6][2]), "+f"(sums[6][3]), "+f"(sums[7][0]), "+f"(sums[7][1]), "+f"(sums[7][2]), "+f"(sums[7][3]) : "r"(shares[0]), "r"(shares[1]), "r"(shares[2]), "r"(shares[3]), "l"(b));
 }
-// s = a·bᵀ for 64 rows of a and a tile b, which lie in pieces of 64 elements.
-template <u32 elements>
-TERN_DEVICE void multiply_rows(f32 (&s)[kAcross][4], u32 a, u32 piece_of_a, u32 b, u32 piece_of_b) {
+// s = a·bᵀ for 64 rows of a and a tile b, which lie in pieces of 64 elements; with `begun` added to what is there.
+template <u32 elements, bool begun = false>
+TERN_DEVICE void multiply_rows(f32 (&s)[kAcross][4], u32 first_of_a, u32 piece_of_a, u32 first_of_b, u32 piece_of_b) {
+  let a = tern_matrix(first_of_a, 16u), b = tern_matrix(first_of_b, 16u);
 #pragma unroll
   for (u32 i = 0u; i < elements / 16u; ++i) {
-    let of_a = tern_matrix(a + i / 4u * piece_of_a + i % 4u * 32u, 16u);
-    let of_b = tern_matrix(b + i / 4u * piece_of_b + i % 4u * 32u, 16u);
-    if (i == 0u) multiply_first(s, of_a, of_b);
+    let of_a = further(a, i / 4u * piece_of_a + i % 4u * 32u), of_b = further(b, i / 4u * piece_of_b + i % 4u * 32u);
+    if (i == 0u && !begun) multiply_first(s, of_a, of_b);
     else multiply(s, of_a, of_b);
   }
 }
 // sums += shares·b.
 TERN_DEVICE void multiply_sums(f32 (&sums)[kSumsAcross][4], const u32 (&shares)[kAcross / 2u][4], u32 b, u32 piece) {
+  let first = tern_matrix(b, piece);
 #pragma unroll
-  for (u32 i = 0u; i < kAcross / 2u; ++i) multiply(sums, shares[i], tern_matrix(b + i * 2048u, piece));
+  for (u32 i = 0u; i < kAcross / 2u; ++i) multiply(sums, shares[i], further(first, i * 2048u));
 }
 // Until all groups of products but the last `sent` are there, among them these.
 template <u32 sent> TERN_DEVICE void wait_for(f32 (&s)[kAcross][4]) {
@@ -3090,6 +3162,13 @@ TERN_DEVICE u32 all_of(const f32 (&s)[kAcross][4]) {
 }
 TERN_DEVICE void have_now(u32 results, u32 nowhere) {
   asm volatile("st.shared.u32 [%0], %1;" :: "r"(nowhere), "r"(results) : "memory");
+}
+// What powers of two are below so that they are shares: the sum of a row joins what its powers were below. Of large
+// scores that loses less than the rounding of the score. Of a row that sees nothing shares are 0.
+TERN_DEVICE f32 top_of_shares(f32 top, f32 total) {
+  f32 places;
+  asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(places) : "f"(total));
+  return total == 0.0f ? tern_from_bits(0x7f800000u) : fma(top, 1.4426950408889634f, places);
 }
 // Rounded and packed, the first factor of the next product.
 TERN_DEVICE void pack(u32 (&shares)[kAcross / 2u][4], const f32 (&s)[kAcross][4]) {
@@ -3117,14 +3196,15 @@ struct Memory {
 struct Work {
   u32 batch, head, key_head, first_row, begin, end, length;
 };
-TERN_DEVICE f32 score_of(const Params& params, f32 v0, f32 v3, i32 v4, i32 v5) {
+TERN_DEVICE f32 score_of(const Params& params, f32 v0, f32 v3, i32 v4, i32 first, u32 ahead) {
   let v1 = bitcast<f32>(params.v[28]);
-  let v2 = (v0 * v1);
-  let v6 = tern_sub(v4, v5);
-  let v7 = tern_abs(v6);
-  let v8 = f32(v7);
-  let v9 = (v3 * v8);
-  let v10 = (v2 - v9);
+  let f4 = f32(v4);
+  let t0 = f4 - f32(first);
+  let t1 = t0 + f32(-1.0) * f32(ahead);
+  let t2 = tern_abs_f32(t1);
+  let t3 = t2 * v3;
+  let t4 = fma(v0, v1, -t3);
+  let v10 = t4;
   return v10;
 }
 struct Attention {
@@ -3159,9 +3239,7 @@ struct Attention {
     if (lane != 0u) return;
     [[maybe_unused]] let batch = w.batch, head = w.head;
     tern_expect(at.full_q(), kBytesOfQ);
-#pragma unroll
-    for (u32 i = 0u; i < kDepth / 64u; ++i)
-      tern_fetch(at.q + i * kPieceOfQ, map, 64u * i, w.first_row, head, 0u, at.full_q(), tern_passing());
+    fetch_pieces<kDepth>(at.q, kPieceOfQ, map, w.first_row, head, 0u, at.full_q(), tern_passing());
   }
   __device__ __forceinline__ void fetch_k(const BoxMap& map, const Work& w, u32 column, Memory at, Ring ring,
                                           u32 lane) const {
@@ -3169,11 +3247,9 @@ struct Attention {
     tern_wait(at.empty_k(ring), ring.round ^ 1u);
     if (lane != 0u) return;
     [[maybe_unused]] let batch = w.batch, head = w.key_head;
+    let to = at.k + ring.stage * kBytesOfK;
     tern_expect(at.full_k(ring), kBytesOfK);
-#pragma unroll
-    for (u32 i = 0u; i < kDepth / 64u; ++i)
-      tern_fetch(at.k + ring.stage * kBytesOfK + i * kPiece, map, 64u * i, column, 0u, 0u, at.full_k(ring),
-                 tern_kept());
+    fetch_pieces<kDepth>(to, kPiece, map, column, 0u, 0u, at.full_k(ring), tern_kept());
   }
   // Rows of v beyond the sample's length are not its own: a share of 0 times what lies there could be NaN.
   __device__ __forceinline__ void fetch_v(const BoxMap& map, const Work& w, u32 column, Memory at, Ring ring,
@@ -3186,9 +3262,7 @@ struct Attention {
     if (lane == 0u) {
       [[maybe_unused]] let batch = w.batch, head = w.key_head;
       tern_expect(barrier, kBytesOfV);
-#pragma unroll
-      for (u32 i = 0u; i < kWidth / 64u; ++i)
-        tern_fetch(to + i * kPiece, map, 64u * i, column, 0u, 0u, barrier, tern_kept());
+      fetch_pieces<kWidth>(to, kPiece, map, column, 0u, 0u, barrier, tern_kept());
     }
     if (whole) return;
     tern_wait(barrier, patches & 1u);
@@ -3226,29 +3300,50 @@ struct Attention {
     }
   }
   // ---- consumers ----
-  // Of products the scores, and of those with the greatest so far the powers of two: the shares, but for the sum of a
-  // row. `older`: what earlier sums are to be multiplied by.
-  __device__ __forceinline__ void take_shares(f32 (&s)[kAcross][4], f32 (&tops)[2], f32 (&totals)[2], f32 (&older)[2],
+  // What the formula adds to scores along the columns.
+  __device__ __forceinline__ void begin_scores(f32 (&s)[kAcross][4], const Work& w, u32 own) const {
+    if constexpr (!kBegins) return;
+    [[maybe_unused]] let batch = w.batch, head = w.head, first = 0u, ahead = 0u, at = 0u;
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      [[maybe_unused]] let own_row = min(own + 8u * h, params.v[1] - 1u);
+      f32 along = 0.0f;
+#pragma unroll
+      for (u32 j = 0u; j < 2u * kAcross; ++j) {
+        s[j / 2u][2u * h + j % 2u] = along * f32(j / 2u * 8u + j % 2u);
+      }
+    }
+  }
+  // Of products the scores, and of those, below the row's base, the powers of two: the shares, but for the sum of a
+  // row. Returns whether a base of the warp has changed, so that sums of before are to be multiplied by `older`.
+  __device__ __forceinline__ bool take_shares(f32 (&s)[kAcross][4], f32 (&tops)[2], f32 (&totals)[2], f32 (&older)[2],
                                               const Work& w, u32 column, u32 own, u32 lane) const {
     [[maybe_unused]] let batch = w.batch, head = w.head, first_row = w.first_row, end = w.end, length = w.length;
     const bool edge = column + kColumns > end || i32(column + kColumns) > i32(first_row) + bitcast<i32>(params.v[8]) + 1;
+    [[maybe_unused]] let first = column + (lane & 3u) * 2u;
+    f32 place[2] = {};  // what the formula adds to all scores of a row in the tile
 #pragma unroll
     for (u32 h = 0u; h < 2u; ++h) {
       let row = own + 8u * h;
       [[maybe_unused]] let own_row = min(row, params.v[1] - 1u);
+      if constexpr (kBegins) {
+        [[maybe_unused]] let ahead = 0u, at = 0u;
+        f32 begin = 0.0f;
+        place[h] = begin * bitcast<f32>(params.v[11]);
+      }
 #pragma unroll
       for (u32 j = 0u; j < 2u * kAcross; ++j) {
-        [[maybe_unused]] let at = min(column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u, 0xffffffffu);
+        [[maybe_unused]] let ahead = j / 2u * 8u + j % 2u, at = min(first + ahead, 0xffffffffu);
         [[maybe_unused]] f32& x = s[j / 2u][2u * h + j % 2u];
         let x0 = bitcast<f32>(((u32*)b4)[params.v[27] + head]);
-        let y1 = score_of(params, x, x0, bitcast<i32>(own_row), bitcast<i32>(at));
+        let y1 = score_of(params, x, x0, bitcast<i32>(own_row), bitcast<i32>(first), ahead);
         x = y1;
       }
       if (edge) {
         [[maybe_unused]] let middle = i32(row) + i32(params.v[8]);
 #pragma unroll
         for (u32 j = 0u; j < 2u * kAcross; ++j) {
-          let at = column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u;
+          let at = first + j / 2u * 8u + j % 2u;
           if (!(at < end && (at < params.v[2]) && (bitcast<i32>(at) <= middle))) { s[j / 2u][2u * h + j % 2u] = tern_from_bits(0xff800000u); }  // tiles may pass the end
         }
       }
@@ -3262,22 +3357,26 @@ struct Attention {
       for (u32 h = 0u; h < 2u; ++h) { top[h] = fmaxf(top[h], fmaxf(s[j][2u * h], s[j][2u * h + 1u])); }
 #pragma unroll
     for (u32 h = 0u; h < 2u; ++h) {
-      top[h] = fmaxf(tern_quad_largest(top[h]) * bitcast<f32>(params.v[11]), tops[h]);
-      base[h] = top[h] == tern_from_bits(0xff800000u) ? 0.0f : top[h];
-      older[h] = tern_power_of_two(tops[h] - base[h]);
-      tops[h] = top[h];
+      top[h] = fma(tern_quad_largest(top[h]), bitcast<f32>(params.v[11]), place[h]);
+      const bool higher = top[h] > tops[h] + kSlack;
+      older[h] = higher ? tern_power_of_two(tops[h] - top[h]) : 1.0f;
+      tops[h] = higher ? top[h] : tops[h];
+      base[h] = tops[h] == tern_from_bits(0xff800000u) ? 0.0f : tops[h];
     }
+    const bool changed = __any_sync(0xffffffffu, older[0] != 1.0f || older[1] != 1.0f);
 #pragma unroll
     for (u32 j = 0u; j < 2u * kAcross; ++j)
 #pragma unroll
       for (u32 h = 0u; h < 2u; ++h) {
         [[maybe_unused]] let row = own + 8u * h, own_row = min(row, params.v[1] - 1u);
+        [[maybe_unused]] let ahead = j / 2u * 8u + j % 2u, at = min(first + ahead, params.v[2] - 1u);
         f32& x = s[j / 2u][2u * h + j % 2u];
-        x = tern_power_of_two(fma(x, bitcast<f32>(params.v[11]), -base[h]));
+        x = tern_power_of_two(fma(x, bitcast<f32>(params.v[11]), place[h] - base[h]));
         total[h] += x;
       }
 #pragma unroll
     for (u32 h = 0u; h < 2u; ++h) { totals[h] = fma(totals[h], older[h], total[h]); }
+    return changed;
   }
   __device__ __forceinline__ void finish(f32 (&sums)[kSumsAcross][4], f32 (&tops)[2], f32 (&totals)[2], const Work& w,
                                          u32 own, u32 lane) const {
@@ -3303,7 +3402,7 @@ struct Attention {
       }
     }
   }
-  // Sums of before a new greatest score.
+  // Sums of before a new base.
   static __device__ __forceinline__ void put_below(f32 (&sums)[kSumsAcross][4], const f32 (&older)[2]) {
 #pragma unroll
     for (u32 j = 0u; j < 4u * kSumsAcross; ++j) { sums[j / 4u][j % 4u] *= older[j % 4u / 2u]; }
@@ -3332,8 +3431,9 @@ struct Attention {
         u32 shares[kAcross / 2u][4];
         tern_wait(at.full_q(), blocks++ & 1u);
         tern_wait(at.full_k(ring_k), ring_k.round);
+        begin_scores(s, w, own);
         tern_begin_products();
-        multiply_rows<kDepth>(s, of_q, kPieceOfQ, at.k + ring_k.stage * kBytesOfK, kPiece);
+        multiply_rows<kDepth, kBegins>(s, of_q, kPieceOfQ, at.k + ring_k.stage * kBytesOfK, kPiece);
         tern_commit_products();
         wait_for<0u>(s);
         give_up(at.empty_k(ring_k), lane);
@@ -3343,26 +3443,26 @@ struct Attention {
 #pragma unroll 1
         for (u32 column = seek(w, w.begin + kColumns); column < w.end; column = seek(w, column + kColumns)) {
           tern_wait(at.full_k(ring_k), ring_k.round);
+          begin_scores(s, w, own);
           take_turn(member);
           tern_begin_products();
-          multiply_rows<kDepth>(s, of_q, kPieceOfQ, at.k + ring_k.stage * kBytesOfK, kPiece);
+          multiply_rows<kDepth, kBegins>(s, of_q, kPieceOfQ, at.k + ring_k.stage * kBytesOfK, kPiece);
           tern_commit_products();
-          put_below(sums, older);
           tern_wait(at.full_v(ring_v), ring_v.round);
           send_shares(sums, shares, at.v + ring_v.stage * kBytesOfV);
           pass_turn(member);
           wait_for<1u>(s);
           give_up(at.empty_k(ring_k), lane);
           ring_k.advance();
-          take_shares(s, tops, totals, older, w, column, own, lane);
+          const bool changed = take_shares(s, tops, totals, older, w, column, own, lane);
           have_now(bitcast<u32>(totals[0] + totals[1]), at.nowhere());
           wait_for_sums(sums);
+          if (changed) put_below(sums, older);
           give_up(at.empty_v(ring_v), lane);
           ring_v.advance();
           pack(shares, s);
         }
         give_up(at.empty_q(), lane);
-        put_below(sums, older);
         tern_wait(at.full_v(ring_v), ring_v.round);
         send_shares(sums, shares, at.v + ring_v.stage * kBytesOfV);
         wait_for_sums(sums);
@@ -3394,18 +3494,17 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel(const u32*
     if (thread < 32u) call.fetch(map0, map1, map2, at, thread);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
-    // The same in all lanes, and said so: addresses of matrices are then kept in uniform registers.
-    call.attend(at, thread, __shfl_sync(0xffffffffu, thread / 128u, 0) - 1u);
+    call.attend(at, thread, same(thread / 128u) - 1u);
   }
 }
 
 // ---- attention on Hopper's matrix units: attention, 2 workgroups of 384, 35 words
 // gradient of attention on Hopper, of q
 // The instance.
-enum : bool { kTakesTurns = true };
+enum : bool { kTakesTurns = true, kBegins = false };
 enum : u32 {
   kConsumers = 2u, kThreads = 128u * (1u + kConsumers), kRows = 64u * kConsumers,
-  kColumns = 80u, kAcross = kColumns / 8u,
+  kColumns = 128u, kAcross = kColumns / 8u,
   kDepth = 64u, kWidth = 64u, kSumsAcross = kDepth / 8u,
   kStages = 3u,  // three: k serves two tiles' time
   kPieceOfQ = 128u * kRows, kPiece = 128u * kColumns,  // bytes of 64 elements of all rows
@@ -3448,29 +3547,22 @@ struct Ring {
 };
 // A turn at sending products off: consumer i waits at barrier 1 + i, at which the one before arrives.
 // The work of a round. Every other round of the processors goes backwards: none has the long ones of all rounds.
+// ---- boxes ----
+// Of `elements` elements of the rows of a tile the pieces of 64, which lie `piece` bytes apart.
 // ---- products ----
+// A value that all lanes have alike, and said so: addresses of matrices are then kept in uniform registers.
+// The matrix that begins so many bytes further on. Its address does not leave the lower word, of which nothing else is
+// touched: one addition a matrix, where the whole description took five to eight instructions, 1.5 a score.
 // 64 rows and 16 elements, times those of the rows of a tile.
-TERN_DEVICE void multiply_first(f32 (&s)[kAcross][4], u64 a, u64 b) {
-  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, 0, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n80" "k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39}, %40, %41, "
-      "p, 1, 1, 0, 0;\n}" : "=f"(s[0][0]), "=f"(s[0][1]), "=f"(s[0][2]), "=f"(s[0][3]), "=f"(s[1][0]), "=f"(s[1][1]), "=f"(s[1][2]), "=f"(s[1][3]), "=f"(s[2][0]), "=f"(s[2][1]), "=f"(s[2][2]), "=f"(s[2][3]), "=f"(s[3][0]), "=f"(s[3][1]), "=f"(s[3][2]), "=f"(s[3][3]), "=f"(s[4][0]), "=f"(s[4][1]), "=f"(s[4][2]), "=f"(s[4][3]), "=f"(s[5][0]), "=f"(s[5][1]), "=f"(s[5][2]), "=f"(s[5][3]), "=f"(s[6][0]), "=f"(s[6][1]), "=f"(s[6][2]), "=f"(s[6][3]), "=f"(s[7][0]), "=f"(s[7][1]), "=f"(s[7][2]), "=f"(s[7][3]), "=f"(s[8][0]), "=f"(s[8][1]), "=f"(s[8][2]), "=f"(s[8][3]), "=f"(s[9][0]), "=f"(s[9][1]), "=f"(s[9][2]), "=f"(s[9][3]) : "l"(a), "l"(b));
-}
-TERN_DEVICE void multiply(f32 (&s)[kAcross][4], u64 a, u64 b) {
-  asm volatile("wgmma.mma_async.sync.aligned.m64n80" "k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39}, "
-      "%40, %41, 1, 1, 1, 0, 0;" : "+f"(s[0][0]), "+f"(s[0][1]), "+f"(s[0][2]), "+f"(s[0][3]), "+f"(s[1][0]), "+f"(s[1][1]), "+f"(s[1][2]), "+f"(s[1][3]), "+f"(s[2][0]), "+f"(s[2][1]), "+f"(s[2][2]), "+f"(s[2][3]), "+f"(s[3][0]), "+f"(s[3][1]), "+f"(s[3][2]), "+f"(s[3][3]), "+f"(s[4][0]), "+f"(s[4][1]), "+f"(s[4][2]), "+f"(s[4][3]), "+f"(s[5][0]), "+f"(s[5][1]), "+f"(s[5][2]), "+f"(s[5][3]), "+f"(s[6][0]), "+f"(s[6][1]), "+f"(s[6][2]), "+f"(s[6][3]), "+f"(s[7][0]), "+f"(s[7][1]), "+f"(s[7][2]), "+f"(s[7][3]), "+f"(s[8][0]), "+f"(s[8][1]), "+f"(s[8][2]), "+f"(s[8][3]), "+f"(s[9][0]), "+f"(s[9][1]), "+f"(s[9][2]), "+f"(s[9][3]) : "l"(a), "l"(b));
-}
 // 64 rows of shares of 16 rows of a tile, times those.
-// s = a·bᵀ for 64 rows of a and a tile b, which lie in pieces of 64 elements.
+// s = a·bᵀ for 64 rows of a and a tile b, which lie in pieces of 64 elements; with `begun` added to what is there.
 // sums += shares·b.
 // Until all groups of products but the last `sent` are there, among them these.
-template <u32 sent> TERN_DEVICE void wait_for(f32 (&s)[kAcross][4]) {
-  if constexpr (sent == 1u) asm volatile("wgmma.wait_group.sync.aligned 1;" : "+f"(s[0][0]), "+f"(s[0][1]), "+f"(s[0][2]), "+f"(s[0][3]), "+f"(s[1][0]), "+f"(s[1][1]), "+f"(s[1][2]), "+f"(s[1][3]), "+f"(s[2][0]), "+f"(s[2][1]), "+f"(s[2][2]), "+f"(s[2][3]), "+f"(s[3][0]), "+f"(s[3][1]), "+f"(s[3][2]), "+f"(s[3][3]), "+f"(s[4][0]), "+f"(s[4][1]), "+f"(s[4][2]), "+f"(s[4][3]), "+f"(s[5][0]), "+f"(s[5][1]), "+f"(s[5][2]), "+f"(s[5][3]), "+f"(s[6][0]), "+f"(s[6][1]), "+f"(s[6][2]), "+f"(s[6][3]), "+f"(s[7][0]), "+f"(s[7][1]), "+f"(s[7][2]), "+f"(s[7][3]), "+f"(s[8][0]), "+f"(s[8][1]), "+f"(s[8][2]), "+f"(s[8][3]), "+f"(s[9][0]), "+f"(s[9][1]), "+f"(s[9][2]), "+f"(s[9][3]) :: "memory");
-  else asm volatile("wgmma.wait_group.sync.aligned 0;" : "+f"(s[0][0]), "+f"(s[0][1]), "+f"(s[0][2]), "+f"(s[0][3]), "+f"(s[1][0]), "+f"(s[1][1]), "+f"(s[1][2]), "+f"(s[1][3]), "+f"(s[2][0]), "+f"(s[2][1]), "+f"(s[2][2]), "+f"(s[2][3]), "+f"(s[3][0]), "+f"(s[3][1]), "+f"(s[3][2]), "+f"(s[3][3]), "+f"(s[4][0]), "+f"(s[4][1]), "+f"(s[4][2]), "+f"(s[4][3]), "+f"(s[5][0]), "+f"(s[5][1]), "+f"(s[5][2]), "+f"(s[5][3]), "+f"(s[6][0]), "+f"(s[6][1]), "+f"(s[6][2]), "+f"(s[6][3]), "+f"(s[7][0]), "+f"(s[7][1]), "+f"(s[7][2]), "+f"(s[7][3]), "+f"(s[8][0]), "+f"(s[8][1]), "+f"(s[8][2]), "+f"(s[8][3]), "+f"(s[9][0]), "+f"(s[9][1]), "+f"(s[9][2]), "+f"(s[9][3]) :: "memory");
-}
 // Others of the same groups.
-TERN_DEVICE void hold(f32 (&s)[kAcross][4]) { asm volatile("" : "+f"(s[0][0]), "+f"(s[0][1]), "+f"(s[0][2]), "+f"(s[0][3]), "+f"(s[1][0]), "+f"(s[1][1]), "+f"(s[1][2]), "+f"(s[1][3]), "+f"(s[2][0]), "+f"(s[2][1]), "+f"(s[2][2]), "+f"(s[2][3]), "+f"(s[3][0]), "+f"(s[3][1]), "+f"(s[3][2]), "+f"(s[3][3]), "+f"(s[4][0]), "+f"(s[4][1]), "+f"(s[4][2]), "+f"(s[4][3]), "+f"(s[5][0]), "+f"(s[5][1]), "+f"(s[5][2]), "+f"(s[5][3]), "+f"(s[6][0]), "+f"(s[6][1]), "+f"(s[6][2]), "+f"(s[6][3]), "+f"(s[7][0]), "+f"(s[7][1]), "+f"(s[7][2]), "+f"(s[7][3]), "+f"(s[8][0]), "+f"(s[8][1]), "+f"(s[8][2]), "+f"(s[8][3]), "+f"(s[9][0]), "+f"(s[9][1]), "+f"(s[9][2]), "+f"(s[9][3]) :: "memory"); }
 // What waits for products is moved up by the compiler as far as memory lets it, in front of a whole tile's formulas. So
 // there is a store before it that depends on their results, to where nothing is read.
+// What powers of two are below so that they are shares: the sum of a row joins what its powers were below. Of large
+// scores that loses less than the rounding of the score. Of a row that sees nothing shares are 0.
 // Rounded and packed, the first factor of the next product.
 struct Memory {
   u32 q, out, k, v, barriers;
@@ -3488,16 +3580,17 @@ struct Work {
 };
 // What forward kept of the two rows that a lane has a part of.
 struct Known {
-  f32 tops[2], inverses[2], means[2];
+  f32 tops[2], means[2];
 };
-TERN_DEVICE f32 score_of(const Params& params, f32 v0, f32 v3, i32 v4, i32 v5) {
+TERN_DEVICE f32 score_of(const Params& params, f32 v0, f32 v3, i32 v4, i32 first, u32 ahead) {
   let v1 = bitcast<f32>(params.v[33]);
-  let v2 = (v0 * v1);
-  let v6 = tern_sub(v4, v5);
-  let v7 = tern_abs(v6);
-  let v8 = f32(v7);
-  let v9 = (v3 * v8);
-  let v10 = (v2 - v9);
+  let f4 = f32(v4);
+  let t0 = f4 - f32(first);
+  let t1 = t0 + f32(-1.0) * f32(ahead);
+  let t2 = tern_abs_f32(t1);
+  let t3 = t2 * v3;
+  let t4 = fma(v0, v1, -t3);
+  let v10 = t4;
   return v10;
 }
 struct Attention {
@@ -3533,29 +3626,20 @@ struct Attention {
     tern_wait(at.empty_q(), round ^ 1u);
     [[maybe_unused]] let batch = w.batch, head = w.head;
     tern_expect(at.full_q(), kBytesOfQ + kBytesOfOut);
-#pragma unroll
-    for (u32 i = 0u; i < kDepth / 64u; ++i)
-      tern_fetch(at.q + i * kPieceOfQ, of_q, 64u * i, w.first_row, head, 0u, at.full_q(), tern_passing());
-#pragma unroll
-    for (u32 i = 0u; i < kWidth / 64u; ++i)
-      tern_fetch(at.out + i * kPieceOfQ, of_out, 64u * i, w.first_row, head, 0u, at.full_q(),
-                 tern_passing());
+    let full = at.full_q();
+    fetch_pieces<kDepth>(at.q, kPieceOfQ, of_q, w.first_row, head, 0u, full, tern_passing());
+    fetch_pieces<kWidth>(at.out, kPieceOfQ, of_out, w.first_row, head, 0u, full, tern_passing());
   }
   __device__ __forceinline__ void fetch_tile(const BoxMap& of_k, const BoxMap& of_v, const Work& w, u32 column,
                                              Memory at, Ring ring) const {
     [[maybe_unused]] let batch = w.batch, head = w.key_head;
     tern_wait(at.empty_k(ring), ring.round ^ 1u);
     tern_expect(at.full_k(ring), kBytesOfK);
-#pragma unroll
-    for (u32 i = 0u; i < kDepth / 64u; ++i)
-      tern_fetch(at.k + ring.stage * kBytesOfK + i * kPiece, of_k, 64u * i, column, 0u, 0u, at.full_k(ring),
-                 tern_kept());
+    let k = at.k + ring.stage * kBytesOfK, v = at.v + ring.stage * kBytesOfV;
+    fetch_pieces<kDepth>(k, kPiece, of_k, column, 0u, 0u, at.full_k(ring), tern_kept());
     tern_wait(at.empty_v(ring), ring.round ^ 1u);
     tern_expect(at.full_v(ring), kBytesOfV);
-#pragma unroll
-    for (u32 i = 0u; i < kWidth / 64u; ++i)
-      tern_fetch(at.v + ring.stage * kBytesOfV + i * kPiece, of_v, 64u * i, column, 0u, 0u, at.full_v(ring),
-                 tern_kept());
+    fetch_pieces<kWidth>(v, kPiece, of_v, column, 0u, 0u, at.full_v(ring), tern_kept());
   }
   __device__ void fetch(const BoxMap& of_q, const BoxMap& of_k, const BoxMap& of_v, const BoxMap& of_out,
                         Memory at) const {
@@ -3586,41 +3670,61 @@ struct Attention {
       let total = x4;
       let x5 = bitcast<f32>(((u32*)b4)[params.v[27] + head * params.v[28] + own_row]);
       let mean = x5;
-      known.tops[h] = total == 0.0f ? tern_from_bits(0x7f800000u) : top * 1.4426950408889634f;  // of a row that sees nothing shares are 0
-      known.inverses[h] = total == 0.0f ? 0.0f : tern_inverse(total), known.means[h] = mean;
+      known.tops[h] = top_of_shares(top, total), known.means[h] = mean;
     }
     return known;
+  }
+  // What the formula adds to scores along the columns.
+  __device__ __forceinline__ void begin_scores(f32 (&s)[kAcross][4], const Work& w, u32 own) const {
+    if constexpr (!kBegins) return;
+    [[maybe_unused]] let batch = w.batch, head = w.head, first = 0u, ahead = 0u, at = 0u;
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      [[maybe_unused]] let own_row = min(own + 8u * h, params.v[1] - 1u);
+      f32 along = 0.0f;
+#pragma unroll
+      for (u32 j = 0u; j < 2u * kAcross; ++j) {
+        s[j / 2u][2u * h + j % 2u] = along * f32(j / 2u * 8u + j % 2u);
+      }
+    }
   }
   // In place of products the slopes.
   __device__ __forceinline__ void take_slopes(f32 (&s)[kAcross][4], const f32 (&g)[kAcross][4], const Known& known,
                                               const Work& w, u32 column, u32 own, u32 lane) const {
     [[maybe_unused]] let batch = w.batch, head = w.head, first_row = w.first_row, end = w.end;
     const bool edge = column + kColumns > end || i32(column + kColumns) > i32(first_row) + bitcast<i32>(params.v[8]) + 1;
+    [[maybe_unused]] let first = column + (lane & 3u) * 2u;
 #pragma unroll
     for (u32 h = 0u; h < 2u; ++h) {
       let row = own + 8u * h;
       [[maybe_unused]] let own_row = min(row, params.v[1] - 1u);
+      f32 top = known.tops[h];
+      if constexpr (kBegins) {
+        [[maybe_unused]] let ahead = 0u, at = 0u;
+        f32 begin = 0.0f;
+        top -= begin * bitcast<f32>(params.v[11]);
+      }
 #pragma unroll
       for (u32 j = 0u; j < 2u * kAcross; ++j) {
-        [[maybe_unused]] let at = min(column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u, 0xffffffffu);
+        [[maybe_unused]] let ahead = j / 2u * 8u + j % 2u, at = min(first + ahead, 0xffffffffu);
         f32& x = s[j / 2u][2u * h + j % 2u];
         f32 score;
         let x0 = bitcast<f32>(((u32*)b6)[params.v[32] + head]);
-        let y1 = score_of(params, x, x0, bitcast<i32>(own_row), bitcast<i32>(at));
+        let y1 = score_of(params, x, x0, bitcast<i32>(own_row), bitcast<i32>(first), ahead);
         score = y1;
-        let share = tern_power_of_two(fma(score, bitcast<f32>(params.v[11]), -known.tops[h])) * known.inverses[h];
+        let share = tern_power_of_two(fma(score, bitcast<f32>(params.v[11]), -top));
         f32 incoming = g[j / 2u][2u * h + j % 2u];
         let toward = share * (incoming - known.means[h]);
         f32 slope;
-        let y2 = slope_of(params, toward);
+        let y2 = slope_of(params, toward, ahead);
         slope = y2;
-        x = share == 0.0f ? 0.0f : slope;
+        x = slope;
       }
       if (edge) {
         [[maybe_unused]] let middle = i32(row) + i32(params.v[8]);
 #pragma unroll
         for (u32 j = 0u; j < 2u * kAcross; ++j) {
-          let at = column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u;
+          let at = first + j / 2u * 8u + j % 2u;
           if (!((at < params.v[2]) && (bitcast<i32>(at) <= middle))) { s[j / 2u][2u * h + j % 2u] = 0.0f; }
         }
       }
@@ -3637,7 +3741,7 @@ struct Attention {
         let first = j * 8u + (lane & 3u) * 8u;
         if (row < params.v[1] && first < params.v[3]) {
           let w6 = (params.v[29] + head * params.v[30] + row * params.v[31] + first) / 8u;
-          b5[w6 + 0u] = vec4<u32>(tern_f32_pair_to_bf16((x.x[0] * bitcast<f32>(params.v[10])), (x.x[1] * bitcast<f32>(params.v[10]))), tern_f32_pair_to_bf16((x.x[2] * bitcast<f32>(params.v[10])), (x.x[3] * bitcast<f32>(params.v[10]))), tern_f32_pair_to_bf16((x.x[4] * bitcast<f32>(params.v[10])), (x.x[5] * bitcast<f32>(params.v[10]))), tern_f32_pair_to_bf16((x.x[6] * bitcast<f32>(params.v[10])), (x.x[7] * bitcast<f32>(params.v[10]))));
+          b5[w6 + 0u] = vec4<u32>(tern_f32_pair_to_bf16((x.x[0] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[34]))), (x.x[1] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[34])))), tern_f32_pair_to_bf16((x.x[2] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[34]))), (x.x[3] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[34])))), tern_f32_pair_to_bf16((x.x[4] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[34]))), (x.x[5] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[34])))), tern_f32_pair_to_bf16((x.x[6] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[34]))), (x.x[7] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[34])))));
         }
       }
     }
@@ -3645,15 +3749,17 @@ struct Attention {
   // Sends the products of a tile off.
   __device__ __forceinline__ void send_products(f32 (&s)[kAcross][4], f32 (&g)[kAcross][4], Memory at, Ring ring,
                                                 u32 member) const {
+    let stage = same(ring.stage);
     tern_begin_products();
-    multiply_rows<kDepth>(s, at.q + member * 8192u, kPieceOfQ, at.k + ring.stage * kBytesOfK, kPiece);
-    multiply_rows<kWidth>(g, at.out + member * 8192u, kPieceOfQ, at.v + ring.stage * kBytesOfV, kPiece);
+    multiply_rows<kDepth, kBegins>(s, at.q + member * 8192u, kPieceOfQ, at.k + stage * kBytesOfK, kPiece);
+    multiply_rows<kWidth>(g, at.out + member * 8192u, kPieceOfQ, at.v + stage * kBytesOfV, kPiece);
     tern_commit_products();
   }
   static __device__ __forceinline__ void send_slopes(f32 (&sums)[kSumsAcross][4], const u32 (&slopes)[kAcross / 2u][4],
                                                      Memory at, Ring ring) {
+    let stage = same(ring.stage);
     tern_begin_products();
-    multiply_sums(sums, slopes, at.k + ring.stage * kBytesOfK, kPiece);
+    multiply_sums(sums, slopes, at.k + stage * kBytesOfK, kPiece);
     tern_commit_products();
   }
   __device__ void attend(Memory at, u32 thread, u32 member) const {
@@ -3674,6 +3780,7 @@ struct Attention {
         const Known known = known_of(w, own);
         tern_wait(at.full_q(), blocks++ & 1u);
         tern_wait(at.full_k(ring), ring.round), tern_wait(at.full_v(ring), ring.round);
+        begin_scores(s, w, own);
         send_products(s, g, at, ring, member);
         wait_for<0u>(s), hold(g);
         give_up(at.empty_v(ring), lane);
@@ -3683,6 +3790,7 @@ struct Attention {
 #pragma unroll 1
         for (u32 column = seek(w, w.begin + kColumns); column < w.end; column = seek(w, column + kColumns)) {
           tern_wait(at.full_k(ring), ring.round), tern_wait(at.full_v(ring), ring.round);
+          begin_scores(s, w, own);
           take_turn(member);
           send_products(s, g, at, ring, member);
           send_slopes(sums, slopes, at, last);
@@ -3725,8 +3833,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel(const u32*
     if (thread == 0u) call.fetch(map0, map1, map2, map3, at);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
-    // The same in all lanes, and said so: addresses of matrices are then kept in uniform registers.
-    call.attend(at, thread, __shfl_sync(0xffffffffu, thread / 128u, 0) - 1u);
+    call.attend(at, thread, same(thread / 128u) - 1u);
   }
 }
 
@@ -3736,7 +3843,7 @@ struct Params {
   u32 v[36];
 };
 // The instance.
-enum : bool { kTakesTurns = false };
+enum : bool { kTakesTurns = false, kBegins = false };
 enum : u32 {
   kConsumers = 2u, kThreads = 128u * (1u + kConsumers), kColumns = 64u * kConsumers,
   kRows = 96u, kAcross = kRows / 8u,
@@ -3744,7 +3851,7 @@ enum : u32 {
   kStages = 3u,
   kPieceOfK = 128u * kColumns, kPiece = 128u * kRows,  // bytes of 64 elements of all rows
   kBytesOfK = kPieceOfK * (kDepth / 64u), kBytesOfQ = kPiece * (kDepth / 64u),
-  kKnown = 12u * kRows,  // bytes of what is known of a tile's rows: tops, inverses of totals, means
+  kKnown = 8u * kRows,  // bytes of what is known of a tile's rows: tops of shares, means
 };
 // How the copy engine finds boxes of a matrix (a tensor map of the driver's).
 struct alignas(64) BoxMap {
@@ -3782,7 +3889,12 @@ struct Ring {
 };
 // A turn at sending products off: consumer i waits at barrier 1 + i, at which the one before arrives.
 // The work of a round. Every other round of the processors goes backwards: none has the long ones of all rounds.
+// ---- boxes ----
+// Of `elements` elements of the rows of a tile the pieces of 64, which lie `piece` bytes apart.
 // ---- products ----
+// A value that all lanes have alike, and said so: addresses of matrices are then kept in uniform registers.
+// The matrix that begins so many bytes further on. Its address does not leave the lower word, of which nothing else is
+// touched: one addition a matrix, where the whole description took five to eight instructions, 1.5 a score.
 // 64 rows and 16 elements, times those of the rows of a tile.
 TERN_DEVICE void multiply_first(f32 (&s)[kAcross][4], u64 a, u64 b) {
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, 0, 0;\n"
@@ -3794,7 +3906,7 @@ TERN_DEVICE void multiply(f32 (&s)[kAcross][4], u64 a, u64 b) {
       "%48, %49, 1, 1, 1, 0, 0;" : "+f"(s[0][0]), "+f"(s[0][1]), "+f"(s[0][2]), "+f"(s[0][3]), "+f"(s[1][0]), "+f"(s[1][1]), "+f"(s[1][2]), "+f"(s[1][3]), "+f"(s[2][0]), "+f"(s[2][1]), "+f"(s[2][2]), "+f"(s[2][3]), "+f"(s[3][0]), "+f"(s[3][1]), "+f"(s[3][2]), "+f"(s[3][3]), "+f"(s[4][0]), "+f"(s[4][1]), "+f"(s[4][2]), "+f"(s[4][3]), "+f"(s[5][0]), "+f"(s[5][1]), "+f"(s[5][2]), "+f"(s[5][3]), "+f"(s[6][0]), "+f"(s[6][1]), "+f"(s[6][2]), "+f"(s[6][3]), "+f"(s[7][0]), "+f"(s[7][1]), "+f"(s[7][2]), "+f"(s[7][3]), "+f"(s[8][0]), "+f"(s[8][1]), "+f"(s[8][2]), "+f"(s[8][3]), "+f"(s[9][0]), "+f"(s[9][1]), "+f"(s[9][2]), "+f"(s[9][3]), "+f"(s[10][0]), "+f"(s[10][1]), "+f"(s[10][2]), "+f"(s[10][3]), "+f"(s[11][0]), "+f"(s[11][1]), "+f"(s[11][2]), "+f"(s[11][3]) : "l"(a), "l"(b));
 }
 // 64 rows of shares of 16 rows of a tile, times those.
-// s = a·bᵀ for 64 rows of a and a tile b, which lie in pieces of 64 elements.
+// s = a·bᵀ for 64 rows of a and a tile b, which lie in pieces of 64 elements; with `begun` added to what is there.
 // sums += shares·b.
 // Until all groups of products but the last `sent` are there, among them these.
 template <u32 sent> TERN_DEVICE void wait_for(f32 (&s)[kAcross][4]) {
@@ -3805,6 +3917,8 @@ template <u32 sent> TERN_DEVICE void wait_for(f32 (&s)[kAcross][4]) {
 TERN_DEVICE void hold(f32 (&s)[kAcross][4]) { asm volatile("" : "+f"(s[0][0]), "+f"(s[0][1]), "+f"(s[0][2]), "+f"(s[0][3]), "+f"(s[1][0]), "+f"(s[1][1]), "+f"(s[1][2]), "+f"(s[1][3]), "+f"(s[2][0]), "+f"(s[2][1]), "+f"(s[2][2]), "+f"(s[2][3]), "+f"(s[3][0]), "+f"(s[3][1]), "+f"(s[3][2]), "+f"(s[3][3]), "+f"(s[4][0]), "+f"(s[4][1]), "+f"(s[4][2]), "+f"(s[4][3]), "+f"(s[5][0]), "+f"(s[5][1]), "+f"(s[5][2]), "+f"(s[5][3]), "+f"(s[6][0]), "+f"(s[6][1]), "+f"(s[6][2]), "+f"(s[6][3]), "+f"(s[7][0]), "+f"(s[7][1]), "+f"(s[7][2]), "+f"(s[7][3]), "+f"(s[8][0]), "+f"(s[8][1]), "+f"(s[8][2]), "+f"(s[8][3]), "+f"(s[9][0]), "+f"(s[9][1]), "+f"(s[9][2]), "+f"(s[9][3]), "+f"(s[10][0]), "+f"(s[10][1]), "+f"(s[10][2]), "+f"(s[10][3]), "+f"(s[11][0]), "+f"(s[11][1]), "+f"(s[11][2]), "+f"(s[11][3]) :: "memory"); }
 // What waits for products is moved up by the compiler as far as memory lets it, in front of a whole tile's formulas. So
 // there is a store before it that depends on their results, to where nothing is read.
+// What powers of two are below so that they are shares: the sum of a row joins what its powers were below. Of large
+// scores that loses less than the rounding of the score. Of a row that sees nothing shares are 0.
 // Rounded and packed, the first factor of the next product.
 struct Memory {
   u32 k, v, q, out, known, barriers;
@@ -3821,20 +3935,16 @@ struct Work {
 struct Place {
   u32 turn, first_row;
 };
-TERN_DEVICE f32 score_of(const Params& params, f32 v0, f32 v3, i32 v4, i32 v5) {
+TERN_DEVICE f32 score_of(const Params& params, f32 v0, f32 v3, i32 first, i32 v5, u32 ahead) {
   let v1 = bitcast<f32>(params.v[34]);
-  let v2 = (v0 * v1);
-  let v6 = tern_sub(v4, v5);
-  let v7 = tern_abs(v6);
-  let v8 = f32(v7);
-  let v9 = (v3 * v8);
-  let v10 = (v2 - v9);
+  let f5 = f32(v5);
+  let t0 = f32(first) - f5;
+  let t1 = t0 + f32(1.0) * f32(ahead);
+  let t2 = tern_abs_f32(t1);
+  let t3 = t2 * v3;
+  let t4 = fma(v0, v1, -t3);
+  let v10 = t4;
   return v10;
-}
-TERN_DEVICE f32 slope_of(const Params& params, f32 v0) {
-  let v1 = bitcast<f32>(params.v[35]);
-  let v2 = (v0 * v1);
-  return v2;
 }
 struct Attention {
   const Params& params;
@@ -3886,23 +3996,17 @@ struct Attention {
         if (p.turn == first.turn && p.first_row == first.first_row) {
           [[maybe_unused]] let head = w.key_head;
           tern_wait(at.empty_k(), blocks++ & 1u ^ 1u);
-          tern_expect(at.full_k(), 2u * kBytesOfK);
-#pragma unroll
-          for (u32 i = 0u; i < kDepth / 64u; ++i) {
-            let to = i * kPieceOfK;
-            tern_fetch(at.k + to, of_k, 64u * i, w.first_column, 0u, 0u, at.full_k(), tern_passing());
-            tern_fetch(at.v + to, of_v, 64u * i, w.first_column, 0u, 0u, at.full_k(), tern_passing());
-          }
+          let full = at.full_k();
+          tern_expect(full, 2u * kBytesOfK);
+          fetch_pieces<kDepth>(at.k, kPieceOfK, of_k, w.first_column, 0u, 0u, full, tern_passing());
+          fetch_pieces<kDepth>(at.v, kPieceOfK, of_v, w.first_column, 0u, 0u, full, tern_passing());
         }
         [[maybe_unused]] let head = w.key_head * shared_by() + p.turn;
         let full = at.full(ring), to = ring.stage * kBytesOfQ;
         tern_wait(at.empty(ring), ring.round ^ 1u);
         tern_expect(full, 2u * kBytesOfQ);
-#pragma unroll
-        for (u32 i = 0u; i < kDepth / 64u; ++i) {
-          tern_fetch(at.q + to + i * kPiece, of_q, 64u * i, p.first_row, head, 0u, full, tern_kept());
-          tern_fetch(at.out + to + i * kPiece, of_out, 64u * i, p.first_row, head, 0u, full, tern_kept());
-        }
+        fetch_pieces<kDepth>(at.q + to, kPiece, of_q, p.first_row, head, 0u, full, tern_kept());
+        fetch_pieces<kDepth>(at.out + to, kPiece, of_out, p.first_row, head, 0u, full, tern_kept());
         ring.advance();
       }
     });
@@ -3925,8 +4029,7 @@ struct Attention {
           let x5 = bitcast<f32>(((u32*)b4)[params.v[27] + head * params.v[28] + own_row]);
           let mean = x5;
           let to = at.known + ring.stage * kKnown + 4u * i;
-          put(to, total == 0.0f ? tern_from_bits(0x7f800000u) : top * 1.4426950408889634f);  // of a row that sees nothing shares are 0
-          put(to + 4u * kRows, total == 0.0f ? 0.0f : tern_inverse(total)), put(to + 8u * kRows, mean);
+          put(to, top_of_shares(top, total)), put(to + 4u * kRows, mean);
         }
         __syncwarp();
         if (lane == 0u) tern_arrive_here(at.full(ring));
@@ -3944,6 +4047,21 @@ struct Attention {
     return {x, y};
   }
   // ---- consumers ----
+  // What the formula adds to scores, of which the product is but one part.
+  __device__ __forceinline__ void begin_scores(f32 (&s)[kAcross][4], const Work& w, Place p, u32 own, u32 lane) const {
+    if constexpr (!kBegins) return;
+    [[maybe_unused]] let batch = w.batch, head = w.key_head * shared_by() + p.turn, own_row = 0u, ahead = 0u;
+    [[maybe_unused]] let first = p.first_row + (lane & 3u) * 2u;
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      [[maybe_unused]] let at = min(own + 8u * h, params.v[2] - 1u);
+      f32 along = 0.0f, begin = 0.0f;
+#pragma unroll
+      for (u32 j = 0u; j < 2u * kAcross; ++j) {
+        s[j / 2u][2u * h + j % 2u] = fma(along, f32(j / 2u * 8u + j % 2u), begin);
+      }
+    }
+  }
   // In place of products the shares, and of what goes toward them the slopes.
   __device__ __forceinline__ void take_slopes(f32 (&s)[kAcross][4], f32 (&g)[kAcross][4], const Work& w, Place p,
                                               u32 known_at, u32 own, u32 lane) const {
@@ -3951,37 +4069,42 @@ struct Attention {
     [[maybe_unused]] let shared = shared_by(), head = key_head * shared + p.turn, turn = p.turn;
     let first_row = p.first_row, end = w.end;
     const bool edge = first_row + kRows > end || first_column + kColumns > params.v[2] || i32(first_column + kColumns) > i32(first_row) + bitcast<i32>(params.v[8]) + 1;
+    [[maybe_unused]] let first = first_row + (lane & 3u) * 2u;
 #pragma unroll
     for (u32 j = 0u; j < kAcross; ++j) {
       let from = known_at + 4u * (j * 8u + (lane & 3u) * 2u);
-      let tops = known(from), inverses = known(from + 4u * kRows), means = known(from + 8u * kRows);
+      let tops = known(from), means = known(from + 4u * kRows);
 #pragma unroll
       for (u32 e = 0u; e < 4u; ++e) {
-        let row = first_row + j * 8u + (lane & 3u) * 2u + e % 2u, column = own + e / 2u * 8u;
+        [[maybe_unused]] let ahead = j * 8u + e % 2u, row = first + ahead, column = own + e / 2u * 8u;
         [[maybe_unused]] let own_row = min(row, params.v[1] - 1u), at = min(column, params.v[2] - 1u);
-        [[maybe_unused]] let middle = i32(row) + i32(params.v[8]);
         f32 &x = s[j][e], &y = g[j][e];
         f32 score;
         let x0 = bitcast<f32>(((u32*)b7)[params.v[33] + head]);
-        let y1 = score_of(params, x, x0, bitcast<i32>(own_row), bitcast<i32>(at));
+        let y1 = score_of(params, x, x0, bitcast<i32>(first), bitcast<i32>(at), ahead);
         score = y1;
-        let top = e % 2u ? tops.y : tops.x, inverse = e % 2u ? inverses.y : inverses.x;
-        var share = tern_power_of_two(fma(score, bitcast<f32>(params.v[11]), -top)) * inverse;
+        var share = tern_power_of_two(fma(score, bitcast<f32>(params.v[11]), -(e % 2u ? tops.y : tops.x)));
         [[maybe_unused]] f32 incoming = y;
         [[maybe_unused]] let toward = share * (incoming - (e % 2u ? means.y : means.x));
         f32 slope;
-        let y2 = slope_of(params, toward);
+        let y2 = slope_of(params, toward, ahead);
         slope = y2;
-        y = share == 0.0f ? 0.0f : slope;
-        if (edge && !(row < params.v[1] && (column < params.v[2]) && (bitcast<i32>(column) <= middle))) { share = 0.0f, y = 0.0f; }
+        y = slope;
         x = share;
       }
+    }
+    if (!edge) return;
+#pragma unroll
+    for (u32 j = 0u; j < 4u * kAcross; ++j) {
+      let row = first + j / 4u * 8u + j % 2u, column = own + j % 4u / 2u * 8u;
+      [[maybe_unused]] let middle = i32(row) + i32(params.v[8]);
+      if (!(row < params.v[1] && (column < params.v[2]) && (bitcast<i32>(column) <= middle))) { s[j / 4u][j % 4u] = 0.0f, g[j / 4u][j % 4u] = 0.0f; }
     }
   }
   __device__ __forceinline__ void send_products(f32 (&s)[kAcross][4], f32 (&g)[kAcross][4], Memory at, Ring ring,
                                                 u32 member) const {
     tern_begin_products();
-    multiply_rows<kDepth>(s, at.k + member * 8192u, kPieceOfK, at.q + ring.stage * kBytesOfQ, kPiece);
+    multiply_rows<kDepth, kBegins>(s, at.k + member * 8192u, kPieceOfK, at.q + ring.stage * kBytesOfQ, kPiece);
     multiply_rows<kDepth>(g, at.v + member * 8192u, kPieceOfK, at.out + ring.stage * kBytesOfQ, kPiece);
     tern_commit_products();
   }
@@ -4007,7 +4130,7 @@ struct Attention {
           let x = tern_quad_row(&sums.of_k[j], h);
           if (column < params.v[2] && first < params.v[3]) {
             let w6 = (params.v[29] + column * params.v[30] + first) / 8u;
-            b5[w6 + 0u] = vec4<u32>(tern_f32_pair_to_bf16((x.x[0] * bitcast<f32>(params.v[10])), (x.x[1] * bitcast<f32>(params.v[10]))), tern_f32_pair_to_bf16((x.x[2] * bitcast<f32>(params.v[10])), (x.x[3] * bitcast<f32>(params.v[10]))), tern_f32_pair_to_bf16((x.x[4] * bitcast<f32>(params.v[10])), (x.x[5] * bitcast<f32>(params.v[10]))), tern_f32_pair_to_bf16((x.x[6] * bitcast<f32>(params.v[10])), (x.x[7] * bitcast<f32>(params.v[10]))));
+            b5[w6 + 0u] = vec4<u32>(tern_f32_pair_to_bf16((x.x[0] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[35]))), (x.x[1] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[35])))), tern_f32_pair_to_bf16((x.x[2] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[35]))), (x.x[3] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[35])))), tern_f32_pair_to_bf16((x.x[4] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[35]))), (x.x[5] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[35])))), tern_f32_pair_to_bf16((x.x[6] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[35]))), (x.x[7] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[35])))));
           }
         }
         let x = tern_quad_row(&sums.of_v[j], h);
@@ -4034,6 +4157,7 @@ struct Attention {
 #pragma unroll 1
         for (; p.turn < shared_by(); p = seek(w, p.turn, p.first_row + kRows)) {
           tern_wait(at.full(ring), ring.round);
+          begin_scores(s, w, p, own, lane);
           take_turn(member);
           send_products(s, g, at, ring, member);
           pass_turn(member);
@@ -4071,8 +4195,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel(const u32*
     else if (thread >= 32u && thread < 64u) call.fetch_known(at, thread - 32u);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
-    // The same in all lanes, and said so: addresses of matrices are then kept in uniform registers.
-    call.attend(at, thread, __shfl_sync(0xffffffffu, thread / 128u, 0) - 1u);
+    call.attend(at, thread, same(thread / 128u) - 1u);
   }
 }
 

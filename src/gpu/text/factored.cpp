@@ -45,6 +45,7 @@ struct Form {
     return all.size() == 1 ? all[0] : cat("(", join(all, " * "), ")");
   }
   std::string text() const {
+    if (!beside.empty()) return cat("fma(", factors[0], ", ", scale(), ", ", beside[0].text(), ")");
     if (line() && shared.empty()) return cat(first, " + ", number_text(number), " * f32(ahead)");
     if (line()) return cat("fma(", scale(), ", f32(ahead), ", first, ")");
     return cat(join(factors, " * "), scaled() ? " * " + scale() : "");
@@ -127,7 +128,10 @@ class Text {
     factor.number = std::exchange(form.number, 1.0);
     std::vector<Shared> kept;
     for (const Shared& s : form.shared) {
-      if (s.inverse || at(s.step).kind != StepKind::param) { kept.push_back(s); continue; }
+      if (s.inverse || at(s.step).kind != StepKind::param) {
+        kept.push_back(s);
+        continue;
+      }
       factor.inputs.push_back(at(s.step).index);
       factor.text += cat(factor.text.empty() ? "" : " * ", printer_.expression(s.step));
     }
@@ -149,6 +153,12 @@ class Text {
     return false;
   }
 
+  /// Whether it was not in the list yet; then it is.
+  static bool once(std::vector<int>& list, int i) {
+    const bool first = std::find(list.begin(), list.end(), i) == list.end();
+    if (first) list.push_back(i);
+    return first;
+  }
   /// Its form, where it has one.
   const Form* form_of(int i) const {
     const std::optional<Form>& form = forms_[static_cast<std::size_t>(i)];
@@ -174,7 +184,7 @@ class Text {
     if (is(i, ComputeType::f32)) return value(i);
     if (const auto number = number_of(i)) return number_text(*number);
     const std::string name = cat("f", i);
-    if (!of(there_, i)) let(name, cat("f32(", value(i), ")")), of(there_, i) = 1;
+    if (once(converted_, i)) let(name, cat("f32(", value(i), ")"));
     return name;
   }
   /// One name for it, f32.
@@ -191,6 +201,7 @@ class Text {
   }
   /// The form of an argument; f32 text of what is the same for all neighbours is its only factor.
   Form taken(int i) {
+    if (varies(i) && !form_of(i)->beside.empty()) return plain(value(i));
     if (varies(i)) return *form_of(i);
     Form form = plain(shared_value(i));
     if (const Form* const known = form_of(i)) form.most = known->most;
@@ -244,17 +255,15 @@ class Text {
       if (!is_normal(factor) || !is_normal(form.number * factor)) return {};
       form.number *= factor;
     } else if (inverse) {
-      const std::string name = cat("w", by);
-      if (std::find(inverses_.begin(), inverses_.end(), by) == inverses_.end()) {
-        let(name, cat("1.0f / ", value(by)));
-        inverses_.push_back(by);
-      }
+      const std::string divisor = value(by);
+      if (once(inverses_, by)) let(cat("w", by), cat("1.0f / ", divisor));
       form.shared.push_back({by, true});
     } else value(by), form.shared.push_back({by, false});
     if (form.line()) {
       const std::string name = cat("t", next_++);
-      let(name, cat(form.first, " * ", number_of(by) ? number_text(inverse ? 1 / *number_of(by) : *number_of(by))
-                                                     : form.shared.back().text()));
+      let(name,
+          cat(form.first, " * ",
+              number_of(by) ? number_text(inverse ? 1 / *number_of(by) : *number_of(by)) : form.shared.back().text()));
       form.first = name;
     }
     return form;
@@ -281,18 +290,18 @@ class Text {
   }
   Form sum_or_apart(int i, bool minus) {
     const int a = at(i).args[0], b = at(i).args[1];
-    if (i == wanted_ && left_out_.bare >= 0)
-      for (const auto& [x, y] : {std::pair{a, b}, std::pair{b, a}}) {
-        if (!varies(x)) continue;
-        Form form = taken(x);
-        const Form other = taken(y);
-        const bool bare = !form.line() && form.factors == std::vector<std::string>{cat("v", left_out_.bare)};
-        if (!bare || (varies(y) && !other.line()) || (minus && x == b) || !positive(form)) continue;
-        Form line = other;
-        if (!line.line()) line.first = line.factors[0], line.number = 0;
-        form.beside = {minus ? negated(line) : line};
-        return form;
-      }
+    if (left_out_.bare < 0) return sum(a, b, minus);
+    for (const auto& [x, y] : {std::pair{a, b}, std::pair{b, a}}) {
+      if (!varies(x) || (minus && x == b)) continue;
+      Form form = *form_of(x), line = taken(y);
+      const bool bare = !form.line() && form.factors == std::vector<std::string>{cat("v", left_out_.bare)};
+      if (!bare || (varies(y) && !line.line()) || !positive(form)) continue;
+      if (!form.beside.empty()) line = sum_of(form.beside[0], true, line, varies(y), minus);
+      else if (!line.line()) line.first = line.factors[0], line.number = 0;
+      if (!line.line()) continue;
+      form.beside = {minus && form.beside.empty() ? negated(line) : line};
+      return form;
+    }
     return sum(a, b, minus);
   }
   /// a + b or a - b.
@@ -317,10 +326,11 @@ class Text {
       const bool two = product.factors.size() == 2 && !product.scaled();
       Form rest = product;
       rest.number = 1, rest.shared.clear();
-      const std::string left = two ? product.factors[0] : one(rest),
-                        right = two ? product.factors[1] : product.scale(), added = one(other);
+      const std::string left = two ? product.factors[0] : one(rest), right = two ? product.factors[1] : product.scale(),
+                        added = one(other);
       const std::string name = cat("t", next_++);
-      let(name, cat("fma(", minus && !first ? "-" : "", left, ", ", right, ", ", minus && first ? "-" : "", added, ")"));
+      let(name,
+          cat("fma(", minus && !first ? "-" : "", left, ", ", right, ", ", minus && first ? "-" : "", added, ")"));
       return plain(name);
     }
     const std::string left = one(x), right = one(y), name = cat("t", next_++);
@@ -391,6 +401,9 @@ class Text {
     if (s.elementary == Elementary::add || s.elementary == Elementary::sub)
       return sum(s.args[0], s.args[1], s.elementary == Elementary::sub);
     if (s.elementary == Elementary::neg) return negated(taken(s.args[0]));
+    if (s.elementary == Elementary::mul)
+      for (const int k : {0, 1})
+        if (number_of(s.args[k]).value_or(0) != 0) return *scaled(taken(s.args[1 - k]), s.args[k], false);
     std::vector<std::string> arguments;
     each_argument(i, [&](int arg) { arguments.push_back(one(taken(arg))); });
     const std::string name = cat("t", next_++);
@@ -404,7 +417,7 @@ class Text {
   const int wanted_;
   const LeftOut& left_out_;
   std::vector<char> needed_, varies_, there_;
-  std::vector<int> users_, inverses_;
+  std::vector<int> users_, inverses_, converted_;
   std::vector<std::optional<Form>> forms_;
   std::vector<std::pair<std::string, std::string>> lines_;
   int next_ = 0;

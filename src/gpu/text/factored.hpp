@@ -1,6 +1,6 @@
-// Functions of a program with fewer instructions, a unit or two in the last place off, for values that are exponentiated
-// and then rounded to 16 bits (Dialect::reassociates). A kernel applies them to many neighbours, so what is the same for
-// all of them costs nothing:
+// Functions of a program with fewer instructions, a unit or two in the last place off, for values that are
+// exponentiated and then rounded to 16 bits (Dialect::reassociates). A kernel applies them to many neighbours, so what
+// is the same for all of them costs nothing:
 //
 //   x · p / 50           one multiplication, by p · (1/50)
 //   50 · tanh(…)         tanh(…) alone, where the kernel multiplies by the 50 with what it multiplies by anyway

@@ -176,8 +176,8 @@ struct Attention {
       }
     }
   }
-  // Of products the scores, and of those, below the row's base, the powers of two: the shares, but for the sum of a row.
-  // Returns whether a base of the warp has changed, so that sums of before are to be multiplied by `older`.
+  // Of products the scores, and of those, below the row's base, the powers of two: the shares, but for the sum of a
+  // row. Returns whether a base of the warp has changed, so that sums of before are to be multiplied by `older`.
   __device__ __forceinline__ bool take_shares(f32 (&s)[kAcross][4], f32 (&tops)[2], f32 (&totals)[2], f32 (&older)[2],
                                               const Work& w, u32 column, u32 own, u32 lane) const {
     [[maybe_unused]] let batch = w.batch, head = w.head, first_row = w.first_row, end = w.end, length = w.length;

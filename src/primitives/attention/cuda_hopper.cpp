@@ -32,14 +32,13 @@ constexpr int kFewRows = 64;  // for which half of a workgroup's rows would be n
 
 }  // namespace
 
-// 4x16x4096, bf16, ms by consumers x columns of a tile, with turns and without. On an H200, 26 November 2026, the best of
-// seven rounds; the power of the chip is what they are bound by:
+// 4x16x4096, bf16, ms by consumers x columns of a tile, with turns and without. On an H200, 26 November 2026, the best
+// of seven rounds; the power of the chip is what they are bound by:
 //   128 elements         2x128 0.768, 2x144 0.798, 2x160 0.785, 2x176 0.791, 3x80 0.777
-//   128, causal          2x128 0.436, 0.468; 2x112 0.467, 2x160 0.466, 0.463; ALiBi 2x128 0.507, 2x144 0.538, 2x160 0.550
-//   128, soft cap        3x80 1.01, 0.981; 2x128 1.05, 1.04; 2x160 1.10, 1.05
-//   64                   3x128 0.521, 3x96 0.545, 3x112 0.542, 2x128 0.628, 2x192 0.630
-//   64, causal           3x128 0.336, 3x96 0.353, 2x128 0.343, 2x192 0.358; ALiBi 3x128 0.411, 2x128 0.411
-//   64, soft cap         3x128 0.829, 0.811; 2x128 0.853
+//   128, causal          2x128 0.436, 0.468; 2x112 0.467, 2x160 0.466, 0.463; ALiBi 2x128 0.507, 2x144 0.538, 2x160
+//   0.550 128, soft cap        3x80 1.01, 0.981; 2x128 1.05, 1.04; 2x160 1.10, 1.05 64                   3x128 0.521,
+//   3x96 0.545, 3x112 0.542, 2x128 0.628, 2x192 0.630 64, causal           3x128 0.336, 3x96 0.353, 2x128 0.343, 2x192
+//   0.358; ALiBi 3x128 0.411, 2x128 0.411 64, soft cap         3x128 0.829, 0.811; 2x128 0.853
 // On an H100, 25 November 2026: 256 elements (4x16x2048) 2x80 0.370, 0.385; 2x64 0.375.
 MmaInstance wgmma_forward_instance(const AttentionSizes& sizes, const HopperWork& work) {
   MmaInstance i;
@@ -56,7 +55,8 @@ MmaInstance wgmma_forward_instance(const AttentionSizes& sizes, const HopperWork
 // 4x16x4096, bf16 on an H100, 25 November 2026, ms by consumers x columns of a tile (in turns): 128 elements 2x64 1.23,
 // 2x80 1.19, 2x96 1.15, causal 2x96 0.622; 64 elements 2x96 0.791, 2x128 0.746, 3x80 0.733, causal 2x128 0.397, 3x80
 // 0.446. With two places in place of three 2x80 took 1.74. On an H200, a day later: ALiBi, causal, 2x64 0.649, 2x96
-// 0.622, of 64 elements 2x80 0.484, 2x128 0.425; a soft cap 2x64 1.34, 2x96 1.28, of 64 elements 2x80 1.10, 2x128 0.989.
+// 0.622, of 64 elements 2x80 0.484, 2x128 0.425; a soft cap 2x64 1.34, 2x96 1.28, of 64 elements 2x80 1.10, 2x128
+// 0.989.
 MmaInstance wgmma_rows_instance(const AttentionSizes& sizes, const HopperWork& work) {
   MmaInstance i;
   i.most_depth = i.most_width = sizes.depth <= 64 ? 64 : 128;
@@ -66,8 +66,8 @@ MmaInstance wgmma_rows_instance(const AttentionSizes& sizes, const HopperWork& w
 }
 // The same by consumers x rows of a tile, without turns: 128 elements 2x48 2.35, 2x64 1.88, causal 1.14, 0.996; 64
 // elements 2x64 1.60, 2x96 1.54, 2x128 1.22, 3x64 1.37, causal 0.723, 0.664, 0.595, 0.670. On an H200, a day later:
-// ALiBi, causal, 2x48 1.01, 2x64 0.909, of 64 elements 2x96 0.580, 2x128 0.667, where registers spilled; a soft cap 2x48
-// 2.03, 2x64 1.95, of 64 elements 2x96 1.25, 2x128 1.21.
+// ALiBi, causal, 2x48 1.01, 2x64 0.909, of 64 elements 2x96 0.580, 2x128 0.667, where registers spilled; a soft cap
+// 2x48 2.03, 2x64 1.95, of 64 elements 2x96 1.25, 2x128 1.21.
 MmaInstance wgmma_columns_instance(const AttentionSizes& sizes, const HopperWork& work) {
   MmaInstance i;
   i.most_depth = i.most_width = sizes.depth <= 64 ? 64 : 128;

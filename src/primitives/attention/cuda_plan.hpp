@@ -127,7 +127,7 @@ class MmaAttention {
   Plan plan_;
   ScoreSizes slots_;
   int factor_;
-  bool scale_is_positive_ = false;  // of a formula
+  bool scale_is_positive_ = false;                  // of a formula
   std::vector<std::vector<std::int64_t>> extents_;  // of each access
 };
 

@@ -17,8 +17,8 @@ namespace tern::detail_gpu {
 inline constexpr int kScoreTile = 32, kScoresEach = 4, kScoresApart = kScoreTile / kScoresEach;
 inline constexpr std::uint32_t kScoreThreads = 256;
 
-/// How a formula is printed where the dialect reassociates: for scores that are neighbours along an axis, `ahead` places
-/// from place `first` on (-1: for one); and what it leaves to the kernel.
+/// How a formula is printed where the dialect reassociates: for scores that are neighbours along an axis, `ahead`
+/// places from place `first` on (-1: for one); and what it leaves to the kernel.
 struct ScoreStyle {
   enum class Leaves { nothing, positive_factor, factor };
   int axis = -1;

@@ -97,8 +97,8 @@ TERN_DEVICE u32 all_of(const f32 (&s)[kAcross][4]) {
 TERN_DEVICE void have_now(u32 results, u32 nowhere) {
   asm volatile("st.shared.u32 [%0], %1;" :: "r"(nowhere), "r"(results) : "memory");
 }
-// What powers of two are below so that they are shares: the sum of a row joins what its powers were below. Of large scores
-// that loses less than the rounding of the score. Of a row that sees nothing shares are 0.
+// What powers of two are below so that they are shares: the sum of a row joins what its powers were below. Of large
+// scores that loses less than the rounding of the score. Of a row that sees nothing shares are 0.
 TERN_DEVICE f32 top_of_shares(f32 top, f32 total) {
   f32 places;
   asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(places) : "f"(total));
