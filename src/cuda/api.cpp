@@ -122,6 +122,8 @@ Found<SolverApi> find_solver() {
   return find_library<SolverApi>(
       {"cuSOLVER", "nvidia-cusolver", "TERN_CUDA_SOLVER", {"libcusolver.so.12", "libcusolver.so.11", "libcusolver.so"}},
       [](void* library, SolverApi& api, const char*& missing) {
+        TERN_CUDA_SOLVER_LATER(TERN_CUDA_FIND)
+        missing = nullptr;
         TERN_CUDA_SOLVER(TERN_CUDA_FIND)
       });
 }

@@ -172,73 +172,97 @@ struct SolverOptionsOf;
 struct TriangleSolverOf;
 using Solver = SolverOf*;
 using SolverOptions = SolverOptionsOf*;
-using TriangleSolver = TriangleSolverOf*;  // cublasHandle_t: cuSOLVER is linked to cuBLAS
-inline constexpr int kLower = 0, kUpper = 1;               // cublasFillMode_t
-inline constexpr int kOnTheLeft = 0, kOnes = 1;            // cublasSideMode_t, cublasDiagType_t
+using TriangleSolver = TriangleSolverOf*;                       // cublasHandle_t: cuSOLVER is linked to cuBLAS
+inline constexpr int kLower = 0, kUpper = 1;                    // cublasFillMode_t
+inline constexpr int kOnTheLeft = 0, kOnes = 1;                 // cublasSideMode_t, cublasDiagType_t
 inline constexpr int kAsIs = 0, kTransposed = 1, kAdjoint = 2;  // cublasOperation_t
-inline constexpr int kValuesAlone = 0, kWithVectors = 1;   // cusolverEigMode_t
+inline constexpr int kValuesAlone = 0, kWithVectors = 1;        // cusolverEigMode_t
 
-#define TERN_CUDA_SOLVER(X)                                                                                        \
-  X(cusolverDnCreate, (Solver * handle))                                                                           \
-  X(cusolverDnSetStream, (Solver handle, Stream stream))                                                           \
-  X(cusolverDnCreateParams, (SolverOptions * options))                                                             \
-  X(cusolverDnXpotrf_bufferSize,                                                                                   \
-    (Solver handle, SolverOptions options, int triangle, std::int64_t n, int type, const void* a, std::int64_t ld, \
-     int compute, std::size_t* bytes, std::size_t* host_bytes))                                                    \
-  X(cusolverDnXpotrf,                                                                                              \
-    (Solver handle, SolverOptions options, int triangle, std::int64_t n, int type, void* a, std::int64_t ld,       \
-     int compute, void* space, std::size_t bytes, void* host_space, std::size_t host_bytes, int* info))            \
-  X(cusolverDnXgetrf_bufferSize,                                                                                   \
-    (Solver handle, SolverOptions options, std::int64_t m, std::int64_t n, int type, const void* a,                \
-     std::int64_t ld, int compute, std::size_t* bytes, std::size_t* host_bytes))                                   \
-  X(cusolverDnXgetrf,                                                                                              \
-    (Solver handle, SolverOptions options, std::int64_t m, std::int64_t n, int type, void* a, std::int64_t ld,     \
-     std::int64_t* pivots, int compute, void* space, std::size_t bytes, void* host_space, std::size_t host_bytes,  \
-     int* info))                                                                                                   \
-  X(cusolverDnXgeqrf_bufferSize,                                                                                   \
-    (Solver handle, SolverOptions options, std::int64_t m, std::int64_t n, int type, const void* a,                \
-     std::int64_t ld, int type_of_tau, const void* tau, int compute, std::size_t* bytes, std::size_t* host_bytes)) \
-  X(cusolverDnXgeqrf,                                                                                              \
-    (Solver handle, SolverOptions options, std::int64_t m, std::int64_t n, int type, void* a, std::int64_t ld,     \
-     int type_of_tau, void* tau, int compute, void* space, std::size_t bytes, void* host_space,                    \
-     std::size_t host_bytes, int* info))                                                                           \
-  X(cusolverDnXsyevd_bufferSize,                                                                                   \
-    (Solver handle, SolverOptions options, int vectors, int triangle, std::int64_t n, int type, const void* a,     \
-     std::int64_t ld, int type_of_values, const void* values, int compute, std::size_t* bytes,                     \
-     std::size_t* host_bytes))                                                                                     \
-  X(cusolverDnXsyevd,                                                                                              \
-    (Solver handle, SolverOptions options, int vectors, int triangle, std::int64_t n, int type, void* a,           \
-     std::int64_t ld, int type_of_values, void* values, int compute, void* space, std::size_t bytes,               \
-     void* host_space, std::size_t host_bytes, int* info))                                                         \
-  X(cusolverDnXgesvd_bufferSize,                                                                                   \
-    (Solver handle, SolverOptions options, signed char of_u, signed char of_vh, std::int64_t m, std::int64_t n,    \
-     int type, const void* a, std::int64_t ld, int type_of_s, const void* s, int type_of_u, const void* u,         \
-     std::int64_t ld_of_u, int type_of_vh, const void* vh, std::int64_t ld_of_vh, int compute, std::size_t* bytes, \
-     std::size_t* host_bytes))                                                                                     \
-  X(cusolverDnXgesvd,                                                                                              \
-    (Solver handle, SolverOptions options, signed char of_u, signed char of_vh, std::int64_t m, std::int64_t n,    \
-     int type, void* a, std::int64_t ld, int type_of_s, void* s, int type_of_u, void* u, std::int64_t ld_of_u,     \
-     int type_of_vh, void* vh, std::int64_t ld_of_vh, int compute, void* space, std::size_t bytes,                 \
-     void* host_space, std::size_t host_bytes, int* info))                                                         \
-  TERN_CUDA_BASIS(X, cusolverDnSorgqr)                                                                             \
-  TERN_CUDA_BASIS(X, cusolverDnDorgqr)                                                                             \
-  TERN_CUDA_BASIS(X, cusolverDnCungqr)                                                                             \
-  TERN_CUDA_BASIS(X, cusolverDnZungqr)                                                                             \
-  X(cublasCreate_v2, (TriangleSolver * handle))                                                                    \
-  X(cublasSetStream_v2, (TriangleSolver handle, Stream stream))                                                    \
-  X(cusolverDnSlaswp, TERN_CUDA_EXCHANGE)                                                                          \
-  X(cusolverDnDlaswp, TERN_CUDA_EXCHANGE)                                                                          \
-  X(cusolverDnClaswp, TERN_CUDA_EXCHANGE)                                                                          \
-  X(cusolverDnZlaswp, TERN_CUDA_EXCHANGE)                                                                          \
-  TERN_CUDA_TRIANGLE(X, cublasStrsm_v2)                                                                            \
-  TERN_CUDA_TRIANGLE(X, cublasDtrsm_v2)                                                                            \
-  TERN_CUDA_TRIANGLE(X, cublasCtrsm_v2)                                                                            \
-  TERN_CUDA_TRIANGLE(X, cublasZtrsm_v2)
-#define TERN_CUDA_EXCHANGE (Solver handle, int n, void* a, int ld, int first, int last, const int* pivots, int step)
-#define TERN_CUDA_TRIANGLE(X, name)                                                                                \
-  X(name, (TriangleSolver handle, int side, int triangle, int how, int diagonal, int m, int n, const void* alpha,  \
+#define TERN_CUDA_SOLVER(X)                                                                                            \
+  X(cusolverDnCreate, (Solver * handle))                                                                               \
+  X(cusolverDnSetStream, (Solver handle, Stream stream))                                                               \
+  X(cusolverDnCreateParams, (SolverOptions * options))                                                                 \
+  X(cusolverDnXpotrf_bufferSize,                                                                                       \
+    (Solver handle, SolverOptions options, int triangle, std::int64_t n, int type, const void* a, std::int64_t ld,     \
+     int compute, std::size_t* bytes, std::size_t* host_bytes))                                                        \
+  X(cusolverDnXpotrf,                                                                                                  \
+    (Solver handle, SolverOptions options, int triangle, std::int64_t n, int type, void* a, std::int64_t ld,           \
+     int compute, void* space, std::size_t bytes, void* host_space, std::size_t host_bytes, int* info))                \
+  X(cusolverDnXgetrf_bufferSize,                                                                                       \
+    (Solver handle, SolverOptions options, std::int64_t m, std::int64_t n, int type, const void* a, std::int64_t ld,   \
+     int compute, std::size_t* bytes, std::size_t* host_bytes))                                                        \
+  X(cusolverDnXgetrf, (Solver handle, SolverOptions options, std::int64_t m, std::int64_t n, int type, void* a,        \
+                       std::int64_t ld, std::int64_t* pivots, int compute, void* space, std::size_t bytes,             \
+                       void* host_space, std::size_t host_bytes, int* info))                                           \
+  X(cusolverDnXgeqrf_bufferSize,                                                                                       \
+    (Solver handle, SolverOptions options, std::int64_t m, std::int64_t n, int type, const void* a, std::int64_t ld,   \
+     int type_of_tau, const void* tau, int compute, std::size_t* bytes, std::size_t* host_bytes))                      \
+  X(cusolverDnXgeqrf, (Solver handle, SolverOptions options, std::int64_t m, std::int64_t n, int type, void* a,        \
+                       std::int64_t ld, int type_of_tau, void* tau, int compute, void* space, std::size_t bytes,       \
+                       void* host_space, std::size_t host_bytes, int* info))                                           \
+  X(cusolverDnXsyevd_bufferSize, (Solver handle, SolverOptions options, int vectors, int triangle, std::int64_t n,     \
+                                  int type, const void* a, std::int64_t ld, int type_of_values, const void* values,    \
+                                  int compute, std::size_t* bytes, std::size_t* host_bytes))                           \
+  X(cusolverDnXsyevd, (Solver handle, SolverOptions options, int vectors, int triangle, std::int64_t n, int type,      \
+                       void* a, std::int64_t ld, int type_of_values, void* values, int compute, void* space,           \
+                       std::size_t bytes, void* host_space, std::size_t host_bytes, int* info))                        \
+  X(cusolverDnXgesvd_bufferSize,                                                                                       \
+    (Solver handle, SolverOptions options, signed char of_u, signed char of_vh, std::int64_t m, std::int64_t n,        \
+     int type, const void* a, std::int64_t ld, int type_of_s, const void* s, int type_of_u, const void* u,             \
+     std::int64_t ld_of_u, int type_of_vh, const void* vh, std::int64_t ld_of_vh, int compute, std::size_t* bytes,     \
+     std::size_t* host_bytes))                                                                                         \
+  X(cusolverDnXgesvd, (Solver handle, SolverOptions options, signed char of_u, signed char of_vh, std::int64_t m,      \
+                       std::int64_t n, int type, void* a, std::int64_t ld, int type_of_s, void* s, int type_of_u,      \
+                       void* u, std::int64_t ld_of_u, int type_of_vh, void* vh, std::int64_t ld_of_vh, int compute,    \
+                       void* space, std::size_t bytes, void* host_space, std::size_t host_bytes, int* info))           \
+  TERN_CUDA_BASIS(X, cusolverDnSorgqr)                                                                                 \
+  TERN_CUDA_BASIS(X, cusolverDnDorgqr)                                                                                 \
+  TERN_CUDA_BASIS(X, cusolverDnCungqr)                                                                                 \
+  TERN_CUDA_BASIS(X, cusolverDnZungqr)                                                                                 \
+  X(cublasCreate_v2, (TriangleSolver * handle))                                                                        \
+  X(cublasSetStream_v2, (TriangleSolver handle, Stream stream))                                                        \
+  TERN_CUDA_TRIANGLE(X, cublasStrsm_v2)                                                                                \
+  TERN_CUDA_TRIANGLE(X, cublasDtrsm_v2)                                                                                \
+  TERN_CUDA_TRIANGLE(X, cublasCtrsm_v2)                                                                                \
+  TERN_CUDA_TRIANGLE(X, cublasZtrsm_v2)                                                                                \
+  TERN_CUDA_OF_EACH(X, S)                                                                                              \
+  TERN_CUDA_OF_EACH(X, D)                                                                                              \
+  TERN_CUDA_OF_EACH(X, C)                                                                                              \
+  TERN_CUDA_OF_EACH(X, Z)                                                                                              \
+  X(cublasDgemm_v2, TERN_CUDA_MULTIPLY)                                                                                \
+  X(cublasZgemm_v2, TERN_CUDA_MULTIPLY)                                                                                \
+  X(cusolverDnXgesvdp_bufferSize,                                                                                      \
+    (Solver handle, SolverOptions options, int vectors, int few, std::int64_t m, std::int64_t n, int type,             \
+     const void* a, std::int64_t ld, int type_of_s, const void* s, int type_of_u, const void* u, std::int64_t ld_of_u, \
+     int type_of_v, const void* v, std::int64_t ld_of_v, int compute, std::size_t* bytes, std::size_t* host_bytes))    \
+  X(cusolverDnXgesvdp, (Solver handle, SolverOptions options, int vectors, int few, std::int64_t m, std::int64_t n,    \
+                        int type, void* a, std::int64_t ld, int type_of_s, void* s, int type_of_u, void* u,            \
+                        std::int64_t ld_of_u, int type_of_v, void* v, std::int64_t ld_of_v, int compute, void* space,  \
+                        std::size_t bytes, void* host_space, std::size_t host_bytes, int* info, double* error))
+// Those of cuSOLVER that came with CUDA 12.6.
+#define TERN_CUDA_SOLVER_LATER(X)                                                                                      \
+  X(cusolverDnXsyevBatched_bufferSize,                                                                                 \
+    (Solver handle, SolverOptions options, int vectors, int triangle, std::int64_t n, int type, const void* a,         \
+     std::int64_t ld, int type_of_values, const void* values, int compute, std::size_t* bytes,                         \
+     std::size_t* host_bytes, std::int64_t count))                                                                     \
+  X(cusolverDnXsyevBatched,                                                                                            \
+    (Solver handle, SolverOptions options, int vectors, int triangle, std::int64_t n, int type, void* a,               \
+     std::int64_t ld, int type_of_values, void* values, int compute, void* space, std::size_t bytes, void* host_space, \
+     std::size_t host_bytes, int* info, std::int64_t count))
+#define TERN_CUDA_MULTIPLY                                                                                   \
+  (TriangleSolver handle, int of_a, int of_b, int m, int n, int k, const void* alpha, const void* a, int ld, \
+   const void* b, int ld_of_b, const void* beta, void* c, int ld_of_c)
+#define TERN_CUDA_OF_EACH(X, type)                                                                                \
+  X(cusolverDn##type##potrfBatched, (Solver handle, int triangle, int n, void** a, int ld, int* info, int count)) \
+  X(cublas##type##getrfBatched,                                                                                   \
+    (TriangleSolver handle, int n, void* const* a, int ld, int* pivots, int* info, int count))                    \
+  X(cublas##type##trsmBatched,                                                                                    \
+    (TriangleSolver handle, int side, int triangle, int how, int diagonal, int m, int n, const void* alpha,       \
+     const void* const* a, int ld, void* const* b, int ld_of_b, int count))
+#define TERN_CUDA_TRIANGLE(X, name)                                                                               \
+  X(name, (TriangleSolver handle, int side, int triangle, int how, int diagonal, int m, int n, const void* alpha, \
            const void* a, int ld, void* b, int ld_of_b))
-#define TERN_CUDA_BASIS(X, name)                                                                                   \
+#define TERN_CUDA_BASIS(X, name)                                                                                    \
   X(name##_bufferSize, (Solver handle, int m, int n, int k, const void* a, int ld, const void* tau, int* elements)) \
   X(name, (Solver handle, int m, int n, int k, void* a, int ld, const void* tau, void* space, int elements, int* info))
 
@@ -261,6 +285,7 @@ inline constexpr int kForward = -1, kInverse = 1;  // CUFFT_FORWARD, CUFFT_INVER
 #define TERN_CUDA_DECLARE(name, parameters) Result(*name) parameters = nullptr;
 struct SolverApi {
   TERN_CUDA_SOLVER(TERN_CUDA_DECLARE)
+  TERN_CUDA_SOLVER_LATER(TERN_CUDA_DECLARE)  // null where it is older
 };
 struct TransformApi {
   TERN_CUDA_TRANSFORMS(TERN_CUDA_DECLARE)

@@ -175,7 +175,10 @@ class CudaBackend final : public detail_gpu::GpuBackend {
             const Call issued(*this);
             work(gpu_.stream(), space.data());
           },
-          [this] { gpu_.wait(); });
+          [this] { gpu_.wait(); },
+          [this](const void* from, void* to, std::size_t bytes) {
+            gpu_.read(reinterpret_cast<DevicePointer>(from), to, bytes);
+          });
       solver_starts_ = solver_->start();
     }
     if (!solver_starts_) return reason = "cuSOLVER does not start on " + gpu_name_, nullptr;

@@ -29,8 +29,8 @@ void check(Result result, const char* what) {
 
 std::size_t FftLibrary::Hash::operator()(const LineTransforms& lines) const {
   std::size_t hash = static_cast<std::size_t>(type_of(lines)) * 2 + lines.backward;
-  for (const std::int64_t value :
-       {lines.n, lines.count, lines.in_step, lines.in_distance, lines.out_step, lines.out_distance})
+  for (const std::int64_t value : {lines.n, lines.count, lines.in_step, lines.in_distance, lines.out_step,
+                                   lines.out_distance, lines.rows, lines.in_row, lines.out_row})
     hash = hash * 0x9e3779b97f4a7c15ull + static_cast<std::size_t>(value);
   return hash ^ hash >> 32;
 }
@@ -38,9 +38,12 @@ std::size_t FftLibrary::Hash::operator()(const LineTransforms& lines) const {
 /// Where it cannot, cuFFT's memory for a plan, too, is free again.
 bool FftLibrary::make(const LineTransforms& lines, Plan& plan) const {
   if (api_.cufftCreate(&plan.handle) != 0) return false;
-  long long n = lines.n, in_size = lines.n, out_size = lines.n;  // one axis has no use for the sizes, but asks for them
+  const bool both = lines.rows > 0;
+  // Sizes of what the axes lie in; those of the outer one do not matter, but must be there.
+  long long n[] = {both ? lines.rows : lines.n, lines.n}, in_sizes[] = {n[0], lines.in_row},
+            out_sizes[] = {n[0], lines.out_row};
   if (api_.cufftSetAutoAllocation(plan.handle, 0) == 0 &&
-      api_.cufftMakePlanMany64(plan.handle, 1, &n, &in_size, lines.in_step, lines.in_distance, &out_size,
+      api_.cufftMakePlanMany64(plan.handle, both ? 2 : 1, n, in_sizes, lines.in_step, lines.in_distance, out_sizes,
                                lines.out_step, lines.out_distance, type_of(lines), lines.count, &plan.bytes) == 0)
     return true;
   api_.cufftDestroy(plan.handle);
@@ -86,7 +89,9 @@ void FftLibrary::transform(const LineTransforms& lines, void* in, void* out) {
         used->captured = used->captured || place.captured;
         check(api_.cufftSetStream(used->handle, place.stream), "a stream");
         check(api_.cufftSetWorkArea(used->handle, place.space), "memory");
-        check(api_.cufftXtExec(used->handle, in, out, lines.backward ? kInverse : kForward), "a transform");
+        check(api_.cufftXtExec(used->handle, in, out,
+                               lines.backward || lines.kind == FftKind::to_real ? kInverse : kForward),
+              "a transform");
       });
 }
 

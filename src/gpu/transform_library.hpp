@@ -14,6 +14,9 @@ struct LineTransforms {
   bool backward = false;  // of complex lines: the other kinds have one direction each
   std::int64_t n = 0, count = 1;
   std::int64_t in_step = 1, in_distance = 0, out_step = 1, out_distance = 0;
+  /// Where rows > 0, complex lines are rows of that many each, and what has been transformed is so along the columns
+  /// too; from one row to the next it is so many steps.
+  std::int64_t rows = 0, in_row = 0, out_row = 0;
   bool operator==(const LineTransforms&) const = default;
 };
 

@@ -24,6 +24,7 @@ struct Transform {
   std::int64_t n;
   bool backward;
   double scale, inner = 1;
+  int second = -1;
 };
 
 Tensor transformed(const Transform& t, const Tensor& x, std::int64_t wanted, bool complex_results) {
@@ -33,7 +34,7 @@ Tensor transformed(const Transform& t, const Tensor& x, std::int64_t wanted, boo
   shape[static_cast<std::size_t>(t.axis)] = wanted;
   const DType dtype = complex_results ? complex_dtype(x.dtype()) : real_dtype(x.dtype());
   const Tensor result = make_tensor(shape, dtype, backend, t.op);
-  FftRequest r{t.op, t.kind, x.shape(), shape, t.axis, t.n, t.backward, t.scale, t.inner, {}, {}, {}, {}};
+  FftRequest r{t.op, t.kind, x.shape(), shape, t.axis, t.n, t.backward, t.scale, t.inner, t.second, {}, {}, {}, {}};
   TensorParts parts;
   if (is_complex(x.dtype())) {
     parts = parts_of(x);
@@ -148,6 +149,30 @@ Along checked_axes(const char* op, const Tensor& x, const std::optional<Shape>& 
   }
   return along;
 }
+/// One after the other: from the last axis on, or to it where it gives real numbers. Scaled is once, where values do
+/// not grow before, or where that costs nothing; two axes of as many numbers as there are go together.
+std::vector<Transform> steps_of(const char* op, const Way& last, const Tensor& x, const Along& all, FftNorm norm) {
+  std::vector<Transform> steps;
+  double scale = 1;
+  for (std::size_t i = all.axes.size(); i-- > 0;) {
+    const bool is_last = i + 1 == all.axes.size();
+    const FftKind kind = is_last ? last.kind : FftKind::complex;
+    const int axis = all.axes[i];
+    const std::int64_t size = x.size(axis);
+    const std::int64_t n = all.sizes[i] ? *all.sizes[i] : kind == FftKind::to_real ? 2 * (size - 1) : size;
+    check_length(op, n);
+    scale *= scale_of(norm, last.inverse, n);
+    Transform* const before = steps.empty() ? nullptr : &steps.back();
+    if (before && before->kind == FftKind::complex && kind == FftKind::complex && before->second < 0 &&
+        before->axis != axis && before->n == x.size(before->axis) && n == size)
+      before->second = axis;
+    else steps.push_back({op, kind, axis, n, last.inverse, 1});
+  }
+  if (last.kind == FftKind::to_real) std::rotate(steps.begin(), steps.begin() + 1, steps.end());
+  (last.kind == FftKind::to_real ? steps.back() : steps.front()).scale = scale;
+  return steps;
+}
+
 template <TensorOrVar X>
 X several(const char* op, const Way& last, const X& x, const std::optional<Shape>& sizes,
           const std::optional<Axes>& axes, std::string_view norm_name) {
@@ -160,13 +185,9 @@ X several(const char* op, const Way& last, const X& x, const std::optional<Shape
                   std::string(op) + ": axes: expected at least one, got none of " + describe(value_of(x)));
     return x.to(complex_dtype(x.dtype()));
   }
-  const Way way{op, last.kind, last.inverse}, other{op, FftKind::complex, last.inverse};
   X y = computed(x);
-  const auto step = [&](const Way& w, std::size_t i) { y = along(w, y, all.sizes[i], all.axes[i], norm); };
-  const std::size_t end = all.axes.size() - 1;
-  if (last.kind != FftKind::to_real) step(way, end);
-  for (std::size_t i = end; i-- > 0;) step(other, i);
-  if (last.kind == FftKind::to_real) step(way, end);
+  for (const Transform& t : steps_of(op, last, value_of(y), all, norm))
+    y = transformed(t, y, t.kind == FftKind::from_real ? t.n / 2 + 1 : t.n, t.kind != FftKind::to_real);
   return y;
 }
 

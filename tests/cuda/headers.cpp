@@ -81,6 +81,9 @@ TERN_HEADERS_TEST(ValuesAreCublasLts) {
 #define TERN_CUDA_MATCH(name, parameters) \
   static_assert(Match<decltype(SolverApi::name), decltype(&::name)>::value, #name);
 TERN_CUDA_SOLVER(TERN_CUDA_MATCH)
+#if CUDA_VERSION >= 12060
+TERN_CUDA_SOLVER_LATER(TERN_CUDA_MATCH)
+#endif
 #undef TERN_CUDA_MATCH
 
 TERN_HEADERS_TEST(ValuesAreCusolvers) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "backend/tensor_impl.hpp"
 #include "cuda/solver.hpp"
@@ -25,25 +26,33 @@ class PretendedLibrary final : public detail_gpu::MatrixLibrary {
     const auto f = cholesky_ex(taken(dtype, n, n, a));
     put(f.l, a), *info = f.info.item<std::int32_t>(), ++calls;
   }
+  void cholesky_of_each(DType dtype, std::int64_t n, void** a, std::int32_t* info, std::int64_t count) override {
+    for (std::int64_t l = 0; l < count; ++l) cholesky(dtype, n, a[l], info + l);
+    calls -= static_cast<int>(count) - 1;
+  }
   void lu(DType dtype, std::int64_t m, std::int64_t n, void* a, std::int64_t* pivots, std::int32_t* info) override {
     const auto f = lu_factor_ex(taken(dtype, m, n, a));
     put(f.lu, a), *info = f.info.item<std::int32_t>(), ++calls;
     for (const std::int32_t pivot : f.pivots.to_vector<std::int32_t>()) *pivots++ = pivot + 1;
   }
-  void exchange_rows(DType dtype, std::int64_t n, std::int64_t right, void* b, const std::int32_t* pivots,
-                     bool back) override {
-    Tensor rows = taken(dtype, n, right, b);
-    for (std::int64_t k = 0; k < n; ++k) {
-      const std::int64_t i = back ? n - 1 - k : k;
-      const Tensor kept = rows[i].clone();
-      assign(rows[i], rows[pivots[i] - 1].clone()), assign(rows[pivots[i] - 1], kept);
+  void lu_of_each(DType dtype, std::int64_t n, void** a, std::int32_t* pivots, std::int32_t* info,
+                  std::int64_t count) override {
+    for (std::int64_t l = 0; l < count; ++l) {
+      std::vector<std::int64_t> places(static_cast<std::size_t>(n));
+      lu(dtype, n, n, a[l], places.data(), info + l);
+      for (const std::int64_t place : places) *pivots++ = static_cast<std::int32_t>(place);
     }
-    put(rows, b), ++calls;
+    calls -= static_cast<int>(count) - 1;
   }
   void triangular(DType dtype, bool upper, bool unit, char how, std::int64_t n, std::int64_t right, const void* a,
                   void* b) override {
     put(detail::triangular_tensor("solve", taken(dtype, n, n, a), taken(dtype, n, right, b), upper, how, unit), b);
     ++calls;
+  }
+  void triangular_of_each(DType dtype, bool upper, bool unit, char how, std::int64_t n, std::int64_t right,
+                          const void* const* a, void* const* b, std::int64_t count) override {
+    for (std::int64_t l = 0; l < count; ++l) triangular(dtype, upper, unit, how, n, right, a[l], b[l]);
+    calls -= static_cast<int>(count) - 1;
   }
   void reflections(DType dtype, std::int64_t m, std::int64_t n, void* a, void* tau, std::int32_t* info) override {
     expect_scaled(taken(dtype, m, n, a), true);
@@ -55,11 +64,36 @@ class PretendedLibrary final : public detail_gpu::MatrixLibrary {
              std::int32_t* info) override {
     put(bases_.at(tau).slice(-1, 0, inner), q), *info = 0, ++calls;
   }
-  void eigh(DType dtype, bool vectors, std::int64_t n, void* a, void* values, std::int32_t* info) override {
-    expect_scaled(taken(dtype, n, n, a), false);
-    const auto f = linalg::eigh(taken(dtype, n, n, a));
-    put(f.eigenvalues.unsqueeze(-1), values), *info = 0, ++calls;
-    if (vectors) put(f.eigenvectors, a);
+  void eigh(DType dtype, bool vectors, std::int64_t n, void* a, void* values, std::int32_t* info,
+            std::int64_t count) override {
+    const std::size_t size = dtype_size(dtype), real = dtype_size(real_dtype(dtype));
+    for (std::int64_t l = 0; l < count; ++l) {
+      void* const matrix = static_cast<char*>(a) + static_cast<std::size_t>(l * n * n) * size;
+      if (!products_.contains(matrix)) expect_scaled(taken(dtype, n, n, matrix), false);
+      const auto f = linalg::eigh(taken(dtype, n, n, matrix));
+      put(f.eigenvalues.unsqueeze(-1), static_cast<char*>(values) + static_cast<std::size_t>(l * n) * real);
+      info[l] = 0;
+      if (vectors) put(f.eigenvectors, matrix);
+    }
+    calls += together ? 1 : static_cast<int>(count);
+  }
+  bool eigh_at_once() const override { return together; }
+  bool svd_by_polar(DType dtype, std::int64_t m, std::int64_t n, void* a, void* s, void* u, void* v,
+                    double most) override {
+    ++calls;
+    EXPECT_EQ(most, static_cast<double>(n) * 0x1p-53);
+    if (!polar) return std::memset(a, 0xff, static_cast<std::size_t>(m * n) * dtype_size(dtype)), false;
+    const auto f = linalg::svd(taken(dtype, m, n, a), false);
+    put(f.s.unsqueeze(-1), s);
+    put(f.u, u), put(is_complex(dtype) ? conj(f.vh.mT()) : f.vh.mT(), v);
+    return true;
+  }
+  void multiply(DType dtype, bool adjoint, std::int64_t m, std::int64_t n, std::int64_t k, const void* a, const void* b,
+                void* c) override {
+    const Tensor left = taken(dtype, adjoint ? k : m, adjoint ? m : k, a);
+    if (adjoint) expect_scaled(left, false), products_.insert(c);
+    const Tensor turned = is_complex(dtype) ? conj(left.mT()) : left.mT();
+    put(matmul(adjoint ? turned : left, taken(dtype, k, n, b)), c), ++calls;
   }
   void svd(DType dtype, char job, std::int64_t m, std::int64_t n, void* a, void* s, void* u, void* vh,
            std::int32_t* info) override {
@@ -70,6 +104,7 @@ class PretendedLibrary final : public detail_gpu::MatrixLibrary {
     if (job != 'N') put(f.u, u), put(f.vh, vh);
   }
   int calls = 0;
+  bool together = false, polar = true;
 
  private:
   /// Largest parts, of each column or of all, are such that squares neither overflow nor get subnormal soon.
@@ -91,6 +126,7 @@ class PretendedLibrary final : public detail_gpu::MatrixLibrary {
   static char* first_byte(const Tensor& t) { return static_cast<char*>(t.impl()->storage->data()); }
   static std::size_t bytes_of(const Tensor& t) { return static_cast<std::size_t>(t.numel()) * dtype_size(t.dtype()); }
   std::map<const void*, Tensor> bases_;
+  std::set<const void*> products_;
 };
 
 // ---- a pretended cuSOLVER ----
@@ -123,11 +159,6 @@ void expect_space(const void* space, std::size_t bytes, const void* host, std::s
     return behind->basis(dtype, m, n, k, a, tau, info), Result{};                                                    \
   };
 
-template <DType dtype>
-Result pretended_exchange(Solver, int n, void* a, int ld, int first, int last, const int* pivots, int step) {
-  EXPECT_TRUE(first == 1 && last == ld && (step == 1 || step == -1));
-  return behind->exchange_rows(dtype, ld, n, a, pivots, step < 0), Result{};
-}
 #define TERN_PRETENDED_TRIANGLE(api, function, dtype, Real)                                                         \
   api.function = [](TriangleSolver, int side, int triangle, int how, int diagonal, int m, int n, const void* alpha, \
                     const void* a, int ld, void* b, int ld_of_b) {                                                  \
@@ -137,6 +168,35 @@ Result pretended_exchange(Solver, int n, void* a, int ld, int first, int last, c
     const bool upper = triangle == detail_cuda::kUpper, unit = diagonal == detail_cuda::kOnes;                      \
     return behind->triangular(dtype, upper, unit, "NTC"[how], m, n, a, b), Result{};                                \
   };
+
+#define TERN_PRETENDED_OF_EACH(api, type, dtype, Real)                                                             \
+  api.cusolverDn##type##potrfBatched = [](Solver, int triangle, int n, void** a, int ld, int* info, int count) {   \
+    EXPECT_TRUE(triangle == detail_cuda::kLower && ld == n);                                                       \
+    return behind->cholesky_of_each(dtype, n, a, info, count), Result{};                                           \
+  };                                                                                                               \
+  api.cublas##type##getrfBatched = [](TriangleSolver, int n, void* const* a, int ld, int* pivots, int* info,       \
+                                      int count) {                                                                 \
+    EXPECT_EQ(ld, n);                                                                                              \
+    return behind->lu_of_each(dtype, n, const_cast<void**>(a), pivots, info, count), Result{};                     \
+  };                                                                                                               \
+  api.cublas##type##trsmBatched = [](TriangleSolver, int side, int triangle, int how, int diagonal, int m, int n,  \
+                                     const void* alpha, const void* const* a, int ld, void* const* b, int ld_of_b, \
+                                     int count) {                                                                  \
+    EXPECT_TRUE(side == detail_cuda::kOnTheLeft && ld == m && ld_of_b == m);                                       \
+    EXPECT_EQ(static_cast<const Real*>(alpha)[0], 1);                                                              \
+    const bool upper = triangle == detail_cuda::kUpper, unit = diagonal == detail_cuda::kOnes;                     \
+    return behind->triangular_of_each(dtype, upper, unit, "NTC"[how], m, n, a, b, count), Result{};                \
+  };
+
+template <DType dtype>
+Result pretended_product(TriangleSolver, int of_a, int of_b, int m, int n, int k, const void* alpha, const void* a,
+                         int ld, const void* b, int ld_of_b, const void* beta, void* c, int ld_of_c) {
+  const bool adjoint = of_a == detail_cuda::kAdjoint;
+  EXPECT_TRUE((adjoint || of_a == detail_cuda::kAsIs) && of_b == detail_cuda::kAsIs);
+  EXPECT_TRUE(ld == (adjoint ? k : m) && ld_of_b == k && ld_of_c == m);
+  EXPECT_TRUE(*static_cast<const double*>(alpha) == 1 && *static_cast<const double*>(beta) == 0);
+  return behind->multiply(dtype, adjoint, m, n, k, a, b, c), Result{};
+}
 
 detail_cuda::SolverApi pretended_solver() {
   using std::int64_t;
@@ -175,7 +235,23 @@ detail_cuda::SolverApi pretended_solver() {
                             size_t host_bytes, int* info) {
     EXPECT_TRUE(triangle == detail_cuda::kLower && ld == n && compute == type);
     EXPECT_EQ(dtype_of(type_of_values), real_dtype(dtype_of(type))), expect_space(space, bytes, host, host_bytes);
-    return behind->eigh(dtype_of(type), vectors == detail_cuda::kWithVectors, n, a, values, info), Result{};
+    return behind->eigh(dtype_of(type), vectors == detail_cuda::kWithVectors, n, a, values, info, 1), Result{};
+  };
+  api.cusolverDnXgesvdp_bufferSize = [](Solver, SolverOptions, int, int, int64_t, int64_t, int, const void*, int64_t,
+                                        int, const void*, int, const void*, int64_t, int, const void*, int64_t, int,
+                                        size_t* bytes, size_t* host) { return asked(bytes, host); };
+  api.cusolverDnXgesvdp = [](Solver, SolverOptions, int vectors, int few, int64_t m, int64_t n, int type, void* a,
+                             int64_t ld, int type_of_s, void* s, int type_of_u, void* u, int64_t ld_of_u, int type_of_v,
+                             void* v, int64_t ld_of_v, int compute, void* space, size_t bytes, void* host,
+                             size_t host_bytes, int* info, double* error) {
+    EXPECT_TRUE(few == 1 && ld == m && ld_of_u == m && ld_of_v == n);
+    EXPECT_TRUE(type_of_u == type && type_of_v == type && compute == type);
+    EXPECT_EQ(dtype_of(type_of_s), real_dtype(dtype_of(type))), expect_space(space, bytes, host, host_bytes);
+    EXPECT_TRUE(reinterpret_cast<char*>(info) >= static_cast<char*>(space) + bytes);
+    const double most = static_cast<double>(n) * 0x1p-53;
+    EXPECT_EQ(vectors, detail_cuda::kWithVectors);
+    *error = behind->svd_by_polar(dtype_of(type), m, n, a, s, u, v, most) ? most : 2 * most, *info = 0;
+    return Result{};
   };
   api.cusolverDnXgesvd_bufferSize = [](Solver, SolverOptions, signed char, signed char, int64_t, int64_t, int,
                                        const void*, int64_t, int, const void*, int, const void*, int64_t, int,
@@ -190,10 +266,13 @@ detail_cuda::SolverApi pretended_solver() {
     EXPECT_EQ(dtype_of(type_of_s), real_dtype(dtype_of(type))), expect_space(space, bytes, host, host_bytes);
     return behind->svd(dtype_of(type), static_cast<char>(of_u), m, n, a, s, u, vh, info), Result{};
   };
-  api.cusolverDnSlaswp = &pretended_exchange<f32>, api.cusolverDnDlaswp = &pretended_exchange<f64>;
-  api.cusolverDnClaswp = &pretended_exchange<c64>, api.cusolverDnZlaswp = &pretended_exchange<c128>;
   api.cublasCreate_v2 = [](TriangleSolver* h) { return *h = reinterpret_cast<TriangleSolver>(&behind), Result{}; };
   api.cublasSetStream_v2 = [](TriangleSolver, Stream) { return Result{}; };
+  api.cublasDgemm_v2 = &pretended_product<f64>, api.cublasZgemm_v2 = &pretended_product<c128>;
+  TERN_PRETENDED_OF_EACH(api, S, f32, float)
+  TERN_PRETENDED_OF_EACH(api, D, f64, double)
+  TERN_PRETENDED_OF_EACH(api, C, c64, float)
+  TERN_PRETENDED_OF_EACH(api, Z, c128, double)
   TERN_PRETENDED_TRIANGLE(api, cublasStrsm_v2, f32, float)
   TERN_PRETENDED_TRIANGLE(api, cublasDtrsm_v2, f64, double)
   TERN_PRETENDED_TRIANGLE(api, cublasCtrsm_v2, c64, float)
@@ -203,6 +282,22 @@ detail_cuda::SolverApi pretended_solver() {
   TERN_PRETENDED_BASIS(api, cusolverDnCungqr, c64)
   TERN_PRETENDED_BASIS(api, cusolverDnZungqr, c128)
   return api;
+}
+
+/// What came with CUDA 12.6.
+void late_solver(detail_cuda::SolverApi& api) {
+  using std::int64_t;
+  using std::size_t;
+  api.cusolverDnXsyevBatched_bufferSize = [](Solver, SolverOptions, int, int, int64_t, int, const void*, int64_t, int,
+                                             const void*, int, size_t* bytes, size_t* host,
+                                             int64_t) { return asked(bytes, host); };
+  api.cusolverDnXsyevBatched = [](Solver, SolverOptions, int vectors, int triangle, int64_t n, int type, void* a,
+                                  int64_t ld, int type_of_values, void* values, int compute, void* space, size_t bytes,
+                                  void* host, size_t host_bytes, int* info, int64_t count) {
+    EXPECT_TRUE(triangle == detail_cuda::kLower && ld == n && compute == type);
+    EXPECT_EQ(dtype_of(type_of_values), real_dtype(dtype_of(type))), expect_space(space, bytes, host, host_bytes);
+    return behind->eigh(dtype_of(type), vectors == detail_cuda::kWithVectors, n, a, values, info, count), Result{};
+  };
 }
 
 class LargeMatricesOnHost : public testing::Test {
@@ -237,14 +332,16 @@ class LargeMatricesOnHost : public testing::Test {
     const Tensor one = eye(n, real_dtype(dtype)).to(dtype), regular = a + one * 9;
     const auto adjoint = [](const Tensor& t) { return is_complex(t.dtype()) ? conj(t.mT()) : t.mT(); };
     const Tensor hermitian = (a + adjoint(a)).clone(), definite = (matmul(a, adjoint(a)) + one).clone();
-    expect("cholesky", 2, [](const Tensors& x) { return cholesky(x[0]); }, {definite});
-    expect("lu", 2, [](const Tensors& x) { return lu_factor(x[0]).lu; }, {a});
-    expect("pivots", 2, [](const Tensors& x) { return lu_factor(x[0]).pivots.to(f32); }, {a});
+    const bool wide = real_dtype(dtype) == f64;
+    const int pair = library_.together ? 1 : 2;  // of eigh
+    expect("cholesky", 1, [](const Tensors& x) { return cholesky(x[0]); }, {definite});
+    expect("lu", 1, [](const Tensors& x) { return lu_factor(x[0]).lu; }, {a});
+    expect("pivots", 1, [](const Tensors& x) { return lu_factor(x[0]).pivots.to(f32); }, {a});
     const auto f = lu_factor(regular);
     for (const bool back : {false, true})
       for (const bool places : {false, true}) {
         if (!is_complex(dtype)) continue;  // the same kernels, twice
-        expect("factors", places ? 2 : 6,
+        expect("factors", places ? 0 : 2,
                [&](const Tensors& x) { return detail::lu_solve_tensor("solve", x[0], x[1], x[2], back, places); },
                {f.lu.contiguous(), f.pivots, b});
       }
@@ -252,18 +349,20 @@ class LargeMatricesOnHost : public testing::Test {
       const Tensor t = upper ? (regular / 9).clone() : regular;
       for (const char how : {'N', 'T', 'C'})
         if (is_complex(dtype) || how == 'N')
-          expect("a triangle", 2,
+          expect("a triangle", 1,
                  [&](const Tensors& x) { return detail::triangular_tensor("solve", x[0], x[1], upper, how, upper); },
                  {t, b});
     }
-    expect("eigenvalues", 2, [](const Tensors& x) { return eigvalsh(x[0]); }, {hermitian});
-    expect("eigh", 2, [](const Tensors& x) { return linalg::eigh(x[0]).eigenvectors; }, {hermitian});
+    expect("eigenvalues", pair, [](const Tensors& x) { return eigvalsh(x[0]); }, {hermitian});
+    expect("eigh", pair, [](const Tensors& x) { return linalg::eigh(x[0]).eigenvectors; }, {hermitian});
     for (const Shape& shape : {Shape{2, 36, 34}, Shape{2, 34, 36}}) {
       const Tensor c = numbers(shape[1], shape[2], dtype);
-      expect("svdvals", 2, [](const Tensors& x) { return svdvals(x[0]); }, {c});
+      expect("lu of no square", 2, [](const Tensors& x) { return lu_factor(x[0]).lu; }, {c});
+      const int by_gesvd = wide && !library_.polar ? 3 : 2;  // the first matrix is tried
+      expect("svdvals", wide ? by_gesvd : 2 + pair, [](const Tensors& x) { return svdvals(x[0]); }, {c});
       for (const bool all : {false, true}) {
         expect("q or r", 4, [&](const Tensors& x) { return all ? qr(x[0], true).q : qr(x[0]).r; }, {c});
-        expect("u·s·vh", 2,
+        expect("u·s·vh", wide ? all ? 2 : by_gesvd : 8 + pair,
                [&](const Tensors& x) {
                  const auto s = linalg::svd(x[0], all);
                  const Tensor u = HostGpu::to_cpu(s.u).slice(-1, 0, 34), vh = HostGpu::to_cpu(s.vh).slice(-2, 0, 34);
@@ -276,16 +375,46 @@ class LargeMatricesOnHost : public testing::Test {
   HostGpu gpu_{false};
   PretendedLibrary library_;
   detail_cuda::SolverApi api_ = pretended_solver();
-  detail_cuda::SolverLibrary solver_{api_,
-                                     [](std::size_t bytes, const auto& work) {
-                                       std::vector<std::byte> space(bytes + 1);
-                                       work(nullptr, space.data());
-                                     },
-                                     [] {}};
+  detail_cuda::SolverLibrary solver_{
+      api_,
+      [](std::size_t bytes, const auto& work) {
+        std::vector<std::byte> space(bytes + 1);
+        work(nullptr, space.data());
+      },
+      [] {}, [](const void* from, void* to, std::size_t bytes) { std::memcpy(to, from, bytes); }};
 };
 
 TEST_F(LargeMatricesOnHost, OfRealNumbers) { expect_all(f32); }
-TEST_F(LargeMatricesOnHost, OfComplexNumbers) { expect_all(c128); }
+TEST_F(LargeMatricesOnHost, OfComplexNumbers) { expect_all(c128), expect_all(c64); }
+TEST_F(LargeMatricesOnHost, OfBatchesAtOnce) {
+  library_.together = true, late_solver(api_), expect_all(f64);
+  const Tensor a = numbers(34, 34, f32), one = eye(34, f32);
+  Tensors many;
+  for (int i = 0; i < 8; ++i) many.push_back(a * (i + 1) + one * 9);
+  const Tensor all = stack(many, 0).reshape({16, 34, 34});
+  expect("lu", 1, [](const Tensors& x) { return lu_factor(x[0]).lu; }, {all});
+  expect("pivots", 1, [](const Tensors& x) { return lu_factor(x[0]).pivots.to(f32); }, {all});
+  expect("solve", 3, [](const Tensors& x) { return solve(x[0], x[1]); }, {all, all.slice(-1, 0, 20).clone()});
+  // As many that the CPU would be asked if it were a call for each.
+  const Tensor definite = matmul(all, all.mT()) + one, few = definite.broadcast_to({3, 16, 34, 34});
+  expect("cholesky", 1, [](const Tensors& x) { return cholesky(x[0]); }, {few.clone()});
+  expect("eigenvalues", 1, [](const Tensors& x) { return eigvalsh(x[0]); }, {few.clone()});
+}
+TEST_F(LargeMatricesOnHost, OfNearlySingularMatrices) { library_.polar = false, expect_all(f64); }
+
+/// Singular values of f32 are as exact as f64 makes them, and vectors perpendicular, where they are 0, too.
+TEST_F(LargeMatricesOnHost, OfAnyRank) {
+  for (const std::int64_t rank : {0, 1, 5, 40}) {
+    const Tensor a = matmul(numbers(44, rank, f32), numbers(rank, 40, f32)), there = gpu_.from(a);
+    const auto f = linalg::svd(there, false);
+    const Tensor u = HostGpu::to_cpu(f.u), s = HostGpu::to_cpu(f.s), vh = HostGpu::to_cpu(f.vh);
+    const double size = max(linalg::svdvals(a.to(f64))).item<double>();
+    EXPECT_LE(max(abs(matmul(u * s.unsqueeze(-2), vh) - a)).item<double>(), 1e-6 * size) << rank;
+    EXPECT_LE(max(abs(s.to(f64) - linalg::svdvals(a.to(f64)))).item<double>(), 1e-7 * size) << rank;
+    EXPECT_LE(max(abs(matmul(u.mT(), u) - eye(40, f32))).item<double>(), 1e-5) << rank;
+    EXPECT_LE(max(abs(matmul(vh, vh.mT()) - eye(40, f32))).item<double>(), 1e-5) << rank;
+  }
+}
 
 /// Of matrices that are powers of two of others, vectors are the same bits, and values those powers.
 TEST_F(LargeMatricesOnHost, MayBeAsLargeOrSmallAsThereAreNumbers) {

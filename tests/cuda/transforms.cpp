@@ -21,6 +21,7 @@ using Complex = std::complex<double>;
 
 struct PretendedPlan {
   std::int64_t n = 0, in_step = 0, in_distance = 0, out_step = 0, out_distance = 0, count = 0;
+  std::int64_t rows = 0, in_row = 0, out_row = 0;
   int type = 0;
   void* space = nullptr;
   bool itself = true;
@@ -61,6 +62,31 @@ template <class T> void execute(const PretendedPlan& p, T* in, T* out, bool back
   }
 }
 
+/// Of complex numbers, rows and then columns.
+template <class T> void execute_both(const PretendedPlan& p, const T* in, T* out, bool backward) {
+  for (std::int64_t one = 0; one < p.count; ++one) {
+    std::vector<std::vector<Complex>> rows;
+    for (std::int64_t i = 0; i < p.rows; ++i) {
+      std::vector<Complex> row;
+      for (std::int64_t j = 0; j < p.n; ++j) {
+        const T* const at = in + 2 * (one * p.in_distance + (i * p.in_row + j) * p.in_step);
+        row.emplace_back(at[0], at[1]);
+      }
+      rows.push_back(transformed(row, backward));
+    }
+    for (std::int64_t j = 0; j < p.n; ++j) {
+      std::vector<Complex> column;
+      for (const auto& row : rows) column.push_back(row[static_cast<std::size_t>(j)]);
+      column = transformed(column, backward);
+      for (std::int64_t i = 0; i < p.rows; ++i) {
+        T* const at = out + 2 * (one * p.out_distance + (i * p.out_row + j) * p.out_step);
+        const Complex value = column[static_cast<std::size_t>(i)];
+        at[0] = static_cast<T>(value.real()), at[1] = static_cast<T>(value.imag());
+      }
+    }
+  }
+}
+
 detail_cuda::TransformApi pretended() {
   detail_cuda::TransformApi api;
   api.cufftCreate = [](int* plan) { return plans[*plan = ++made] = {}, Result{}; };
@@ -69,9 +95,10 @@ detail_cuda::TransformApi pretended() {
                                long long in_distance, long long* out_sizes, long long out_step, long long out_distance,
                                int type, long long count, std::size_t* bytes) {
     PretendedPlan& p = plans.at(plan);
-    EXPECT_TRUE(rank == 1 && in_sizes && out_sizes && in_step > 0 && out_step > 0 && !p.itself);
+    EXPECT_TRUE((rank == 1 || rank == 2) && in_sizes && out_sizes && in_step > 0 && out_step > 0 && !p.itself);
     EXPECT_TRUE(in_distance > 0 && out_distance > 0 && count > 0);
     if (refuses) return Result{5};
+    if (rank == 2) p.rows = *n++, p.in_row = in_sizes[1], p.out_row = out_sizes[1];
     p.n = *n, p.in_step = in_step, p.in_distance = in_distance, p.out_step = out_step, p.out_distance = out_distance;
     p.type = type, p.count = count, *bytes = kBytes;
     return Result{};
@@ -82,6 +109,14 @@ detail_cuda::TransformApi pretended() {
     const PretendedPlan& p = plans.at(plan);
     EXPECT_TRUE(p.space && (direction == detail_cuda::kForward || direction == detail_cuda::kInverse));
     const bool backward = direction == detail_cuda::kInverse;
+    const bool to_real = p.type == detail_cuda::kToReal32 || p.type == detail_cuda::kToReal64;
+    if (to_real && !backward) return Result{4};  // as cuFFT has it
+    if (p.rows > 0) {
+      p.type == detail_cuda::kComplexLines64
+          ? execute_both(p, static_cast<double*>(in), static_cast<double*>(out), backward)
+          : execute_both(p, static_cast<float*>(in), static_cast<float*>(out), backward);
+      return ++executed, Result{};
+    }
     p.type < detail_cuda::kComplexLines64 ? execute(p, static_cast<float*>(in), static_cast<float*>(out), backward)
                                           : execute(p, static_cast<double*>(in), static_cast<double*>(out), backward);
     return ++executed, Result{};
@@ -141,11 +176,25 @@ TEST_F(TransformsOnHost, TakeLinesWhereTheyLie) {
     expect(
         "fft by columns", 1, 0, [](const Tensor& t) { return fft::fft(t, {}, 0); }, z);
     expect(
-        "two axes", 2, 0, [](const Tensor& t) { return fft::fft2(t); }, z[1].clone());
+        "two axes", 1, 0, [](const Tensor& t) { return fft::fft2(t); }, z);
+    expect(
+        "two axes, scaled", 1, 1, [](const Tensor& t) { return fft::ifft2(t); }, z);
+    expect(
+        "columns and rows of a part", 1, 0,
+        [](const Tensor& t) {
+          return fft::fft2(t.slice(2, 0, 7), {}, {2, 1});
+        },
+        z[1].unsqueeze(0).clone());
+    expect(
+        "two axes that lie the other way round", 0, 2, [](const Tensor& t) { return fft::fft2(t.mT()); }, z);
+    expect(
+        "three axes", 2, 1, [](const Tensor& t) { return fft::ifftn(t); }, z);
     expect(
         "ifft, unscaled", 1, 0, [](const Tensor& t) { return fft::ifft(t, {}, -1, "forward"); }, z);
     expect(
-        "ifft", 1, 1, [](const Tensor& t) { return fft::ifft(t); }, z);
+        "ifft", 1, 1, [](const Tensor& t) { return fft::ifft(t); }, numbers({3, 10, 22}, complex_dtype(dtype)));
+    expect(
+        "ifft of short lines", 0, 1, [](const Tensor& t) { return fft::ifft(t); }, z);
     expect(
         "rfft", 1, 0, [](const Tensor& t) { return fft::rfft(t); }, x);
     expect(
@@ -158,12 +207,15 @@ TEST_F(TransformsOnHost, TakeLinesWhereTheyLie) {
   }
 }
 
+/// Whose lengths have prime factors that ours do not take by one launch.
 TEST_F(TransformsOnHost, CopyOtherLines) {
-  const Tensor z = numbers({3, 10, 12}, c64), x = numbers({3, 10, 12}, f32);
+  const Tensor z = numbers({3, 11, 13}, c64), x = numbers({3, 11, 13}, f32);
+  expect(
+      "few, by ours", 0, 1, [](const Tensor& t) { return fft::fft(t.slice(1, 0, 10), {}, 1); }, z);
   expect(
       "a middle axis", 1, 2, [](const Tensor& t) { return fft::fft(t, {}, 1); }, z);
   expect(
-      "every other element", 1, 0, [](const Tensor& t) { return fft::fft(t.slice(2, 0, 12, 2)); }, z);
+      "every other element", 1, 0, [](const Tensor& t) { return fft::fft(t.slice(2, 0, 13, 2)); }, z);
   expect(
       "backwards", 1, 1, [](const Tensor& t) { return fft::fft(flip(t, {1})); }, z[0].clone());
   expect(
@@ -171,17 +223,17 @@ TEST_F(TransformsOnHost, CopyOtherLines) {
   expect(
       "the same line for all", 1, 1,
       [](const Tensor& t) {
-        return fft::fft(t[0].broadcast_to({4, 10, 12}));
+        return fft::fft(t[0].broadcast_to({4, 11, 13}));
       },
       z);
   expect(
       "cut", 1, 0, [](const Tensor& t) { return fft::fft(t, 9); }, z);
   expect(
-      "filled up", 1, 1, [](const Tensor& t) { return fft::ifft(t, 15); }, z);
+      "filled up", 1, 1, [](const Tensor& t) { return fft::ifft(t, 17); }, z);
   expect(
       "of real numbers", 1, 1, [](const Tensor& t) { return fft::fft(t); }, x);
   expect(
-      "real, from an odd place", 1, 1, [](const Tensor& t) { return fft::rfft(t.slice(2, 1, 11)); }, x);
+      "real, from an odd place", 1, 1, [](const Tensor& t) { return fft::rfft(t.slice(2, 1, 12)); }, x);
   expect(
       "fewer of a spectrum", 1, 1, [](const Tensor& t) { return fft::irfft(t, 14); }, z);
   expect(
@@ -205,15 +257,28 @@ TEST_F(TransformsOnHost, HaveGradientsThatAreTransforms) {
     EXPECT_EQ(executed, 2);
     EXPECT_LE(far_apart(got, want), 1e-5);
   };
-  for (const std::int64_t n : {8, 9}) {
+  for (const std::int64_t n : {22, 33}) {
     const Tensor z = numbers({3, n}, c64), x = numbers({3, n}, f32);
-    same("fft", [](const Var& v) { return fft::fft(v, 7); }, z);
-    same("ifft", [](const Var& v) { return fft::ifft(v, 11); }, z);
-    same("rfft", [](const Var& v) { return fft::rfft(v); }, x);
-    same("rfft, filled up", [](const Var& v) { return fft::rfft(v, 12); }, x);
-    same("irfft", [](const Var& v) { return fft::irfft(v); }, z);
-    same("irfft of odd lines", [](const Var& v) { return fft::irfft(v, 11); }, z);
+    same(
+        "fft", [](const Var& v) { return fft::fft(v, 13); }, z);
+    same(
+        "ifft", [](const Var& v) { return fft::ifft(v, 26); }, z);
+    same(
+        "rfft", [](const Var& v) { return fft::rfft(v); }, x);
+    same(
+        "rfft, filled up", [](const Var& v) { return fft::rfft(v, 39); }, x);
+    same(
+        "irfft", [](const Var& v) { return fft::irfft(v, 26); }, z);
+    same(
+        "irfft of odd lines", [](const Var& v) { return fft::irfft(v, 39); }, z);
   }
+  const Tensor both = numbers({2, 6, 5}, c64);
+  same(
+      "two axes",
+      [](const Var& v) {
+        return fft::ifft2(v, {}, {-2, -1}, "ortho");
+      },
+      both);
 }
 
 TEST_F(TransformsOnHost, KeepSoManyPlans) {

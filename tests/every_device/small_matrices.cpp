@@ -2,6 +2,7 @@
 // on matrices of every kind side by side, in every layout; what failed, by its number in the batch.
 #include <functional>
 #include <limits>
+#include <optional>
 
 #include "complex_numbers.hpp"
 #include "every_device.hpp"
@@ -41,6 +42,12 @@ Tensor numbers(std::int64_t count, std::int64_t m, std::int64_t n, DType dtype, 
 /// 1, where results are looked at.
 Tensor unit(std::int64_t n) { return eye(n, {.dtype = f64, .device = cpu()}); }
 
+/// Largest elements are made 1, where norms are taken of elements as large as f64 has.
+Tensor of_size_one(const Tensor& x, const Tensor& like) {
+  const Tensor size = max(abs(like), {-2, -1}, true);
+  return x / where(size == 0, 1, size);
+}
+
 class SmallMatrices : public EveryDevice {
  protected:
   std::vector<std::int64_t> sizes() const {
@@ -61,14 +68,19 @@ class SmallMatrices : public EveryDevice {
   Tensor there(const Tensor& x) const { return x.to(device()); }
   static Tensor here(const Tensor& x) { return x.to(cpu()).to(f64); }
   /// The largest element of each matrix of x, over the product of the others' norms, is below k·n·eps. WGSL may put 0
-  /// for subnormal numbers (15.7.2), in a matrix and in what it is a product of.
-  void expect_below(const char* what, const Tensor& x, const std::vector<Tensor>& norms, DType dtype) const {
+  /// for subnormal numbers (15.7.2), in a matrix and in its results: eigenvalues and singular values of one with such
+  /// changes are off by their norm, n times the least normal number and as results once more; elements of products by
+  /// less. Two results differ by twice that. `scaled`: the matrices by whose largest elements x was divided.
+  void expect_below(const char* what, const Tensor& x, const std::vector<Tensor>& norms, DType dtype,
+                    const std::optional<Tensor>& scaled = {}) const {
     if (x.numel() == 0) return;
-    const auto n = static_cast<double>(std::max(x.size(-1), x.size(-2)));
-    const double lost = device().kind() == DeviceKind::webgpu ? 2 * n * std::numeric_limits<float>::min() : 0;
-    Tensor size = ones({}, {.dtype = f64, .device = cpu()});
+    const auto larger_side = [](const Tensor& t) { return static_cast<double>(std::max(t.size(-1), t.size(-2))); };
+    const double n = larger_side(x), of = scaled ? larger_side(*scaled) : n;
+    const double lost = device().kind() == DeviceKind::webgpu ? 2 * (of + 1) * std::numeric_limits<float>::min() : 0;
+    Tensor size = ones({}, {.dtype = f64, .device = cpu()}), allowed = size * lost;
     for (const Tensor& t : norms) size = size * matrix_norm(t);
-    const std::vector<double> worst = ((max(abs(x), {-2, -1}) - lost) / (size + 1e-300)).to_vector<double>();
+    if (scaled) allowed = max(abs(of_size_one(allowed, *scaled)), {-2, -1});
+    const std::vector<double> worst = ((max(abs(x), {-2, -1}) - allowed) / (size + 1e-300)).to_vector<double>();
     for (std::size_t l = 0; l < worst.size(); ++l)
       EXPECT_LE(worst[l], 10 * n * epsilon_of(dtype)) << what << ", matrix " << l;  // NaN fails
   }
@@ -274,12 +286,6 @@ Tensor more_kinds(std::int64_t m, std::int64_t n, DType dtype) {
   add([=](auto i, auto j) { return i == 0 || j == n - 1 ? 0.0 : noise(5, i, j); });
   return make(values, {19, m, n}, dtype, cpu());
 }
-/// Largest elements are made 1, where norms are taken of elements as large as f64 has.
-Tensor of_size_one(const Tensor& x, const Tensor& like) {
-  const Tensor size = max(abs(like), {-2, -1}, true);
-  return x / where(size == 0, 1, size);
-}
-
 /// Of integer matrices with two equal rows elimination leaves exactly 0, whatever the pivots.
 TEST_P(SmallMatrices, EqualRowsAreSingular) {
   for (const DType dtype : dtypes())
@@ -332,7 +338,7 @@ TEST_P(SmallMatrices, QrGivesTheMatrices) {
         const Tensor a = more_kinds(m, n, dtype), x = here(a);
         const auto f = qr(there(a), complete);
         const Tensor q = here(f.q), r = here(f.r);
-        expect_below("q·r - a", matmul(q, of_size_one(r, x)) - of_size_one(x, x), {of_size_one(x, x)}, dtype);
+        expect_below("q·r - a", matmul(q, of_size_one(r, x)) - of_size_one(x, x), {of_size_one(x, x)}, dtype, x);
         expect_below("qᵀ·q - 1", matmul(q.mT(), q) - unit(q.size(-1)), {}, dtype);
         EXPECT_EQ(max(abs(tril(r, -1))).item<double>(), 0);
       }
@@ -345,12 +351,12 @@ TEST_P(SmallMatrices, EighGivesTheMatrices) {
     const auto f = eigh(there(tril(a) + other));  // the upper triangle is not read
     const Tensor v = here(f.eigenvectors), w = here(f.eigenvalues), one = of_size_one(x, x);
     const Tensor wide = of_size_one(w.unsqueeze(-2), x);
-    expect_below("v·w·vᵀ - a", matmul(v * wide, v.mT()) - one, {one}, dtype);
+    expect_below("v·w·vᵀ - a", matmul(v * wide, v.mT()) - one, {one}, dtype, x);
     expect_below("vᵀ·v - 1", matmul(v.mT(), v) - unit(n), {}, dtype);
     EXPECT_EQ(max(abs(sort(w).values - w)).item<double>(), 0) << "not ascending";
-    expect_below("alone", of_size_one(here(eigvalsh(there(a))).unsqueeze(-2), x) - wide, {one}, dtype);
+    expect_below("alone", of_size_one(here(eigvalsh(there(a))).unsqueeze(-2), x) - wide, {one}, dtype, x);
     const Tensor one_by_one = eigvalsh(one.to(c128)).unsqueeze(-2);
-    expect_below("as LAPACK's", one_by_one - wide, {one}, dtype);
+    expect_below("as LAPACK's", one_by_one - wide, {one}, dtype, x);
   });
 }
 TEST_P(SmallMatrices, SvdGivesTheMatrices) {
@@ -361,12 +367,12 @@ TEST_P(SmallMatrices, SvdGivesTheMatrices) {
         const auto f = svd(there(a), all);
         const Tensor u = here(f.u), vh = here(f.vh), s = of_size_one(here(f.s).unsqueeze(-2), x);
         const std::int64_t k = std::min(m, n);
-        expect_below("u·s·vh - a", matmul(u.slice(-1, 0, k) * s, vh.slice(-2, 0, k)) - one, {one}, dtype);
+        expect_below("u·s·vh - a", matmul(u.slice(-1, 0, k) * s, vh.slice(-2, 0, k)) - one, {one}, dtype, x);
         expect_below("uᵀ·u - 1", matmul(u.mT(), u) - unit(u.size(-1)), {}, dtype);
         expect_below("vh·vhᵀ - 1", matmul(vh, vh.mT()) - unit(vh.size(-2)), {}, dtype);
         EXPECT_EQ(max(abs(sort(s, -1, true).values - s)).item<double>(), 0) << "not descending";
-        expect_below("alone", of_size_one(here(svdvals(there(a))).unsqueeze(-2), x) - s, {one}, dtype);
-        expect_below("as LAPACK's", svdvals(one.to(c128)).unsqueeze(-2) - s, {one}, dtype);
+        expect_below("alone", of_size_one(here(svdvals(there(a))).unsqueeze(-2), x) - s, {one}, dtype, x);
+        expect_below("as LAPACK's", svdvals(one.to(c128)).unsqueeze(-2) - s, {one}, dtype, x);
       }
   });
 }

@@ -20,13 +20,18 @@ class NoLibrary final : public detail_gpu::MatrixLibrary {
   using Size = std::int64_t;
   const char* name() const override { return "none"; }
   void cholesky(DType, Size, void*, Info) override {}
+  void cholesky_of_each(DType, Size, void**, Info, Size) override {}
   void lu(DType, Size, Size, void*, std::int64_t*, Info) override {}
-  void exchange_rows(DType, Size, Size, void*, const std::int32_t*, bool) override {}
+  void lu_of_each(DType, Size, void**, Info, Info, Size) override {}
   void triangular(DType, bool, bool, char, Size, Size, const void*, void*) override {}
+  void triangular_of_each(DType, bool, bool, char, Size, Size, const void* const*, void* const*, Size) override {}
   void reflections(DType, Size, Size, void*, void*, Info) override {}
   void basis(DType, Size, Size, Size, void*, const void*, Info) override {}
-  void eigh(DType, bool, Size, void*, void*, Info) override {}
+  void eigh(DType, bool, Size, void*, void*, Info, Size) override {}
+  bool eigh_at_once() const override { return true; }
   void svd(DType, char, Size, Size, void*, void*, void*, void*, Info) override {}
+  bool svd_by_polar(DType, Size, Size, void*, void*, void*, void*, double) override { return true; }
+  void multiply(DType, bool, Size, Size, Size, const void*, const void*, void*) override {}
 };
 
 class Printing final : public detail_gpu::GpuBackend {

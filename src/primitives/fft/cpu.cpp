@@ -271,8 +271,10 @@ template <class T> class FftRun {
 }  // namespace
 }  // namespace fft
 
-void fft_on_cpu(detail::Backend&, const FftRequest& request) {
+void fft_on_cpu(detail::Backend& backend, const FftRequest& request) {
   if (request.lines() == 0) return;
+  if (request.second >= 0)
+    return fft_on_cpu(backend, request.first_alone()), fft_on_cpu(backend, request.second_alone());
   with_threads_noted([&] {
     if (request.re.dtype == DType::f64) fft::FftRun<double>(request).run();
     else fft::FftRun<float>(request).run();

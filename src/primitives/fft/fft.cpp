@@ -11,10 +11,11 @@ namespace tern::detail {
 std::int64_t FftRequest::flops() const {
   const auto length = static_cast<double>(n);
   const double line = 5 * length * std::log2(length) / (kind == FftKind::complex ? 1 : 2);
-  return lines() * static_cast<std::int64_t>(line);
+  return lines() * static_cast<std::int64_t>(line) + (second < 0 ? 0 : second_alone().flops());
 }
 std::string FftRequest::text() const {
-  return to_string(input_space) + ", axis " + std::to_string(axis) + ", n " + std::to_string(n);
+  const std::string also = second < 0 ? "" : " and " + std::to_string(second);
+  return to_string(input_space) + ", axis " + std::to_string(axis) + also + ", n " + std::to_string(n);
 }
 
 template <> const Primitive& primitive_of<FftRequest>() {

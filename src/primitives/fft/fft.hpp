@@ -29,6 +29,9 @@ struct FftRequest {
   /// By which results (from_real) or operands (to_real) are multiplied that stand for themselves and their mirror
   /// image.
   double inner = 1;
+  /// Where it is an axis, what has been transformed along `axis` is so along this one, unscaled: of complex numbers,
+  /// all n of them there and wanted along both axes.
+  int second = -1;
   View re, im, out_re, out_im;
 
   template <class Self, class Visitor> static void views(Self& r, Visitor&& visit) {
@@ -38,7 +41,7 @@ struct FftRequest {
     if (r.out_im.storage) visit.writes(r.out_im, r.output_space);
   }
   template <class Add> void parameters(Add&& add) const {
-    add(kind), add(input_space), add(output_space), add(axis), add(n), add(backward);
+    add(kind), add(input_space), add(output_space), add(axis), add(n), add(backward), add(second);
     add(std::bit_cast<std::int64_t>(scale)), add(std::bit_cast<std::int64_t>(inner));
     add(re.dtype), add(im.storage != nullptr), add(out_im.storage != nullptr);
   }
@@ -47,6 +50,18 @@ struct FftRequest {
     for (int i = 0; i < input_space.rank(); ++i)
       if (i != axis) count *= input_space[static_cast<std::size_t>(i)];
     return count;
+  }
+  /// Its two halves where there is a second axis.
+  FftRequest first_alone() const {
+    FftRequest r = *this;
+    r.second = -1;
+    return r;
+  }
+  FftRequest second_alone() const {
+    FftRequest r = first_alone();
+    r.axis = second, r.n = output_space[static_cast<std::size_t>(second)], r.scale = 1;
+    r.re = r.out_re, r.im = r.out_im;
+    return r;
   }
   /// 5·n·log₂ n of a line, as is usual, of a real one half.
   std::int64_t flops() const;

@@ -199,16 +199,25 @@ void run_what_fits(GpuBackend& backend, const FftRequest& r) {
   run_what_fits(backend, first), run_what_fits(backend, second);
 }
 
+/// Along two axes at once where the library takes them so.
+void run_both(GpuBackend& backend, const FftRequest& r) {
+  bool fits = true, fits_out = true;
+  axis_to_halve(backend, r.input_space, r.axis, {&r.re, &r.im}, fits);
+  axis_to_halve(backend, r.output_space, r.axis, {&r.out_re, &r.out_im}, fits_out);
+  if (fits && fits_out && both_by_library(backend, r)) return;
+  run_what_fits(backend, r.first_alone()), run_what_fits(backend, r.second_alone());
+}
+
 }  // namespace
 }  // namespace fft
 
 void fft_on_gpu(GpuBackend& backend, const FftRequest& r) {
   backend.require_supported(r.op, r.re.dtype);
   if (r.lines() == 0) return;
-  if (r.n > fft::kLongest)
+  if (std::max(r.n, r.second < 0 ? 0 : r.second_alone().n) > fft::kLongest)
     throw Error(ErrorKind::unsupported,
                 cat(r.op, ": lines of more than 2^27 elements are not transformed on ", backend.device().to_string()));
-  backend.run_prepared(r, [&] { fft::run_what_fits(backend, r); });
+  backend.run_prepared(r, [&] { r.second < 0 ? fft::run_what_fits(backend, r) : fft::run_both(backend, r); });
 }
 
 }  // namespace tern::detail_gpu

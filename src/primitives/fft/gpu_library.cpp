@@ -18,10 +18,12 @@ struct Lie {
   Storage* storage;
   std::int64_t first;  // bytes
   std::int64_t step, distance;
+  std::int64_t row = 0;  // steps from one row to the next, where there are two axes
 };
 
-/// How the lines of a view lie; none where the library cannot take them so.
-std::optional<Lie> lie_of(const View& re, const View& im, const Shape& space, int axis) {
+/// How the lines of a view lie along an axis, and, where `second` is one, how those are rows of columns along that.
+/// None where the library cannot take them so.
+std::optional<Lie> lie_of(const View& re, const View& im, const Shape& space, int axis, int second = -1) {
   const std::int64_t parts = im.storage ? 2 : 1, size = static_cast<std::int64_t>(dtype_size(re.dtype));
   Lie lie{re.storage, re.offset * size, re.strides[static_cast<std::size_t>(axis)], 0};
   // Reals must be as aligned as complex numbers, as PyTorch's calls of cuFFT have it.
@@ -30,16 +32,47 @@ std::optional<Lie> lie_of(const View& re, const View& im, const Shape& space, in
   std::int64_t next = 0;  // what the axis outside is to step by
   for (int i = space.rank(); i-- > 0;) {
     const auto at = static_cast<std::size_t>(i);
-    if (i == axis || space[at] == 1) continue;
+    if (i == axis || i == second || space[at] == 1) continue;
     if (next == 0) lie.distance = re.strides[at];
     else if (re.strides[at] != next) return std::nullopt;
     next = re.strides[at] * space[at];
     if (next <= 0) return std::nullopt;
   }
   if (lie.step <= 0 || lie.step % parts != 0 || lie.distance % parts != 0) return std::nullopt;
+  if (second >= 0) {  // rows lie in wider ones
+    const std::int64_t row = re.strides[static_cast<std::size_t>(second)];
+    lie.row = row / lie.step;
+    if (row % lie.step != 0 || lie.row < space[static_cast<std::size_t>(axis)]) return std::nullopt;
+  }
   lie.step /= parts, lie.distance /= parts;
-  if (next == 0) lie.distance = space[static_cast<std::size_t>(axis)];  // of one line
   return lie;
+}
+
+/// Queues it, and writes down how to do so again with other memory.
+void transform(TransformLibrary& library, const LineTransforms& lines, const Lie& from, const Lie& to) {
+  const std::array<Storage*, 2> used{from.storage, to.storage};
+  const auto call = [&library, lines, in = from.first, out = to.first](std::span<Storage* const> storages) {
+    library.transform(lines, static_cast<std::byte*>(storages[0]->data()) + in,
+                      static_cast<std::byte*>(storages[1]->data()) + out);
+  };
+  call(used);
+  if (Preparing* const preparing = Preparing::current()) preparing->called(used, call);
+}
+/// Of whole complex numbers, in place.
+void scale(GpuBackend& backend, const Lines& l) {
+  Lines all{.op = l.op, .space = l.space, .axis = l.axis, .n = l.wanted, .given = l.wanted, .wanted = l.wanted};
+  all.re = all.out_re = l.out_re, all.im = all.out_im = l.out_im, all.scale = l.scale;
+  map_lines(backend, all);
+}
+
+/// Lines that one launch of ours takes, and the library not where they lie, which would be two or three; and short ones
+/// that are scaled on their way: 65536 of 64 in c64, ifft, 35 us and with the library 41, 16384 of 256 40 and 42, 4096
+/// of 1024 44 and 40, in c128 62 and 76 (H200, 26 November 2026). Spectra of real lines are copied whatever their size.
+bool ours_are_better(const GpuBackend& backend, const Lines& l, bool copies_in, bool copies_out) {
+  if (l.n > most_elements(backend, l.re.dtype) || !has_small_factors(l.n)) return false;
+  if (copies_out || (copies_in && l.kind != FftKind::to_real)) return true;
+  return l.kind == FftKind::complex && l.scale != 1 && l.re.strides[static_cast<std::size_t>(l.axis)] == 2 &&
+         l.n <= (l.re.dtype == DType::f64 ? 1024 : 256);
 }
 
 /// Lines on their way through the library.
@@ -54,7 +87,9 @@ class ByLibrary {
       out_ = lie_of(l.out_re, l.out_im, l.space, l.axis);
     copies_in_ = !in_, copies_out_ = !out_;
   }
+  /// False, having done nothing, where it does not pay or the library refuses.
   bool run() {
+    if (ours_are_better(backend_, l_, copies_in_, copies_out_)) return false;
     std::unique_ptr<Temporary> x, y;
     LineTransforms lines{l_.kind, l_.re.dtype == DType::f64, l_.kind == FftKind::complex && l_.conjugate_in, l_.n,
                          l_.count()};
@@ -64,6 +99,7 @@ class ByLibrary {
     if (copies_out_) out_ = Lie{nullptr, 0, 1, results()};
     lines.in_step = in_->step, lines.in_distance = in_->distance;
     lines.out_step = out_->step, lines.out_distance = out_->distance;
+    if (lines.count == 1) lines.in_distance = lines.out_distance = l_.n;
     if (!library_.takes(lines)) return false;
     if (copies_in_) {
       x = std::make_unique<Temporary>(backend_, l_.space, l_.axis, elements, l_.re.dtype, !reals_in);
@@ -73,9 +109,9 @@ class ByLibrary {
       y = std::make_unique<Temporary>(backend_, l_.space, l_.axis, results(), l_.re.dtype, !reals_out);
       out_->storage = y->storage.get();
     }
-    transform(lines);
+    transform(library_, lines, *in_, *out_);
     if (copies_out_) copy_out(*y);
-    else if (!copies_in_ && l_.scale != 1) scale();
+    else if (!copies_in_ && l_.scale != 1) scale(backend_, l_);
     return true;
   }
 
@@ -97,23 +133,6 @@ class ByLibrary {
     if (l_.kind == FftKind::to_real) out.kind = FftKind::complex, out.inner = 1;
     map_lines(backend_, out);
   }
-  void scale() const {
-    Lines all{.op = l_.op, .space = l_.space, .axis = l_.axis, .n = l_.wanted, .given = l_.wanted, .wanted = l_.wanted};
-    all.re = all.out_re = l_.out_re, all.im = all.out_im = l_.out_im, all.scale = l_.scale;
-    map_lines(backend_, all);
-  }
-  /// Queues it, and writes down how to do so again with other memory.
-  void transform(const LineTransforms& lines) const {
-    const std::array<Storage*, 2> used{in_->storage, out_->storage};
-    const auto call = [&library = library_, lines, in = in_->first,
-                       out = out_->first](std::span<Storage* const> storages) {
-      library.transform(lines, static_cast<std::byte*>(storages[0]->data()) + in,
-                        static_cast<std::byte*>(storages[1]->data()) + out);
-    };
-    call(used);
-    if (Preparing* const preparing = Preparing::current()) preparing->called(used, call);
-  }
-
   GpuBackend& backend_;
   TransformLibrary& library_;
   const Lines& l_;
@@ -122,19 +141,45 @@ class ByLibrary {
   bool copies_in_ = false, copies_out_ = false;
 };
 
-/// Whether it pays where lines are to be taken by one launch of ours.
-bool pays(const Lines&) { return true; }
+TransformLibrary* library_of(GpuBackend& backend) {
+  std::string reason;
+  TransformLibrary* const library = backend.transform_library(reason);
+  if (!library && detail::tracing() && !reason.empty()) detail::note(reason);
+  return library;
+}
+bool noted(const TransformLibrary& library) {
+  if (detail::tracing()) detail::note(library.name());
+  return true;
+}
 
 }  // namespace
 
 bool by_library(GpuBackend& backend, const Lines& l) {
-  if (l.n < 2 || !pays(l)) return false;
-  if (l.kind != FftKind::complex && l.conjugate_in != (l.kind == FftKind::to_real)) return false;
-  std::string reason;
-  TransformLibrary* const library = backend.transform_library(reason);
-  const bool taken = library && ByLibrary(backend, *library, l).run();
-  if (detail::tracing() && (taken || !reason.empty())) detail::note(taken ? library->name() : reason);
-  return taken;
+  if (l.n < 2 || (l.kind != FftKind::complex && l.conjugate_in != (l.kind == FftKind::to_real))) return false;
+  TransformLibrary* const library = library_of(backend);
+  return library && ByLibrary(backend, *library, l).run() && noted(*library);
+}
+
+bool both_by_library(GpuBackend& backend, const detail::FftRequest& r) {
+  TransformLibrary* const library = library_of(backend);
+  if (!library || !r.im.storage || !r.out_im.storage) return false;
+  int axis = r.axis, rows = r.second;  // whichever is the inner one in memory
+  if (r.re.strides[static_cast<std::size_t>(axis)] > r.re.strides[static_cast<std::size_t>(rows)])
+    std::swap(axis, rows);
+  const auto from = lie_of(r.re, r.im, r.input_space, axis, rows),
+             to = lie_of(r.out_re, r.out_im, r.output_space, axis, rows);
+  if (!from || !to) return false;
+  Lines all{.op = r.op, .space = r.output_space, .axis = axis, .n = r.output_space[static_cast<std::size_t>(axis)]};
+  all.wanted = all.n, all.out_re = r.out_re, all.out_im = r.out_im, all.scale = r.scale;
+  const std::int64_t count = r.output_space[static_cast<std::size_t>(rows)];
+  LineTransforms lines{FftKind::complex, r.re.dtype == DType::f64, r.backward, all.n,       all.count() / count,
+                       from->step,       from->distance,           to->step,   to->distance};
+  lines.rows = count, lines.in_row = from->row, lines.out_row = to->row;
+  if (lines.count == 1) lines.in_distance = lines.out_distance = all.n * count;
+  if (all.n < 2 || count < 2 || !library->takes(lines)) return false;
+  transform(*library, lines, *from, *to);
+  if (r.scale != 1) scale(backend, all);
+  return noted(*library);
 }
 
 }  // namespace tern::detail_gpu::fft

@@ -37,5 +37,7 @@ inline void write(Lines& l, const Temporary& to) { l.out_re = to.re, l.out_im = 
 /// Queues the transform of lines by the vendor's library; false, having done nothing, where there is none or it does
 /// not pay.
 bool by_library(GpuBackend& backend, const Lines& l);
+/// The same of a request along two axes, which all fits a kernel.
+bool both_by_library(GpuBackend& backend, const detail::FftRequest& r);
 
 }  // namespace tern::detail_gpu::fft

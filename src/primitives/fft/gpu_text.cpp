@@ -289,7 +289,8 @@ std::string transform_text(const Text& t, int per, std::uint32_t threads) {
                        turn_function(l, dialect));
 }
 
-std::string map_text(const Text& t) {
+/// Neighbours among invocations are those in memory: of a line, or lines `across`.
+std::string map_text(const Text& t, bool across) {
   const Lines& l = t.l;
   const Dialect& dialect = t.plan.backend.dialect();
   Io io(t.plan.plan, dialect);
@@ -311,12 +312,13 @@ std::string map_text(const Text& t) {
                 "}\n");
   }
   text += stored(t, io);
-  const std::string length = t.plan.p(t.wanted_slot);
-  return t.plan.module(
-      "fft, elements",
-      cat("let b = group * ", u(kMapThreads), " + thread;\nlet line = b / ", length, ";\nlet e = b - line * ", length,
-          ";\nif (line < ", t.plan.p(t.plan.lines_slot), ") {\n", indented(text), "}\n"),
-      {}, turn_function(l, dialect) + square_function(dialect));
+  const std::string length = t.plan.p(t.wanted_slot), lines = t.plan.p(t.plan.lines_slot);
+  const std::string places = across ? cat("let e = b / ", lines, ";\nlet line = b - e * ", lines, ";\n")
+                                    : cat("let line = b / ", length, ";\nlet e = b - line * ", length, ";\n");
+  return t.plan.module("fft, elements",
+                       cat("let b = group * ", kMapThreads, " + thread;\n", places, "if (",
+                           across ? cat("e < ", length) : cat("line < ", lines), ") {\n", indented(text), "}\n"),
+                       {}, turn_function(l, dialect) + square_function(dialect));
 }
 
 /// Calls launch(text) of a plan over the views that there are.
@@ -369,8 +371,10 @@ void transform_lines(GpuBackend& backend, const Lines& l) {
 }
 void map_lines(GpuBackend& backend, const Lines& l) {
   with_plan(backend, l, 'M', [&](LinePlan& plan, const Text& text) {
+    const bool lines_first = across(plan, l.out_re, l.axis);
+    plan.plan.note(lines_first);
     plan.launch(static_cast<std::uint64_t>(ceil_div(l.count() * l.wanted, kMapThreads)), kMapThreads,
-                [&] { return map_text(text); });
+                [&] { return map_text(text, lines_first); });
   });
 }
 

@@ -96,33 +96,6 @@ struct Lu : Blocks {
   }
 };
 
-/// What a row is made of by all exchanges together, for each row: an invocation follows one back through all of them.
-void find_origins(GpuBackend& backend, const detail::LuSolveRequest& r, const View& origins) {
-  constexpr int threads = 256;
-  MatrixPlan plan(backend, r, 'o');
-  const std::int64_t n = r.rows(), parts = ceil_div(n, threads);
-  const int of_pivots = plan.add(r.pivots, {n}, false), to = plan.add(origins, {n, 1}, true);
-  const int size = plan.plan.add_param(static_cast<std::uint64_t>(n));
-  const int parts_slot = plan.plan.add_param(static_cast<std::uint64_t>(parts));
-  plan.plan.note(r.adjoint);
-  plan.launch(static_cast<std::uint64_t>(r.count() * parts), threads, [&] {
-    const Dialect& d = backend.dialect();
-    Io io(plan.plan, d);
-    std::vector<std::string> matrix, place;
-    std::string text = cat("let matrix = group / ", d.param(parts_slot), ";\nlet row = (group - matrix * ",
-                           d.param(parts_slot), ") * ", u(threads), " + thread;\n");
-    text += io.coordinates(plan.batch, "matrix", "c", matrix);
-    std::string step = r.adjoint ? "let k = s;\n" : cat("let k = ", d.param(size), " - 1u - s;\n");
-    step += io.load(of_pivots, plan.at(matrix, "k"), place);
-    step += cat("let other = u32(clamp(", place[0], ", 0, i32(", d.param(size), ") - 1));\n",
-                "if (at == k) {\n  at = other;\n} else if (at == other) {\n  at = k;\n}\n");
-    std::string all = cat("var at = row;\nfor (var s = 0u; s < ", d.param(size), "; s += 1u) {\n", indented(step),
-                          "}\nlet origin = i32(at);\n", io.store(to, plan.at(matrix, "row"), {"origin"}, ""));
-    text += cat("if (row < ", d.param(size), ") {\n", indented(all), "}\n");
-    return plan.module("rows by exchanges", text, {});
-  });
-}
-
 }  // namespace
 
 bool by_blocks(GpuBackend& backend, const detail::LuRequest& r) {
@@ -140,12 +113,12 @@ bool by_blocks(GpuBackend& backend, const detail::LuSolveRequest& r) {
   if (!go_by_blocks(backend, r, r.b.dtype)) return false;
   run_blocks(backend, r, [&] {
     const std::int64_t n = r.rows();
-    const Matrices origins(backend, r, n, 1, DType::i32);
-    find_origins(backend, r, origins.view);
-    if (r.permutes) return move(backend, r, r.b, r.x, n, r.right, {.rows = &origins.view});
+    const Matrices places(backend, r, n, 1, DType::i32);
+    find_places(backend, r, r.pivots, places.view, n, r.adjoint);
+    if (r.permutes) return move(backend, r, r.b, r.x, n, r.right, {.places = &places.view});
     const Blocks blocks(backend, r, r.lu.dtype);
     if (!r.adjoint) {
-      move(backend, r, r.b, r.x, n, r.right, {.rows = &origins.view});
+      move(backend, r, r.b, r.x, n, r.right, {.places = &places.view});
       blocks.solve(r.lu, r.x, n, r.right, false, true), blocks.solve(r.lu, r.x, n, r.right, true, false);
       return;
     }
@@ -153,7 +126,7 @@ bool by_blocks(GpuBackend& backend, const detail::LuSolveRequest& r) {
     move(backend, r, r.b, y.view, n, r.right);
     blocks.solve(transposed(r.lu), y.view, n, r.right, false, false);
     blocks.solve(transposed(r.lu), y.view, n, r.right, true, true);
-    move(backend, r, y.view, r.x, n, r.right, {.rows = &origins.view});
+    move(backend, r, y.view, r.x, n, r.right, {.places = &places.view});
   });
   return true;
 }

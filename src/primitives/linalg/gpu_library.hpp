@@ -14,16 +14,28 @@ void by_library(GpuBackend&, MatrixLibrary&, const detail::QrRequest&);
 void by_library(GpuBackend&, MatrixLibrary&, const detail::EighRequest&);
 void by_library(GpuBackend&, MatrixLibrary&, const detail::SvdRequest&);
 
-/// The library that takes the request; null where there is none, where a batch is of many small ones, which the CPU's
-/// threads share, where a native recording could not hold its calls, or where it has nothing to do.
+/// Whether a call takes the whole batch, so that it may be of any size.
+template <class R> bool at_once(MatrixLibrary&, const R&) { return false; }
+bool at_once(MatrixLibrary&, const detail::CholeskyRequest&);
+bool at_once(MatrixLibrary&, const detail::LuRequest&);
+bool at_once(MatrixLibrary&, const detail::LuSolveRequest&);
+bool at_once(MatrixLibrary&, const detail::TriangularRequest&);
+bool at_once(MatrixLibrary&, const detail::EighRequest&);
+
+/// The library; null where there is none, where a native recording could not hold its calls, or where it has nothing to
+/// do.
 MatrixLibrary* library_for(GpuBackend& backend, const detail::MatrixRequest& r);
+/// Whether a call a matrix does, which takes tens of microseconds: batches of many small ones the CPU's threads share.
+bool pays_one_by_one(const detail::MatrixRequest& r);
+void note_library(MatrixLibrary& library);
 
 /// A request that no kernel takes alone: by the library, by blocks, or on the CPU.
 template <class R> void without_kernel(GpuBackend& backend, const R& r) {
   Seen seen(backend);
   R::views(r, seen);
   if (seen.whole && seen.largest <= seen.most)  // copies without gaps are seen whole, too
-    if (MatrixLibrary* const library = library_for(backend, r)) return by_library(backend, *library, r);
+    if (MatrixLibrary* const library = library_for(backend, r); library && (at_once(*library, r) || pays_one_by_one(r)))
+      return note_library(*library), by_library(backend, *library, r);
   if (!by_blocks(backend, r)) detail::kernel_on_host(backend, r);
 }
 

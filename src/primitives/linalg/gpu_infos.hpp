@@ -1,0 +1,31 @@
+// What became of each matrix that a vendor's library took.
+#pragma once
+#include "primitives/linalg/gpu_columns.hpp"
+
+namespace tern::detail_gpu {
+
+/// The library's info of each matrix, and which are not finite.
+class Infos {
+ public:
+  Infos(GpuBackend& backend, const detail::MatrixRequest& r);
+  /// Not 0 where a matrix is not finite, once it was moved.
+  const View& bad() const { return bad_.view; }
+  std::int32_t* at(std::int64_t matrix) const { return infos_.at<std::int32_t>(matrix); }
+  /// -1 where it is not finite, else the library's info: to the request's status, and as an error, which has no room
+  /// for the numbers of large matrices where kernels note what failed.
+  void finish(detail::PrimitiveId by);
+
+ private:
+  /// All finite and as they should be, until a move meets what is not, and the library tells otherwise.
+  void clear(const View& of_each);
+  GpuBackend& backend_;
+  const detail::MatrixRequest& r_;
+  Matrices infos_, bad_;
+};
+
+/// f(l) for each matrix of the batch.
+template <class F> void for_each_matrix(const detail::MatrixRequest& r, F f) {
+  for (std::int64_t l = 0; l < r.count(); ++l) f(l);
+}
+
+}  // namespace tern::detail_gpu
