@@ -65,9 +65,10 @@ BlockText::BlockText(MatrixPlan& plan, DType dtype, int threads)
   holes["coordinates"] = io.coordinates(plan.batch, "matrix", "c", matrix);
   holes["type"] = type, holes["vector"] = cat("vec4<", type, ">"), holes["threads"] = cat(threads);
   holes["barrier"] = d.barrier(), holes["barrier_of_memory"] = d.barrier_of_memory();
-  holes["abs"] = d.elementary(Elementary::abs, computed, {kFirst});
-  holes["sqrt"] = d.elementary(Elementary::sqrt, computed, {kFirst});
-  holes["quotient"] = d.elementary(Elementary::div, computed, {kFirst, kSecond});
+  const std::string first = cat("(", kFirst, ")"), second = cat("(", kSecond, ")");  // sums, too
+  holes["abs"] = d.elementary(Elementary::abs, computed, {first});
+  holes["sqrt"] = d.elementary(Elementary::sqrt, computed, {first});
+  holes["quotient"] = cat("(", d.elementary(Elementary::div, computed, {first, second}), ")");
 }
 void BlockText::add(const char* name, int access, bool written) {
   const Access& a = plan.plan.access(access);
