@@ -70,20 +70,20 @@ TEST_P(LargeMatrices, FactorsGiveTheMatrices) {
       expect_below("l·lᵀ", matmul(l, l.mT()) - exact, {exact}, dtype);
       expect_below("uᵀ·u", matmul(u.mT(), u) - exact, {exact}, dtype);
       EXPECT_EQ(max(abs(triu(l, 1))).item<double>(), 0);
-      const Tensor upper = triu(full({n, n}, std::numeric_limits<float>::quiet_NaN(), f32, cpu()).to(dtype), 1);
-      const Tensor other = where(triu(ones({n, n}, cpu()), 1) == 1, upper, s);  // which is not read
+      const Tensor above = triu(ones({n, n}, {.dtype = f32, .device = cpu()}), 1) == 1;  // which is not read
+      const Tensor other = where(above, std::numeric_limits<float>::quiet_NaN(), s);
       expect_below("of the lower triangle", here(cholesky(there(other))) - l, {l}, dtype);
     }
 }
 
 TEST_P(LargeMatrices, SolutionsSolve) {
   for (const DType dtype : dtypes())
-    for (const std::int64_t n : {33, 64, 100}) {
+    for (const std::int64_t n : {33, 100}) {
       SCOPED_TRACE(std::to_string(n) + " " + std::string(to_string(dtype)));
       const Tensor a = numbers(2, n, n, dtype), x = here(a), at = there(a);
       const auto f = lu_factor(at);
       const Tensor t = (x + unit(n) * static_cast<double>(n)).to(dtype), tt = there(t), exact = here(t);
-      for (const std::int64_t columns : {1, 3, 70}) {
+      for (const std::int64_t columns : {1, 70}) {
         const Tensor b = numbers(2, n, columns, dtype), wanted = here(b), bt = there(b);
         const Tensor y = here(solve(at, bt)), z = here(lu_solve(f.lu, f.pivots, bt));
         expect_below("a·x - b", matmul(x, y) - wanted, {x, y}, dtype);
@@ -164,7 +164,7 @@ TEST_P(LargeMatrices, NameWhatFailed) {
   // A row and a column of zeros: the others' pivots are found before its own, or with it last.
   const auto singular = info(lu_factor_ex(a).info);
   const std::vector<std::int32_t> found = info(lu_factor_ex(there(a)).info);
-  EXPECT_EQ(found[0], 0), EXPECT_EQ(found[1], singular[1]), EXPECT_EQ(found[2], 0), EXPECT_EQ(found[3], -1);
+  EXPECT_EQ(found, (std::vector<std::int32_t>{0, singular[1], 0, -1}));
   EXPECT_EQ(info(cholesky_ex(there(s)).info), (std::vector<std::int32_t>{0, 67, 0, -1}));
   const Tensor bad_s = there(s), bad_a = there(a), last = bad_s.slice(0, 2, 4), alone = bad_s[1];
   const std::string pivot = "pivot " + std::to_string(singular[1]);
@@ -212,7 +212,7 @@ TEST_P(LargeMatrices, ReportsSayHow) {
   for (const std::string& text : {explain([&] { cholesky(a); }), explain([&] { lu_factor(a); }),
                                   explain([&] { solve_triangular(a, a, true); }), explain([&] { qr(a); })}) {
     EXPECT_NE(text.find("blocks of 32 and products"), text.npos) << text;
-    EXPECT_EQ(text.find("tiles of"), text.npos) << text;
+    EXPECT_EQ(text.find(" workgroups of "), text.npos) << text;  // of its products
   }
 }
 

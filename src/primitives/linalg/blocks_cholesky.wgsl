@@ -9,49 +9,42 @@
 //   └──────────┘
 //
 // The factor of the diagonal goes elsewhere, as other workgroups may not have read the block yet. Bound by the latency
-// of 32 steps, each of a root, a division and a barrier. Blocks of fewer columns stand for such ones with 1 behind.
+// of 32 steps, each of a root, a division and a barrier. What is behind the last column or row is computed, and not
+// looked at.
 let matrix = group / $parts;
 let part = group - matrix * $parts;
 $coordinates
 let below = thread >= 32u;
 let row = part * ${own_rows}u * u32(below) + thread;
 let inside = row < $rows;
-$no_values
-$for k in $steps
-  if (inside && row + 1u > ${k}u) { $value_$k = $a(row, ${k}u); }
-$end
-$for k in $steps
-  if (!inside && row == ${k}u) { $value_$k = $type(1.0); }
-$end
+$load_values
 var status = 0;
-$for k in $steps
-  if (thread < 32u) { column[$slot_$k + thread / 4u][thread & 3u] = $value_$k; }
-  $barrier
-  {
-    let c = column[$slot_$k + $chunk_$k];
-    let pivot = c$part_$k;
-    if (!(pivot > $type(0.0)) && status == 0) { status = ${k} + 1; }
-    let root = $sqrt(pivot);
-    let inverse = $quotient($type(1.0), root);
-    let near = $value_$k * inverse;
-    let exact = fma(fma(-near, root, $value_$k), inverse, near);
-    $value_$k = select(exact, root, thread == ${k}u);
-    $for j in $rest_$k
-      $value_$j = fma(-($value_$k * inverse), c$part_$j, $value_$j);
-    $end
-    $for d in $after_$k
-      x$d = fma($vector(-($value_$k * inverse)), column[$slot_$k + ${d}u], x$d);
-    $end
-  }
-$end
-if (inside && below) {
-  $for k in $steps
-    $set_a(row, ${k}u, $value_$k);
+for (var turn = 0u; turn * 4u < $size; turn += 1u) {
+  $for q in $parts_of_vector
+    if (thread < 32u) { column[${q}u % 2u * 8u + thread / 4u][thread & 3u] = $value_$q; }
+    $barrier
+    {
+      let k = turn * 4u + ${q}u;
+      let c = column[${q}u % 2u * 8u + turn];
+      let pivot = c$part_$q;
+      if (!(pivot > $type(0.0)) && status == 0 && k < $size) { status = i32(k) + 1; }
+      let root = $sqrt(pivot);
+      let inverse = $quotient($type(1.0), root);
+      let near = $value_$q * inverse;
+      let exact = fma(fma(-near, root, $value_$q), inverse, near);
+      $value_$q = select(exact, root, thread == k);
+      if (inside && below && k < $size) { $set_a(row, k, $value_$q); }
+      if (inside && !below && part == 0u && k < $size) {
+        $set_factor(thread, k, select($value_$q, $type(0.0), thread < k));
+      }
+      $for j in $rest_$q
+        $value_$j = fma(-($value_$q * inverse), c$part_$j, $value_$j);
+      $end
+      $for d in $later
+        x$d = fma($vector(-($value_$q * inverse)), column[${q}u % 2u * 8u + turn + ${d}u], x$d);
+      $end
+    }
   $end
-}
-if (inside && !below && part == 0u) {
-  $for k in $steps
-    $set_factor(thread, ${k}u, select($type(0.0), $value_$k, thread + 1u > ${k}u));
-  $end
+  $move_up
 }
 $tell

@@ -1,6 +1,7 @@
 // Pieces of the kernels of blocks of large matrices (blocks_*.wgsl), in what the GPU languages share (dialect.hpp).
 //
-// An invocation has 32 numbers of its own in registers, x0 to x7: $value_0 to $value_31 are their elements.
+// An invocation has 32 numbers of its own in registers, the vectors x0 to x7. What is done to them is a loop over
+// vectors, of which the first is always the one whose turn it is: the others move up.
 
 A block's part below the diagonal, [column][row / 4] vectors of rows, and what is on it.
 $define load_triangle
@@ -24,24 +25,41 @@ $define load_diagonal_of_numbers
     diagonal[thread] = pivot;
   }
 $end
-The triangle's inverse times the values, row by row: what a row is known to be is taken from those below it.
-$define substitute
-  $for k in $steps
-    {
-      $for p in $divided_$k
-        $value_$p = $quotient($value_$p, diagonal[${p}u]);
-      $end
-      $for j in $rest_$k
-        $value_$j = fma(-$value_$k, triangle[${k}u * 8u + $chunk_$k]$part_$j, $value_$j);
-      $end
-      $for d in $after_$k
-        x$d = fma($vector(-$value_$k), triangle[${k}u * 8u + ${d}u], x$d);
-      $end
-    }
-  $end
-$end
-$define no_values
+The vectors of what $number(k, inside) is, for k below 32 and whether that is below the size; 0 elsewhere.
+$define load_values
   $for d in $chunks
     var x$d = $vector();
   $end
+  $for k in $steps
+    $value_$k = select($type(0.0), $number(min(${k}u, $size - 1u)), ${k}u < $size);
+  $end
+$end
+The next vector's turn.
+$define move_up
+  $for d in $after
+    x$d = x$next_$d;
+  $end
+$end
+The triangle's inverse times the values, row by row: what a row is known to be is taken from those below it.
+(Behind the last row there is nothing that is looked at again.)
+$define substitute
+  for (var turn = 0u; turn * 4u < $size; turn += 1u) {
+    $for q in $parts_of_vector
+      {
+        let k = turn * 4u + ${q}u;
+        $for p in $divided
+          $value_$q = $quotient($value_$q, diagonal[k]);
+        $end
+        if (k < $size) { $solved(k, $value_$q); }
+        let below = triangle[k * 8u + turn];
+        $for j in $rest_$q
+          $value_$j = fma(-$value_$q, below$part_$j, $value_$j);
+        $end
+        $for d in $later
+          x$d = fma($vector(-$value_$q), triangle[k * 8u + turn + ${d}u], x$d);
+        $end
+      }
+    $end
+    $move_up
+  }
 $end

@@ -25,27 +25,27 @@ if (thread < 64u) {
       at = k;
     }
   }
-  origins[thread] = at;
+  origins[thread] = select(0u, at, (thread & 31u) < $size);
 }
 $load_triangle
 let line = part * ${threads}u + thread;
 if (line < $columns) {
   let j = line + select(0u, $size, line >= $first);
-  $no_values
+  $load_values
   $for k in $steps
-    var low_$k = $type(0.0);
-    if (${k}u < $size) {
-      $value_$k = $a(origins[${k}u], j);
-      low_$k = $a(origins[${k}u + 32u], j);
-    }
+    let low_$k = $a(origins[${k}u + 32u], j);
   $end
   $for k in $steps
     if (${k}u < $size && places[${k}u] >= $size) { $set_a(places[${k}u], j, low_$k); }
   $end
   if (line >= $first) {
     $substitute
+  } else {
+    for (var turn = 0u; turn * 4u < $size; turn += 1u) {
+      $for q in $parts_of_vector
+        if (turn * 4u + ${q}u < $size) { $set_a(turn * 4u + ${q}u, j, $value_$q); }
+      $end
+      $move_up
+    }
   }
-  $for k in $steps
-    if (${k}u < $size) { $set_a(${k}u, j, $value_$k); }
-  $end
 }

@@ -7,12 +7,6 @@ $coordinates
 $load_triangle
 let j = part * ${threads}u + thread;
 if (j < $right) {
-  $no_values
-  $for k in $steps
-    if (${k}u < $size) { $value_$k = $b(${k}u, j); }
-  $end
+  $load_values
   $substitute
-  $for k in $steps
-    if (${k}u < $size) { $set_x(${k}u, j, $value_$k); }
-  $end
 }

@@ -42,12 +42,12 @@ const detail::FormulaGraph* difference_graph() {
 Holes numbers_of_blocks() {
   Holes holes = pieces(kPieces);
   holes["steps"] = numbers(0, kBlock), holes["chunks"] = numbers(0, kBlock / 4);
+  holes["after"] = numbers(0, kBlock / 4 - 1), holes["later"] = numbers(1, kBlock / 4);
+  holes["parts_of_vector"] = numbers(0, 4);
   for (int k = 0; k < kBlock; ++k) {
     const std::string part = cat(".", "xyzw"[k % 4]);
     holes[cat("value_", k)] = cat("x", k / 4, part), holes[cat("part_", k)] = part;
-    holes[cat("chunk_", k)] = u(k / 4), holes[cat("slot_", k)] = u(k % 2 * kBlock / 4);
-    holes[cat("rest_", k)] = numbers(k + 1, k / 4 * 4 + 4);
-    holes[cat("after_", k)] = numbers(k / 4 + 1, kBlock / 4);
+    holes[cat("rest_", k)] = numbers(k + 1, 4), holes[cat("next_", k)] = cat(k + 1);
   }
   return holes;
 }
@@ -65,9 +65,10 @@ BlockText::BlockText(MatrixPlan& plan, DType dtype, int threads)
   holes["coordinates"] = io.coordinates(plan.batch, "matrix", "c", matrix);
   holes["type"] = type, holes["vector"] = cat("vec4<", type, ">"), holes["threads"] = cat(threads);
   holes["barrier"] = d.barrier(), holes["barrier_of_memory"] = d.barrier_of_memory();
-  holes["abs"] = d.elementary(Elementary::abs, computed, {kFirst});
-  holes["sqrt"] = d.elementary(Elementary::sqrt, computed, {kFirst});
-  holes["quotient"] = d.elementary(Elementary::div, computed, {kFirst, kSecond});
+  const std::string first = cat("(", kFirst, ")"), second = cat("(", kSecond, ")");  // sums, too
+  holes["abs"] = d.elementary(Elementary::abs, computed, {first});
+  holes["sqrt"] = d.elementary(Elementary::sqrt, computed, {first});
+  holes["quotient"] = cat("(", d.elementary(Elementary::div, computed, {first, second}), ")");
 }
 void BlockText::add(const char* name, int access, bool written) {
   const Access& a = plan.plan.access(access);
@@ -79,14 +80,14 @@ void BlockText::add(const char* name, int access, bool written) {
   holes[cat("set_", name)] = store.substr(0, store.rfind(';'));
 }
 void BlockText::add_triangle(Diagonal diagonal) {
-  share_vectors("triangle", kBlock * kBlock / 4);
+  share_vectors("triangle", kBlock * kBlock / 4 + kBlock / 4);  // what is read behind it is not looked at
   const bool unit = diagonal == Diagonal::ones;
   if (!unit) share("diagonal", kBlock);
   holes["load_diagonal"] = unit ? "" : "$load_diagonal_of_numbers";
   holes["pivot_of"] = diagonal == Diagonal::halves ? cat("select(", kFirst, " * $type(0.5), $type(1.0), ", kFirst,
                                                          " == $type(0.0))")
                                                    : kFirst;
-  for (int k = 0; k < kBlock; ++k) holes[cat("divided_", k)] = unit ? "" : cat(k);
+  holes["divided"] = unit ? "" : "0";
 }
 void BlockText::add_status(int access, int first_slot, const std::string& condition) {
   std::string& tell = holes["tell"];
@@ -190,6 +191,7 @@ void Blocks::solve_block(const View& l, const View& b, const View& x, std::int64
     BlockText text(plan, dtype, kThreads);
     text.add("l", of_l, false), text.add("b", of_b, false), text.add("x", of_x, true), text.add_triangle(diagonal);
     text.param("size", slots[0]), text.param("right", slots[1]), text.param("parts", slots[2]);
+    text.holes["number"] = cat("$b(", kFirst, ", j)"), text.holes["solved"] = cat("$set_x(", kFirst, ", j, ", kSecond, ")");
     return text.text("triangle of a block", kTriangle);
   });
 }
@@ -238,11 +240,14 @@ struct Cholesky : Blocks {
     const int of_factor = plan.add(part_of(transposed(diagonal.view), first, 0), {width, width}, true);
     const int of_status = status ? plan.add(*status, {}, true) : -1;
     const auto slot = [&](std::int64_t value) { return plan.plan.add_param(static_cast<std::uint64_t>(value)); };
-    const int slots[] = {slot(rows), slot(parts), slot(first)};
+    const int slots[] = {slot(rows), slot(parts), slot(first), slot(width)};
     plan.launch(static_cast<std::uint64_t>(r.count() * parts), kThreads, [&] {
       BlockText text(plan, dtype, kThreads);
-      text.add("a", of_a, true), text.add("factor", of_factor, true), text.share_vectors("column", 2 * kBlock / 4);
-      text.param("rows", slots[0]), text.param("parts", slots[1]), text.holes["own_rows"] = cat(own_rows);
+      text.add("a", of_a, true), text.add("factor", of_factor, true), text.share_vectors("column", 3 * kBlock / 4);
+      text.param("rows", slots[0]), text.param("parts", slots[1]), text.param("size", slots[3]);
+      text.holes["own_rows"] = cat(own_rows);
+      // Rows outside are those of others; of a row on the diagonal what is right of that is not looked at.
+      text.holes["number"] = cat("$a(min(row, ", "$rows - 1u), ", kFirst, ")");
       text.add_status(of_status, slots[2], "thread == 0u && part == 0u");
       return text.text("cholesky of a block", kCholesky);
     });

@@ -91,6 +91,8 @@ struct Lu : Blocks {
       text.param("size", slots[0]), text.param("first", slots[1]), text.param("columns", slots[2]);
       text.param("parts", slots[3]), text.add_triangle(Diagonal::ones);
       text.share_numbers("places", kBlock), text.share_numbers("origins", 2 * kBlock);
+      text.holes["number"] = cat("$a(origins[", kFirst, "], j)");
+      text.holes["solved"] = cat("$set_a(", kFirst, ", j, ", kSecond, ")");
       return text.text("lu, rows beside a panel", kRows);
     });
   }
