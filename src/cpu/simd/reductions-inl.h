@@ -61,8 +61,7 @@ HWY_INLINE std::size_t ReduceManyGroups(D d, const T* x, T* out, std::size_t gro
   const std::size_t lanes = hn::Lanes(d), left = (lanes - 1) / width + 1;
   std::size_t g = 0;
   if (width <= lanes) {
-    for (; g + left < groups; ++g)
-      ReduceGroup<L, kLength>(d, x + g * length * width, out + g * width, length, width);
+    for (; g + left < groups; ++g) ReduceGroup<L, kLength>(d, x + g * length * width, out + g * width, length, width);
   } else {
     for (; g + left < groups; ++g)
       for (std::size_t c = 0; c < width; c += lanes)
@@ -219,8 +218,7 @@ void Repeat(const void* in, void* out, std::size_t groups, std::size_t times, st
   const T* x = static_cast<const T*>(in);
   T* to = static_cast<T*>(out);
   if (width == 1) return RepeatElements(x, to, groups, times, stream);
-  std::size_t g =
-      WithWidth<T>(width, [&](auto d) HWY_ATTR { return RepeatGroups(d, x, to, groups, times, width); });
+  std::size_t g = WithWidth<T>(width, [&](auto d) HWY_ATTR { return RepeatGroups(d, x, to, groups, times, width); });
   for (; g < groups; ++g)
     for (std::size_t i = 0; i < times; ++i) std::memcpy(to + (g * times + i) * width, x + g * width, width * sizeof(T));
 }
