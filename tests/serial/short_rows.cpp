@@ -1,5 +1,6 @@
 // Rows of 2 to 16 elements beside as many elements in rows of 1024, one thread each: in a cache and in memory. The
-// table of docs/tuning.md is what this prints.
+// table of docs/tuning.md is what this prints; "!" is beyond 1.3 of what the bytes take. TERN_SHORT_ROWS=var: those
+// whose name has it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -149,39 +150,40 @@ class ShortRows : public test::Timed {
     }
     return ours / theirs;
   }
-  void check(bool in_cache) {
-    std::printf("| %-32s |", in_cache ? "in a cache" : "in memory");
-    for (const std::int64_t c : kColumns) std::printf(" %4d", static_cast<int>(c));
-    std::printf(" |\n");
+  void check(bool in_cache, const std::vector<std::int64_t>& columns) {
+    std::printf("| %-33s |", in_cache ? "in a cache" : "in memory");
+    for (const std::int64_t c : columns) std::printf(" %4d ", static_cast<int>(c));
+    std::printf("|\n");
     for (const Work& work : works())
       for (const DType dtype : {f32, f64, bf16}) {
         const std::string name = std::string(work.name) + " " + std::string(to_string(dtype));
         if (name.find(only_) == std::string::npos) continue;
         const std::int64_t elements = in_cache ? kInCache : kInMemory / static_cast<std::int64_t>(dtype_size(dtype));
-        std::printf("| %-32s |", name.c_str());
-        for (const std::int64_t c : kColumns) {
-          const double bound = work.traffic.bound(c, in_cache), limit = kLimit * bound,
-                       times = ratio(work, dtype, elements, c, 1.3 * bound);
-          std::printf(" %4.2f%c", times, times > 1.3 * bound ? '!' : ' ');
+        std::printf("| %-33s |", name.c_str());
+        std::string too_slow;
+        for (const std::int64_t c : columns) {
+          const double bytes = work.traffic.bound(c, in_cache), bar = 1.3 * bytes,
+                       times = ratio(work, dtype, elements, c, bar);
+          std::printf(" %4.2f%c", times, times > bar ? '!' : ' ');
           std::fflush(stdout);
-          EXPECT_LE(times, limit) << name << ", rows of " << c << ", bytes: " << bound;
+          if (times > kLimit * bytes) too_slow += " " + std::to_string(c);
         }
-        std::printf(" |\n");
+        std::printf("|\n");
+        EXPECT_EQ(too_slow, "") << name;
       }
   }
 
   static constexpr std::int64_t kInCache = 98'304, kInMemory = 160'000'000;  // elements, bytes
   /// The bar is 1.3; a busy machine takes longer, and not of both alike.
   static constexpr double kLimit = 2;
-  static constexpr std::array<std::int64_t, 11> kColumns{2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16};
 
  private:
   int threads_ = 0;
   std::string_view only_;
 };
 
-TEST_F(ShortRows, InACache) { check(true); }
-TEST_F(ShortRows, InMemory) { check(false); }
+TEST_F(ShortRows, InACache) { check(true, {2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16}); }
+TEST_F(ShortRows, InMemory) { check(false, {2, 3, 4, 5, 8, 16}); }
 
 }  // namespace
 }  // namespace tern

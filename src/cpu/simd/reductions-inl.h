@@ -42,30 +42,41 @@ void ReduceColumns(const void* in, void* out, std::size_t groups, std::size_t le
 /// Columns of many groups: out[g * width + c] = reduction over i of in[(g * length + i) * width + c], in the order of
 /// ReduceColumns. What the last vector of a group has too much the next group's results overwrite; the last groups, of
 /// which a vector would reach behind the end, are left: the number of the others.
-template <class L, class D, class T>
+/// kLength: the length, known to the compiler; 0: it is not.
+template <class L, std::size_t kLength, class D, class T>
 HWY_INLINE void ReduceGroup(D d, const T* x, T* out, std::size_t length, std::size_t width) {
+  const std::size_t n = kLength == 0 ? length : kLength;
   auto even = L::Run(d, L::Identity(d), hn::LoadU(d, x)), odd = L::Identity(d);
   std::size_t i = 1;
-  for (; i + 2 <= length; i += 2) {
+  for (; i + 2 <= n; i += 2) {
     odd = L::Run(d, odd, hn::LoadU(d, x + i * width));
     even = L::Run(d, even, hn::LoadU(d, x + (i + 1) * width));
   }
-  if (i < length) odd = L::Run(d, odd, hn::LoadU(d, x + i * width));
+  if (i < n) odd = L::Run(d, odd, hn::LoadU(d, x + i * width));
   hn::StoreU(L::Run(d, even, odd), d, out);
 }
-template <class L, class D, class T>
+template <class L, std::size_t kLength, class D, class T>
 HWY_INLINE std::size_t ReduceManyGroups(D d, const T* x, T* out, std::size_t groups, std::size_t length,
                                         std::size_t width) {
   const std::size_t lanes = hn::Lanes(d), left = (lanes - 1) / width + 1;
   std::size_t g = 0;
   if (width <= lanes) {
-    for (; g + left < groups; ++g) ReduceGroup<L>(d, x + g * length * width, out + g * width, length, width);
+    for (; g + left < groups; ++g) ReduceGroup<L, kLength>(d, x + g * length * width, out + g * width, length, width);
   } else {
     for (; g + left < groups; ++g)
       for (std::size_t c = 0; c < width; c += lanes)
-        ReduceGroup<L>(d, x + g * length * width + c, out + g * width + c, length, width);
+        ReduceGroup<L, kLength>(d, x + g * length * width + c, out + g * width + c, length, width);
   }
   return g;
+}
+/// Calls run(d) with vectors of 16, of 32 or of all bytes: the shortest that hold `width` elements. Longer ones would
+/// be read across lines of memory.
+template <class T, class Run> HWY_INLINE std::size_t WithWidth(std::size_t width, const Run& run) {
+  const hn::CappedTag<T, 16 / sizeof(T)> narrow;
+  const hn::CappedTag<T, 32 / sizeof(T)> middle;
+  if (width <= hn::Lanes(narrow)) return run(narrow);
+  if (width <= hn::Lanes(middle)) return run(middle);
+  return run(hn::ScalableTag<T>());
 }
 /// L of the two numbers that a lane twice as wide holds.
 template <class L> struct OfPairs {
@@ -82,11 +93,12 @@ void ReduceGroups(const void* in, void* out, std::size_t groups, std::size_t len
     if (width == 2 && length > 0) return ReduceRows<OfPairs<L>, double>(in, out, groups, length, false);
   const T* x = static_cast<const T*>(in);
   T* result = static_cast<T*>(out);
-  const hn::ScalableTag<T> wide;
-  const hn::CappedTag<T, 16 / sizeof(T)> narrow;
   std::size_t g = 0;
-  if (length > 0 && width <= hn::Lanes(narrow)) g = ReduceManyGroups<L>(narrow, x, result, groups, length, width);
-  else if (length > 0) g = ReduceManyGroups<L>(wide, x, result, groups, length, width);
+  if (length > 0)
+    g = WithWidth<T>(width, [&](auto d) HWY_ATTR {
+      return length == 2 ? ReduceManyGroups<L, 2>(d, x, result, groups, length, width)
+                         : ReduceManyGroups<L, 0>(d, x, result, groups, length, width);
+    });
   for (; g < groups; ++g) ReduceColumns<L, T>(x + g * length * width, result + g * width, length, width);
 }
 
@@ -185,6 +197,13 @@ template <class D, class T>
 HWY_INLINE std::size_t RepeatGroups(D d, const T* x, T* out, std::size_t groups, std::size_t times, std::size_t width) {
   const std::size_t lanes = hn::Lanes(d), left = (lanes - 1) / width + 1;
   std::size_t g = 0;
+  if (width <= lanes && times == 2) {
+    for (; g + left < groups; ++g) {
+      const auto group = hn::LoadU(d, x + g * width);
+      hn::StoreU(group, d, out + 2 * g * width), hn::StoreU(group, d, out + (2 * g + 1) * width);
+    }
+    return g;
+  }
   for (; g + left < groups; ++g)
     for (std::size_t i = 0; i < times; ++i)
       for (std::size_t c = 0; c < width; c += lanes)
@@ -196,10 +215,7 @@ void Repeat(const void* in, void* out, std::size_t groups, std::size_t times, st
   const T* x = static_cast<const T*>(in);
   T* to = static_cast<T*>(out);
   if (width == 1) return RepeatElements(x, to, groups, times, stream);
-  const hn::ScalableTag<T> wide;
-  const hn::CappedTag<T, 16 / sizeof(T)> narrow;
-  std::size_t g = width <= hn::Lanes(narrow) ? RepeatGroups(narrow, x, to, groups, times, width)
-                                             : RepeatGroups(wide, x, to, groups, times, width);
+  std::size_t g = WithWidth<T>(width, [&](auto d) HWY_ATTR { return RepeatGroups(d, x, to, groups, times, width); });
   for (; g < groups; ++g)
     for (std::size_t i = 0; i < times; ++i) std::memcpy(to + (g * times + i) * width, x + g * width, width * sizeof(T));
 }

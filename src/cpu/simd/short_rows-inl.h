@@ -15,7 +15,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <std::size_t kLength, class D> struct StoredSums {
   JoinedRows<SimdFunction<Elementary::sum>, kLength, D> rows;
   bool divides;
-  ByNumber<D, false> divisor;
+  ByNumber<D> divisor;
 
   template <class M> HWY_INLINE void Run(D d, const M* x, M* out, bool stream) const {
     auto sum = rows.Join(d, x);
@@ -35,7 +35,7 @@ template <std::size_t kLength, class D> struct SumsOfPairs {
   using Pairs = hn::RebindToUnsigned<D>;
   Turn<kLength, Pairs> turn;
   bool divides;
-  ByNumber<D, false> divisor;
+  ByNumber<D> divisor;
 
   HWY_INLINE void Run(D d, const HalfPair* x, HalfPair* out, bool stream) const {
     const Pairs du;
@@ -66,7 +66,7 @@ void SumShortRows(const void* in, void* out, std::size_t groups, std::size_t len
   using D = hn::ScalableTag<T>;
   const D d;
   const bool divides = divisor != nullptr;
-  const ByNumber<D, false> number(d, divides ? *static_cast<const T*>(divisor) : T{1});
+  const ByNumber<D> number(d, divides ? *static_cast<const T*>(divisor) : T{1});
   const M* x = static_cast<const M*>(in);
   M* to = static_cast<M*>(out);
   const auto run = [&]<std::size_t kLength>() HWY_ATTR {

@@ -174,39 +174,40 @@ class Scan {
     const std::int64_t most = kBlock / n_ / 16 * 16;
     for_lines((count + most - 1) / most, n_ * std::min(count, most), [&](std::int64_t first, std::int64_t last) {
       alignas(64) T block[kBlock], columns[kBlock];
-      T* column[kShortRow];
       for (std::int64_t part = first; part < last; ++part) {
         const std::int64_t lines = std::min(most, count - part * most), position = part * most * n_;
-        for (std::int64_t i = 0; i < n_; ++i) column[i] = columns + (r_.reverse ? n_ - 1 - i : i) * lines;
+        const auto column = [&](std::int64_t i) { return columns + (r_.reverse ? n_ - 1 - i : i) * lines; };
         input.load(table_, position, lines * n_, block);
-        turn(block, column, lines);
+        turn(block, columns, lines);
         for (std::int64_t i = 1; i < n_; ++i) {
-          const T* const before = columns + (i - 1) * lines;
-          for (std::int64_t c = 0; c < lines; ++c)
-            columns[i * lines + c] = combined(kCombine, before[c], columns[i * lines + c]);
+          const T* const before = column(i - 1);
+          T* const now = column(i);
+          for (std::int64_t c = 0; c < lines; ++c) now[c] = combined(kCombine, before[c], now[c]);
         }
-        turn_back(column, block, lines);
+        turn_back(columns, block, lines);
         output.store(table_, position, lines * n_, block);
       }
     });
   }
-  template <class T> void turn(const T* rows, T* const* column, std::int64_t lines) const {
-    const auto n = static_cast<std::size_t>(n_);
-    void* to[kShortRow];
-    std::copy(column, column + n_, to);
-    if constexpr (sizeof(T) == 4) table_.split_columns(rows, n_, n, to, static_cast<std::size_t>(lines));
-    else
-      for (std::int64_t c = 0; c < lines; ++c)
-        for (std::int64_t i = 0; i < n_; ++i) column[i][c] = rows[c * n_ + i];
+  template <class T> void turn(const T* rows, T* columns, std::int64_t lines) const {
+    if constexpr (sizeof(T) == 4) {
+      void* to[kShortRow];
+      for (std::int64_t i = 0; i < n_; ++i) to[i] = columns + i * lines;
+      table_.split_columns(rows, n_, static_cast<std::size_t>(n_), to, static_cast<std::size_t>(lines));
+    } else {
+      split_short_rows(sizeof(T), {reinterpret_cast<const std::byte*>(rows), n_, n_, lines},
+                       reinterpret_cast<std::byte*>(columns));
+    }
   }
-  template <class T> void turn_back(T* const* column, T* rows, std::int64_t lines) const {
-    const void* from[kShortRow];
-    std::copy(column, column + n_, from);
-    if constexpr (sizeof(T) == 4)
+  template <class T> void turn_back(const T* columns, T* rows, std::int64_t lines) const {
+    if constexpr (sizeof(T) == 4) {
+      const void* from[kShortRow];
+      for (std::int64_t i = 0; i < n_; ++i) from[i] = columns + i * lines;
       table_.join_columns(from, static_cast<std::size_t>(n_), rows, n_, static_cast<std::size_t>(lines));
-    else
-      for (std::int64_t c = 0; c < lines; ++c)
-        for (std::int64_t i = 0; i < n_; ++i) rows[c * n_ + i] = column[i][c];
+    } else {
+      join_short_rows(sizeof(T), reinterpret_cast<const std::byte*>(columns),
+                      {reinterpret_cast<std::byte*>(rows), n_, n_, lines});
+    }
   }
 
   /// Positions with the axis outermost: a row has the i-th elements of all lines.
