@@ -92,7 +92,7 @@ struct Qr : Blocks {
 bool by_blocks(GpuBackend& backend, const detail::QrRequest& r) {
   if (!go_by_blocks(backend, r, r.input.dtype)) return false;
   run_blocks(backend, r, [&] {
-    const Powers powers(backend, r, r.input, false, true);  // a·d is q·(r·d), d diagonal
+    const Powers powers(backend, r, r.input, r.rows(), r.columns(), r.input.dtype, false, true);  // a·d is q·(r·d)
     const Qr qr(backend, r);
     const std::int64_t m = r.rows(), n = r.columns(), inner = r.inner();
     move(backend, r, r.input, qr.work, m, n, {.powers = &powers.view});
