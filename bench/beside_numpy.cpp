@@ -42,7 +42,8 @@ Calls functions(const Tensor& x, const Tensor& y) {
   };
 }
 Calls moves(const Tensor& x, const Tensor& matrix, const Tensor& places) {
-  const Tensor block = x.reshape({32, 32, 64, 64});
+  const std::int64_t n = x.numel();
+  const Tensor block = x.reshape(n == 1 << 16 ? Shape{16, 16, 16, 16} : Shape{32, 32, 64, 64});
   return {
       {"permuted copy",
        [=] {
@@ -59,14 +60,14 @@ Calls moves(const Tensor& x, const Tensor& matrix, const Tensor& places) {
       {"variance of rows", [=] { var(matrix, {1}); }},
       {"argmax of rows", [=] { argmax(matrix, 1); }},
       {"uniforms",
-       [] {
+       [n] {
          static Generator dice{1};
-         rand({1 << 22}, dice);
+         rand({n}, dice);
        }},
       {"normals",
-       [] {
+       [n] {
          static Generator dice{2};
-         randn({1 << 22}, dice);
+         randn({n}, dice);
        }},
   };
 }

@@ -3,8 +3,9 @@
 
 A line for each call: its time, and every peer's time over tern's, above 1 where tern is faster. Processor time and one
 thread for all, because other programs may run beside it; with --threads 2 the clock's time and as many threads for tern
-and PyTorch (NumPy and Eigen's expressions know of one). Usage:
-    beside_numpy.py FOLDER [--threads N] [NAME…]      FOLDER: where tern_beside_numpy and tern_beside_eigen were built
+and PyTorch (NumPy and Eigen's expressions know of one). With --cache arrays of 2^16 elements instead of 2^22. Usage:
+    beside_numpy.py FOLDER [--threads N] [--cache] [NAME…]
+FOLDER is where tern_beside_numpy and tern_beside_eigen were built.
 """
 import argparse
 import os
@@ -22,7 +23,7 @@ try:
 except ImportError:
     torch = None
 
-ROUNDS, N = 9, 1 << 22
+ROUNDS, N = 9, 1 << (16 if "--cache" in sys.argv else 22)
 dice = np.random.default_rng(1)
 x = dice.standard_normal(N, np.float32)
 arrays = dict(
@@ -36,7 +37,7 @@ y, few, edges, whole, some, large, matrix = (
 z = (arrays["re"] + 1j * arrays["im"]).astype(np.complex64)
 w = (arrays["im"] + 1j * arrays["re"]).astype(np.complex64)
 positive, inside = np.abs(x) + np.float32(0.1), np.clip(x / 4, -0.99, 0.99)
-block = x.reshape(32, 32, 64, 64)
+block = x.reshape((16, 16, 16, 16) if N == 1 << 16 else (32, 32, 64, 64))
 places = arrays["places"].astype(np.int64)  # NumPy's own type of positions
 
 
@@ -172,6 +173,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--cache", action="store_true")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     clock = time.perf_counter if options.threads > 1 else time.process_time

@@ -106,7 +106,7 @@ template <class L, int kArity, class T> void ElementaryLoop(const void* const* a
 }
 
 /// Lanes of 0 and 1 as bytes.
-template <class D, class V> HWY_INLINE auto PredicateBytes(D d, V lanes) {
+template <class D, class V> HWY_INLINE auto PredicateBytes(D, V lanes) {
   const hn::Rebind<std::uint8_t, D> bytes;
   if constexpr (sizeof(hn::TFromD<D>) == 4) return hn::DemoteTo(bytes, lanes);
   else return hn::TruncateTo(bytes, hn::BitCast(hn::RebindToUnsigned<D>(), lanes));
