@@ -32,25 +32,32 @@ class BlocksOnHost : public testing::Test {
     const std::int64_t n = 70;
     const Tensor a = numbers(n, n), b = numbers(n, 3), one = eye(n, f64);
     const Tensor regular = a + one * 9, definite = matmul(a, a.mT()) + one;
-    expect("cholesky", [](const Tensors& x) { return cholesky(x[0]); }, {definite}, dtype);
-    expect("lu", [](const Tensors& x) { return lu_factor(x[0]).lu; }, {regular}, dtype);
-    expect("pivots", [](const Tensors& x) { return lu_factor(x[0]).pivots; }, {a}, dtype);
-    expect("solve", [](const Tensors& x) { return solve(x[0], x[1]); }, {regular, b}, dtype);
-    expect("with the transpose",
-           [](const Tensors& x) {
-             const Var v(x[0]);
-             return backward(sum(solve(v, x[1])))[v];
-           },
-           {regular, b}, dtype);
+    expect(
+        "cholesky", [](const Tensors& x) { return cholesky(x[0]); }, {definite}, dtype);
+    expect(
+        "lu", [](const Tensors& x) { return lu_factor(x[0]).lu; }, {regular}, dtype);
+    expect(
+        "pivots", [](const Tensors& x) { return lu_factor(x[0]).pivots; }, {a}, dtype);
+    expect(
+        "solve", [](const Tensors& x) { return solve(x[0], x[1]); }, {regular, b}, dtype);
+    expect(
+        "with the transpose",
+        [](const Tensors& x) {
+          const Var v(x[0]);
+          return backward(sum(solve(v, x[1])))[v];
+        },
+        {regular, b}, dtype);
     for (const bool upper : {false, true})
-      expect("a triangle", [&](const Tensors& x) { return solve_triangular(x[0], x[1], upper, true, upper); },
-             {upper ? regular / 9 : regular, b}, dtype);
+      expect(
+          "a triangle", [&](const Tensors& x) { return solve_triangular(x[0], x[1], upper, true, upper); },
+          {upper ? regular / 9 : regular, b}, dtype);
     const Tensor c = numbers(n, 40);
     const auto product = [](const Qr<Tensor>& f) {
       return matmul(HostGpu::to_cpu(f.q).to(f64), HostGpu::to_cpu(f.r).to(f64));
     };
     for (const bool all : {false, true})
-      expect("q·r", [&](const Tensors& x) { return product(qr(x[0], all)); }, {c}, dtype);
+      expect(
+          "q·r", [&](const Tensors& x) { return product(qr(x[0], all)); }, {c}, dtype);
   }
   HostGpu gpu_{false};
 };

@@ -26,9 +26,8 @@ Noted::Noted(GpuBackend& backend, Plan& plan, bool batched, detail::PrimitiveId 
 std::string Noted::text(const std::string& matrix, const std::string& status) const {
   const std::uint32_t most = 0xffffffffu / statuses_ - 1;  // those behind are told as this one
   const Dialect& dialect = backend_.dialect();
-  return dialect.report_least(
-      plan_.access(access_).binding, dialect.param(plan_.launch.check_slot),
-      cat("min(", matrix, ", ", most, "u) * ", statuses_, "u + u32(", status, " + 1)"));
+  return dialect.report_least(plan_.access(access_).binding, dialect.param(plan_.launch.check_slot),
+                              cat("min(", matrix, ", ", most, "u) * ", statuses_, "u + u32(", status, " + 1)"));
 }
 
 MatrixPlan::MatrixPlan(GpuBackend& backend, const detail::MatrixRequest& r, char kind)

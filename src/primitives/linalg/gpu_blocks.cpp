@@ -73,7 +73,8 @@ BlockText::BlockText(MatrixPlan& plan, DType dtype, int threads)
 void BlockText::add(const char* name, int access, bool written) {
   const Access& a = plan.plan.access(access);
   std::string element = io.element(a, plan.at(matrix, cat("(", kFirst, ")"), cat("(", kSecond, ")")), 0);
-  if (element.find(kFirst) == element.npos) element += cat(" + 0u * (", kFirst, ")");  // all rows are one: still an argument
+  if (element.find(kFirst) == element.npos)
+    element += cat(" + 0u * (", kFirst, ")");  // all rows are one: still an argument
   holes[name] = io.loaded(a, element);
   if (!written) return;
   const std::string store = io.stored(a, element, "${2}");
@@ -84,9 +85,9 @@ void BlockText::add_triangle(Diagonal diagonal) {
   const bool unit = diagonal == Diagonal::ones;
   if (!unit) share("diagonal", kBlock);
   holes["load_diagonal"] = unit ? "" : "$load_diagonal_of_numbers";
-  holes["pivot_of"] = diagonal == Diagonal::halves ? cat("select(", kFirst, " * $type(0.5), $type(1.0), ", kFirst,
-                                                         " == $type(0.0))")
-                                                   : kFirst;
+  holes["pivot_of"] = diagonal == Diagonal::halves
+                          ? cat("select(", kFirst, " * $type(0.5), $type(1.0), ", kFirst, " == $type(0.0))")
+                          : kFirst;
   holes["divided"] = unit ? "" : "0";
 }
 void BlockText::add_status(int access, int first_slot, const std::string& condition) {
@@ -94,9 +95,8 @@ void BlockText::add_status(int access, int first_slot, const std::string& condit
   if (access < 0) return;
   std::vector<std::string> known;
   const std::string load = io.load(access, plan.at(matrix), known);
-  const std::string store =
-      cat("let found = status + i32(", plan.backend.dialect().param(first_slot), ");\n",
-          io.store(access, plan.at(matrix), {"found"}, ""));
+  const std::string store = cat("let found = status + i32(", plan.backend.dialect().param(first_slot), ");\n",
+                                io.store(access, plan.at(matrix), {"found"}, ""));
   tell = cat("if (", condition, " && status != 0) {\n",
              indented(cat(load, "if (", known[0], " == 0) {\n", indented(store), "}\n")), "}\n");
 }
@@ -191,7 +191,8 @@ void Blocks::solve_block(const View& l, const View& b, const View& x, std::int64
     BlockText text(plan, dtype, kThreads);
     text.add("l", of_l, false), text.add("b", of_b, false), text.add("x", of_x, true), text.add_triangle(diagonal);
     text.param("size", slots[0]), text.param("right", slots[1]), text.param("parts", slots[2]);
-    text.holes["number"] = cat("$b(", kFirst, ", j)"), text.holes["solved"] = cat("$set_x(", kFirst, ", j, ", kSecond, ")");
+    text.holes["number"] = cat("$b(", kFirst, ", j)"),
+    text.holes["solved"] = cat("$set_x(", kFirst, ", j, ", kSecond, ")");
     return text.text("triangle of a block", kTriangle);
   });
 }

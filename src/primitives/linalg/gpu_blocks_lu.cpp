@@ -50,8 +50,9 @@ struct Lu : Blocks {
     MatrixPlan plan(backend, r, 'l');
     const std::int64_t rows = r.rows() - first;
     // As many for all panels, so that they are one kernel.
-    const int threads = static_cast<int>(std::clamp<std::int64_t>(
-        std::bit_ceil(static_cast<std::uint64_t>(r.rows())), 64, std::min<std::int64_t>(backend.limits().threads, 1024)));
+    const int threads =
+        static_cast<int>(std::clamp<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(r.rows())), 64,
+                                                  std::min<std::int64_t>(backend.limits().threads, 1024)));
     const int of_a = plan.add(part_of(lu, first, first), {rows, size}, true);
     const int of_pivots = plan.add(pivots_from(first), {size}, true);
     const int of_status = status ? plan.add(*status, {}, true) : -1;
@@ -71,10 +72,10 @@ struct Lu : Blocks {
           "let one = select($type(-1.0), $type(1.0), x == pivot);\n"
           "return select(x / pivot, one, x == pivot || x == -pivot);\n",
           text.holes);
-      return text.text("lu of a panel", kPanel,
-                       cat(backend.dialect().pure_function_head("factor_of", {{text.type, "x"}, {text.type, "pivot"}},
-                                                                text.type),
-                           indented(factor), "}\n"));
+      return text.text(
+          "lu of a panel", kPanel,
+          cat(backend.dialect().pure_function_head("factor_of", {{text.type, "x"}, {text.type, "pivot"}}, text.type),
+              indented(factor), "}\n"));
     });
   }
   void others(std::int64_t first, std::int64_t size) const {
