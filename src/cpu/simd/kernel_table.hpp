@@ -137,7 +137,7 @@ struct KernelTable {
                          [kComputeTypeCount];  // null where an elementary function does not exist for a type
   ElementaryFn
       fast[kElementaryCount];  // of f32, where all results are stored in 16 bits; null: elementary function will do
-  ElementaryFn divide_by_number[kComputeTypeCount];  // of whose second argument the first element is read; integers: null
+  ElementaryFn divide_by_number[kComputeTypeCount];  // by the first element of its second argument; integers: null
   ReduceFn reduce_rows[kElementaryCount][kComputeTypeCount];
   ReduceFn reduce_columns[kElementaryCount][kComputeTypeCount];
   GroupsFn reduce_groups[kElementaryCount][kComputeTypeCount];

@@ -63,7 +63,8 @@ bool run_short_sums(Run& run) {
 
 bool run_with_column(Run& run) {
   const detail::FusedRequest& r = run.request;
-  if (run.layout.full.rank < 2 || run.tape.ops.size() != 1 || r.inputs.size() != 2 || r.outputs.size() != 1 || run.tape.outputs.size() != 1)
+  if (run.layout.full.rank < 2 || run.tape.ops.size() != 1 || run.tape.outputs.size() != 1 || r.inputs.size() != 2 ||
+      r.outputs.size() != 1)
     return false;
   const TapeOp& op = run.tape.ops[0];
   const detail::View& out = r.outputs[0];
