@@ -83,7 +83,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
     tern_commit();
     f32 s[kBlocks][kAcross][4] = {};
     [[maybe_unused]] let first = column + (lane & 3u) * 2u;
-    if constexpr (kBegins) {  // what the formula adds along the columns
+    if constexpr (kBegins) {  // what the formula adds along the columns, from the tile's first on
       [[maybe_unused]] let ahead = 0u, at = 0u;
 #pragma unroll
       for (u32 i = 0u; i < 2u * kBlocks; ++i) {
@@ -93,7 +93,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
         $along
 #pragma unroll
         for (u32 j = 0u; j < 2u * kAcross; ++j)
-          s[i / 2u][j / 2u][2u * (i % 2u) + j % 2u] = along * f32(j / 2u * 8u + j % 2u);
+          s[i / 2u][j / 2u][2u * (i % 2u) + j % 2u] = along * f32(j / 2u * 8u + (lane & 3u) * 2u + j % 2u);
       }
     }
     multiply_rows<kBlocks, kAcross, kDepth>(s, rows_of_q, warp * 16u * kBlocks, stage, lane);
@@ -106,7 +106,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
         [[maybe_unused]] let own_row = min(row, $rows - 1u);
         f32 place = 0.0f;  // what it adds to all scores of the row in the tile
         if constexpr (kBegins) {
-          [[maybe_unused]] let ahead = 0u, at = 0u;
+          [[maybe_unused]] let first = column, ahead = 0u, at = 0u;
           f32 begin = 0.0f;
           $begin
           place = begin * $factor;

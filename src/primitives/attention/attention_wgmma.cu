@@ -161,8 +161,8 @@ struct Attention {
   }
 
   // ---- consumers ----
-  // What the formula adds to scores along the columns.
-  __device__ __forceinline__ void begin_scores(f32 (&s)[kAcross][4], const Work& w, u32 own) const {
+  // What the formula adds to scores along the columns: from the tile's first on, as the lanes of a row compare them.
+  __device__ __forceinline__ void begin_scores(f32 (&s)[kAcross][4], const Work& w, u32 own, u32 lane) const {
     if constexpr (!kBegins) return;
     [[maybe_unused]] let batch = w.batch, head = w.head, first = 0u, ahead = 0u, at = 0u;
 #pragma unroll
@@ -172,7 +172,7 @@ struct Attention {
       $along
 #pragma unroll
       for (u32 j = 0u; j < 2u * kAcross; ++j) {
-        s[j / 2u][2u * h + j % 2u] = along * f32(j / 2u * 8u + j % 2u);
+        s[j / 2u][2u * h + j % 2u] = along * f32(j / 2u * 8u + (lane & 3u) * 2u + j % 2u);
       }
     }
   }
@@ -191,7 +191,7 @@ struct Attention {
       let row = own + 8u * h;
       [[maybe_unused]] let own_row = min(row, $rows - 1u);
       if constexpr (kBegins) {
-        [[maybe_unused]] let ahead = 0u, at = 0u;
+        [[maybe_unused]] let first = column, ahead = 0u, at = 0u;
         f32 begin = 0.0f;
         $begin
         place[h] = begin * $factor;
@@ -293,7 +293,7 @@ struct Attention {
         u32 shares[kAcross / 2u][4];
         tern_wait(at.full_q(), blocks++ & 1u);
         tern_wait(at.full_k(ring_k), ring_k.round);
-        begin_scores(s, w, own);
+        begin_scores(s, w, own, lane);
         tern_begin_products();
         multiply_rows<kDepth, kBegins>(s, of_q, kPieceOfQ, at.k + ring_k.stage * kBytesOfK, kPiece);
         tern_commit_products();
@@ -305,7 +305,7 @@ struct Attention {
 #pragma unroll 1
         for (u32 column = seek(w, w.begin + kColumns); column < w.end; column = seek(w, column + kColumns)) {
           tern_wait(at.full_k(ring_k), ring_k.round);
-          begin_scores(s, w, own);
+          begin_scores(s, w, own, lane);
           take_turn(member);
           tern_begin_products();
           multiply_rows<kDepth, kBegins>(s, of_q, kPieceOfQ, at.k + ring_k.stage * kBytesOfK, kPiece);
