@@ -59,6 +59,7 @@ void run(const Work& work, const Operands& of, bool both) {
 
 int main() {
   const Device device = cuda();
+  set_default_device(device);
   const std::map<std::string, Work> all = works(device);
   std::map<std::int64_t, Operands> operands;
   std::string name, kind;

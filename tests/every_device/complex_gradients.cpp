@@ -121,7 +121,7 @@ TEST_P(ComplexGradients, OfProductsAreProducts) {
     const auto same = [&](const Tensor& got, const Tensor& want, const char* what) {
       ASSERT_EQ(got.dtype(), c64) << what;
       const std::vector<double> x = doubles(view_as_real(got)), y = doubles(view_as_real(want));
-      // WGSL may fuse a product and a sum in one kernel and not in another: of factors below 6 that is a rounding of 36.
+      // WGSL may fuse a product and a sum in one kernel and not in another: of factors below 6 a rounding of 36.
       const double fused = device().kind() == DeviceKind::webgpu ? 36 * 0x1p-22 : 0;
       ASSERT_EQ(x.size(), y.size());
       for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(x[i], y[i], fused) << what << " of " << n << " at " << i;

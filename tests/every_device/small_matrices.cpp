@@ -113,8 +113,8 @@ TEST_P(SmallMatrices, FactorsGiveTheMatrices) {
 
 TEST_P(SmallMatrices, SolutionsSolve) {
   for_each_size([&](DType dtype, std::int64_t n) {
-    // Hilbert's matrices are singular as far as f32 holds them, so that a pivot of 0 would be right: with a few units in
-    // the last place of 1 more on the diagonal they are not.
+    // Hilbert's matrices are singular as far as f32 holds them, so that a pivot of 0 would be right: with a few units
+    // in the last place of 1 more on the diagonal they are not.
     const Tensor hilbert = (remainder(arange(0, 19, 1, {.dtype = f64, .device = cpu()}), 8) == 2).to(f64);
     const Tensor more = hilbert.reshape({19, 1, 1}) * unit(n) * (8 * epsilon_of(dtype));
     const Tensor a = (numbers(19, n, n, dtype, true).to(f64) + more).to(dtype), x = here(a), at = there(a);

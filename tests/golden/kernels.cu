@@ -657,7 +657,7 @@ extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restri
   }
 }
 
-// ---- attention: attention, 2 workgroups of 128, 24 words (775d38e2)
+// ---- attention: attention, 2 workgroups of 128, 24 words (c4b39550)
 // ---- attention on tensor cores: attention, 2 workgroups of 128, 24 words
 // attention on tensor cores
 struct Params {
@@ -902,7 +902,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
     tern_commit();
     f32 s[kBlocks][kAcross][4] = {};
     [[maybe_unused]] let first = column + (lane & 3u) * 2u;
-    if constexpr (kBegins) {  // what the formula adds along the columns
+    if constexpr (kBegins) {  // what the formula adds along the columns, from the tile's first on
       [[maybe_unused]] let ahead = 0u, at = 0u;
 #pragma unroll
       for (u32 i = 0u; i < 2u * kBlocks; ++i) {
@@ -911,7 +911,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
         f32 along = 0.0f;
 #pragma unroll
         for (u32 j = 0u; j < 2u * kAcross; ++j)
-          s[i / 2u][j / 2u][2u * (i % 2u) + j % 2u] = along * f32(j / 2u * 8u + j % 2u);
+          s[i / 2u][j / 2u][2u * (i % 2u) + j % 2u] = along * f32(j / 2u * 8u + (lane & 3u) * 2u + j % 2u);
       }
     }
     multiply_rows<kBlocks, kAcross, kDepth>(s, rows_of_q, warp * 16u * kBlocks, stage, lane);
@@ -924,7 +924,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
         [[maybe_unused]] let own_row = min(row, params.v[1] - 1u);
         f32 place = 0.0f;  // what it adds to all scores of the row in the tile
         if constexpr (kBegins) {
-          [[maybe_unused]] let ahead = 0u, at = 0u;
+          [[maybe_unused]] let first = column, ahead = 0u, at = 0u;
           f32 begin = 0.0f;
           place = begin * bitcast<f32>(params.v[11]);
         }
@@ -1462,7 +1462,7 @@ TERN_DEVICE u32 tern_sum_up_to(u32 value, u32* sums, u32 thread) {
     const u32 other = __shfl_up_sync(0xffffffffu, sum, distance);
     if (lane >= distance) sum += other;
   }
-  if (lane == 31u && warp < 8u) sums[warp] = sum;
+  if (lane == 31u) sums[warp] = sum;
   __syncthreads();
   u32 before = 0u;
 #pragma unroll
@@ -1655,12 +1655,12 @@ TERN_DEVICE u32 tern_look_back(volatile u64* state, u32 block, u32 own, u32 pass
   *state = u64(has_all) << 32 | (before + own);
   return before;
 }
-/// `starts`: of the line's digits in it. counts: threads / 32 · 256 words; sums: 256.
-template <class Word, int threads, int each, class Key>
+/// `starts`: of the line's digits in it. counts: 8 · 256 words, a warp's after another's; sums: 256.
+template <class Word, int each, class Key>
 TERN_DEVICE void tern_sweep(const Word* bits, const u32* places, Word* to_bits, u32* to_places, const u32* starts,
                             u64* states, u32 block, u32 pass, u32 line_begin, u32 n, u32 thread, u32* counts,
                             u32* sums, Word* staged, Key digit_of) {
-  constexpr u32 kTile = threads * each, kWarps = threads / 32;
+  constexpr u32 kThreads = 256u, kTile = kThreads * each, kWarps = kThreads / 32u;
   const u32 begin = block * kTile, here = min(n - begin, kTile), lane = thread & 31u, warp = thread >> 5;
   const u32 first = warp * 32u * each + lane;
   bits += line_begin + begin;
@@ -1672,30 +1672,25 @@ TERN_DEVICE void tern_sweep(const Word* bits, const u32* places, Word* to_bits, 
   for (int e = 0; e < each; ++e) r.word[e] = (first + e * 32u < here ? digit_of(mine[e]) : 255u) << 24;
   tern_rank_in_warp(r, counts + warp * 256u, lane);
   __syncthreads();
-  u32 total = 0u, own = 0u;
-  volatile u64* const state = states + block * 256ull + thread;
-  if (thread < 256u) {
-    for (u32 w = 0; w < kWarps; ++w) {
-      const u32 count = counts[w * 256u + thread];
-      counts[w * 256u + thread] = total, total += count;
-    }
-    own = thread == 255u ? total - (kTile - here) : total;  // those behind the end have the last digit
-    tern_say_own(state, block, own, pass);
+  u32 total = 0u;
+  for (u32 w = 0; w < kWarps; ++w) {
+    const u32 count = counts[w * 256u + thread];
+    counts[w * 256u + thread] = total, total += count;
   }
+  const u32 own = thread == 255u ? total - (kTile - here) : total;  // those behind the end have the last digit
+  volatile u64* const state = states + block * 256ull + thread;
+  tern_say_own(state, block, own, pass);
   const u32 less = tern_sum_up_to(total, sums, thread) - total;
-  if (thread < 256u)
-    for (u32 w = 0; w < kWarps; ++w) counts[w * 256u + thread] += less;
+  for (u32 w = 0; w < kWarps; ++w) counts[w * 256u + thread] += less;
   __syncthreads();
 #pragma unroll
   for (int e = 0; e < each; ++e) r.word[e] += counts[warp * 256u + r.digit(e)], staged[r.rank(e)] = mine[e];
-  if (thread < 256u) {
-    sums[thread] = line_begin + starts[thread] + tern_look_back(state, block, own, pass) - less;
-  }
+  sums[thread] = line_begin + starts[thread] + tern_look_back(state, block, own, pass) - less;
   __syncthreads();
   u32 to[each];
 #pragma unroll
   for (int e = 0; e < each; ++e) {
-    const u32 at = e * threads + thread;
+    const u32 at = e * kThreads + thread;
     if (at >= here) continue;
     const Word word = staged[at];
     to[e] = sums[digit_of(word)] + at;
@@ -1712,7 +1707,7 @@ TERN_DEVICE void tern_sweep(const Word* bits, const u32* places, Word* to_bits, 
   __syncthreads();
 #pragma unroll
   for (int e = 0; e < each; ++e)
-    if (e * threads + thread < here) to_places[to[e]] = staged_places[e * threads + thread];
+    if (e * kThreads + thread < here) to_places[to[e]] = staged_places[e * kThreads + thread];
 }
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, u32* __restrict__ b2, u32* __restrict__ b3, u32* __restrict__ b4, const __grid_constant__ Params params) {
   __shared__ u32 counts[2048];
@@ -1724,7 +1719,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
   __syncthreads();
   const u32 ticket = sums[255], line = ticket / params.v[3];
   __syncthreads();
-  tern_sweep<u32, 256, 16>(
+  tern_sweep<u32, 16>(
       (const u32*)b0 + params.v[7], (const u32*)0, (u32*)b3 + params.v[10], (u32*)b4 + params.v[11], totals + (params.v[5] * params.v[2] + line) * 256u, (u64*)b2 + params.v[9] + line * params.v[3] * 256ull,
       ticket - line * params.v[3], params.v[5], line * params.v[4], params.v[4], thread, counts, sums, staged,
       [&](u32 w) { return u32(key_of(w, params.v[1]) >> (8u * params.v[5])) & 255u; });
@@ -2606,6 +2601,13 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
   }
 }
 
+// ---- lu of a panel: lu_factor, 400 workgroups of 256, 12 words (481a76dc)
+// ---- lu of a panel: lu_factor, 10 workgroups of 256, 10 words (781ce908)
+// ---- qr of a panel: qr, 2560 workgroups of 256, 12 words (4cbcddba)
+// ---- qr of a panel: qr, 64 workgroups of 256, 14 words (f29b53b2)
+// ---- qr of a panel: qr, 64 workgroups of 64, 15 words (dc44f58a)
+// ---- qr of a panel: qr, 4 workgroups of 128, 17 words (54f24767)
+// ---- qr of a panel: qr, 64 workgroups of 256, 20 words (e11ae01e)
 // ---- product on Hopper's matrix units: matmul_bias_activation, 2 workgroups of 384, 10 words
 // product on matrix units, tiles of 128x128x64 ping-pong
 struct Params {
@@ -3300,8 +3302,8 @@ struct Attention {
     }
   }
   // ---- consumers ----
-  // What the formula adds to scores along the columns.
-  __device__ __forceinline__ void begin_scores(f32 (&s)[kAcross][4], const Work& w, u32 own) const {
+  // What the formula adds to scores along the columns: from the tile's first on, as the lanes of a row compare them.
+  __device__ __forceinline__ void begin_scores(f32 (&s)[kAcross][4], const Work& w, u32 own, u32 lane) const {
     if constexpr (!kBegins) return;
     [[maybe_unused]] let batch = w.batch, head = w.head, first = 0u, ahead = 0u, at = 0u;
 #pragma unroll
@@ -3310,7 +3312,7 @@ struct Attention {
       f32 along = 0.0f;
 #pragma unroll
       for (u32 j = 0u; j < 2u * kAcross; ++j) {
-        s[j / 2u][2u * h + j % 2u] = along * f32(j / 2u * 8u + j % 2u);
+        s[j / 2u][2u * h + j % 2u] = along * f32(j / 2u * 8u + (lane & 3u) * 2u + j % 2u);
       }
     }
   }
@@ -3327,7 +3329,7 @@ struct Attention {
       let row = own + 8u * h;
       [[maybe_unused]] let own_row = min(row, params.v[1] - 1u);
       if constexpr (kBegins) {
-        [[maybe_unused]] let ahead = 0u, at = 0u;
+        [[maybe_unused]] let first = column, ahead = 0u, at = 0u;
         f32 begin = 0.0f;
         place[h] = begin * bitcast<f32>(params.v[11]);
       }
@@ -3431,7 +3433,7 @@ struct Attention {
         u32 shares[kAcross / 2u][4];
         tern_wait(at.full_q(), blocks++ & 1u);
         tern_wait(at.full_k(ring_k), ring_k.round);
-        begin_scores(s, w, own);
+        begin_scores(s, w, own, lane);
         tern_begin_products();
         multiply_rows<kDepth, kBegins>(s, of_q, kPieceOfQ, at.k + ring_k.stage * kBytesOfK, kPiece);
         tern_commit_products();
@@ -3443,7 +3445,7 @@ struct Attention {
 #pragma unroll 1
         for (u32 column = seek(w, w.begin + kColumns); column < w.end; column = seek(w, column + kColumns)) {
           tern_wait(at.full_k(ring_k), ring_k.round);
-          begin_scores(s, w, own);
+          begin_scores(s, w, own, lane);
           take_turn(member);
           tern_begin_products();
           multiply_rows<kDepth, kBegins>(s, of_q, kPieceOfQ, at.k + ring_k.stage * kBytesOfK, kPiece);
