@@ -3512,3 +3512,760 @@ fn unscaled(x: f32, power: f32) -> f32 {
   }
 }
 
+// ---- lu of a panel: lu_factor, 1 workgroups of 256, 4 words
+// status of matrices, cleared
+struct Params { v: array<vec4<u32>, 1> }
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+  let matrix = group * 256u + thread;
+  if (matrix < params.v[0].y) {
+    let none = 0;
+    let to0 = params.v[0].w + matrix;
+    b0[to0] = bitcast<u32>(none);
+  }
+}
+
+// ---- lu of a panel: lu_factor, 640 workgroups of 256, 14 words
+// matrices, turned
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<u32>;
+  let matrix = group / params.v[1].x;
+  let tile = group - matrix * params.v[1].x;
+  let down = tile / params.v[1].y;
+  let i = down * 8u + thread % 8u;
+  let j = (tile - down * params.v[1].y) * 32u + thread / 8u;
+  if (matrix < params.v[0].y && i < params.v[0].z && j < params.v[0].w) {
+    let x0 = bitcast<f32>(b0[params.v[1].w + matrix * params.v[2].x + i * params.v[2].y + j]);
+    var x = x0;
+    if (!((tern_isfinite_f32(x)))) {
+      let status = -1;
+      let to1 = params.v[3].y + matrix;
+      b2[to1] = bitcast<u32>(status);
+    }
+    let to2 = params.v[2].z + matrix * params.v[2].w + i + j * params.v[3].x;
+    b1[to2] = bitcast<u32>(x);
+  }
+}
+
+// ---- lu of a panel: lu_factor, 64 workgroups of 64, 12 words
+// lu of a panel
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<u32>;
+var<workgroup> upper: array<f32, 1024>;
+var<workgroup> chosen: array<f32, 32>;
+var<workgroup> sizes: array<f32, 64>;
+var<workgroup> places: array<u32, 64>;
+fn factor_of(x: f32, pivot: f32) -> f32 {
+  let one = select(f32(-1.0), f32(1.0), x == pivot);
+  return select(x / pivot, one, x == pivot || x == -pivot);
+}
+  let matrix = group;
+  var status = 0;
+  var pivot = f32(1.0);
+  for (var k = 0u; k < params.v[0].w; k += 1u) {
+    var best = f32(-1.0);
+    var place = k;
+    for (var first = thread; first < params.v[0].z; first += 256u) {
+      let i0 = first + 0u * 64u;
+      let at0 = min(i0, params.v[0].z - 1u);
+      let mine0 = i0 >= k && i0 < params.v[0].z;
+      var v0 = bitcast<f32>(b0[params.v[1].z + matrix * params.v[1].w + (at0) + (k) * params.v[2].x]);
+      if (mine0 && k > 0u && pivot != f32(0.0)) {
+        let x = bitcast<f32>(b0[params.v[1].z + matrix * params.v[1].w + (i0) + (k - 1u) * params.v[2].x]);
+        b0[params.v[1].z + matrix * params.v[1].w + (i0) + (k - 1u) * params.v[2].x] = bitcast<u32>(factor_of(x, pivot));
+      }
+// … 2 more of these 8 lines (445f2bdd), and
+      let i3 = first + 3u * 64u;
+      let at3 = min(i3, params.v[0].z - 1u);
+      let mine3 = i3 >= k && i3 < params.v[0].z;
+      var v3 = bitcast<f32>(b0[params.v[1].z + matrix * params.v[1].w + (at3) + (k) * params.v[2].x]);
+      if (mine3 && k > 0u && pivot != f32(0.0)) {
+        let x = bitcast<f32>(b0[params.v[1].z + matrix * params.v[1].w + (i3) + (k - 1u) * params.v[2].x]);
+        b0[params.v[1].z + matrix * params.v[1].w + (i3) + (k - 1u) * params.v[2].x] = bitcast<u32>(factor_of(x, pivot));
+      }
+      for (var j = 0u; j < k; j += 1u) {
+        let w = upper[j * 32u + k];
+        v0 = fma(-bitcast<f32>(b0[params.v[1].z + matrix * params.v[1].w + (at0) + (j) * params.v[2].x]), w, v0);
+        v1 = fma(-bitcast<f32>(b0[params.v[1].z + matrix * params.v[1].w + (at1) + (j) * params.v[2].x]), w, v1);
+        v2 = fma(-bitcast<f32>(b0[params.v[1].z + matrix * params.v[1].w + (at2) + (j) * params.v[2].x]), w, v2);
+        v3 = fma(-bitcast<f32>(b0[params.v[1].z + matrix * params.v[1].w + (at3) + (j) * params.v[2].x]), w, v3);
+      }
+      if (mine0) {
+        b0[params.v[1].z + matrix * params.v[1].w + (i0) + (k) * params.v[2].x] = bitcast<u32>(v0);
+        let size0 = tern_abs_f32((v0));
+        if (size0 > best) {
+          best = size0;
+          place = i0;
+        }
+// … 2 more of these 8 lines (ddc9bedf), and
+      }
+      if (mine3) {
+        b0[params.v[1].z + matrix * params.v[1].w + (i3) + (k) * params.v[2].x] = bitcast<u32>(v3);
+        let size3 = tern_abs_f32((v3));
+        if (size3 > best) {
+          best = size3;
+          place = i3;
+        }
+      }
+    }
+    sizes[thread] = best;
+    places[thread] = place;
+    storageBarrier();
+    workgroupBarrier();
+    for (var half = 32u; half > 0u; half = half / 2u) {
+      if (thread < half) {
+        let other = sizes[thread + half];
+        let there = places[thread + half];
+        if (other > sizes[thread] || (other == sizes[thread] && there < places[thread])) {
+          sizes[thread] = other;
+          places[thread] = there;
+        }
+      }
+      workgroupBarrier();
+    }
+    let row = places[0];
+    if (thread < params.v[0].w) {
+      let here = bitcast<f32>(b0[params.v[1].z + matrix * params.v[1].w + (k) + (thread) * params.v[2].x]);
+      let there = bitcast<f32>(b0[params.v[1].z + matrix * params.v[1].w + (row) + (thread) * params.v[2].x]);
+      if (row != k) {
+        b0[params.v[1].z + matrix * params.v[1].w + (k) + (thread) * params.v[2].x] = bitcast<u32>(there);
+        b0[params.v[1].z + matrix * params.v[1].w + (row) + (thread) * params.v[2].x] = bitcast<u32>(here);
+      }
+      chosen[thread] = there;
+    }
+    if (thread == 0u) { b1[params.v[2].y + matrix * params.v[2].z + (k)] = bitcast<u32>(i32(row + params.v[1].x)); }
+    workgroupBarrier();
+    if (thread >= k && thread < params.v[0].w) {
+      var v = chosen[thread];
+      if (thread > k) {
+        for (var j = 0u; j < k; j += 1u) { v = fma(-chosen[j], upper[j * 32u + thread], v); }
+        b0[params.v[1].z + matrix * params.v[1].w + (k) + (thread) * params.v[2].x] = bitcast<u32>(v);
+      }
+      upper[k * 32u + thread] = v;
+    }
+    storageBarrier();
+    workgroupBarrier();
+    pivot = upper[k * 33u];
+    if (pivot == f32(0.0) && status == 0) { status = i32(k) + 1; }
+  }
+  if (pivot != f32(0.0)) {
+    for (var i = params.v[0].w + thread; i < params.v[0].z; i += 64u) {
+      let x = bitcast<f32>(b0[params.v[1].z + matrix * params.v[1].w + (i) + (params.v[0].w - 1u) * params.v[2].x]);
+      b0[params.v[1].z + matrix * params.v[1].w + (i) + (params.v[0].w - 1u) * params.v[2].x] = bitcast<u32>(factor_of(x, pivot));
+    }
+  }
+  if (thread == 0u && status != 0) {
+    let x0 = bitcast<i32>(b2[params.v[2].w + matrix]);
+    if (x0 == 0) {
+      let found = status + i32(params.v[1].x);
+      let to1 = params.v[2].w + matrix;
+      b2[to1] = bitcast<u32>(found);
+    }
+  }
+}
+
+// ---- lu of a panel: lu_factor, 64 workgroups of 64, 15 words
+// lu, rows beside a panel
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+var<workgroup> triangle: array<vec4<f32>, 264>;
+var<workgroup> places: array<u32, 32>;
+var<workgroup> origins: array<u32, 64>;
+  let matrix = group / params.v[1].y;
+  let part = group - matrix * params.v[1].y;
+  if (thread < 32u) {
+    var place = thread;
+    if (thread < params.v[0].z) { place = u32(bitcast<i32>(b1[params.v[3].y + matrix * params.v[3].z + (thread)])) - params.v[0].w; }
+    places[thread] = place;
+  }
+  workgroupBarrier();
+  if (thread < 64u) {
+    var at = thread;
+    if (thread >= 32u) { at = places[thread - 32u]; }
+    for (var s = 0u; s < params.v[0].z; s += 1u) {
+      let k = params.v[0].z - 1u - s;
+      let row = places[k];
+      if (at == k) {
+        at = row;
+      } else if (at == row) {
+        at = k;
+      }
+    }
+    origins[thread] = select(0u, at, (thread & 31u) < params.v[0].z);
+  }
+  for (var e = thread; e < 1024u; e += 64u) {
+    let i = e / 32u;
+    let k = e - i * 32u;
+    var below = f32(0.0);
+    if (k < i && i < params.v[0].z) { below = bitcast<f32>(b0[params.v[2].z + matrix * params.v[2].w + (i) + (k) * params.v[3].x]); }
+    triangle[k * 8u + i / 4u][i & 3u] = below;
+  }
+  workgroupBarrier();
+  let line = part * 64u + thread;
+  if (line < params.v[1].x) {
+    let j = line + select(0u, params.v[0].z, line >= params.v[0].w);
+    var x0 = vec4<f32>();
+// … 6 more of these 1 lines (720f88e6), and
+    var x7 = vec4<f32>();
+    x0.x = select(f32(0.0), bitcast<f32>(b0[params.v[1].w + matrix * params.v[2].x + (origins[min(0u, params.v[0].z - 1u)]) + (j) * params.v[2].y]), 0u < params.v[0].z);
+    x0.y = select(f32(0.0), bitcast<f32>(b0[params.v[1].w + matrix * params.v[2].x + (origins[min(1u, params.v[0].z - 1u)]) + (j) * params.v[2].y]), 1u < params.v[0].z);
+    x0.z = select(f32(0.0), bitcast<f32>(b0[params.v[1].w + matrix * params.v[2].x + (origins[min(2u, params.v[0].z - 1u)]) + (j) * params.v[2].y]), 2u < params.v[0].z);
+    x0.w = select(f32(0.0), bitcast<f32>(b0[params.v[1].w + matrix * params.v[2].x + (origins[min(3u, params.v[0].z - 1u)]) + (j) * params.v[2].y]), 3u < params.v[0].z);
+// … 6 more of these 4 lines (07c4648f), and
+    x7.x = select(f32(0.0), bitcast<f32>(b0[params.v[1].w + matrix * params.v[2].x + (origins[min(28u, params.v[0].z - 1u)]) + (j) * params.v[2].y]), 28u < params.v[0].z);
+    x7.y = select(f32(0.0), bitcast<f32>(b0[params.v[1].w + matrix * params.v[2].x + (origins[min(29u, params.v[0].z - 1u)]) + (j) * params.v[2].y]), 29u < params.v[0].z);
+    x7.z = select(f32(0.0), bitcast<f32>(b0[params.v[1].w + matrix * params.v[2].x + (origins[min(30u, params.v[0].z - 1u)]) + (j) * params.v[2].y]), 30u < params.v[0].z);
+    x7.w = select(f32(0.0), bitcast<f32>(b0[params.v[1].w + matrix * params.v[2].x + (origins[min(31u, params.v[0].z - 1u)]) + (j) * params.v[2].y]), 31u < params.v[0].z);
+    let low_0 = bitcast<f32>(b0[params.v[1].w + matrix * params.v[2].x + (origins[0u + 32u]) + (j) * params.v[2].y]);
+// … 30 more of these 1 lines (77e4d1a7), and
+    let low_31 = bitcast<f32>(b0[params.v[1].w + matrix * params.v[2].x + (origins[31u + 32u]) + (j) * params.v[2].y]);
+    if (0u < params.v[0].z && places[0u] >= params.v[0].z) { b0[params.v[1].w + matrix * params.v[2].x + (places[0u]) + (j) * params.v[2].y] = bitcast<u32>(low_0); }
+// … 30 more of these 1 lines (d41b9bc1), and
+    if (31u < params.v[0].z && places[31u] >= params.v[0].z) { b0[params.v[1].w + matrix * params.v[2].x + (places[31u]) + (j) * params.v[2].y] = bitcast<u32>(low_31); }
+    if (line >= params.v[0].w) {
+      for (var turn = 0u; turn * 4u < params.v[0].z; turn += 1u) {
+        {
+          let k = turn * 4u + 0u;
+          if (k < params.v[0].z) { b0[params.v[1].w + matrix * params.v[2].x + (k) + (j) * params.v[2].y] = bitcast<u32>(x0.x); }
+          let below = triangle[k * 8u + turn];
+          x0.y = fma(-x0.x, below.y, x0.y);
+          x0.z = fma(-x0.x, below.z, x0.z);
+          x0.w = fma(-x0.x, below.w, x0.w);
+          x1 = fma(vec4<f32>(-x0.x), triangle[k * 8u + turn + 1u], x1);
+// … 5 more of these 1 lines (3d329e55), and
+          x7 = fma(vec4<f32>(-x0.x), triangle[k * 8u + turn + 7u], x7);
+        }
+        {
+          let k = turn * 4u + 1u;
+          if (k < params.v[0].z) { b0[params.v[1].w + matrix * params.v[2].x + (k) + (j) * params.v[2].y] = bitcast<u32>(x0.y); }
+          let below = triangle[k * 8u + turn];
+          x0.z = fma(-x0.y, below.z, x0.z);
+          x0.w = fma(-x0.y, below.w, x0.w);
+          x1 = fma(vec4<f32>(-x0.y), triangle[k * 8u + turn + 1u], x1);
+// … 5 more of these 1 lines (62d5d168), and
+          x7 = fma(vec4<f32>(-x0.y), triangle[k * 8u + turn + 7u], x7);
+        }
+        {
+          let k = turn * 4u + 2u;
+          if (k < params.v[0].z) { b0[params.v[1].w + matrix * params.v[2].x + (k) + (j) * params.v[2].y] = bitcast<u32>(x0.z); }
+          let below = triangle[k * 8u + turn];
+          x0.w = fma(-x0.z, below.w, x0.w);
+          x1 = fma(vec4<f32>(-x0.z), triangle[k * 8u + turn + 1u], x1);
+// … 5 more of these 1 lines (3c80bdbf), and
+          x7 = fma(vec4<f32>(-x0.z), triangle[k * 8u + turn + 7u], x7);
+        }
+        {
+          let k = turn * 4u + 3u;
+          if (k < params.v[0].z) { b0[params.v[1].w + matrix * params.v[2].x + (k) + (j) * params.v[2].y] = bitcast<u32>(x0.w); }
+          let below = triangle[k * 8u + turn];
+          x1 = fma(vec4<f32>(-x0.w), triangle[k * 8u + turn + 1u], x1);
+// … 5 more of these 1 lines (222c555e), and
+          x7 = fma(vec4<f32>(-x0.w), triangle[k * 8u + turn + 7u], x7);
+        }
+        x0 = x1;
+// … 5 more of these 1 lines (c3d7fe5a), and
+        x6 = x7;
+      }
+    } else {
+      for (var turn = 0u; turn * 4u < params.v[0].z; turn += 1u) {
+        if (turn * 4u + 0u < params.v[0].z) { b0[params.v[1].w + matrix * params.v[2].x + (turn * 4u + 0u) + (j) * params.v[2].y] = bitcast<u32>(x0.x); }
+        if (turn * 4u + 1u < params.v[0].z) { b0[params.v[1].w + matrix * params.v[2].x + (turn * 4u + 1u) + (j) * params.v[2].y] = bitcast<u32>(x0.y); }
+        if (turn * 4u + 2u < params.v[0].z) { b0[params.v[1].w + matrix * params.v[2].x + (turn * 4u + 2u) + (j) * params.v[2].y] = bitcast<u32>(x0.z); }
+        if (turn * 4u + 3u < params.v[0].z) { b0[params.v[1].w + matrix * params.v[2].x + (turn * 4u + 3u) + (j) * params.v[2].y] = bitcast<u32>(x0.w); }
+        x0 = x1;
+// … 5 more of these 1 lines (c3d7fe5a), and
+        x6 = x7;
+      }
+    }
+  }
+}
+
+// ---- lu of a panel: lu_factor, 64 workgroups of 64, 20 words
+// product, tiles of 32x32x8
+struct Params { v: array<vec4<u32>, 5> }
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+var<workgroup> tile_a: array<vec4<f32>, 64>;
+var<workgroup> tile_b: array<vec4<f32>, 64>;
+fn epilogue(v0: f32, v1: f32) -> f32 {
+  let v2 = (v0 - v1);
+  return v2;
+}
+  let tiles = params.v[1].x * params.v[1].y;
+  let batch = group / tiles;
+  let tile = group - batch * tiles;
+  let band = tile / (8u * params.v[1].y);
+  let in_band = tile - band * 8u * params.v[1].y;
+  let band_rows = min(8u, params.v[1].x - band * 8u);
+  let first_m = (band * 8u + in_band % band_rows) * 32u;
+  let first_n = in_band / band_rows * 32u;
+  let ty = thread / 8u;
+  let tx = thread - ty * 8u;
+  var acc0_0 = vec4<f32>();
+  var acc1_0 = vec4<f32>();
+  var acc2_0 = vec4<f32>();
+  var acc3_0 = vec4<f32>();
+  let base_a = params.v[3].z + batch * params.v[3].w;
+  let base_b = params.v[4].y + batch * params.v[4].z;
+  for (var kt = 0u; kt < params.v[0].w; kt += 8u) {
+    {
+      let major = thread / 2u;
+      let minor = (thread - major * 2u) * 4u;
+      let o = major;
+      let kk = minor;
+      let at = base_a + (first_m + o) * params.v[4].x + (kt + kk);
+      var q = vec4<u32>();
+      if (first_m + o < params.v[0].y && kt + kk < params.v[0].w) { q = b0[at / 4u]; }
+      tile_a[(kk + 0u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.x);
+      tile_a[(kk + 1u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.y);
+      tile_a[(kk + 2u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.z);
+      tile_a[(kk + 3u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.w);
+    }
+    {
+      let major = thread / 8u;
+      let minor = (thread - major * 8u) * 4u;
+      let o = minor;
+      let kk = major;
+      let at = base_b + (first_n + o) + (kt + kk) * params.v[4].w;
+      var q = vec4<u32>();
+      if (first_n + o < params.v[0].z && kt + kk < params.v[0].w) { q = b0[at / 4u]; }
+      tile_b[kk * 8u + o / 4u + 0u] = vec4<f32>(bitcast<f32>(q.x), bitcast<f32>(q.y), bitcast<f32>(q.z), bitcast<f32>(q.w));
+    }
+    workgroupBarrier();
+    {
+      let a0 = tile_a[0u + ty];
+      let c0 = tile_b[0u + tx];
+      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+    }
+// … 6 more of these 8 lines (de600345), and
+    {
+      let a0 = tile_a[56u + ty];
+      let c0 = tile_b[56u + tx];
+      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+    }
+    workgroupBarrier();
+  }
+  for (var i = 0u; i < 4u; i += 1u) {
+    let row = first_m + (i / 4u) * 32u + ty * 4u + (i & 3u);
+    if (row < params.v[0].y) {
+      if (first_n + 0u + tx * 4u < params.v[0].z) {
+        let col = first_n + 0u + tx * 4u;
+        let w0 = (params.v[2].w + batch * params.v[3].x + row * params.v[3].y + col) / 4u;
+        let q1 = b0[w0 + 0u];
+        let x2 = bitcast<f32>(q1.x);
+        let x3 = bitcast<f32>(q1.y);
+        let x4 = bitcast<f32>(q1.z);
+        let x5 = bitcast<f32>(q1.w);
+        let y6 = epilogue(x2, acc0_0.x);
+        let y7 = epilogue(x3, acc0_0.y);
+        let y8 = epilogue(x4, acc0_0.z);
+        let y9 = epilogue(x5, acc0_0.w);
+        let w10 = (params.v[2].x + batch * params.v[2].y + row * params.v[2].z + col) / 4u;
+        b0[w10 + 0u] = vec4<u32>(bitcast<u32>(y6), bitcast<u32>(y7), bitcast<u32>(y8), bitcast<u32>(y9));
+      }
+    }
+    acc0_0 = acc1_0;
+    acc1_0 = acc2_0;
+    acc2_0 = acc3_0;
+  }
+}
+
+// ---- lu of a panel: lu_factor, 1 workgroups of 256, 6 words
+// status of matrices
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<atomic<u32>>;
+  let matrix = group * 256u + thread;
+  if (matrix < params.v[0].y) {
+    let x0 = bitcast<i32>(b0[params.v[0].w + matrix]);
+    if (x0 != 0) {
+      loop {
+        let seen = atomicCompareExchangeWeak(&b1[0], 0u, params.v[1].y);
+        if (seen.exchanged || seen.old_value == params.v[1].y) { atomicMax(&b1[1], ~u32(min(matrix, 67108862u) * 64u + u32(x0 + 1))); }
+        if (seen.exchanged || seen.old_value != 0u) { break; }
+      }
+    }
+  }
+}
+
+// ---- qr of a panel: qr, 2560 workgroups of 256, 12 words
+// matrices, largest
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+var<workgroup> seen: array<f32, 256>;
+  let matrix = group / params.v[1].y;
+  let part = group - matrix * params.v[1].y;
+  var largest = f32(0.0);
+  let end = min(params.v[0].w, 0u + params.v[0].z);
+  for (var e = 0u + thread; e < end; e += 256u) {
+    let i = e;
+    let j = part;
+    let x0 = bitcast<f32>(b0[params.v[1].w + matrix * params.v[2].x + i * params.v[2].y + j]);
+    if ((tern_isfinite_f32(x0))) { largest = max(largest, tern_abs_f32(x0)); }
+  }
+  seen[thread] = largest;
+  workgroupBarrier();
+  if (thread == 0u && matrix < params.v[0].y) {
+    for (var k = 0u; k < 256u; k += 1u) { largest = max(largest, seen[k]); }
+    let count = bitcast<u32>(largest);
+    let subnormal = i32(count >> 23u) == 0;
+    let size = bitcast<u32>(select(largest, f32(count), subnormal));
+    let by = select(40 - i32(size >> 23u) + select(127, 276, subnormal), 0, largest == f32(0.0));
+    let to1 = params.v[2].z + matrix * params.v[2].w + part;
+    b1[to1] = bitcast<u32>(by);
+  }
+}
+
+// ---- qr of a panel: qr, 400 workgroups of 256, 13 words
+// matrices, moved
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+  let e = group * 256u + thread;
+  let row = e / params.v[0].w;
+  let j = e - row * params.v[0].w;
+  let matrix = row / params.v[0].z;
+  let i = row - matrix * params.v[0].z;
+  if (matrix < params.v[0].y) {
+    let x0 = bitcast<f32>(b0[params.v[1].y + matrix * params.v[1].z + i * params.v[1].w + j]);
+    var x = x0;
+    let x1 = bitcast<i32>(b2[params.v[2].w + matrix * params.v[3].x + j]);
+    let half = (x1) / 2;
+    let other_half = (x1) - half;
+    x = x * bitcast<f32>(u32(half + 127) << 23u) * bitcast<f32>(u32(other_half + 127) << 23u);
+    let to2 = params.v[2].x + matrix * params.v[2].y + i * params.v[2].z + j;
+    b1[to2] = bitcast<u32>(x);
+  }
+}
+
+// ---- qr of a panel: qr, 64 workgroups of 256, 14 words
+// qr of a panel
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<u32>;
+var<workgroup> partial: array<f32, 256>;
+var<workgroup> dots: array<f32, 32>;
+var<workgroup> heads: array<f32, 32>;
+var<workgroup> ws: array<f32, 32>;
+  let matrix = group;
+  let c = thread % 32u;
+  let slice = thread / 32u;
+  let mine = c < params.v[0].w;
+  {
+    var sum = f32(0.0);
+    for (var i = slice; i < params.v[0].z; i += 8u) {
+      if (mine) {
+        let y = bitcast<f32>(b0[params.v[1].y + matrix * params.v[1].z + (i) * params.v[1].w + (c)]);
+        b2[params.v[2].w + matrix * params.v[3].x + (i) * params.v[3].y + (c)] = bitcast<u32>(y);
+        if (i > 0u) { sum = fma(bitcast<f32>(b0[params.v[1].y + matrix * params.v[1].z + (i) * params.v[1].w + (0u)]), y, sum); }
+      }
+    }
+    partial[thread] = sum;
+  }
+  storageBarrier();
+  workgroupBarrier();
+  for (var k = 0u; k < params.v[0].w; k += 1u) {
+    let here = k % 2u * params.v[0].z;
+    let there = params.v[0].z - here;
+    if (thread < 32u && mine) {
+      var sum = f32(0.0);
+      for (var s = 0u; s < 8u; s += 1u) { sum = sum + partial[s * 32u + thread]; }
+      dots[thread] = sum;
+      heads[thread] = bitcast<f32>(b2[params.v[2].w + matrix * params.v[3].x + (here + k) * params.v[3].y + (thread)]);
+    }
+    workgroupBarrier();
+    let first = heads[k];
+    let squares = dots[k];
+    let none = squares == f32(0.0);
+    let length = tern_sqrt((fma(first, first, squares)));
+    let made = select(select(length, -length, first > f32(0.0)), first, none);
+    let scale = select((tern_div((f32(1.0)), (select(first - made, f32(1.0), none)))), f32(0.0), none);
+    let tau = select((tern_div((made - first), (select(made, f32(1.0), none)))), f32(0.0), none);
+    if (thread < 32u && mine) {
+      let w = tau * fma(scale, dots[thread], heads[thread]);
+      ws[thread] = w;
+      if (thread == k) { b0[params.v[1].y + matrix * params.v[1].z + (k) * params.v[1].w + (thread)] = bitcast<u32>(made); }
+      if (thread > k) { b0[params.v[1].y + matrix * params.v[1].z + (k) * params.v[1].w + (thread)] = bitcast<u32>(heads[thread] - w); }
+      if (thread <= k) { b1[params.v[2].x + matrix * params.v[2].y + (thread) * params.v[2].z + (k)] = bitcast<u32>(select(f32(0.0), f32(1.0), thread == k && !none)); }
+    }
+    workgroupBarrier();
+    let next = min(k + 1u, params.v[0].w - 1u);
+    let w = ws[min(c, params.v[0].w - 1u)];
+    let w_of_next = ws[next];
+    var sum = f32(0.0);
+    for (var i = k + 1u + slice; i < params.v[0].z; i += 8u) {
+      if (mine && c >= k) {
+        let v = bitcast<f32>(b2[params.v[2].w + matrix * params.v[3].x + (here + i) * params.v[3].y + (k)]) * scale;
+        if (c == k) {
+          b1[params.v[2].x + matrix * params.v[2].y + (i) * params.v[2].z + (k)] = bitcast<u32>(v);
+        } else {
+          let y = fma(-v, w, bitcast<f32>(b2[params.v[2].w + matrix * params.v[3].x + (here + i) * params.v[3].y + (c)]));
+          b2[params.v[2].w + matrix * params.v[3].x + (there + i) * params.v[3].y + (c)] = bitcast<u32>(y);
+          if (i > k + 1u) { sum = fma(fma(-v, w_of_next, bitcast<f32>(b2[params.v[2].w + matrix * params.v[3].x + (here + i) * params.v[3].y + (next)])), y, sum); }
+        }
+      }
+    }
+    partial[thread] = sum;
+    storageBarrier();
+    workgroupBarrier();
+  }
+}
+
+// ---- qr of a panel: qr, 64 workgroups of 64, 15 words
+// triangle of a block
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<u32>;
+var<workgroup> triangle: array<vec4<f32>, 264>;
+var<workgroup> diagonal: array<f32, 32>;
+  let matrix = group / params.v[1].x;
+  let part = group - matrix * params.v[1].x;
+  for (var e = thread; e < 1024u; e += 64u) {
+    let i = e / 32u;
+    let k = e - i * 32u;
+    var below = f32(0.0);
+    if (k < i && i < params.v[0].z) { below = bitcast<f32>(b0[params.v[1].z + matrix * params.v[1].w + (i) * params.v[2].x + (k)]); }
+    triangle[k * 8u + i / 4u][i & 3u] = below;
+  }
+  if (thread < 32u) {
+    var pivot = f32(1.0);
+    if (thread < params.v[0].z) {
+      let number = bitcast<f32>(b0[params.v[1].z + matrix * params.v[1].w + (thread) * params.v[2].x + (thread)]);
+      pivot = select(number * f32(0.5), f32(1.0), number == f32(0.0));
+    }
+    diagonal[thread] = pivot;
+  }
+  workgroupBarrier();
+  let j = part * 64u + thread;
+  if (j < params.v[0].w) {
+    var x0 = vec4<f32>();
+// … 6 more of these 1 lines (720f88e6), and
+    var x7 = vec4<f32>();
+    x0.x = select(f32(0.0), bitcast<f32>(b1[params.v[2].y + matrix * params.v[2].z + (min(0u, params.v[0].z - 1u)) + (j) * params.v[2].w]), 0u < params.v[0].z);
+    x0.y = select(f32(0.0), bitcast<f32>(b1[params.v[2].y + matrix * params.v[2].z + (min(1u, params.v[0].z - 1u)) + (j) * params.v[2].w]), 1u < params.v[0].z);
+    x0.z = select(f32(0.0), bitcast<f32>(b1[params.v[2].y + matrix * params.v[2].z + (min(2u, params.v[0].z - 1u)) + (j) * params.v[2].w]), 2u < params.v[0].z);
+    x0.w = select(f32(0.0), bitcast<f32>(b1[params.v[2].y + matrix * params.v[2].z + (min(3u, params.v[0].z - 1u)) + (j) * params.v[2].w]), 3u < params.v[0].z);
+// … 6 more of these 4 lines (1b9e67ff), and
+    x7.x = select(f32(0.0), bitcast<f32>(b1[params.v[2].y + matrix * params.v[2].z + (min(28u, params.v[0].z - 1u)) + (j) * params.v[2].w]), 28u < params.v[0].z);
+    x7.y = select(f32(0.0), bitcast<f32>(b1[params.v[2].y + matrix * params.v[2].z + (min(29u, params.v[0].z - 1u)) + (j) * params.v[2].w]), 29u < params.v[0].z);
+    x7.z = select(f32(0.0), bitcast<f32>(b1[params.v[2].y + matrix * params.v[2].z + (min(30u, params.v[0].z - 1u)) + (j) * params.v[2].w]), 30u < params.v[0].z);
+    x7.w = select(f32(0.0), bitcast<f32>(b1[params.v[2].y + matrix * params.v[2].z + (min(31u, params.v[0].z - 1u)) + (j) * params.v[2].w]), 31u < params.v[0].z);
+    for (var turn = 0u; turn * 4u < params.v[0].z; turn += 1u) {
+      {
+        let k = turn * 4u + 0u;
+        x0.x = (tern_div((x0.x), (diagonal[k])));
+        if (k < params.v[0].z) { b2[params.v[3].x + matrix * params.v[3].y + (k) + (j) * params.v[3].z] = bitcast<u32>(x0.x); }
+        let below = triangle[k * 8u + turn];
+        x0.y = fma(-x0.x, below.y, x0.y);
+        x0.z = fma(-x0.x, below.z, x0.z);
+        x0.w = fma(-x0.x, below.w, x0.w);
+        x1 = fma(vec4<f32>(-x0.x), triangle[k * 8u + turn + 1u], x1);
+// … 5 more of these 1 lines (59b379bd), and
+        x7 = fma(vec4<f32>(-x0.x), triangle[k * 8u + turn + 7u], x7);
+      }
+      {
+        let k = turn * 4u + 1u;
+        x0.y = (tern_div((x0.y), (diagonal[k])));
+        if (k < params.v[0].z) { b2[params.v[3].x + matrix * params.v[3].y + (k) + (j) * params.v[3].z] = bitcast<u32>(x0.y); }
+        let below = triangle[k * 8u + turn];
+        x0.z = fma(-x0.y, below.z, x0.z);
+        x0.w = fma(-x0.y, below.w, x0.w);
+        x1 = fma(vec4<f32>(-x0.y), triangle[k * 8u + turn + 1u], x1);
+// … 5 more of these 1 lines (d86871f0), and
+        x7 = fma(vec4<f32>(-x0.y), triangle[k * 8u + turn + 7u], x7);
+      }
+      {
+        let k = turn * 4u + 2u;
+        x0.z = (tern_div((x0.z), (diagonal[k])));
+        if (k < params.v[0].z) { b2[params.v[3].x + matrix * params.v[3].y + (k) + (j) * params.v[3].z] = bitcast<u32>(x0.z); }
+        let below = triangle[k * 8u + turn];
+        x0.w = fma(-x0.z, below.w, x0.w);
+        x1 = fma(vec4<f32>(-x0.z), triangle[k * 8u + turn + 1u], x1);
+// … 5 more of these 1 lines (bd09a247), and
+        x7 = fma(vec4<f32>(-x0.z), triangle[k * 8u + turn + 7u], x7);
+      }
+      {
+        let k = turn * 4u + 3u;
+        x0.w = (tern_div((x0.w), (diagonal[k])));
+        if (k < params.v[0].z) { b2[params.v[3].x + matrix * params.v[3].y + (k) + (j) * params.v[3].z] = bitcast<u32>(x0.w); }
+        let below = triangle[k * 8u + turn];
+        x1 = fma(vec4<f32>(-x0.w), triangle[k * 8u + turn + 1u], x1);
+// … 5 more of these 1 lines (ce64bba6), and
+        x7 = fma(vec4<f32>(-x0.w), triangle[k * 8u + turn + 7u], x7);
+      }
+      x0 = x1;
+// … 5 more of these 1 lines (29facc42), and
+      x6 = x7;
+    }
+  }
+}
+
+// ---- qr of a panel: qr, 4 workgroups of 128, 17 words
+// product, rows of 8 along 8
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+fn epilogue(v0: f32) -> f32 {
+  return v0;
+}
+  let i = group * 128u + thread;
+  if (i >= params.v[1].x) { return; }
+  let nq1 = i / params.v[0].y;
+  let n1 = i - nq1 * params.v[0].y;
+  let n0 = nq1;
+  let row = n1;
+  let col = 0u;
+  let x0 = bitcast<f32>(b1[(params.v[2].w + n0 * params.v[3].x + row + 0u * params.v[3].y) >> 2u][(params.v[2].w + n0 * params.v[3].x + row + 0u * params.v[3].y) & 3u]);
+  let x1 = bitcast<f32>(b1[(params.v[2].w + n0 * params.v[3].x + row + (0u + 1u) * params.v[3].y) >> 2u][(params.v[2].w + n0 * params.v[3].x + row + (0u + 1u) * params.v[3].y) & 3u]);
+// … 5 more of these 1 lines (decf0160), and
+  let x7 = bitcast<f32>(b1[(params.v[2].w + n0 * params.v[3].x + row + (0u + 7u) * params.v[3].y) >> 2u][(params.v[2].w + n0 * params.v[3].x + row + (0u + 7u) * params.v[3].y) & 3u]);
+  var acc0 = f32();
+// … 6 more of these 1 lines (cb09387c), and
+  var acc7 = f32();
+  let w8 = (params.v[3].z + n0 * params.v[3].w + 0u * params.v[4].x + 0u) / 4u;
+  let q9 = b1[w8 + 0u];
+  let x10 = bitcast<f32>(q9.x);
+  let x11 = bitcast<f32>(q9.y);
+  let x12 = bitcast<f32>(q9.z);
+  let x13 = bitcast<f32>(q9.w);
+  let q14 = b1[w8 + 1u];
+  let x15 = bitcast<f32>(q14.x);
+  let x16 = bitcast<f32>(q14.y);
+  let x17 = bitcast<f32>(q14.z);
+  let x18 = bitcast<f32>(q14.w);
+  acc0 = fma(x0, x10, acc0);
+  acc1 = fma(x0, x11, acc1);
+  acc2 = fma(x0, x12, acc2);
+  acc3 = fma(x0, x13, acc3);
+  acc4 = fma(x0, x15, acc4);
+  acc5 = fma(x0, x16, acc5);
+  acc6 = fma(x0, x17, acc6);
+  acc7 = fma(x0, x18, acc7);
+// … 6 more of these 19 lines (b4d2eb18), and
+  let w85 = (params.v[3].z + n0 * params.v[3].w + 7u * params.v[4].x + 0u) / 4u;
+  let q86 = b1[w85 + 0u];
+  let x87 = bitcast<f32>(q86.x);
+  let x88 = bitcast<f32>(q86.y);
+  let x89 = bitcast<f32>(q86.z);
+  let x90 = bitcast<f32>(q86.w);
+  let q91 = b1[w85 + 1u];
+  let x92 = bitcast<f32>(q91.x);
+  let x93 = bitcast<f32>(q91.y);
+  let x94 = bitcast<f32>(q91.z);
+  let x95 = bitcast<f32>(q91.w);
+  acc0 = fma(x7, x87, acc0);
+  acc1 = fma(x7, x88, acc1);
+  acc2 = fma(x7, x89, acc2);
+  acc3 = fma(x7, x90, acc3);
+  acc4 = fma(x7, x92, acc4);
+  acc5 = fma(x7, x93, acc5);
+  acc6 = fma(x7, x94, acc6);
+  acc7 = fma(x7, x95, acc7);
+  let y96 = epilogue(acc0);
+// … 6 more of these 1 lines (03f97ca1), and
+  let y103 = epilogue(acc7);
+  let w104 = (params.v[2].x + n0 * params.v[2].y + row * params.v[2].z + col) / 4u;
+  b0[w104 + 0u] = vec4<u32>(bitcast<u32>(y96), bitcast<u32>(y97), bitcast<u32>(y98), bitcast<u32>(y99));
+  b0[w104 + 1u] = vec4<u32>(bitcast<u32>(y100), bitcast<u32>(y101), bitcast<u32>(y102), bitcast<u32>(y103));
+}
+
+// ---- qr of a panel: qr, 64 workgroups of 256, 20 words
+// product, tiles of 64x64x16
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
+var<workgroup> tile_a: array<vec4<f32>, 256>;
+var<workgroup> tile_b: array<vec4<f32>, 256>;
+fn epilogue(v0: f32, v1: f32) -> f32 {
+  let v2 = (v0 - v1);
+  return v2;
+}
+  let tiles = params.v[1].x * params.v[1].y;
+  let batch = group / tiles;
+  let tile = group - batch * tiles;
+  let band = tile / (8u * params.v[1].y);
+  let in_band = tile - band * 8u * params.v[1].y;
+  let band_rows = min(8u, params.v[1].x - band * 8u);
+  let first_m = (band * 8u + in_band % band_rows) * 64u;
+  let first_n = in_band / band_rows * 64u;
+  let ty = thread / 16u;
+  let tx = thread - ty * 16u;
+  var acc0_0 = vec4<f32>();
+  var acc1_0 = vec4<f32>();
+  var acc2_0 = vec4<f32>();
+  var acc3_0 = vec4<f32>();
+  let base_a = params.v[3].z + batch * params.v[3].w;
+  let base_b = params.v[4].y + batch * params.v[4].z;
+  for (var kt = 0u; kt < params.v[0].w; kt += 16u) {
+    {
+      let major = thread / 4u;
+      let minor = (thread - major * 4u) * 4u;
+      let o = major;
+      let kk = minor;
+      let at = base_a + (first_m + o) * params.v[4].x + (kt + kk);
+      var q = vec4<u32>();
+      if (first_m + o < params.v[0].y && kt + kk < params.v[0].w) { q = b1[at / 4u]; }
+      tile_a[(kk + 0u) * 16u + o / 4u][o & 3u] = bitcast<f32>(q.x);
+      tile_a[(kk + 1u) * 16u + o / 4u][o & 3u] = bitcast<f32>(q.y);
+      tile_a[(kk + 2u) * 16u + o / 4u][o & 3u] = bitcast<f32>(q.z);
+      tile_a[(kk + 3u) * 16u + o / 4u][o & 3u] = bitcast<f32>(q.w);
+    }
+    {
+      let major = thread / 16u;
+      let minor = (thread - major * 16u) * 4u;
+      let o = minor;
+      let kk = major;
+      let at = base_b + (first_n + o) + (kt + kk) * params.v[4].w;
+      var q = vec4<u32>();
+      if (first_n + o < params.v[0].z && kt + kk < params.v[0].w) { q = b2[at / 4u]; }
+      tile_b[kk * 16u + o / 4u + 0u] = vec4<f32>(bitcast<f32>(q.x), bitcast<f32>(q.y), bitcast<f32>(q.z), bitcast<f32>(q.w));
+    }
+    workgroupBarrier();
+    {
+      let a0 = tile_a[0u + ty];
+      let c0 = tile_b[0u + tx];
+      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+    }
+// … 14 more of these 8 lines (aa2d5aff), and
+    {
+      let a0 = tile_a[240u + ty];
+      let c0 = tile_b[240u + tx];
+      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+    }
+    workgroupBarrier();
+  }
+  for (var i = 0u; i < 4u; i += 1u) {
+    let row = first_m + (i / 4u) * 64u + ty * 4u + (i & 3u);
+    if (row < params.v[0].y) {
+      if (first_n + 0u + tx * 4u < params.v[0].z) {
+        let col = first_n + 0u + tx * 4u;
+        let w0 = (params.v[2].w + batch * params.v[3].x + row * params.v[3].y + col) / 4u;
+        let q1 = b0[w0 + 0u];
+        let x2 = bitcast<f32>(q1.x);
+        let x3 = bitcast<f32>(q1.y);
+        let x4 = bitcast<f32>(q1.z);
+        let x5 = bitcast<f32>(q1.w);
+        let y6 = epilogue(x2, acc0_0.x);
+        let y7 = epilogue(x3, acc0_0.y);
+        let y8 = epilogue(x4, acc0_0.z);
+        let y9 = epilogue(x5, acc0_0.w);
+        let w10 = (params.v[2].x + batch * params.v[2].y + row * params.v[2].z + col) / 4u;
+        b0[w10 + 0u] = vec4<u32>(bitcast<u32>(y6), bitcast<u32>(y7), bitcast<u32>(y8), bitcast<u32>(y9));
+      }
+    }
+    acc0_0 = acc1_0;
+    acc1_0 = acc2_0;
+    acc2_0 = acc3_0;
+  }
+}
+
