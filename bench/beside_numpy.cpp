@@ -71,6 +71,18 @@ Calls moves(const Tensor& x, const Tensor& matrix, const Tensor& places) {
        }},
   };
 }
+Calls transforms(const Tensor& x, const Tensor& z) {
+  const Tensor lines = z.reshape({2048, 1024}), square = z.slice(0, 0, 1'000'000).reshape({1000, 1000}),
+               prime = z.slice(0, 0, 1'000'003);
+  return {
+      {"fft of 2^21", [=] { fft::fft(z); }},
+      {"fft of 2048 x 1024", [=] { fft::fft(lines); }},
+      {"fft2 of 1000 x 1000", [=] { fft::fft2(square); }},
+      {"fft of 1000003", [=] { fft::fft(prime); }},
+      {"rfft of 2^22", [=] { fft::rfft(x); }},
+      {"irfft of 2^22", [=] { fft::irfft(z, 1 << 22); }},
+  };
+}
 Calls calls(const io::Named& arrays) {
   const auto of = [&](const char* name) { return arrays.at(name); };
   const Tensor x = of("x"), y = of("y"), few = of("few"), edges = of("edges"), whole = of("whole"), some = of("some"),
@@ -113,7 +125,7 @@ Calls calls(const io::Named& arrays) {
       {"take", [=] { take(x, some); }},
       {"masked select", [=] { masked_select(x, few); }},
   };
-  all.merge(functions(x, y));
+  all.merge(functions(x, y)), all.merge(transforms(x, z));
   all.merge(moves(x, matrix, of("places")));
   return all;
 }

@@ -62,6 +62,10 @@ NUMPY |= {
     "complex multiply's gradients": lambda: (z * np.conj(w), z * np.conj(z)),  # by hand
     "sum over rows": lambda: matrix.sum(1), "sum over columns": lambda: matrix.sum(0),
     "cumulative sum": lambda: np.cumsum(x), "logcumsumexp": lambda: np.logaddexp.accumulate(x),
+    "fft of 2^21": lambda: np.fft.fft(z), "fft of 2048 x 1024": lambda: np.fft.fft(z.reshape(2048, 1024)),
+    "fft2 of 1000 x 1000": lambda: np.fft.fft2(z[:10**6].reshape(1000, 1000)),
+    "fft of 1000003": lambda: np.fft.fft(z[:1000003]), "rfft of 2^22": lambda: np.fft.rfft(x),
+    "irfft of 2^22": lambda: np.fft.irfft(z, 1 << 22),
     "isin": lambda: np.isin(whole, some), "histogram": lambda: np.histogram(x, 100, (-4, 4)),
     "searchsorted": lambda: np.searchsorted(edges, x),
     "searchsorted, sorted values": lambda: np.searchsorted(edges, edges),

@@ -94,6 +94,8 @@ bench::Workloads all_workloads(const bench::Target& target) {
   bench::add_gated(all, target);
   bench::add_rows(all, target);
   bench::add_matrices(all, target);
+  bench::add_transforms(all, target);
+  bench::add_fits(all, target);
   bench::add_swiglu(all, target);
   bench::add_step(all, target);
   bench::add_mlp(all, target);

@@ -50,6 +50,13 @@ struct MatricesCase {
   std::int64_t count, n;
   MatrixOp op;
 };
+/// `count` curves p0·e^(-p1·t) + p2 through points at t = i·apart, until no gradient of ½Σr² exceeds `gradient`.
+/// Inputs: x [count, 3], by which the right p are beyond (1, 1, 0), where all begin. The result is p.
+struct FitsCase {
+  std::int64_t count;
+  static constexpr std::int64_t points = 16;
+  static constexpr float apart = 0.2f, gradient = 1e-5f;
+};
 /// The gradients of (silu(x·wg) · (x·wu))·wd for x[m, d], wg and wu [d, h], wd[h, d]. Inputs: x, wg, wu, wd, grad.
 struct SwigluCase {
   tern::DType dtype;
@@ -82,6 +89,7 @@ class Peer {
   virtual std::optional<Contender> gated(const GatedCase&, const Inputs&) { return {}; }
   virtual std::optional<Contender> rows(const RowsCase&, const Inputs&) { return {}; }
   virtual std::optional<Contender> matrices(const MatricesCase&, const Inputs&) { return {}; }
+  virtual std::optional<Contender> fits(const FitsCase&, const Inputs&) { return {}; }
   virtual std::optional<Contender> step(const StepCase&, const Inputs&) { return {}; }
 
  protected:
@@ -120,6 +128,8 @@ void add_linear(Workloads& workloads, const Target& target);
 void add_gated(Workloads& workloads, const Target& target);
 void add_rows(Workloads& workloads, const Target& target);
 void add_matrices(Workloads& workloads, const Target& target);
+void add_transforms(Workloads& workloads, const Target& target);
+void add_fits(Workloads& workloads, const Target& target);
 void add_swiglu(Workloads& workloads, const Target& target);
 void add_step(Workloads& workloads, const Target& target);
 void add_mlp(Workloads& workloads, const Target& target);

@@ -107,6 +107,33 @@ void softmax_rows(const RowsCase& c, const Rows& x, const Buffer& y) {
   }
 }
 
+/// A curve through its points, by Levenberg and Marquardt as tern has them (src/optim/least_squares.cpp), with
+/// derivatives by hand.
+Eigen::Vector3f fit(const Eigen::Array<float, FitsCase::points, 1>& y) {
+  using Points = Eigen::Array<float, FitsCase::points, 1>;
+  const Points t = Points::LinSpaced(0, FitsCase::apart * (FitsCase::points - 1));
+  Eigen::Vector3f p(1, 1, 0);
+  const auto curve = [&](const Eigen::Vector3f& q) -> Points { return q[0] * (-q[1] * t).exp() + q[2]; };
+  Points r = curve(p) - y;
+  float cost = r.square().sum(), damping = 1e-3f;
+  for (int i = 0; i < 100; ++i) {
+    Eigen::Matrix<float, FitsCase::points, 3> j;
+    const Points power = (-p[1] * t).exp();
+    j.col(0) = power, j.col(1) = -p[0] * t * power, j.col(2).setOnes();
+    Eigen::Matrix3f h = j.transpose() * j;
+    const Eigen::Vector3f g = j.transpose() * r.matrix();
+    if (g.cwiseAbs().maxCoeff() <= FitsCase::gradient) break;
+    const float least = h.diagonal().maxCoeff() * 1e-9f + 1e-30f;
+    h.diagonal() += damping * h.diagonal().cwiseMax(least);
+    const Eigen::Vector3f next = p - h.ldlt().solve(g);
+    const Points next_r = curve(next) - y;
+    const float next_cost = next_r.square().sum();
+    damping = next_cost < cost ? std::max(damping * 0.2f, 1e-12f) : std::min(damping * 8, 1e12f);
+    if (next_cost < cost) p = next, r = next_r, cost = next_cost;
+  }
+  return p;
+}
+
 /// The training step by hand, with no graph: what there is to gain over a library of tensors.
 class Step {
  public:
@@ -292,6 +319,23 @@ class EigenPeer final : public Peer {
                          : std::optional<Contender>();
     };
     return c.dtype == tern::f32 ? of(float{}) : of(double{});
+  }
+  std::optional<Contender> fits(const FitsCase& c, const Inputs& in) override {
+    const Buffer found(tern::f32, c.count * 3);
+    std::vector<Eigen::Array<float, FitsCase::points, 1>> curves(static_cast<std::size_t>(c.count));
+    for (std::int64_t i = 0; i < c.count; ++i)
+      for (std::int64_t k = 0; k < FitsCase::points; ++k) {
+        const float t = FitsCase::apart * static_cast<float>(k);
+        const auto x = [&](std::int64_t j) { return static_cast<float>(in[0].at(3 * i + j)); };
+        curves[static_cast<std::size_t>(i)][k] = (1 + x(0)) * std::exp(-(1 + x(1)) * t) + x(2);
+      }
+    return contender(
+        [=, curves = std::move(curves)] {
+#pragma omp parallel for
+          for (std::int64_t i = 0; i < c.count; ++i)
+            Eigen::Map<Eigen::Vector3f>(found.data<float>() + 3 * i) = fit(curves[static_cast<std::size_t>(i)]);
+        },
+        found);
   }
   std::optional<Contender> step(const StepCase&, const Inputs& in) override {
     const auto state = std::make_shared<Step>(in);

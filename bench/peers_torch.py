@@ -149,6 +149,15 @@ def matrices(parts, wrap):
     return lambda: f(a), lambda: sample(f(a))
 
 
+def transforms(parts, wrap):
+    way, dtype, (lines, n) = parts[0], DTYPES[parts[1]], [int(s) for s in parts[2].split("x")]
+    given = n // 2 + 1 if way == "irfft" else n
+    x = pattern([lines, n], dtype, 1) if way == "rfft" else torch.view_as_complex(pattern([lines, given, 2], dtype, 1))
+    call = getattr(torch.fft, way)
+    f = wrap((lambda t: call(t, n)) if way == "irfft" else call)
+    return lambda: f(x), lambda: sample(f(x) if way == "irfft" else torch.view_as_real(f(x)))
+
+
 def digits(wrap, graph):
     x, labels = pattern([64, 64], torch.float32, 1, 0.5), torch.arange(64) % 10
     shapes = [([64, 128], 0.3), ([128], 0.1), ([64, 128], 0.3), ([128], 0.1), ([128, 10], 0.15), ([10], 0.1)]
@@ -299,7 +308,7 @@ def cliffs(parts, wrap):
     return run, lambda: sample(run()) if not name.endswith("_both") else []
 
 
-FAMILIES = {"matmul": matmul, "linear": linear, "gated": gated, "rows": rows, "matrices": matrices,
+FAMILIES = {"matmul": matmul, "linear": linear, "gated": gated, "rows": rows, "matrices": matrices, "fft": transforms,
             "swiglu": swiglu, "step": step,
             "overhead": overhead, "cliffs": cliffs}
 COMPILED = False
