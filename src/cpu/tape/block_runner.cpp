@@ -51,7 +51,7 @@ void run_loop(const Worker& w, const TapeLoop& loop, const LoopRows& rows, bool 
       scalar_steps[i] = loop.kept[i] ? static_cast<std::int64_t>(loop.compute_bytes) : 0;
     for (std::size_t i = 0; i < loop.outputs.size(); ++i) out_steps[i] = rows.step(loop, loop.outputs[i]);
   }
-  (half ? half : loop.run)({in, scalars, out, rows.n, streams, rows.count, rows.steps.empty(), in_steps, scalar_steps,
+  (half ? half : loop.run)({in, scalars, out, rows.n, streams, rows.count, false, in_steps, scalar_steps,
                             out_steps, rows.fetches.data(), rows.fetches.size()});
 }
 
@@ -268,9 +268,8 @@ bool BlockRunner::is_aligned_memory(const Worker& w, const void* at) const {
 
 /// Whether a loop's results may pass by the caches: all go to aligned memory and none to the register file.
 bool BlockRunner::may_stream(const Worker& w, const TapeLoop& loop, const LoopRows& rows) const {
-  const bool one_run = rows.count == 1 || (rows.steps.empty() && rows.n <= kShortRow);
   return streams_ && std::all_of(loop.outputs.begin(), loop.outputs.end(), [&](int value) {
-    return (one_run || rows.step(loop, value) % 64 == 0) &&
+    return (rows.count == 1 || rows.step(loop, value) % 64 == 0) &&
            is_aligned_memory(w, w.at[static_cast<std::size_t>(value)]);
   });
 }

@@ -53,7 +53,7 @@ constexpr std::int64_t kProductShare = 4;
 
 const Tape::Way& BlockRunner::way_of(const Tape& tape, const KernelTable& table, std::int64_t row) {
   if (!loops_enabled()) return tape.plain;
-  return tape.program->reduces && (row >= table.loop_row || is_short_row(row)) ? tape.rows : tape.compiled;
+  return tape.program->reduces && row >= table.loop_row ? tape.rows : tape.compiled;
 }
 
 BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<const Operand> inputs,
@@ -64,7 +64,7 @@ BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<c
       table_(table),
       rows_(rows),
       group_(group),
-      short_rows_(rows && group == 1 && tape.program->reduces && is_short_row(length)) {
+      short_rows_(&way_ == &tape.plain && rows && group == 1 && tape.program->reduces && is_short_row(length)) {
   for (const Operand& operand : inputs)
     for (const detail::View& output : outputs)
       in_place_ |= operand.view.storage && operand.view.storage == output.storage;

@@ -119,8 +119,7 @@ class SmallRun {
   /// A single op is a kernel as it is; as a loop it is one for what does not fit a block.
   static const Tape::Way& way_of(const Tape& tape, const KernelTable& table, const SmallSpace& space) {
     if (!loops_enabled() || tape.ops.size() < 2) return tape.plain;
-    const bool rows =
-        tape.program->reduces && space.columns == 1 && (space.length >= table.loop_row || is_short_row(space.length));
+    const bool rows = tape.program->reduces && space.columns == 1 && space.length >= table.loop_row;
     return rows ? tape.rows : tape.compiled;
   }
   const TapeOp& op(int i) const { return tape_.ops[static_cast<std::size_t>(i)]; }

@@ -1,13 +1,9 @@
-// Singular values by the vendor's library. Of f32 and c64 by squares: aᴴa = v·s²·vᴴ in f64, whose roundings are less
-// than those of f32 even where it squares: s is off by at most the root of f64's eps, 1.5·10⁻⁸ of the largest. Columns
-// of a·v are as long as s says, and perpendicular as far as that matters: of q·r = a·v, r is diagonal but for the same
-// 1.5·10⁻⁸, and q, with a sign for each column, is u, orthogonal to the last place whatever s is. No matrix is too
-// singular, and the library's own way is not taken, which is slower and less exact: 1024 x 1024 in f32 16.0 ms with
-// |u·s·vᴴ - a| at 4·10⁻⁸ of |a| and |uᴴu - 1| at 6·10⁻⁷; gesvdj 55, 2·10⁻⁵ and 4·10⁻⁴; gesvd 116, 4·10⁻⁷ and 10⁻⁵
-// (H200, 26 November 2026).
+// Singular values by the vendor's library. Of f32 and c64, without vectors, as roots of the eigenvalues of aᴴa in f64,
+// whose roundings are less than those of f32 even where it squares: s is off by at most the root of f64's eps, 1.5·10⁻⁸
+// of the largest. 1024 x 1024 take 10 ms, gesvdj 55 and gesvd 116 (H200, 26 November 2026).
 //
-// Of f64 and c128 by the polar decomposition (gesvdp), 30 ms where gesvdj takes 90 and gesvd 126; where the matrix is
-// so singular that it took another one beside it, which it tells, by gesvd.
+// Else by the polar decomposition in f64 or c128 (gesvdp), 30 ms where gesvdj takes 90 and gesvd 126; where the matrix
+// is so singular that it took another one beside it, which it tells, by gesvd.
 #include <cmath>
 
 #include "primitives/linalg/gpu_infos.hpp"
@@ -35,11 +31,10 @@ struct Sides {
   View tall(const View& input) const { return wide ? transposed(input) : input; }
 };
 
-/// Vectors of v come in columns, in the order of `s`; of those on the left in q.
-void store(GpuBackend& backend, const SvdRequest& r, const Sides& sides, const View& q, const View& v,
-           const View* signs) {
+/// Vectors of v come in columns; of those on the left in q.
+void store(GpuBackend& backend, const SvdRequest& r, const Sides& sides, const View& q, const View& v) {
   move(backend, r, q, sides.left, sides.m, sides.columns, {.conjugate = sides.wide});
-  move(backend, r, v, sides.right, sides.n, sides.n, {.conjugate = !sides.wide, .signs = signs});
+  move(backend, r, v, sides.right, sides.n, sides.n, {.conjugate = !sides.wide});
 }
 
 void by_squares(GpuBackend& backend, MatrixLibrary& library, const SvdRequest& r) {
@@ -52,36 +47,16 @@ void by_squares(GpuBackend& backend, MatrixLibrary& library, const SvdRequest& r
   move(backend, r, sides.tall(r.input), a.view, m, n,
        {.conjugate = sides.wide, .finite = &infos.bad(), .powers = &powers.view});
   for_each_matrix(r, [&](std::int64_t l) { library.multiply(wide, true, n, n, m, a.at(l), a.at(l), v.at(l)); });
-  library.eigh(wide, r.vectors(), n, v.at(0), squares.at(0), infos.at(0), r.count());
+  library.eigh(wide, false, n, v.at(0), squares.at(0), infos.at(0), r.count());
   const Matrices s(backend, r, n, 1, real_dtype(dtype));
   move(backend, r, transposed(reversed(transposed(squares.view), n)), s.view, n, 1, {.root = true});
   move(backend, r, s.view, r.s, n, 1, {.powers = &powers.view, .divided = true});
-  if (r.vectors()) {
-    const Matrices products(backend, r, m, n, wide), q(backend, r, m, sides.columns, dtype);
-    const Matrices tau(backend, r, n, 1, dtype), diagonal(backend, r, n, 1, dtype);
-    const Matrices unneeded(backend, r, 1, 1, DType::i32);  // a QR does not fail
-    for_each_matrix(r,
-                    [&](std::int64_t l) { library.multiply(wide, false, m, n, n, a.at(l), v.at(l), products.at(l)); });
-    const View largest_first = reversed(products.view, n);
-    const Powers even(backend, r, largest_first, m, n, dtype, false, true);  // q does not change with them
-    move(backend, r, largest_first, q.view, m, n, {.powers = &even.view});
-    for_each_matrix(
-        r, [&](std::int64_t l) { library.reflections(dtype, m, n, q.at(l), tau.at(l), unneeded.at<std::int32_t>(l)); });
-    View of_r = q.view;  // its diagonal, as a column
-    of_r.strides[of_r.strides.size() - 2] += of_r.strides.back(), of_r.strides.back() = 0;
-    move(backend, r, of_r, diagonal.view, n, 1);
-    for_each_matrix(r, [&](std::int64_t l) {
-      library.basis(dtype, m, sides.columns, n, q.at(l), tau.at(l), unneeded.at<std::int32_t>(l));
-    });
-    View signs = real_view(diagonal.view, 0);  // real, as reflections leave it
-    signs.strides.back() = signs.strides[signs.strides.size() - 2], signs.strides[signs.strides.size() - 2] = 0;
-    store(backend, r, sides, q.view, reversed(v.view, n), &signs);
-  }
   infos.finish(PrimitiveId::svd);
 }
 
 void in_full_width(GpuBackend& backend, MatrixLibrary& library, const SvdRequest& r) {
-  const DType dtype = r.input.dtype;
+  // f32 too, which gesvd would take no less time for.
+  const DType dtype = is_complex(r.input.dtype) ? DType::c128 : DType::f64;
   const Sides sides(r);
   const std::int64_t m = sides.m, n = sides.n;
   const char job = !r.vectors() ? 'N' : r.full ? 'A' : 'S';
@@ -107,7 +82,7 @@ void in_full_width(GpuBackend& backend, MatrixLibrary& library, const SvdRequest
         r, [&](std::int64_t l) { library.svd(dtype, job, m, n, a.at(l), s.at(l), u.at(l), v.at(l), infos.at(l)); });
   }
   move(backend, r, s.view, r.s, n, 1, {.powers = &powers.view, .divided = true});
-  if (vectors && all) store(backend, r, sides, u.view, v.view, nullptr);
+  if (vectors && all) store(backend, r, sides, u.view, v.view);
   if (vectors && !all) {
     move(backend, r, u.view, sides.left, m, sides.columns, {.conjugate = sides.wide});
     move(backend, r, transposed(v.view), sides.right, n, n, {.conjugate = sides.wide});
@@ -118,7 +93,8 @@ void in_full_width(GpuBackend& backend, MatrixLibrary& library, const SvdRequest
 }  // namespace
 
 void by_library(GpuBackend& backend, MatrixLibrary& library, const SvdRequest& r) {
-  real_dtype(r.input.dtype) == DType::f32 ? by_squares(backend, library, r) : in_full_width(backend, library, r);
+  const bool squares = real_dtype(r.input.dtype) == DType::f32 && !r.vectors();
+  squares ? by_squares(backend, library, r) : in_full_width(backend, library, r);
 }
 
 }  // namespace tern::detail_gpu
