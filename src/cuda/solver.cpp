@@ -189,9 +189,7 @@ void SolverLibrary::basis(DType dtype, std::int64_t m, std::int64_t inner, std::
 void SolverLibrary::eigh(DType dtype, bool vectors, std::int64_t n, void* a, void* values, std::int32_t* info,
                          std::int64_t count) {
   const int type = type_of(dtype), real = real_type_of(dtype), job = vectors ? kWithVectors : kValuesAlone;
-  // Of 19 matrices of 33 rows, two of them the square of Wilkinson's, whose eigenvalues come in pairs, cuSOLVER 12.0.4
-  // gave one vectors 0.16 off orthogonal (H200, 26 November 2026): for vectors it is a call a matrix.
-  if (count > 1 && !vectors && eigh_at_once())
+  if (count > 1 && eigh_at_once())
     return run(
         [&](std::size_t* bytes, std::size_t* host) {
           check(api_.cusolverDnXsyevBatched_bufferSize(handle_, options_, job, kLower, n, type, a, n, real, values,

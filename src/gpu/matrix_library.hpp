@@ -35,7 +35,7 @@ class MatrixLibrary {
   virtual void eigh(DType dtype, bool vectors, std::int64_t n, void* a, void* values, std::int32_t* info,
                     std::int64_t count) = 0;
   /// Whether that is more than a call a matrix.
-  virtual bool eigh_at_once() const = 0;  // eigenvalues alone
+  virtual bool eigh_at_once() const = 0;
   /// Of m ≥ n. job: 'A', all columns of u; 'S', n of them; 'N', no vectors. a is lost.
   virtual void svd(DType dtype, char job, std::int64_t m, std::int64_t n, void* a, void* s, void* u, void* vh,
                    std::int32_t* info) = 0;

@@ -333,7 +333,7 @@ class LargeMatricesOnHost : public testing::Test {
     const auto adjoint = [](const Tensor& t) { return is_complex(t.dtype()) ? conj(t.mT()) : t.mT(); };
     const Tensor hermitian = (a + adjoint(a)).clone(), definite = (matmul(a, adjoint(a)) + one).clone();
     const bool wide = real_dtype(dtype) == f64;
-    const int pair = library_.together ? 1 : 2;  // of eigenvalues alone
+    const int pair = library_.together ? 1 : 2;  // of eigh
     expect("cholesky", 1, [](const Tensors& x) { return cholesky(x[0]); }, {definite});
     expect("lu", 1, [](const Tensors& x) { return lu_factor(x[0]).lu; }, {a});
     expect("pivots", 1, [](const Tensors& x) { return lu_factor(x[0]).pivots.to(f32); }, {a});
@@ -354,7 +354,7 @@ class LargeMatricesOnHost : public testing::Test {
                  {t, b});
     }
     expect("eigenvalues", pair, [](const Tensors& x) { return eigvalsh(x[0]); }, {hermitian});
-    expect("eigh", 2, [](const Tensors& x) { return linalg::eigh(x[0]).eigenvectors; }, {hermitian});
+    expect("eigh", pair, [](const Tensors& x) { return linalg::eigh(x[0]).eigenvectors; }, {hermitian});
     for (const Shape& shape : {Shape{2, 36, 34}, Shape{2, 34, 36}}) {
       const Tensor c = numbers(shape[1], shape[2], dtype);
       expect("lu of no square", 2, [](const Tensors& x) { return lu_factor(x[0]).lu; }, {c});

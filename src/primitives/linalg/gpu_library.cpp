@@ -32,9 +32,7 @@ bool at_once(MatrixLibrary&, const detail::LuSolveRequest& r) {
   return r.permutes || solves_at_once(r.count(), r.rows());
 }
 bool at_once(MatrixLibrary&, const detail::TriangularRequest& r) { return solves_at_once(r.count(), r.rows()); }
-bool at_once(MatrixLibrary& library, const detail::EighRequest& r) {
-  return r.count() > 1 && !r.vectors.storage && library.eigh_at_once();
-}
+bool at_once(MatrixLibrary& library, const detail::EighRequest& r) { return r.count() > 1 && library.eigh_at_once(); }
 
 MatrixLibrary* library_for(GpuBackend& backend, const detail::MatrixRequest& r) {
   if (r.count() == 0 || r.least() == 0) return nullptr;
