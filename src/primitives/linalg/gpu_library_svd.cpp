@@ -81,7 +81,9 @@ void in_full_width(GpuBackend& backend, MatrixLibrary& library, const SvdRequest
     for_each_matrix(
         r, [&](std::int64_t l) { library.svd(dtype, job, m, n, a.at(l), s.at(l), u.at(l), v.at(l), infos.at(l)); });
   }
-  move(backend, r, s.view, r.s, n, 1, {.powers = &powers.view, .divided = true});
+  const Matrices rounded(backend, r, n, 1, real_dtype(r.input.dtype));  // once, whatever the matrix's scale
+  move(backend, r, s.view, rounded.view, n, 1);
+  move(backend, r, rounded.view, r.s, n, 1, {.powers = &powers.view, .divided = true});
   if (vectors && all) store(backend, r, sides, u.view, v.view);
   if (vectors && !all) {
     move(backend, r, u.view, sides.left, m, sides.columns, {.conjugate = sides.wide});
