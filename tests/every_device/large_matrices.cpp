@@ -188,6 +188,8 @@ TEST_P(LargeMatrices, EqualRowsAreSingular) {
     for (std::int64_t j = 0; j < n; ++j) values.push_back(i % 39 == j ? 1.f : 0.f);
   const Tensor a = tensor(values, {n, n}, device());
   EXPECT_EQ(lu_factor_ex(a).info.to(cpu()).item<std::int32_t>(), 40);
+  const Tensor both = lu_factor_ex(stack(std::vector<Tensor>{a, a}, 0)).info.to(cpu());  // by blocks
+  EXPECT_EQ(both.to_vector<std::int32_t>(), (std::vector<std::int32_t>{40, 40}));
 }
 
 /// Columns that are zero, that depend on others, and that are large and small.
@@ -208,7 +210,8 @@ TEST_P(LargeMatrices, QrOfAnyColumns) {
 
 TEST_P(LargeMatrices, ReportsSayHow) {
   if (!device().to_string().starts_with("webgpu")) return;
-  const Tensor a = there(definite(numbers(1, 40, 40, f32)));
+  const Tensor a = there(definite(numbers(2, 40, 40, f32)));
+  EXPECT_NE(explain([&] { lu_factor(a[0]); }).find("copied to the CPU"), std::string::npos);  // one is quicker there
   for (const std::string& text : {explain([&] { cholesky(a); }), explain([&] { lu_factor(a); }),
                                   explain([&] { solve_triangular(a, a, true); }), explain([&] { qr(a); })}) {
     EXPECT_NE(text.find("blocks of 32 and products"), text.npos) << text;

@@ -2605,7 +2605,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
 // ---- lu of a panel: lu_factor, 10 workgroups of 256, 10 words (781ce908)
 // ---- qr of a panel: qr, 2560 workgroups of 256, 12 words (4cbcddba)
 // ---- qr of a panel: qr, 64 workgroups of 256, 14 words (f29b53b2)
-// ---- qr of a panel: qr, 64 workgroups of 64, 15 words (dc44f58a)
+// ---- qr of a panel: qr, 64 workgroups of 64, 15 words (3ea805bc)
 // ---- qr of a panel: qr, 4 workgroups of 128, 17 words (54f24767)
 // ---- qr of a panel: qr, 64 workgroups of 256, 20 words (e11ae01e)
 // ---- product on Hopper's matrix units: matmul_bias_activation, 2 workgroups of 384, 10 words

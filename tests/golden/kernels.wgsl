@@ -3728,10 +3728,9 @@ var<workgroup> origins: array<u32, 64>;
         {
           let k = turn * 4u + 0u;
           if (k < params.v[0].z) { b0[params.v[1].w + matrix * params.v[2].x + (k) + (j) * params.v[2].y] = bitcast<u32>(x0.x); }
-          let below = triangle[k * 8u + turn];
-          x0.y = fma(-x0.x, below.y, x0.y);
-          x0.z = fma(-x0.x, below.z, x0.z);
-          x0.w = fma(-x0.x, below.w, x0.w);
+          x0.y = fma(-x0.x, triangle[k * 8u + turn].y, x0.y);
+          x0.z = fma(-x0.x, triangle[k * 8u + turn].z, x0.z);
+          x0.w = fma(-x0.x, triangle[k * 8u + turn].w, x0.w);
           x1 = fma(vec4<f32>(-x0.x), triangle[k * 8u + turn + 1u], x1);
 // … 5 more of these 1 lines (3d329e55), and
           x7 = fma(vec4<f32>(-x0.x), triangle[k * 8u + turn + 7u], x7);
@@ -3739,9 +3738,8 @@ var<workgroup> origins: array<u32, 64>;
         {
           let k = turn * 4u + 1u;
           if (k < params.v[0].z) { b0[params.v[1].w + matrix * params.v[2].x + (k) + (j) * params.v[2].y] = bitcast<u32>(x0.y); }
-          let below = triangle[k * 8u + turn];
-          x0.z = fma(-x0.y, below.z, x0.z);
-          x0.w = fma(-x0.y, below.w, x0.w);
+          x0.z = fma(-x0.y, triangle[k * 8u + turn].z, x0.z);
+          x0.w = fma(-x0.y, triangle[k * 8u + turn].w, x0.w);
           x1 = fma(vec4<f32>(-x0.y), triangle[k * 8u + turn + 1u], x1);
 // … 5 more of these 1 lines (62d5d168), and
           x7 = fma(vec4<f32>(-x0.y), triangle[k * 8u + turn + 7u], x7);
@@ -3749,8 +3747,7 @@ var<workgroup> origins: array<u32, 64>;
         {
           let k = turn * 4u + 2u;
           if (k < params.v[0].z) { b0[params.v[1].w + matrix * params.v[2].x + (k) + (j) * params.v[2].y] = bitcast<u32>(x0.z); }
-          let below = triangle[k * 8u + turn];
-          x0.w = fma(-x0.z, below.w, x0.w);
+          x0.w = fma(-x0.z, triangle[k * 8u + turn].w, x0.w);
           x1 = fma(vec4<f32>(-x0.z), triangle[k * 8u + turn + 1u], x1);
 // … 5 more of these 1 lines (3c80bdbf), and
           x7 = fma(vec4<f32>(-x0.z), triangle[k * 8u + turn + 7u], x7);
@@ -3758,7 +3755,6 @@ var<workgroup> origins: array<u32, 64>;
         {
           let k = turn * 4u + 3u;
           if (k < params.v[0].z) { b0[params.v[1].w + matrix * params.v[2].x + (k) + (j) * params.v[2].y] = bitcast<u32>(x0.w); }
-          let below = triangle[k * 8u + turn];
           x1 = fma(vec4<f32>(-x0.w), triangle[k * 8u + turn + 1u], x1);
 // … 5 more of these 1 lines (222c555e), and
           x7 = fma(vec4<f32>(-x0.w), triangle[k * 8u + turn + 7u], x7);
@@ -4060,10 +4056,9 @@ var<workgroup> diagonal: array<f32, 32>;
         let k = turn * 4u + 0u;
         x0.x = (tern_div((x0.x), (diagonal[k])));
         if (k < params.v[0].z) { b2[params.v[3].x + matrix * params.v[3].y + (k) + (j) * params.v[3].z] = bitcast<u32>(x0.x); }
-        let below = triangle[k * 8u + turn];
-        x0.y = fma(-x0.x, below.y, x0.y);
-        x0.z = fma(-x0.x, below.z, x0.z);
-        x0.w = fma(-x0.x, below.w, x0.w);
+        x0.y = fma(-x0.x, triangle[k * 8u + turn].y, x0.y);
+        x0.z = fma(-x0.x, triangle[k * 8u + turn].z, x0.z);
+        x0.w = fma(-x0.x, triangle[k * 8u + turn].w, x0.w);
         x1 = fma(vec4<f32>(-x0.x), triangle[k * 8u + turn + 1u], x1);
 // … 5 more of these 1 lines (59b379bd), and
         x7 = fma(vec4<f32>(-x0.x), triangle[k * 8u + turn + 7u], x7);
@@ -4072,9 +4067,8 @@ var<workgroup> diagonal: array<f32, 32>;
         let k = turn * 4u + 1u;
         x0.y = (tern_div((x0.y), (diagonal[k])));
         if (k < params.v[0].z) { b2[params.v[3].x + matrix * params.v[3].y + (k) + (j) * params.v[3].z] = bitcast<u32>(x0.y); }
-        let below = triangle[k * 8u + turn];
-        x0.z = fma(-x0.y, below.z, x0.z);
-        x0.w = fma(-x0.y, below.w, x0.w);
+        x0.z = fma(-x0.y, triangle[k * 8u + turn].z, x0.z);
+        x0.w = fma(-x0.y, triangle[k * 8u + turn].w, x0.w);
         x1 = fma(vec4<f32>(-x0.y), triangle[k * 8u + turn + 1u], x1);
 // … 5 more of these 1 lines (d86871f0), and
         x7 = fma(vec4<f32>(-x0.y), triangle[k * 8u + turn + 7u], x7);
@@ -4083,8 +4077,7 @@ var<workgroup> diagonal: array<f32, 32>;
         let k = turn * 4u + 2u;
         x0.z = (tern_div((x0.z), (diagonal[k])));
         if (k < params.v[0].z) { b2[params.v[3].x + matrix * params.v[3].y + (k) + (j) * params.v[3].z] = bitcast<u32>(x0.z); }
-        let below = triangle[k * 8u + turn];
-        x0.w = fma(-x0.z, below.w, x0.w);
+        x0.w = fma(-x0.z, triangle[k * 8u + turn].w, x0.w);
         x1 = fma(vec4<f32>(-x0.z), triangle[k * 8u + turn + 1u], x1);
 // … 5 more of these 1 lines (bd09a247), and
         x7 = fma(vec4<f32>(-x0.z), triangle[k * 8u + turn + 7u], x7);
@@ -4093,7 +4086,6 @@ var<workgroup> diagonal: array<f32, 32>;
         let k = turn * 4u + 3u;
         x0.w = (tern_div((x0.w), (diagonal[k])));
         if (k < params.v[0].z) { b2[params.v[3].x + matrix * params.v[3].y + (k) + (j) * params.v[3].z] = bitcast<u32>(x0.w); }
-        let below = triangle[k * 8u + turn];
         x1 = fma(vec4<f32>(-x0.w), triangle[k * 8u + turn + 1u], x1);
 // … 5 more of these 1 lines (ce64bba6), and
         x7 = fma(vec4<f32>(-x0.w), triangle[k * 8u + turn + 7u], x7);

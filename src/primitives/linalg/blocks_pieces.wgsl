@@ -51,9 +51,8 @@ $define substitute
           $value_$q = $quotient($value_$q, diagonal[k]);
         $end
         if (k < $size) { $solved(k, $value_$q); }
-        let below = triangle[k * 8u + turn];
         $for j in $rest_$q
-          $value_$j = fma(-$value_$q, below$part_$j, $value_$j);
+          $value_$j = fma(-$value_$q, triangle[k * 8u + turn]$part_$j, $value_$j);
         $end
         $for d in $later
           x$d = fma($vector(-$value_$q), triangle[k * 8u + turn + ${d}u], x$d);

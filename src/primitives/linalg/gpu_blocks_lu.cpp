@@ -9,6 +9,8 @@
 // Of a panel's rows the largest is looked for by one workgroup, as workgroups cannot wait for each other.
 #include "primitives/linalg/gpu_blocks.hpp"
 
+#include "backend/recording/native.hpp"
+
 namespace tern::detail_gpu {
 
 namespace {
@@ -21,6 +23,10 @@ constexpr const char* kRows =
     ;
 constexpr int kThreads = 64;  // of a workgroup of blocks_rows: as many as it finds origins
 constexpr int kAtOnce = 4;    // rows of an invocation of blocks_lu whose loads do not wait for each other
+
+/// Columns from which on LU of one matrix goes by blocks. On the CPU, with copies there and back, 256 took 0.69 ms, 512
+/// 2.5 and 1024 9.4, by blocks 1.4, 3.3 and 7.7 (H200, WebGPU, 26 November 2026): a column's pivot takes 6 us.
+constexpr std::int64_t kFewestColumns = 768;
 
 struct Lu : Blocks {
   const View lu, pivots;
@@ -49,10 +55,12 @@ struct Lu : Blocks {
   void panel(std::int64_t first, std::int64_t size) const {
     MatrixPlan plan(backend, r, 'l');
     const std::int64_t rows = r.rows() - first;
-    // As many for all panels, so that they are one kernel.
-    const int threads =
-        static_cast<int>(std::clamp<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(r.rows())), 64,
-                                                  std::min<std::int64_t>(backend.limits().threads, 1024)));
+    // As many for all panels, so that they are one kernel; and as many rows of the first to each as it takes at once.
+    // On an H200 through WebGPU, 26 November 2026, 256, 512 and 1024 took 1024 rows 6.0, 6.8 and 7.7 ms,
+    // 2048 15.2, 14.7 and 17.4, 4096 54, 44 and 42.
+    const auto all = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(r.rows())));
+    const std::int64_t most = std::min<std::int64_t>(backend.limits().threads, 1024);
+    const int threads = static_cast<int>(std::clamp<std::int64_t>(all / kAtOnce, 64, most));
     const int of_a = plan.add(part_of(lu, first, first), {rows, size}, true);
     const int of_pivots = plan.add(pivots_from(first), {size}, true);
     const int of_status = status ? plan.add(*status, {}, true) : -1;
@@ -102,6 +110,7 @@ struct Lu : Blocks {
 }  // namespace
 
 bool by_blocks(GpuBackend& backend, const detail::LuRequest& r) {
+  if (r.count() == 1 && r.least() < kFewestColumns && !detail::recording_natively()) return false;
   if (!go_by_blocks(backend, r, r.input.dtype)) return false;
   run_blocks(backend, r, [&] {
     const BlockStatus status(backend, r);
