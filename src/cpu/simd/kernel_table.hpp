@@ -72,7 +72,6 @@ struct LoopCall {
   std::size_t n;
   bool stream = false;  // outputs, aligned to 64 bytes, pass by the caches
   std::size_t rows = 1;
-  bool one_run = false;  // rows follow each other in all inputs and outputs
   /// Bytes from row to row of each; not read where there is one row.
   const std::int64_t *in_steps = nullptr, *scalar_steps = nullptr, *out_steps = nullptr;
   /// Of as many elements as the loop has.

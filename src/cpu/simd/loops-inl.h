@@ -5,7 +5,6 @@
 
 #include "cpu/simd/halves-inl.h"
 #include "cpu/simd/elementary-inl.h"
-#include "cpu/simd/repeated-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tern::detail_cpu {
@@ -171,48 +170,9 @@ HWY_INLINE void FetchStep(const LoopCall& call, std::size_t at) {
     __builtin_prefetch(static_cast<const char*>(call.fetch[i].from) + at * call.fetch[i].bytes, 0, 2);
 }
 
-/// Rows of few elements, one behind the other: as many at once as a vector has lanes, and vectors of what they have a
-/// number each of are permutations of one.
-template <class Loop, class T> void RunShortRows(const LoopCall& call) {
-  const hn::ScalableTag<T> d;
-  using D = decltype(d);
-  const std::size_t lanes = hn::Lanes(d), length = call.n;
-  const auto* const places = RepeatedPlaces(d, length);
-  const bool stream = call.stream, fetches = call.fetches != 0;
-  const T* from[Loop::kInputs + 1];
-  T* to[Loop::kOutputs];
-  for (int i = 0; i < Loop::kInputs; ++i) from[i] = static_cast<const T*>(call.in[i]);
-  for (int i = 0; i < Loop::kOutputs; ++i) to[i] = static_cast<T*>(call.out[i]);
-  hn::Vec<D> of_rows[Loop::kScalars], number[Loop::kScalars + 1];
-  for (std::size_t row = 0; row < call.rows; row += lanes) {
-    const std::size_t rows = call.rows - row < lanes ? call.rows - row : lanes, begin = row * length;
-    for (int i = 0; i < Loop::kScalars; ++i) {
-      const T* const scalar = static_cast<const T*>(call.scalars[i]);
-      if (call.scalar_steps[i] == 0) {
-        of_rows[i] = hn::Set(d, *scalar);
-      } else if (rows == lanes) {
-        of_rows[i] = hn::LoadU(d, scalar + row);
-      } else {
-        HWY_ALIGN T some[hn::MaxLanes(d)] = {};
-        __builtin_memcpy(some, scalar + row, rows * sizeof(T));
-        of_rows[i] = hn::Load(d, some);
-      }
-    }
-    for (std::size_t at = 0; at < rows * length; at += lanes) {
-      if (HWY_UNLIKELY(fetches)) FetchStep(call, begin + at);
-      const auto place = hn::SetTableIndices(d, places + at);
-      for (int i = 0; i < Loop::kScalars; ++i) number[i] = hn::TableLookupLanes(of_rows[i], place);
-      if (at + lanes <= rows * length) Access<T>::template Step<Loop>(d, from, number, to, begin + at, stream);
-      else StepOfRest<Loop>(d, from, number, to, begin + at, begin + rows * length);
-    }
-  }
-}
-
 /// Calls Loop::Step on all elements: M in memory, T in lanes. Integers among the operands are as wide as T.
 template <class Loop, class T, class M = T> void RunLoop(const LoopCall& call) {
   const hn::ScalableTag<T> d;
-  if constexpr (Loop::kScalars > 0 && std::is_same_v<T, M>)
-    if (call.rows > 1 && call.one_run && call.n <= kShortRow) return RunShortRows<Loop, T>(call);
   const std::size_t step = Access<M>::kVectors * hn::Lanes(d), n = call.n;
   const bool stream = call.stream, fetches = call.fetches != 0;  // `call` would be read again after each store
   const M* from[Loop::kInputs + 1];

@@ -51,7 +51,7 @@ void run_loop(const Worker& w, const TapeLoop& loop, const LoopRows& rows, bool 
       scalar_steps[i] = loop.kept[i] ? static_cast<std::int64_t>(loop.compute_bytes) : 0;
     for (std::size_t i = 0; i < loop.outputs.size(); ++i) out_steps[i] = rows.step(loop, loop.outputs[i]);
   }
-  (half ? half : loop.run)({in, scalars, out, rows.n, streams, rows.count, false, in_steps, scalar_steps,
+  (half ? half : loop.run)({in, scalars, out, rows.n, streams, rows.count, in_steps, scalar_steps,
                             out_steps, rows.fetches.data(), rows.fetches.size()});
 }
 
