@@ -75,7 +75,6 @@ void move_numbers(GpuBackend& backend, const detail::MatrixRequest& r, const Vie
   const int powers = how.powers ? e.add(*how.powers, rows, columns, false) : -1;
   const int bad = how.bad ? e.plan.add(*how.bad, {1, 1}, false) : -1;
   const int places = how.places ? e.add(*how.places, rows, 1, false) : -1;
-  const int signs = how.signs ? e.add(*how.signs, rows, columns, false) : -1;
   const int finite = how.finite ? e.plan.add(*how.finite, {1, 1}, true) : -1;
   const auto by_rows = [&](const View& v) { return v.strides[v.strides.size() - 2] >= v.strides.back(); };
   const auto of_matrices = static_cast<std::size_t>(e.rank) + 2;
@@ -84,7 +83,7 @@ void move_numbers(GpuBackend& backend, const detail::MatrixRequest& r, const Vie
   e.plan.plan.note(turns);
   e.plan.plan.note(static_cast<char>(how.ones + 2 * (how.conjugate && imaginary) + 4 * (finite >= 0) + 8 * imaginary +
                                      16 * (powers >= 0) + 32 * how.divided + 64 * (bad >= 0)));
-  e.plan.plan.note(static_cast<char>((places >= 0) + 2 * (signs >= 0) + 4 * how.root + 8 * how.kept));
+  e.plan.plan.note(static_cast<char>((places >= 0) + 2 * how.root + 4 * how.kept));
   const auto text = [&] {
     const ComputeType type = compute_type(from.dtype);
     const std::string zero = cat(compute_type_name(type), "(0.0)");
@@ -109,11 +108,6 @@ void move_numbers(GpuBackend& backend, const detail::MatrixRequest& r, const Vie
                   how.kept ? std::string() : cat("  x = ", zero, ";\n"),
                   "  let status = -1;\n",  // by whoever meets one, all the same
                   indented(e.io.store(finite, e.plan.at(e.matrix), {"status"}, "")), "}\n");
-    if (signs >= 0) {
-      std::vector<std::string> sign;
-      text += e.io.load(signs, e.plan.at(e.matrix, "i", "j"), sign);
-      text += cat("if (", sign[0], " < ", compute_type_name(compute_type(how.signs->dtype)), "(0.0)) { x = -x; }\n");
-    }
     if (how.root)
       text += cat("if (x < ", zero, ") { x = ", zero,
                   "; }\nx = ", backend.dialect().elementary(detail::Elementary::sqrt, type, {"x"}), ";\n");

@@ -16,7 +16,6 @@ struct Move {
   bool divided = false;
   const View* bad = nullptr;     // a number for each matrix: where it is not 0, NaN
   const View* places = nullptr;  // of each row, which row of `from` it is
-  const View* signs = nullptr;   // of each column: where it is negative, the column is negated
   bool root = false;             // of what is positive; else 0
 };
 
