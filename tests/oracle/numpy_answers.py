@@ -106,8 +106,9 @@ def index_add_gradient(case):
 
 
 def added(case):
-    x = array_of(case["x"]).copy()
-    np.add.at(x, indices_of(case["at"]), array_of(case["y"]))
+    x, at, y = array_of(case["x"]).copy(), indices_of(case["at"]), array_of(case["y"])
+    # NumPy 2.4.6 reads beside values that it broadcasts and whose step is negative.
+    np.add.at(x, at, np.broadcast_to(y, np.broadcast_shapes(y.shape, x[at].shape)).copy())
     return [x]
 
 
@@ -179,8 +180,12 @@ def summed_exponentials(case):
 
 def quantiles(case):
     methods = ["linear", "lower", "higher", "midpoint", "nearest"]
-    return [np.quantile(array_of(case["x"]).astype(np.float64), array_of(case["y"]).astype(np.float64),
-                        taken_axes(case), method=methods[case["n"]], keepdims=case["keepdims"])]
+    x, q = array_of(case["x"]).astype(np.float64), array_of(case["y"]).astype(np.float64)
+    if any(x.shape[a] == 0 for a in case["axes"] or range(x.ndim)):
+        raise ValueError("nothing")
+    if not x.size:  # of some shapes without elements NumPy's quantile fails
+        return [np.zeros(q.shape + np.mean(x, taken_axes(case), keepdims=case["keepdims"]).shape)]
+    return [np.quantile(x, q, taken_axes(case), method=methods[case["n"]], keepdims=case["keepdims"])]
 
 
 def histogram_of(case, bins, limits=None, weights=None):

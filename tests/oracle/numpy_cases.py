@@ -134,7 +134,9 @@ class Random(random.Random):
                 items.append(self.slice(size) if not self.often(0.01) else [None, None, 0])
             axis += 1
         while not ellipsis and self.often(0.15):
-            items.append(self.choice(["newaxis", "newaxis", "newaxis", "ellipsis", 0, [None, None, 1]]))
+            # Behind an ellipsis an item more would move the ranges before it to other axes, which they need not fit.
+            more = ["newaxis"] if "ellipsis" in items else ["newaxis"] * 3 + ["ellipsis", 0, [None, None, 1]]
+            items.append(self.choice(more))
         return items
 
     def shifted(self, shape):
