@@ -12,12 +12,13 @@ fi
 export CMAKE_BUILD_PARALLEL_LEVEL
 
 # configure <folder> <cmake arguments…>: of the sources in $sources, which is this folder if nothing else is said. With
-# TERN_FRESH, where a compiler cache begins empty, precompiled headers take its place for the tests. (The library is
-# compiled once more for tests/packaging, out of the cache: in a folder beside, so that paths are the same.)
+# TERN_FRESH, where a compiler cache begins empty, files are compiled in batches, and precompiled headers take the
+# cache's place for the tests. (The library is compiled once more for tests/packaging, out of the cache: in a folder
+# beside, so that paths are the same.)
 sources=$root
 [ -z "${TERN_FRESH-}" ] || export CCACHE_BASEDIR="$root"
 configure() {
   folder=$root/$1
   shift
-  cmake -S "$sources" -B "$folder" -G Ninja ${TERN_FRESH:+-DTERN_PRECOMPILED_TESTS=ON} "$@"
+  cmake -S "$sources" -B "$folder" -G Ninja ${TERN_FRESH:+-DTERN_BATCHES=ON -DTERN_PRECOMPILED_TESTS=ON} "$@"
 }

@@ -75,6 +75,11 @@ std::string describe(const Tensor& tensor) {
   return tensor.defined() ? describe(tensor.dtype(), tensor.shape()) : "undefined";
 }
 
+Shape batch_of(const Shape& space, int dropped) {
+  Shape batch = space;
+  batch.resize(std::max(space.rank() - dropped, 0));
+  return batch;
+}
 Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b) {
   if (a == b) return a;
   const int rank = std::max(a.rank(), b.rank());

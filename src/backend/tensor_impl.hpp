@@ -42,6 +42,8 @@ std::string describe(DType dtype, const Shape& shape);
 
 /// The common shape of a and b under NumPy's broadcasting; throws shape, naming op.
 Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b);
+/// The leading axes of [.., M, N], or of what has another number of axes of its own.
+Shape batch_of(const Shape& space, int dropped = 2);
 /// Strides of a tensor of this shape laid over `space` (aligned at the last axis, 0 along broadcast axes).
 Strides broadcast_strides(const Shape& shape, const Strides& strides, const Shape& space);
 /// A tensor laid over an index space.

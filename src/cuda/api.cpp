@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "process/fork.hpp"
+#include "tern/error.hpp"
 
 namespace tern::detail_cuda {
 namespace {
@@ -169,6 +170,11 @@ void ask_for_the_end() {
 }
 template <class Found> const Found& at_exit_behind(const Found& found) { return ask_for_the_end(), found; }
 }  // namespace
+
+void require_success(const char* library, Result result, const char* what) {
+  if (result == kSuccess) return;
+  throw Error(ErrorKind::backend, std::string(library) + ": " + what + " failed with status " + std::to_string(result));
+}
 
 void end_before_libraries(void (*end)()) {
   the_end = end;

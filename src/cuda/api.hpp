@@ -34,6 +34,8 @@ struct alignas(64) BoxMapData {
 };
 
 inline constexpr Result kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3;
+/// Throws where one of NVIDIA's libraries failed: "cuFFT: what failed with status 3".
+void require_success(const char* library, Result result, const char* what);
 inline constexpr Result kPeerAccessAlreadyEnabled = 704;
 // What leaves a context unusable.
 inline constexpr Result kEccUncorrectable = 214, kNvlinkUncorrectable = 220, kIllegalAddress = 700,

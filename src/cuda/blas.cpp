@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kCandidates = 8;
 
-int type_of(DType dtype) {
+int product_type(DType dtype) {
   switch (dtype) {
     case DType::f64: return kReal64;
     case DType::f16: return kReal16;
@@ -20,10 +20,7 @@ int type_of(DType dtype) {
   }
 }
 
-void check(Result result, const char* what) {
-  if (result != 0)
-    throw Error(ErrorKind::backend, std::string("cuBLASLt: ") + what + " failed with status " + std::to_string(result));
-}
+void check_product(Result result, const char* what) { require_success("cuBLASLt", result, what); }
 
 /// The largest power of two, up to 256, that divides an address: algorithms ask for some.
 std::uint32_t alignment(DevicePointer pointer) {
@@ -39,14 +36,16 @@ BlasLayout Products::layout(const BlasMatrix& matrix, std::int64_t rows, std::in
                             std::int64_t batches) const {
   if (!matrix.transposed) std::swap(rows, columns);
   BlasLayout layout = nullptr;
-  check(api_.cublasLtMatrixLayoutCreate(&layout, type_of(matrix.dtype), static_cast<unsigned long long>(rows),
-                                        static_cast<unsigned long long>(columns), std::max(matrix.stride, rows)),
-        "a layout");
+  check_product(
+      api_.cublasLtMatrixLayoutCreate(&layout, product_type(matrix.dtype), static_cast<unsigned long long>(rows),
+                                      static_cast<unsigned long long>(columns), std::max(matrix.stride, rows)),
+      "a layout");
   if (batches > 1) {
     const auto count = static_cast<std::int32_t>(batches);
-    check(api_.cublasLtMatrixLayoutSetAttribute(layout, kBatchCount, &count, sizeof count), "a layout");
-    check(api_.cublasLtMatrixLayoutSetAttribute(layout, kBatchStride, &matrix.batch_stride, sizeof(std::int64_t)),
-          "a layout");
+    check_product(api_.cublasLtMatrixLayoutSetAttribute(layout, kBatchCount, &count, sizeof count), "a layout");
+    check_product(
+        api_.cublasLtMatrixLayoutSetAttribute(layout, kBatchStride, &matrix.batch_stride, sizeof(std::int64_t)),
+        "a layout");
   }
   return layout;
 }
@@ -74,17 +73,19 @@ const Products::BlasPlan& Products::plan(const Product& p) {
   const auto [it, fresh] = plans_.try_emplace(key);
   BlasPlan& made = it->second;
   if (!fresh) return made;
-  if (!handle_) check(api_.cublasLtCreate(&handle_), "starting");
+  if (!handle_) check_product(api_.cublasLtCreate(&handle_), "starting");
   const bool wide = p.a.dtype == DType::f64;
-  check(api_.cublasLtMatmulDescCreate(&made.operation, wide ? kCompute64 : kCompute32, wide ? kReal64 : kReal32),
-        "an operation");
+  check_product(
+      api_.cublasLtMatmulDescCreate(&made.operation, wide ? kCompute64 : kCompute32, wide ? kReal64 : kReal32),
+      "an operation");
   const std::int32_t first = p.b.transposed, second = p.a.transposed;
-  check(api_.cublasLtMatmulDescSetAttribute(made.operation, kTransposeA, &first, sizeof first), "an operation");
-  check(api_.cublasLtMatmulDescSetAttribute(made.operation, kTransposeB, &second, sizeof second), "an operation");
+  check_product(api_.cublasLtMatmulDescSetAttribute(made.operation, kTransposeA, &first, sizeof first), "an operation");
+  check_product(api_.cublasLtMatmulDescSetAttribute(made.operation, kTransposeB, &second, sizeof second),
+                "an operation");
   made.a = layout(p.b, p.k, p.n, p.batches), made.b = layout(p.a, p.m, p.k, p.batches);
   made.out = layout(p.out, p.m, p.n, p.batches);
   BlasPreference preference = nullptr;
-  check(api_.cublasLtMatmulPreferenceCreate(&preference), "a preference");
+  check_product(api_.cublasLtMatmulPreferenceCreate(&preference), "a preference");
   const std::size_t bytes = kWorkspace;
   api_.cublasLtMatmulPreferenceSetAttribute(preference, kWorkspaceBytes, &bytes, sizeof bytes);
   // Parts of a long k are added up in f32 (or f64), never in the type of the output: in bf16 that was seen to lose
@@ -114,10 +115,10 @@ bool Products::run(const Product& p, Stream stream, DevicePointer workspace) {
   const void *one = wide ? static_cast<const void*>(&one64) : &one32,
              *zero = wide ? static_cast<const void*>(&zero64) : &zero32;
   void* out = reinterpret_cast<void*>(p.out.data);
-  check(api_.cublasLtMatmul(handle_, made.operation, one, reinterpret_cast<const void*>(p.b.data), made.a,
-                            reinterpret_cast<const void*>(p.a.data), made.b, zero, out, made.out, out, made.out,
-                            &chosen.algorithm, reinterpret_cast<void*>(workspace), kWorkspace, stream),
-        "a product");
+  check_product(api_.cublasLtMatmul(handle_, made.operation, one, reinterpret_cast<const void*>(p.b.data), made.a,
+                                    reinterpret_cast<const void*>(p.a.data), made.b, zero, out, made.out, out, made.out,
+                                    &chosen.algorithm, reinterpret_cast<void*>(workspace), kWorkspace, stream),
+                "a product");
   return true;
 }
 

@@ -5,7 +5,7 @@
 namespace tern::detail_cuda {
 namespace {
 
-int type_of(DType dtype) {
+int factor_type(DType dtype) {
   switch (dtype) {
     case DType::f64: return kReal64;
     case DType::c64: return kComplex32;
@@ -13,14 +13,11 @@ int type_of(DType dtype) {
     default: return kReal32;
   }
 }
-int real_type_of(DType dtype) { return type_of(real_dtype(dtype)); }
+int real_factor_type(DType dtype) { return factor_type(real_dtype(dtype)); }
 
 int operation_of(char how) { return how == 'N' ? kAsIs : how == 'T' ? kTransposed : kAdjoint; }
 
-void check(Result result, const char* what) {
-  if (result != 0)
-    throw Error(ErrorKind::backend, std::string("cuSOLVER: ") + what + " failed with status " + std::to_string(result));
-}
+void check_factor(Result result, const char* what) { require_success("cuSOLVER", result, what); }
 
 }  // namespace
 
@@ -29,12 +26,12 @@ bool SolverLibrary::start() {
          api_.cublasCreate_v2(&triangles_) == 0;
 }
 
-void SolverLibrary::ready(Stream stream) { check(api_.cusolverDnSetStream(handle_, stream), "a stream"); }
+void SolverLibrary::ready(Stream stream) { check_factor(api_.cusolverDnSetStream(handle_, stream), "a stream"); }
 
 template <class Call> void SolverLibrary::by_blas(const char* what, const Call& call) {
   on_stream_(0, [&](Stream stream, void*) {
-    check(api_.cublasSetStream_v2(triangles_, stream), "a stream");
-    check(call(), what);
+    check_factor(api_.cublasSetStream_v2(triangles_, stream), "a stream");
+    check_factor(call(), what);
   });
 }
 
@@ -52,29 +49,29 @@ template <class Sizes, class Call> void SolverLibrary::run(const Sizes& sizes, c
 // By rows the lower triangle is by columns the upper one of the transpose, but of that one cuSOLVER takes 2.4 times as
 // long (1024 x 1024 in f32: 860 and 351 us on an H100, 25 November 2026).
 void SolverLibrary::cholesky(DType dtype, std::int64_t n, void* a, std::int32_t* info) {
-  const int type = type_of(dtype);
+  const int type = factor_type(dtype);
   run(
       [&](std::size_t* bytes, std::size_t* host) {
-        check(api_.cusolverDnXpotrf_bufferSize(handle_, options_, kLower, n, type, a, n, type, bytes, host),
-              "cholesky");
+        check_factor(api_.cusolverDnXpotrf_bufferSize(handle_, options_, kLower, n, type, a, n, type, bytes, host),
+                     "cholesky");
       },
       [&](const Space& s) {
-        check(api_.cusolverDnXpotrf(handle_, options_, kLower, n, type, a, n, type, s.device, s.bytes, s.host,
-                                    s.host_bytes, info),
-              "cholesky");
+        check_factor(api_.cusolverDnXpotrf(handle_, options_, kLower, n, type, a, n, type, s.device, s.bytes, s.host,
+                                           s.host_bytes, info),
+                     "cholesky");
       });
 }
 
 void SolverLibrary::lu(DType dtype, std::int64_t m, std::int64_t n, void* a, std::int64_t* pivots, std::int32_t* info) {
-  const int type = type_of(dtype);
+  const int type = factor_type(dtype);
   run(
       [&](std::size_t* bytes, std::size_t* host) {
-        check(api_.cusolverDnXgetrf_bufferSize(handle_, options_, m, n, type, a, m, type, bytes, host), "lu");
+        check_factor(api_.cusolverDnXgetrf_bufferSize(handle_, options_, m, n, type, a, m, type, bytes, host), "lu");
       },
       [&](const Space& s) {
-        check(api_.cusolverDnXgetrf(handle_, options_, m, n, type, a, m, pivots, type, s.device, s.bytes, s.host,
-                                    s.host_bytes, info),
-              "lu");
+        check_factor(api_.cusolverDnXgetrf(handle_, options_, m, n, type, a, m, pivots, type, s.device, s.bytes, s.host,
+                                           s.host_bytes, info),
+                     "lu");
       });
 }
 
@@ -86,7 +83,7 @@ void SolverLibrary::cholesky_of_each(DType dtype, std::int64_t n, void** a, std:
                                             : api_.cusolverDnSpotrfBatched;
   on_stream_(0, [&](Stream stream, void*) {
     ready(stream);
-    check(makes(handle_, kLower, size, a, size, info, all), "cholesky");
+    check_factor(makes(handle_, kLower, size, a, size, info, all), "cholesky");
   });
 }
 
@@ -151,16 +148,16 @@ void SolverLibrary::multiply(DType dtype, bool adjoint, std::int64_t m, std::int
 }
 
 void SolverLibrary::reflections(DType dtype, std::int64_t m, std::int64_t n, void* a, void* tau, std::int32_t* info) {
-  const int type = type_of(dtype);
+  const int type = factor_type(dtype);
   run(
       [&](std::size_t* bytes, std::size_t* host) {
-        check(api_.cusolverDnXgeqrf_bufferSize(handle_, options_, m, n, type, a, m, type, tau, type, bytes, host),
-              "qr");
+        check_factor(
+            api_.cusolverDnXgeqrf_bufferSize(handle_, options_, m, n, type, a, m, type, tau, type, bytes, host), "qr");
       },
       [&](const Space& s) {
-        check(api_.cusolverDnXgeqrf(handle_, options_, m, n, type, a, m, type, tau, type, s.device, s.bytes, s.host,
-                                    s.host_bytes, info),
-              "qr");
+        check_factor(api_.cusolverDnXgeqrf(handle_, options_, m, n, type, a, m, type, tau, type, s.device, s.bytes,
+                                           s.host, s.host_bytes, info),
+                     "qr");
       });
 }
 
@@ -171,11 +168,11 @@ void SolverLibrary::basis(DType dtype, std::int64_t m, std::int64_t inner, std::
     int elements = 0;
     run(
         [&](std::size_t* bytes, std::size_t*) {
-          check(asks(handle_, rows, columns, count, q, rows, tau, &elements), "qr");
+          check_factor(asks(handle_, rows, columns, count, q, rows, tau, &elements), "qr");
           *bytes = static_cast<std::size_t>(elements) * dtype_size(dtype);
         },
         [&](const Space& s) {
-          check(makes(handle_, rows, columns, count, q, rows, tau, s.device, elements, info), "qr");
+          check_factor(makes(handle_, rows, columns, count, q, rows, tau, s.device, elements, info), "qr");
         });
   };
   switch (dtype) {
@@ -188,18 +185,18 @@ void SolverLibrary::basis(DType dtype, std::int64_t m, std::int64_t inner, std::
 
 void SolverLibrary::eigh(DType dtype, bool vectors, std::int64_t n, void* a, void* values, std::int32_t* info,
                          std::int64_t count) {
-  const int type = type_of(dtype), real = real_type_of(dtype), job = vectors ? kWithVectors : kValuesAlone;
+  const int type = factor_type(dtype), real = real_factor_type(dtype), job = vectors ? kWithVectors : kValuesAlone;
   if (count > 1 && eigh_at_once())
     return run(
         [&](std::size_t* bytes, std::size_t* host) {
-          check(api_.cusolverDnXsyevBatched_bufferSize(handle_, options_, job, kLower, n, type, a, n, real, values,
-                                                       type, bytes, host, count),
-                "eigh");
+          check_factor(api_.cusolverDnXsyevBatched_bufferSize(handle_, options_, job, kLower, n, type, a, n, real,
+                                                              values, type, bytes, host, count),
+                       "eigh");
         },
         [&](const Space& s) {
-          check(api_.cusolverDnXsyevBatched(handle_, options_, job, kLower, n, type, a, n, real, values, type, s.device,
-                                            s.bytes, s.host, s.host_bytes, info, count),
-                "eigh");
+          check_factor(api_.cusolverDnXsyevBatched(handle_, options_, job, kLower, n, type, a, n, real, values, type,
+                                                   s.device, s.bytes, s.host, s.host_bytes, info, count),
+                       "eigh");
         });
   const auto size = static_cast<std::int64_t>(dtype_size(dtype)),
              real_size = static_cast<std::int64_t>(dtype_size(real_dtype(dtype)));
@@ -208,38 +205,38 @@ void SolverLibrary::eigh(DType dtype, bool vectors, std::int64_t n, void* a, voi
     void* const of_matrix = static_cast<std::byte*>(values) + l * n * real_size;
     run(
         [&](std::size_t* bytes, std::size_t* host) {
-          check(api_.cusolverDnXsyevd_bufferSize(handle_, options_, job, kLower, n, type, matrix, n, real, of_matrix,
-                                                 type, bytes, host),
-                "eigh");
+          check_factor(api_.cusolverDnXsyevd_bufferSize(handle_, options_, job, kLower, n, type, matrix, n, real,
+                                                        of_matrix, type, bytes, host),
+                       "eigh");
         },
         [&](const Space& s) {
-          check(api_.cusolverDnXsyevd(handle_, options_, job, kLower, n, type, matrix, n, real, of_matrix, type,
-                                      s.device, s.bytes, s.host, s.host_bytes, info + l),
-                "eigh");
+          check_factor(api_.cusolverDnXsyevd(handle_, options_, job, kLower, n, type, matrix, n, real, of_matrix, type,
+                                             s.device, s.bytes, s.host, s.host_bytes, info + l),
+                       "eigh");
         });
   }
 }
 
 void SolverLibrary::svd(DType dtype, char job, std::int64_t m, std::int64_t n, void* a, void* s, void* u, void* vh,
                         std::int32_t* info) {
-  const int type = type_of(dtype), real = real_type_of(dtype);
+  const int type = factor_type(dtype), real = real_factor_type(dtype);
   const auto how = static_cast<signed char>(job);
   run(
       [&](std::size_t* bytes, std::size_t* host) {
-        check(api_.cusolverDnXgesvd_bufferSize(handle_, options_, how, how, m, n, type, a, m, real, s, type, u, m, type,
-                                               vh, n, type, bytes, host),
-              "svd");
+        check_factor(api_.cusolverDnXgesvd_bufferSize(handle_, options_, how, how, m, n, type, a, m, real, s, type, u,
+                                                      m, type, vh, n, type, bytes, host),
+                     "svd");
       },
       [&](const Space& space) {
-        check(api_.cusolverDnXgesvd(handle_, options_, how, how, m, n, type, a, m, real, s, type, u, m, type, vh, n,
-                                    type, space.device, space.bytes, space.host, space.host_bytes, info),
-              "svd");
+        check_factor(api_.cusolverDnXgesvd(handle_, options_, how, how, m, n, type, a, m, real, s, type, u, m, type, vh,
+                                           n, type, space.device, space.bytes, space.host, space.host_bytes, info),
+                     "svd");
       });
 }
 
 bool SolverLibrary::svd_by_polar(DType dtype, std::int64_t m, std::int64_t n, void* a, void* s, void* u, void* v,
                                  double most) {
-  const int type = type_of(dtype), real = real_type_of(dtype);
+  const int type = factor_type(dtype), real = real_factor_type(dtype);
   constexpr int few = 1;             // columns of u, n of them
   constexpr int job = kWithVectors;  // asked for values alone it wrote beyond a u that was not there
   double error = -1;
@@ -247,9 +244,9 @@ bool SolverLibrary::svd_by_polar(DType dtype, std::int64_t m, std::int64_t n, vo
   int info = -1;
   run(
       [&](std::size_t* bytes, std::size_t* host) {
-        check(api_.cusolverDnXgesvdp_bufferSize(handle_, options_, job, few, m, n, type, a, m, real, s, type, u, m,
-                                                type, v, n, type, bytes, host),
-              "svd");
+        check_factor(api_.cusolverDnXgesvdp_bufferSize(handle_, options_, job, few, m, n, type, a, m, real, s, type, u,
+                                                       m, type, v, n, type, bytes, host),
+                     "svd");
         *bytes = (*bytes + 15) / 16 * 16 + 16;  // and its info behind them
       },
       [&](const Space& space) {

@@ -12,7 +12,7 @@ using detail_gpu::LineTransforms;
 
 namespace {
 
-int type_of(const LineTransforms& lines) {
+int transform_type(const LineTransforms& lines) {
   switch (lines.kind) {
     case FftKind::from_real: return lines.wide ? kFromReal64 : kFromReal32;
     case FftKind::to_real: return lines.wide ? kToReal64 : kToReal32;
@@ -20,15 +20,12 @@ int type_of(const LineTransforms& lines) {
   }
 }
 
-void check(Result result, const char* what) {
-  if (result != 0)
-    throw Error(ErrorKind::backend, std::string("cuFFT: ") + what + " failed with status " + std::to_string(result));
-}
+void check_transform(Result result, const char* what) { require_success("cuFFT", result, what); }
 
 }  // namespace
 
 std::size_t FftLibrary::Hash::operator()(const LineTransforms& lines) const {
-  std::size_t hash = static_cast<std::size_t>(type_of(lines)) * 2 + lines.backward;
+  std::size_t hash = static_cast<std::size_t>(transform_type(lines)) * 2 + lines.backward;
   for (const std::int64_t value : {lines.n, lines.count, lines.in_step, lines.in_distance, lines.out_step,
                                    lines.out_distance, lines.rows, lines.in_row, lines.out_row})
     hash = hash * 0x9e3779b97f4a7c15ull + static_cast<std::size_t>(value);
@@ -44,7 +41,8 @@ bool FftLibrary::make(const LineTransforms& lines, Plan& plan) const {
             out_sizes[] = {n[0], lines.out_row};
   if (api_.cufftSetAutoAllocation(plan.handle, 0) == 0 &&
       api_.cufftMakePlanMany64(plan.handle, both ? 2 : 1, n, in_sizes, lines.in_step, lines.in_distance, out_sizes,
-                               lines.out_step, lines.out_distance, type_of(lines), lines.count, &plan.bytes) == 0)
+                               lines.out_step, lines.out_distance, transform_type(lines), lines.count,
+                               &plan.bytes) == 0)
     return true;
   api_.cufftDestroy(plan.handle);
   return false;
@@ -87,11 +85,11 @@ void FftLibrary::transform(const LineTransforms& lines, void* in, void* out) {
       },
       [&](const Place& place) {
         used->captured = used->captured || place.captured;
-        check(api_.cufftSetStream(used->handle, place.stream), "a stream");
-        check(api_.cufftSetWorkArea(used->handle, place.space), "memory");
-        check(api_.cufftXtExec(used->handle, in, out,
-                               lines.backward || lines.kind == FftKind::to_real ? kInverse : kForward),
-              "a transform");
+        check_transform(api_.cufftSetStream(used->handle, place.stream), "a stream");
+        check_transform(api_.cufftSetWorkArea(used->handle, place.space), "memory");
+        check_transform(api_.cufftXtExec(used->handle, in, out,
+                                         lines.backward || lines.kind == FftKind::to_real ? kInverse : kForward),
+                        "a transform");
       });
 }
 

@@ -17,7 +17,7 @@ FormulaGraph::Caches::~Caches() = default;
 
 namespace {
 
-using Values = std::unordered_map<const Node*, Complex>;
+using ComplexOf = std::unordered_map<const Node*, Complex>;
 
 Expr elementary_of(const Node& node, std::span<const Expr> args) {
   switch (args.size()) {
@@ -48,7 +48,7 @@ Complex converted(const char* op, const Node& node, std::span<const Complex> x) 
 
 class InRealNumbers {
  public:
-  InRealNumbers(const char* op, Values values) : op_(op), values_(std::move(values)) {}
+  InRealNumbers(const char* op, ComplexOf values) : op_(op), values_(std::move(values)) {}
 
   std::vector<Complex> outputs(const FormulaGraph* graph) {
     for (const Node* node : topological(graph->outputs))
@@ -107,20 +107,20 @@ class InRealNumbers {
     return result.re.defined() ? result : inside(node, x);
   }
   Complex inside(const Node& node, const std::vector<Complex>& x) {
-    Values inputs;
+    ComplexOf inputs;
     for (std::size_t i = 0; i < x.size(); ++i)
       for (const bool full : {true, false}) inputs[make_input(static_cast<int>(i), full).node()] = x[i];
     return InRealNumbers(op_, std::move(inputs)).outputs(node.definition->value)[0];
   }
 
   const char* op_;
-  Values values_;
+  ComplexOf values_;
 };
 
 std::unique_ptr<RealFormula> derive(const char* op, const FormulaGraph* graph, const Operands& operands) {
   auto formula = std::make_unique<RealFormula>();
   formula->operands = operands;
-  Values inputs;
+  ComplexOf inputs;
   int count = 0;
   for (int i = 0; i < graph->inputs; ++i) {
     const auto at = static_cast<std::size_t>(i);

@@ -16,14 +16,6 @@ constexpr std::int64_t kMostElements = std::int64_t{1} << 31;  // of a launch: i
 
 std::vector<std::int64_t> sizes_of(const Shape& space) { return {space.begin(), space.end()}; }
 
-const detail::FormulaGraph* identity_graph() {
-  static const detail::FormulaGraph* const graph = [] {
-    const Expr x = detail::make_input(0);
-    return detail::make_graph({&x, 1}, 1);
-  }();
-  return graph;
-}
-
 /// One launch. False, having done nothing, where there is no such kernel in vectors.
 bool run_kernel(GpuBackend& backend, const Elementwise& job, Layouts layouts) {
   ElementwisePlan e(backend, job, layouts);
@@ -307,6 +299,14 @@ class Fitting {
 };
 
 }  // namespace
+
+const detail::FormulaGraph* identity_graph() {
+  static const detail::FormulaGraph* const graph = [] {
+    const Expr x = detail::make_input(0);
+    return detail::make_graph({&x, 1}, 1);
+  }();
+  return graph;
+}
 
 void run_elementwise(GpuBackend& backend, const Elementwise& job) { Fitting(backend, job).run(); }
 

@@ -152,7 +152,7 @@ std::vector<ZipEntry> zip_entries(const tern::detail::InputFile& file) {
 #ifdef TERN_ZLIB
 
 namespace {
-constexpr std::size_t kPart = std::size_t{1} << 18;
+constexpr std::size_t kBytesRead = std::size_t{1} << 18;
 
 std::uint32_t checksum_of(unsigned long before, const char* bytes, std::size_t count) {
   if (count == 0) return static_cast<std::uint32_t>(before);  // of a null pointer zlib begins anew
@@ -177,7 +177,7 @@ ZipReader::~ZipReader() = default;
 std::size_t ZipReader::inflate_some(char* to, std::size_t bytes) {
   z_stream& z = stream_->state;
   if (z.avail_in == 0) {
-    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(kPart, entry_.compressed - at_));
+    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(kBytesRead, entry_.compressed - at_));
     stream_->part.resize(count);
     file_.read_at(entry_.begin + at_, stream_->part.data(), count);
     at_ += count;
@@ -224,12 +224,12 @@ std::uint64_t ZipWriter::deflate_all(const std::vector<std::string_view>& parts)
     throw Error(ErrorKind::out_of_memory, "save_npz: zlib cannot begin");
   const std::unique_ptr<z_stream, int (*)(z_stream*)> ends(&z, deflateEnd);
   const std::uint64_t before = draft_.size();
-  std::string made(kPart, '\0');
+  std::string made(kBytesRead, '\0');
   const auto run = [&](int flush) {
     do {
-      z.next_out = reinterpret_cast<Bytef*>(made.data()), z.avail_out = static_cast<uInt>(kPart);
+      z.next_out = reinterpret_cast<Bytef*>(made.data()), z.avail_out = static_cast<uInt>(kBytesRead);
       deflate(&z, flush);
-      draft_.write({made.data(), kPart - z.avail_out});
+      draft_.write({made.data(), kBytesRead - z.avail_out});
     } while (z.avail_out == 0);
   };
   for (std::string_view part : parts)

@@ -25,7 +25,6 @@ Tensor part_view(const Tensor& z, int part) {
   return view;
 }
 
-bool is_tensor(const Argument& a) { return a.tensor || a.var; }
 /// An operand as one of type T.
 template <TensorOrVar T> T operand(const Argument& a) {
   if constexpr (std::same_as<T, Tensor>) return value_of(a);

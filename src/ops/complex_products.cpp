@@ -13,7 +13,7 @@
 namespace tern::detail {
 namespace {
 
-constexpr const char* kOp = "matmul";
+constexpr const char* kMatmul = "matmul";
 
 /// [.., M, K] → [.., M, 2K], real.
 template <class R> R flat_rows(const R& z) {
@@ -37,7 +37,7 @@ template <class R> R rows_and_turned(const R& z) {
   Shape space = rows.shape(), shape = z.shape();
   space[space.size() - 2] = 2, shape[shape.size() - 2] *= 2;
   const Argument arguments[] = {Argument(rows)};
-  return fused_one<R>({kOp, graph, 0, space}, arguments).reshape(shape);
+  return fused_one<R>({kMatmul, graph, 0, space}, arguments).reshape(shape);
 }
 /// Real columns: both parts of a as rows of their own.
 template <class R> R by_real(const R& a, const R& b) {
@@ -61,12 +61,12 @@ Tensor seen_as(const Tensor& x, DType dtype) {
 template <TensorOrVar R> R complex_product(const R& a, const R& b) {
   for (const R* x : {&a, &b})
     if (!is_differentiable(x->dtype()))
-      throw Error(ErrorKind::dtype, std::string(kOp) + ": dtypes are of different kinds: a is " +
+      throw Error(ErrorKind::dtype, std::string(kMatmul) + ": dtypes are of different kinds: a is " +
                                         describe(value_of(a)) + ", b is " + describe(value_of(b)) +
                                         "; convert one operand with .to()");
   const DType dtype = promote_types(a.dtype(), b.dtype());
   const auto converted = [&](const R& x) { return x.to(is_complex(x.dtype()) ? dtype : real_dtype(dtype)); };
-  product_shape(kOp, seen_as(value_of(a), dtype), seen_as(value_of(b), dtype));
+  product_shape(kMatmul, seen_as(value_of(a), dtype), seen_as(value_of(b), dtype));
   const R x = converted(a), y = converted(b);
   if (!is_complex(y.dtype())) return by_real(x, y);
   if (!is_complex(x.dtype())) return complex_rows(matmul(x, flat_rows(y)));

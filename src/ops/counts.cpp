@@ -2,10 +2,9 @@
 // proposals.
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <numbers>
 
 #include "ops/distributions.hpp"
+#include "ops/limits.hpp"
 #include "ops/special.hpp"
 #include "tern/special.hpp"
 
@@ -16,7 +15,6 @@ using namespace detail_draws;
 
 namespace {
 
-constexpr double kPi = std::numbers::pi, kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr int kCountProposals = 24, kInversionSteps = 64;
 
 /// log of k!·e^k·k^-k·(2πk)^(-1/2).

@@ -26,13 +26,13 @@ Tensor scanned(const char* op, Combine combine, const Tensor& x, int axis, bool 
   return result;
 }
 /// Of sums and products: narrow types have no room for them.
-Tensor widened(const char* op, const Tensor& x) {
+Tensor in_32_bits(const char* op, const Tensor& x) {
   require_defined(op, "x", x);
   return !is_floating(x.dtype()) && dtype_size(x.dtype()) < 4 ? x.to(DType::i32) : x;
 }
 
 Tensor running_sum(const Tensor& x, int axis, bool reverse) {
-  return scanned("cumsum", Combine::add, widened("cumsum", x), axis, reverse);
+  return scanned("cumsum", Combine::add, in_32_bits("cumsum", x), axis, reverse);
 }
 Var running_sum(const Var& x, int axis, bool reverse) {
   return record_one(
@@ -108,9 +108,9 @@ template <TensorOrVar T> T cumsum(const T& x, int axis) {
 }
 template <TensorOrVar T> T cumulative_prod(const T& x, int axis) {
   constexpr const char* op = "cumulative_prod";
-  if constexpr (std::same_as<T, Tensor>) return scanned(op, Combine::mul, widened(op, x), axis);
+  if constexpr (std::same_as<T, Tensor>) return scanned(op, Combine::mul, in_32_bits(op, x), axis);
   else {
-    const Var wide = is_floating(widened(op, x.value()).dtype()) ? x : as_var(widened(op, x.value()));
+    const Var wide = is_floating(in_32_bits(op, x.value()).dtype()) ? x : as_var(in_32_bits(op, x.value()));
     return scanned(op, Combine::mul, wide, axis, [](const Var& a, const Var& b) { return a * b; });
   }
 }

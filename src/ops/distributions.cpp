@@ -3,10 +3,10 @@
 #include "ops/distributions.hpp"
 
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 #include "ops/instances.hpp"
+#include "ops/limits.hpp"
 #include "ops/special.hpp"
 
 namespace tern {
@@ -16,7 +16,6 @@ using namespace detail_draws;
 
 namespace {
 
-constexpr double kPi = std::numbers::pi, kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr int kGammaProposals = 12;
 
 // ---- by inverse transforms ----

@@ -13,7 +13,7 @@
 namespace tern::detail {
 namespace {
 
-constexpr const char* kOp = "einsum";
+constexpr const char* kEinsum = "einsum";
 
 /// An axis of an operand: a letter, or (from kEllipsis on) so many axes before the last one that "..." stands for.
 using Label = int;
@@ -33,7 +33,7 @@ struct Term {
 };
 
 [[noreturn]] void fail(std::string_view equation, const std::string& message) {
-  throw Error(ErrorKind::shape, std::string(kOp) + " \"" + std::string(equation) + "\": " + message);
+  throw Error(ErrorKind::shape, std::string(kEinsum) + " \"" + std::string(equation) + "\": " + message);
 }
 
 Term parsed(std::string_view equation, std::string_view text) {
@@ -195,7 +195,7 @@ template <TensorOrVar R> std::int64_t count_of(const Labelled<R>& operand, const
 }
 template <TensorOrVar R> void append_sizes(Shape& shape, const Labelled<R>& operand, const Labels& labels) {
   if (shape.rank() + static_cast<int>(labels.size()) > kMaxRank)
-    throw Error(ErrorKind::shape, std::string(kOp) + ": a product on the way has more than " +
+    throw Error(ErrorKind::shape, std::string(kEinsum) + ": a product on the way has more than " +
                                       std::to_string(kMaxRank) + " axes; multiply fewer operands at a time");
   for (const Label label : labels) shape.push_back(operand.size(label));
 }
@@ -221,7 +221,7 @@ template <TensorOrVar R> Labelled<R> by_elements(const Labelled<R>& a, const Lab
   const Argument arguments[] = {Argument(x), Argument(y)};
   const std::uint32_t reduced = ((1u << c.summed.size()) - 1) << kept.size();
   static const FormulaGraph* const graph = graph_of([](auto p, auto q) { return sum(p * q); });
-  return {fused_one<R>({kOp, graph, reduced, {}, {}, true}, arguments), kept};
+  return {fused_one<R>({kEinsum, graph, reduced, {}, {}, true}, arguments), kept};
 }
 /// A batch of products of matrices [rows, summed] and [summed, columns].
 template <TensorOrVar R> Labelled<R> by_matrices(const Labelled<R>& a, const Labelled<R>& b, const Contraction& c) {
@@ -255,7 +255,7 @@ Labelled<R> contracted(Labelled<R> a, Labelled<R> b, const Labels& kept, const L
   const DType dtype = promote_types(a.x.dtype(), b.x.dtype());
   const bool narrow = dtype == DType::boolean || (is_integer(dtype) && dtype_size(dtype) < 4);
   if (narrow && !c.summed.empty())
-    throw Error(ErrorKind::dtype, std::string(kOp) + ": products need floats, i32, u32 or i64, operands are " +
+    throw Error(ErrorKind::dtype, std::string(kEinsum) + ": products need floats, i32, u32 or i64, operands are " +
                                       describe(value_of(a.x)) + " and " + describe(value_of(b.x)));
   const bool no_matrix = c.summed.empty() || (c.rows.empty() && c.columns.empty());
   return no_matrix ? by_elements(a, b, c) : by_matrices(a, b, c);
@@ -263,9 +263,9 @@ Labelled<R> contracted(Labelled<R> a, Labelled<R> b, const Labels& kept, const L
 
 /// Which two operands are multiplied next, as places in the list of those that are left: in the order that takes the
 /// fewest multiplications for up to six operands, found over all subsets; for more, the pair with the smallest result.
-class Order {
+class ContractionOrder {
  public:
-  Order(std::vector<Labels> operands, Labels result, std::map<Label, std::int64_t> sizes)
+  ContractionOrder(std::vector<Labels> operands, Labels result, std::map<Label, std::int64_t> sizes)
       : operands_(std::move(operands)), result_(std::move(result)), sizes_(std::move(sizes)) {}
 
   using Set = std::uint32_t;
@@ -334,7 +334,7 @@ class Order {
 
 /// The product of the operands in a set, in the best order.
 template <TensorOrVar R>
-Labelled<R> product_of_set(Order& order, Order::Set set, const std::vector<Labelled<R>>& operands,
+Labelled<R> product_of_set(ContractionOrder& order, ContractionOrder::Set set, const std::vector<Labelled<R>>& operands,
                            const Labels& result) {
   if ((set & (set - 1)) == 0) return operands[static_cast<std::size_t>(std::countr_zero(set))];
   const auto [first, second] = order.split(set);
@@ -343,9 +343,9 @@ Labelled<R> product_of_set(Order& order, Order::Set set, const std::vector<Label
 }
 /// The product of more operands than are searched: pair by pair.
 template <TensorOrVar R>
-Labelled<R> product_of_pairs(const Order& order, std::vector<Labelled<R>> there, const Labels& result) {
-  std::vector<Order::Set> sets(there.size());
-  for (std::size_t i = 0; i < sets.size(); ++i) sets[i] = Order::Set{1} << i;
+Labelled<R> product_of_pairs(const ContractionOrder& order, std::vector<Labelled<R>> there, const Labels& result) {
+  std::vector<ContractionOrder::Set> sets(there.size());
+  for (std::size_t i = 0; i < sets.size(); ++i) sets[i] = ContractionOrder::Set{1} << i;
   while (there.size() > 1) {
     const auto [i, j] = order.smallest(sets);
     sets[i] |= sets[j];
@@ -366,8 +366,8 @@ template <TensorOrVar R> R einsum_of(std::string_view equation, const std::vecto
   std::vector<Labelled<R>> operands;
   std::vector<Labels> labels;
   for (std::size_t i = 0; i < list.size(); ++i) {
-    require_defined(kOp, ("operand " + std::to_string(i + 1)).c_str(), value_of(list[i]));
-    require_same_device(kOp, value_of(list[0]), value_of(list[i]));
+    require_defined(kEinsum, ("operand " + std::to_string(i + 1)).c_str(), value_of(list[i]));
+    require_same_device(kEinsum, value_of(list[0]), value_of(list[i]));
     labels.push_back(labels_of(equation, e.operands[i], value_of(list[i]), i));
     operands.push_back({list[i], labels.back()});
   }
@@ -376,10 +376,11 @@ template <TensorOrVar R> R einsum_of(std::string_view equation, const std::vecto
   const std::map<Label, std::int64_t> sizes = sizes_of(equation, operands);
   labels.clear();
   for (Labelled<R>& operand : operands) drop_broadcast(sizes, operand), labels.push_back(operand.labels);
-  Order order(labels, result, sizes);
-  const bool searched = list.size() <= Order::kSearched;
-  Labelled<R> y = searched ? product_of_set(order, static_cast<Order::Set>((1u << list.size()) - 1), operands, result)
-                           : product_of_pairs(order, operands, result);
+  ContractionOrder order(labels, result, sizes);
+  const bool searched = list.size() <= ContractionOrder::kSearched;
+  Labelled<R> y =
+      searched ? product_of_set(order, static_cast<ContractionOrder::Set>((1u << list.size()) - 1), operands, result)
+               : product_of_pairs(order, operands, result);
   sum_out(y, result);
   Labels own;  // an axis that every operand has with size 1 only is still there
   for (const Label label : result)

@@ -11,8 +11,6 @@
 namespace tern::detail {
 namespace {
 
-bool is_tensor(const Argument& a) { return a.tensor || a.var; }
-
 /// The axes in front of a value's own.
 Shape leading(const Shape& shape, const FixedShape& own) {
   Shape front;

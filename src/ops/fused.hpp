@@ -20,6 +20,7 @@ Shape with_ones(const Shape& shape, std::uint32_t mask);
 /// The elements of an operand, whether it is recorded or not.
 inline const Tensor& value_of(const Tensor& x) { return x; }
 inline const Tensor& value_of(const Var& x) { return x.value(); }
+inline bool is_tensor(const Argument& a) { return a.tensor || a.var; }
 /// Of an argument that is no number.
 inline const Tensor& value_of(const Argument& x) { return x.var ? x.var->value() : *x.tensor; }
 /// Of an argument, null where that is a number.

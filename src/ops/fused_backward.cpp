@@ -229,7 +229,7 @@ PoolVector<Tensor> FusedBackward::whole_gradients(const GradientGraph::Call& cal
   for (std::size_t k = 0; k + 1 < call.inputs.size(); ++k) {
     const auto i = static_cast<std::size_t>(call.inputs[k]);
     if (!inputs[i].is_real_part || call.inputs[k + 1] != call.inputs[k] + 1 || broadcast[i] != 0) continue;
-    Backend& backend = tensor_of(*std::ranges::find_if(read, tensor_of))->impl()->storage->backend();
+    Backend& backend = tensor_of(*std::ranges::find_if(read, is_tensor))->impl()->storage->backend();
     const TensorParts parts = parts_of(make_tensor(space, complex_dtype(inputs[i].dtype), backend, op));
     given.resize(call.inputs.size());
     given[k] = parts.re, given[k + 1] = parts.im;

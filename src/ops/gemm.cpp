@@ -7,12 +7,6 @@
 
 namespace tern::detail {
 
-Shape batch_of(const Shape& shape) {
-  Shape batch = shape;
-  batch.resize(std::max(shape.rank() - 2, 0));
-  return batch;
-}
-
 Shape matrix_shape(Shape batch, std::int64_t m, std::int64_t n) {
   batch.push_back(m), batch.push_back(n);
   return batch;

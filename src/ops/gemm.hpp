@@ -46,7 +46,5 @@ void product_with_epilogue(const char* op, const FormulaGraph* graph, const Shap
 
 /// batch + [m, n]
 Shape matrix_shape(Shape batch, std::int64_t m, std::int64_t n);
-/// Shape without the last two axes.
-Shape batch_of(const Shape& shape);
 
 }  // namespace tern::detail

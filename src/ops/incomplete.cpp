@@ -2,12 +2,12 @@
 // `where` chooses; loops are written out.
 #include <array>
 #include <limits>
-#include <numbers>
 #include <span>
 #include <string>
 
 #include "ops/fused.hpp"
 #include "ops/instances.hpp"
+#include "ops/limits.hpp"
 #include "ops/special.hpp"
 #include "tern/special.hpp"
 
@@ -16,9 +16,6 @@ namespace tern {
 using namespace detail;
 
 namespace {
-
-constexpr double kPi = std::numbers::pi, kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 // ---- the incomplete gamma functions ----
 
@@ -241,10 +238,10 @@ template <TensorOrVar T> void require_floats(const char* op, const char* name, c
 // ---- nextafter ----
 
 /// What there is of a floating dtype to step by: u = eps/2, the least and the largest number.
-struct Format {
+struct Spacing {
   double u, least, largest;
 };
-Format format_of(DType dtype) {
+Spacing spacing_of(DType dtype) {
   switch (dtype) {
     case DType::f16: return {0x1p-11, 0x1p-24, 65504};
     case DType::bf16: return {0x1p-8, 0x1p-133, 0x1.fep127};
@@ -304,7 +301,7 @@ TERN_INSTANCES_3(ResultOf, betainc)
 
 template <TensorOrVar X, TensorOrVar Y> Tensor nextafter(const X& x, const Y& y) {
   require_floats("nextafter", "x", x), require_floats("nextafter", "y", y);
-  const Format f = format_of(promote_types(x.dtype(), y.dtype()));
+  const Spacing f = spacing_of(promote_types(x.dtype(), y.dtype()));
   return next_formula(value_of(x), value_of(y), f.u, f.least, f.largest);
 }
 template Tensor nextafter(const Tensor&, const Tensor&);

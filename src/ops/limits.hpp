@@ -1,12 +1,16 @@
-// The least and the largest that a dtype has: what a largest or a smallest element begins with.
+// The least and the largest that a dtype has (what a largest or a smallest element begins with), and numbers by name.
 #pragma once
 #include <cstdint>
 #include <limits>
+#include <numbers>
 
 #include "tern/formula.hpp"
 #include "tern/dtype.hpp"
 
 namespace tern::detail {
+
+inline constexpr double kPi = std::numbers::pi, kInfinity = std::numeric_limits<double>::infinity(),
+                        kNone = std::numeric_limits<double>::quiet_NaN();
 
 /// Of floats the infinities, of booleans false and true.
 inline Number extreme_of(DType dtype, bool largest) {
@@ -23,8 +27,7 @@ inline Number extreme_of(DType dtype, bool largest) {
     case DType::i64: return of(std::int64_t{});
     default: break;
   }
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  return Number(largest ? infinity : -infinity);
+  return Number(largest ? kInfinity : -kInfinity);
 }
 
 }  // namespace tern::detail

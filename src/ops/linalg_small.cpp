@@ -210,7 +210,7 @@ template <TensorOrVar T> SmallResult<T> with_info(const FixedCall& call, std::sp
 }
 
 /// Columns of a right-hand side in one formula; more are vectors, each with its elimination.
-constexpr std::int64_t kMostColumns = 8;
+constexpr std::int64_t kMostUnrolledColumns = 8;
 
 }  // namespace
 
@@ -239,7 +239,7 @@ template <TensorOrVar T> SmallResult<T> small_inv(const T& a) {
 template <TensorOrVar T> SmallResult<T> small_solve(const T& a, const T& b, bool vector) {
   const std::int64_t columns = vector ? 0 : b.size(-1);
   SmallResult<T> result;
-  if (columns <= kMostColumns && (vector || columns > 0)) {
+  if (columns <= kMostUnrolledColumns && (vector || columns > 0)) {
     const Argument arguments[] = {Argument(a), Argument(b)};
     result = with_info<T>(call_of(Kind::solve, a.size(-1), columns), arguments);
   } else {

@@ -47,7 +47,7 @@ Expr masked_variance(Expr x, Expr mask, Expr correction) {
   return sum(centred * centred) / maximum(count(x, mask) - correction, 0);
 }
 /// Integers as means of them are taken: in f64 where there is such, then in f32.
-template <TensorOrVar T> T widened(const T& x) {
+template <TensorOrVar T> T in_floating(const T& x) {
   return x.to(value_of(x).impl()->storage->backend().supports(DType::f64) ? DType::f64 : DType::f32);
 }
 void require_elements(const char* op, const Tensor& x, const Axes& axes) {
@@ -68,7 +68,7 @@ template <TensorOrVar T> T sum(const T& x, const Axes& axes, bool keepdim, const
 }
 template <TensorOrVar T> T mean(const T& x, const Axes& axes, bool keepdim, const Where& which) {
   checked("mean", value_of(x), which);
-  if (!is_differentiable(x.dtype())) return mean(widened(x), axes, keepdim, which).to(DType::f32);
+  if (!is_differentiable(x.dtype())) return mean(in_floating(x), axes, keepdim, which).to(DType::f32);
   return reduced("mean", graph_of([](auto v, auto m) { return masked_mean(v, m); }), x, axes, keepdim, which);
 }
 template <TensorOrVar T> T prod(const T& x, const Axes& axes, bool keepdim, const Where& which) {
@@ -88,7 +88,7 @@ template <TensorOrVar T> T var(const T& x, const Axes& axes, bool keepdim, const
   checked("var", value_of(x), which);
   if (is_complex(x.dtype()))
     return var(real(x), axes, keepdim, which, correction) + var(imag(x), axes, keepdim, which, correction);
-  if (!is_floating(x.dtype())) return var(widened(x), axes, keepdim, which, correction).to(DType::f32);
+  if (!is_floating(x.dtype())) return var(in_floating(x), axes, keepdim, which, correction).to(DType::f32);
   return reduced("var", graph_of([](auto v, auto m, auto c) { return masked_variance(v, m, c); }), x, axes, keepdim,
                  which, correction);
 }

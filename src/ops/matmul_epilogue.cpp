@@ -13,7 +13,7 @@
 namespace tern::detail {
 namespace {
 
-constexpr const char* kOp = "matmul_epilogue";
+constexpr const char* kMatmulEpilogue = "matmul_epilogue";
 
 const char* kind_name(OperandKind kind) {
   constexpr const char* names[] = {"operand", "scalar", "row", "column", "tile"};
@@ -44,11 +44,11 @@ bool is_flat_column(const Tensor& t, OperandKind kind, std::size_t number, const
   if (kind == OperandKind::column) right &= flat || (last == 1 && before == m);
   if (kind == OperandKind::tile) right &= s.rank() > 1 && last == n && before == m;
   if (!right)
-    throw Error(ErrorKind::shape, std::string(kOp) + ": operand " + std::to_string(number) + " is " + describe(t) +
-                                      ", which is no " + kind_name(kind) + " of a result of shape " + to_string(space) +
-                                      " (a scalar is [], a row [" + std::to_string(n) + "], a column [" +
-                                      std::to_string(m) + ", 1], a tile [" + std::to_string(m) + ", " +
-                                      std::to_string(n) + "], each behind batch axes)");
+    throw Error(ErrorKind::shape, std::string(kMatmulEpilogue) + ": operand " + std::to_string(number) + " is " +
+                                      describe(t) + ", which is no " + kind_name(kind) + " of a result of shape " +
+                                      to_string(space) + " (a scalar is [], a row [" + std::to_string(n) +
+                                      "], a column [" + std::to_string(m) + ", 1], a tile [" + std::to_string(m) +
+                                      ", " + std::to_string(n) + "], each behind batch axes)");
   return flat;
 }
 
@@ -65,11 +65,11 @@ PoolVector<Argument> laid_out(std::span<const Argument> operands, std::span<cons
     const Tensor* t = o.tensor ? o.tensor : o.var ? &o.var->value() : nullptr;
     const OperandKind kind = kinds.empty() ? OperandKind::inferred : kinds[i];
     if (!t && kind != OperandKind::inferred && kind != OperandKind::scalar)
-      throw Error(ErrorKind::shape, std::string(kOp) + ": operand " + std::to_string(i + 1) +
+      throw Error(ErrorKind::shape, std::string(kMatmulEpilogue) + ": operand " + std::to_string(i + 1) +
                                         " is a plain number, not a " + kind_name(kind));
     if (t) {
-      require_defined(kOp, ("operand " + std::to_string(i + 1)).c_str(), *t);
-      require_same_device(kOp, a, *t);
+      require_defined(kMatmulEpilogue, ("operand " + std::to_string(i + 1)).c_str(), *t);
+      require_same_device(kMatmulEpilogue, a, *t);
     }
     const bool flat = t && is_flat_column(*t, kind, i + 1, space);
     const bool scalar = t && kind == OperandKind::scalar && t->dim() > space.rank();
@@ -118,12 +118,12 @@ int summed_axis(const char* name, const Node* output) {
     depends |= node->elementary == Elementary::index && node->index == kOrdinalAxis;
   }
   if (depends)
-    throw Error(ErrorKind::unsupported, std::string(kOp) + ": " + name +
+    throw Error(ErrorKind::unsupported, std::string(kMatmulEpilogue) + ": " + name +
                                             " contains a reduction that names no axis; write sum(x, -1) or sum(x, -2), "
                                             "or apply it to the result with row_formula");
   if (axes.size() > 1)
-    throw Error(ErrorKind::unsupported,
-                std::string(kOp) + ": one output of " + name + " sums over both axes; sum over one of them afterwards");
+    throw Error(ErrorKind::unsupported, std::string(kMatmulEpilogue) + ": one output of " + name +
+                                            " sums over both axes; sum over one of them afterwards");
   return axes.empty() ? 0 : *axes.begin();
 }
 
@@ -168,22 +168,23 @@ const std::vector<AxisCall>& calls_of(const char* name, const FormulaGraph* grap
 /// Checks everything that does not depend on single operands; gives the shape of the result.
 Shape checked_space(const char* name, const FormulaGraph* graph, std::size_t values, const Tensor& a, const Tensor& b,
                     const EpilogueOptions& options, std::size_t operands) {
-  const ProductShape p = product_shape(kOp, a, b);
+  const ProductShape p = product_shape(kMatmulEpilogue, a, b);
   if (options.parts < 1 || p.n % options.parts != 0)
-    throw Error(ErrorKind::shape, std::string(kOp) + ": the " + std::to_string(p.n) + " columns of b, " + describe(b) +
-                                      ", do not divide into " + std::to_string(options.parts) + " parts");
+    throw Error(ErrorKind::shape, std::string(kMatmulEpilogue) + ": the " + std::to_string(p.n) + " columns of b, " +
+                                      describe(b) + ", do not divide into " + std::to_string(options.parts) + " parts");
   const std::size_t expected = static_cast<std::size_t>(graph->inputs) - values,
                     given = operands + static_cast<std::size_t>(options.parts);
   if (expected != given)
-    throw Error(ErrorKind::shape, std::string(kOp) + ": " + name + " takes " + std::to_string(expected) +
+    throw Error(ErrorKind::shape, std::string(kMatmulEpilogue) + ": " + name + " takes " + std::to_string(expected) +
                                       " arguments, got " + std::to_string(given) + " (" +
                                       std::to_string(options.parts) +
                                       (options.parts == 1 ? " accumulator" : " accumulators") + " and " +
                                       std::to_string(operands) + " operands)");
   if (graph->reduces) calls_of(name, graph);  // throws where they cannot be computed
   if (!options.kinds.empty() && options.kinds.size() != operands)
-    throw Error(ErrorKind::shape, std::string(kOp) + ": expected a kind for each of the " + std::to_string(operands) +
-                                      " operands, got " + std::to_string(options.kinds.size()));
+    throw Error(ErrorKind::shape, std::string(kMatmulEpilogue) + ": expected a kind for each of the " +
+                                      std::to_string(operands) + " operands, got " +
+                                      std::to_string(options.kinds.size()));
   return matrix_shape(p.batch, p.m, p.n / options.parts);
 }
 
@@ -244,7 +245,7 @@ struct StackedBackward {
 
  private:
   PoolVector<Var> written(const RuleContext& inner) const {
-    Tensor stack_of = make_tensor(shape, dtype, backend_of(device), kOp);
+    Tensor stack_of = make_tensor(shape, dtype, backend_of(device), kMatmulEpilogue);
     std::vector<Tensor> into;
     for (std::size_t i = 0; i < parts; ++i) {
       const auto at = static_cast<std::int64_t>(i);
@@ -317,7 +318,7 @@ PoolVector<Var> in_passes(const char* name, const FormulaGraph* graph, const Var
   const bool halves = dtype_size(a.dtype()) == 2;
   Var y = is_complex(a.dtype())
               ? complex_product(a, b)
-              : product(kOp, a, b, batch_of(space), halves ? std::optional(DType::f32) : std::nullopt);
+              : product(kMatmulEpilogue, a, b, batch_of(space), halves ? std::optional(DType::f32) : std::nullopt);
   const Wide wide{halves ? first_indices(options.parts) : IndexSet(), a.dtype()};
   const int axis = options.interleaved ? -1 : -2;
   PoolVector<Var> parts{y}, results(graph->outputs.size());
@@ -329,7 +330,7 @@ PoolVector<Var> in_passes(const char* name, const FormulaGraph* graph, const Var
   list.insert(list.end(), operands.begin(), operands.end());
   for (const AxisCall& c : calls_of(name, graph)) {
     const std::uint32_t reduced = c.axis == 0 ? 0 : 1u << (space.rank() + c.axis);
-    const FusedCall call{kOp, c.graph, reduced, space, wide};
+    const FusedCall call{kMatmulEpilogue, c.graph, reduced, space, wide};
     PoolVector<Var> some(c.outputs.size());
     if (options.parts > 1) fused_over_parts(call, space, y, parts, axis, operands, some);
     else fused(call, list, some);
@@ -344,7 +345,7 @@ std::optional<std::pair<R, R>> as_complex(const R& a, const R& b, const Epilogue
   const Tensor &x = value_of(a), &y = value_of(b);
   if (!x.defined() || !y.defined() || (!is_complex(x.dtype()) && !is_complex(y.dtype()))) return {};
   if (options.parts > 1)
-    throw Error(ErrorKind::unsupported, std::string(kOp) +
+    throw Error(ErrorKind::unsupported, std::string(kMatmulEpilogue) +
                                             ": stacks of complex matrices have no accumulators of their "
                                             "own; multiply by each of them, a is " +
                                             describe(x) + ", b is " + describe(y));
@@ -366,7 +367,7 @@ PoolVector<Tensor> epilogue_tensors(const char* name, const FormulaGraph* graph,
   PoolVector<Tensor> columns;
   const PoolVector<Argument> list = laid_out(operands, values, options.kinds, a, space, columns);
   const bool in_epilogue = options.parts == 1 && !graph->axis_sums && !is_complex(a.dtype());
-  if (in_epilogue) return run_product({kOp, graph, batch_of(space), {}}, a, b, list);
+  if (in_epilogue) return run_product({kMatmulEpilogue, graph, batch_of(space), {}}, a, b, list);
   PoolVector<Tensor> results;
   for (const Var& v : in_passes(name, graph, as_var(a), as_var(b), space, options, list)) results.push_back(v.value());
   return results;
@@ -383,7 +384,7 @@ PoolVector<Var> epilogue_vars(const char* name, const FormulaGraph* graph, std::
   if (options.parts > 1 || graph->axis_sums || is_complex(a.dtype()))
     return in_passes(name, graph, a, b, space, options, list);
   PoolVector<Var> results(graph->outputs.size());
-  product_with_epilogue(kOp, graph, space, a, b, list, results);
+  product_with_epilogue(kMatmulEpilogue, graph, space, a, b, list, results);
   return results;
 }
 

@@ -20,10 +20,10 @@ constexpr std::int64_t kShowAll = 1000;  // NumPy's threshold: larger tensors ar
 constexpr std::int64_t kEdge = 3;        // entries shown at each end of an abridged axis
 
 /// How a stream wants numbers: std::setprecision, std::fixed, std::scientific.
-struct Format {
+struct NumberStyle {
   char letter = 'g';
   int digits = 0;
-  Format(const std::ostream& stream, DType dtype) {
+  NumberStyle(const std::ostream& stream, DType dtype) {
     const auto field = stream.flags() & std::ios_base::floatfield;
     letter = field == std::ios_base::fixed ? 'f' : field == std::ios_base::scientific ? 'e' : 'g';
     constexpr std::streamsize untouched = 6, most = 1000;
@@ -42,12 +42,12 @@ struct Format {
 };
 
 /// As NumPy: 1.+2.j
-template <class T> std::string text_of(std::complex<T> value, const Format& format) {
+template <class T> std::string text_of(std::complex<T> value, const NumberStyle& format) {
   const std::string imaginary = format(static_cast<double>(value.imag()));
   const bool has_sign = imaginary[0] == '-' || imaginary[0] == '+';
   return format(static_cast<double>(value.real())) + (has_sign ? "" : "+") + imaginary + "j";
 }
-template <class T> std::string text_of(T value, const Format& format) {
+template <class T> std::string text_of(T value, const NumberStyle& format) {
   if constexpr (std::is_same_v<T, bool>) return value ? "true" : "false";
   else if constexpr (std::is_integral_v<T>) return std::to_string(static_cast<long long>(value));
   else return format(static_cast<double>(value));
@@ -121,7 +121,7 @@ class Printer {
   }
 
   std::ostream& stream_;
-  Format format_;
+  NumberStyle format_;
   Shape shape_;
   bool abridged_;
   std::vector<std::string> texts_;

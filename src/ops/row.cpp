@@ -80,13 +80,15 @@ constexpr auto smoothed_cross_entropy_of_row = [](auto logits, auto label, auto 
   return log(sum(exp(logits - top))) - target;
 };
 /// Rows whose label is ignored are zeros to them: a NaN there must not reach a gradient.
-constexpr auto counted = [](auto logits, auto label, auto ignored) { return where(label == ignored, 0, logits); };
+constexpr auto without_ignored = [](auto logits, auto label, auto ignored) {
+  return where(label == ignored, 0, logits);
+};
 
 /// Inputs: logits, label, the smoothing where there is one, then the label to ignore, or else a factor of each row.
 const FormulaGraph* cross_entropy_graph(bool smoothed, bool ignores) {
   if (smoothed && ignores)
     return graph_of([](auto logits, auto label, auto smoothing, auto ignored) {
-      return smoothed_cross_entropy_of_row(counted(logits, label, ignored), label, smoothing);
+      return smoothed_cross_entropy_of_row(without_ignored(logits, label, ignored), label, smoothing);
     });
   if (smoothed)
     return graph_of([](auto logits, auto label, auto smoothing, auto factor) {
@@ -94,7 +96,7 @@ const FormulaGraph* cross_entropy_graph(bool smoothed, bool ignores) {
     });
   if (ignores)
     return graph_of([](auto logits, auto label, auto ignored) {
-      return cross_entropy_of_row(counted(logits, label, ignored), label);
+      return cross_entropy_of_row(without_ignored(logits, label, ignored), label);
     });
   return graph_of([](auto logits, auto label, auto factor) { return cross_entropy_of_row(logits, label) * factor; });
 }

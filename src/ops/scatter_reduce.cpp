@@ -14,7 +14,7 @@ using namespace detail;
 
 namespace {
 
-constexpr const char* kOp = "scatter_reduce";
+constexpr const char* kScatterReduce = "scatter_reduce";
 
 Combine combine_of(Reduce how) {
   switch (how) {
@@ -39,17 +39,19 @@ struct Flat {
 };
 Flat flattened(const Var& x, const Tensor& indices, const Var& source, int axis) {
   if (x.numel() > kMostPositions)
-    throw Error(ErrorKind::shape, std::string(kOp) + ": positions are i32, and x, " + describe(x.value()) +
+    throw Error(ErrorKind::shape, std::string(kScatterReduce) + ": positions are i32, and x, " + describe(x.value()) +
                                       ", has more than 2^31-1 elements");
   const Tensor numbers = counted_from(x.numel(), x.value()).reshape(x.shape());
-  const bool take_like = is_take_like(x.value(), indices, source.value(), normalize_axis(kOp, axis, x.dim()));
+  const bool take_like =
+      is_take_like(x.value(), indices, source.value(), normalize_axis(kScatterReduce, axis, x.dim()));
   const Tensor at = take_like ? take(numbers, indices, axis) : gather(numbers, indices, axis);
   return {x.reshape({-1}), source.reshape({-1}), at.reshape({-1})};
 }
 /// x, and where there is a winner (its position; -1 for none) the source's element.
 Var chosen(const Flat& f, const Tensor& winner) { return where(winner >= 0, take(f.source, maximum(winner, 0)), f.x); }
 Tensor last_winner(const Flat& f) {
-  return scattered(kOp, Combine::last, same(f.x.numel(), -1, f.at), f.at, counted_from(f.at.numel(), f.at), 0);
+  return scattered(kScatterReduce, Combine::last, same(f.x.numel(), -1, f.at), f.at, counted_from(f.at.numel(), f.at),
+                   0);
 }
 /// Where x's own element is not the extreme, the first of the source's that is. `covered`: places whose own element
 /// does not count (undefined: none).
@@ -58,8 +60,9 @@ Tensor extreme_winner(const Flat& f, const Tensor& extremes, const Tensor& cover
   const std::int64_t count = f.at.numel();
   const Tensor same_as_own = is_it(f.x.value(), extremes), of_source = is_it(f.source.value(), take(extremes, f.at));
   const Tensor own = covered.defined() ? same_as_own & ~covered.reshape({-1}) : same_as_own;
-  const Tensor first = scattered(kOp, Combine::minimum, same(f.x.numel(), static_cast<std::int32_t>(count), f.at), f.at,
-                                 where(of_source, counted_from(count, f.at), static_cast<std::int32_t>(count)), 0);
+  const Tensor first =
+      scattered(kScatterReduce, Combine::minimum, same(f.x.numel(), static_cast<std::int32_t>(count), f.at), f.at,
+                where(of_source, counted_from(count, f.at), static_cast<std::int32_t>(count)), 0);
   return where(own | (first == static_cast<std::int32_t>(count)), -1, first);
 }
 /// Products of the elements of each place, doubling how many are joined: divides by nothing, so that zeros have
@@ -73,13 +76,14 @@ Var product_of(const Flat& f) {
     const Var before = where(joined, products.slice(0, 0, count - reach), 1);
     products = concatenate(std::vector<Var>{products.slice(0, 0, reach), products.slice(0, reach) * before});
   }
-  const Tensor last = scattered(kOp, Combine::last, same(f.x.numel(), -1, f.at), places, counted_from(count, f.at), 0);
+  const Tensor last =
+      scattered(kScatterReduce, Combine::last, same(f.x.numel(), -1, f.at), places, counted_from(count, f.at), 0);
   return f.x * where(last >= 0, take(products, maximum(last, 0)), 1);
 }
 
 Var recorded(const Var& x, const Tensor& indices, const Var& source, Reduce how, int axis, const Tensor& covered) {
   // The value, and all that is checked.
-  const Tensor value = scattered(kOp, combine_of(how), x.value(), indices, source.value(), axis);
+  const Tensor value = scattered(kScatterReduce, combine_of(how), x.value(), indices, source.value(), axis);
   const Var inputs[] = {x, source};
   if (!tracked(inputs) || source.numel() == 0) return source.numel() == 0 ? x.clone() : as_var(value);
   const Flat f = flattened(x, indices, source, axis);
@@ -91,7 +95,7 @@ Var recorded(const Var& x, const Tensor& indices, const Var& source, Reduce how,
 /// How many sources meet at each place (i32).
 Tensor met(const Tensor& x, const Tensor& indices, const Tensor& source, int axis) {
   const Options like{.dtype = DType::i32, .device = x.device()};
-  return scattered(kOp, Combine::add, zeros(x.shape(), like), indices, ones(source.shape(), like), axis);
+  return scattered(kScatterReduce, Combine::add, zeros(x.shape(), like), indices, ones(source.shape(), like), axis);
 }
 /// What changes nothing.
 Number neutral(Reduce how, DType dtype) {
@@ -107,7 +111,8 @@ template <TensorOrVar X, TensorOrVar S>
 ResultOf<X, S> reduced(const X& x, const Tensor& indices, const S& source, Reduce how, int axis,
                        const Tensor& covered) {
   if (how == Reduce::add) return scatter_add(x, indices, source, axis);
-  if constexpr (std::same_as<ResultOf<X, S>, Tensor>) return scattered(kOp, combine_of(how), x, indices, source, axis);
+  if constexpr (std::same_as<ResultOf<X, S>, Tensor>)
+    return scattered(kScatterReduce, combine_of(how), x, indices, source, axis);
   else return recorded(as_var(x), indices, as_var(source), how, axis, covered);
 }
 
@@ -116,8 +121,8 @@ ResultOf<X, S> reduced(const X& x, const Tensor& indices, const S& source, Reduc
 template <TensorOrVar X, TensorOrVar S>
 ResultOf<X, S> scatter_reduce(const X& x, const Tensor& indices, const S& source, Reduce how, int axis,
                               bool include_self) {
-  require_defined(kOp, "x", value_of(x)), require_defined(kOp, "indices", indices);
-  require_defined(kOp, "source", value_of(source));
+  require_defined(kScatterReduce, "x", value_of(x)), require_defined(kScatterReduce, "indices", indices);
+  require_defined(kScatterReduce, "source", value_of(source));
   if (x.dtype() != source.dtype()) {
     const DType both = promote_types(x.dtype(), source.dtype());
     return scatter_reduce(x.to(both), indices, source.to(both), how, axis, include_self);

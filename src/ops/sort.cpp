@@ -12,11 +12,11 @@ namespace tern {
 using namespace detail;
 
 namespace {
-struct Order {
+struct SortOutputs {
   Tensor values, indices;
 };
 /// The first k along the axis; all of them where k is negative.
-Order ordered(const char* op, const Tensor& x, int axis, bool descending, std::int64_t k = -1) {
+SortOutputs ordered(const char* op, const Tensor& x, int axis, bool descending, std::int64_t k = -1) {
   require_defined(op, "x", x), require_real(op, "x", x);
   const int a = normalize_axis(op, axis, x.dim());
   if (x.shape()[static_cast<std::size_t>(a)] > 2147483647)
@@ -25,7 +25,7 @@ Order ordered(const char* op, const Tensor& x, int axis, bool descending, std::i
   backend.require<SortRequest>(op);
   Shape shape = x.shape();
   if (k >= 0) shape[static_cast<std::size_t>(a)] = k;
-  Order result{make_tensor(shape, x.dtype(), backend), make_tensor(shape, DType::i32, backend)};
+  SortOutputs result{make_tensor(shape, x.dtype(), backend), make_tensor(shape, DType::i32, backend)};
   if (k == 0) return result;
   run(backend, SortRequest{op, x.shape(), a, descending, view_over(x, x.shape()), view_over(result.values, shape),
                            view_over(result.indices, shape), std::max<std::int64_t>(k, 0)});
@@ -41,13 +41,13 @@ template <class T> std::int64_t checked_k(const T& x, std::int64_t k, int axis) 
 }  // namespace
 
 template <TensorOrVar T> Sorted<T> sort(const T& x, int axis, bool descending) {
-  Order order = ordered("sort", value_of(x), axis, descending);
+  SortOutputs order = ordered("sort", value_of(x), axis, descending);
   if constexpr (std::same_as<T, Tensor>) return {std::move(order.values), std::move(order.indices)};
   else return {gather(x, order.indices, axis), order.indices};
 }
 template <TensorOrVar T> Sorted<T> topk(const T& x, std::int64_t k, int axis, bool largest) {
   require_defined("topk", "x", value_of(x)), checked_k(x, k, axis);
-  Order order = ordered("topk", value_of(x), axis, largest, k);
+  SortOutputs order = ordered("topk", value_of(x), axis, largest, k);
   if constexpr (std::same_as<T, Tensor>) return {std::move(order.values), std::move(order.indices)};
   else return {gather(x, order.indices, axis), order.indices};
 }

@@ -4,12 +4,12 @@
 #include "tern/special.hpp"
 
 #include <cmath>
-#include <numbers>
 #include <span>
 #include <string>
 
 #include "ops/fused.hpp"
 #include "ops/instances.hpp"
+#include "ops/limits.hpp"
 #include "ops/special.hpp"
 
 namespace tern {
@@ -32,9 +32,6 @@ Expr stirling_rest(Expr z) { return polynomial(1 / (z * z), kStirling) / z; }
 using namespace detail;
 
 namespace {
-
-constexpr double kPi = std::numbers::pi, kNone = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// x from the nearest integer: of numbers below 1/2 themselves, with their sign.
 Expr fraction(Expr x) { return where(abs(x) < 0.5, x, x - round(x)); }

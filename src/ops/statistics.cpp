@@ -1,11 +1,11 @@
 // Statistics that are formulas over axes, or composed of others. Quantiles and counts have files of their own.
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <string>
 
 #include "ops/fused.hpp"
 #include "ops/instances.hpp"
+#include "ops/limits.hpp"
 #include "tern/statistics.hpp"
 
 namespace tern {
@@ -13,8 +13,6 @@ namespace tern {
 using namespace detail;
 
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Integers and booleans as f32, as mean takes them.
 template <TensorOrVar T> T floating(const T& x) { return is_floating(x.dtype()) ? x : x.to(DType::f32); }

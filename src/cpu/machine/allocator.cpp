@@ -25,7 +25,7 @@ namespace {
 /// Requests from here on are checked against free memory.
 constexpr std::size_t kLarge = std::size_t{32} << 20;
 /// Blocks from here on begin as huge pages do and are advised to use them.
-constexpr std::size_t kHuge = std::size_t{4} << 20, kHugePage = std::size_t{2} << 20;
+constexpr std::size_t kHuge = std::size_t{4} << 20, kPageOfHuge = std::size_t{2} << 20;
 /// From here on blocks are mapped, so that what is given up leaves the process; malloc would keep some of it.
 constexpr std::size_t kMapped = std::size_t{256} << 10;
 constexpr std::size_t kSmallest = 64;
@@ -64,7 +64,7 @@ std::uint64_t free_memory() {
 
 /// Whole pages, those of blocks for huge ones beginning as those do; null where there is no memory.
 void* map(std::size_t size) {
-  const std::size_t align = size >= kHuge ? kHugePage : 0;
+  const std::size_t align = size >= kHuge ? kPageOfHuge : 0;
   void* const mapped = mmap(nullptr, size + align, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) return nullptr;
   if (align == 0) return mapped;
@@ -80,7 +80,7 @@ void* make_block(std::size_t size) {
   if (kMaps && size >= kMapped) {
     block = map(size);
   } else {
-    const std::size_t alignment = size >= kHuge ? kHugePage : 64;
+    const std::size_t alignment = size >= kHuge ? kPageOfHuge : 64;
     block = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
   }
 #ifdef MADV_HUGEPAGE

@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kMost = std::int64_t{64} << 20;
 
 /// A cache and how many logical processors share it.
-struct Cache {
+struct SharedCache {
   std::int64_t bytes = 0;
   int sharing = 1;
 };
@@ -41,8 +41,8 @@ int count_of(const std::string& list) {
 /// As Linux describes the first processor's; nothing where there is no third level, as a second is one core's. glibc's
 /// sysconf adds up those of all cores that AMD's processors have, 320 MiB where two cores share 32: results of
 /// `silu_mul` went through the caches up to that size, at 0.8 of the speed.
-Cache described_last_level() {
-  Cache last;
+SharedCache described_last_level() {
+  SharedCache last;
   int highest = 0;
   for (int index = 0; index < 8; ++index) {
     const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";
@@ -56,11 +56,11 @@ Cache described_last_level() {
     highest = level;
     last = {size << (unit == 'M' ? 20 : unit == 'K' ? 10 : 0), count_of(shared)};
   }
-  return highest >= 3 ? last : Cache{};
+  return highest >= 3 ? last : SharedCache{};
 }
 
-Cache last_level() {
-  if (const Cache described = described_last_level(); described.bytes > 0) return described;
+SharedCache last_level() {
+  if (const SharedCache described = described_last_level(); described.bytes > 0) return described;
   long bytes = 0;
 #ifdef _SC_LEVEL3_CACHE_SIZE
   bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
@@ -71,7 +71,7 @@ Cache last_level() {
 }  // namespace
 
 std::int64_t cache_bytes() {
-  static const Cache last = last_level();
+  static const SharedCache last = last_level();
   return std::min(last.bytes, kMost) * ((max_threads() + last.sharing - 1) / last.sharing);
 }
 

@@ -17,12 +17,10 @@ namespace tern::detail_cpu {
 namespace {
 
 /// Of each thread: rows of A, of B, and of accumulators for the epilogue.
-struct Scratch {
+struct OuterScratch {
   Buffer a, b, rows;
 };
-Scratch& scratch() {
-  return detail::of_thread<Scratch>();
-}
+OuterScratch& outer_scratch() { return detail::of_thread<OuterScratch>(); }
 
 class OuterRun {
  public:
@@ -64,7 +62,7 @@ class OuterRun {
   }
   /// Rows of A, all their steps side by side.
   const std::byte* take_a(Index batch, Index row, Index rows) const {
-    std::byte* const to = scratch().a.reserve(rows * depth_ * types_.compute_size);
+    std::byte* const to = outer_scratch().a.reserve(rows * depth_ * types_.compute_size);
     for (Index s = 0; s < g_.segments; ++s)
       types_.kernels->copy({element(g_.a, g_.a_offsets[batch * g_.segments + s] + row * g_.a_row), g_.a_row, g_.a_col},
                            rows, g_.k, to + s * g_.k * types_.compute_size, depth_, g_.k);
@@ -72,7 +70,7 @@ class OuterRun {
   }
   /// Every step's row of B, in whole vectors.
   const std::byte* take_b(Index batch, Index col, Index cols, Index padded) const {
-    std::byte* const to = scratch().b.reserve(depth_ * padded * types_.compute_size);
+    std::byte* const to = outer_scratch().b.reserve(depth_ * padded * types_.compute_size);
     for (Index s = 0; s < g_.segments; ++s)
       types_.kernels->copy({element(g_.b, g_.b_offsets[batch * g_.segments + s] + col * g_.b_col), g_.b_row, g_.b_col},
                            g_.k, cols, to + s * g_.k * padded * types_.compute_size, padded, padded);
@@ -90,7 +88,7 @@ class OuterRun {
     }
     // The epilogue takes what L1 holds.
     const Index together = std::clamp<Index>(kGroupBytes / (padded * width), 1, rows);
-    call.c = scratch().rows.reserve(together * padded * width), call.c_row = padded;
+    call.c = outer_scratch().rows.reserve(together * padded * width), call.c_row = padded;
     for (Index r = 0; r < rows; r += together) {
       call.a = a + r * depth_ * width, call.rows = std::min(together, rows - r);
       types_.computed->outer(call);

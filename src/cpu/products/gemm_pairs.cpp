@@ -12,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include "cpu/products/gemm_plan.hpp"
 #include "cpu/simd/dispatch.hpp"
 #include "cpu/scratch.hpp"
 #include "cpu/machine/threads.hpp"
@@ -39,16 +40,14 @@ constexpr Index kPackPanels = 8, kNearPanels = 2;
 /// Bytes of B packed at once for all threads.
 constexpr Index kSharedBytes = Index{64} << 20;
 /// Below these the kernels for f32 are faster: rows that fill no tile, and little work.
-constexpr Index kFewestRows = 8, kFewestCols = 16, kFewestSteps = 32;
+constexpr Index kFewestPairRows = 8, kFewestPairCols = 16, kFewestSteps = 32;
 
-constexpr Index divide_up(Index a, Index b) { return (a + b - 1) / b; }
-constexpr Index round_up(Index a, Index b) { return divide_up(a, b) * b; }
 constexpr Index kStep = 2 * kPairSteps;  // k is padded to a multiple of it
 
-struct Scratch {
+struct PairScratch {
   Buffer a, b, tile, strip, turned, shared;
 };
-Scratch& scratch() { return detail::of_thread<Scratch>(); }
+PairScratch& pair_scratch() { return detail::of_thread<PairScratch>(); }
 
 /// An operand of one product: element (i, p), p the step of k.
 struct PairOperand {
@@ -57,7 +56,7 @@ struct PairOperand {
 };
 
 /// A rectangle of C[batch].
-struct Area {
+struct PairArea {
   Index batch, row, rows, col, cols;
 };
 
@@ -67,8 +66,8 @@ struct KBlock {
   Index padded() const { return round_up(steps, kStep); }
 };
 
-/// Sums in f32.
-struct Sums {
+/// PairSums in f32.
+struct PairSums {
   float* data;
   Index row;
   float* at(Index i, Index j) const { return data ? data + i * row + j : nullptr; }
@@ -107,7 +106,7 @@ class PairRun {
     const Index column = std::max<Index>(1, g_.segments * steps_ * 2);
     const Index range =
         std::min(round_up(g_.n, kPairCols), std::max(kTileCols, kSharedBytes / column / kPairCols * kPairCols));
-    shared_ = reinterpret_cast<std::uint32_t*>(scratch().shared.reserve(range * column));
+    shared_ = reinterpret_cast<std::uint32_t*>(pair_scratch().shared.reserve(range * column));
     for (Index batch = 0; batch < g_.batches; batch += same ? g_.batches : 1)
       for (Index col = 0; col < g_.n; col += range) {
         const Index cols = std::min(range, g_.n - col);
@@ -223,7 +222,7 @@ class PairRun {
       return;
     }
     const Index width = round_up(rows, 16) + 16, pairs_here = divide_up(steps, 2);
-    auto* turned = reinterpret_cast<std::uint32_t*>(scratch().turned.reserve(pairs_here * width * 4));
+    auto* turned = reinterpret_cast<std::uint32_t*>(pair_scratch().turned.reserve(pairs_here * width * 4));
     pairs(a, first, steps, rows, turned, width);
     for (Index i = 0; i < rows; i += kPairRows)
       for (Index p = 0; p < pairs_here; p += kPairSteps)
@@ -236,7 +235,7 @@ class PairRun {
     Index row, step, panel;  // elements from row to row, from kStep steps to the next, from kPairRows rows to the next
   };
   /// Where pack_near_a has packed the rows of A for a block, or where they lie.
-  PackedA packed_a(const Area& area, Index i, Index since) const {
+  PackedA packed_a(const PairArea& area, Index i, Index since) const {
     const KBlock k = block(i);
     if (direct_a_)
       return {static_cast<const std::uint16_t*>(g_.a) + g_.a_offsets[area.batch * g_.segments + k.segment] +
@@ -244,23 +243,23 @@ class PairRun {
               g_.a_row, kStep, kPairRows * g_.a_row};
     return {near_a(area, i - since), kStep, kStep * kPairRows, kPairRows * k.padded()};
   }
-  std::uint16_t* near_a(const Area& area, Index place) const {
-    return reinterpret_cast<std::uint16_t*>(scratch().a.data()) +
+  std::uint16_t* near_a(const PairArea& area, Index place) const {
+    return reinterpret_cast<std::uint16_t*>(pair_scratch().a.data()) +
            place * (round_up(area.rows, kPairRows) * block_steps_);
   }
   std::uint32_t* near_b(Index blocks, Index panel, Index place) const {
-    return reinterpret_cast<std::uint32_t*>(scratch().b.data()) + panel * near_step(blocks) + place * near_step(1);
+    return reinterpret_cast<std::uint32_t*>(pair_scratch().b.data()) + panel * near_step(blocks) + place * near_step(1);
   }
   Index near_step(Index blocks) const { return blocks * (block_steps_ / 2 * kPairCols); }  // from panel to panel
 
   /// What a tile packs for itself of `blocks` blocks from `begin` on: all its rows, kNearPanels panels.
-  void pack_near_a(const Area& area, Index begin, Index blocks) const {
+  void pack_near_a(const PairArea& area, Index begin, Index blocks) const {
     if (direct_a_) return;
-    scratch().a.reserve(blocks * round_up(area.rows, kPairRows) * block_steps_ * 2);
+    pair_scratch().a.reserve(blocks * round_up(area.rows, kPairRows) * block_steps_ * 2);
     for (Index i = 0; i < blocks; ++i) pack_a(area.batch, block(begin + i), area.row, area.rows, near_a(area, i));
   }
-  void pack_near_b(const Area& area, Index j, Index begin, Index blocks) const {
-    scratch().b.reserve(kNearPanels * blocks * block_steps_ * kPairCols * 2);
+  void pack_near_b(const PairArea& area, Index j, Index begin, Index blocks) const {
+    pair_scratch().b.reserve(kNearPanels * blocks * block_steps_ * kPairCols * 2);
     const Index cols = std::min(kNearPanels * kPairCols, area.cols - j);
     for (Index i = 0; i < blocks; ++i)
       pack_panels(area.batch, block(begin + i), area.col + j, cols, near_b(blocks, 0, i), near_step(blocks));
@@ -282,23 +281,23 @@ class PairRun {
     });
   }
 
-  void run_tile(const Area& area) const {
+  void run_tile(const PairArea& area) const {
     const bool rounded = g_.rounded && blocks_ != 0;
     const Index height = round_up(area.rows, 16);
     // The epilogue takes panels while they are near, where they are done one after the other.
     const Index group = rounded || blocks_ == 0 || blocks_ > most_blocks_ ? round_up(area.cols, kPairCols)
                         : area.rows <= kNearRows                          ? kNearGroup
                                                                           : kFarGroup;
-    Sums c{nullptr, 0};
+    PairSums c{nullptr, 0};
     if (!rounded || blocks_ > most_blocks_) {
       // Rows of sums up to 1 KiB follow each other, as the output's do; longer ones would fall into the same sets of
       // L1.
       const Index panels = std::min(divide_up(area.cols, kPairCols), group / kPairCols);
       c.row = panels * kPairCols + (panels <= 8 ? 0 : 16);
-      c.data = reinterpret_cast<float*>(scratch().tile.reserve(height * c.row * 4));
+      c.data = reinterpret_cast<float*>(pair_scratch().tile.reserve(height * c.row * 4));
     }
     if (blocks_ == 0) std::memset(c.data, 0, static_cast<std::size_t>(height * c.row) * 4);
-    const Sums strip{reinterpret_cast<float*>(scratch().strip.reserve(height * kPairCols * 4)), kPairCols};
+    const PairSums strip{reinterpret_cast<float*>(pair_scratch().strip.reserve(height * kPairCols * 4)), kPairCols};
     for (Index begin = 0; begin < blocks_; begin += most_blocks_) {
       const Index blocks = std::min(most_blocks_, blocks_ - begin);
       pack_near_a(area, begin, blocks);
@@ -315,18 +314,18 @@ class PairRun {
   }
 
   /// Columns from `begin` to `end` of a tile to the epilogue.
-  void hand_over(const Area& area, const Sums& c, Index begin, Index end) const {
+  void hand_over(const PairArea& area, const PairSums& c, Index begin, Index end) const {
     g_.epilogue(g_.context, {c.data, c.row, area.batch, area.row, area.col + begin, area.rows, end - begin});
   }
   /// All rows of a tile with one panel of B over `blocks` blocks from `begin` on: partial sums go through `strip`,
   /// those of the blocks before come from `c`, at column `at`, and the results go there or, rounded, where they belong.
-  void run_panel(const Area& area, Index j, Index begin, Index blocks, const Sums& c, Index at, const Sums& strip,
-                 Index place) const {
+  void run_panel(const PairArea& area, Index j, Index begin, Index blocks, const PairSums& c, Index at,
+                 const PairSums& strip, Index place) const {
     const Index calls = divide_up(area.rows, kPairRows);
     for (Index i = 0; i < blocks; ++i) {
       const PackedA a = packed_a(area, begin + i, begin);
       const std::uint32_t* const b = shared_ ? shared_panel(area.col + j, begin + i) : near_b(blocks, place, i);
-      const Sums none{nullptr, 0}, &from = i > 0 ? strip : begin > 0 ? c : none, &to = i + 1 < blocks ? strip : c;
+      const PairSums none{nullptr, 0}, &from = i > 0 ? strip : begin > 0 ? c : none, &to = i + 1 < blocks ? strip : c;
       const KBlock k = block(begin + i);
       const Index pairs = divide_up(k.steps, 2), from_col = i > 0 ? 0 : at, to_col = i + 1 < blocks ? 0 : at;
       const bool last = g_.rounded && begin + i + 1 == blocks_;
@@ -344,7 +343,7 @@ class PairRun {
       }
     }
   }
-  std::uint16_t* rounded_at(const Area& area, Index i, Index j) const {
+  std::uint16_t* rounded_at(const PairArea& area, Index i, Index j) const {
     return static_cast<std::uint16_t*>(g_.rounded) + g_.rounded_offsets[area.batch] + (area.row + i) * g_.rounded_row +
            area.col + j;
   }
@@ -364,7 +363,7 @@ class PairRun {
 }  // namespace
 
 bool gemm_pairs(const GemmProblem& problem) {
-  if (problem.type != DType::bf16 || problem.c || problem.m < kFewestRows || problem.n < kFewestCols ||
+  if (problem.type != DType::bf16 || problem.c || problem.m < kFewestPairRows || problem.n < kFewestPairCols ||
       problem.k < kFewestSteps)
     return false;
   const PairKernels* kernels = pair_kernels();

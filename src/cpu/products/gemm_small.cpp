@@ -19,7 +19,7 @@ constexpr Index kMostSteps = 4096, kFewestProducts = 4;
 /// Elements of a B that many rows meet, and how many rows those are.
 constexpr Index kMostOfB = 64, kFewestRows = 64;
 /// Rows that are one task, and multiplications that are worth a second thread.
-constexpr Index kRowsTogether = 256, kParallelSteps = Index{1} << 18;
+constexpr Index kSmallRowsTogether = 256, kParallelSteps = Index{1} << 18;
 /// Multiplications of a batch from which its operands are picked by lists, which take a µs to make.
 constexpr Index kFewestTinySteps = 512;
 
@@ -34,14 +34,14 @@ template <class Task> void in_parts(const GemmProblem& g, Index tasks, const Tas
 struct Sums : Buffer {};  // this thread's, for the epilogue: the results of all products are rows below each other
 
 /// Products of the whole batch, a part of it at a time; or of rows of one of them.
-class SmallRun {
+class SmallProducts {
  public:
-  SmallRun(const GemmProblem& g, const GemmTypes& types) : g_(g), types_(types) {}
+  SmallProducts(const GemmProblem& g, const GemmTypes& types) : g_(g), types_(types) {}
 
   void run() const {
     const bool tall = g_.m > kSmallMost;
-    const Index together = tall ? 1 : std::max<Index>(1, kRowsTogether / g_.m);
-    const Index rows = tall ? kRowsTogether : g_.m, down = divide_up(g_.m, rows),
+    const Index together = tall ? 1 : std::max<Index>(1, kSmallRowsTogether / g_.m);
+    const Index rows = tall ? kSmallRowsTogether : g_.m, down = divide_up(g_.m, rows),
                 groups = divide_up(g_.batches, together);
     in_parts(g_, groups * down, [&](Index t) {
       const Index batch = t / down * together, row = t % down * rows;
@@ -86,9 +86,9 @@ class TinyRun {
   TinyRun(const GemmProblem& g, const GemmTypes& types, const TinyPlan& plan) : g_(g), types_(types), plan_(plan) {}
 
   void run() const {
-    const Index together = std::max<Index>(1, kRowsTogether / (g_.m * plan_.together)),
+    const Index together = std::max<Index>(1, kSmallRowsTogether / (g_.m * plan_.together)),
                 groups = plan_.groups(g_.batches), whole = divide_up(groups, together);
-    const SmallRun others(g_, types_);
+    const SmallProducts others(g_, types_);
     const Index done = groups * plan_.together;
     in_parts(g_, whole + (done < g_.batches), [&](Index t) {
       if (t == whole) return others.run_part(done, g_.batches - done, 0, g_.m);
@@ -154,7 +154,7 @@ bool gemm_small(const GemmProblem& problem) {
   if (types.size != types.compute_size) return false;
   if (run_tiny(problem, types)) return true;
   if (!is_small(problem)) return false;
-  SmallRun(problem, types).run();
+  SmallProducts(problem, types).run();
   return true;
 }
 

@@ -28,14 +28,14 @@ constexpr FillTables* tables_of(std::string_view target) {
   return nullptr;
 }
 
-struct Target {
+struct ProcessorTarget {
   std::string_view name;
   decltype(hwy::SupportedTargets()) bit;
   FillTables* fill;
   const PairKernels* (*pairs)() = nullptr;  // null where the processor lacks them: it lacks the target, then
 };
 /// Best first.
-constexpr Target kTargets[] = {
+constexpr ProcessorTarget kTargets[] = {
 #if HWY_ARCH_X86
     {"AVX3_AMX", HWY_AVX3, tables_of("AVX3"), &amx_kernels},
     {"AVX3_BF16", HWY_AVX3, tables_of("AVX3"), &avx512_bf16_kernels},
@@ -54,7 +54,7 @@ struct Tables {
   const PairKernels* pairs = nullptr;
   Tables() {
     const char* wanted = std::getenv("TERN_CPU_TARGET");
-    for (const Target& target : kTargets) {
+    for (const ProcessorTarget& target : kTargets) {
       if (!target.fill || !(hwy::SupportedTargets() & target.bit) || (wanted && *wanted && target.name != wanted))
         continue;
       if (target.pairs && !(pairs = target.pairs())) continue;

@@ -17,7 +17,7 @@ namespace {
 using detail::FormulaGraph;
 
 /// Numbers of a block, numbers that are worth a second thread, and those from which results may pass by the caches.
-constexpr std::int64_t kNumbers = 4096, kParallel = std::int64_t{1} << 15, kStreamed = std::int64_t{1} << 20;
+constexpr std::int64_t kPairNumbers = 4096, kParallelPairs = std::int64_t{1} << 15, kStreamed = std::int64_t{1} << 20;
 
 /// A function of the numbers whose real parts are these inputs, and the output that its result's real part is.
 struct Operation {
@@ -118,7 +118,7 @@ bool run_pairs(const detail::FusedRequest& r, const KernelTable& table) {
   const Known* const k = find(r);
   if (!k) return false;
   const bool wide = r.outputs[0].dtype == DType::f64;
-  const std::int64_t size = wide ? 8 : 4, count = r.space.numel(), blocks = (count + kNumbers - 1) / kNumbers;
+  const std::int64_t size = wide ? 8 : 4, count = r.space.numel(), blocks = (count + kPairNumbers - 1) / kPairNumbers;
   const std::int64_t step = (k->apart ? 1 : 2) * size, out_step = (k->results > 1 ? 2 : 1) * size;
   const auto input = [&](int i) {
     return static_cast<const std::byte*>(memory_of(r.inputs[static_cast<std::size_t>(i)].view));
@@ -133,11 +133,11 @@ bool run_pairs(const detail::FusedRequest& r, const KernelTable& table) {
                       std::ranges::all_of(k->operations, [&](const Operation& o) {
                         return reinterpret_cast<std::uintptr_t>(output(o.out)) % 64 == 0;
                       });
-  const std::int64_t tasks = count < kParallel ? 1 : std::min<std::int64_t>(blocks, 4 * max_threads());
+  const std::int64_t tasks = count < kParallelPairs ? 1 : std::min<std::int64_t>(blocks, 4 * max_threads());
   parallel_for(tasks, [&](std::int64_t task) {
-    const std::int64_t begin = blocks * task / tasks * kNumbers,
-                       end = std::min(count, blocks * (task + 1) / tasks * kNumbers);
-    const std::int64_t some = k->operations.size() > 1 ? kNumbers : end - begin;  // the next one finds them near
+    const std::int64_t begin = blocks * task / tasks * kPairNumbers,
+                       end = std::min(count, blocks * (task + 1) / tasks * kPairNumbers);
+    const std::int64_t some = k->operations.size() > 1 ? kPairNumbers : end - begin;  // the next one finds them near
     for (std::int64_t first = begin; first < end; first += some)
       for (const Operation& o : k->operations)
         (table.pairs.*o.functions)[wide](input(o.a) + first * step, o.b < 0 ? nullptr : input(o.b) + first * step,

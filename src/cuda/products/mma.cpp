@@ -10,7 +10,7 @@ namespace tern::detail_cuda {
 namespace mma {
 namespace {
 
-constexpr const char* kKernel =
+constexpr const char* kMmaProduct =
 #include "cuda/products/mma.cu.inc"
     ;
 
@@ -33,7 +33,8 @@ std::string step(const Kernel& kernel, const Factor& f, std::size_t from_end) {
 }
 
 /// The formula over eight columns of a row, or one where rows are ragged.
-std::string columns(const Kernel& kernel, Io& io, const Function& formula, const std::vector<std::string>& batch) {
+std::string columns(const Kernel& kernel, Io& io, const detail_gpu::Function& formula,
+                    const std::vector<std::string>& batch) {
   Position at{batch, 0, kernel.ragged ? 1 : kUnit};
   at.coordinates.push_back("row"), at.coordinates.push_back("col");
   at.inner = static_cast<int>(at.coordinates.size()) - 1;
@@ -78,12 +79,12 @@ std::vector<std::string> fill_factors(const Kernel& kernel, const Io& io, Holes&
 
 std::string text(const Kernel& kernel) {
   const Dialect& dialect = kernel.backend.dialect();
-  const Function formula = kernel.epilogue.function(dialect);
+  const detail_gpu::Function formula = kernel.epilogue.function(dialect);
   Io io(kernel.plan, dialect);
   Module module;
   module.title = cat("product on tensor cores, tiles of ", kernel.tile_m(), "x", kernel.tile_n(), "x", kTileK);
   module.bindings = kernel.plan.launch.bindings, module.params = kernel.plan.launch.params.size();
-  module.file = kKernel;
+  module.file = kMmaProduct;
   Holes& holes = module.holes;
   fill_instance(kernel, holes);
   const std::vector<std::string> batch = fill_factors(kernel, io, holes);

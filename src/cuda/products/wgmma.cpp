@@ -9,7 +9,7 @@ namespace tern::detail_cuda {
 namespace wgmma {
 namespace {
 
-constexpr const char* kKernel =
+constexpr const char* kWgmmaProduct =
 #include "cuda/products/wgmma.cu.inc"
     ;
 constexpr const char* kInstructions =
@@ -24,7 +24,7 @@ int place_in_staged(const Kernel& kernel, std::size_t output) {
 }
 
 /// The formula over two neighbours of a row, whose sums are sum_0 and sum_1.
-std::string two_columns(const Kernel& kernel, const Function& formula) {
+std::string two_columns(const Kernel& kernel, const detail_gpu::Function& formula) {
   const Dialect& dialect = kernel.backend.dialect();
   Io io(kernel.plan, dialect);
   Position at{std::vector<std::string>(kernel.problem.batch.sizes.size(), "batch"), 0, 2, "ahead"};
@@ -79,14 +79,14 @@ void fill_staged_outputs(const Kernel& kernel, Holes& holes) {
 
 std::string text(const Kernel& kernel) {
   const Dialect& dialect = kernel.backend.dialect();
-  const Function formula = kernel.epilogue.function(dialect);
+  const detail_gpu::Function formula = kernel.epilogue.function(dialect);
   const Tiling& t = kernel.tiling;
   Module module;
   module.title = cat("product on matrix units, tiles of ", kTileM, "x", t.tile_n, "x", kTileK,
                      t.ping_pong ? " ping-pong" : "");
   module.bindings = kernel.plan.launch.bindings, module.params = kernel.plan.launch.params.size();
   module.maps = 2 + kernel.staged.size();
-  module.file = kKernel;
+  module.file = kWgmmaProduct;
   Holes& holes = module.holes;
   fill_instance(kernel, holes), fill_instruction(kernel, holes), fill_staged_outputs(kernel, holes);
   const Slots& s = kernel.slots;

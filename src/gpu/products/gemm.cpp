@@ -11,7 +11,7 @@
 namespace tern::detail_gpu {
 namespace {
 
-constexpr const char* kKernel =
+constexpr const char* kTiledProduct =
 #include "gpu/products/gemm.wgsl.inc"
     ;
 constexpr const char* kFetch =
@@ -211,7 +211,7 @@ std::string text(const GemmPlan& gemm) {
                    gemm.plan.launch.threads,
                    {{vector(gemm), "tile_a", tile.m * tile.k / 4}, {vector(gemm), "tile_b", tile.n * tile.k / 4}},
                    f.text,
-                   fill_holes(kKernel, holes)});
+                   fill_holes(kTiledProduct, holes)});
 }
 
 /// False, having done nothing, where there is no such kernel in vectors.

@@ -9,17 +9,6 @@ namespace tern::detail_gpu {
 
 using detail::GemmRequest;
 
-namespace {
-
-const detail::FormulaGraph* identity_graph() {
-  static const detail::FormulaGraph* const graph = [] {
-    const Expr x = detail::make_input(0);
-    return detail::make_graph({&x, 1}, 1);
-  }();
-  return graph;
-}
-}  // namespace
-
 const detail::Program* plain_epilogue(const char* op, DType dtype) {
   const detail::InputType type{dtype, false};
   return &detail::type_program(op, identity_graph(), {&type, 1});

@@ -10,12 +10,12 @@
 namespace tern::detail_gpu {
 namespace {
 
-constexpr const char* kKernel =
+constexpr const char* kTinyProduct =
 #include "gpu/products/gemm_tiny.wgsl.inc"
     ;
 // What one invocation has in registers, and how many rows keep more than a few of them busy: fewer are one launch of
 // any kernel.
-constexpr std::int64_t kMostColumns = 16, kMostDepth = 16, kLeastRows = 512;
+constexpr std::int64_t kMostTinyColumns = 16, kMostDepth = 16, kLeastRows = 512;
 
 class TinyProduct {
  public:
@@ -133,9 +133,13 @@ class TinyProduct {
     holes["multiply"] = multiply(io, batch, row_of_a);
     at.coordinates.back() = "col", at.group = n_;
     holes["finish"] = gemm_.epilogue.finish(io, d, f, at, gemm_.kept, &TinyProduct::sum, "");
-    return d.module({cat("product, rows of ", n_, " along ", k_), gemm_.plan.launch.bindings,
-                     gemm_.plan.launch.params.size(), gemm_.plan.launch.threads, {}, f.text,
-                     fill_holes(kKernel, holes)});
+    return d.module({cat("product, rows of ", n_, " along ", k_),
+                     gemm_.plan.launch.bindings,
+                     gemm_.plan.launch.params.size(),
+                     gemm_.plan.launch.threads,
+                     {},
+                     f.text,
+                     fill_holes(kTinyProduct, holes)});
   }
 
   GemmPlan gemm_;
@@ -145,7 +149,7 @@ class TinyProduct {
 }  // namespace
 
 bool is_tiny(const detail::GemmRequest& r) {
-  if (r.n > kMostColumns || r.k > kMostDepth || r.k < 1) return false;
+  if (r.n > kMostTinyColumns || r.k > kMostDepth || r.k < 1) return false;
   std::int64_t rows = r.m;
   for (int i = 0; i < r.batch.rank(); ++i) {
     const std::int64_t size = r.batch[static_cast<std::size_t>(i)];

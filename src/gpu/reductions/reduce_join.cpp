@@ -15,7 +15,7 @@ constexpr const char* kWarps =
 #include "gpu/reductions/reduce_join.cu.inc"
     ;
 
-Holes all_pieces() {
+Holes join_pieces() {
   Holes all = pieces(kTree);
   all.merge(pieces(kWarps));
   return all;
@@ -24,7 +24,7 @@ Holes all_pieces() {
 }  // namespace
 
 Holes JoinText::names() const {
-  static const auto& file = *new Holes(all_pieces());  // outlives what is in static storage
+  static const auto& file = *new Holes(join_pieces());  // outlives what is in static storage
   Holes holes = file;
   const auto threads = static_cast<std::size_t>(tiling.threads());
   holes["results"] = join(to, " ");

@@ -14,7 +14,7 @@ using detail::Step;
 
 namespace {
 
-constexpr const char* kKernel =
+constexpr const char* kReduction =
 #include "gpu/reductions/reduce.wgsl.inc"
     ;
 constexpr const char* kPass =
@@ -38,7 +38,7 @@ class ReduceText : ReduceValues {
     const std::string once = results();
     holes["outputs_after_all_passes"] = last_outputs();
     holes["results"] = once.empty() ? once : with_lines("$if_first\n", once);
-    const std::string body = fill_holes(kKernel, holes);
+    const std::string body = fill_holes(kReduction, holes);
     std::vector<Shared> shared;
     for (const auto& [type, name] : {std::pair{"u32", "shared_words"}, std::pair{"u64", "shared_pairs"}})
       if (body.find(name) != body.npos) shared.push_back({type, name, kernel_.tiling.threads() * shared_});

@@ -12,7 +12,7 @@ constexpr const char* kTraversal =
 constexpr const char* kHeld =
 #include "gpu/reductions/reduce_resident.cu.inc"
     ;
-Holes all_pieces() {
+Holes value_pieces() {
   Holes all = pieces(kTraversal);
   all.merge(pieces(kHeld));
   return all;
@@ -28,7 +28,7 @@ const Dialect& values_dialect(const ReducePlan& kernel) {
 }  // namespace
 
 const Holes& reduce_pieces() {
-  static const auto& all = *new Holes(all_pieces());  // outlives what is in static storage
+  static const auto& all = *new Holes(value_pieces());  // outlives what is in static storage
   return all;
 }
 

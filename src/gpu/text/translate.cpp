@@ -9,7 +9,7 @@ namespace {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-std::string_view trimmed(std::string_view s) {
+std::string_view without_blanks(std::string_view s) {
   while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
   while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
   return s;
@@ -22,7 +22,8 @@ std::string parameters(std::string_view list) {
     const std::size_t comma = std::min(list.find(','), list.size());
     const std::string_view one = list.substr(0, comma);
     const std::size_t colon = one.find(':');
-    result += cat(result.empty() ? "" : ", ", trimmed(one.substr(colon + 1)), " ", trimmed(one.substr(0, colon)));
+    result += cat(result.empty() ? "" : ", ", without_blanks(one.substr(colon + 1)), " ",
+                  without_blanks(one.substr(0, colon)));
     list.remove_prefix(std::min(comma + 1, list.size()));
   }
   return result;
@@ -68,7 +69,7 @@ std::string body(std::string_view text) {
       const std::string_view token = text.substr(at, end - at);
       if (token == "switch") {
         const std::size_t brace = text.find('{', end);
-        result += cat("switch (", trimmed(text.substr(end, brace - end)), ") ");
+        result += cat("switch (", without_blanks(text.substr(end, brace - end)), ") ");
         end = brace;
       } else {
         result += word(token);
@@ -86,8 +87,8 @@ std::string body(std::string_view text) {
 std::string cuda_from_wgsl(std::string_view function, bool called) {
   const std::size_t head = function.find("fn "), open = function.find('(', head), close = function.find(')', open),
                     arrow = function.find("->", close), brace = function.find('{', arrow);
-  const std::string_view name = trimmed(function.substr(head + 3, open - head - 3)),
-                         result = trimmed(function.substr(arrow + 2, brace - arrow - 2));
+  const std::string_view name = without_blanks(function.substr(head + 3, open - head - 3)),
+                         result = without_blanks(function.substr(arrow + 2, brace - arrow - 2));
   return cat(called ? "TERN_CALLED " : "TERN_DEVICE ", result, " ", name, "(",
              parameters(function.substr(open + 1, close - open - 1)), ") ", body(function.substr(brace)));
 }

@@ -13,7 +13,7 @@ using namespace detail;
 namespace linalg {
 namespace {
 
-constexpr const char* kOp = "expm";
+constexpr const char* kExpm = "expm";
 /// Up to this norm the approximant of order 13 is exact to f64's roundings.
 constexpr double kMost = 5.371920351148152;
 constexpr double kPade[] = {64764752532480000.,
@@ -47,8 +47,8 @@ Tensor approximant(const Tensor& a) {
   const Tensor odd =
       matmul(a, matmul(a6, b[13] * a6 + b[11] * a4 + b[9] * a2) + b[7] * a6 + b[5] * a4 + b[3] * a2 + b[1] * one);
   const Tensor even = matmul(a6, b[12] * a6 + b[10] * a4 + b[8] * a2) + b[6] * a6 + b[4] * a4 + b[2] * a2 + b[0] * one;
-  const LuTensors factors = lu_tensors(kOp, even - odd, false, false);
-  return lu_solve_tensor(kOp, factors.lu, factors.pivots, even + odd, false, false);
+  const LuTensors factors = lu_tensors(kExpm, even - odd, false, false);
+  return lu_solve_tensor(kExpm, factors.lu, factors.pivots, even + odd, false, false);
 }
 /// 1-norms, [.., 1, 1].
 Tensor norms_of(const Tensor& a) { return max(sum(abs(a), {-2}, true), {-1}, true); }
@@ -64,7 +64,7 @@ Tensor expm_of(const Tensor& a) {
   const int most = recorded ? kRecordedHalvings : halvings(largest_norm(a));
   if (most == 0) return approximant(a);
   const Tensor norms = norms_of(a);
-  if (recorded) require_status(kOp, a, (isfinite(norms).to(i32) - 1).squeeze(-1).squeeze(-1), PrimitiveId::lu);
+  if (recorded) require_status(kExpm, a, (isfinite(norms).to(i32) - 1).squeeze(-1).squeeze(-1), PrimitiveId::lu);
   Tensor times = maximum(ceil(log2(norms / kMost)), 0);
   if (!recorded) times = minimum(times, most);  // a device's logarithm may be rounded up
   Tensor power = approximant(a * exp2(-times));
@@ -73,7 +73,7 @@ Tensor expm_of(const Tensor& a) {
 }
 /// exp([[Aᴴ, G], [0, Aᴴ]]) has Fréchet's derivative at Aᴴ along G at its top right. G is scaled to be no larger than A.
 Var expm_of(const Var& a) {
-  return record_one(kOp, {&a, 1}, expm_of(a.value()), PoolVector<Save>{{as_var(a.value()), -1, 0}},
+  return record_one(kExpm, {&a, 1}, expm_of(a.value()), PoolVector<Save>{{as_var(a.value()), -1, 0}},
                     [](const RuleContext& c) {
                       const Var h = adjoint(c.saved[0]);
                       const std::int64_t n = h.size(-1);
@@ -90,7 +90,7 @@ Var expm_of(const Var& a) {
 }  // namespace
 
 template <TensorOrVar T> T expm(const T& a) {
-  require_square(kOp, "a", value_of(a));
+  require_square(kExpm, "a", value_of(a));
   return narrowed(expm_of(widened(a)), a.dtype());
 }
 TERN_INSTANCES_1(ResultOf, expm)

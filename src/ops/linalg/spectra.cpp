@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "ops/linalg/linalg.hpp"
+#include "ops/limits.hpp"
 
 namespace tern {
 
@@ -246,7 +247,6 @@ namespace {
   throw Error(ErrorKind::value, std::string(op) + ": there is no norm " + norm.text() +
                                     "; of matrices there are \"fro\", \"nuc\", 1, -1, 2, -2, inf and -inf");
 }
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 

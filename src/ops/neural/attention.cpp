@@ -12,17 +12,18 @@ namespace tern::detail {
 
 namespace {
 
-constexpr const char* kOp = "attention";
+constexpr const char* kAttentionOp = "attention";
 
 /// The sizes of q, k and v.
-struct AttentionSizes {
+struct CallSizes {
   std::int64_t batch = 1, heads = 0, groups = 0, rows = 0, columns = 0, depth = 0, width = 0;
 };
-AttentionSizes checked(const Tensor& q, const Tensor& k, const Tensor& v) {
-  require_floating(kOp, "q", q), require_floating(kOp, "k", k), require_floating(kOp, "v", v);
-  require_same_device(kOp, q, k), require_same_device(kOp, q, v);
-  if (q.dim() < 3) refuse(kOp, "q", "[.., H, L, D]", describe(q));
-  AttentionSizes s{.heads = q.size(-3), .rows = q.size(-2), .depth = q.size(-1)};
+CallSizes checked(const Tensor& q, const Tensor& k, const Tensor& v) {
+  require_floating(kAttentionOp, "q", q), require_floating(kAttentionOp, "k", k),
+      require_floating(kAttentionOp, "v", v);
+  require_same_device(kAttentionOp, q, k), require_same_device(kAttentionOp, q, v);
+  if (q.dim() < 3) refuse(kAttentionOp, "q", "[.., H, L, D]", describe(q));
+  CallSizes s{.heads = q.size(-3), .rows = q.size(-2), .depth = q.size(-1)};
   Shape batch = q.shape();
   batch.resize(q.dim() - 3);
   s.batch = batch.numel();
@@ -30,17 +31,18 @@ AttentionSizes checked(const Tensor& q, const Tensor& k, const Tensor& v) {
     Shape outer = t.shape();
     outer.resize(std::max(t.dim() - 3, 0));
     if (t.dim() != q.dim() || outer != batch)
-      refuse(kOp, name, "as many axes and the batch of q, " + describe(q), describe(t));
-    if (t.dtype() != q.dtype()) refuse(kOp, name, "the dtype of q, " + describe(q), describe(t), ErrorKind::dtype);
+      refuse(kAttentionOp, name, "as many axes and the batch of q, " + describe(q), describe(t));
+    if (t.dtype() != q.dtype())
+      refuse(kAttentionOp, name, "the dtype of q, " + describe(q), describe(t), ErrorKind::dtype);
   };
   check("k", k), check("v", v);
   s.groups = k.size(-3), s.columns = k.size(-2), s.width = v.size(-1);
   if (k.size(-1) != s.depth)
-    refuse(kOp, "k", "a last axis of " + std::to_string(s.depth) + ", as q " + describe(q), describe(k));
+    refuse(kAttentionOp, "k", "a last axis of " + std::to_string(s.depth) + ", as q " + describe(q), describe(k));
   if (v.size(-3) != s.groups || v.size(-2) != s.columns)
-    refuse(kOp, "v", "the heads and rows of k, " + describe(k), describe(v));
+    refuse(kAttentionOp, "v", "the heads and rows of k, " + describe(k), describe(v));
   if (s.groups < 1 ? s.heads > 0 : s.heads % s.groups != 0)
-    refuse(kOp, "q", "a multiple of k's " + std::to_string(s.groups) + " heads",
+    refuse(kAttentionOp, "q", "a multiple of k's " + std::to_string(s.groups) + " heads",
            std::to_string(s.heads) + " of " + describe(q));
   return s;
 }
@@ -48,45 +50,47 @@ AttentionSizes checked(const Tensor& q, const Tensor& k, const Tensor& v) {
 void check_formula(const char* what, const FormulaGraph* graph, std::span<const Number> values, std::size_t coordinates,
                    std::span<const Argument> operands, const Shape& scores, const Tensor& q) {
   if (graph->reduces || graph->axis_sums)
-    throw Error(ErrorKind::unsupported, std::string(kOp) + ": the " + what + " contains a reduction");
+    throw Error(ErrorKind::unsupported, std::string(kAttentionOp) + ": the " + what + " contains a reduction");
   const std::size_t expected = coordinates + operands.size() + values.size();
   if (static_cast<std::size_t>(graph->inputs) != expected)
     refuse(
-        kOp, what,
+        kAttentionOp, what,
         std::to_string(coordinates) + " arguments and one for each of " + std::to_string(operands.size()) + " operands",
         std::to_string(static_cast<std::size_t>(graph->inputs) - values.size()) + " arguments");
   for (const Argument& operand : operands) {
     if (!operand.tensor && !operand.var) continue;
-    check_broadcasts(kOp, "an operand", value_of(operand), scores), require_same_device(kOp, q, value_of(operand));
+    check_broadcasts(kAttentionOp, "an operand", value_of(operand), scores),
+        require_same_device(kAttentionOp, q, value_of(operand));
   }
 }
-Tensor checked_lengths(const Tensor& lengths, const AttentionSizes& s, const Tensor& q) {
-  require_index_dtype(kOp, "lengths", lengths), require_same_device(kOp, q, lengths);
+Tensor checked_lengths(const Tensor& lengths, const CallSizes& s, const Tensor& q) {
+  require_index_dtype(kAttentionOp, "lengths", lengths), require_same_device(kAttentionOp, q, lengths);
   if (lengths.dim() != 1 || lengths.size(0) != s.batch)
-    refuse(kOp, "lengths", "[" + std::to_string(s.batch) + "]", describe(lengths));
+    refuse(kAttentionOp, "lengths", "[" + std::to_string(s.batch) + "]", describe(lengths));
   // i64 first to what there is: i32 would not hold it.
   const Tensor within = lengths.dtype() == DType::i64 ? clamp(lengths, 0, s.columns) : lengths;
-  return as_i32(kOp, within, 0).reshape({s.batch, 1, 1, 1});
+  return as_i32(kAttentionOp, within, 0).reshape({s.batch, 1, 1, 1});
 }
 
 /// a·b of matrices, f32 where they have 16 bits.
 Tensor wide_product(const Tensor& a, const Tensor& b, DType type) {
   Tensor y;
-  run_product({kOp, nullptr, product_shape(kOp, a, b).batch, type}, a, b, {}, {}, {&y, 1});
+  run_product({kAttentionOp, nullptr, product_shape(kAttentionOp, a, b).batch, type}, a, b, {}, {}, {&y, 1});
   return y;
 }
 /// Its gradients are products of 16-bit operands again: the cotangent is rounded to them.
 Var wide_product(const Var& a, const Var& b, DType type) {
-  if (a.dtype() == type) return product(kOp, a, b, product_shape(kOp, a.value(), b.value()).batch);
+  if (a.dtype() == type) return product(kAttentionOp, a, b, product_shape(kAttentionOp, a.value(), b.value()).batch);
   const Var inputs[] = {a, b};
   PoolVector<Save> saved{{as_var(a.value()), -1, 0}, {as_var(b.value()), -1, 1}};
-  return record_one(kOp, inputs, wide_product(a.value(), b.value(), type), std::move(saved), [](const RuleContext& c) {
-    const Var g = c.grads[0].to(c.saved[0].dtype());
-    PoolVector<Var> grads(2);
-    if (c.wanted[0] && c.needed[0]) grads[0] = matmul(g, c.saved[1].mT());
-    if (c.wanted[1] && c.needed[1]) grads[1] = matmul(c.saved[0].mT(), g);
-    return grads;
-  });
+  return record_one(kAttentionOp, inputs, wide_product(a.value(), b.value(), type), std::move(saved),
+                    [](const RuleContext& c) {
+                      const Var g = c.grads[0].to(c.saved[0].dtype());
+                      PoolVector<Var> grads(2);
+                      if (c.wanted[0] && c.needed[0]) grads[0] = matmul(g, c.saved[1].mT());
+                      if (c.wanted[1] && c.needed[1]) grads[1] = matmul(c.saved[0].mT(), g);
+                      return grads;
+                    });
 }
 
 /// An operand of a formula, held: backward may compute a block again when the call is over.
@@ -112,27 +116,27 @@ struct RowBlock {
 const Pointwise<>* mask_of(const AttentionOptions& o) {
   return o.mask ? &*o.mask : o.block_mask.defined() ? &o.block_mask.mask() : nullptr;
 }
-void check_options(const AttentionOptions& o, const AttentionSizes& s, const Tensor& q) {
-  if (o.window && *o.window < 1) refuse(kOp, "window", "1 or more", std::to_string(*o.window));
-  if (o.rows_at_once < 0) refuse(kOp, "rows_at_once", "0 or more", std::to_string(o.rows_at_once));
+void check_options(const AttentionOptions& o, const CallSizes& s, const Tensor& q) {
+  if (o.window && *o.window < 1) refuse(kAttentionOp, "window", "1 or more", std::to_string(*o.window));
+  if (o.rows_at_once < 0) refuse(kAttentionOp, "rows_at_once", "0 or more", std::to_string(o.rows_at_once));
   if (!(o.dropout >= 0 && o.dropout < 1))
-    refuse(kOp, "dropout", "from 0 to below 1", std::to_string(o.dropout), ErrorKind::value);
-  if (o.dropout > 0 && !o.generator) refuse(kOp, "generator", "one to draw from", "none", ErrorKind::value);
+    refuse(kAttentionOp, "dropout", "from 0 to below 1", std::to_string(o.dropout), ErrorKind::value);
+  if (o.dropout > 0 && !o.generator) refuse(kAttentionOp, "generator", "one to draw from", "none", ErrorKind::value);
   if (!o.block_mask.defined()) return;
-  if (o.mask) refuse(kOp, "mask", "none beside block_mask", "one");
+  if (o.mask) refuse(kAttentionOp, "mask", "none beside block_mask", "one");
   const Shape given = o.block_mask.scores(), wanted{s.batch, s.heads, s.rows, s.columns};
   for (std::size_t i = 0; i < 4; ++i)
     if (given[i] != wanted[i] && (i > 1 || given[i] != 1))
-      refuse(kOp, "block_mask", "one of " + to_string(wanted), to_string(given));
-  require_same_device(kOp, q, o.block_mask.blocks());
+      refuse(kAttentionOp, "block_mask", "one of " + to_string(wanted), to_string(given));
+  require_same_device(kAttentionOp, q, o.block_mask.blocks());
   if (!o.block_mask.current())
-    refuse(kOp, "block_mask", "one whose operands are as they were (make it anew)", "an operand written to since",
-           ErrorKind::value);
+    refuse(kAttentionOp, "block_mask", "one whose operands are as they were (make it anew)",
+           "an operand written to since", ErrorKind::value);
 }
 
 /// All that one call was given, checked.
 template <TensorOrVar R> struct Attention {
-  AttentionSizes s;
+  CallSizes s;
   AttentionOptions options;
   AttentionFormulas formulas;
   /// Of the score's formula and the mask, with the numbers they were traced with, and of dropout.
@@ -198,7 +202,7 @@ template <TensorOrVar R> struct Attention {
     const RowParts graph{formulas,  options.causal, options.window.has_value(), lengths.defined(), with_sum,
                          !whole(b), q.dtype()};
     std::array<R, 2> rows;
-    fused({.op = kOp, .graph = attention_row_graph(graph), .reduced = 8, .space = {}}, list,
+    fused({.op = kAttentionOp, .graph = attention_row_graph(graph), .reduced = 8, .space = {}}, list,
           std::span<R>(rows.data(), with_sum ? 2 : 1));
     const R shares = rows[0].reshape({s.batch, s.groups, shared, c});
     return {matmul(shares, v).reshape({s.batch, s.heads, l, s.width}), rows[1]};
@@ -208,7 +212,7 @@ template <TensorOrVar R> struct Attention {
 // Masks by place skip what no row of a block sees; and of many scores only one block is there at a time.
 constexpr std::int64_t kFewestRows = 128, kMostScores = std::int64_t{1} << 26, kMostKept = std::int64_t{1} << 28;
 /// How many rows a block has.
-std::int64_t rows_of_blocks(const AttentionSizes& s, const AttentionOptions& o) {
+std::int64_t rows_of_blocks(const CallSizes& s, const AttentionOptions& o) {
   if (o.rows_at_once > 0) return o.rows_at_once;
   const std::int64_t a_row = std::max<std::int64_t>(1, s.batch * s.heads * s.columns);
   std::int64_t rows = std::max<std::int64_t>(s.rows, 1);
@@ -216,7 +220,7 @@ std::int64_t rows_of_blocks(const AttentionSizes& s, const AttentionOptions& o) 
   if (s.rows > kMostKept / a_row) rows = std::min(rows, std::max<std::int64_t>(1, kMostScores / a_row));
   return rows;
 }
-RowBlock block_at(const AttentionSizes& s, const AttentionOptions& o, std::int64_t row, std::int64_t rows) {
+RowBlock block_at(const CallSizes& s, const AttentionOptions& o, std::int64_t row, std::int64_t rows) {
   RowBlock b{row, std::min(s.rows, row + rows), 0, s.columns};
   const std::int64_t shift = s.columns - s.rows;
   if (o.causal) b.columns_end = std::clamp<std::int64_t>(b.rows_end + shift, 0, s.columns);
@@ -230,7 +234,7 @@ RowBlock block_at(const AttentionSizes& s, const AttentionOptions& o, std::int64
 /// The decomposed computation, in blocks of rows: q [B, H, L, D], k and v [B, G, S, ..] give [B, H, L, Dv].
 template <TensorOrVar R>
 R blocks_of(const Attention<R>& all, const R& of_q, const R& of_k, const R& of_v, Tensor* sums) {
-  const AttentionSizes& s = all.s;
+  const CallSizes& s = all.s;
   const AttentionOptions& o = all.options;
   const std::int64_t rows = rows_of_blocks(s, o);
   const bool again = o.rows_at_once > 0 || rows * 8 < s.rows;
@@ -259,7 +263,7 @@ R blocks_of(const Attention<R>& all, const R& of_q, const R& of_k, const R& of_v
 
 /// A call for the primitive.
 template <TensorOrVar R> FusedAttention fused_call(const Attention<R>& all) {
-  const AttentionSizes& s = all.s;
+  const CallSizes& s = all.s;
   const AttentionOptions& o = all.options;
   FusedAttention call;
   call.sizes.batch = s.batch, call.sizes.heads = s.heads, call.sizes.groups = s.groups, call.sizes.rows = s.rows;
@@ -342,7 +346,7 @@ Var by_primitive(FusedAttention call, const Attention<Var>& all, const Var& q, c
   for (std::size_t i = 3; i < inputs.size(); ++i) saved.push_back({as_var(inputs[i].value()), -1, static_cast<int>(i)});
   // Not read from there: backward after a write to them throws, as after one to q.
   if (rule.call.lengths.defined()) saved.push_back({as_var(rule.call.lengths)});
-  return record_one(kOp, inputs, std::move(y), std::move(saved), std::move(rule));
+  return record_one(kAttentionOp, inputs, std::move(y), std::move(saved), std::move(rule));
 }
 
 /// Sets a generator back where a call throws that has drawn from it.
@@ -367,7 +371,7 @@ template <TensorOrVar R>
 R attended(const R& q, const R& k, const R& v, const AttentionOptions& o, const ScoreFormula& formula) {
   const DrawnOnlyIfDone drawn(o.dropout > 0 ? o.generator : nullptr);
   Attention<R> all(q, k, v, o, formula);
-  const AttentionSizes& s = all.s;
+  const CallSizes& s = all.s;
   Tensor* const sums = std::exchange(all.options.logsumexp, nullptr);
   const R of_q = q.reshape({s.batch, s.heads, s.rows, s.depth});
   const R of_k = k.reshape({s.batch, s.groups, s.columns, s.depth});

@@ -7,7 +7,7 @@
 namespace tern::detail {
 namespace {
 
-constexpr const char* kOp = "attention";
+constexpr const char* kFusedOp = "attention";
 constexpr std::int64_t kWidest = 256;  // of keys and of values
 
 /// Σ a·b over the last axis; of 16-bit floats in f32.
@@ -45,8 +45,8 @@ struct FusedAttention::Formula {
     for (const InputType& t : types) of_slope.push_back(t);
     const auto typed = [&](const FormulaGraph* graph, const SmallVector<InputType, 8>& of) {
       if (!graph) return static_cast<const Program*>(nullptr);
-      const Program& program = type_program(kOp, graph, of);
-      check_coordinates(kOp, program, space, 0);
+      const Program& program = type_program(kFusedOp, graph, of);
+      check_coordinates(kFusedOp, program, space, 0);
       return &program;
     };
     programs.score = typed(graphs.score, types), programs.thin = typed(graphs.thin, types);
@@ -72,18 +72,18 @@ bool FusedAttention::has_backward(const Tensor& q) const {
 }
 
 Tensor FusedAttention::forward(const Tensor& q, const Tensor& k, const Tensor& v, Tensor* rows) const {
-  require_kernels(kOp, q);
+  require_kernels(kFusedOp, q);
   Backend& backend = q.impl()->storage->backend();
   const Formula formula(*this, wide_type(q), false);
-  Tensor out = make_tensor(sizes.of_result(), sizes.parts > 1 ? wide_type(q) : q.dtype(), backend, kOp);
+  Tensor out = make_tensor(sizes.of_result(), sizes.parts > 1 ? wide_type(q) : q.dtype(), backend, kFusedOp);
   AttentionRequest r;
-  r.op = kOp, r.sizes = formula.sizes;
+  r.op = kFusedOp, r.sizes = formula.sizes;
   r.q = view_over(q, sizes.of_q()), r.k = view_over(k, sizes.of_k()), r.v = view_over(v, sizes.of_v());
   if (lengths.defined()) r.lengths = view_over(lengths, Shape{sizes.batch});
   r.programs = formula.programs, r.blocks = formula.blocks, r.inputs = formula.inputs;
   r.out = view_over(out, sizes.of_result());
   if (rows) {
-    *rows = make_tensor(Shape{2, sizes.parts * sizes.batch, sizes.heads, sizes.rows}, wide_type(q), backend, kOp);
+    *rows = make_tensor(Shape{2, sizes.parts * sizes.batch, sizes.heads, sizes.rows}, wide_type(q), backend, kFusedOp);
     r.tops = view_over((*rows)[0], sizes.of_rows()), r.totals = view_over((*rows)[1], sizes.of_rows());
   }
   run(backend, r);
@@ -116,7 +116,8 @@ Tensor merged(const Tensor& of, const Tensor& tops, const Tensor& totals, DType 
     return make_graph(outputs, 3);
   }();
   const Argument list[] = {of, tops, totals};
-  return fused_one<Tensor>({.op = kOp, .graph = graph, .reduced = 1, .space = {}, .drops_axes = true}, list).to(type);
+  return fused_one<Tensor>({.op = kFusedOp, .graph = graph, .reduced = 1, .space = {}, .drops_axes = true}, list)
+      .to(type);
 }
 /// The greatest scores and the sums.
 Tensor merged_rows(const Tensor& tops, const Tensor& totals) {
@@ -127,7 +128,7 @@ Tensor merged_rows(const Tensor& tops, const Tensor& totals) {
   }();
   std::array<Tensor, 2> y;
   const Argument list[] = {tops, totals};
-  fused({.op = kOp, .graph = graph, .reduced = 1, .space = {}, .drops_axes = true}, list, y);
+  fused({.op = kFusedOp, .graph = graph, .reduced = 1, .space = {}, .drops_axes = true}, list, y);
   return stack(std::vector<Tensor>{y[0], y[1]}, 0);
 }
 }  // namespace
@@ -153,11 +154,11 @@ std::array<Tensor, 3> FusedAttention::backward(const Tensor& q, const Tensor& k,
   const DType wide = wide_type(q);
   const Formula formula(*this, wide, true);
   const Tensor means = dots(out, out_grad).reshape(sizes.of_rows());
-  std::array<Tensor, 3> grads{make_tensor(sizes.of_q(), q.dtype(), backend, kOp),
-                              make_tensor(sizes.of_k(), q.dtype(), backend, kOp),
-                              make_tensor(sizes.of_v(), q.dtype(), backend, kOp)};
+  std::array<Tensor, 3> grads{make_tensor(sizes.of_q(), q.dtype(), backend, kFusedOp),
+                              make_tensor(sizes.of_k(), q.dtype(), backend, kFusedOp),
+                              make_tensor(sizes.of_v(), q.dtype(), backend, kFusedOp)};
   AttentionBackwardRequest r;
-  r.op = kOp, r.sizes = formula.sizes;
+  r.op = kFusedOp, r.sizes = formula.sizes;
   r.q = view_over(q, sizes.of_q()), r.k = view_over(k, sizes.of_k()), r.v = view_over(v, sizes.of_v());
   if (lengths.defined()) r.lengths = view_over(lengths, Shape{sizes.batch});
   r.programs = formula.programs, r.slope = formula.slope, r.open_slope = formula.open_slope;

@@ -9,7 +9,7 @@ namespace tern {
 namespace detail {
 namespace {
 
-constexpr const char* kOp = "block_mask";
+constexpr const char* kBlockMask = "block_mask";
 
 std::int64_t blocks_in(std::int64_t n) { return (n + kMaskBlock - 1) / kMaskBlock; }
 /// An operand laid over [batch, heads, rows of blocks, columns of blocks, rows, columns]; filled up to whole blocks.
@@ -50,21 +50,21 @@ MaskOperand::MaskOperand(const Tensor& t) : tensor(t) {
 
 BlockMask make_block_mask(const Pointwise<>& mask, const Shape& scores, std::vector<MaskOperand> operands) {
   for (const std::int64_t n : scores)
-    if (n < 0) refuse(kOp, "sizes", "0 or more", to_string(scores));
+    if (n < 0) refuse(kBlockMask, "sizes", "0 or more", to_string(scores));
   const FormulaGraph* const graph = mask.graph();
   if (graph->reduces || graph->axis_sums)
-    throw Error(ErrorKind::unsupported, std::string(kOp) + ": the predicate contains a reduction");
+    throw Error(ErrorKind::unsupported, std::string(kBlockMask) + ": the predicate contains a reduction");
   const std::size_t given = static_cast<std::size_t>(graph->inputs) - mask.values().size();
   if (given != 4 + operands.size())
-    refuse(kOp, "predicate", "4 arguments and one for each of " + std::to_string(operands.size()) + " operands",
+    refuse(kBlockMask, "predicate", "4 arguments and one for each of " + std::to_string(operands.size()) + " operands",
            std::to_string(given) + " arguments");
   Device device = default_device();
   bool found = false;
   for (const MaskOperand& m : operands) {
     if (!m.tensor.defined()) continue;
-    check_broadcasts(kOp, "an operand", m.tensor, scores);
+    check_broadcasts(kBlockMask, "an operand", m.tensor, scores);
     if (found && m.tensor.device() != device)
-      refuse(kOp, "operands", "on one device", describe(m.tensor), ErrorKind::device);
+      refuse(kBlockMask, "operands", "on one device", describe(m.tensor), ErrorKind::device);
     device = m.tensor.device(), found = true;
   }
   BlockMask result;
@@ -82,7 +82,8 @@ BlockMask make_block_mask(const Pointwise<>& mask, const Shape& scores, std::vec
   }
   for (const Number& n : mask.values()) arguments.push_back(Argument(n));
   Tensor seen;
-  fused({.op = kOp, .graph = mask_count_graph(graph), .reduced = 48, .space = space}, arguments, std::span(&seen, 1));
+  fused({.op = kBlockMask, .graph = mask_count_graph(graph), .reduced = 48, .space = space}, arguments,
+        std::span(&seen, 1));
   const auto there = [&](std::int64_t n) {
     const Tensor left = n - arange(0, blocks_in(n), 1, {.dtype = DType::i32, .device = device}) * kMaskBlock;
     return minimum(left, kMaskBlock);

@@ -6,17 +6,9 @@ namespace tern::detail {
 
 namespace {
 
-std::int64_t step_of(const Tensor& t, int axis) { return t.strides()[static_cast<std::size_t>(axis)]; }
-struct Layout {
-  Shape shape;
-  Strides strides;
-  void add(std::int64_t size, std::int64_t step) { shape.push_back(size), strides.push_back(step); }
-  Tensor of(const Tensor& t) const { return make_view(t, shape, strides, t.impl()->offset); }
-};
-
 /// Memory [N, C, P..] as [N, C, out.., k..].
 Tensor windows_of(const Conv& g, const Tensor& x) {
-  Layout l;
+  ConvLayout l;
   l.add(g.n, step_of(x, 0)), l.add(g.groups, step_of(x, 1));
   for (int i = 0; i < g.axes; ++i) l.add(g.out[g.at(i)], g.stride[g.at(i)] * step_of(x, 2 + i));
   for (int i = 0; i < g.axes; ++i) l.add(g.kernel[g.at(i)], g.dilation[g.at(i)] * step_of(x, 2 + i));
@@ -41,7 +33,7 @@ Tensor summed_result(const Conv& g, const Tensor& x, const Tensor& w) {
   return fused_one<Tensor>({g.op, sum_of_products(), bits(2 + g.axes, g.axes), {}, {}, true}, arguments);
 }
 Tensor summed_weight(const Conv& g, const Tensor& x, const Tensor& y) {
-  Layout l;
+  ConvLayout l;
   for (int i = 0; i < y.dim(); ++i) l.add(y.size(i), step_of(y, i));
   for (int i = 0; i < g.axes; ++i) l.add(g.kernel[g.at(i)], 0);
   const Tensor windows = windows_of(g, x), factors = l.of(y);

@@ -20,16 +20,6 @@ Tensor channels_second(const Tensor& x) {
 
 namespace {
 
-/// Axes of a view: sizes and steps.
-struct ConvLayout {
-  Shape shape;
-  Strides strides;
-  void add(std::int64_t size, std::int64_t step) { shape.push_back(size), strides.push_back(step); }
-  Tensor of(const Tensor& t) const { return make_view(t, shape, strides, t.impl()->offset); }
-  Shape batch() const { return batch_of(shape); }
-};
-std::int64_t step_of(const Tensor& t, int axis) { return t.strides()[static_cast<std::size_t>(axis)]; }
-
 /// The weight [O, C/g, k..] as memory [G, k.., from, to]: from c to o, or (flipped) from o to c with k reversed.
 Tensor weight_matrices(const Conv& g, const Tensor& w, bool flipped) {
   Shape apart{g.groups, g.o, g.c};

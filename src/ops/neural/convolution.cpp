@@ -48,7 +48,7 @@ Conv numbers(const char* op, int axes, const Tensor& x, const Tensor& w, std::in
   for (int i = 0; i < axes; ++i) g.kernel[g.at(i)] = w.size(2 + i);
   return g;
 }
-Conv checked(const char* op, int axes, const Tensor& x, const Tensor& w, const ConvOptions& o) {
+Conv checked_sizes(const char* op, int axes, const Tensor& x, const Tensor& w, const ConvOptions& o) {
   check_operands(op, axes, x, w, o.groups, 1);
   Conv g = numbers(op, axes, x, w, o.groups);
   g.stride = per_axis(op, "stride", o.stride, axes, 1), g.dilation = per_axis(op, "dilation", o.dilation, axes, 1);
@@ -99,7 +99,7 @@ const FormulaGraph* biased() {
 
 template <TensorOrVar R>
 R convolved(const char* op, int axes, const R& x, const R& w, const R& b, const ConvOptions& o) {
-  const Conv g = checked(op, axes, value_of(x), value_of(w), o);
+  const Conv g = checked_sizes(op, axes, value_of(x), value_of(w), o);
   check_optional(op, "bias", value_of(b), g.groups * g.o, value_of(x));
   if (x.dtype() != w.dtype()) {
     const DType both = promote_types(x.dtype(), w.dtype());
@@ -231,7 +231,7 @@ Tensor convolved_with_epilogue(const char* name, const FormulaGraph* graph, std:
                                const Tensor& x, const Tensor& weight, const ConvOptions& options,
                                std::span<const Argument> operands) {
   const PoolVector<Argument> all = operands_of(name, graph, values, operands);
-  const Conv g = checked(kEpilogue, 2, x, weight, options);
+  const Conv g = checked_sizes(kEpilogue, 2, x, weight, options);
   check_operand_shapes(g, operands);
   const DType both = promote_types(x.dtype(), weight.dtype());
   return convolve(ConvPart::result, g, x.to(both), weight.to(both), graph, all)[0];
@@ -239,7 +239,7 @@ Tensor convolved_with_epilogue(const char* name, const FormulaGraph* graph, std:
 Var convolved_with_epilogue(const char* name, const FormulaGraph* graph, std::span<const Number> values, const Var& x,
                             const Var& weight, const ConvOptions& options, std::span<const Argument> operands) {
   const PoolVector<Argument> all = operands_of(name, graph, values, operands);
-  const Conv g = checked(kEpilogue, 2, x.value(), weight.value(), options);
+  const Conv g = checked_sizes(kEpilogue, 2, x.value(), weight.value(), options);
   check_operand_shapes(g, operands);
   const DType both = promote_types(x.dtype(), weight.dtype());
   const Var image = x.to(both), kernel = weight.to(both);

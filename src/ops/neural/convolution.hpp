@@ -25,6 +25,16 @@ struct Conv {
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 };
 
+/// Axes of a view: sizes and steps.
+struct ConvLayout {
+  Shape shape;
+  Strides strides;
+  void add(std::int64_t size, std::int64_t step) { shape.push_back(size), strides.push_back(step); }
+  Tensor of(const Tensor& t) const { return make_view(t, shape, strides, t.impl()->offset); }
+  Shape batch() const { return batch_of(shape); }
+};
+inline std::int64_t step_of(const Tensor& t, int axis) { return t.strides()[static_cast<std::size_t>(axis)]; }
+
 /// x among zeros, contiguous: element i of each of the axes from `first` on at offset + i·step of the given size, those
 /// outside left out. x itself where nothing is to be done.
 Tensor place(const Tensor& x, int first, int axes, const Conv::Sizes& sizes, const Conv::Sizes& offsets,

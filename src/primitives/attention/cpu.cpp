@@ -34,7 +34,7 @@ struct TileMemory {
 };
 
 using detail::AttentionRequest;
-constexpr Index kRows = 56, kColumns = 256, kFew = 1 << 18;
+constexpr Index kForwardRows = 56, kForwardColumns = 256, kFewForward = 1 << 18;
 
 template <class T> class Forward {
  public:
@@ -48,17 +48,19 @@ template <class T> class Forward {
     Buffer& packed = detail::of_thread<Packed>().buffer;
     k_ = reinterpret_cast<T*>(packed.reserve(s_.batch * s_.groups * (k_step_ + v_step_) * Index{sizeof(T)}));
     v_ = k_ + s_.batch * s_.groups * k_step_;
-    const Index parts = (s_.columns + kColumns - 1) / kColumns, tiles = (s_.rows + kRows - 1) / kRows;
-    for_tasks(s_, kFew, s_.batch * s_.groups * parts, [&](Index task) { pack(task / parts, task % parts * kColumns); });
-    for_tasks(s_, kFew, s_.batch * s_.heads * tiles * s_.parts, [&](Index task) {
+    const Index parts = (s_.columns + kForwardColumns - 1) / kForwardColumns,
+                tiles = (s_.rows + kForwardRows - 1) / kForwardRows;
+    for_tasks(s_, kFewForward, s_.batch * s_.groups * parts,
+              [&](Index task) { pack(task / parts, task % parts * kForwardColumns); });
+    for_tasks(s_, kFewForward, s_.batch * s_.heads * tiles * s_.parts, [&](Index task) {
       const Index of_part = task / s_.parts;
-      rows_of(of_part / tiles, of_part % tiles * kRows, task % s_.parts);
+      rows_of(of_part / tiles, of_part % tiles * kForwardRows, task % s_.parts);
     });
   }
 
  private:
   void pack(Index group, Index column) const {
-    const Index cols = std::min(kColumns, s_.columns - column);
+    const Index cols = std::min(kForwardColumns, s_.columns - column);
     const HeadOf k = head_of(r_.k, group / s_.groups, group % s_.groups);
     const HeadOf v = head_of(r_.v, group / s_.groups, group % s_.groups);
     tiles_.copy_turned(k, column, cols, s_.depth, k_ + group * k_step_ + column * s_.depth);
@@ -78,7 +80,7 @@ template <class T> class Forward {
     Rows t{head / s_.heads,
            head % s_.heads,
            row,
-           std::min(kRows, s_.rows - row),
+           std::min(kForwardRows, s_.rows - row),
            rounded_up(s_.width, panel_),
            0,
            nullptr,
@@ -88,20 +90,20 @@ template <class T> class Forward {
            nullptr};
     t.length = length_of(r_.lengths, t.batch, s_.columns);
     Buffer& scratch = detail::of_thread<TileMemory>().buffer;
-    t.q =
-        reinterpret_cast<T*>(scratch.reserve(kRows * (s_.depth + kColumns + panel_ + t.width + 2) * Index{sizeof(T)}));
-    t.scores = t.q + kRows * s_.depth;
-    t.sums = t.scores + kRows * (kColumns + panel_);
-    t.top = t.sums + kRows * t.width;
-    t.total = t.top + kRows;
+    t.q = reinterpret_cast<T*>(
+        scratch.reserve(kForwardRows * (s_.depth + kForwardColumns + panel_ + t.width + 2) * Index{sizeof(T)}));
+    t.scores = t.q + kForwardRows * s_.depth;
+    t.sums = t.scores + kForwardRows * (kForwardColumns + panel_);
+    t.top = t.sums + kForwardRows * t.width;
+    t.total = t.top + kForwardRows;
     tiles_.copy(head_of(r_.q, t.batch, t.head), row, t.count, s_.depth, t.q, s_.depth);
-    std::fill_n(t.sums, kRows * t.width, T{0});
-    std::fill_n(t.top, kRows, -std::numeric_limits<T>::infinity());
-    std::fill_n(t.total, kRows, T{0});
+    std::fill_n(t.sums, kForwardRows * t.width, T{0});
+    std::fill_n(t.top, kForwardRows, -std::numeric_limits<T>::infinity());
+    std::fill_n(t.total, kForwardRows, T{0});
     const Index from = part * s_.part_columns(), to = std::min(from + s_.part_columns(), s_.columns);
     const Index end = std::min(to, s_.end(row + t.count - 1, t.length));
-    Index j = std::max(from, s_.first(row) / kColumns * kColumns);
-    for (; j < end; j += kColumns) tile(t, j, std::min(kColumns, end - j));
+    Index j = std::max(from, s_.first(row) / kForwardColumns * kForwardColumns);
+    for (; j < end; j += kForwardColumns) tile(t, j, std::min(kForwardColumns, end - j));
     finish(t, part * s_.batch + t.batch);
   }
   void tile(const Rows& t, Index column, Index cols) const {
@@ -144,7 +146,7 @@ template <class T> class Forward {
 }  // namespace
 
 std::int64_t attention_tasks_on_cpu(const detail::AttentionSizes& s) {
-  return has_few_rows(s) ? s.batch * s.groups : s.batch * s.heads * ((s.rows + kRows - 1) / kRows);
+  return has_few_rows(s) ? s.batch * s.groups : s.batch * s.heads * ((s.rows + kForwardRows - 1) / kForwardRows);
 }
 void attention_on_cpu(detail::Backend&, const AttentionRequest& r) {
   if (r.sizes.of_result().numel() == 0) return;

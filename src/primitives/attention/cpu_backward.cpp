@@ -25,7 +25,7 @@ namespace tern::detail_cpu {
 namespace {
 
 /// Memory of each thread, for the sums of a call, and for a task.
-struct Sums {
+struct TaskSums {
   Buffer buffer;
 };
 struct TaskMemory {
@@ -33,7 +33,7 @@ struct TaskMemory {
 };
 
 using detail::AttentionBackwardRequest;
-constexpr Index kRows = 112, kColumns = 128, kFewestTasks = 16, kFew = 1 << 17;
+constexpr Index kBackwardRows = 112, kBackwardColumns = 128, kFewestTasks = 16, kFewBackward = 1 << 17;
 
 template <class T> class Backward {
  public:
@@ -47,15 +47,17 @@ template <class T> class Backward {
         width_(rounded_up(s_.width, panel_)) {}
 
   void run() {
-    const Index keys = s_.batch * s_.groups, parts = std::max<Index>((s_.columns + kColumns - 1) / kColumns, 1);
+    const Index keys = s_.batch * s_.groups,
+                parts = std::max<Index>((s_.columns + kBackwardColumns - 1) / kBackwardColumns, 1);
     stretches_ = std::min(parts, std::max<Index>((kFewestTasks + keys - 1) / keys, 1));
-    per_stretch_ = (parts + stretches_ - 1) / stretches_ * kColumns;
+    per_stretch_ = (parts + stretches_ - 1) / stretches_ * kBackwardColumns;
     stretches_ = std::max<Index>((s_.columns + per_stretch_ - 1) / per_stretch_, 1);
     head_ = s_.rows * depth_;
-    Buffer& sums = detail::of_thread<Sums>().buffer;
+    Buffer& sums = detail::of_thread<TaskSums>().buffer;
     sums_ = reinterpret_cast<T*>(sums.reserve(stretches_ * s_.batch * s_.heads * head_ * Index{sizeof(T)}));
-    for_tasks(s_, kFew, keys * stretches_, [&](Index task) { columns_of(task / stretches_, task % stretches_); });
-    for_tasks(s_, kFew, s_.batch * s_.heads, [&](Index head) { add_up(head); });
+    for_tasks(s_, kFewBackward, keys * stretches_,
+              [&](Index task) { columns_of(task / stretches_, task % stretches_); });
+    for_tasks(s_, kFewBackward, s_.batch * s_.heads, [&](Index head) { add_up(head); });
   }
 
  private:
@@ -67,15 +69,16 @@ template <class T> class Backward {
   };
   Work work() const {
     Buffer& scratch = detail::of_thread<TaskMemory>().buffer;
-    const Index columns = kColumns * (2 * depth_ + s_.depth + s_.width + width_), rows = kRows * (depth_ + width_),
-                tile = kRows * (kColumns + panel_);
+    const Index columns = kBackwardColumns * (2 * depth_ + s_.depth + s_.width + width_),
+                rows = kBackwardRows * (depth_ + width_), tile = kBackwardRows * (kBackwardColumns + panel_);
     Work w{};
     T* at = reinterpret_cast<T*>(scratch.reserve((columns + rows + 4 * tile + 64) * Index{sizeof(T)}));
     const auto take = [&](Index count) { return std::exchange(at, at + count); };
-    w.k = take(kColumns * depth_), w.k_grad = take(kColumns * depth_), w.v_grad = take(kColumns * width_);
-    w.q = take(kRows * depth_), w.out_grad = take(kRows * width_);
+    w.k = take(kBackwardColumns * depth_), w.k_grad = take(kBackwardColumns * depth_),
+    w.v_grad = take(kBackwardColumns * width_);
+    w.q = take(kBackwardRows * depth_), w.out_grad = take(kBackwardRows * width_);
     w.shares = take(tile), w.slopes = take(tile), w.scores = take(tile), w.kept = take(tile);
-    w.k_turned = take(kColumns * s_.depth), w.v_turned = take(kColumns * s_.width);
+    w.k_turned = take(kBackwardColumns * s_.depth), w.v_turned = take(kBackwardColumns * s_.width);
     return w;
   }
 
@@ -86,13 +89,13 @@ template <class T> class Backward {
     const Index shared = s_.heads / s_.groups, first = stretch * per_stretch_;
     for (Index h = 0; h < shared; ++h)
       std::fill_n(sums_of(stretch, w.batch * s_.heads + w.group * shared + h), head_, T{0});
-    for (Index column = first; column < std::min(first + per_stretch_, s_.columns); column += kColumns) {
-      const Index cols = std::min(kColumns, s_.columns - column);
+    for (Index column = first; column < std::min(first + per_stretch_, s_.columns); column += kBackwardColumns) {
+      const Index cols = std::min(kBackwardColumns, s_.columns - column);
       const HeadOf k = head_of(r_.k, w.batch, w.group), v = head_of(r_.v, w.batch, w.group);
       tiles_.copy(k, column, cols, s_.depth, w.k, depth_);
       tiles_.copy_turned(k, column, cols, s_.depth, w.k_turned);
       tiles_.copy_turned(v, column, cols, s_.width, w.v_turned);
-      std::fill_n(w.k_grad, kColumns * depth_, T{0}), std::fill_n(w.v_grad, kColumns * width_, T{0});
+      std::fill_n(w.k_grad, kBackwardColumns * depth_, T{0}), std::fill_n(w.v_grad, kBackwardColumns * width_, T{0});
       for (Index h = 0; h < shared; ++h) {
         w.head = w.group * shared + h;
         w.sums = sums_of(stretch, w.batch * s_.heads + w.head);
@@ -106,8 +109,8 @@ template <class T> class Backward {
     }
   }
   void rows_against(const Work& w, Index column, Index cols) const {
-    for (Index row = 0; row < s_.rows; row += kRows) {
-      const Index rows = std::min(kRows, s_.rows - row);
+    for (Index row = 0; row < s_.rows; row += kBackwardRows) {
+      const Index rows = std::min(kBackwardRows, s_.rows - row);
       if (s_.first(row) >= column + cols || s_.end(row + rows - 1, w.length) <= column) continue;
       tiles_.copy(head_of(r_.q, w.batch, w.head), row, rows, s_.depth, w.q, depth_);
       tiles_.copy(head_of(r_.out_grad, w.batch, w.head), row, rows, s_.width, w.out_grad, width_);

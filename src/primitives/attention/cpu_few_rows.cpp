@@ -26,7 +26,7 @@ struct FewRowsMemory {
 using detail::AttentionRequest;
 /// Of more rows packing pays: 16 rows of 64 elements to 512 columns took 0.152 ms, by cpu.cpp 0.133; 1 row 0.026,
 /// 0.066.
-constexpr Index kFewRows = 8, kColumns = 256, kFew = 1 << 18;
+constexpr Index kFewRows = 8, kColumnsOfFewRows = 256, kFewOfFewRows = 1 << 18;
 
 template <class T> class FewRows {
  public:
@@ -43,7 +43,7 @@ template <class T> class FewRows {
 
   void run() const {
     const Index keys = s_.batch * s_.groups;
-    for_tasks(s_, kFew, keys * s_.parts, [&](Index task) { part_of(task / s_.parts, task % s_.parts); });
+    for_tasks(s_, kFewOfFewRows, keys * s_.parts, [&](Index task) { part_of(task / s_.parts, task % s_.parts); });
   }
 
  private:
@@ -57,13 +57,13 @@ template <class T> class FewRows {
     Work w{};
     w.batch = key / s_.groups, w.group = key % s_.groups;
     w.length = length_of(r_.lengths, w.batch, s_.columns);
-    const Index copied = kColumns * std::max(k_there_ ? 0 : s_.depth, v_there_ ? 0 : width_);
+    const Index copied = kColumnsOfFewRows * std::max(k_there_ ? 0 : s_.depth, v_there_ ? 0 : width_);
     Buffer& scratch = detail::of_thread<FewRowsMemory>().buffer;
-    const Index count = rows_ * (s_.depth + kColumns + width_ + 2) + copied + 4 * tiles_.panel();
+    const Index count = rows_ * (s_.depth + kColumnsOfFewRows + width_ + 2) + copied + 4 * tiles_.panel();
     T* at = reinterpret_cast<T*>(scratch.reserve(count * Index{sizeof(T)}));
     const auto take = [&](Index n) { return std::exchange(at, at + n); };
     w.sums = take(rows_ * width_), w.tile = take(copied), w.q = take(rows_ * s_.depth);
-    w.scores = take(rows_ * kColumns), w.top = take(rows_), w.total = take(rows_);
+    w.scores = take(rows_ * kColumnsOfFewRows), w.top = take(rows_), w.total = take(rows_);
     return w;
   }
   Index head_of_row(const Work& w, Index row) const { return w.group * s_.shared() + row / s_.rows; }
@@ -78,8 +78,8 @@ template <class T> class FewRows {
     std::fill_n(w.total, rows_, T{0});
     const Index from = part * s_.part_columns(), to = std::min(from + s_.part_columns(), s_.columns);
     const Index end = std::min(to, s_.end(s_.rows - 1, w.length));
-    Index j = std::max(from, s_.first(0) / kColumns * kColumns);
-    for (; j < end; j += kColumns) tile(w, j, std::min(kColumns, end - j));
+    Index j = std::max(from, s_.first(0) / kColumnsOfFewRows * kColumnsOfFewRows);
+    for (; j < end; j += kColumnsOfFewRows) tile(w, j, std::min(kColumnsOfFewRows, end - j));
     for (Index i = 0; i < rows_; ++i) finish(w, part, i);
   }
   void tile(const Work& w, Index column, Index cols) const {

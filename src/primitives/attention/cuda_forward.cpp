@@ -8,7 +8,7 @@ namespace {
 
 using detail::AttentionRequest;
 
-constexpr const char* kKernel =
+constexpr const char* kMmaForward =
 #include "primitives/attention/attention_mma.cu.inc"
     ;
 
@@ -88,7 +88,7 @@ class MmaForward : MmaAttention {
                                : io.store(tops_, {{slots_.out_batch(), "head", "row"}, -1, 1}, {"top"}, "") +
                                      io.store(totals_, {{slots_.out_batch(), "head", "row"}, -1, 1}, {"total"}, "");
     if (instance_.consumers) fill_hopper(h);
-    return module(cat("attention ", units()), instance_.consumers ? hopper::kernel() : kKernel, std::move(h));
+    return module(cat("attention ", units()), instance_.consumers ? hopper::kernel() : kMmaForward, std::move(h));
   }
 
   const AttentionRequest& r_;

@@ -10,13 +10,13 @@ namespace {
 
 using detail::AttentionSizes;
 
-constexpr const char* kKernel =
+constexpr const char* kHopperForward =
 #include "primitives/attention/attention_wgmma.cu.inc"
     ;
-constexpr const char* kRowsKernel =
+constexpr const char* kHopperRows =
 #include "primitives/attention/attention_wgmma_rows.cu.inc"
     ;
-constexpr const char* kColumnsKernel =
+constexpr const char* kHopperColumns =
 #include "primitives/attention/attention_wgmma_columns.cu.inc"
     ;
 constexpr const char* kProducts =
@@ -119,11 +119,11 @@ BoxMap boxes_of(const View& view, const Shape& shape, int rows) {
   return map;
 }
 
-const char* kernel() { return kKernel; }
+const char* kernel() { return kHopperForward; }
 int shared_bytes(const MmaInstance& i) {
   return 2 * (i.own() * i.most_depth + i.stages * i.others * (i.most_depth + i.most_width)) + kBarriers + kAlignment;
 }
-const char* backward_kernel(bool of_q) { return of_q ? kRowsKernel : kColumnsKernel; }
+const char* backward_kernel(bool of_q) { return of_q ? kHopperRows : kHopperColumns; }
 int backward_bytes(const MmaInstance& i, bool of_q) {
   return 4 * i.most_depth * (i.own() + i.stages * i.others) + (of_q ? 0 : 12 * i.stages * i.others) + kBarriers +
          kAlignment;

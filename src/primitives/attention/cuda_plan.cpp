@@ -14,7 +14,7 @@ using detail::AttentionSizes;
 constexpr const char* kUnits =
 #include "primitives/attention/attention_units.cu.inc"
     ;
-constexpr const char* kRows =
+constexpr const char* kMmaRows =
 #include "primitives/attention/row_units.cu.inc"
     ;
 constexpr const char* kMma =
@@ -149,7 +149,7 @@ void MmaAttention::fill_boxes(Holes& h, const std::string& name, int access) con
 Holes MmaAttention::holes(const std::string& columns_first) const {
   Holes h = slots_.holes();
   const bool halves = instance_.bytes == 2;
-  h["units"] = kUnits, h["row_units"] = kRows, h["products"] = halves ? kMma : kFma;
+  h["units"] = kUnits, h["row_units"] = kMmaRows, h["products"] = halves ? kMma : kFma;
   h["elements"] = halves ? "typedef u16 Element;\ntypedef u16 Word;" : "typedef f32 Element;\ntypedef u32 Word;";
   h["type"] = dtype_ == DType::f16 ? "f16" : "bf16";
   h["pair"] = packed_pair(dtype_, kFirst, kSecond);

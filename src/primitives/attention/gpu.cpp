@@ -8,7 +8,7 @@ namespace {
 using detail::AttentionRequest;
 using detail::ComputeType;
 
-constexpr const char* kKernel =
+constexpr const char* kScalarForward =
 #include "primitives/attention/attention.wgsl.inc"
     ;
 
@@ -83,7 +83,7 @@ class Forward {
     fill_thin(io, h);
     return d.module({"attention, 32 rows at a time", plan_.launch.bindings, plan_.launch.params.size(), kScoreThreads,
                      shared(t), scores_.functions(d, "score_of") + thin_.functions(d, "left_of"),
-                     fill_holes(kKernel, h)});
+                     fill_holes(kScalarForward, h)});
   }
   std::vector<Shared> shared(const std::string& t) const {
     std::vector<Shared> all{

@@ -10,7 +10,7 @@ namespace {
 using detail::AttentionBackwardRequest;
 using detail::ComputeType;
 
-constexpr const char* kKernel =
+constexpr const char* kScalarBackward =
 #include "primitives/attention/attention_backward.wgsl.inc"
     ;
 
@@ -110,7 +110,7 @@ class Backward {
         {cat("gradients of attention, ", of_rows_ ? "of q" : "of k and v"), plan_.launch.bindings,
          plan_.launch.params.size(), kScoreThreads, sides,
          scores_->functions(d, "score_of") + slope_->functions(d, "slope_of") + thin_->functions(d, "left_of"),
-         fill_holes(kKernel, h)});
+         fill_holes(kScalarBackward, h)});
   }
   /// What is done with each of the scores of an invocation.
   void fill_scores(Io& io, Holes& h) const {

@@ -10,15 +10,15 @@ namespace tern::detail_cpu::conv {
 namespace {
 
 /// Multiply-adds that are worth a task of their own.
-constexpr Index kTaskWork = 256 << 10;
+constexpr Index kDepthwiseTask = 256 << 10;
 /// Places of which a partial sum of a weight's gradient is made, and how many such sums there may be.
 constexpr Index kSummedPlaces = 2048, kMostSums = 32;
 
-struct Scratch {
+struct DepthwiseScratch {
   Buffer rows, results, weights, sums;
   std::vector<std::vector<Tap>> taps;  // of each row
 };
-Scratch& scratch() { return detail::of_thread<Scratch>(); }
+DepthwiseScratch& depthwise_scratch() { return detail::of_thread<DepthwiseScratch>(); }
 
 class Forward {
  public:
@@ -33,7 +33,7 @@ class Forward {
     pack_weights();
     const Index whole = g_.n * plan_.tasks_of_channels * g_.out[0] * plan_.stretches;
     const Index work = g_.n * g_.groups * g_.out[0] * g_.out[1] * g_.out[2] * g_.taps();
-    const Index want = std::min<Index>(4 * max_threads(), work / kTaskWork + 1);
+    const Index want = std::min<Index>(4 * max_threads(), work / kDepthwiseTask + 1);
     parts_ = std::clamp<Index>(divide_up(want, whole), 1, divide_up(g_.out[1], plan_.rows));
     const Index tasks = whole * parts_, calls = want == 1 ? 1 : tasks;
     parallel_for(calls, [&](Index call) {
@@ -44,7 +44,7 @@ class Forward {
 
  private:
   void pack_weights() {
-    weights_ = scratch().weights.reserve(plan_.vectors * g_.taps() * lanes_ * g_.wide());
+    weights_ = depthwise_scratch().weights.reserve(plan_.vectors * g_.taps() * lanes_ * g_.wide());
     std::byte* to = weights_;
     for (Index v = 0; v < plan_.vectors; ++v)
       for (Index z = 0; z < g_.kernel[0]; ++z)
@@ -64,7 +64,7 @@ class Forward {
     const Part vectors = part_of(task % plan_.tasks_of_channels, plan_.tasks_of_channels, plan_.vectors);
     const Part rows = part_of(part, parts_, g_.out[1]);
     KeptRows kept(g_, plan_.layout, plan_.rows, vectors.count);
-    kept.begin(scratch().rows.reserve(kept.bytes()));
+    kept.begin(depthwise_scratch().rows.reserve(kept.bytes()));
     const Place place{task / plan_.tasks_of_channels, z, plan_.stretch(g_, stretch), vectors};
     for (Index row = rows.begin; row < rows.begin + rows.count; row += plan_.rows)
       run_rows(place, kept, {row, std::min(plan_.rows, rows.begin + rows.count - row)});
@@ -75,7 +75,7 @@ class Forward {
     Part vectors;
   };
   void run_rows(const Place& p, KeptRows& kept, Part rows) {
-    Scratch& mine = scratch();
+    DepthwiseScratch& mine = depthwise_scratch();
     const Index columns = p.vectors.count * lanes_, first = p.vectors.begin * lanes_;
     const Index channels = std::min(columns, g_.groups - first), row_bytes = p.stretch.places * columns * g_.wide();
     const bool whole = straight_ && channels == columns;
@@ -139,7 +139,7 @@ class WeightGradient {
   }
   void run(const detail::ConvWeightRequest& r) {
     const Index each = plan_.vectors * g_.taps() * lanes_;
-    all_ = scratch().sums.reserve((sums_ + 1) * each * g_.wide());
+    all_ = depthwise_scratch().sums.reserve((sums_ + 1) * each * g_.wide());
     std::fill_n(all_, sums_ * each * g_.wide(), std::byte{0});
     parallel_for(sums_ * plan_.tasks_of_channels, [&](Index task) { run_task(task); });
     if (g_.wide() == 4) add_up<float>(r, each);
@@ -150,7 +150,7 @@ class WeightGradient {
   void run_task(Index task) {
     const Part rows = part_of(task / plan_.tasks_of_channels, sums_, rows_);
     const Part vectors = part_of(task % plan_.tasks_of_channels, plan_.tasks_of_channels, plan_.vectors);
-    Scratch& mine = scratch();
+    DepthwiseScratch& mine = depthwise_scratch();
     mine.taps.resize(1);
     KeptRows kept(g_, plan_.layout, 1, vectors.count);
     std::byte* const memory = mine.rows.reserve(kept.bytes());

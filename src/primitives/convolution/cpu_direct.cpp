@@ -25,14 +25,14 @@ constexpr Index kPlaces = 112;
 /// Panels whose results the epilogue takes together.
 constexpr Index kTogether = 2;
 /// Multiply-adds that are worth a task of their own.
-constexpr Index kTaskWork = 512 << 10;
+constexpr Index kDirectTask = 512 << 10;
 
-struct Scratch {
+struct DirectScratch {
   Buffer image, results, kernels, panel, strip;
   std::vector<Segment> segments;
   std::vector<bool> has;
 };
-Scratch& scratch() { return detail::of_thread<Scratch>(); }
+DirectScratch& direct_scratch() { return detail::of_thread<DirectScratch>(); }
 
 /// Whether rows of any length may be read in place in pairs.
 bool reads_in_place(const PairKernels& kernels) { return kernels.read_rows == 1 && kernels.read_steps == 2; }
@@ -54,12 +54,12 @@ class Direct {
     plan();
   }
   void run() {
-    packed_ = scratch().kernels.reserve(g_.groups * panels_ * depth() * panel_ * element());
+    packed_ = direct_scratch().kernels.reserve(g_.groups * panels_ * depth() * panel_ * element());
     const Index work = g_.n * g_.groups * g_.o * g_.out[0] * g_.out[1] * g_.out[2] * depth();
-    const bool parallel = work > kTaskWork;
+    const bool parallel = work > kDirectTask;
     in_parts(g_.groups * panels_, parallel, [&](Index i) { pack_panel(i / panels_, i % panels_); });
     const Index whole = g_.n * g_.groups * g_.out[0] * blocks_ * stretches_;
-    const Index want = parallel ? std::min<Index>(4 * max_threads(), work / kTaskWork) : 1;
+    const Index want = parallel ? std::min<Index>(4 * max_threads(), work / kDirectTask) : 1;
     parts_ = std::clamp<Index>(divide_up(want, whole), 1, divide_up(panels_, kTogether));
     in_parts(whole * parts_, parallel, [&](Index task) { run_task(task); });
   }
@@ -98,7 +98,7 @@ class Direct {
   void pack_panel(Index group, Index panel) {
     std::byte* const to = panel_at(group, panel);
     if (!pairs_) return pack_panel(group, panel, to);
-    std::byte* const apart = scratch().panel.reserve(depth() * panel_ * 4);
+    std::byte* const apart = direct_scratch().panel.reserve(depth() * panel_ * 4);
     pack_panel(group, panel, apart);
     pair_up(reinterpret_cast<const std::uint32_t*>(apart), reinterpret_cast<std::uint32_t*>(to));
   }
@@ -156,11 +156,11 @@ class Direct {
   }
 
   std::byte* image_row(Index kz, Index row) const {
-    return scratch().image.data() + (kz * image_rows_ + row) * length_ * pitch_ * element();
+    return direct_scratch().image.data() + (kz * image_rows_ + row) * length_ * pitch_ * element();
   }
   /// The rows of the image that a task meets, among zeros.
   void copy_rows(const Task& t) const {
-    Scratch& mine = scratch();
+    DirectScratch& mine = direct_scratch();
     mine.image.reserve(g_.kernel[0] * image_rows_ * length_ * pitch_ * element());
     mine.has.assign(static_cast<std::size_t>(g_.kernel[0] * image_rows_), false);
     const Index first = g_.met(1, t.rows.begin, 0);
@@ -213,7 +213,7 @@ class Direct {
     const Index first = t.panels.begin * panel_, cols = std::min(t.panels.count * panel_, g_.o - first);
     const Index row = t.panels.count * panel_, channel = t.group * g_.o + first;
     std::byte* results = nullptr;
-    if (!straight_) results = scratch().results.reserve(t.rows.count * t.columns.count * row * g_.wide());
+    if (!straight_) results = direct_scratch().results.reserve(t.rows.count * t.columns.count * row * g_.wide());
     for (Index p = 0; p < t.panels.count; ++p)
       for (Index begin = 0, count = segments_at_once(); begin < segments(); begin += count)
         for (Index r = 0; r < t.rows.count; ++r) {
@@ -240,7 +240,7 @@ class Direct {
     return std::max<Index>(1, kKernelBytes / (depth() / segments() * panel_ * g_.wide()));
   }
   void run_row(const Task& t, Index r, Index panel, Part part, std::byte* to, Index step) const {
-    std::vector<Segment>& list = scratch().segments;
+    std::vector<Segment>& list = direct_scratch().segments;
     list.clear();
     const Index across = runs_ ? 1 : g_.kernel[2], steps = depth() / segments();
     const std::byte* const b = panel_at(t.group, panel);
@@ -268,7 +268,8 @@ class Direct {
   void run_pairs(std::vector<Segment>& list, Index all, Index pairs, Index cols, std::byte* to, Index step) const {
     constexpr Index kMost = 28;  // two calls' worth of rows
     const Index calls = divide_up(all, kMost), a_row = g_.stride[2] * pitch_;
-    float* const strip = straight_ ? reinterpret_cast<float*>(scratch().strip.reserve(kMost * kPairCols * 4)) : nullptr;
+    float* const strip =
+        straight_ ? reinterpret_cast<float*>(direct_scratch().strip.reserve(kMost * kPairCols * 4)) : nullptr;
     for (Index i = 0; i < calls; ++i) {
       const Part places = part_of(i, calls, all);
       std::byte* const at = to + places.begin * step * (straight_ ? 2 : 4);

@@ -18,12 +18,12 @@ namespace {
 /// Bytes of the result's gradient that L1 is to hold.
 constexpr Index kNearBytes = 24 << 10;
 /// Multiply-adds that are worth a task of their own.
-constexpr Index kTaskWork = 512 << 10;
+constexpr Index kWeightTask = 512 << 10;
 
-struct Scratch {
+struct WeightScratch {
   Buffer image, sums, panel, turned;
 };
-Scratch& scratch() { return detail::of_thread<Scratch>(); }
+WeightScratch& weight_scratch() { return detail::of_thread<WeightScratch>(); }
 
 class Weight {
  public:
@@ -40,8 +40,8 @@ class Weight {
   void run() {
     const Index rows = g_.n * g_.in[0] * g_.in[1] * g_.groups;
     const Index work = g_.n * g_.groups * g_.o * g_.out[0] * g_.out[1] * g_.out[2] * g_.taps() * g_.c;
-    const bool parallel = work > kTaskWork;
-    image_ = scratch().image.reserve(rows * row_bytes() + 64);
+    const bool parallel = work > kWeightTask;
+    image_ = weight_scratch().image.reserve(rows * row_bytes() + 64);
     in_parts(rows, parallel, [&](Index row) { copy_row(row); });
     const Index whole = g_.groups * panels_, want = parallel ? 4 * max_threads() : 1;
     parts_ = std::clamp<Index>(divide_up(want, whole), 1, divide_up(g_.c, kRows));
@@ -94,7 +94,7 @@ class Weight {
     Index done = 0;
     if (x.channel == 1 && x.axis[2] % 2 == 0 && places > 0) {  // pairs of channels, as elements of 4 bytes
       done = g_.c / 2 * 2;
-      auto* const turned = reinterpret_cast<std::uint32_t*>(scratch().turned.reserve(done / 2 * places * 4));
+      auto* const turned = reinterpret_cast<std::uint32_t*>(weight_scratch().turned.reserve(done / 2 * places * 4));
       gemm_kernels().i32.copy({from, 1, x.axis[2] / 2}, done / 2, places, turned, places, places);
       for (Index pair = 0; pair < done / 2; ++pair) {
         const std::uint32_t* const both = turned + pair * places;
@@ -118,12 +118,12 @@ class Weight {
     const Part channels = part_of(part, parts_, g_.c);
     const Index cols = std::min(panel_, g_.o - panel * panel_), rows = g_.n * g_.out[0] * g_.out[1];
     const Index sums_bytes = g_.taps() * channels.count * panel_ * g_.wide();
-    std::byte* const sums = scratch().sums.reserve(sums_bytes);
+    std::byte* const sums = weight_scratch().sums.reserve(sums_bytes);
     std::fill_n(sums, sums_bytes, std::byte{0});
     const Index near = std::max<Index>(1, kNearBytes / panel_bytes());
     for (Index row = 0; row < rows; row += near) {
       const Part some{row, std::min(near, rows - row)};
-      std::byte* const y = scratch().panel.reserve(near * panel_bytes());
+      std::byte* const y = weight_scratch().panel.reserve(near * panel_bytes());
       for (Index r = 0; r < some.count; ++r)
         copy_panel(some.begin + r, group * g_.o + panel * panel_, cols, y + r * panel_bytes());
       for (Index tap = 0; tap < g_.taps(); ++tap) add_tap(tap, group, channels, some, y, cols, sums);

@@ -31,10 +31,10 @@ struct Convolved : Buffer {};
 /// A buffer's rows are not powers of two apart, which share sets of a cache.
 constexpr Index kApart = 16;
 /// Elements that are worth a second thread.
-constexpr Index kParallel = 1 << 14;
+constexpr Index kParallelLine = 1 << 14;
 
 template <class Task> void for_blocks(Index blocks, Index elements, const Task& task) {
-  const Index parts = elements < kParallel ? 1 : std::min<Index>(blocks, 4 * max_threads());
+  const Index parts = elements < kParallelLine ? 1 : std::min<Index>(blocks, 4 * max_threads());
   parallel_for(parts, [&](Index part) {
     for (Index b = blocks * part / parts; b < blocks * (part + 1) / parts; ++b) task(b);
   });

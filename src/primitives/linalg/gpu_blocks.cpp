@@ -19,7 +19,7 @@ namespace tern::detail_gpu {
 
 namespace {
 
-constexpr const char* kPieces =
+constexpr const char* kBlockPieces =
 #include "primitives/linalg/blocks_pieces.wgsl.inc"
     ;
 constexpr const char* kCholesky =
@@ -28,7 +28,8 @@ constexpr const char* kCholesky =
 constexpr const char* kTriangle =
 #include "primitives/linalg/blocks_triangle.wgsl.inc"
     ;
-constexpr int kThreads = 64;  // of a workgroup of blocks_cholesky and blocks_triangle: many small ones hide latency
+constexpr int kBlockThreads =
+    64;  // of a workgroup of blocks_cholesky and blocks_triangle: many small ones hide latency
 
 const detail::FormulaGraph* difference_graph() {
   static const detail::FormulaGraph* const graph = [] {
@@ -40,7 +41,7 @@ const detail::FormulaGraph* difference_graph() {
 
 /// What is the same for all kernels of blocks: the numbers 0 to 31 of an invocation and their places in vectors.
 Holes numbers_of_blocks() {
-  Holes holes = pieces(kPieces);
+  Holes holes = pieces(kBlockPieces);
   holes["steps"] = numbers(0, kBlock), holes["chunks"] = numbers(0, kBlock / 4);
   holes["after"] = numbers(0, kBlock / 4 - 1), holes["later"] = numbers(1, kBlock / 4);
   holes["parts_of_vector"] = numbers(0, 4);
@@ -181,14 +182,14 @@ void Blocks::solve(const View& a, const View& x, std::int64_t n, std::int64_t ri
 void Blocks::solve_block(const View& l, const View& b, const View& x, std::int64_t n, std::int64_t right,
                          Diagonal diagonal) const {
   MatrixPlan plan(backend, r, 't');
-  const std::int64_t parts = ceil_div(right, kThreads);
+  const std::int64_t parts = ceil_div(right, kBlockThreads);
   const int of_l = plan.add(l, {n, n}, false), of_b = plan.add(b, {n, right}, false);
   const int of_x = plan.add(x, {n, right}, true);
   const auto slot = [&](std::int64_t value) { return plan.plan.add_param(static_cast<std::uint64_t>(value)); };
   const int slots[] = {slot(n), slot(right), slot(parts)};
   plan.plan.note(diagonal);
-  plan.launch(static_cast<std::uint64_t>(r.count() * parts), kThreads, [&] {
-    BlockText text(plan, dtype, kThreads);
+  plan.launch(static_cast<std::uint64_t>(r.count() * parts), kBlockThreads, [&] {
+    BlockText text(plan, dtype, kBlockThreads);
     text.add("l", of_l, false), text.add("b", of_b, false), text.add("x", of_x, true), text.add_triangle(diagonal);
     text.param("size", slots[0]), text.param("right", slots[1]), text.param("parts", slots[2]);
     text.holes["number"] = cat("$b(", kFirst, ", j)"),
@@ -235,15 +236,15 @@ struct Cholesky : Blocks {
   void block(std::int64_t first, std::int64_t width) const {
     MatrixPlan plan(backend, r, 'y');
     const std::int64_t rows = r.rows() - first;
-    constexpr int own_rows = kThreads - kBlock;
+    constexpr int own_rows = kBlockThreads - kBlock;
     const std::int64_t parts = std::max<std::int64_t>(ceil_div(rows - kBlock, own_rows), 1);
     const int of_a = plan.add(part_of(factor, first, first), {rows, width}, true);
     const int of_factor = plan.add(part_of(transposed(diagonal.view), first, 0), {width, width}, true);
     const int of_status = status ? plan.add(*status, {}, true) : -1;
     const auto slot = [&](std::int64_t value) { return plan.plan.add_param(static_cast<std::uint64_t>(value)); };
     const int slots[] = {slot(rows), slot(parts), slot(first), slot(width)};
-    plan.launch(static_cast<std::uint64_t>(r.count() * parts), kThreads, [&] {
-      BlockText text(plan, dtype, kThreads);
+    plan.launch(static_cast<std::uint64_t>(r.count() * parts), kBlockThreads, [&] {
+      BlockText text(plan, dtype, kBlockThreads);
       text.add("a", of_a, true), text.add("factor", of_factor, true), text.share_vectors("column", 3 * kBlock / 4);
       text.param("rows", slots[0]), text.param("parts", slots[1]), text.param("size", slots[3]);
       text.holes["own_rows"] = cat(own_rows);

@@ -15,14 +15,14 @@ namespace tern::detail_gpu {
 
 namespace {
 
-constexpr const char* kPanel =
+constexpr const char* kLuPanel =
 #include "primitives/linalg/blocks_lu.wgsl.inc"
     ;
-constexpr const char* kRows =
+constexpr const char* kLuRows =
 #include "primitives/linalg/blocks_rows.wgsl.inc"
     ;
-constexpr int kThreads = 64;  // of a workgroup of blocks_rows: as many as it finds origins
-constexpr int kAtOnce = 4;    // rows of an invocation of blocks_lu whose loads do not wait for each other
+constexpr int kRowsThreads = 64;  // of a workgroup of blocks_rows: as many as it finds origins
+constexpr int kRowsAtOnce = 4;    // rows of an invocation of blocks_lu whose loads do not wait for each other
 
 /// Columns from which on LU of one matrix goes by blocks. On the CPU, with copies there and back, 256 took 0.69 ms, 512
 /// 2.5 and 1024 9.4, by blocks 1.4, 3.3 and 7.7 (H200, WebGPU, 26 November 2026): a column's pivot takes 6 us.
@@ -60,7 +60,7 @@ struct Lu : Blocks {
     // 2048 15.2, 14.7 and 17.4, 4096 54, 44 and 42.
     const auto all = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(r.rows())));
     const std::int64_t most = std::min<std::int64_t>(backend.limits().threads, 1024);
-    const int threads = static_cast<int>(std::clamp<std::int64_t>(all / kAtOnce, 64, most));
+    const int threads = static_cast<int>(std::clamp<std::int64_t>(all / kRowsAtOnce, 64, most));
     const int of_a = plan.add(part_of(lu, first, first), {rows, size}, true);
     const int of_pivots = plan.add(pivots_from(first), {size}, true);
     const int of_status = status ? plan.add(*status, {}, true) : -1;
@@ -70,7 +70,7 @@ struct Lu : Blocks {
       BlockText text(plan, dtype, threads);
       text.add("a", of_a, true), text.add("pivot", of_pivots, true);
       text.param("rows", slots[0]), text.param("size", slots[1]), text.param("first", slots[2]);
-      text.holes["quarters"] = numbers(0, kAtOnce), text.holes["at_once"] = cat(kAtOnce * threads);
+      text.holes["quarters"] = numbers(0, kRowsAtOnce), text.holes["at_once"] = cat(kRowsAtOnce * threads);
       text.holes["half"] = cat(threads / 2);
       text.share("upper", kBlock * kBlock), text.share("chosen", kBlock), text.share("sizes", threads);
       text.share_numbers("places", threads);
@@ -81,28 +81,28 @@ struct Lu : Blocks {
           "return select(x / pivot, one, x == pivot || x == -pivot);\n",
           text.holes);
       return text.text(
-          "lu of a panel", kPanel,
+          "lu of a panel", kLuPanel,
           cat(backend.dialect().pure_function_head("factor_of", {{text.type, "x"}, {text.type, "pivot"}}, text.type),
               indented(factor), "}\n"));
     });
   }
   void others(std::int64_t first, std::int64_t size) const {
     MatrixPlan plan(backend, r, 'r');
-    const std::int64_t rows = r.rows() - first, columns = r.columns() - size, parts = ceil_div(columns, kThreads);
+    const std::int64_t rows = r.rows() - first, columns = r.columns() - size, parts = ceil_div(columns, kRowsThreads);
     const int of_a = plan.add(part_of(lu, first, 0), {rows, r.columns()}, true);
     const int of_l = plan.add(part_of(lu, first, first), {size, size}, false);
     const int of_pivots = plan.add(pivots_from(first), {size}, false);
     const auto slot = [&](std::int64_t value) { return plan.plan.add_param(static_cast<std::uint64_t>(value)); };
     const int slots[] = {slot(size), slot(first), slot(columns), slot(parts)};
-    plan.launch(static_cast<std::uint64_t>(r.count() * parts), kThreads, [&] {
-      BlockText text(plan, dtype, kThreads);
+    plan.launch(static_cast<std::uint64_t>(r.count() * parts), kRowsThreads, [&] {
+      BlockText text(plan, dtype, kRowsThreads);
       text.add("a", of_a, true), text.add("l", of_l, false), text.add("pivot", of_pivots, false);
       text.param("size", slots[0]), text.param("first", slots[1]), text.param("columns", slots[2]);
       text.param("parts", slots[3]), text.add_triangle(Diagonal::ones);
       text.share_numbers("places", kBlock), text.share_numbers("origins", 2 * kBlock);
       text.holes["number"] = cat("$a(origins[", kFirst, "], j)");
       text.holes["solved"] = cat("$set_a(", kFirst, ", j, ", kSecond, ")");
-      return text.text("lu, rows beside a panel", kRows);
+      return text.text("lu, rows beside a panel", kLuRows);
     });
   }
 };

@@ -11,7 +11,7 @@ namespace tern::detail_gpu {
 
 namespace {
 
-constexpr const char* kPanel =
+constexpr const char* kQrPanel =
 #include "primitives/linalg/blocks_qr.wgsl.inc"
     ;
 
@@ -82,7 +82,7 @@ struct Qr : Blocks {
       text.param("rows", slots[0]), text.param("size", slots[1]), text.holes["slices"] = cat(threads / kBlock);
       text.share("partial", threads);
       for (const char* list : {"dots", "heads", "ws"}) text.share(list, kBlock);
-      return text.text("qr of a panel", kPanel);
+      return text.text("qr of a panel", kQrPanel);
     });
   }
 };

@@ -4,7 +4,7 @@ namespace tern::detail_gpu {
 
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kColumnThreads = 256;
 
 /// The matrix, row and column of a launch's element: of `rows` × `columns` each, which are parameters.
 struct Elements {
@@ -28,13 +28,14 @@ struct Elements {
   /// is written, in whole sectors of 32 bytes.
   void launch_tiles(std::int64_t rows, std::int64_t columns, const std::function<std::string()>& inside,
                     const char* title) {
-    const std::int64_t down = ceil_div(rows, 8), across = ceil_div(columns, kThreads / 8);
+    const std::int64_t down = ceil_div(rows, 8), across = ceil_div(columns, kColumnThreads / 8);
     const auto slot = [&](std::int64_t size) { return plan.plan.add_param(static_cast<std::uint64_t>(size)); };
     const int tiles = slot(down * across), row_of_tiles = slot(across);
-    plan.launch(static_cast<std::uint64_t>(count * down * across), kThreads, [&] {
-      std::string body = cat("let matrix = group / ", p(tiles), ";\nlet tile = group - matrix * ", p(tiles),
-                             ";\nlet down = tile / ", p(row_of_tiles), ";\nlet i = down * 8u + thread % 8u;\n",
-                             "let j = (tile - down * ", p(row_of_tiles), ") * ", kThreads / 8, "u + thread / 8u;\n");
+    plan.launch(static_cast<std::uint64_t>(count * down * across), kColumnThreads, [&] {
+      std::string body =
+          cat("let matrix = group / ", p(tiles), ";\nlet tile = group - matrix * ", p(tiles), ";\nlet down = tile / ",
+              p(row_of_tiles), ";\nlet i = down * 8u + thread % 8u;\n", "let j = (tile - down * ", p(row_of_tiles),
+              ") * ", kColumnThreads / 8, "u + thread / 8u;\n");
       std::string work = io.coordinates(plan.batch, "matrix", "c", matrix);
       work += inside();
       body += cat("if (matrix < ", plan.count(), " && i < ", p(rows_slot), " && j < ", p(columns_slot), ") {\n",
@@ -44,8 +45,8 @@ struct Elements {
   }
   /// An invocation to each element: `inside` sees matrix, i and j.
   void launch(std::int64_t elements, const std::function<std::string()>& inside, const char* title) {
-    plan.launch(static_cast<std::uint64_t>(ceil_div(elements, kThreads)), kThreads, [&] {
-      std::string body = cat("let e = group * ", kThreads, "u + thread;\nlet row = e / ", p(columns_slot),
+    plan.launch(static_cast<std::uint64_t>(ceil_div(elements, kColumnThreads)), kColumnThreads, [&] {
+      std::string body = cat("let e = group * ", kColumnThreads, "u + thread;\nlet row = e / ", p(columns_slot),
                              ";\nlet j = e - row * ", p(columns_slot), ";\nlet matrix = row / ", p(rows_slot),
                              ";\nlet i = row - matrix * ", p(rows_slot), ";\n");
       std::string work = io.coordinates(plan.batch, "matrix", "c", matrix);
@@ -207,7 +208,7 @@ struct Parts {
   bool columns;
   std::string each, all, width, count;
 };
-constexpr std::int64_t kAtOnce = 16 * kThreads;
+constexpr std::int64_t kAtOnce = 16 * kColumnThreads;
 
 int least_exponent(DType dtype) { return real_dtype(dtype) == DType::f64 ? 0 : 40; }
 /// by, of `largest`; a subnormal number is a count of the least ones.
@@ -240,13 +241,13 @@ std::string largest_text(MatrixPlan& plan, const std::vector<int>& numbers, int 
                                        : cat("let i = e / ", parts.width, ";\nlet j = e - i * ", parts.width, ";\n");
   const std::string first = parts.columns ? "0u" : cat("part * ", parts.each);
   body += cat("var largest = ", real, "(0.0);\nlet end = min(", parts.all, ", ", first, " + ", parts.each,
-              ");\nfor (var e = ", first, " + thread; e < end; e += ", kThreads, "u) {\n", indented(at + look),
+              ");\nfor (var e = ", first, " + thread; e < end; e += ", kColumnThreads, "u) {\n", indented(at + look),
               "}\nseen[thread] = largest;\n", d.barrier());
-  std::string last = cat("for (var k = 0u; k < ", kThreads, "u; k += 1u) { largest = max(largest, seen[k]); }\n");
+  std::string last = cat("for (var k = 0u; k < ", kColumnThreads, "u; k += 1u) { largest = max(largest, seen[k]); }\n");
   if (powers) last += exponent(type, least);
   last += io.store(to, plan.at(matrix, "0u", "part"), {powers ? "by" : "largest"}, "");
   body += cat("if (thread == 0u && matrix < ", plan.count(), ") {\n", indented(last), "}\n");
-  return plan.module("matrices, largest", body, {{real, "seen", kThreads}});
+  return plan.module("matrices, largest", body, {{real, "seen", kColumnThreads}});
 }
 /// Of a, rows × columns each, to `to`, a number to a part.
 void find_largest(GpuBackend& backend, const detail::MatrixRequest& r, const View& a, std::int64_t rows,
@@ -262,7 +263,7 @@ void find_largest(GpuBackend& backend, const detail::MatrixRequest& r, const Vie
   const auto slot = [&](std::int64_t size) { return plan.plan.add_param(static_cast<std::uint64_t>(size)); };
   const int slots[] = {slot(each), slot(all), slot(columns), slot(parts)};
   plan.plan.note(static_cast<char>(lower + 2 * powers + 4 * by_columns)), plan.plan.note(least);
-  plan.launch(static_cast<std::uint64_t>(r.count() * parts), kThreads, [&] {
+  plan.launch(static_cast<std::uint64_t>(r.count() * parts), kColumnThreads, [&] {
     const Dialect& d = backend.dialect();
     return largest_text(plan, numbers, result, compute_type(real_dtype(a.dtype)), lower, powers, least,
                         {by_columns, d.param(slots[0]), d.param(slots[1]), d.param(slots[2]), d.param(slots[3])});

@@ -5,7 +5,7 @@
 namespace tern::detail_gpu {
 
 namespace {
-constexpr int kThreads = 256;
+constexpr int kInfoThreads = 256;
 }  // namespace
 
 Infos::Infos(GpuBackend& backend, const detail::MatrixRequest& r)
@@ -20,7 +20,7 @@ void Infos::finish(PrimitiveId by) {
   const int bad = plan.add(bad_.view, {1, 1}, false), info = plan.add(infos_.view, {1, 1}, false);
   const Matrices told(backend_, r_, 1, 1, DType::i32);
   const int to = plan.add(told.view, {1, 1}, true), status = with_status ? plan.add(r_.status, {}, true) : -1;
-  plan.launch(static_cast<std::uint64_t>(ceil_div(r_.count(), kThreads)), kThreads, [&] {
+  plan.launch(static_cast<std::uint64_t>(ceil_div(r_.count(), kInfoThreads)), kInfoThreads, [&] {
     Io io(plan.plan, backend_.dialect());
     std::vector<std::string> matrix, first, second;
     std::string text = io.coordinates(plan.batch, "matrix", "c", matrix);
@@ -29,7 +29,7 @@ void Infos::finish(PrimitiveId by) {
     text += io.store(to, plan.at(matrix), {"status"}, "");
     if (status >= 0) text += io.store(status, plan.at(matrix), {"status"}, "");
     return plan.module("matrices, status",
-                       cat("let matrix = group * ", kThreads, "u + thread;\nif (matrix < ", plan.count(), ") {\n",
+                       cat("let matrix = group * ", kInfoThreads, "u + thread;\nif (matrix < ", plan.count(), ") {\n",
                            indented(text), "}\n"),
                        {});
   });
@@ -44,13 +44,13 @@ void Infos::finish(PrimitiveId by) {
 void Infos::clear(const View& of_each) {
   MatrixPlan plan(backend_, r_, '6');
   const int to = plan.add(of_each, {1, 1}, true);
-  plan.launch(static_cast<std::uint64_t>(ceil_div(r_.count(), kThreads)), kThreads, [&] {
+  plan.launch(static_cast<std::uint64_t>(ceil_div(r_.count(), kInfoThreads)), kInfoThreads, [&] {
     Io io(plan.plan, backend_.dialect());
     std::vector<std::string> matrix;
     std::string text = io.coordinates(plan.batch, "matrix", "c", matrix);
     text += cat("let status = 0;\n", io.store(to, plan.at(matrix), {"status"}, ""));
     return plan.module("matrices, cleared",
-                       cat("let matrix = group * ", kThreads, "u + thread;\nif (matrix < ", plan.count(), ") {\n",
+                       cat("let matrix = group * ", kInfoThreads, "u + thread;\nif (matrix < ", plan.count(), ") {\n",
                            indented(text), "}\n"),
                        {});
   });

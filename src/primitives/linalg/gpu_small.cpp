@@ -14,7 +14,7 @@ namespace tern::detail_gpu {
 
 namespace {
 
-constexpr int kColumns = 32;  // of a right-hand side in a workgroup
+constexpr int kColumnsOfGroup = 32;  // of a right-hand side in a workgroup
 
 /// Row by row with what is to the left of column k (Cholesky-Crout): two barriers for a column.
 std::string cholesky_text(Small& s, int input, int factor, int status) {
@@ -68,7 +68,7 @@ std::string lu_text(Small& s, int columns, int input, int factors, int pivots, i
 /// b = T⁻¹·b, a barrier for a row.
 std::string triangle(const Small& s, bool lower, bool turned, bool unit) {
   const int n = s.rows;
-  const auto b = [&](const char* i) { return s.at("b", n, kColumns, i, "j"); };
+  const auto b = [&](const char* i) { return s.at("b", n, kColumnsOfGroup, i, "j"); };
   const std::string row = turned ? s.at("a", n, n, "k", "r") : s.at("a", n, n, "r", "k");
   std::string step = cat("let k = ", lower ? "s" : cat(u(n - 1), " - s"), ";\n");
   if (!unit)
@@ -82,34 +82,35 @@ std::string triangle(const Small& s, bool lower, bool turned, bool unit) {
 std::string columns_of(const Small& s, int right_slot, int parts_slot) {
   const Dialect& d = s.plan.backend.dialect();
   return cat("let block = group / ", d.param(parts_slot), ";\nlet first = (group - block * ", d.param(parts_slot),
-             ") * ", u(kColumns), ";\nlet width = min(", u(kColumns), ", ", d.param(right_slot), " - first);\n");
+             ") * ", u(kColumnsOfGroup), ";\nlet width = min(", u(kColumnsOfGroup), ", ", d.param(right_slot),
+             " - first);\n");
 }
 std::string exchanged(const Small& s, bool back) {
   const int n = s.rows;
-  const std::string k = s.at("b", n, kColumns, "k", "j"), row = s.at("b", n, kColumns, "row", "j");
+  const std::string k = s.at("b", n, kColumnsOfGroup, "k", "j"), row = s.at("b", n, kColumnsOfGroup, "row", "j");
   return cat("for (var j = r; j < width; j += ", u(s.threads), ") {\n  for (var s = 0u; s < ", u(n),
              "; s += 1u) {\n    let k = ", back ? cat(u(n - 1), " - s") : "s", ";\n    let row = places[own * ", u(n),
              " + k];\n    let kept = ", k, ";\n    ", k, " = ", row, ";\n    ", row, " = kept;\n  }\n}\n", s.barrier());
 }
 
 /// What solves: a matrix (or none), a right-hand side, and where it goes.
-struct Sides {
+struct RightHandSides {
   int a = -1, b = -1, x = -1, pivots = -1, right_slot = -1, parts_slot = -1;
 };
-std::string load_sides(Small& s, const Sides& v) {
+std::string load_sides(Small& s, const RightHandSides& v) {
   const int n = s.rows;
-  s.add("b", n, kColumns);
+  s.add("b", n, kColumnsOfGroup);
   std::string body = columns_of(s, v.right_slot, v.parts_slot) + s.begin("block");
   if (v.a >= 0) s.add("a", n, n), body += s.load(v.a, "a", n, n, u(n), "0u");
-  return body + s.load(v.b, "b", n, kColumns, "width", "first");
+  return body + s.load(v.b, "b", n, kColumnsOfGroup, "width", "first");
 }
-std::string triangular_text(Small& s, const Sides& v, const detail::TriangularRequest& r) {
+std::string triangular_text(Small& s, const RightHandSides& v, const detail::TriangularRequest& r) {
   const bool turned = r.how != 'N';
   std::string body = load_sides(s, v) + s.barrier() + triangle(s, r.upper == turned, turned, r.unit);
-  body += s.store(v.x, "b", s.rows, kColumns, "width", "first");
+  body += s.store(v.x, "b", s.rows, kColumnsOfGroup, "width", "first");
   return s.plan.module("triangles of small matrices", body, s.shared);
 }
-std::string lu_solve_text(Small& s, const Sides& v, const detail::LuSolveRequest& r) {
+std::string lu_solve_text(Small& s, const RightHandSides& v, const detail::LuSolveRequest& r) {
   const int n = s.rows;
   std::string body = load_sides(s, v);
   s.shared.push_back({"u32", "places", s.per * n});
@@ -121,7 +122,7 @@ std::string lu_solve_text(Small& s, const Sides& v, const detail::LuSolveRequest
   if (!r.adjoint) body += exchanged(s, false);
   if (!r.permutes) body += triangle(s, true, r.adjoint, !r.adjoint) + triangle(s, false, r.adjoint, r.adjoint);
   if (r.adjoint) body += exchanged(s, true);
-  body += s.store(v.x, "b", n, kColumns, "width", "first");
+  body += s.store(v.x, "b", n, kColumnsOfGroup, "width", "first");
   return s.plan.module("solutions of small matrices", body, s.shared);
 }
 
@@ -169,8 +170,9 @@ void lu_on_gpu(GpuBackend& backend, const detail::LuRequest& r) {
 namespace {
 
 /// Launches what solves with n × n matrices for `right` columns.
-template <class R, class Text> void solve_small(MatrixPlan& m, const R& r, Sides& v, DType dtype, const Text& text) {
-  const std::int64_t parts = ceil_div(r.right, kColumns);
+template <class R, class Text>
+void solve_small(MatrixPlan& m, const R& r, RightHandSides& v, DType dtype, const Text& text) {
+  const std::int64_t parts = ceil_div(r.right, kColumnsOfGroup);
   v.right_slot = m.plan.add_param(static_cast<std::uint64_t>(r.right));
   v.parts_slot = m.plan.add_param(static_cast<std::uint64_t>(parts));
   const int threads = threads_for(r.rows());
@@ -190,7 +192,7 @@ void lu_solve_on_gpu(GpuBackend& backend, const detail::LuSolveRequest& r) {
   backend.run_prepared(r, [&] {
     MatrixPlan m(backend, r, 'S');
     const std::int64_t n = r.rows();
-    Sides v;
+    RightHandSides v;
     if (!r.permutes) v.a = m.add(r.lu, {n, n}, false);
     v.b = m.add(r.b, {n, r.right}, false), v.pivots = m.add(r.pivots, {n}, false);
     v.x = m.add(r.x, {n, r.right}, true);
@@ -205,7 +207,7 @@ void triangular_on_gpu(GpuBackend& backend, const detail::TriangularRequest& r) 
   backend.run_prepared(r, [&] {
     MatrixPlan m(backend, r, 'T');
     const std::int64_t n = r.rows();
-    Sides v;
+    RightHandSides v;
     v.a = m.add(r.a, {n, n}, false), v.b = m.add(r.b, {n, r.right}, false), v.x = m.add(r.x, {n, r.right}, true);
     m.plan.note(static_cast<char>((r.how != 'N') + 2 * r.upper + 4 * r.unit));
     solve_small(m, r, v, r.a.dtype, [&](Small& s) { return triangular_text(s, v, r); });

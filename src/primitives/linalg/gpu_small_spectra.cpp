@@ -8,16 +8,16 @@ namespace tern::detail_gpu {
 
 namespace {
 
-constexpr const char* kPieces =
+constexpr const char* kSmallPieces =
 #include "primitives/linalg/small_pieces.wgsl.inc"
     ;
-constexpr const char* kQr =
+constexpr const char* kSmallQr =
 #include "primitives/linalg/small_qr.wgsl.inc"
     ;
-constexpr const char* kEigh =
+constexpr const char* kSmallEigh =
 #include "primitives/linalg/small_eigh.wgsl.inc"
     ;
-constexpr const char* kSvd =
+constexpr const char* kSmallSvd =
 #include "primitives/linalg/small_svd.wgsl.inc"
     ;
 
@@ -27,7 +27,7 @@ std::string qr_text(Spectral& s, int inner, const QrAccesses& v) {
   s.add_columns("columns", s.n, s.m, "column"), s.add_factor(inner, "basis");
   s.load_as(v.input, "i", "j");
   s.holes["store_q"] = s.store_x(v.q, "i", "j"), s.holes["store_r"] = s.store_x(v.r, "i", "j");
-  return s.text("qr of small matrices", kQr);
+  return s.text("qr of small matrices", kSmallQr);
 }
 
 std::string eigh_text(Spectral& s, const EighAccesses& v) {
@@ -48,7 +48,7 @@ std::string eigh_text(Spectral& s, const EighAccesses& v) {
                                           s.store_x(v.vectors, "i", "j")));
   }
   s.holes["store_values"] = s.store_x(v.values, "k"), s.holes["finish"] = s.finish(v.status);
-  return s.text("eigh of small matrices", kEigh);
+  return s.text("eigh of small matrices", kSmallEigh);
 }
 
 std::string svd_text(Spectral& s, bool wide, int inner, const SvdAccesses& v) {
@@ -75,7 +75,7 @@ std::string svd_text(Spectral& s, bool wide, int inner, const SvdAccesses& v) {
             "if (inside) {\n", indented(wide ? s.over(inner, u(m), long_side) : s.over(m, u(inner), long_side)), "}\n");
   }
   s.holes["store_values"] = s.store_x(v.s, "k"), s.holes["finish"] = s.finish(v.status);
-  return s.text("svd of small matrices", kSvd);
+  return s.text("svd of small matrices", kSmallSvd);
 }
 
 /// Whether a thread can have a matrix.
@@ -97,7 +97,7 @@ void launch_small(MatrixPlan& plan, const R& r, int m, int n, int threads, const
 }  // namespace
 
 const Holes& small_pieces() {
-  static const auto& all = *new Holes(pieces(kPieces));  // outlives what is in static storage
+  static const auto& all = *new Holes(pieces(kSmallPieces));  // outlives what is in static storage
   return all;
 }
 

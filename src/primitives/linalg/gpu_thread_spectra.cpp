@@ -6,16 +6,16 @@ namespace tern::detail_gpu {
 
 namespace {
 
-constexpr const char* kPieces =
+constexpr const char* kThreadPieces =
 #include "primitives/linalg/thread_pieces.wgsl.inc"
     ;
-constexpr const char* kQr =
+constexpr const char* kThreadQr =
 #include "primitives/linalg/thread_qr.wgsl.inc"
     ;
-constexpr const char* kEigh =
+constexpr const char* kThreadEigh =
 #include "primitives/linalg/thread_eigh.wgsl.inc"
     ;
-constexpr const char* kSvd =
+constexpr const char* kThreadSvd =
 #include "primitives/linalg/thread_svd.wgsl.inc"
     ;
 
@@ -35,7 +35,7 @@ std::vector<Pair> network(int n) {
 /// The lists that steps are unrolled for: of n columns of m elements.
 void add_lists(Spectral& s, int inner, bool vectors) {
   const int m = s.m, n = s.n, least = std::min(m, n);
-  s.add_pieces(kPieces);
+  s.add_pieces(kThreadPieces);
   s.holes["rows"] = numbers(0, m), s.holes["columns"] = numbers(0, n), s.holes["inner"] = numbers(0, inner);
   s.holes["vector_rows"] = vectors ? numbers(0, n) : "", s.holes["steps"] = numbers(0, least);
   std::string pairs, back;
@@ -96,7 +96,7 @@ std::string eigh_of_thread(Spectral& s, const EighAccesses& v) {
     for (int j = 0; vectors && j < n; ++j) s.holes[name("store_", i, j)] = store(s, v.vectors, i, j, name("v", i, j));
   }
   s.holes["finish"] = s.finish(v.status);
-  return s.text("eigh, a matrix a thread", kEigh);
+  return s.text("eigh, a matrix a thread", kThreadEigh);
 }
 
 std::string qr_of_thread(Spectral& s, int inner, const QrAccesses& v) {
@@ -110,7 +110,7 @@ std::string qr_of_thread(Spectral& s, int inner, const QrAccesses& v) {
       s.holes[name("store_r_", i, j)] =
           store(s, v.r, i, j,
                 i > j ? s.number("0.0") : cat("unscaled(", i == j ? cat("d", j) : name("c", i, j), ", scale", j, ")"));
-  return s.text("qr, a matrix a thread", kQr);
+  return s.text("qr, a matrix a thread", kThreadQr);
 }
 
 std::string svd_of_thread(Spectral& s, bool wide, int inner, const SvdAccesses& v) {
@@ -154,7 +154,7 @@ std::string svd_of_thread(Spectral& s, bool wide, int inner, const SvdAccesses& 
       stores += wide ? store(s, right, i, j, name("v", i, j)) : store(s, right, j, i, name("v", i, j));
   s.holes["vectors"] = vectors ? cat("$own_factor\nif (inside) {\n", indented(stores), "}\n") : "";
   s.holes["finish"] = s.finish(v.status);
-  return s.text("svd, a matrix a thread", kSvd);
+  return s.text("svd, a matrix a thread", kThreadSvd);
 }
 
 }  // namespace tern::detail_gpu

@@ -7,15 +7,10 @@
 #include <algorithm>
 
 #include "backend/primitive.hpp"
+#include "backend/tensor_impl.hpp"
 
 namespace tern::detail {
 
-/// The leading axes of [.., M, N], with others behind them.
-inline Shape batch_of(const Shape& space, int dropped = 2) {
-  Shape batch;
-  for (int i = 0; i < space.rank() - dropped; ++i) batch.push_back(space[static_cast<std::size_t>(i)]);
-  return batch;
-}
 inline Shape with_sizes(Shape batch, std::initializer_list<std::int64_t> sizes) {
   for (const std::int64_t size : sizes) batch.push_back(size);
   return batch;

@@ -16,7 +16,7 @@ using detail::ScatterRequest;
 
 namespace {
 
-constexpr const char* kRead =
+constexpr const char* kReadKeys =
 #include "primitives/scatter/scatter_read.wgsl.inc"
     ;
 constexpr const char* kBisect =
@@ -36,7 +36,7 @@ constexpr const char* kFetched =
     ;
 
 constexpr std::int64_t kMostEntries = std::int64_t{1} << 20;  // an invocation goes through in one launch
-constexpr std::int64_t kShortLine = 4096;                     // a workgroup sorts these at once, whatever the keys
+constexpr std::int64_t kSortedAtOnce = 4096;                  // a workgroup sorts these at once, whatever the keys
 // Where this many entries meet in an element on average, a workgroup fetches them (scatter_fetched.wgsl).
 constexpr std::int64_t kManyEntries = 64;
 constexpr std::uint32_t kFetching = 256;  // invocations
@@ -120,7 +120,7 @@ void read_table(GpuBackend& backend, const ScatterRequest& r, const EntryLines& 
     holes["coordinates"] = io.coordinates(axes, "t", "c", at.coordinates);
     name_index(holes, plan, io, d, 1, 2, at);
     holes["store"] = io.stored(plan.access(0), io.element(plan.access(0), at, 0), "bitcast<i32>(place)");
-    return module(backend, plan, "scatter, reading the table", fill_holes(kRead, holes));
+    return module(backend, plan, "scatter, reading the table", fill_holes(kReadKeys, holes));
   });
 }
 
@@ -130,7 +130,7 @@ void sort_entries(GpuBackend& backend, const ScatterRequest& r, const EntryLines
                   const View& keys, const View& places) {
   const std::int64_t count = lines.count / lines.length;
   const auto view = [&](const View& v) { return View{v.storage, DType::i32, 0, {lines.length, 1}}; };
-  if (lines.length <= kShortLine)
+  if (lines.length <= kSortedAtOnce)
     return sort_on_gpu(backend, {r.op, Shape{count, lines.length}, 1, false, view(entries), view(keys), view(places)});
   // By as many digits as there are.
   const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(r.target.size)));

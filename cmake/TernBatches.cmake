@@ -1,0 +1,46 @@
+# Files compiled in batches, those of one folder as one: most of the compiler's time for a file is the text of its
+# headers, so that from nothing all takes half as long, and after a change of one file longer. For CI, therefore. Files
+# of a folder must then not meet in names: what is in an unnamed namespace has a name of its own in its folder.
+option(TERN_BATCHES "Compile source files in batches: sooner from nothing, later after a change" OFF)
+
+# in_batches(<list> <root> <most> <alone>): where TERN_BATCHES is on, the list's files are replaced by batches of at most
+# so many files, which name them as seen from the root, a folder of the target's include directories. Those that match
+# the regular expression <alone> stay as they are: such as have compiler options or definitions of their own.
+function(in_batches list root most alone)
+  if(NOT TERN_BATCHES)
+    return()
+  endif()
+  set(result "")
+  set(folders "")
+  foreach(file IN LISTS ${list})
+    if(file MATCHES "${alone}")
+      list(APPEND result ${file})
+      continue()
+    endif()
+    cmake_path(ABSOLUTE_PATH file)
+    cmake_path(RELATIVE_PATH file BASE_DIRECTORY ${root})
+    cmake_path(GET file PARENT_PATH folder)
+    string(MAKE_C_IDENTIFIER "${folder}" folder)
+    list(APPEND folders ${folder})
+    list(APPEND files_${folder} ${file})
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  foreach(folder IN LISTS folders)
+    list(LENGTH files_${folder} count)
+    math(EXPR last "(${count} - 1) / ${most}")
+    foreach(number RANGE ${last})
+      math(EXPR begin "${number} * ${most}")
+      list(SUBLIST files_${folder} ${begin} ${most} batch)
+      list(TRANSFORM batch REPLACE "(.+)" "#include \"\\1\"\n")
+      list(JOIN batch "" text)
+      # Among the files that are made: its path from the build folder is the same in tests/packaging.
+      set(name ${TERN_GENERATED}/batches/${list}/${folder}_${number}.cpp)
+      file(CONFIGURE OUTPUT ${name} CONTENT "${text}" @ONLY)
+      # False alarms: a batch is the main file, where GCC expects no unnamed namespace from an #include; and more is
+      # inlined there (GCC 12, std::array).
+      set_source_files_properties(${name} PROPERTIES COMPILE_OPTIONS "-Wno-subobject-linkage;-Wno-array-bounds")
+      list(APPEND result ${name})
+    endforeach()
+  endforeach()
+  set(${list} ${result} PARENT_SCOPE)
+endfunction()
