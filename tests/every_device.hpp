@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,8 @@ template <class F> void expect_error(ErrorKind kind, const std::vector<std::stri
           << "\"" << part << "\" is missing in: " << e.what();
   }
 }
+
+inline constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
 
 /// All elements as doubles, whatever the floating dtype.
 inline std::vector<double> doubles(const Tensor& t) { return t.to(cpu()).to(DType::f64).to_vector<double>(); }

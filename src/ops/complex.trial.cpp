@@ -1,15 +1,14 @@
 // Entries of complex numbers (complex.cpp). Operands of samples are real: numbers are made of them and taken apart.
 #include <cmath>
 
-#include "ops/entry.hpp"
+#include "ops/operands.trial.hpp"
 
 namespace tern::operations {
 namespace {
 
 using enum ErrorKind;
 
-std::vector<Shape> alike(Sizes s) { return {{s.rows, s.columns}, {s.rows, s.columns}}; }
-std::vector<Shape> pairs(Sizes s) { return {{s.rows, s.columns, 2}}; }
+std::vector<Shape> pairs_of_parts(Sizes s) { return {{s.rows, s.columns, 2}}; }
 /// f(x, y) of each pair of elements.
 template <class F> auto each(F f) {
   return [f](const auto& x) {
@@ -29,19 +28,15 @@ template <class F> auto each_two(F f) {
   };
 }
 using Parts = std::array<double, 2>;
-constexpr Tolerance kExact{0, "the parts are moved"};
-
-template <class F> BadInput undefined(const char* name, F call) {
-  return {shape, {name, "undefined"}, [call](auto make) { call(decltype(make({}))()); }};
-}
+constexpr Tolerance kPartsMoved{0, "the parts are moved"};
 
 const Entries complex_numbers{
     {.name = "real",
      .family = Family::complex,
      .arguments = "z",
      .says = "The real parts: a view; of real numbers themselves",
-     .tolerance = kExact,
-     .samples = {{.shapes = alike,
+     .tolerance = kPartsMoved,
+     .samples = {{.shapes = two_alike,
                   .call = [](const auto& x, const auto& y) { return real(make_complex(x, y)); },
                   .reference = each([](double x, double) { return x; })}},
      .bad = {undefined("real", [](const auto& x) { real(x); })}},
@@ -49,8 +44,8 @@ const Entries complex_numbers{
      .family = Family::complex,
      .arguments = "z",
      .says = "The imaginary parts: a view; of real numbers zeros",
-     .tolerance = kExact,
-     .samples = {{.shapes = alike,
+     .tolerance = kPartsMoved,
+     .samples = {{.shapes = two_alike,
                   .call = [](const auto& x, const auto& y) { return imag(make_complex(x, y)); },
                   .reference = each([](double, double y) { return y; })}},
      .bad = {undefined("imag", [](const auto& x) { imag(x); })}},
@@ -58,8 +53,8 @@ const Entries complex_numbers{
      .family = Family::complex,
      .arguments = "re, im",
      .says = "The complex numbers re + i·im of two real tensors, which broadcast",
-     .tolerance = kExact,
-     .samples = {{.shapes = alike,
+     .tolerance = kPartsMoved,
+     .samples = {{.shapes = two_alike,
                   .call = [](const auto& x, const auto& y) { return view_as_real(make_complex(x, y)); },
                   .reference = each_two([](double x, double y) {
                     return Parts{x, y};
@@ -69,8 +64,8 @@ const Entries complex_numbers{
      .family = Family::complex,
      .arguments = "z",
      .says = "re - i·im of each re + i·im; of real numbers themselves",
-     .tolerance = kExact,
-     .samples = {{.shapes = alike,
+     .tolerance = kPartsMoved,
+     .samples = {{.shapes = two_alike,
                   .call = [](const auto& x, const auto& y) { return view_as_real(conj(make_complex(x, y))); },
                   .reference = each_two([](double x, double y) {
                     return Parts{x, -y};
@@ -81,7 +76,7 @@ const Entries complex_numbers{
      .arguments = "z",
      .says = "The angle of each number in the plane, in [-π, π]",
      .tolerance = {2, "one angle"},
-     .samples = {{.shapes = alike,
+     .samples = {{.shapes = two_alike,
                   .call = [](const auto& x, const auto& y) { return angle(make_complex(x, y)); },
                   .reference = each([](double x, double y) { return std::atan2(y, x); })}},
      .bad = {undefined("angle", [](const auto& x) { angle(x); })}},
@@ -90,7 +85,7 @@ const Entries complex_numbers{
      .arguments = "r, angle",
      .says = "The numbers with these absolute values and angles: r·cos(angle) + i·r·sin(angle)",
      .tolerance = {3, "a cosine and a product"},
-     .samples = {{.shapes = alike,
+     .samples = {{.shapes = two_alike,
                   .call = [](const auto& r, const auto& t) { return view_as_real(polar(r, t)); },
                   .reference = each_two([](double r, double t) {
                     return Parts{r * std::cos(t), r * std::sin(t)};
@@ -101,7 +96,7 @@ const Entries complex_numbers{
      .arguments = "z",
      .says = "The parts of each number along a new last axis of size 2: a view",
      .tolerance = {2, "a product of parts"},
-     .samples = {{.shapes = alike,
+     .samples = {{.shapes = two_alike,
                   .call =
                       [](const auto& x, const auto& y) {
                         const auto z = make_complex(x, y);
@@ -117,8 +112,8 @@ const Entries complex_numbers{
      .arguments = "x",
      .says = "f32 or f64 numbers whose last axis, of size 2, holds the parts of complex ones: a view where they lie "
              "beside each other, pair by pair, else a copy",
-     .tolerance = kExact,
-     .samples = {{.shapes = pairs,
+     .tolerance = kPartsMoved,
+     .samples = {{.shapes = pairs_of_parts,
                   .call =
                       [](const auto& x) {
                         const auto wide = dtype_size(x.dtype()) == 2 ? x.to(f32) : x;

@@ -13,7 +13,7 @@ using enum ErrorKind;
 constexpr Tolerance kDrawn{0, "the sample makes of what is drawn what does not depend on it"};
 
 /// Drawn, and drawn in a recording, where the generator's state is in memory.
-template <class F> std::vector<ArchivedCall> draws(F draw) {
+template <class F> std::vector<ArchivedCall> archived_draws(F draw) {
   return {[draw](DType dtype) { draw(Generator{1}, dtype); },
           [draw](DType dtype) {
             Generator generator{1};
@@ -26,9 +26,9 @@ std::vector<ArchivedCall> integer_draws() {
       randint(low, high, {kArchivedSide}, generator, {.dtype = dtype});
     };
   };
-  std::vector<ArchivedCall> list = draws(between(0, 5));
-  list.push_back(draws(between(INT32_MIN, std::int64_t{1} << 31))[0]);
-  list.push_back(draws(between(0, std::int64_t{1} << 32))[0]);
+  std::vector<ArchivedCall> list = archived_draws(between(0, 5));
+  list.push_back(archived_draws(between(INT32_MIN, std::int64_t{1} << 31))[0]);
+  list.push_back(archived_draws(between(0, std::int64_t{1} << 32))[0]);
   return list;
 }
 
@@ -128,9 +128,8 @@ const Entries creation{
      .says = "Uniform in [0, 1): multiples of 2^-11 in f16, 2^-8 in bf16, 2^-24 in f32, 2^-53 in f64",
      .differentiable = false,
      .tolerance = kDrawn,
-     .archived = draws([](auto&& generator, DType dtype) {
-       rand({kArchivedSide}, generator, {.dtype = dtype});
-     }),
+     .archived =
+         archived_draws([](auto&& generator, DType dtype) { rand({kArchivedSide}, generator, {.dtype = dtype}); }),
      .samples = creates([] { return floor(rand({2}, Generator{1})); }, {2}, {0, 0}),
      .bad = {{dtype, {"rand", "i32"}, [](auto) { rand({2}, Generator{1}, i32); }}}},
     {.name = "randn",
@@ -139,9 +138,8 @@ const Entries creation{
      .says = "Standard normal (Box-Muller), to 6.7 standard deviations on either side, in f64 to 9.4",
      .differentiable = false,
      .tolerance = kDrawn,
-     .archived = draws([](auto&& generator, DType dtype) {
-       randn({kArchivedSide}, generator, {.dtype = dtype});
-     }),
+     .archived =
+         archived_draws([](auto&& generator, DType dtype) { randn({kArchivedSide}, generator, {.dtype = dtype}); }),
      .samples = creates([] { return abs(randn({2}, Generator{1})) < 6.75; }, {2}, {1, 1}),
      .bad = {{dtype, {"randn", "i32"}, [](auto) { randn({2}, Generator{1}, i32); }}}},
     {.name = "randint",

@@ -8,7 +8,7 @@ namespace {
 
 using enum ErrorKind;
 
-std::vector<Shape> line(Sizes s) { return {{s.columns}}; }
+std::vector<Shape> one_line(Sizes s) { return {{s.columns}}; }
 std::vector<Values> filled(const Values& x, double value) {
   return {{x.shape, std::vector<double>(x.of.size(), value)}};
 }
@@ -89,7 +89,7 @@ const Entries like{
      .says = "Of a vector, the square matrix with it on the k-th diagonal; of a matrix, its k-th diagonal",
      .tolerance = kMoved,
      .samples = {{.with = "of a vector",
-                  .shapes = line,
+                  .shapes = one_line,
                   .call = [](const auto& x) { return diag(x, -1); },
                   .reference = moved(
                       [](const Shape& s) {

@@ -17,18 +17,13 @@ template <class F> auto running(F f) {
     });
   };
 }
-template <class F, class R> std::vector<Sample> samples(F call, R reference) {
-  return {{.with = "rows",
-           .shapes = matrix_of,
-           .call = [call](const auto& x) { return call(x, 1); },
-           .reference = reference},
-          {.with = "columns",
-           .shapes = matrix_of,
-           .call = [call](const auto& x) { return call(x.mT(), 0).mT(); },
-           .reference = reference}};
-}
-template <class F> std::vector<BadInput> bad(const char* name, F call) {
-  return {{index, {name, "axis 2", "out of range"}, [call](auto make) { call(make({2, 3}), 2); }}};
+template <class F, class R> std::vector<Sample> along_both_axes(F call, R reference) {
+  return {
+      {.with = "rows", .shapes = matrix, .call = [call](const auto& x) { return call(x, 1); }, .reference = reference},
+      {.with = "columns",
+       .shapes = matrix,
+       .call = [call](const auto& x) { return call(x.mT(), 0).mT(); },
+       .reference = reference}};
 }
 #define TERN_CALL(name) [](const auto& x, int axis) { return name(x, axis); }
 #define TERN_VALUES(name) [](const auto& x, int axis) { return name(x, axis).values; }
@@ -42,32 +37,32 @@ const Entries running_results{
      .aliases = {"cumprod"},
      .tolerance = {40, "36 products"},
      .recorded_roundings = 40,
-     .samples = samples(TERN_CALL(cumulative_prod), running([](double a, double b) { return a * b; })),
-     .bad = bad("cumulative_prod", TERN_CALL(cumulative_prod))},
+     .samples = along_both_axes(TERN_CALL(cumulative_prod), running([](double a, double b) { return a * b; })),
+     .bad = {bad_axis("cumulative_prod", TERN_CALL(cumulative_prod))}},
     {.name = "cummax",
      .family = Family::statistics,
      .arguments = "x, axis",
      .says = "The largest of the elements up to each, along an axis, and its position (i32), of equal ones the last; "
              "from the first NaN on, NaN",
      .tolerance = {0, "elements are chosen"},
-     .samples = samples(TERN_VALUES(cummax), running([](double a, double b) { return std::max(a, b); })),
-     .bad = bad("cummax", TERN_VALUES(cummax))},
+     .samples = along_both_axes(TERN_VALUES(cummax), running([](double a, double b) { return std::max(a, b); })),
+     .bad = {bad_axis("cummax", TERN_VALUES(cummax))}},
     {.name = "cummin",
      .family = Family::statistics,
      .arguments = "x, axis",
      .says = "The smallest of the elements up to each; otherwise like cummax",
      .tolerance = {0, "elements are chosen"},
-     .samples = samples(TERN_VALUES(cummin), running([](double a, double b) { return std::min(a, b); })),
-     .bad = bad("cummin", TERN_VALUES(cummin))},
+     .samples = along_both_axes(TERN_VALUES(cummin), running([](double a, double b) { return std::min(a, b); })),
+     .bad = {bad_axis("cummin", TERN_VALUES(cummin))}},
     {.name = "logcumsumexp",
      .family = Family::statistics,
      .arguments = "x, axis",
      .says = "log Σ exp(x) of the elements up to each, along an axis, whatever the size of x",
      .tolerance = {150, "36 sums of exponentials, each of four roundings"},
      .recorded_roundings = 150,
-     .samples = samples(TERN_CALL(logcumsumexp), running([](double a, double b) {
-                          return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
-                        })),
+     .samples = along_both_axes(TERN_CALL(logcumsumexp), running([](double a, double b) {
+                                  return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
+                                })),
      .bad = {{index,
               {"logcumsumexp", "axis 2"},
               [](auto make) {

@@ -11,8 +11,8 @@ namespace {
 using enum ErrorKind;
 using Complex = std::complex<double>;
 
-constexpr Tolerance kOne{60, "a transform of 37 elements, whose sums are up to 37", 1};
-constexpr Tolerance kSeveral{600, "transforms along two axes, whose sums are up to 185", 1};
+constexpr Tolerance kOneTransform{60, "a transform of 37 elements, whose sums are up to 37", 1};
+constexpr Tolerance kSeveralTransforms{600, "transforms along two axes, whose sums are up to 185", 1};
 
 /// Σ_j x(j)·e^(∓2πi·jk/n) for k < wanted, of lines of a matrix.
 Values lines_of_dft(const Values& x, std::int64_t wanted, double scale) {
@@ -28,9 +28,9 @@ Values lines_of_dft(const Values& x, std::int64_t wanted, double scale) {
     }
   return y;
 }
-std::vector<Values> whole(const std::vector<Values>& x) { return {lines_of_dft(x[0], x[0].shape[1], 1)}; }
-std::vector<Values> half(const std::vector<Values>& x) { return {lines_of_dft(x[0], x[0].shape[1] / 2 + 1, 1)}; }
-std::vector<Values> inverse(const std::vector<Values>& x) {
+std::vector<Values> whole_dft(const std::vector<Values>& x) { return {lines_of_dft(x[0], x[0].shape[1], 1)}; }
+std::vector<Values> half_dft(const std::vector<Values>& x) { return {lines_of_dft(x[0], x[0].shape[1] / 2 + 1, 1)}; }
+std::vector<Values> inverse_dft(const std::vector<Values>& x) {
   Values y = lines_of_dft(x[0], x[0].shape[1], 1 / static_cast<double>(std::max<std::int64_t>(x[0].shape[1], 1)));
   for (std::size_t i = 1; i < y.of.size(); i += 2) y.of[i] = -y.of[i];
   return {y};
@@ -84,36 +84,41 @@ template <class C, class R> Sample of_plane(C call, R reference) {
 }
 
 const Entries transforms{
-    entry_of("fft", kAlong, "y(k) = Σ_j x(j)·e^(-2πi·jk/n) along an axis: complex, also of real x", kOne,
-             of_matrix(TERN_AS_PAIRS(fft::fft(x)), whole), TERN_ALONG(fft)),
-    entry_of("ifft", kAlong, "The inverse of fft: y(j) = 1/n · Σ_k x(k)·e^(2πi·jk/n)", kOne,
-             of_matrix(TERN_AS_PAIRS(fft::ifft(x)), inverse), TERN_ALONG(ifft)),
+    entry_of("fft", kAlong, "y(k) = Σ_j x(j)·e^(-2πi·jk/n) along an axis: complex, also of real x", kOneTransform,
+             of_matrix(TERN_AS_PAIRS(fft::fft(x)), whole_dft), TERN_ALONG(fft)),
+    entry_of("ifft", kAlong, "The inverse of fft: y(j) = 1/n · Σ_k x(k)·e^(2πi·jk/n)", kOneTransform,
+             of_matrix(TERN_AS_PAIRS(fft::ifft(x)), inverse_dft), TERN_ALONG(ifft)),
     entry_of("rfft", kAlong,
              "The first n/2 + 1 results of fft of real numbers; the others are their conjugates, in reverse order",
-             kOne, of_matrix(TERN_AS_PAIRS(fft::rfft(x)), half), TERN_ALONG(rfft)),
+             kOneTransform, of_matrix(TERN_AS_PAIRS(fft::rfft(x)), half_dft), TERN_ALONG(rfft)),
     entry_of("irfft", kAlong,
-             "The inverse of rfft: n real numbers of n/2 + 1 complex ones; n is 2·(size - 1) unless it is given", kOne,
-             of_matrix(TERN_CALLED(fft::irfft(fft::rfft(x), x.size(-1))), itself), TERN_ALONG(irfft)),
+             "The inverse of rfft: n real numbers of n/2 + 1 complex ones; n is 2·(size - 1) unless it is given",
+             kOneTransform, of_matrix(TERN_CALLED(fft::irfft(fft::rfft(x), x.size(-1))), itself), TERN_ALONG(irfft)),
     entry_of("fftn", kAxes,
              "fft along each of the axes (default: all; the last ones where `sizes` is given), of these sizes",
-             kSeveral, of_plane(TERN_CALLED(real(fft::ifftn(fft::fftn(x)))), itself), TERN_SIZES(fftn)),
-    entry_of("ifftn", kAxes, "The inverse of fftn", kSeveral,
+             kSeveralTransforms, of_plane(TERN_CALLED(real(fft::ifftn(fft::fftn(x)))), itself), TERN_SIZES(fftn)),
+    entry_of("ifftn", kAxes, "The inverse of fftn", kSeveralTransforms,
              of_plane(TERN_CALLED(real(fft::fftn(fft::ifftn(x)))), itself), TERN_SIZES(ifftn)),
-    entry_of("rfftn", kAxes, "rfft along the last of the axes, fft along the others", kSeveral,
+    entry_of("rfftn", kAxes, "rfft along the last of the axes, fft along the others", kSeveralTransforms,
              of_plane(TERN_CALLED(fft::irfftn(fft::rfftn(x), x.shape())), itself), TERN_SIZES(rfftn)),
     entry_of("irfftn", kAxes,
              "The inverse of rfftn; sizes are those of the result, of which the last is 2·(size - 1) unless they are "
              "given",
-             kSeveral, of_plane(TERN_CALLED(fft::irfftn(fft::rfftn(x), x.shape())), itself), TERN_SIZES(irfftn)),
-    entry_of("fft2", kTwo, "fftn along two axes", kSeveral,
+             kSeveralTransforms, of_plane(TERN_CALLED(fft::irfftn(fft::rfftn(x), x.shape())), itself),
+             TERN_SIZES(irfftn)),
+    entry_of("fft2", kTwo, "fftn along two axes", kSeveralTransforms,
              of_plane(TERN_CALLED(real(fft::ifft2(fft::fft2(x)))), itself), TERN_SIZES(fft2)),
-    entry_of("ifft2", kTwo, "The inverse of fft2", kSeveral,
+    entry_of("ifft2", kTwo, "The inverse of fft2", kSeveralTransforms,
              of_plane(TERN_CALLED(real(fft::fft2(fft::ifft2(x)))), itself), TERN_SIZES(ifft2)),
-    entry_of("rfft2", kTwo, "rfftn along two axes", kSeveral,
+    entry_of("rfft2", kTwo, "rfftn along two axes", kSeveralTransforms,
              of_plane(TERN_CALLED(fft::irfft2(fft::rfft2(x), x.shape())), itself), TERN_SIZES(rfft2)),
-    entry_of("irfft2", kTwo, "The inverse of rfft2", kSeveral,
+    entry_of("irfft2", kTwo, "The inverse of rfft2", kSeveralTransforms,
              of_plane(TERN_CALLED(fft::irfft2(fft::rfft2(x), x.shape())), itself), TERN_SIZES(irfft2)),
 };
+#undef TERN_AS_PAIRS
+#undef TERN_CALLED
+#undef TERN_ALONG
+#undef TERN_SIZES
 
 }  // namespace
 }  // namespace tern::operations

@@ -2,40 +2,27 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/entry.hpp"
+#include "ops/operands.trial.hpp"
 
 namespace tern::operations {
 namespace {
 
 using enum ErrorKind;
 
-std::vector<Shape> matrix(Sizes s) { return {{s.rows, s.columns}}; }
 /// Places 0 to size - 1 in a scattered order with repetitions, the last counted from the end.
-std::vector<std::int32_t> places(std::int64_t count, std::int64_t size) {
+std::vector<std::int32_t> scattered_places(std::int64_t count, std::int64_t size) {
   std::vector<std::int32_t> list;
   for (std::int64_t i = 0; i < count; ++i) list.push_back(static_cast<std::int32_t>((2 + 5 * i) % size));
   if (count > 0) list.back() = -1;
   return list;
 }
-Tensor indices(const Shape& shape, std::int64_t size) { return tensor(places(shape.numel(), size), shape); }
-std::size_t place(std::int64_t i, std::int64_t count, std::int64_t size) {
-  const std::int32_t at = places(count, size)[static_cast<std::size_t>(i)];
+Tensor scattered_indices(const Shape& shape, std::int64_t size) {
+  return tensor(scattered_places(shape.numel(), size), shape);
+}
+std::size_t scattered_place(std::int64_t i, std::int64_t count, std::int64_t size) {
+  const std::int32_t at = scattered_places(count, size)[static_cast<std::size_t>(i)];
   return static_cast<std::size_t>(at < 0 ? at + size : at);
 }
-/// f(row, column) for each element of a matrix.
-template <class F> Values made(std::int64_t rows, std::int64_t columns, F f) {
-  Values y{{rows, columns}, {}};
-  for (std::int64_t r = 0; r < rows; ++r)
-    for (std::int64_t c = 0; c < columns; ++c) y.of.push_back(f(r, c));
-  return y;
-}
-double at(const Values& x, std::size_t row, std::size_t column) {
-  return x.of[row * static_cast<std::size_t>(x.shape[1]) + column];
-}
-double at(const Values& x, std::int64_t row, std::int64_t column) {
-  return at(x, static_cast<std::size_t>(row), static_cast<std::size_t>(column));
-}
-
 /// f on a copy of each row of a matrix (axis 1) or each column (axis 0), cut to what f gives.
 template <class F> std::vector<Values> along(const Values& x, int axis, F f) {
   const std::int64_t rows = x.shape[0], columns = x.shape[1], lines = axis == 1 ? rows : columns;
@@ -64,10 +51,9 @@ std::vector<double> first_half(std::vector<double> line) {
 }
 std::int64_t half(std::int64_t size) { return (size + 1) / 2; }
 
-constexpr Tolerance kMoved{0, "elements are moved"};
 constexpr Tolerance kRunningSums{37, "a rounding for each of at most 37 elements"};
 
-Tensor square(DType dtype) { return zeros(archived_square(), dtype); }
+Tensor zero_square(DType dtype) { return zeros(archived_square(), dtype); }
 Tensor first_places(std::int64_t count = kArchivedSide) { return zeros({count}, i32); }
 /// Lines that one group of invocations orders, and longer ones.
 template <class F> std::vector<ArchivedCall> of_lines(F f) {
@@ -91,19 +77,19 @@ const Entries by_index{
      .says = "Elements (rows, slices) at positions along an axis: the axis is replaced by the shape of `indices` (i32 "
              "or i64)",
      .tolerance = kMoved,
-     .archived = {[](DType dtype) { return take(Var(square(dtype), is_floating(dtype)), first_places()); },
-                  [](DType dtype) { take(square(dtype), first_places(), 1); },
-                  [](DType dtype) { take(square(dtype), first_places().to(i64)); }},
+     .archived = {[](DType dtype) { return take(Var(zero_square(dtype), is_floating(dtype)), first_places()); },
+                  [](DType dtype) { take(zero_square(dtype), first_places(), 1); },
+                  [](DType dtype) { take(zero_square(dtype), first_places().to(i64)); }},
      .samples = {{.with = "rows",
                   .shapes = matrix,
                   .call =
                       [](const auto& x) {
-                        return take(x, indices({2, 2}, x.size(0)));
+                        return take(x, scattered_indices({2, 2}, x.size(0)));
                       },
                   .reference =
                       [](const auto& x) {
                         Values y = made(4, x[0].shape[1], [&](auto r, auto c) {
-                          return at(x[0], place(r, 4, x[0].shape[0]), static_cast<std::size_t>(c));
+                          return at(x[0], scattered_place(r, 4, x[0].shape[0]), static_cast<std::size_t>(c));
                         });
                         y.shape = {2, 2, x[0].shape[1]};
                         return std::vector{y};
@@ -111,16 +97,16 @@ const Entries by_index{
                   .empty = {}},
                  {.with = "columns",
                   .shapes = matrix,
-                  .call = [](const auto& x) { return take(x, indices({3}, x.size(1)), 1); },
+                  .call = [](const auto& x) { return take(x, scattered_indices({3}, x.size(1)), 1); },
                   .reference =
                       [](const auto& x) {
                         return std::vector{made(x[0].shape[0], 3, [&](auto r, auto c) {
-                          return at(x[0], static_cast<std::size_t>(r), place(c, 3, x[0].shape[1]));
+                          return at(x[0], static_cast<std::size_t>(r), scattered_place(c, 3, x[0].shape[1]));
                         })};
                       }},
                  {.with = "nothing",
                   .shapes = matrix,
-                  .call = [](const auto& x) { return take(x, indices({0}, 1)); },
+                  .call = [](const auto& x) { return take(x, scattered_indices({0}, 1)); },
                   .reference =
                       [](const auto& x) { return std::vector{made(0, x[0].shape[1], [](auto, auto) { return 0.0; })}; },
                   .empty = {{3, 0}}}},
@@ -141,15 +127,16 @@ const Entries by_index{
      .says = "result[.., i, ..] = x[.., indices[.., i, ..], ..]: one index for each element of the result; indices "
              "have x's rank",
      .tolerance = kMoved,
-     .archived = {[](DType dtype) { gather(square(dtype), zeros(archived_square(), i32), 1); }},
+     .archived = {[](DType dtype) { gather(zero_square(dtype), zeros(archived_square(), i32), 1); }},
      .samples = {{.with = "from columns",
                   .shapes = matrix,
-                  .call = [](const auto& x) { return gather(x, indices(x.shape(), x.size(0)), 0); },
+                  .call = [](const auto& x) { return gather(x, scattered_indices(x.shape(), x.size(0)), 0); },
                   .reference =
                       [](const auto& x) {
                         const std::int64_t rows = x[0].shape[0], columns = x[0].shape[1];
                         return std::vector{made(rows, columns, [&](auto r, auto c) {
-                          return at(x[0], place(r * columns + c, rows * columns, rows), static_cast<std::size_t>(c));
+                          return at(x[0], scattered_place(r * columns + c, rows * columns, rows),
+                                    static_cast<std::size_t>(c));
                         })};
                       },
                   .empty = {}}},
@@ -171,27 +158,26 @@ const Entries by_index{
          "(source "
          "has x's shape with the axis replaced by that of `indices`) and of gather (source has the shape of `indices`)",
      .tolerance = {4, "at most four additions to an element"},
-     .archived = {[](DType dtype) { scatter_add(square(dtype), first_places(), square(dtype)); },
+     .archived = {[](DType dtype) { scatter_add(zero_square(dtype), first_places(), zero_square(dtype)); },
                   [](DType dtype) {
-                    scatter_add(square(dtype), first_places(1 << 14), zeros({1 << 14, kArchivedSide}, dtype));
+                    scatter_add(zero_square(dtype), first_places(1 << 14), zeros({1 << 14, kArchivedSide}, dtype));
                   },
-                  [](DType dtype) {
-                    scatter_add(zeros({2}, dtype), first_places(1 << 14), zeros({1 << 14}, dtype));
-                  }},
+                  [](DType dtype) { scatter_add(zeros({2}, dtype), first_places(1 << 14), zeros({1 << 14}, dtype)); }},
      .samples =
          {{.with = "rows",
            .shapes =
                [](Sizes s) {
                  return std::vector<Shape>{{s.rows, s.columns}, {4, s.columns}};
                },
-           .call = [](const auto& x, const auto& source) { return scatter_add(x, indices({4}, x.size(0)), source); },
+           .call = [](const auto& x,
+                      const auto& source) { return scatter_add(x, scattered_indices({4}, x.size(0)), source); },
            .reference =
                [](const auto& x) {
                  Values y = x[0];
                  const auto columns = static_cast<std::size_t>(y.shape[1]);
                  for (std::size_t i = 0; i < x[1].of.size(); ++i)
-                   y.of[place(static_cast<std::int64_t>(i / columns), 4, y.shape[0]) * columns + i % columns] +=
-                       x[1].of[i];
+                   y.of[scattered_place(static_cast<std::int64_t>(i / columns), 4, y.shape[0]) * columns +
+                        i % columns] += x[1].of[i];
                  return std::vector{y};
                },
            .empty = {}},
@@ -200,14 +186,16 @@ const Entries by_index{
                [](Sizes s) {
                  return std::vector<Shape>{{s.rows, s.columns}, {s.rows, 2}};
                },
-           .call = [](const auto& x,
-                      const auto& source) { return scatter_add(x, indices(source.shape(), x.size(1)), source, 1); },
+           .call =
+               [](const auto& x, const auto& source) {
+                 return scatter_add(x, scattered_indices(source.shape(), x.size(1)), source, 1);
+               },
            .reference =
                [](const auto& x) {
                  Values y = x[0];
                  const auto columns = static_cast<std::size_t>(y.shape[1]);
                  for (std::size_t i = 0; i < x[1].of.size(); ++i)
-                   y.of[i / 2 * columns + place(static_cast<std::int64_t>(i), 2 * y.shape[0], y.shape[1])] +=
+                   y.of[i / 2 * columns + scattered_place(static_cast<std::int64_t>(i), 2 * y.shape[0], y.shape[1])] +=
                        x[1].of[i];
                  return std::vector{y};
                },
@@ -217,7 +205,7 @@ const Entries by_index{
                [](Sizes s) {
                  return std::vector<Shape>{{s.rows, s.columns}, {0, s.columns}};
                },
-           .call = [](const auto& x, const auto& source) { return scatter_add(x, indices({0}, 1), source); },
+           .call = [](const auto& x, const auto& source) { return scatter_add(x, scattered_indices({0}, 1), source); },
            .reference = [](const auto& x) { return std::vector{x[0]}; },
            .empty = {{3, 0}}}},
      .bad = {{shape,
@@ -235,7 +223,7 @@ const Entries by_index{
      .aliases = {"cumulative_sum"},
      .tolerance = kRunningSums,
      .archived = {running_sum(kArchivedSide), running_sum(5000), running_sum(1 << 17),
-                  [](DType dtype) { return cumsum(Var(square(dtype), is_floating(dtype)), 1); }},
+                  [](DType dtype) { return cumsum(Var(zero_square(dtype), is_floating(dtype)), 1); }},
      .samples = {{.with = "of rows",
                   .shapes = matrix,
                   .call = [](const auto& x) { return cumsum(x, 1); },
@@ -257,9 +245,8 @@ const Entries by_index{
      .arguments = "x, axis = -1, descending = false",
      .says = "The elements in order along an axis: stable, NaN is larger than everything",
      .tolerance = kMoved,
-     .archived = of_lines([](const Tensor& line) {
-       sort(line, 1), sort(line, 1, true), sort(line.transpose(0, 1), 0);
-     }),
+     .archived =
+         of_lines([](const Tensor& line) { sort(line, 1), sort(line, 1, true), sort(line.transpose(0, 1), 0); }),
      .samples =
          {{.with = "rows",
            .shapes = matrix,
@@ -337,7 +324,7 @@ const Entries by_index{
              "but itself",
      .differentiable = false,
      .tolerance = kMoved,
-     .archived = {[](DType dtype) { allclose(square(dtype), square(dtype)); }},
+     .archived = {[](DType dtype) { allclose(zero_square(dtype), zero_square(dtype)); }},
      .samples = {{.with = "equal elements",
                   .shapes = matrix,
                   .call = [](const auto& x) { return allclose(elements(x), elements(x)); },

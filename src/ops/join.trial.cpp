@@ -1,12 +1,10 @@
 // Entries of joining and splitting (join.cpp).
-#include "ops/entry.hpp"
+#include "ops/operands.trial.hpp"
 
 namespace tern::operations {
 namespace {
 
 using enum ErrorKind;
-
-constexpr Tolerance kMoved{0, "elements are moved"};
 
 /// So many rows of a matrix from `first` on.
 Values rows_of(const Values& x, std::int64_t first, std::int64_t count) {

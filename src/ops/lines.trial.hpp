@@ -1,15 +1,15 @@
 // References of operations along the rows of a matrix.
 #pragma once
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
-#include "ops/entry.hpp"
+#include "ops/operands.trial.hpp"
 
 namespace tern::operations {
 
 using Line = std::vector<double>;
-inline std::vector<Shape> matrix_of(Sizes s) { return {{s.rows, s.columns}}; }
-inline std::vector<Shape> two_alike(Sizes s) { return {{s.rows, s.columns}, {s.rows, s.columns}}; }
+inline constexpr const char* kReductionArguments = "x, axes = {}, keepdim = false";
 
 inline Line row_of(const Values& x, std::int64_t row) {
   const auto begin = x.of.begin() + row * x.shape[1];
@@ -31,6 +31,7 @@ template <class F> std::vector<Values> each_row(const Values& x, F f) {
   for (std::int64_t row = 0; row < x.shape[0]; ++row) y.of.push_back(f(row_of(x, row)));
   return {y};
 }
+inline double total(const Line& x) { return std::accumulate(x.begin(), x.end(), 0.0); }
 inline Line sorted_line(Line line) {
   std::ranges::sort(line);
   return line;

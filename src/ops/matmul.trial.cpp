@@ -1,7 +1,7 @@
 // Entries of the products of matrices (matmul.cpp, epilogue.cpp, matmul_epilogue.cpp).
 #include <cmath>
 
-#include "ops/entry.hpp"
+#include "ops/operands.trial.hpp"
 
 namespace tern::operations {
 namespace {
@@ -9,25 +9,6 @@ namespace {
 using enum ErrorKind;
 
 // ---- references ----
-/// a [.., M, K] × b [.., K, N], in which one of them may lack the batch axes.
-Values product(const Values& a, const Values& b) {
-  const std::size_t m = static_cast<std::size_t>(a.shape[a.shape.size() - 2]),
-                    k = static_cast<std::size_t>(a.shape.back());
-  const std::size_t n = static_cast<std::size_t>(b.shape.back());
-  const Values& larger = a.shape.rank() >= b.shape.rank() ? a : b;
-  Values y{larger.shape, {}};
-  y.shape[y.shape.size() - 2] = a.shape[a.shape.size() - 2], y.shape.back() = b.shape.back();
-  const auto elements = static_cast<std::size_t>(y.shape.numel());
-  for (std::size_t i = 0; i < elements; ++i) {
-    const std::size_t batch = i / (m * n), row = i / n % m, column = i % n;
-    double sum = 0;
-    for (std::size_t j = 0; j < k; ++j)
-      sum += a.of[((a.of.size() > m * k ? batch * m : 0) + row) * k + j] *
-             b.of[((b.of.size() > k * n ? batch * k : 0) + j) * n + column];
-    y.of.push_back(sum);
-  }
-  return y;
-}
 /// f(element, row, column) of every element of a matrix.
 template <class F> Values changed(Values y, F f) {
   const auto columns = static_cast<std::size_t>(y.shape.back());
@@ -38,24 +19,17 @@ Values with_row(const Values& y, const Values& row) {
   return changed(y, [&](double v, std::size_t, std::size_t column) { return v + row.of[column]; });
 }
 double silu_of(double x) { return x / (1 + std::exp(-x)); }
-Values turned(const Values& x) {
-  Values y{{x.shape[1], x.shape[0]}, std::vector<double>(x.of.size())};
-  const auto rows = static_cast<std::size_t>(x.shape[0]), columns = static_cast<std::size_t>(x.shape[1]);
-  for (std::size_t i = 0; i < x.of.size(); ++i) y.of[i % columns * rows + i / columns] = x.of[i];
-  return y;
-}
 Values sum_of_rows(const Values& x) {
   Values y{{x.shape[1]}, std::vector<double>(static_cast<std::size_t>(x.shape[1]))};
   for (std::size_t i = 0; i < x.of.size(); ++i) y.of[i % y.of.size()] += x.of[i];
   return y;
 }
 
-// ---- operands: [rows, columns] × [columns, rows], whose result is square ----
-std::vector<Shape> factors(Sizes s) { return {{s.rows, s.columns}, {s.columns, s.rows}}; }
+// ---- operands ----
 std::vector<Shape> factors_and_bias(Sizes s) { return {{s.rows, s.columns}, {s.columns, s.rows}, {s.rows}}; }
 const std::vector<Sizes> kNoColumns = {{2, 0}};
 
-constexpr Tolerance kProducts{64, "sums of 37 products, and an activation of a few roundings"};
+constexpr Tolerance kActivatedProducts{64, "sums of 37 products, and an activation of a few roundings"};
 
 /// An epilogue without an independent reference: its parts are compared elsewhere, its gradients as all are.
 template <class F> Sample epilogue(const char* with, std::vector<Shape> shapes, std::vector<Sizes> empty, F call) {
@@ -73,18 +47,18 @@ template <class F> Sample epilogue(const char* with, std::vector<Shape> shapes, 
           .empty = std::move(empty)};
 }
 
-const Entries products{
+const Entries matrix_products{
     {.name = "matmul",
      .family = Family::products,
      .arguments = "a, b",
      .says = "NumPy's rules: [.., M, K] × [.., K, N] → [.., M, N], batch axes broadcast; 1-D operands are a row on the "
              "left, a "
              "column on the right, and their axis is dropped",
-     .tolerance = kProducts,
+     .tolerance = kActivatedProducts,
      .samples = {{.with = "matrices",
                   .shapes = factors,
                   .call = [](const auto& a, const auto& b) { return matmul(a, b); },
-                  .reference = [](const auto& x) { return std::vector{product(x[0], x[1])}; },
+                  .reference = [](const auto& x) { return std::vector{matrix_product(x[0], x[1])}; },
                   .empty = kNoColumns,
                   .kernel_calls = 1,
                   .flops = [](Sizes s) { return 2 * s.rows * s.columns * s.rows; }},
@@ -96,7 +70,7 @@ const Entries products{
                   .call = [](const auto& a, const auto& b) { return matmul(a, b); },
                   .reference =
                       [](const auto& x) {
-                        Values y = product({{1, x[0].shape[0]}, x[0].of}, x[1]);
+                        Values y = matrix_product({{1, x[0].shape[0]}, x[0].of}, x[1]);
                         y.shape = {2, x[1].shape[2]};
                         return std::vector{y};
                       },
@@ -107,7 +81,7 @@ const Entries products{
                         return std::vector<Shape>{{1, s.rows, s.columns}, {s.columns, s.rows}};
                       },
                   .call = [](const auto& a, const auto& b) { return matmul(a, b); },
-                  .reference = [](const auto& x) { return std::vector{product(x[0], x[1])}; },
+                  .reference = [](const auto& x) { return std::vector{matrix_product(x[0], x[1])}; },
                   .empty = {}},
                  {.with = "a batch and a column",
                   .shapes =
@@ -117,7 +91,7 @@ const Entries products{
                   .call = [](const auto& a, const auto& b) { return matmul(a, b); },
                   .reference =
                       [](const auto& x) {
-                        Values y = product(x[0], {{x[1].shape[0], 1}, x[1].of});
+                        Values y = matrix_product(x[0], {{x[1].shape[0], 1}, x[1].of});
                         y.shape = {2, x[0].shape[1]};
                         return std::vector{y};
                       },
@@ -140,13 +114,13 @@ const Entries products{
      .says = "activation(a·b + bias) with a, b at least 2-D and bias [N]; the activation is any one-argument formula, "
              "a lambda "
              "or one of op::identity, op::relu, op::gelu, op::silu, op::sigmoid, op::tanh",
-     .tolerance = kProducts,
+     .tolerance = kActivatedProducts,
      .samples = {{.shapes = factors_and_bias,
                   .call = [](const auto& a, const auto& b,
                              const auto& bias) { return matmul_bias_activation(a, b, bias, op::silu); },
                   .reference =
                       [](const auto& x) {
-                        return std::vector{changed(with_row(product(x[0], x[1]), x[2]),
+                        return std::vector{changed(with_row(matrix_product(x[0], x[1]), x[2]),
                                                    [](double v, auto, auto) { return silu_of(v); })};
                       },
                   .empty = kNoColumns,
@@ -170,10 +144,10 @@ const Entries products{
      .family = Family::products,
      .arguments = "a, b, bias",
      .says = "a·b + bias",
-     .tolerance = kProducts,
+     .tolerance = kActivatedProducts,
      .samples = {{.shapes = factors_and_bias,
                   .call = [](const auto& a, const auto& b, const auto& bias) { return matmul_bias(a, b, bias); },
-                  .reference = [](const auto& x) { return std::vector{with_row(product(x[0], x[1]), x[2])}; },
+                  .reference = [](const auto& x) { return std::vector{with_row(matrix_product(x[0], x[1]), x[2])}; },
                   .empty = kNoColumns,
                   .kernel_calls = 1}},
      .bad = {{shape,
@@ -185,13 +159,13 @@ const Entries products{
      .family = Family::products,
      .arguments = "a, b, activation",
      .says = "activation(a·b)",
-     .tolerance = kProducts,
+     .tolerance = kActivatedProducts,
      .samples = {{.shapes = factors,
                   .call = [](const auto& a, const auto& b) { return matmul_activation(a, b, op::tanh); },
                   .reference =
                       [](const auto& x) {
                         return std::vector{
-                            changed(product(x[0], x[1]), [](double v, auto, auto) { return std::tanh(v); })};
+                            changed(matrix_product(x[0], x[1]), [](double v, auto, auto) { return std::tanh(v); })};
                       },
                   .empty = kNoColumns,
                   .kernel_calls = 1}},
@@ -209,7 +183,7 @@ const Entries products{
      .family = Family::products,
      .arguments = "a, b, bias, residual",
      .says = "a·b + bias + residual, residual of the result's shape (or broadcasting to it)",
-     .tolerance = kProducts,
+     .tolerance = kActivatedProducts,
      .samples = {{.shapes =
                       [](Sizes s) {
                         return std::vector<Shape>{{s.rows, s.columns}, {s.columns, s.rows}, {s.rows}, {s.rows, s.rows}};
@@ -219,7 +193,7 @@ const Entries products{
                   .reference =
                       [](const auto& x) {
                         const auto columns = static_cast<std::size_t>(x[3].shape[1]);
-                        return std::vector{changed(with_row(product(x[0], x[1]), x[2]),
+                        return std::vector{changed(with_row(matrix_product(x[0], x[1]), x[2]),
                                                    [&](double v, std::size_t row, std::size_t column) {
                                                      return v + x[3].of[row * columns + column];
                                                    })};
@@ -241,25 +215,26 @@ const Entries products{
      .tolerance = {64,
                    "the gradient of a·b + bias is stored, and its roundings are up to 4 times as large in sums of 37",
                    4},
-     .samples = {{.shapes =
-                      [](Sizes s) {
-                        return std::vector<Shape>{{s.rows, s.rows}, {s.rows, s.columns}, {s.columns, s.rows}, {s.rows}};
-                      },
-                  .call = Call::of_one_type([](const auto& grad, const auto& a, const auto& b, const auto& bias) {
-                    const auto g = matmul_bias_activation_bwd(elements(grad), elements(a), elements(b), elements(bias),
-                                                              op::square);
-                    return std::vector{g.d_a, g.d_b, g.d_bias};
-                  }),
-                  .reference =
-                      [](const auto& x) {
-                        const Values pre = with_row(product(x[1], x[2]), x[3]);
-                        const auto n = static_cast<std::size_t>(pre.shape[1]);
-                        const Values g = changed(x[0], [&](double v, std::size_t row, std::size_t column) {
-                          return v * 2 * pre.of[row * n + column];
-                        });
-                        return std::vector{product(g, turned(x[2])), product(turned(x[1]), g), sum_of_rows(g)};
-                      },
-                  .empty = {}}},
+     .samples =
+         {{.shapes =
+               [](Sizes s) {
+                 return std::vector<Shape>{{s.rows, s.rows}, {s.rows, s.columns}, {s.columns, s.rows}, {s.rows}};
+               },
+           .call = Call::of_one_type([](const auto& grad, const auto& a, const auto& b, const auto& bias) {
+             const auto g =
+                 matmul_bias_activation_bwd(elements(grad), elements(a), elements(b), elements(bias), op::square);
+             return std::vector{g.d_a, g.d_b, g.d_bias};
+           }),
+           .reference =
+               [](const auto& x) {
+                 const Values pre = with_row(matrix_product(x[1], x[2]), x[3]);
+                 const auto n = static_cast<std::size_t>(pre.shape[1]);
+                 const Values g = changed(x[0], [&](double v, std::size_t row, std::size_t column) {
+                   return v * 2 * pre.of[row * n + column];
+                 });
+                 return std::vector{matrix_product(g, turned(x[2])), matrix_product(turned(x[1]), g), sum_of_rows(g)};
+               },
+           .empty = {}}},
      .bad = {{shape,
               {"matmul_bias_activation_bwd", "grad", "f32[2, 4]", "f32[4]"},
               [](auto) {
@@ -274,7 +249,7 @@ const Entries epilogues{
      .says = "formula(a·b, operands…) in one pass over the product, a and b at least 2-D: the formula is a Pointwise "
              "or a lambda "
              "of the accumulator and the operands (tensors or numbers) in call order",
-     .tolerance = kProducts,
+     .tolerance = kActivatedProducts,
      .samples = {{.with = "a row and a column",
                   .shapes =
                       [](Sizes s) {
@@ -288,7 +263,7 @@ const Entries epilogues{
                   .reference =
                       [](const auto& x) {
                         return std::vector{
-                            changed(with_row(product(x[0], x[1]), x[2]),
+                            changed(with_row(matrix_product(x[0], x[1]), x[2]),
                                     [&](double v, std::size_t row, auto) { return silu_of(v) * x[3].of[row]; })};
                       },
                   .empty = {{0, 2}}},

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <array>
 
-#include "ops/entry.hpp"
+#include "ops/operands.trial.hpp"
 
 namespace tern::operations {
 
 using At = std::array<std::int64_t, kMaxRank>;
-inline constexpr Tolerance kMoved{0, "elements are moved"};
-inline std::vector<Shape> matrix(Sizes s) { return {{s.rows, s.columns}}; }
 
 /// The number of an element in row-major order.
 inline std::int64_t place(const Shape& shape, std::initializer_list<std::int64_t> at) {

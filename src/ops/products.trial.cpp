@@ -1,5 +1,5 @@
 // Entries of sums of products over named axes (einsum.cpp, products.cpp).
-#include "ops/entry.hpp"
+#include "ops/operands.trial.hpp"
 #include "tern/products.hpp"
 
 namespace tern::operations {
@@ -7,45 +7,24 @@ namespace {
 
 using enum ErrorKind;
 
-std::size_t size(const Values& x, int axis) {
-  return static_cast<std::size_t>(x.shape[static_cast<std::size_t>(axis)]);
-}
-/// f(i, j) of every place of a matrix.
-template <class F> std::vector<Values> matrix(std::size_t rows, std::size_t columns, F f) {
-  Values y{{rows, columns}, {}};
-  for (std::size_t i = 0; i < rows; ++i)
-    for (std::size_t j = 0; j < columns; ++j) y.of.push_back(f(i, j));
-  return {y};
-}
 /// Σ f(k) for k below n.
 template <class F> double summed(std::size_t n, F f) {
   double sum = 0;
   for (std::size_t k = 0; k < n; ++k) sum += f(k);
   return sum;
 }
-double at(const Values& x, std::size_t i, std::size_t j) { return x.of[i * size(x, 1) + j]; }
-/// a·b
-std::vector<Values> product(const Values& a, const Values& b) {
-  return matrix(size(a, 0), size(b, 1), [&](std::size_t i, std::size_t j) {
-    return summed(size(a, 1), [&](std::size_t k) { return at(a, i, k) * at(b, k, j); });
-  });
-}
 std::vector<Values> kronecker(const Values& a, const Values& b) {
-  return matrix(size(a, 0) * size(b, 0), size(a, 1) * size(b, 1), [&](std::size_t i, std::size_t j) {
+  return std::vector{made(size(a, 0) * size(b, 0), size(a, 1) * size(b, 1), [&](std::size_t i, std::size_t j) {
     return at(a, i / size(b, 0), j / size(b, 1)) * at(b, i % size(b, 0), j % size(b, 1));
-  });
+  })};
 }
 /// Rows of three, crossed.
 std::vector<Values> crossed(const Values& a, const Values& b) {
-  return matrix(size(a, 0), 3, [&](std::size_t i, std::size_t j) {
+  return std::vector{made(size(a, 0), 3, [&](std::size_t i, std::size_t j) {
     return at(a, i, (j + 1) % 3) * at(b, i, (j + 2) % 3) - at(a, i, (j + 2) % 3) * at(b, i, (j + 1) % 3);
-  });
+  })};
 }
 
-std::vector<Shape> factors(Sizes s) { return {{s.rows, s.columns}, {s.columns, s.rows}}; }
-std::vector<Shape> alike(Sizes s) { return {{s.rows, s.columns}, {s.rows, s.columns}}; }
-std::vector<Shape> square(Sizes s) { return {{s.columns, s.columns}}; }
-const std::vector<Sizes> kSmall = {{2, 3}, {1, 1}, {3, 7}};
 constexpr Tolerance kProducts{64, "sums of 37 products"};
 constexpr Tolerance kChains{64, "two sums of 37 products, one of which is stored", 40};
 
@@ -61,20 +40,20 @@ const Entries named_products{
      .samples = {{.with = "matrices",
                   .shapes = factors,
                   .call = [](const auto& a, const auto& b) { return einsum("ij,jk->ik", a, b); },
-                  .reference = [](const auto& x) { return product(x[0], x[1]); },
+                  .reference = [](const auto& x) { return std::vector{matrix_product(x[0], x[1])}; },
                   .empty = {{0, 3}, {2, 0}}},
                  {.with = "the result turned",
                   .shapes = factors,
                   .call = [](const auto& a, const auto& b) { return einsum("ij,jk->ki", a, b); },
                   .reference =
                       [](const auto& x) {
-                        return matrix(size(x[1], 1), size(x[0], 0), [&](std::size_t j, std::size_t i) {
+                        return std::vector{made(size(x[1], 1), size(x[0], 0), [&](std::size_t j, std::size_t i) {
                           return summed(size(x[0], 1), [&](std::size_t k) { return at(x[0], i, k) * at(x[1], k, j); });
-                        });
+                        })};
                       },
                   .empty = {{2, 0}}},
                  {.with = "rows",
-                  .shapes = alike,
+                  .shapes = two_alike,
                   .call = [](const auto& a, const auto& b) { return einsum("ij, ij -> i", a, b); },
                   .reference =
                       [](const auto& x) {
@@ -90,9 +69,10 @@ const Entries named_products{
                         return std::vector<Shape>{{s.rows, s.columns}, {s.columns, 2}, {2, s.rows}};
                       },
                   .call = [](const auto& a, const auto& b, const auto& c) { return einsum("ij,jk,kl", a, b, c); },
-                  .reference = [](const auto& x) { return product(product(x[0], x[1])[0], x[2]); }},
+                  .reference =
+                      [](const auto& x) { return std::vector{matrix_product(matrix_product(x[0], x[1]), x[2])}; }},
                  {.with = "a diagonal",
-                  .shapes = square,
+                  .shapes = square_matrix,
                   .call = [](const auto& x) { return einsum("ii->i", x); },
                   .reference =
                       [](const auto& x) {
@@ -144,7 +124,7 @@ const Entries named_products{
      .samples =
          {{.shapes = factors,
            .call = [](const auto& a, const auto& b) { return tensordot(a, b, 1); },
-           .reference = [](const auto& x) { return product(x[0], x[1]); },
+           .reference = [](const auto& x) { return std::vector{matrix_product(x[0], x[1])}; },
            .empty = {{0, 3}, {2, 0}}},
           {.with = "pairs of axes",
            .shapes = factors,
@@ -154,7 +134,7 @@ const Entries named_products{
                },
            .reference =
                [](const auto& x) {
-                 const auto y = product(x[0], x[1])[0];
+                 const auto y = matrix_product(x[0], x[1]);
                  return std::vector{Values{{}, {summed(size(y, 0), [&](std::size_t i) { return at(y, i, i); })}}};
                }}},
      .bad = {{index,
@@ -182,13 +162,13 @@ const Entries named_products{
      .arguments = "a, b",
      .says = "Σ of products over the last axes: [.., K] and [.., K] give the first's other axes, then the second's",
      .tolerance = kProducts,
-     .samples = {{.shapes = alike,
+     .samples = {{.shapes = two_alike,
                   .call = [](const auto& a, const auto& b) { return inner(a, b); },
                   .reference =
                       [](const auto& x) {
-                        return matrix(size(x[0], 0), size(x[1], 0), [&](std::size_t i, std::size_t j) {
+                        return std::vector{made(size(x[0], 0), size(x[1], 0), [&](std::size_t i, std::size_t j) {
                           return summed(size(x[0], 1), [&](std::size_t k) { return at(x[0], i, k) * at(x[1], j, k); });
-                        });
+                        })};
                       },
                   .empty = {{2, 0}}}},
      .bad = {{shape,
@@ -208,8 +188,8 @@ const Entries named_products{
                   .call = [](const auto& a, const auto& b) { return outer(a, b); },
                   .reference =
                       [](const auto& x) {
-                        return matrix(x[0].of.size(), x[1].of.size(),
-                                      [&](std::size_t i, std::size_t j) { return x[0].of[i] * x[1].of[j]; });
+                        return std::vector{made(x[0].of.size(), x[1].of.size(),
+                                                [&](std::size_t i, std::size_t j) { return x[0].of[i] * x[1].of[j]; })};
                       }}},
      .bad = {{shape, {"outer", "undefined"}, [](auto make) { outer(make({2}), decltype(make({}))()); }}}},
     {.name = "vecdot",
@@ -217,7 +197,7 @@ const Entries named_products{
      .arguments = "a, b, axis = -1",
      .says = "Σ a·b along an axis, after broadcasting",
      .tolerance = kProducts,
-     .samples = {{.shapes = alike,
+     .samples = {{.shapes = two_alike,
                   .call = [](const auto& a, const auto& b) { return vecdot(a, b); },
                   .reference =
                       [](const auto& x) {
@@ -264,7 +244,7 @@ const Entries named_products{
      .says = "Σ x[.., i, i + offset] over the diagonal of the last two axes",
      .tolerance = kProducts,
      .samples =
-         {{.shapes = square,
+         {{.shapes = square_matrix,
            .call = [](const auto& x) { return trace(x); },
            .reference =
                [](const auto& x) {
@@ -277,9 +257,10 @@ const Entries named_products{
      .arguments = "x, n",
      .says = "The product of n times the square matrix x, by squaring; n ≥ 0, of 0 the identity",
      .tolerance = {200, "two sums of 7 products of up to 7", 50},
-     .samples = {{.shapes = square,
+     .samples = {{.shapes = square_matrix,
                   .call = [](const auto& x) { return matrix_power(x, 3); },
-                  .reference = [](const auto& x) { return product(product(x[0], x[0])[0], x[0]); },
+                  .reference =
+                      [](const auto& x) { return std::vector{matrix_product(matrix_product(x[0], x[0]), x[0])}; },
                   .sizes = kSmall,
                   .empty = {{2, 0}}}},
      .bad = {{shape,
@@ -306,7 +287,7 @@ const Entries named_products{
                   }),
                   .reference =
                       [](const auto& x) {
-                        Values column{{2, 1}, x[2].of}, y = product(product(x[0], x[1])[0], column)[0];
+                        Values column{{2, 1}, x[2].of}, y = matrix_product(matrix_product(x[0], x[1]), column);
                         y.shape = {y.shape[0]};
                         return std::vector{y};
                       }}},

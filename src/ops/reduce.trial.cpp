@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/entry.hpp"
+#include "ops/lines.trial.hpp"
 #include "tern/statistics.hpp"
 
 namespace tern::operations {
@@ -10,17 +10,15 @@ namespace {
 
 using enum ErrorKind;
 
-using List = std::vector<double>;
-using OfList = double (*)(const List&);  // an independent reference for one reduced list
+using OfLine = double (*)(const Line&);  // an independent reference for one reduced list
 
-std::vector<Shape> matrix(Sizes s) { return {{s.rows, s.columns}}; }
 /// f of each row (axis 1), of each column (axis 0), or of everything (axis 2).
-std::vector<Values> reduced(const Values& x, int axis, OfList f) {
+std::vector<Values> reduced(const Values& x, int axis, OfLine f) {
   const auto rows = static_cast<std::size_t>(x.shape[0]), columns = static_cast<std::size_t>(x.shape[1]);
   if (axis == 2) return {{{}, {f(x.of)}}};
   Values y{{x.shape[axis == 0 ? 1 : 0]}, {}};
   for (std::size_t i = 0; i < (axis == 0 ? columns : rows); ++i) {
-    List list;
+    Line list;
     for (std::size_t j = 0; j < (axis == 0 ? rows : columns); ++j)
       list.push_back(x.of[axis == 0 ? j * columns + i : i * columns + j]);
     y.of.push_back(f(list));
@@ -55,8 +53,8 @@ std::vector<ArchivedCall> archived_sums() {
 /// Along each axis and over everything. `of_nothing`: whether there is a value for an empty list; `least`: how many
 /// elements it takes for a finite one.
 template <class F>
-std::vector<Sample> samples(F reduce, OfList reference, bool of_nothing, std::int64_t least = 1,
-                            std::initializer_list<int> ahead = {}) {
+std::vector<Sample> along_each_axis(F reduce, OfLine reference, bool of_nothing, std::int64_t least = 1,
+                                    std::initializer_list<int> ahead = {}) {
   static constexpr const char* names[] = {"of columns", "of rows", "of everything"};
   std::vector<Sample> list;
   for (const int axis : {0, 1, 2}) {
@@ -82,7 +80,7 @@ std::vector<Sample> samples(F reduce, OfList reference, bool of_nothing, std::in
   return list;
 }
 /// And of every other element of rows.
-template <class F> std::vector<Sample> and_masked(std::vector<Sample> list, F reduce, OfList reference) {
+template <class F> std::vector<Sample> and_masked(std::vector<Sample> list, F reduce, OfLine reference) {
   list.push_back({.with = "of rows, where a mask is true",
                   .shapes = matrix,
                   .call =
@@ -95,7 +93,7 @@ template <class F> std::vector<Sample> and_masked(std::vector<Sample> list, F re
                         Values y{{x[0].shape[0]}, {}};
                         const auto columns = static_cast<std::size_t>(x[0].shape[1]);
                         for (std::size_t row = 0; row < x[0].of.size(); row += columns) {
-                          List line;
+                          Line line;
                           for (std::size_t i = 0; i < columns; i += 2) line.push_back(x[0].of[row + i]);
                           y.of.push_back(reference(line));
                         }
@@ -110,7 +108,7 @@ std::vector<BadInput> and_bad_masks(std::vector<BadInput> list, const std::strin
   list.push_back({shape, {name, "where", "boolean[2]"}, [=](auto) { reduce(ones({2}, boolean)); }});
   return list;
 }
-template <class F> std::vector<BadInput> bad(const std::string& name, F reduce) {
+template <class F> std::vector<BadInput> bad_axes(const std::string& name, F reduce) {
   return {{index,
            {name, "axis 2", "out of range"},
            [=](auto make) {
@@ -120,8 +118,8 @@ template <class F> std::vector<BadInput> bad(const std::string& name, F reduce) 
              reduce(make({2, 3}), {0, -2}, true);
            }}};
 }
-template <class F> std::vector<BadInput> bad_or_empty(const std::string& name, F reduce) {
-  std::vector<BadInput> list = bad(name, reduce);
+template <class F> std::vector<BadInput> bad_axes_or_empty(const std::string& name, F reduce) {
+  std::vector<BadInput> list = bad_axes(name, reduce);
   list.push_back({shape, {name, "f32[0, 3]", "empty"}, [=](auto make) { reduce(make({0, 3}), {0}, false); }});
   return list;
 }
@@ -129,42 +127,32 @@ template <class F> std::vector<BadInput> bad_or_empty(const std::string& name, F
 #define TERN_WHERE(name) [](const auto& x, const Where& which) { return tern::name(x, {1}, false, which); }
 #define TERN_BAD_MASKS(name) [](const Tensor& mask) { tern::name(ones({2, 3}), {}, false, Where{mask}); }
 
-double total(const List& list) {
-  double sum = 0;
-  for (const double v : list) sum += v;
-  return sum;
-}
-double product(const List& list) {
+double product_of(const Line& list) {
   double all = 1;
   for (const double v : list) all *= v;
   return all;
 }
-double variance(const List& list) {
+double variance(const Line& list) {
   const double mean = total(list) / static_cast<double>(list.size());
   double squares = 0;
   for (const double v : list) squares += (v - mean) * (v - mean);
   return squares / static_cast<double>(list.size() - 1);
 }
-double deviation(const List& list) { return std::sqrt(variance(list)); }
-double max_of(const List& list) { return *std::ranges::max_element(list); }
-double min_of(const List& list) { return *std::ranges::min_element(list); }
-double two_norm(const List& list) {
+double deviation(const Line& list) { return std::sqrt(variance(list)); }
+double max_of(const Line& list) { return *std::ranges::max_element(list); }
+double min_of(const Line& list) { return *std::ranges::min_element(list); }
+double two_norm(const Line& list) {
   double squares = 0;
   for (const double v : list) squares += v * v;
   return std::sqrt(squares);
 }
-double any_above(const List& list) {
+double any_above(const Line& list) {
   return std::ranges::any_of(list, [](double v) { return v > 0.5; }) ? 1.0 : 0.0;
 }
-double all_above(const List& list) {
+double all_above(const Line& list) {
   return std::ranges::all_of(list, [](double v) { return v > -0.5; }) ? 1.0 : 0.0;
 }
-double log_sum_exp(const List& list) {
-  double sum = 0;
-  for (const double v : list) sum += std::exp(v);
-  return std::log(sum);
-}
-double place(const List& list, bool largest) {
+double place_of_extreme(const Line& list, bool largest) {
   const auto at = largest ? std::ranges::max_element(list) : std::ranges::min_element(list);
   return static_cast<double>(at - list.begin());
 }
@@ -172,7 +160,7 @@ double place(const List& list, bool largest) {
 /// And, fused with them, those of least squares.
 std::vector<Sample> sums() {
   std::vector<Sample> list =
-      samples([](const auto& x, const Axes& axes, bool keepdim) { return sum(x, axes, keepdim); }, total, true);
+      along_each_axis([](const auto& x, const Axes& axes, bool keepdim) { return sum(x, axes, keepdim); }, total, true);
   list.push_back({.with = "of squares",
                   .shapes = matrix,
                   .call = [](const auto& x) { return sum(x * x); },
@@ -185,9 +173,9 @@ std::vector<Sample> sums() {
                   .ahead = Ahead::yes});
   return and_masked(list, TERN_WHERE(sum), total);
 }
-std::vector<Sample> means(OfList reference) {
+std::vector<Sample> means(OfLine reference) {
   const auto plain = [](const auto& x, const Axes& axes, bool keepdim) { return mean(x, axes, keepdim); };
-  std::vector<Sample> list = samples(plain, reference, false, 1, {1, 2});
+  std::vector<Sample> list = along_each_axis(plain, reference, false, 1, {1, 2});
   list.push_back({.with = "of squared differences",
                   .shapes =
                       [](Sizes s) {
@@ -206,132 +194,131 @@ std::vector<Sample> means(OfList reference) {
   return and_masked(list, TERN_WHERE(mean), reference);
 }
 
-constexpr const char* kArguments = "x, axes = {}, keepdim = false";
-constexpr Tolerance kSums{
+constexpr Tolerance kPartialSums{
     185, "a rounding for each of at most 185 elements, of partial sums that the total or 1 exceeds on average"};
 constexpr Tolerance kRoots{370, "sums of 185 squares of differences, each with two roundings"};
-constexpr Tolerance kExact{0, "it is one of the elements"};
-constexpr Tolerance kPlaces{0, "it is a place or a predicate"};
+constexpr Tolerance kElement{0, "it is one of the elements"};
+constexpr Tolerance kPlaceOrPredicate{0, "it is a place or a predicate"};
 
 const Entries reductions{
     {.name = "sum",
      .family = Family::reductions,
-     .arguments = kArguments,
+     .arguments = kReductionArguments,
      .says = "The sum",
-     .tolerance = kSums,
+     .tolerance = kPartialSums,
      .archived = archived_sums(),
      .samples = sums(),
-     .bad = and_bad_masks(bad("sum", TERN_CALL(sum)), "sum", TERN_BAD_MASKS(sum))},
+     .bad = and_bad_masks(bad_axes("sum", TERN_CALL(sum)), "sum", TERN_BAD_MASKS(sum))},
     {.name = "mean",
      .family = Family::reductions,
-     .arguments = kArguments,
+     .arguments = kReductionArguments,
      .says = "The mean",
-     .tolerance = kSums,
+     .tolerance = kPartialSums,
      .archived = archived(TERN_CALL(mean)),
-     .samples = means([](const List& x) { return total(x) / static_cast<double>(x.size()); }),
-     .bad = and_bad_masks(bad("mean", TERN_CALL(mean)), "mean", TERN_BAD_MASKS(mean))},
+     .samples = means([](const Line& x) { return total(x) / static_cast<double>(x.size()); }),
+     .bad = and_bad_masks(bad_axes("mean", TERN_CALL(mean)), "mean", TERN_BAD_MASKS(mean))},
     {.name = "prod",
      .family = Family::reductions,
-     .arguments = kArguments,
+     .arguments = kReductionArguments,
      .says = "The product",
-     .tolerance = kSums,
+     .tolerance = kPartialSums,
      .recorded_roundings = 185,  // under autograd halves are multiplied, whose gradient is right at zeros
      .archived = archived(TERN_CALL(prod), false),
-     .samples = and_masked(samples(TERN_CALL(prod), product, true), TERN_WHERE(prod), product),
-     .bad = and_bad_masks(bad("prod", TERN_CALL(prod)), "prod", TERN_BAD_MASKS(prod))},
+     .samples = and_masked(along_each_axis(TERN_CALL(prod), product_of, true), TERN_WHERE(prod), product_of),
+     .bad = and_bad_masks(bad_axes("prod", TERN_CALL(prod)), "prod", TERN_BAD_MASKS(prod))},
     {.name = "max",
      .family = Family::reductions,
-     .arguments = kArguments,
+     .arguments = kReductionArguments,
      .says = "The largest element; NaN where one is NaN, over nothing an error",
-     .tolerance = kExact,
+     .tolerance = kElement,
      .archived = archived(TERN_CALL(max)),
-     .samples = and_masked(samples(TERN_CALL(max), max_of, false), TERN_WHERE(max), max_of),
-     .bad = and_bad_masks(bad_or_empty("max", TERN_CALL(max)), "max", TERN_BAD_MASKS(max))},
+     .samples = and_masked(along_each_axis(TERN_CALL(max), max_of, false), TERN_WHERE(max), max_of),
+     .bad = and_bad_masks(bad_axes_or_empty("max", TERN_CALL(max)), "max", TERN_BAD_MASKS(max))},
     {.name = "min",
      .family = Family::reductions,
-     .arguments = kArguments,
+     .arguments = kReductionArguments,
      .says = "The smallest element; otherwise like max",
-     .tolerance = kExact,
+     .tolerance = kElement,
      .archived = archived(TERN_CALL(min)),
-     .samples = and_masked(samples(TERN_CALL(min), min_of, false), TERN_WHERE(min), min_of),
-     .bad = and_bad_masks(bad_or_empty("min", TERN_CALL(min)), "min", TERN_BAD_MASKS(min))},
+     .samples = and_masked(along_each_axis(TERN_CALL(min), min_of, false), TERN_WHERE(min), min_of),
+     .bad = and_bad_masks(bad_axes_or_empty("min", TERN_CALL(min)), "min", TERN_BAD_MASKS(min))},
     {.name = "logsumexp",
      .family = Family::reductions,
-     .arguments = kArguments,
+     .arguments = kReductionArguments,
      .says = "log Σ exp(x), whatever the size of x",
-     .tolerance = kSums,
+     .tolerance = kPartialSums,
      .archived = archived(TERN_CALL(logsumexp)),
-     .samples = samples(TERN_CALL(logsumexp), log_sum_exp, false, 1, {0, 1}),
-     .bad = bad_or_empty("logsumexp", TERN_CALL(logsumexp))},
+     .samples = along_each_axis(TERN_CALL(logsumexp), [](const Line& x) { return log_sum_exp(x); }, false, 1, {0, 1}),
+     .bad = bad_axes_or_empty("logsumexp", TERN_CALL(logsumexp))},
     {.name = "var",
      .family = Family::reductions,
-     .arguments = kArguments,
+     .arguments = kReductionArguments,
      .says = "Σ (x - mean)² / (n - 1): Bessel's correction, as NumPy's ddof = 1 and PyTorch",
      .tolerance = kRoots,
      .archived = archived(TERN_CALL(var)),
-     .samples = and_masked(samples(TERN_CALL(var), variance, false, 2, {1}), TERN_WHERE(var), variance),
-     .bad = and_bad_masks(bad("var", TERN_CALL(var)), "var", TERN_BAD_MASKS(var))},
+     .samples = and_masked(along_each_axis(TERN_CALL(var), variance, false, 2, {1}), TERN_WHERE(var), variance),
+     .bad = and_bad_masks(bad_axes("var", TERN_CALL(var)), "var", TERN_BAD_MASKS(var))},
     {.name = "std",
      .family = Family::reductions,
-     .arguments = kArguments,
+     .arguments = kReductionArguments,
      .says = "The square root of var",
      .tolerance = kRoots,
      .archived = archived(TERN_CALL(std)),
-     .samples = and_masked(samples(TERN_CALL(std), deviation, false, 2, {1}), TERN_WHERE(std), deviation),
-     .bad = and_bad_masks(bad("std", TERN_CALL(std)), "std", TERN_BAD_MASKS(std))},
+     .samples = and_masked(along_each_axis(TERN_CALL(std), deviation, false, 2, {1}), TERN_WHERE(std), deviation),
+     .bad = and_bad_masks(bad_axes("std", TERN_CALL(std)), "std", TERN_BAD_MASKS(std))},
     {.name = "norm",
      .family = Family::reductions,
-     .arguments = kArguments,
+     .arguments = kReductionArguments,
      .says = "√Σ x², the 2-norm, scaled by the largest |x| so that no square overflows or vanishes",
      .tolerance = kRoots,
      .archived = archived(TERN_CALL(norm)),
-     .samples = samples(TERN_CALL(norm), two_norm, false, 1, {1}),
-     .bad = bad("norm", TERN_CALL(norm))},
+     .samples = along_each_axis(TERN_CALL(norm), two_norm, false, 1, {1}),
+     .bad = bad_axes("norm", TERN_CALL(norm))},
     {.name = "argmax",
      .family = Family::reductions,
-     .arguments = kArguments,
+     .arguments = kReductionArguments,
      .says =
          "Position (i32) of the first largest element, row-major within the axes; of the first NaN where there is one",
      .differentiable = false,
-     .tolerance = kPlaces,
+     .tolerance = kPlaceOrPredicate,
      .archived = archived(TERN_CALL(argmax), false),
-     .samples = samples(
-         TERN_CALL(argmax), [](const List& x) { return place(x, true); }, false),
-     .bad = bad_or_empty("argmax", TERN_CALL(argmax))},
+     .samples = along_each_axis(
+         TERN_CALL(argmax), [](const Line& x) { return place_of_extreme(x, true); }, false),
+     .bad = bad_axes_or_empty("argmax", TERN_CALL(argmax))},
     {.name = "argmin",
      .family = Family::reductions,
-     .arguments = kArguments,
+     .arguments = kReductionArguments,
      .says = "Position (i32) of the first smallest element; otherwise like argmax",
      .differentiable = false,
-     .tolerance = kPlaces,
+     .tolerance = kPlaceOrPredicate,
      .archived = archived(TERN_CALL(argmin), false),
-     .samples = samples(
-         TERN_CALL(argmin), [](const List& x) { return place(x, false); }, false),
-     .bad = bad_or_empty("argmin", TERN_CALL(argmin))},
+     .samples = along_each_axis(
+         TERN_CALL(argmin), [](const Line& x) { return place_of_extreme(x, false); }, false),
+     .bad = bad_axes_or_empty("argmin", TERN_CALL(argmin))},
     {.name = "any",
      .family = Family::reductions,
-     .arguments = kArguments,
+     .arguments = kReductionArguments,
      .says = "Whether any element is true (not zero)",
      .differentiable = false,
-     .tolerance = kPlaces,
+     .tolerance = kPlaceOrPredicate,
      .archived = archived(TERN_CALL(any), false),
      .samples = and_masked(
-         samples([](const auto& x, const Axes& axes, bool keepdim) { return any(x > 0.5, axes, keepdim); }, any_above,
-                 true),
+         along_each_axis([](const auto& x, const Axes& axes, bool keepdim) { return any(x > 0.5, axes, keepdim); },
+                         any_above, true),
          [](const auto& x, const Where& which) { return any(x > 0.5, {1}, false, which); }, any_above),
-     .bad = and_bad_masks(bad("any", TERN_CALL(any)), "any", TERN_BAD_MASKS(any))},
+     .bad = and_bad_masks(bad_axes("any", TERN_CALL(any)), "any", TERN_BAD_MASKS(any))},
     {.name = "all",
      .family = Family::reductions,
-     .arguments = kArguments,
+     .arguments = kReductionArguments,
      .says = "Whether all elements are true (not zero)",
      .differentiable = false,
-     .tolerance = kPlaces,
+     .tolerance = kPlaceOrPredicate,
      .archived = archived(TERN_CALL(all), false),
      .samples = and_masked(
-         samples([](const auto& x, const Axes& axes, bool keepdim) { return all(x > -0.5, axes, keepdim); }, all_above,
-                 true),
+         along_each_axis([](const auto& x, const Axes& axes, bool keepdim) { return all(x > -0.5, axes, keepdim); },
+                         all_above, true),
          [](const auto& x, const Where& which) { return all(x > -0.5, {1}, false, which); }, all_above),
-     .bad = and_bad_masks(bad("all", TERN_CALL(all)), "all", TERN_BAD_MASKS(all))},
+     .bad = and_bad_masks(bad_axes("all", TERN_CALL(all)), "all", TERN_BAD_MASKS(all))},
 };
 #undef TERN_CALL
 #undef TERN_WHERE

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <span>
 
-#include "ops/entry.hpp"
+#include "ops/operands.trial.hpp"
 
 namespace tern::operations {
 
@@ -17,34 +17,21 @@ using enum ErrorKind;
 using Row = std::span<double>;
 
 /// f(row, its number) on a copy of x, whose rows it changes.
-template <class F> std::vector<Values> by_row(const Values& x, F f) {
+template <class F> std::vector<Values> rows_changed(const Values& x, F f) {
   Values y = x;
   const std::size_t length = static_cast<std::size_t>(x.shape.back());
   for (std::size_t row = 0; length > 0 && row < y.of.size() / length; ++row)
     f(Row(y.of).subspan(row * length, length), row);
   return {y};
 }
-Values transposed(const Values& x) {
-  const auto rows = static_cast<std::size_t>(x.shape[0]), columns = static_cast<std::size_t>(x.shape[1]);
-  Values y{{x.shape[1], x.shape[0]}, std::vector<double>(x.of.size())};
-  for (std::size_t i = 0; i < x.of.size(); ++i) y.of[i % columns * rows + i / columns] = x.of[i];
-  return y;
-}
-Values sum_of(const Values& a, const Values& b) {
+Values added(const Values& a, const Values& b) {
   Values y = a;
   for (std::size_t i = 0; i < y.of.size(); ++i) y.of[i] += b.of[i];
   return y;
 }
-/// log Σ exp of the first `seen` elements.
-double log_sum_exp(Row row, std::size_t seen) {
-  const double top = *std::max_element(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(seen));
-  double total = 0;
-  for (std::size_t i = 0; i < seen; ++i) total += std::exp(row[i] - top);
-  return top + std::log(total);
-}
 /// Softmax of the first `seen` elements; the others get 0.
 void softmax_of(Row row, std::size_t seen) {
-  const double log_total = log_sum_exp(row, seen);
+  const double log_total = log_sum_exp(row.first(seen));
   for (std::size_t i = 0; i < row.size(); ++i) row[i] = i < seen ? std::exp(row[i] - log_total) : 0;
 }
 double mean_of(Row row, auto f) {
@@ -61,20 +48,12 @@ void layer_norm_of(Row row, const Values& weight, const Values& bias, double eps
   const double size = std::sqrt(mean_of(row, [&](double v) { return (v - mean) * (v - mean); }) + eps);
   for (std::size_t i = 0; i < row.size(); ++i) row[i] = (row[i] - mean) * weight.of[i] / size + bias.of[i];
 }
-constexpr std::int32_t kIgnored = -1;
-/// Labels of rows with so many classes: 2, 0, 1, … modulo the classes; with `some_ignored` every second is ignored.
-std::vector<std::int32_t> labels(const Shape& logits, bool some_ignored) {
-  std::vector<std::int32_t> list;
-  for (std::int64_t i = 0; i < logits[0]; ++i)
-    list.push_back(some_ignored && i % 2 == 1 ? kIgnored : static_cast<std::int32_t>((2 + 4 * i) % logits[1]));
-  return list;
-}
 std::vector<Values> cross_entropy_of(const Values& x, bool some_ignored, double smoothing) {
   const std::vector<std::int32_t> label = labels(x.shape, some_ignored);
   double loss = 0, counted = 0;
-  by_row(x, [&](Row row, std::size_t r) {
+  rows_changed(x, [&](Row row, std::size_t r) {
     if (label[r] == kIgnored) return;
-    const double log_total = log_sum_exp(row, row.size());
+    const double log_total = log_sum_exp(row);
     const double picked = row[static_cast<std::size_t>(label[r])], mean = mean_of(row, [](double v) { return v; });
     loss += log_total - (1 - smoothing) * picked - smoothing * mean, ++counted;
   });
@@ -82,7 +61,6 @@ std::vector<Values> cross_entropy_of(const Values& x, bool some_ignored, double 
 }
 
 // ---- operands ----
-std::vector<Shape> matrix(Sizes s) { return {{s.rows, s.columns}}; }
 std::vector<Shape> scores(Sizes s) { return {{2, s.rows, s.columns}}; }
 std::vector<Shape> one_weight(Sizes s) { return {{s.rows, s.columns}, {s.columns}}; }
 std::vector<Shape> weight_and_bias(Sizes s) { return {{s.rows, s.columns}, {s.columns}, {s.columns}}; }
@@ -120,7 +98,7 @@ std::vector<Sample> cross_entropy_samples() {
 constexpr Pointwise unit{"unit", [](auto v, auto gain) { return v * rsqrt(sum(v * v) + 0.5) * gain; }};
 
 constexpr Tolerance kExponentials{16, "an exponential errs by at most 2 units, a sum of 37 of them by a few more"};
-constexpr Tolerance kNorms{128, "sums of 37 squares, their root, and three products of values up to 4"};
+constexpr Tolerance kRowNorms{128, "sums of 37 squares, their root, and three products of values up to 4"};
 
 const Entries rows{
     {.name = "softmax",
@@ -133,7 +111,7 @@ const Entries rows{
                   .call = [](const auto& x) { return softmax(x); },
                   .reference =
                       [](const auto& x) {
-                        return by_row(x[0], [](Row row, std::size_t) { softmax_of(row, row.size()); });
+                        return rows_changed(x[0], [](Row row, std::size_t) { softmax_of(row, row.size()); });
                       },
                   .kernel_calls = 1,
                   .ahead = Ahead::yes},
@@ -143,8 +121,8 @@ const Entries rows{
                   .reference =
                       [](const auto& x) {
                         const Values y =
-                            by_row(transposed(x[0]), [](Row row, std::size_t) { softmax_of(row, row.size()); })[0];
-                        return std::vector{transposed(y)};
+                            rows_changed(turned(x[0]), [](Row row, std::size_t) { softmax_of(row, row.size()); })[0];
+                        return std::vector{turned(y)};
                       },
                   .empty = {{3, 0}},
                   .kernel_calls = 1,
@@ -169,8 +147,8 @@ const Entries rows{
                   .call = [](const auto& x) { return log_softmax(x); },
                   .reference =
                       [](const auto& x) {
-                        return by_row(x[0], [](Row row, std::size_t) {
-                          const double log_total = log_sum_exp(row, row.size());
+                        return rows_changed(x[0], [](Row row, std::size_t) {
+                          const double log_total = log_sum_exp(row);
                           for (double& v : row) v -= log_total;
                         });
                       },
@@ -201,8 +179,8 @@ const Entries rows{
                       [](const auto& x) {
                         const auto rows = static_cast<std::size_t>(x[0].shape[1]),
                                    columns = static_cast<std::size_t>(x[0].shape[2]);
-                        return by_row(x[0],
-                                      [=](Row row, std::size_t r) { softmax_of(row, r % rows + 1 + columns - rows); });
+                        return rows_changed(
+                            x[0], [=](Row row, std::size_t r) { softmax_of(row, r % rows + 1 + columns - rows); });
                       },
                   .kernel_calls = 1},
                  {.with = "a matrix",
@@ -219,12 +197,12 @@ const Entries rows{
      .family = Family::rows,
      .arguments = "x, weight, eps = 1e-6",
      .says = "x / sqrt(mean(x²) + eps) · weight, over the last axis; weight [N]",
-     .tolerance = kNorms,
+     .tolerance = kRowNorms,
      .samples = {{.shapes = one_weight,
                   .call = [](const auto& x, const auto& weight) { return rms_norm(x, weight); },
                   .reference =
                       [](const auto& x) {
-                        return by_row(x[0], [&](Row row, std::size_t) { rms_norm_of(row, x[1], 1e-6); });
+                        return rows_changed(x[0], [&](Row row, std::size_t) { rms_norm_of(row, x[1], 1e-6); });
                       },
                   .kernel_calls = 1,
                   .ahead = Ahead::and_of_first_alone}},
@@ -237,13 +215,13 @@ const Entries rows{
      .family = Family::rows,
      .arguments = "x, weight, bias, eps = 1e-5",
      .says = "(x - mean) / sqrt(biased variance + eps) · weight + bias, over the last axis; weight, bias [N]",
-     .tolerance = kNorms,
+     .tolerance = kRowNorms,
      .samples = {{.shapes = weight_and_bias,
                   .call = [](const auto& x, const auto& weight,
                              const auto& bias) { return layer_norm(x, weight, bias, 0.1); },
                   .reference =
                       [](const auto& x) {
-                        return by_row(x[0], [&](Row row, std::size_t) { layer_norm_of(row, x[1], x[2], 0.1); });
+                        return rows_changed(x[0], [&](Row row, std::size_t) { layer_norm_of(row, x[1], x[2], 0.1); });
                       },
                   .kernel_calls = 1,
                   .ahead = Ahead::and_of_first_alone}},
@@ -261,7 +239,7 @@ const Entries rows{
      .family = Family::rows,
      .arguments = "x, residual, weight, eps = 1e-6",
      .says = "{rms_norm(x + residual, weight), x + residual} in one pass; x and residual of one shape",
-     .tolerance = kNorms,
+     .tolerance = kRowNorms,
      .samples = {{.with = "the norm",
                   .shapes = residual_and_weight,
                   .call = [](const auto& x, const auto& r, const auto& w) { return add_rms_norm(x, r, w, 0.1).result; },
@@ -271,8 +249,9 @@ const Entries rows{
                   .call = [](const auto& x, const auto& r, const auto& w) { return both(add_rms_norm(x, r, w, 0.1)); },
                   .reference =
                       [](const auto& x) {
-                        const Values s = sum_of(x[0], x[1]);
-                        std::vector<Values> y = by_row(s, [&](Row row, std::size_t) { rms_norm_of(row, x[2], 0.1); });
+                        const Values s = added(x[0], x[1]);
+                        std::vector<Values> y =
+                            rows_changed(s, [&](Row row, std::size_t) { rms_norm_of(row, x[2], 0.1); });
                         return y.push_back(s), y;
                       },
                   .kernel_calls = 1}},
@@ -285,7 +264,7 @@ const Entries rows{
      .family = Family::rows,
      .arguments = "x, residual, weight, bias, eps = 1e-5",
      .says = "{layer_norm(x + residual, weight, bias), x + residual} in one pass",
-     .tolerance = kNorms,
+     .tolerance = kRowNorms,
      .samples = {{.with = "the norm",
                   .shapes = residual_weight_and_bias,
                   .call = [](const auto& x, const auto& r, const auto& w,
@@ -297,9 +276,9 @@ const Entries rows{
                              const auto& b) { return both(add_layer_norm(x, r, w, b, 0.1)); },
                   .reference =
                       [](const auto& x) {
-                        const Values s = sum_of(x[0], x[1]);
+                        const Values s = added(x[0], x[1]);
                         std::vector<Values> y =
-                            by_row(s, [&](Row row, std::size_t) { layer_norm_of(row, x[2], x[3], 0.1); });
+                            rows_changed(s, [&](Row row, std::size_t) { layer_norm_of(row, x[2], x[3], 0.1); });
                         return y.push_back(s), y;
                       },
                   .kernel_calls = 1}},
@@ -346,12 +325,12 @@ const Entries rows{
      .family = Family::rows,
      .arguments = "formula, arguments",
      .says = "A formula with reductions (sum, mean, max, min) along the last axis: row_formula(formula, x, weight…)",
-     .tolerance = kNorms,
+     .tolerance = kRowNorms,
      .samples = {{.shapes = one_weight,
                   .call = [](const auto& x, const auto& gain) { return row_formula(unit, x, gain); },
                   .reference =
                       [](const auto& x) {
-                        return by_row(x[0], [&](Row row, std::size_t) {
+                        return rows_changed(x[0], [&](Row row, std::size_t) {
                           const double size = std::sqrt(
                               mean_of(row, [](double v) { return v * v; }) * static_cast<double>(row.size()) + 0.5);
                           for (std::size_t i = 0; i < row.size(); ++i) row[i] *= x[1].of[i] / size;

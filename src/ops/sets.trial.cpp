@@ -9,8 +9,7 @@ namespace {
 
 using enum ErrorKind;
 
-constexpr Tolerance kPlaces{0, "positions"};
-constexpr Tolerance kChosen{0, "elements are chosen"};
+constexpr Tolerance kPositions{0, "positions"};
 
 Line order_of(const Line& x) {
   std::vector<std::size_t> order(x.size());
@@ -32,13 +31,10 @@ std::vector<Values> different(const Values& x) {
   return {{{static_cast<std::int64_t>(line.size())}, line}};
 }
 template <class F> std::vector<Sample> unique_samples(F call) {
-  return {{.shapes = matrix_of,
+  return {{.shapes = matrix,
            .call = call,
            .reference = [](const auto& x) { return different(x[0]); },
            .reads_elements = true}};
-}
-template <class F> std::vector<BadInput> undefined(const char* name, F call) {
-  return {{shape, {name, "undefined"}, [call](auto make) { call(decltype(make({}))()); }}};
 }
 
 const Entries in_order{
@@ -47,8 +43,8 @@ const Entries in_order{
      .arguments = "x, axis = -1, descending = false",
      .says = "The positions (i32) of the elements in order along an axis: sort's indices",
      .differentiable = false,
-     .tolerance = kPlaces,
-     .samples = {{.shapes = matrix_of,
+     .tolerance = kPositions,
+     .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return argsort(x); },
                   .reference = [](const auto& x) { return by_rows(x[0], order_of); },
                   .empty = {{2, 0}}}},
@@ -58,7 +54,7 @@ const Entries in_order{
      .arguments = "x, k, axis = -1, keepdim = false",
      .says = "The k-th smallest element along an axis, counted from 1, and its position (i32)",
      .tolerance = kChosen,
-     .samples = {{.shapes = matrix_of,
+     .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return kthvalue(x, (x.size(1) + 1) / 2).values; },
                   .reference =
                       [](const auto& x) {
@@ -76,7 +72,7 @@ const Entries searching{
      .says = "Where each value would be inserted into what is sorted in increasing order (i32): in front of elements "
              "that are equal to it, or (right) behind them",
      .differentiable = false,
-     .tolerance = kPlaces,
+     .tolerance = kPositions,
      .samples = {{.with = "a line",
                   .shapes = list_and_matrix,
                   .call =
@@ -112,7 +108,7 @@ const Entries searching{
      .says = "The number i of the part of each x (i32): bins[i - 1] ≤ x < bins[i], with `right` bins[i - 1] < x ≤ "
              "bins[i]; where the bins decrease, bins[i - 1] > x ≥ bins[i], with `right` bins[i - 1] ≥ x > bins[i]",
      .differentiable = false,
-     .tolerance = kPlaces,
+     .tolerance = kPositions,
      .samples = {{.shapes = list_and_matrix,
                   .call =
                       Call::of_one_type([](const auto& b, const auto& x) { return digitize(x, sort(b).values, true); }),
@@ -127,8 +123,8 @@ const Entries searching{
      .arguments = "x, elements, invert = false",
      .says = "Whether each element of x is one of these (`invert`: none); NaN is not",
      .differentiable = false,
-     .tolerance = kPlaces,
-     .samples = {{.shapes = matrix_of,
+     .tolerance = kPositions,
+     .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return isin(x, x.slice(0, 0, 1)); },
                   .reference =
                       [](const auto& x) {
@@ -148,28 +144,28 @@ const Entries uniques{
      .says = "The different elements in order, along one axis, with where they stand and how often",
      .tolerance = kChosen,
      .samples = unique_samples([](const auto& x) { return unique_all(x).values; }),
-     .bad = undefined("unique_all", [](const auto& x) { unique_all(x); })},
+     .bad = {undefined("unique_all", [](const auto& x) { unique_all(x); })}},
     {.name = "unique_values",
      .family = Family::sets,
      .arguments = "x",
      .says = "The different elements in order; otherwise like unique_all",
      .tolerance = kChosen,
      .samples = unique_samples([](const auto& x) { return unique_values(x); }),
-     .bad = undefined("unique_values", [](const auto& x) { unique_values(x); })},
+     .bad = {undefined("unique_values", [](const auto& x) { unique_values(x); })}},
     {.name = "unique_counts",
      .family = Family::sets,
      .arguments = "x",
      .says = "The different elements and how often each stands there: without indices",
      .tolerance = kChosen,
      .samples = unique_samples([](const auto& x) { return unique_counts(x).values; }),
-     .bad = undefined("unique_counts", [](const auto& x) { unique_counts(x); })},
+     .bad = {undefined("unique_counts", [](const auto& x) { unique_counts(x); })}},
     {.name = "unique_inverse",
      .family = Family::sets,
      .arguments = "x",
      .says = "The different elements and which of them each element is: without indices and counts",
      .tolerance = kChosen,
      .samples = unique_samples([](const auto& x) { return unique_inverse(x).values; }),
-     .bad = undefined("unique_inverse", [](const auto& x) { unique_inverse(x); })},
+     .bad = {undefined("unique_inverse", [](const auto& x) { unique_inverse(x); })}},
 };
 
 // ---- what meets in one place ----

@@ -1,25 +1,14 @@
 // Entries of views, copies and conversions (shape.cpp): methods of Tensor and Var.
-#include "ops/entry.hpp"
+#include "ops/operands.trial.hpp"
 
 namespace tern::operations {
 namespace {
 
 using enum ErrorKind;
 
-std::vector<Shape> matrix(Sizes s) { return {{s.rows, s.columns}}; }
 std::vector<Shape> one_more_axis(Sizes s) { return {{1, s.rows, s.columns}}; }
-constexpr Tolerance kMoved{0, "elements are moved"};
 
 Values shaped(Values x, const Shape& shape) { return x.shape = shape, x; }
-/// The last two axes exchanged.
-Values turned(const Values& x) {
-  const std::size_t rank = x.shape.size(), rows = static_cast<std::size_t>(x.shape[rank - 2]),
-                    columns = static_cast<std::size_t>(x.shape[rank - 1]);
-  Values y = x;
-  std::swap(y.shape[rank - 2], y.shape[rank - 1]);
-  for (std::size_t i = 0; i < x.of.size(); ++i) y.of[i % columns * rows + i / columns] = x.of[i];
-  return y;
-}
 /// Elements begin, begin + step, … of an axis of one row.
 Values sliced(const Values& x, std::int64_t begin, std::int64_t end, std::int64_t step) {
   Values y{{0}, {}};
@@ -40,7 +29,7 @@ std::vector<ArchivedCall> conversions() {
   return list;
 }
 
-const Entries views{
+const Entries views_and_copies{
     {.name = "x.to",
      .family = Family::views,
      .arguments = "device",

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <functional>
 
-#include "ops/entry.hpp"
+#include "ops/operands.trial.hpp"
 #include "tern/special.hpp"
 
 namespace tern::operations {
@@ -10,7 +10,6 @@ namespace {
 
 using enum ErrorKind;
 
-std::vector<Shape> one(Sizes s) { return {{s.rows, s.columns}}; }
 constexpr Tolerance kPieces{24, "the functions' own bounds, of elements that were shifted and stored", 8};
 
 /// f of shifted elements.
@@ -28,10 +27,10 @@ template <class F> Entry special(const char* name, const char* says, double by, 
           .says = says,
           .tolerance = kPieces,
           .orders_on_gpus = 2,  // a third derivative of i1 has 7,687 operations; WebGPU takes 4,096
-          .samples = {{.shapes = one,
+          .samples = {{.shapes = matrix,
                        .call = [by, call](const auto& x) { return call(x + by); },
                        .reference = shifted(by, exact)}},
-          .bad = {{ErrorKind::shape, {name, "undefined"}, [call](auto make) { call(decltype(make({}))()); }},
+          .bad = {undefined(name, call),
                   {ErrorKind::dtype, {name, "floats"}, [call](auto make) { call(make({2}, i32)); }}}};
 }
 #define TERN_CALL(name) [](const auto& x) { return tern::name(x); }
@@ -73,11 +72,11 @@ const Entries special_functions{
      .arguments = "n, x",
      .says = "The n-th derivative of digamma, n from 0 to 20 (else `value`)",
      .tolerance = kPieces,
-     .samples = {{.shapes = one,
+     .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return polygamma(1, x + 2.0); },
                   .reference = shifted(2, [](double x) { return polygamma_of(1, x); })},
                  {.with = "the fourth",
-                  .shapes = one,
+                  .shapes = matrix,
                   .call = [](const auto& x) { return polygamma(4, x + 3.0); },
                   .reference = shifted(3, [](double x) { return polygamma_of(4, x); })}},
      .bad = {{value, {"polygamma", "0 to 20", "21"}, [](auto make) { polygamma(21, make({2})); }},
@@ -99,7 +98,7 @@ const Entries special_functions{
      .says = "P(a, x) = ∫ t^(a - 1)·e^-t dt / Γ(a) from 0 to x, for finite a > 0 and x >= 0 (else NaN)",
      .tolerance = kPieces,
      .orders_on_gpus = 2,
-     .samples = {{.shapes = one,
+     .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return gammainc(same(x, 4), x + 4.0); },
                   .reference = shifted(4, [](double x) { return gamma_series(4, x); })}},
      .bad = {{dtype, {"gammainc", "floats"}, [](auto make) { gammainc(make({2}), make({2}, i32)); }},
@@ -110,7 +109,7 @@ const Entries special_functions{
      .says = "Q(a, x) = 1 - P(a, x)",
      .tolerance = kPieces,
      .orders_on_gpus = 2,
-     .samples = {{.shapes = one,
+     .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return gammaincc(same(x, 1.5), x + 4.0); },
                   .reference = shifted(4, [](double x) { return 1 - gamma_series(1.5, x); })}},
      .bad = {{dtype, {"gammaincc", "floats"}, [](auto make) { gammaincc(make({2}), make({2}, i32)); }}}},
@@ -122,7 +121,7 @@ const Entries special_functions{
          "<= 1 (else NaN)",
      .tolerance = kPieces,
      .orders_on_gpus = 2,
-     .samples = {{.shapes = one,
+     .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return betainc(same(x, 2), same(x, 3), 0.25 * x + 0.5); },
                   .reference =
                       [](const auto& x) { return shifted(0, [](double v) { return beta_2_3(0.25 * v + 0.5); })(x); }}},
@@ -133,11 +132,12 @@ const Entries special_functions{
      .says = "The floating-point number after x in the direction of y: x where they are equal",
      .differentiable = false,
      .tolerance = {0, "exact, as tests/contract/incomplete.cpp holds"},
-     .samples = {{.shapes = one,
+     .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return nextafter(x, x); },
                   .reference = [](const auto& x) { return x; }}},
      .bad = {{dtype, {"nextafter", "floats"}, [](auto make) { nextafter(make({2}), make({2}, i32)); }}}},
 };
+#undef TERN_CALL
 
 }  // namespace
 }  // namespace tern::operations

@@ -21,7 +21,7 @@ Entry creation_of(const char* name, const char* arguments, const char* says, Tol
   return e;
 }
 
-const Entries made{
+const Entries windows_and_frequencies{
     creation_of("fftfreq", "n, spacing = 1, options = {}",
                 "The frequencies of fft's results for samples `spacing` apart: 0, 1, …, -2, -1, each over n·spacing",
                 kGiven, creates([] { return fft::fftfreq(4, 0.5); }, {4}, {0, 0.5, -1, -0.5}),
@@ -42,7 +42,7 @@ const Entries made{
 };
 
 /// x turned by these rows and columns.
-std::vector<Values> turned(const Values& x, std::int64_t rows, std::int64_t columns) {
+std::vector<Values> rolled(const Values& x, std::int64_t rows, std::int64_t columns) {
   return {moved_one(x, x.shape, [=](const Shape& shape, const At& at) {
     const std::int64_t n = shape[0], m = shape[1];
     return place(shape, {(at[0] + n - rows) % n, (at[1] + m - columns) % m});
@@ -51,7 +51,7 @@ std::vector<Values> turned(const Values& x, std::int64_t rows, std::int64_t colu
 
 std::vector<Shape> line_and_row(Sizes s) { return {{s.rows, s.columns}, {s.columns}}; }
 /// Σ_j a(j)·b(i - j) of each row, b read backwards where `reversed`.
-std::vector<Values> products(const std::vector<Values>& x, bool reversed) {
+std::vector<Values> products_of_lines(const std::vector<Values>& x, bool reversed) {
   const auto n = x[0].shape[1], all = 2 * n - 1;
   Values y{{x[0].shape[0], all}, {}};
   for (std::int64_t r = 0; r < x[0].shape[0]; ++r)
@@ -66,7 +66,7 @@ std::vector<Values> products(const std::vector<Values>& x, bool reversed) {
     }
   return {y};
 }
-constexpr Tolerance kProducts{200, "products of transforms of up to 80 elements, sums of 37 products", 1};
+constexpr Tolerance kTransformProducts{200, "products of transforms of up to 80 elements, sums of 37 products", 1};
 
 constexpr std::int64_t kSamples = 16, kFrame = 8;
 std::vector<Shape> signals(Sizes s) { return {{s.rows, kSamples}}; }
@@ -95,7 +95,7 @@ const Entries signal_processing{
      .tolerance = kMoved,
      .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return fft::fftshift(x); },
-                  .reference = [](const auto& x) { return turned(x[0], x[0].shape[0] / 2, x[0].shape[1] / 2); }}},
+                  .reference = [](const auto& x) { return rolled(x[0], x[0].shape[0] / 2, x[0].shape[1] / 2); }}},
      .bad = {{index,
               {"fftshift", "axis"},
               [](auto make) {
@@ -111,7 +111,7 @@ const Entries signal_processing{
                   .reference =
                       [](const auto& x) {
                         const std::int64_t n = x[0].shape[0], m = x[0].shape[1];
-                        return turned(x[0], n - n / 2, m - m / 2);
+                        return rolled(x[0], n - n / 2, m - m / 2);
                       }}},
      .bad = {{index,
               {"ifftshift", "axis"},
@@ -122,10 +122,10 @@ const Entries signal_processing{
      .family = Family::fourier,
      .arguments = "a, b, mode = \"full\"",
      .says = "Σ_j a(j)·b(i - j) along the last axis, by transforms; the other axes broadcast",
-     .tolerance = kProducts,
+     .tolerance = kTransformProducts,
      .samples = {{.shapes = line_and_row,
                   .call = [](const auto& a, const auto& b) { return convolve(a, b); },
-                  .reference = [](const auto& x) { return products(x, false); },
+                  .reference = [](const auto& x) { return products_of_lines(x, false); },
                   .empty = {}}},
      .bad = {{value, {"convolve", "mode", "half"}, [](auto make) { convolve(make({3}), make({2}), "half"); }},
              {shape, {"convolve", "b"}, [](auto make) { convolve(make({3}), make({0})); }}}},
@@ -134,10 +134,10 @@ const Entries signal_processing{
      .arguments = "a, b, mode = \"full\"",
      .says = "Σ_j a(i + j)·conj(b(j)) along the last axis, i from 1 less b's size on: convolve with b reversed and "
              "conjugate",
-     .tolerance = kProducts,
+     .tolerance = kTransformProducts,
      .samples = {{.shapes = line_and_row,
                   .call = [](const auto& a, const auto& b) { return correlate(a, b); },
-                  .reference = [](const auto& x) { return products(x, true); },
+                  .reference = [](const auto& x) { return products_of_lines(x, true); },
                   .empty = {}}},
      .bad = {{value, {"correlate", "mode", "half"}, [](auto make) { correlate(make({3}), make({2}), "half"); }}}},
     {.name = "stft",

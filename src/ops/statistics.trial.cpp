@@ -9,14 +9,11 @@ namespace {
 
 using enum ErrorKind;
 
-constexpr const char* kArguments = "x, axes = {}, keepdim = false";
-constexpr Tolerance kSums{64, "sums of 37 elements"};
-constexpr Tolerance kPlaces{0, "whole numbers"};
-constexpr Tolerance kOne{3, "a difference, a product and a sum"};
-constexpr Tolerance kChosen{0, "elements are chosen"};
-const std::vector<Sizes> kSeveral = {{2, 3}, {5, 37}};
+constexpr Tolerance kLineSums{64, "sums of 37 elements"};
+constexpr Tolerance kWholeNumbers{0, "whole numbers"};
+constexpr Tolerance kDifference{3, "a difference, a product and a sum"};
+const std::vector<Sizes> kSeveralRows = {{2, 3}, {5, 37}};
 
-double total(const Line& x) { return std::accumulate(x.begin(), x.end(), 0.0); }
 double between(const Line& x, double q) {
   const Line line = sorted_line(x);
   const double at = q * static_cast<double>(line.size() - 1), low = std::floor(at);
@@ -42,7 +39,7 @@ Line differences(const Line& x) {
   for (std::size_t i = 1; i < x.size(); ++i) y.push_back(x[i] - x[i - 1]);
   return y;
 }
-std::vector<std::int32_t> labels(std::int64_t count) {
+std::vector<std::int32_t> labels_to_four(std::int64_t count) {
   std::vector<std::int32_t> list;
   for (std::int64_t i = 0; i < count; ++i) list.push_back(static_cast<std::int32_t>(3 * i % 5));
   return list;
@@ -51,18 +48,14 @@ std::vector<std::int32_t> labels(std::int64_t count) {
 constexpr std::pair kFour{0.0, 4.0};
 std::vector<Values> weights_in_four(const Values& weights) {
   Values y{{4}, Line(4)};
-  const auto at = labels(weights.shape[0]);
+  const auto at = labels_to_four(weights.shape[0]);
   for (std::size_t i = 0; i < at.size(); ++i) y.of[static_cast<std::size_t>(std::min(at[i], 3))] += weights.of[i];
   return {y};
 }
-template <class F> Sample by_row(F call, double (*of_row)(const Line&)) {
-  return {.shapes = matrix_of,
+template <class F> Sample number_of_row(F call, double (*of_row)(const Line&)) {
+  return {.shapes = matrix,
           .call = [call](const auto& x) { return call(x, 1); },
           .reference = [of_row](const auto& x) { return each_row(x[0], of_row); }};
-}
-/// An axis that is not there.
-template <class F> BadInput bad_axis(const char* name, F call) {
-  return {index, {name, "axis 2", "out of range"}, [call](auto make) { call(make({2, 3}), 2); }};
 }
 template <class F> BadInput over_nothing(const char* name, F call) {
   return {shape, {name, "f32[2, 0]"}, [call](auto make) { call(make({2, 0}), 1); }};
@@ -72,11 +65,11 @@ template <class F> BadInput over_nothing(const char* name, F call) {
 const Entries reducing{
     {.name = "count_nonzero",
      .family = Family::statistics,
-     .arguments = kArguments,
+     .arguments = kReductionArguments,
      .says = "How many elements are not 0 (i32); NaN is not",
      .differentiable = false,
-     .tolerance = kPlaces,
-     .samples = {{.shapes = matrix_of,
+     .tolerance = kWholeNumbers,
+     .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return count_nonzero(x > 0, {1}); },
                   .reference =
                       [](const auto& x) {
@@ -85,7 +78,7 @@ const Entries reducing{
                         });
                       }},
                  {.with = "a mask",
-                  .shapes = matrix_of,
+                  .shapes = matrix,
                   .call =
                       [](const auto& x) {
                         return count_nonzero(x > 0, {1}, false, {.where = arange(0, x.size(1)) % 2 == 0});
@@ -101,24 +94,26 @@ const Entries reducing{
      .bad = {bad_axis("count_nonzero", TERN_CALL(count_nonzero))}},
     {.name = "nansum",
      .family = Family::statistics,
-     .arguments = kArguments,
+     .arguments = kReductionArguments,
      .says = "The sum of the elements that are not NaN; of integers the same as sum",
-     .tolerance = kSums,
-     .samples = {by_row(TERN_CALL(nansum), total)},
+     .tolerance = kLineSums,
+     .samples = {number_of_row(TERN_CALL(nansum), total)},
      .bad = {bad_axis("nansum", TERN_CALL(nansum))}},
     {.name = "nanmean",
      .family = Family::statistics,
-     .arguments = kArguments,
+     .arguments = kReductionArguments,
      .says = "The mean of the elements that are not NaN; where there is none, NaN",
-     .tolerance = kSums,
-     .samples = {by_row(TERN_CALL(nanmean), [](const Line& x) { return total(x) / static_cast<double>(x.size()); })},
+     .tolerance = kLineSums,
+     .samples = {number_of_row(TERN_CALL(nanmean),
+                               [](const Line& x) { return total(x) / static_cast<double>(x.size()); })},
      .bad = {bad_axis("nanmean", TERN_CALL(nanmean))}},
     {.name = "ptp",
      .family = Family::statistics,
-     .arguments = kArguments,
+     .arguments = kReductionArguments,
      .says = "The largest element less the smallest; NaN where one is NaN, over nothing an error",
      .tolerance = {1, "a difference"},
-     .samples = {by_row(TERN_CALL(ptp), [](const Line& x) { return std::ranges::max(x) - std::ranges::min(x); })},
+     .samples = {number_of_row(TERN_CALL(ptp),
+                               [](const Line& x) { return std::ranges::max(x) - std::ranges::min(x); })},
      .bad = {bad_axis("ptp", TERN_CALL(ptp)), over_nothing("ptp", TERN_CALL(ptp))}},
     {.name = "average",
      .family = Family::statistics,
@@ -151,8 +146,8 @@ const Entries reducing{
      .says = "The largest elements along an axis and their positions (i32), of equal ones the first; of NaNs the first "
              "where there is one",
      .tolerance = kChosen,
-     .samples = {by_row([](const auto& x, int axis) { return max_with_indices(x, axis).values; },
-                        [](const Line& x) { return std::ranges::max(x); })},
+     .samples = {number_of_row([](const auto& x, int axis) { return max_with_indices(x, axis).values; },
+                               [](const Line& x) { return std::ranges::max(x); })},
      .bad = {bad_axis("max_with_indices", TERN_CALL(max_with_indices)),
              over_nothing("max_with_indices", TERN_CALL(max_with_indices))}},
     {.name = "min_with_indices",
@@ -160,8 +155,8 @@ const Entries reducing{
      .arguments = "x, axis = -1, keepdim = false",
      .says = "The smallest elements along an axis and their positions; otherwise like max_with_indices",
      .tolerance = kChosen,
-     .samples = {by_row([](const auto& x, int axis) { return min_with_indices(x, axis).values; },
-                        [](const Line& x) { return std::ranges::min(x); })},
+     .samples = {number_of_row([](const auto& x, int axis) { return min_with_indices(x, axis).values; },
+                               [](const Line& x) { return std::ranges::min(x); })},
      .bad = {bad_axis("min_with_indices", TERN_CALL(min_with_indices)),
              over_nothing("min_with_indices", TERN_CALL(min_with_indices))}},
 };
@@ -171,11 +166,11 @@ const Entries quantiles{
      .family = Family::statistics,
      .arguments = "x, q, axes = {}, keepdim = false, interpolation = Interpolation::linear",
      .says = "The element below which the share q of all lies: that at position q·(n - 1) in order",
-     .tolerance = kOne,
-     .samples = {by_row([](const auto& x, int axis) { return quantile(x, 0.3, axis); },
-                        [](const Line& x) { return between(x, 0.3); }),
+     .tolerance = kDifference,
+     .samples = {number_of_row([](const auto& x, int axis) { return quantile(x, 0.3, axis); },
+                               [](const Line& x) { return between(x, 0.3); }),
                  {.with = "several, of all elements",
-                  .shapes = matrix_of,
+                  .shapes = matrix,
                   .call =
                       [](const auto& x) {
                         return quantile(x, tensor({0.25f, 1.0f}));
@@ -200,11 +195,11 @@ const Entries quantiles{
              over_nothing("quantile", [](const auto& x, int axis) { quantile(x, 0.5, axis); })}},
     {.name = "median",
      .family = Family::statistics,
-     .arguments = kArguments,
+     .arguments = kReductionArguments,
      .says =
          "The middle element in order, of an even number the mean of the two in the middle; otherwise like quantile",
-     .tolerance = kOne,
-     .samples = {by_row(TERN_CALL(median), [](const Line& x) { return between(x, 0.5); })},
+     .tolerance = kDifference,
+     .samples = {number_of_row(TERN_CALL(median), [](const Line& x) { return between(x, 0.5); })},
      .bad = {bad_axis("median", TERN_CALL(median)), over_nothing("median", TERN_CALL(median))}},
 };
 
@@ -217,7 +212,10 @@ const Entries counting{
      .tolerance = {20, "sums of at most 15 elements"},
      .samples = {{.with = "weights",
                   .shapes = [](Sizes s) { return std::vector<Shape>{{s.columns}}; },
-                  .call = [](const auto& w) { return histogram(tensor(labels(w.numel())), 4, kFour, false, w).counts; },
+                  .call =
+                      [](const auto& w) {
+                        return histogram(tensor(labels_to_four(w.numel())), 4, kFour, false, w).counts;
+                      },
                   .reference = [](const auto& x) { return weights_in_four(x[0]); },
                   .empty = {{2, 0}}}},
      .bad = {{value, {"histogram", "bins", "0"}, [](auto make) { histogram(make({3}), 0); }},
@@ -237,14 +235,14 @@ const Entries counting{
      .arguments = "x, minlength = 0",
      .says = "How often each of 0, 1, …, max(x) stands in x (i32 or i64, one axis): i32, of `minlength` elements at "
              "least",
-     .tolerance = kSums,
+     .tolerance = kLineSums,
      .samples = {{.with = "weights",
                   .shapes = [](Sizes s) { return std::vector<Shape>{{s.columns}}; },
-                  .call = [](const auto& w) { return bincount(tensor(labels(w.numel())), w, 6); },
+                  .call = [](const auto& w) { return bincount(tensor(labels_to_four(w.numel())), w, 6); },
                   .reference =
                       [](const auto& x) {
                         Values y{{6}, Line(6)};
-                        const auto at = labels(x[0].shape[0]);
+                        const auto at = labels_to_four(x[0].shape[0]);
                         for (std::size_t i = 0; i < at.size(); ++i) y.of[static_cast<std::size_t>(at[i])] += x[0].of[i];
                         return std::vector{y};
                       },
@@ -270,7 +268,7 @@ const Entries correlations{
      .says = "The covariances of variables [N, M], each a row of M observations: Σ (xᵢ - mean)(xⱼ - mean) / (M - "
              "correction)",
      .tolerance = {200, "sums of 37 products of differences"},
-     .samples = {{.shapes = matrix_of,
+     .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return cov(x); },
                   .reference =
                       [](const auto& x) {
@@ -278,7 +276,7 @@ const Entries correlations{
                           return product_of_rows(x[0], i, j) / static_cast<double>(x[0].shape[1] - 1);
                         });
                       },
-                  .sizes = kSeveral}},
+                  .sizes = kSeveralRows}},
      .bad = {{shape,
               {"cov", "f32[2, 3, 4]"},
               [](auto make) {
@@ -289,7 +287,7 @@ const Entries correlations{
      .arguments = "x",
      .says = "The correlation coefficients of variables [N, M]: their covariances, divided by both standard deviations",
      .tolerance = {200, "sums of 37 products of quotients"},
-     .samples = {{.shapes = matrix_of,
+     .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return corrcoef(x); },
                   .reference =
                       [](const auto& x) {
@@ -298,7 +296,7 @@ const Entries correlations{
                                  std::sqrt(product_of_rows(x[0], i, i) * product_of_rows(x[0], j, j));
                         });
                       },
-                  .sizes = kSeveral}},
+                  .sizes = kSeveralRows}},
      .bad = {{shape, {"corrcoef", "f32[]"}, [](auto make) { corrcoef(make({})); }}}},
 };
 
@@ -308,13 +306,13 @@ const Entries along_an_axis{
      .arguments = "x, n = 1, axis = -1",
      .says = "x[i + 1] - x[i] along an axis, n times over",
      .tolerance = {2, "a difference of differences, which are stored", 2},
-     .samples = {{.shapes = matrix_of,
+     .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return diff(x, 2); },
                   .reference =
                       [](const auto& x) {
                         return by_rows(x[0], [](const Line& line) { return differences(differences(line)); });
                       },
-                  .sizes = kSeveral,
+                  .sizes = kSeveralRows,
                   .empty = {}}},
      .bad = {{value, {"diff", "-1"}, [](auto make) { diff(make({3}), -1); }},
              {index, {"diff", "axis 1"}, [](auto make) { diff(make({3}), 1, 1); }}}},
@@ -324,7 +322,7 @@ const Entries along_an_axis{
      .says = "∫ y along an axis by the trapezoid rule, of samples at a distance dx",
      .tolerance = {80, "sums of 36 products"},
      .samples = {{.with = "equal distances",
-                  .shapes = matrix_of,
+                  .shapes = matrix,
                   .call = [](const auto& y) { return trapezoid(y, 0.5); },
                   .reference =
                       [](const auto& x) {

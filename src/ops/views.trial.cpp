@@ -7,7 +7,7 @@ namespace {
 using enum ErrorKind;
 using Pairs = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
-const Entries views{
+const Entries orders_and_views{
     {.name = "flip",
      .family = Family::views,
      .arguments = "x, axes = {}",

@@ -2,14 +2,12 @@
 // its gradient of its operands' elements, and gives what becomes of them.
 #include <algorithm>
 
-#include "ops/entry.hpp"
+#include "ops/operands.trial.hpp"
 
 namespace tern::operations {
 namespace {
 
 using enum ErrorKind;
-
-std::vector<Shape> alike(Sizes s) { return {{s.rows, s.columns}, {s.rows, s.columns}}; }
 
 /// A parameter after two steps, by the same gradient.
 template <class Optimiser, class Options> Tensor updated(const Tensor& x, const Tensor& gradient, Options options) {
@@ -66,7 +64,7 @@ const Entries optimisers{
      .says = "A step: v = momentum·v + g + weight_decay·p; p -= learning_rate·v",
      .differentiable = false,
      .tolerance = {16, "sums of four terms, twice", 2},
-     .samples = {{.shapes = alike,
+     .samples = {{.shapes = two_alike,
                   .call = Call::of_one_type(
                       [](const auto& x, const auto& g) { return updated<optim::SGD>(elements(x), elements(g), kSgd); }),
                   .reference = by_sgd}},
@@ -88,7 +86,7 @@ const Entries optimisers{
              "epsilon) + weight_decay·p), where m' and v' are m / (1 - beta1ⁿ) and v / (1 - beta2ⁿ) at the n-th step",
      .differentiable = false,
      .tolerance = {32, "a quotient of two moments, a root and a sum, twice", 2},
-     .samples = {{.shapes = alike,
+     .samples = {{.shapes = two_alike,
                   .call = Call::of_one_type([](const auto& x, const auto& g) {
                     return updated<optim::AdamW>(elements(x), elements(g), kAdamW);
                   }),
@@ -111,7 +109,7 @@ const Entries optimisers{
              "squares, is at most `limit`: by limit / (norm + 1e-6) where that is below 1",
      .differentiable = false,
      .tolerance = {64, "a sum of 370 squares, a root and a quotient", 1},
-     .samples = {{.shapes = alike,
+     .samples = {{.shapes = two_alike,
                   .call = Call::of_one_type([](const auto& a, const auto& b) {
                     return clipped(elements(a), elements(b), [](Gradients& gradients, const std::vector<Var>& of) {
                       return std::vector{optim::clip_grad_norm(gradients, of, kLimit)};
@@ -141,7 +139,7 @@ const Entries optimisers{
      .says = "Limits every element of these gradients to [-limit, limit], in place",
      .differentiable = false,
      .tolerance = {0, "a choice"},
-     .samples = {{.shapes = alike,
+     .samples = {{.shapes = two_alike,
                   .call = Call::of_one_type([](const auto& a, const auto& b) {
                     return clipped(elements(a), elements(b), [](Gradients& gradients, const std::vector<Var>& of) {
                       return optim::clip_grad_value(gradients, of, kLimit), std::vector<Tensor>{};

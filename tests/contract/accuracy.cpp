@@ -7,14 +7,14 @@ namespace {
 
 constexpr Quad kHalfPi = 1.57079632679489661923132169163975144209858469968755Q;
 
-struct Function {
+struct BudgetedFormula {
   const char* name;
   const Pointwise<>* op;
   Quad (*truth)(const Quad* x);
   double ulp_f32, ulp_f64;
   double least = 0;  // smaller results, in the least normal number, are left out: a factor of theirs is subnormal
 };
-inline void PrintTo(const Function& f, std::ostream* stream) { *stream << f.name; }
+inline void PrintTo(const BudgetedFormula& f, std::ostream* stream) { *stream << f.name; }
 
 Quad sinc_of(const Quad* x) {
   if (x[0] == 0) return 1;
@@ -27,7 +27,7 @@ Quad selu_of(const Quad* x) {
 }
 Quad mish_of(const Quad* x) { return x[0] < -1000 ? -0.0Q : x[0] > 1000 ? x[0] : x[0] * tanhq(log1pq(expq(x[0]))); }
 
-const Function kFunctions[] = {
+const BudgetedFormula kBudgetedFormulas[] = {
     {"reciprocal", &op::reciprocal, [](const Quad* x) { return 1 / x[0]; }, 0.5, 0.5},
     {"trunc", &op::trunc, [](const Quad* x) { return truncq(x[0]); }, 0, 0},
     {"asin", &op::asin, [](const Quad* x) { return asinq(x[0]); }, 3, 3},
@@ -49,13 +49,13 @@ const Function kFunctions[] = {
     {"celu", &op::celu, [](const Quad* x) { return x[0] > 0 ? x[0] : expm1q(x[0]); }, 1.3, 1.2},
 };
 
-class Accuracy : public testing::TestWithParam<std::tuple<Device, Function>> {
+class Accuracy : public testing::TestWithParam<std::tuple<Device, BudgetedFormula>> {
  protected:
   void SetUp() override { set_default_device(std::get<0>(GetParam())); }
   void TearDown() override { set_default_device(cpu()); }
 };
 
-template <class S> Columns<S> points(const Function& f) {
+template <class S> Columns<S> formula_points(const BudgetedFormula& f) {
   if (f.op->graph()->inputs == 2) return tuple_inputs<S>(2, 1 << 17);
   Columns<S> columns{unary_inputs<S>()};
   for (std::uint64_t i = 0; i < (sizeof(S) == 4 ? 1u << 20 : 1u << 18); ++i) {
@@ -67,8 +67,8 @@ template <class S> Columns<S> points(const Function& f) {
 
 /// Budgets of compositions are those of IEEE arithmetic; WGSL adds one unit for each of a handful of operations, and
 /// may take subnormal numbers for zeros. NVIDIA's own functions in f64 are up to twice as far off.
-template <class S> void check(const Function& f, Device device) {
-  const Columns<S> columns = points<S>(f);
+template <class S> void check_budget(const BudgetedFormula& f, Device device) {
+  const Columns<S> columns = formula_points<S>(f);
   std::vector<detail::Argument> arguments;
   std::vector<Tensor> tensors;
   for (const std::vector<S>& column : columns) tensors.push_back(tensor(column, Shape{column.size()}, device));
@@ -114,15 +114,16 @@ template <class S> void check(const Function& f, Device device) {
 
 TEST_P(Accuracy, IsWithinTheBudget) {
   const auto& [device, function] = GetParam();
-  check<float>(function, device);
+  check_budget<float>(function, device);
   try {
-    check<double>(function, device);
+    check_budget<double>(function, device);
   } catch (const UnsupportedDType&) {
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Registry, Accuracy,
-                         testing::Combine(testing::ValuesIn(test::present_devices()), testing::ValuesIn(kFunctions)),
+                         testing::Combine(testing::ValuesIn(test::present_devices()),
+                                          testing::ValuesIn(kBudgetedFormulas)),
                          [](const auto& info) {
                            std::string name = std::get<0>(info.param).to_string() + "_" + std::get<1>(info.param).name;
                            for (char& c : name)

@@ -1,17 +1,14 @@
 // The first and second derivatives of the Bessel functions over their domains, at 0 and on both sides of 8, where other
 // pieces begin, against __float128 by the functions' differential equations.
-#include <quadmath.h>
-
 #include <array>
 #include <cmath>
 #include <limits>
 
+#include "contract/quad.hpp"
 #include "contract/registry.hpp"
 
 namespace tern::contract {
 namespace {
-
-using Quad = __float128;
 
 class BesselSlopes : public test::EveryDevice {};
 TERN_EVERY_DEVICE(BesselSlopes);
@@ -27,29 +24,23 @@ Jet jet_of(int order, int sign, Quad x, Quad f0, Quad f1) {
   const Quad slope = none ? 0.5Q : f0 - f1 / x;
   return {f1, slope, none ? 0 : -slope / x - (sign - 1 / (x * x)) * f1};
 }
-Quad modified(int order, Quad x) {
-  Quad sum = order ? x / 2 : 1, term = sum;
-  const Quad q = x * x / 4;
-  for (int k = 1; k < 400; ++k) term *= q / (static_cast<Quad>(k) * (k + order)), sum += term;
-  return sum;
-}
 Jet of_j(int order, Quad x) { return jet_of(order, 1, x, j0q(x), j1q(x)); }
 Jet of_y(int order, Quad x) { return jet_of(order, 1, x, y0q(x), y1q(x)); }
-Jet of_i(int order, Quad x) { return jet_of(order, -1, x, modified(0, x), modified(1, x)); }
+Jet of_i(int order, Quad x) { return jet_of(order, -1, x, modified_bessel(0, x), modified_bessel(1, x)); }
 /// Times e^(-|x|).
 Jet scaled(const Jet& f, Quad x) {
   const Quad e = expq(-fabsq(x)), s = x < 0 ? -1 : x > 0 ? 1 : 0;
   return {f[0] * e, (f[1] - s * f[0]) * e, (f[2] - 2 * s * f[1] + s * s * f[0]) * e};
 }
 
-struct Function {
+struct BesselFunction {
   const char* name;
   Var (*call)(const Var& x);
   Jet (*truth)(Quad x);
   bool negative, at_zero;  // where it has derivatives
   double most;             // of x
 };
-const Function kFunctions[] = {
+const BesselFunction kBesselFunctions[] = {
     {"j0", [](const Var& x) { return j0(x); }, [](Quad x) { return of_j(0, x); }, true, true, 1000},
     {"j1", [](const Var& x) { return j1(x); }, [](Quad x) { return of_j(1, x); }, true, true, 1000},
     {"y0", [](const Var& x) { return y0(x); }, [](Quad x) { return of_y(0, x); }, false, false, 1000},
@@ -60,7 +51,7 @@ const Function kFunctions[] = {
     {"i1e", [](const Var& x) { return i1e(x); }, [](Quad x) { return scaled(of_i(1, x), x); }, true, false, 60},
 };
 
-template <class S> std::vector<S> points(const Function& f) {
+template <class S> std::vector<S> bessel_points(const BesselFunction& f) {
   const S eight = 8, inf = std::numeric_limits<S>::infinity();
   std::vector<S> x{eight, std::nextafter(eight, S(0)), std::nextafter(eight, inf), S(0.5), S(1), S(7.5), S(9)};
   for (std::uint64_t i = 0; i < 600; ++i) {
@@ -76,8 +67,8 @@ template <class S> std::vector<S> points(const Function& f) {
 Quad size_of(const Jet& jet) { return fmaxq(fabsq(jet[0]), fmaxq(fabsq(jet[1]), fabsq(jet[2]))); }
 
 /// Within 32 eps, the largest bound of the functions themselves (contract/special.cpp).
-template <class S> void check(const Function& f, Device device) {
-  const std::vector<S> at = points<S>(f);
+template <class S> void check_slopes(const BesselFunction& f, Device device) {
+  const std::vector<S> at = bessel_points<S>(f);
   const Var x(tensor(at, Shape{at.size()}, device));
   const Gradients first = backward(sum(f.call(x)), {.create_graph = true});
   const std::vector<S> slope = first[x].template to_vector<S>();
@@ -101,9 +92,9 @@ template <class S> void check(const Function& f, Device device) {
 }
 TEST_P(BesselSlopes, AreWithinTheirBounds) {
   if (device().kind() == DeviceKind::webgpu && !test::full_test()) return;  // in software: minutes of compilation
-  for (const Function& f : kFunctions) {
-    check<float>(f, device());
-    if (device().kind() != DeviceKind::webgpu) check<double>(f, device());
+  for (const BesselFunction& f : kBesselFunctions) {
+    check_slopes<float>(f, device());
+    if (device().kind() != DeviceKind::webgpu) check_slopes<double>(f, device());
   }
 }
 

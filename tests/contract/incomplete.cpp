@@ -1,16 +1,13 @@
 // The errors of the incomplete gamma and beta functions, and nextafter bit by bit.
-#include <quadmath.h>
-
 #include <bit>
 #include <cmath>
 #include <limits>
 
+#include "contract/quad.hpp"
 #include "contract/registry.hpp"
 
 namespace tern::contract {
 namespace {
-
-using Quad = __float128;
 
 class Incomplete : public test::EveryDevice {};
 

@@ -1,35 +1,22 @@
 // The slopes of the incomplete gamma and beta functions where x or a is as small as f32's numbers go, subnormal ones
 // too, against series in __float128.
-#include <quadmath.h>
-
 #include <cmath>
 #include <limits>
 
+#include "contract/quad.hpp"
 #include "contract/registry.hpp"
 
 namespace tern::contract {
 namespace {
 
-using Quad = __float128;
-
 class IncompleteEnds : public test::EveryDevice {};
 TERN_EVERY_DEVICE(IncompleteEnds);
 
-/// ψ(z), z > 0: 60 terms more than the asymptotic series needs.
-Quad digamma_of(Quad z) {
-  constexpr double bernoulli[][2] = {{1, 6}, {-1, 30}, {1, 42}, {-1, 30}, {5, 66}, {-691, 2730}, {7, 6}};
-  const Quad far = z + 60, v = 1 / (far * far);
-  Quad y = logq(far) - 1 / (2 * far), power = 1;
-  for (int k = 1; k <= 7; ++k)
-    power *= v, y -= static_cast<Quad>(bernoulli[k - 1][0]) / bernoulli[k - 1][1] / (2 * k) * power;
-  for (int k = 60; k-- > 0;) y -= 1 / (z + k);
-  return y;
-}
 /// ψ(a + b) - ψ(b), also where a is far below b.
 Quad digamma_difference(Quad a, Quad b) {
   const Quad h = b / 1e8;
-  if (a > h) return digamma_of(a + b) - digamma_of(b);
-  return a * (digamma_of(b + h) - digamma_of(b - h)) / (2 * h);
+  if (a > h) return polygamma_positive(0, a + b) - polygamma_positive(0, b);
+  return a * (polygamma_positive(0, b + h) - polygamma_positive(0, b - h)) / (2 * h);
 }
 struct Slopes {
   Quad by_a, by_b, by_x;
@@ -38,14 +25,14 @@ struct Slopes {
 Slopes gamma_slopes(Quad a, Quad x) {
   Quad by_a = 0;
   for (int n = 0; n < 12; ++n)
-    by_a += expq((a + n) * logq(x) - x - lgammaq(a + n + 1)) * (logq(x) - digamma_of(a + n + 1));
+    by_a += expq((a + n) * logq(x) - x - lgammaq(a + n + 1)) * (logq(x) - polygamma_positive(0, a + n + 1));
   return {by_a, 0, a * expq((a - 1) * logq(x) - x - lgammaq(a + 1))};
 }
 /// I_x(a, b) for b·x <= 1e-8: two terms of its series of powers.
 Slopes beta_slopes(Quad a, Quad b, Quad x) {
   const Quad prefix = expq(a * logq(x) + lgammaq(a + b) - lgammaq(a + 1) - lgammaq(b));
   const Quad next = (1 - b) * x / (a + 1), value = prefix * (1 + a * next);
-  return {value * (logq(x) + digamma_of(a + b) - digamma_of(a + 1)) + prefix * next / (a + 1),
+  return {value * (logq(x) + polygamma_positive(0, a + b) - polygamma_positive(0, a + 1)) + prefix * next / (a + 1),
           value * digamma_difference(a, b) - prefix * a * x / (a + 1), prefix * a * expq((b - 1) * log1pq(-x)) / x};
 }
 
@@ -53,7 +40,7 @@ constexpr float kSmall[] = {0x1p-149f, 3e-45f, 1e-40f, 0x1p-127f, 0x1p-126f, 1.2
 constexpr float kParameters[] = {0x1p-149f, 1e-40f, 0x1p-126f, 1e-30f, 1e-3f, 0.1f, 0.5f, 1, 1.5f, 3, 5, 5.5f, 21};
 
 /// Within so many units of f32's eps of `size`, or one unit in the last place of subnormal numbers.
-void compare(Report& report, const char* name, float got, Quad want, Quad size, double units, float a, float x) {
+void compare_slope(Report& report, const char* name, float got, Quad want, Quad size, double units, float a, float x) {
   const Quad most = std::numeric_limits<float>::max();
   if (fabsq(want) > most * (1 + units * 0x1p-23)) {
     if (!std::isinf(got)) report.add([&] { return std::string(name) + " is not infinite: " + hex(a) + ", " + hex(x); });
@@ -81,8 +68,8 @@ TEST_P(IncompleteEnds, SlopesAreWithinTheirBounds) {
   const std::vector<float> gamma_a = of_gamma[va].to_vector<float>(), gamma_x = of_gamma[vx].to_vector<float>();
   for (std::size_t i = 0; i < a.size(); ++i) {
     const Slopes want = gamma_slopes(a[i], x[i]);
-    compare(report, "gammainc by a", gamma_a[i], want.by_a, fabsq(want.by_a), units(a[i], x[i]), a[i], x[i]);
-    compare(report, "gammainc by x", gamma_x[i], want.by_x, fabsq(want.by_x), units(a[i], x[i]), a[i], x[i]);
+    compare_slope(report, "gammainc by a", gamma_a[i], want.by_a, fabsq(want.by_a), units(a[i], x[i]), a[i], x[i]);
+    compare_slope(report, "gammainc by x", gamma_x[i], want.by_x, fabsq(want.by_x), units(a[i], x[i]), a[i], x[i]);
   }
   for (const float b : {0.5f, 2.0f, 30.0f}) {
     const Var vb = var(std::vector<float>(a.size(), b));
@@ -92,9 +79,9 @@ TEST_P(IncompleteEnds, SlopesAreWithinTheirBounds) {
     for (std::size_t i = 0; i < a.size(); ++i) {
       const Slopes want = beta_slopes(a[i], b, x[i]);
       const Quad terms = fabsq(want.by_a) + fabsq(want.by_b);
-      compare(report, (name + "a").c_str(), by_a[i], want.by_a, fabsq(want.by_a), units(a[i], x[i]), a[i], x[i]);
-      compare(report, (name + "b").c_str(), by_b[i], want.by_b, terms, units(a[i], x[i]), a[i], x[i]);
-      compare(report, (name + "x").c_str(), by_x[i], want.by_x, fabsq(want.by_x), units(a[i], x[i]), a[i], x[i]);
+      compare_slope(report, (name + "a").c_str(), by_a[i], want.by_a, fabsq(want.by_a), units(a[i], x[i]), a[i], x[i]);
+      compare_slope(report, (name + "b").c_str(), by_b[i], want.by_b, terms, units(a[i], x[i]), a[i], x[i]);
+      compare_slope(report, (name + "x").c_str(), by_x[i], want.by_x, fabsq(want.by_x), units(a[i], x[i]), a[i], x[i]);
     }
   }
 }

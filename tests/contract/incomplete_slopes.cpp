@@ -1,15 +1,12 @@
 // The errors of the gradients of the incomplete gamma and beta functions in their parameters.
-#include <quadmath.h>
-
 #include <cmath>
 #include <limits>
 
+#include "contract/quad.hpp"
 #include "contract/registry.hpp"
 
 namespace tern::contract {
 namespace {
-
-using Quad = __float128;
 
 class IncompleteSlopes : public test::EveryDevice {};
 TERN_EVERY_DEVICE(IncompleteSlopes);
@@ -58,7 +55,7 @@ template <class S> Tensor column(const std::vector<S>& values, Device device) {
   return tensor(values, Shape{values.size()}, device);
 }
 
-template <class S> void check_gamma(Device device) {
+template <class S> void check_gamma_slopes(Device device) {
   std::vector<S> a, x;
   for (std::uint64_t i = 0; i < 200; ++i) {
     const double at = between(1e-3, 1e6, 3 * i), u = random_unit(3 * i + 1);
@@ -83,7 +80,7 @@ template <class S> void check_gamma(Device device) {
   }
 }
 
-template <class S> void check_beta(Device device) {
+template <class S> void check_beta_slopes(Device device) {
   std::vector<S> a, b, x;
   for (std::uint64_t i = 0; i < 200; ++i) {
     const double p = between(1e-2, i % 4 ? 20 : 1000, 4 * i), q = between(1e-2, i % 4 ? 20 : 1000, 4 * i + 1);
@@ -122,9 +119,9 @@ template <class S> void check_beta(Device device) {
 TEST_P(IncompleteSlopes, AreWithinTheirBounds) {
   if (device().kind() == DeviceKind::webgpu && !test::full_test())
     return;  // in software its kernels take minutes to compile
-  check_gamma<float>(device()), check_beta<float>(device());
+  check_gamma_slopes<float>(device()), check_beta_slopes<float>(device());
   try {
-    check_gamma<double>(device()), check_beta<double>(device());
+    check_gamma_slopes<double>(device()), check_beta_slopes<double>(device());
   } catch (const UnsupportedDType&) {
   }
 }

@@ -42,7 +42,7 @@ class Limits : public testing::TestWithParam<std::tuple<Device, Activation>> {
 
 /// f and its derivatives at x, as far as they depend on x; zeros after that.
 template <class S>
-std::vector<std::vector<S>> derivatives(const Pointwise<>& f, const std::vector<S>& x, int order, Device device) {
+std::vector<std::vector<S>> derivatives_at(const Pointwise<>& f, const std::vector<S>& x, int order, Device device) {
   const Var at(tensor(x, Shape{x.size()}, device));
   const Tensor one = ones(at.shape(), Options{dtype_of<S>, device});
   std::vector<std::vector<S>> result;
@@ -69,7 +69,7 @@ template <class S> std::vector<S> far_inputs() {
 
 template <class S> void check_far(const Activation& a, Device device) {
   const std::vector<S> x = far_inputs<S>();
-  const std::vector<std::vector<S>> d = derivatives(*a.op, x, 3, device);
+  const std::vector<std::vector<S>> d = derivatives_at(*a.op, x, 3, device);
   Report report(std::string(a.name) + " " + std::string(to_string(dtype_of<S>)) + ", far out");
   for (std::size_t i = 0; i < x.size(); ++i) {
     const bool left = real(x[i]) < 0;
@@ -104,7 +104,7 @@ template <class S> std::vector<S> finite_inputs() {
 }
 template <class S> void check_finite(const Activation& a, Device device) {
   const std::vector<S> x = finite_inputs<S>();
-  const std::vector<std::vector<S>> d = derivatives(*a.op, x, 3, device);
+  const std::vector<std::vector<S>> d = derivatives_at(*a.op, x, 3, device);
   Report report(std::string(a.name) + " " + std::string(to_string(dtype_of<S>)) + ", finite derivatives");
   for (std::size_t order = 1; order <= 3; ++order)
     for (std::size_t i = 0; i < x.size(); ++i)
@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(Registry, Limits,
 class Kinks : public test::EveryDevice {};
 TEST_P(Kinks, GoToTheSecondArgument) {
   const auto slope_at_zero = [&](const Pointwise<>& f) {
-    return real(derivatives(f, std::vector<float>{0.0f, -0.0f}, 1, device())[1][0]);
+    return real(derivatives_at(f, std::vector<float>{0.0f, -0.0f}, 1, device())[1][0]);
   };
   EXPECT_EQ(slope_at_zero(op::relu), 0);
   EXPECT_EQ(slope_at_zero(op::abs), 0);

@@ -34,7 +34,7 @@ template <class S> void expect_same_bits(const Tensor& a, const Tensor& b, const
   }
 }
 /// Runs f, which gives tensors of S, in both ways.
-template <class S, class F> void compare(const std::string& name, const F& f) {
+template <class S, class F> void compare_both_ways(const std::string& name, const F& f) {
   const std::vector<Tensor> want = interpreted(f), got = f();
   ASSERT_EQ(want.size(), got.size());
   for (std::size_t i = 0; i < want.size(); ++i)
@@ -68,7 +68,7 @@ template <class S> void check_entry(const Entry& e) {
       x.emplace_back(e.condition(i) ? t > 0 : t, !e.condition(i));
     }
     const Tensor seed = numbers<S>(whole, 99);
-    compare<S>(e.name, [&] {
+    compare_both_ways<S>(e.name, [&] {
       const Var y = call(e, x);
       std::vector<Tensor> results{y.value()};
       if (!y.requires_grad()) return results;
@@ -129,7 +129,7 @@ template <class S> void check_compositions() {
   const Var x(numbers<S>({45, 33}, 1)), w(numbers<S>({33, 70}, 2)), bias(numbers<S>({70}, 3));
   const Tensor seed = numbers<S>({45, 70}, 4);
   for (const Pointwise<>* activation : {&op::gelu, &op::silu, &op::relu, &op::tanh, &op::sigmoid, &op::gelu_erf}) {
-    compare<S>(std::string("matmul_bias_activation ") + activation->name(), [&] {
+    compare_both_ways<S>(std::string("matmul_bias_activation ") + activation->name(), [&] {
       const Var y = matmul_bias_activation(x, w, bias, *activation);
       const Gradients g = backward(y, seed);
       const MatmulBiasActivationGrads direct =
@@ -142,7 +142,7 @@ template <class S> void check_compositions() {
     const Var a(numbers<S>({7, columns}, 5)), gain(numbers<S>({columns}, 6)), shift(numbers<S>({columns}, 7));
     const Tensor grad = numbers<S>({7, columns}, 8);
     const auto both = [&](const char* name, const auto& f) {
-      compare<S>(name, [&] {
+      compare_both_ways<S>(name, [&] {
         const Var y = f();
         const Gradients g = backward(y, grad);
         std::vector<Tensor> results{y.value(), g[a]};
@@ -167,7 +167,7 @@ template <class S> void check_ends() {
       const auto part = [&](std::uint64_t of) { return numbers<S>({n + first}, of).slice(0, first, n + first); };
       const Var a(part(1)), b(part(2));
       const Tensor seed = part(3);
-      compare<S>("silu_mul of " + std::to_string(n) + " from " + std::to_string(first), [&] {
+      compare_both_ways<S>("silu_mul of " + std::to_string(n) + " from " + std::to_string(first), [&] {
         const Var y = silu_mul(a, b);
         const Gradients g = backward(y, seed);
         return std::vector{y.value(), g[a], g[b]};
@@ -183,7 +183,7 @@ TEST(Loops, GiveTheSameBitsAtEnds) {
 TEST(Loops, DrawTheSameNumbers) {
   for (const std::int64_t n : {5, 64, 100, 1023, 5000, 70001}) {
     const auto draw = [&](const char* name, const auto& f) {
-      compare<float>(std::string(name) + " of " + std::to_string(n), [&] {
+      compare_both_ways<float>(std::string(name) + " of " + std::to_string(n), [&] {
         Generator g{11};
         g.position = 0xfffffff0u;
         return std::vector<Tensor>{f(g, f32).to(f32), f(g, f64).to(f32), f(g, bf16).to(f32)};

@@ -28,8 +28,8 @@ std::vector<Problem> problems() {
 }
 
 /// [batch, rows, cols] of small bf16 numbers; rows (of the transposed matrix, where it is stored so) `padding` apart.
-Tensor matrix(std::int64_t batch, std::int64_t rows, std::int64_t cols, bool transposed, std::int64_t padding,
-              std::uint64_t seed) {
+Tensor stored_matrix(std::int64_t batch, std::int64_t rows, std::int64_t cols, bool transposed, std::int64_t padding,
+                     std::uint64_t seed) {
   const std::int64_t outer = transposed ? cols : rows, inner = transposed ? rows : cols;
   std::vector<bfloat16> values;
   for (std::int64_t i = 0; i < batch * outer * (inner + padding); ++i)
@@ -39,7 +39,7 @@ Tensor matrix(std::int64_t batch, std::int64_t rows, std::int64_t cols, bool tra
 }
 
 /// Against sums in f64, within k roundings of f32 of the sum of magnitudes and one of bf16.
-void expect_product(const Tensor& got, const Tensor& a, const Tensor& b, const std::string& what) {
+void expect_bf16_product(const Tensor& got, const Tensor& a, const Tensor& b, const std::string& what) {
   const Tensor wide = matmul(a.to(f64), b.to(f64)), magnitude = matmul(abs(a.to(f64)), abs(b.to(f64)));
   const std::vector<double> want = wide.to_vector<double>(), size = magnitude.to_vector<double>();
   const std::vector<bfloat16> values = got.to_vector<bfloat16>();
@@ -54,8 +54,8 @@ void expect_product(const Tensor& got, const Tensor& a, const Tensor& b, const s
 
 TEST(Pairs, MultiplyInEveryLayout) {
   for (const Problem& p : problems()) {
-    const Tensor a = matrix(p.batch, p.m, p.k, p.transposed_a, p.padding, 1);
-    const Tensor b = matrix(p.shared_b ? 1 : p.batch, p.k, p.n, p.transposed_b, p.padding, 2);
+    const Tensor a = stored_matrix(p.batch, p.m, p.k, p.transposed_a, p.padding, 1);
+    const Tensor b = stored_matrix(p.shared_b ? 1 : p.batch, p.k, p.n, p.transposed_b, p.padding, 2);
     const std::string what = std::to_string(p.batch) + " x " + std::to_string(p.m) + "x" + std::to_string(p.k) + "x" +
                              std::to_string(p.n) + (p.transposed_a ? " t" : " n") + (p.transposed_b ? "t" : "n") +
                              (p.padding ? " padded" : "") + (p.shared_b ? " shared" : "");
@@ -65,7 +65,7 @@ TEST(Pairs, MultiplyInEveryLayout) {
     set_num_threads(3);
     const Tensor three = matmul(a, b);
     set_num_threads(threads);
-    expect_product(one, a, b, what);
+    expect_bf16_product(one, a, b, what);
     const std::vector<bfloat16> x = one.to_vector<bfloat16>(), y = three.to_vector<bfloat16>();
     EXPECT_EQ(std::memcmp(x.data(), y.data(), x.size() * sizeof(bfloat16)), 0) << what << ": other bits with 3 threads";
     // An epilogue reads the sums in f32, a plain product rounds them as they leave the kernel.
@@ -81,13 +81,13 @@ TEST(Pairs, SumOverABatch) {
     std::int64_t batch, m, k, n;
   };
   for (const auto& [batch, m, k, n] : {Size{6, 40, 33, 48}, Size{3, 700, 40, 64}, Size{20, 530, 32, 48}}) {
-    const Tensor a = matrix(batch, m, k, false, 0, 3), b = matrix(1, k, n, false, 0, 4).reshape({k, n});
-    const Tensor grad = matrix(batch, m, n, false, 1, 5);
+    const Tensor a = stored_matrix(batch, m, k, false, 0, 3), b = stored_matrix(1, k, n, false, 0, 4).reshape({k, n});
+    const Tensor grad = stored_matrix(batch, m, n, false, 1, 5);
     const Var x(a), w(b);
     const Gradients g = backward(matmul(x, w), grad);
-    expect_product(g[x], grad, b.transpose(0, 1).broadcast_to({batch, n, k}), "gradient of a");
+    expect_bf16_product(g[x], grad, b.transpose(0, 1).broadcast_to({batch, n, k}), "gradient of a");
     const Tensor rows = a.reshape({batch * m, k}).transpose(0, 1), columns = grad.clone().reshape({batch * m, n});
-    expect_product(g[w], rows, columns, "gradient of the shared operand");
+    expect_bf16_product(g[w], rows, columns, "gradient of the shared operand");
   }
 }
 

@@ -2,17 +2,14 @@
 // types: __float128, which is the truth, and double and long double, which are quick and decide the points that are not
 // close.
 #pragma once
-#include <quadmath.h>
-
 #include <bit>
 #include <cmath>
 #include <cstdint>
 
+#include "contract/quad.hpp"
 #include "formula/elementary.hpp"
 
 namespace tern::contract {
-
-using Quad = __float128;
 
 /// The inverse of erf, by Halley's steps from Winitzki's approximation; of erfc near the ends.
 inline Quad erfinvq(Quad x) {

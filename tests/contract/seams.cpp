@@ -123,8 +123,8 @@ class Seams {
 
 /// Both orders of the device's derivatives at columns of points: [order][input][point].
 template <class S>
-std::array<std::vector<Doubles>, 2> derivatives(const Entry& e, const std::vector<std::vector<S>>& columns,
-                                                Device device) {
+std::array<std::vector<Doubles>, 2> two_derivatives(const Entry& e, const std::vector<std::vector<S>>& columns,
+                                                    Device device) {
   std::vector<Var> x;
   for (int i = 0; i < e.arity(); ++i)
     x.emplace_back(column_tensor(columns[static_cast<std::size_t>(i)], e.condition(i), device), !e.condition(i));
@@ -160,7 +160,7 @@ std::optional<Limit> limit_of(const double* d, double rounding) {
 class DerivativesAtSeams : public OnDevice {};
 
 /// The number of seams and components at which both limits agreed.
-template <class S> int check(const Entry& e, const std::set<Seam>& seams, Device device) {
+template <class S> int check_seams(const Entry& e, const std::set<Seam>& seams, Device device) {
   constexpr bool wide = std::is_same_v<S, double>;
   const double steps[] = {wide ? 0x1p-14 : 0x1p-7, wide ? 0x1p-18 : 0x1p-10, wide ? 0x1p-22 : 0x1p-13};
   std::vector<std::vector<S>> columns(static_cast<std::size_t>(e.arity()));
@@ -170,7 +170,7 @@ template <class S> int check(const Entry& e, const std::set<Seam>& seams, Device
       for (std::size_t k = 0; k < columns.size(); ++k)
         columns[k].push_back(static_cast<S>(seam.at[k] + (k == seam.along ? h * scale : 0)));
   }
-  const auto got = derivatives<S>(e, columns, device);
+  const auto got = two_derivatives<S>(e, columns, device);
   int agreed = 0;
   for (std::size_t order = 0; order < 2; ++order)
     for (std::size_t j = 0; j < columns.size(); ++j) {
@@ -206,7 +206,7 @@ TEST_P(DerivativesAtSeams, AreTheLimitsWhereBothAgree) {
   int agreed = 0;
   const auto attempt = [&](auto zero) {
     try {
-      agreed += check<decltype(zero)>(e, seams.found(), device());
+      agreed += check_seams<decltype(zero)>(e, seams.found(), device());
     } catch (const UnsupportedDType&) {  // refused by name: the device has no f64
     }
   };
@@ -226,7 +226,8 @@ TEST(Seams, ALostGradientIsFound) {
   static const Pointwise<> lost{"lost", [](auto x) { return where(x > 0, x, expm1(minimum(x, 0))); }};
   static const Entry entry{"lost", &lost, false, Elementary::count};
   static const Seams seams(entry);
-  EXPECT_NONFATAL_FAILURE(check<double>(entry, seams.found(), cpu()), "lost, f64, derivative 1 by input 0: 1 failures");
+  EXPECT_NONFATAL_FAILURE(check_seams<double>(entry, seams.found(), cpu()),
+                          "lost, f64, derivative 1 by input 0: 1 failures");
 }
 
 }  // namespace

@@ -1,53 +1,21 @@
 // The error of special functions (include/tern/special.hpp) over their domains, against __float128, and what they give
 // at the ends of these. Where a function has zeros that no piece of it is made for, the bound is in terms of what is
 // added up there.
-#include <quadmath.h>
-
 #include <cmath>
 #include <limits>
 
+#include "contract/quad.hpp"
 #include "contract/registry.hpp"
 
 namespace tern::contract {
 namespace {
 
-using Quad = __float128;
 constexpr Quad kPi = M_PIq;
 constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
 
 Quad cotangent(Quad x) {
   const Quad r = x - rintq(x);
   return cosq(kPi * r) / sinq(kPi * r);
-}
-/// ψ⁽ⁿ⁾(x) for x > 0: 40 terms more than the asymptotic series needs, of which 14 are taken.
-Quad polygamma_positive(int n, Quad x) {
-  constexpr Quad bernoulli[] = {1.Q / 6,       -1.Q / 30,       1.Q / 42,       -1.Q / 30,
-                                5.Q / 66,      -691.Q / 2730,   7.Q / 6,        -3617.Q / 510,
-                                43867.Q / 798, -174611.Q / 330, 854513.Q / 138, -236364091.Q / 2730,
-                                8553103.Q / 6};
-  const int terms = 40 + n;
-  const Quad far = x + terms, v = 1 / (far * far);
-  if (n == 0) {
-    Quad y = logq(far) - 0.5Q / far, power = 1;
-    for (int k = 1; k <= 13; ++k) power *= v, y -= bernoulli[k - 1] / (2 * k) * power;
-    for (int k = terms; k-- > 0;) y -= 1 / (x + k);
-    return y;
-  }
-  const auto factorial = [](int m) {
-    Quad product = 1;
-    for (int i = 2; i <= m; ++i) product *= i;
-    return product;
-  };
-  const auto inverse = [](Quad v, int m) {
-    Quad product = 1;
-    for (int i = 0; i < m; ++i) product *= v;
-    return 1 / product;
-  };
-  Quad y = factorial(n - 1) * inverse(far, n) + factorial(n) / 2 * inverse(far, n + 1);
-  for (int k = 1; k <= 13; ++k)
-    y += bernoulli[k - 1] * factorial(2 * k + n - 1) / factorial(2 * k) * inverse(far, 2 * k + n);
-  for (int k = terms; k-- > 0;) y += factorial(n) * inverse(x + k, n + 1);
-  return n % 2 ? y : -y;
 }
 Quad digamma_of(Quad x) {
   return x < 0.5Q ? polygamma_positive(0, 1 - x) - kPi * cotangent(x) : polygamma_positive(0, x);
@@ -63,13 +31,6 @@ Quad polygamma_of(int n, Quad x) {
 Quad lgamma_of(Quad x) {
   if (x > 0) return lgammaq(x);
   return logq(kPi / fabsq(x * sinq(kPi * (x - rintq(x))))) - lgammaq(-x);
-}
-Quad modified(int order, Quad x) {
-  Quad sum = order ? x / 2 : 1;
-  const Quad q = x * x / 4;
-  Quad term = sum;
-  for (int k = 1; k < 3000 && term > sum * 1e-36Q; ++k) term *= q / (static_cast<Quad>(k) * (k + order)), sum += term;
-  return sum;
 }
 Quad envelope(Quad x) { return fminq(1, sqrtq(2 / (kPi * fabsq(x)))); }
 
@@ -110,19 +71,20 @@ const Special kSpecial[] = {
      [](Quad x) { return fabsq(x) < 1 ? 0 : envelope(x); }, 6, -1e4, 1e4},
     {"y0", [](const Tensor& x) { return y0(x); }, [](Quad x) { return y0q(x); }, &envelope, 32, 0, 1e4},
     {"y1", [](const Tensor& x) { return y1(x); }, [](Quad x) { return y1q(x); }, &envelope, 9, 0, 1e4},
-    {"i0", [](const Tensor& x) { return i0(x); }, [](Quad x) { return modified(0, x); }, &none, 6, -88, 88},
-    {"i1", [](const Tensor& x) { return i1(x); }, [](Quad x) { return x < 0 ? -modified(1, -x) : modified(1, x); },
-     &none, 6, -88, 88},
-    {"i0e", [](const Tensor& x) { return i0e(x); }, [](Quad x) { return modified(0, x) * expq(-fabsq(x)); }, &none, 6,
-     -300, 300},
+    {"i0", [](const Tensor& x) { return i0(x); }, [](Quad x) { return modified_bessel(0, x); }, &none, 6, -88, 88},
+    {"i1", [](const Tensor& x) { return i1(x); },
+     [](Quad x) { return x < 0 ? -modified_bessel(1, -x) : modified_bessel(1, x); }, &none, 6, -88, 88},
+    {"i0e", [](const Tensor& x) { return i0e(x); }, [](Quad x) { return modified_bessel(0, x) * expq(-fabsq(x)); },
+     &none, 6, -300, 300},
     {"i1e", [](const Tensor& x) { return i1e(x); },
-     [](Quad x) { return (x < 0 ? -modified(1, -x) : modified(1, x)) * expq(-fabsq(x)); }, &none, 6, -300, 300},
+     [](Quad x) { return (x < 0 ? -modified_bessel(1, -x) : modified_bessel(1, x)) * expq(-fabsq(x)); }, &none, 6, -300,
+     300},
 };
 
 class Specials : public testing::TestWithParam<std::tuple<Device, Special>> {};
 
 /// Numbers of the domain: of all magnitudes, near 0, between, and beside whole and half numbers.
-template <class S> std::vector<S> points(const Special& f) {
+template <class S> std::vector<S> special_points(const Special& f) {
   std::vector<S> x;
   for (std::uint64_t i = 0; i < 6000; ++i) {
     const double u = random_unit(i), v = random_unit(i ^ 0xabcdef);
@@ -137,8 +99,8 @@ template <class S> std::vector<S> points(const Special& f) {
 }
 
 /// On GPUs the elementary functions are up to twice as far off, and WGSL may round an operation by one unit more.
-template <class S> void check(const Special& f, Device device) {
-  const std::vector<S> x = points<S>(f);
+template <class S> void check_special(const Special& f, Device device) {
+  const std::vector<S> x = special_points<S>(f);
   const std::vector<S> got = f.call(tensor(x, Shape{x.size()}, device)).template to_vector<S>();
   const double budget = f.eps * (device.kind() == DeviceKind::cpu ? 1 : device.kind() == DeviceKind::cuda ? 2 : 3);
   Report report(std::string(f.name) + " " + std::string(to_string(dtype_of<S>)) + " on " + device.to_string());
@@ -160,9 +122,9 @@ template <class S> void check(const Special& f, Device device) {
 }
 TEST_P(Specials, AreWithinTheirBounds) {
   const auto& [device, f] = GetParam();
-  check<float>(f, device);
+  check_special<float>(f, device);
   try {
-    check<double>(f, device);
+    check_special<double>(f, device);
   } catch (const UnsupportedDType&) {
   }
 }

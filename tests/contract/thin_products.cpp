@@ -15,7 +15,7 @@ TYPED_TEST_SUITE(ThinProducts, Halves);
 
 /// A row-major matrix of small numbers, `gap` elements between its rows and `offset` before the first.
 template <class S>
-Tensor matrix(std::int64_t rows, std::int64_t cols, std::int64_t gap, std::int64_t offset, std::uint64_t seed) {
+Tensor gapped_matrix(std::int64_t rows, std::int64_t cols, std::int64_t gap, std::int64_t offset, std::uint64_t seed) {
   std::vector<S> values;
   for (std::int64_t i = 0; i < offset + rows * (cols + gap); ++i)
     values.emplace_back(static_cast<float>(moderate(seed + static_cast<std::uint64_t>(i))));
@@ -24,7 +24,8 @@ Tensor matrix(std::int64_t rows, std::int64_t cols, std::int64_t gap, std::int64
 }
 
 /// Against sums in f64, within k roundings of f32 of the sum of magnitudes and one of S.
-template <class S> void expect_product(const Tensor& got, const Tensor& a, const Tensor& b, const std::string& what) {
+template <class S>
+void expect_half_product(const Tensor& got, const Tensor& a, const Tensor& b, const std::string& what) {
   const std::vector<double> want = matmul(a.to(f64), b.to(f64)).template to_vector<double>();
   const std::vector<double> size = matmul(abs(a.to(f64)), abs(b.to(f64))).template to_vector<double>();
   const std::vector<S> values = got.template to_vector<S>();
@@ -59,15 +60,16 @@ TYPED_TEST(ThinProducts, OfEverySize) {
       for (const std::int64_t n : {1, 2, 15, 16, 17, 31, 33, 65, 130, 300, 1030}) {
         const std::string what = std::to_string(m) + "x" + std::to_string(k) + "x" + std::to_string(n);
         for (const std::int64_t gap : {0, 3}) {
-          const Tensor a = matrix<TypeParam>(m, k, gap, 0, 1), b = matrix<TypeParam>(k, n, gap, gap, 2);
+          const Tensor a = gapped_matrix<TypeParam>(m, k, gap, 0, 1), b = gapped_matrix<TypeParam>(k, n, gap, gap, 2);
           const Tensor y = product<TypeParam>(a, b, what);
-          expect_product<TypeParam>(y, a, b, what);
+          expect_half_product<TypeParam>(y, a, b, what);
           // The epilogue reads the same sums.
           const Tensor finished = matmul_bias_activation(a, b, zeros({n}, b.dtype()), op::identity);
           EXPECT_EQ(y.to(f32).template to_vector<float>(), finished.to(f32).template to_vector<float>()) << what;
         }
-        const Tensor turned = matrix<TypeParam>(k, m, 0, 0, 1).transpose(0, 1), b = matrix<TypeParam>(k, n, 0, 0, 2);
-        expect_product<TypeParam>(product<TypeParam>(turned, b, what + " t"), turned, b, what + " t");
+        const Tensor turned = gapped_matrix<TypeParam>(k, m, 0, 0, 1).transpose(0, 1),
+                     b = gapped_matrix<TypeParam>(k, n, 0, 0, 2);
+        expect_half_product<TypeParam>(product<TypeParam>(turned, b, what + " t"), turned, b, what + " t");
       }
 }
 
@@ -76,19 +78,19 @@ TYPED_TEST(ThinProducts, OfLongRows) {
   for (const std::int64_t m : {1, 2, 4, 5, 8})
     for (const std::int64_t n : {1024, 1500, 4096, 8200, 17000}) {
       const std::string what = std::to_string(m) + "x70x" + std::to_string(n);
-      const Tensor a = matrix<TypeParam>(m, 70, 0, 0, 3), b = matrix<TypeParam>(70, n, 1, 1, 4);
-      expect_product<TypeParam>(product<TypeParam>(a, b, what), a, b, what);
+      const Tensor a = gapped_matrix<TypeParam>(m, 70, 0, 0, 3), b = gapped_matrix<TypeParam>(70, n, 1, 1, 4);
+      expect_half_product<TypeParam>(product<TypeParam>(a, b, what), a, b, what);
     }
 }
 
 TYPED_TEST(ThinProducts, OfBatches) {
-  const Tensor a = matrix<TypeParam>(6, 40, 0, 0, 5).reshape({3, 2, 40}),
-               b = matrix<TypeParam>(120, 70, 0, 0, 6).reshape({3, 40, 70});
-  expect_product<TypeParam>(product<TypeParam>(a, b, "batch"), a, b, "batch");
+  const Tensor a = gapped_matrix<TypeParam>(6, 40, 0, 0, 5).reshape({3, 2, 40}),
+               b = gapped_matrix<TypeParam>(120, 70, 0, 0, 6).reshape({3, 40, 70});
+  expect_half_product<TypeParam>(product<TypeParam>(a, b, "batch"), a, b, "batch");
   const Var x(a), shared(b.slice(0, 0, 1).reshape({40, 70}));
-  const Tensor grad = matrix<TypeParam>(6, 70, 0, 0, 7).reshape({3, 2, 70});
+  const Tensor grad = gapped_matrix<TypeParam>(6, 70, 0, 0, 7).reshape({3, 2, 70});
   const Gradients g = backward(matmul(x, shared), grad);  // that of the shared operand: a sum over several segments
-  expect_product<TypeParam>(g[shared], a.reshape({6, 40}).transpose(0, 1), grad.reshape({6, 70}), "shared");
+  expect_half_product<TypeParam>(g[shared], a.reshape({6, 40}).transpose(0, 1), grad.reshape({6, 70}), "shared");
 }
 
 TYPED_TEST(ThinProducts, OfNothing) {

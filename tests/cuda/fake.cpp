@@ -16,7 +16,7 @@ TEST_F(FakeCuda, IsListed) {
   for (const DeviceInfo& info : devices())
     if (info.device.kind() == DeviceKind::cuda) found += info.available && info.name == "a GPU that is none";
   EXPECT_EQ(found, 2);
-  expect_error(ErrorKind::device, {"cuda:2", "2 GPUs"}, [] { zeros({1}, {.device = cuda(2)}); });
+  expect_error_at_once(ErrorKind::device, {"cuda:2", "2 GPUs"}, [] { zeros({1}, {.device = cuda(2)}); });
 }
 
 TEST_F(FakeCuda, CopiesAndReusesMemory) {
@@ -30,8 +30,8 @@ TEST_F(FakeCuda, OutOfMemoryFreesTheCacheAndThenSaysHowMuchThereIs) {
   const std::int64_t quarter = std::int64_t{1} << 30;
   for (int i = 0; i < 4; ++i) zeros({quarter}, {.dtype = DType::u8});   // the same block, reused
   zeros({3 * quarter}, {.dtype = DType::u8});                            // fits once the cache is freed
-  expect_error(ErrorKind::out_of_memory, {"4294967296", "bytes are free", "cuda:0"},
-               [&] { zeros({4 * quarter + 1}, {.dtype = DType::u8}); });
+  expect_error_at_once(ErrorKind::out_of_memory, {"4294967296", "bytes are free", "cuda:0"},
+                       [&] { zeros({4 * quarter + 1}, {.dtype = DType::u8}); });
   zeros({8});  // and on
 }
 
@@ -40,7 +40,7 @@ TEST_F(FakeCuda, ConstantMemoryIsReadOnly) {
   ASSERT_EQ(driver_->cuMemAlloc_v2(&address, 6 * sizeof(float)), 0);
   Tensor x = Tensor::view(reinterpret_cast<const float*>(address), {2, 3}, {}, {}, cuda());
   const auto refused = [](const std::function<void()>& write) {
-    expect_error(ErrorKind::unsupported, {"constant memory", "clone()"}, write);
+    expect_error_at_once(ErrorKind::unsupported, {"constant memory", "clone()"}, write);
   };
   refused([&] { x += 1; });
   refused([&] { x.copy_from(ones({2, 3})); });
@@ -141,17 +141,17 @@ TEST_F(FakeCuda, FaultsAreErrorsAndStay) {
 void expect_ended_context(const Tensor& x) {
   const std::initializer_list<const char*> parts{"CUDA_ERROR_ILLEGAL_ADDRESS", "a kernel failed",
                                                  "every later call repeats this", "cuda:0"};
-  expect_error(ErrorKind::backend, parts, [&] { x + x; });
-  expect_error(ErrorKind::backend, parts, [&] { x.to_vector<float>(); });
-  expect_error(ErrorKind::backend, parts, [&] { tensor({1.0f, 2.0f}); });
-  expect_error(ErrorKind::backend, parts, [&] { synchronize(cuda()); });
-  expect_error(ErrorKind::backend, parts, [&] { capture(cuda(), [&] { x + x; }); });
+  expect_error_at_once(ErrorKind::backend, parts, [&] { x + x; });
+  expect_error_at_once(ErrorKind::backend, parts, [&] { x.to_vector<float>(); });
+  expect_error_at_once(ErrorKind::backend, parts, [&] { tensor({1.0f, 2.0f}); });
+  expect_error_at_once(ErrorKind::backend, parts, [&] { synchronize(cuda()); });
+  expect_error_at_once(ErrorKind::backend, parts, [&] { capture(cuda(), [&] { x + x; }); });
 }
 TEST_F(FakeCuda, ChildLaunchFails) {
   if (!std::getenv("TERN_CHILD")) return;
   const Tensor x = zeros({4});
   setenv("TERN_FAKE_CUDA_FAULT", "launch", 1);
-  expect_error(ErrorKind::backend, {"add", "cuda:0", "CUDA_ERROR_ILLEGAL_ADDRESS"}, [&] { x + x; });
+  expect_error_at_once(ErrorKind::backend, {"add", "cuda:0", "CUDA_ERROR_ILLEGAL_ADDRESS"}, [&] { x + x; });
   unsetenv("TERN_FAKE_CUDA_FAULT");
   expect_ended_context(x);
 }
@@ -161,7 +161,8 @@ TEST_F(FakeCuda, ChildKernelFails) {
   setenv("TERN_FAKE_CUDA_FAULT", "kernel", 1);
   const Tensor y = x + x;  // it fails when it runs
   unsetenv("TERN_FAKE_CUDA_FAULT");
-  expect_error(ErrorKind::backend, {"CUDA_ERROR_ILLEGAL_ADDRESS", "a kernel failed"}, [&] { y.to_vector<float>(); });
+  expect_error_at_once(ErrorKind::backend, {"CUDA_ERROR_ILLEGAL_ADDRESS", "a kernel failed"},
+                       [&] { y.to_vector<float>(); });
   expect_ended_context(x);
 }
 

@@ -62,7 +62,9 @@ inline int child(const char* test) {
   return std::system(command.c_str());
 }
 
-inline void expect_error(ErrorKind kind, std::initializer_list<const char*> parts, const std::function<void()>& call) {
+/// An error that the call itself throws; every_device.hpp's waits for the device too.
+inline void expect_error_at_once(ErrorKind kind, std::initializer_list<const char*> parts,
+                                 const std::function<void()>& call) {
   try {
     call();
     ADD_FAILURE() << "no error";

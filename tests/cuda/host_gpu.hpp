@@ -30,6 +30,8 @@
 
 namespace tern::test {
 
+using Tensors = std::vector<Tensor>;
+
 /// What stands before each text, in place of what NVRTC knows by itself.
 inline constexpr const char* kHostPrelude = R"host(
 #include <algorithm>

@@ -45,11 +45,11 @@ TEST_F(Interop, MemoryByDlpack) {
   synchronize(cuda());
   EXPECT_EQ(returned, 1);
   managed.dl_tensor.byte_offset = 7;
-  expect_error(ErrorKind::device, {"from_dlpack", "bf16", "2 bytes"}, [&] { from_dlpack(&managed); });
+  expect_error_at_once(ErrorKind::device, {"from_dlpack", "bf16", "2 bytes"}, [&] { from_dlpack(&managed); });
   managed.dl_tensor.byte_offset = 60;  // four bytes are left
-  expect_error(ErrorKind::shape, {"view"}, [&] { from_dlpack(&managed); });
+  expect_error_at_once(ErrorKind::shape, {"view"}, [&] { from_dlpack(&managed); });
   managed.dl_tensor.device.device_id = 99;
-  expect_error(ErrorKind::device, {"99"}, [&] { from_dlpack(&managed); });
+  expect_error_at_once(ErrorKind::device, {"99"}, [&] { from_dlpack(&managed); });
   EXPECT_EQ(returned, 1) << "what was refused is still the sender's";
 }
 

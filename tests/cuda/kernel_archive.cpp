@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "child.hpp"
 #include "contract/registry.hpp"
 #include "cuda/fake.hpp"
 #include "cuda/kernel_archive.hpp"
@@ -65,7 +66,6 @@ int with(const char* test, const std::string& archive = TERN_CUDA_ARCHIVE_FILE) 
   for (const char* name : {"TERN_CUDA_NVRTC", "TERN_CUDA_BLAS", "TERN_CUDA_KERNELS"}) unsetenv(name);
   return status;
 }
-bool in_child() { return std::getenv("TERN_CHILD") != nullptr; }
 const DeviceInfo first_gpu() {
   for (const DeviceInfo& info : devices())
     if (info.device.kind() == DeviceKind::cuda) return info;
@@ -78,7 +78,7 @@ TEST_F(FakeCuda, ThePackHasEveryFormulaAndItsGradientInEveryLayout) {
   EXPECT_EQ(with("FakeCuda.ChildRunsEveryFormula"), 0);
 }
 TEST_F(FakeCuda, ChildRunsEveryFormula) {
-  if (!in_child()) return;
+  if (!is_program()) return;
   constexpr DType dtypes[] = {DType::boolean, DType::u8,  DType::i8,   DType::i16, DType::i32, DType::u32,
                               DType::i64,     DType::f16, DType::bf16, DType::f32, DType::f64};
   std::vector<contract::Entry> entries =
@@ -107,7 +107,7 @@ TEST_F(FakeCuda, ChildRunsEveryFormula) {
 
 TEST_F(FakeCuda, OtherLayoutsFallBackToOneKernel) { EXPECT_EQ(with("FakeCuda.ChildUsesManyLayouts"), 0); }
 TEST_F(FakeCuda, ChildUsesManyLayouts) {
-  if (!in_child()) return;
+  if (!is_program()) return;
   const Tensor x = zeros({4, 6, 8, 10});
   exp(x), exp(x.permute({3, 1, 0, 2}));
   const CacheStats before = cache_stats(cuda());
@@ -120,7 +120,7 @@ TEST_F(FakeCuda, ChildUsesManyLayouts) {
 /// Vectors along the last axis, however the others step: rows and columns of matrices, parts of them, and batches.
 TEST_F(FakeCuda, RowsAndColumnsHaveTheKernelsOfVectors) { EXPECT_EQ(with("FakeCuda.ChildAddsRowsAndColumns"), 0); }
 TEST_F(FakeCuda, ChildAddsRowsAndColumns) {
-  if (!in_child()) return;
+  if (!is_program()) return;
   const Tensor x = zeros({6, 8}), many = zeros({5, 6, 8});
   const auto kernel_of = [](auto f) {
     const std::string text = explain(f);
@@ -144,7 +144,7 @@ TEST_F(FakeCuda, ChildAddsRowsAndColumns) {
 
 TEST_F(FakeCuda, WhatIsNotBuiltInNamesTheRemedy) { EXPECT_EQ(with("FakeCuda.ChildRunsAFormulaOfItsOwn"), 0); }
 TEST_F(FakeCuda, ChildRunsAFormulaOfItsOwn) {
-  if (!in_child()) return;
+  if (!is_program()) return;
   EXPECT_TRUE(first_gpu().available);
   for (const char* part : {"kernels that are built in", "NVRTC"})
     EXPECT_NE(first_gpu().reason.find(part), std::string::npos) << first_gpu().reason;
@@ -179,7 +179,7 @@ TEST_F(FakeCuda, APackThatDoesNotServeIsNamed) {
   EXPECT_EQ(with("FakeCuda.ChildHasNoPack", folder / "missing"), 0);
 }
 TEST_F(FakeCuda, ChildHasNoPack) {
-  if (!in_child()) return;
+  if (!is_program()) return;
   const char* reason = std::getenv("TERN_EXPECTED_REASON");
   EXPECT_TRUE(first_gpu().available);
   for (const char* part : {"no kernel can run", reason, "NVRTC"})

@@ -16,7 +16,6 @@ namespace tern::test {
 namespace {
 
 using namespace linalg;
-using Tensors = std::vector<Tensor>;
 
 /// What cuSOLVER does, done by the CPU.
 class PretendedLibrary final : public detail_gpu::MatrixLibrary {
@@ -137,16 +136,16 @@ using detail_cuda::SolverOptions;
 using detail_cuda::Stream;
 using detail_cuda::TriangleSolver;
 PretendedLibrary* behind = nullptr;
-constexpr std::size_t kBytes = 48, kHostBytes = 16;  // that every call asks for
-DType dtype_of(int type) {
+constexpr std::size_t kCallBytes = 48, kHostBytes = 16;  // that every call asks for
+DType to_dtype(int type) {
   return type == detail_cuda::kReal32      ? f32
          : type == detail_cuda::kReal64    ? f64
          : type == detail_cuda::kComplex32 ? c64
                                            : c128;
 }
-Result asked(std::size_t* bytes, std::size_t* host) { return *bytes = kBytes, *host = kHostBytes, Result{}; }
+Result asked(std::size_t* bytes, std::size_t* host) { return *bytes = kCallBytes, *host = kHostBytes, Result{}; }
 void expect_space(const void* space, std::size_t bytes, const void* host, std::size_t host_bytes) {
-  EXPECT_TRUE(space && host && bytes == kBytes && host_bytes == kHostBytes);
+  EXPECT_TRUE(space && host && bytes == kCallBytes && host_bytes == kHostBytes);
 }
 
 #define TERN_PRETENDED_BASIS(api, function, dtype)                                                                   \
@@ -211,14 +210,14 @@ detail_cuda::SolverApi pretended_solver() {
                             void* space, size_t bytes, void* host, size_t host_bytes, int* info) {
     EXPECT_TRUE(triangle == detail_cuda::kLower && ld == n && compute == type);
     expect_space(space, bytes, host, host_bytes);
-    return behind->cholesky(dtype_of(type), n, a, info), Result{};
+    return behind->cholesky(to_dtype(type), n, a, info), Result{};
   };
   api.cusolverDnXgetrf_bufferSize = [](Solver, SolverOptions, int64_t, int64_t, int, const void*, int64_t, int,
                                        size_t* bytes, size_t* host) { return asked(bytes, host); };
   api.cusolverDnXgetrf = [](Solver, SolverOptions, int64_t m, int64_t n, int type, void* a, int64_t ld, int64_t* pivots,
                             int compute, void* space, size_t bytes, void* host, size_t host_bytes, int* info) {
     EXPECT_TRUE(ld == m && compute == type), expect_space(space, bytes, host, host_bytes);
-    return behind->lu(dtype_of(type), m, n, a, pivots, info), Result{};
+    return behind->lu(to_dtype(type), m, n, a, pivots, info), Result{};
   };
   api.cusolverDnXgeqrf_bufferSize = [](Solver, SolverOptions, int64_t, int64_t, int, const void*, int64_t, int,
                                        const void*, int, size_t* bytes, size_t* host) { return asked(bytes, host); };
@@ -226,7 +225,7 @@ detail_cuda::SolverApi pretended_solver() {
                             void* tau, int compute, void* space, size_t bytes, void* host, size_t host_bytes,
                             int* info) {
     EXPECT_TRUE(ld == m && type_of_tau == type && compute == type), expect_space(space, bytes, host, host_bytes);
-    return behind->reflections(dtype_of(type), m, n, a, tau, info), Result{};
+    return behind->reflections(to_dtype(type), m, n, a, tau, info), Result{};
   };
   api.cusolverDnXsyevd_bufferSize = [](Solver, SolverOptions, int, int, int64_t, int, const void*, int64_t, int,
                                        const void*, int, size_t* bytes, size_t* host) { return asked(bytes, host); };
@@ -234,8 +233,8 @@ detail_cuda::SolverApi pretended_solver() {
                             int type_of_values, void* values, int compute, void* space, size_t bytes, void* host,
                             size_t host_bytes, int* info) {
     EXPECT_TRUE(triangle == detail_cuda::kLower && ld == n && compute == type);
-    EXPECT_EQ(dtype_of(type_of_values), real_dtype(dtype_of(type))), expect_space(space, bytes, host, host_bytes);
-    return behind->eigh(dtype_of(type), vectors == detail_cuda::kWithVectors, n, a, values, info, 1), Result{};
+    EXPECT_EQ(to_dtype(type_of_values), real_dtype(to_dtype(type))), expect_space(space, bytes, host, host_bytes);
+    return behind->eigh(to_dtype(type), vectors == detail_cuda::kWithVectors, n, a, values, info, 1), Result{};
   };
   api.cusolverDnXgesvdp_bufferSize = [](Solver, SolverOptions, int, int, int64_t, int64_t, int, const void*, int64_t,
                                         int, const void*, int, const void*, int64_t, int, const void*, int64_t, int,
@@ -246,11 +245,11 @@ detail_cuda::SolverApi pretended_solver() {
                              size_t host_bytes, int* info, double* error) {
     EXPECT_TRUE(few == 1 && ld == m && ld_of_u == m && ld_of_v == n);
     EXPECT_TRUE(type_of_u == type && type_of_v == type && compute == type);
-    EXPECT_EQ(dtype_of(type_of_s), real_dtype(dtype_of(type))), expect_space(space, bytes, host, host_bytes);
+    EXPECT_EQ(to_dtype(type_of_s), real_dtype(to_dtype(type))), expect_space(space, bytes, host, host_bytes);
     EXPECT_TRUE(reinterpret_cast<char*>(info) >= static_cast<char*>(space) + bytes);
     const double most = static_cast<double>(n) * 0x1p-53;
     EXPECT_EQ(vectors, detail_cuda::kWithVectors);
-    *error = behind->svd_by_polar(dtype_of(type), m, n, a, s, u, v, most) ? most : 2 * most, *info = 0;
+    *error = behind->svd_by_polar(to_dtype(type), m, n, a, s, u, v, most) ? most : 2 * most, *info = 0;
     return Result{};
   };
   api.cusolverDnXgesvd_bufferSize = [](Solver, SolverOptions, signed char, signed char, int64_t, int64_t, int,
@@ -263,8 +262,8 @@ detail_cuda::SolverApi pretended_solver() {
                             void* host, size_t host_bytes, int* info) {
     EXPECT_TRUE(of_u == of_vh && ld == m && ld_of_u == m && ld_of_vh == n);
     EXPECT_TRUE(type_of_u == type && type_of_vh == type && compute == type);
-    EXPECT_EQ(dtype_of(type_of_s), real_dtype(dtype_of(type))), expect_space(space, bytes, host, host_bytes);
-    return behind->svd(dtype_of(type), static_cast<char>(of_u), m, n, a, s, u, vh, info), Result{};
+    EXPECT_EQ(to_dtype(type_of_s), real_dtype(to_dtype(type))), expect_space(space, bytes, host, host_bytes);
+    return behind->svd(to_dtype(type), static_cast<char>(of_u), m, n, a, s, u, vh, info), Result{};
   };
   api.cublasCreate_v2 = [](TriangleSolver* h) { return *h = reinterpret_cast<TriangleSolver>(&behind), Result{}; };
   api.cublasSetStream_v2 = [](TriangleSolver, Stream) { return Result{}; };
@@ -295,8 +294,8 @@ void late_solver(detail_cuda::SolverApi& api) {
                                   int64_t ld, int type_of_values, void* values, int compute, void* space, size_t bytes,
                                   void* host, size_t host_bytes, int* info, int64_t count) {
     EXPECT_TRUE(triangle == detail_cuda::kLower && ld == n && compute == type);
-    EXPECT_EQ(dtype_of(type_of_values), real_dtype(dtype_of(type))), expect_space(space, bytes, host, host_bytes);
-    return behind->eigh(dtype_of(type), vectors == detail_cuda::kWithVectors, n, a, values, info, count), Result{};
+    EXPECT_EQ(to_dtype(type_of_values), real_dtype(to_dtype(type))), expect_space(space, bytes, host, host_bytes);
+    return behind->eigh(to_dtype(type), vectors == detail_cuda::kWithVectors, n, a, values, info, count), Result{};
   };
 }
 

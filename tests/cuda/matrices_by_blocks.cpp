@@ -11,9 +11,8 @@ namespace tern::test {
 namespace {
 
 using namespace linalg;
-using Tensors = std::vector<Tensor>;
 
-Tensor numbers(std::int64_t m, std::int64_t n) {
+Tensor irregular_pair(std::int64_t m, std::int64_t n) {
   std::vector<double> values;
   for (std::int64_t i = 0; i < 2 * m * n; ++i) values.push_back(std::sin(1.3 * static_cast<double>(i * i % 977)));
   return tensor(values, {2, m, n}, cpu());
@@ -31,7 +30,7 @@ class BlocksOnHost : public testing::Test {
   }
   void expect_all(DType dtype) {
     const std::int64_t n = 70;
-    const Tensor a = numbers(n, n), b = numbers(n, 3), one = eye(n, f64);
+    const Tensor a = irregular_pair(n, n), b = irregular_pair(n, 3), one = eye(n, f64);
     const Tensor regular = a + one * 9, definite = matmul(a, a.mT()) + one;
     expect(
         "cholesky", [](const Tensors& x) { return cholesky(x[0]); }, {definite}, dtype);
@@ -53,7 +52,7 @@ class BlocksOnHost : public testing::Test {
       expect(
           "a triangle", [&](const Tensors& x) { return solve_triangular(x[0], x[1], upper, true, upper); },
           {upper ? regular / 9 : regular, b}, dtype);
-    const Tensor c = numbers(n, 40);
+    const Tensor c = irregular_pair(n, 40);
     const auto product = [](const Qr<Tensor>& f) {
       return matmul(HostGpu::to_cpu(f.q).to(f64), HostGpu::to_cpu(f.r).to(f64));
     };
@@ -67,7 +66,7 @@ class BlocksOnHost : public testing::Test {
 TEST_F(BlocksOnHost, OfFloats) { expect_all(f32); }
 TEST_F(BlocksOnHost, OfDoubles) { expect_all(f64); }
 TEST_F(BlocksOnHost, TellWhatFailed) {
-  Tensor a = (numbers(70, 70) + eye(70, f64) * 9).to(f32);
+  Tensor a = (irregular_pair(70, 70) + eye(70, f64) * 9).to(f32);
   assign(a[1].slice(1, 66, 67), 0);
   const auto info = [](const Tensor& t) { return HostGpu::to_cpu(t).to_vector<std::int32_t>(); };
   EXPECT_EQ(info(lu_factor_ex(gpu_.from(a)).info), (std::vector<std::int32_t>{0, 67}));

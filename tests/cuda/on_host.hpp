@@ -9,8 +9,6 @@
 
 namespace tern::test {
 
-using Tensors = std::vector<Tensor>;
-
 class OnHostGpu : public testing::Test {
  protected:
   static Tensor random(const Shape& shape, DType dtype, double low = -4, double high = 4) {

@@ -11,8 +11,6 @@
 namespace tern::test {
 namespace {
 
-using Tensors = std::vector<Tensor>;
-
 /// f of the operands there and here: the same values, but for `units` of rounding.
 void expect_alike(const std::string& what, HostGpu& gpu, const Tensors& x,
                   const std::function<Tensor(const Tensors&)>& f, double units = 0) {

@@ -161,9 +161,10 @@ TEST_F(CudaOrder, AnotherThreadSeesWhatAScopeDid) {
 }
 
 TEST_F(CudaOrder, StreamsThatCannotServeAreRefused) {
-  expect_error(ErrorKind::device, {"cuda_stream_scope", "cpu"}, [] { cuda_stream_scope scope(nullptr, cpu()); });
-  expect_error(ErrorKind::device, {"cuda_stream_scope", "cuda:0"},
-               [&] { cuda_stream_scope scope(make_stream(1), cuda(0)); });
+  expect_error_at_once(ErrorKind::device, {"cuda_stream_scope", "cpu"},
+                       [] { cuda_stream_scope scope(nullptr, cpu()); });
+  expect_error_at_once(ErrorKind::device, {"cuda_stream_scope", "cuda:0"},
+                       [&] { cuda_stream_scope scope(make_stream(1), cuda(0)); });
   {
     cuda_stream_scope outer(make_stream(0)), inner(make_stream(1), cuda(1)), legacy(nullptr);
     const Tensor x = ones({1}), there = ones({1}, cuda(1));
@@ -206,14 +207,14 @@ TEST_F(CudaOrder, MemoryThatCannotServeIsRefused) {
   const auto view = [](DevicePointer p, const Shape& shape) {
     return Tensor::view(reinterpret_cast<float*>(p), shape, {}, {}, cuda());
   };
-  expect_error(ErrorKind::device, {"view", "f32[4]", "multiple of 4", "2 bytes past"}, [&] { view(memory + 2, {4}); });
-  expect_error(ErrorKind::device, {"view", "cuda:1", "expected cuda:0"}, [&] { view(elsewhere, {4}); });
-  expect_error(ErrorKind::device, {"view", "no memory that CUDA knows"},
-               [&] { view(reinterpret_cast<DevicePointer>(host.data()), {4}); });
-  expect_error(ErrorKind::shape, {"view", "4100", "4096"}, [&] { view(memory, {1025}); });
-  expect_error(ErrorKind::shape, {"view", "stride 9223372036854775807", "beyond all memory"}, [&] {
-    Tensor::view(reinterpret_cast<float*>(memory), {3}, {INT64_MAX}, {}, cuda());
-  });
+  expect_error_at_once(ErrorKind::device, {"view", "f32[4]", "multiple of 4", "2 bytes past"},
+                       [&] { view(memory + 2, {4}); });
+  expect_error_at_once(ErrorKind::device, {"view", "cuda:1", "expected cuda:0"}, [&] { view(elsewhere, {4}); });
+  expect_error_at_once(ErrorKind::device, {"view", "no memory that CUDA knows"},
+                       [&] { view(reinterpret_cast<DevicePointer>(host.data()), {4}); });
+  expect_error_at_once(ErrorKind::shape, {"view", "4100", "4096"}, [&] { view(memory, {1025}); });
+  expect_error_at_once(ErrorKind::shape, {"view", "stride 9223372036854775807", "beyond all memory"},
+                       [&] { Tensor::view(reinterpret_cast<float*>(memory), {3}, {INT64_MAX}, {}, cuda()); });
   EXPECT_EQ(view(memory + 4092, {1}).numel(), 1);
 }
 

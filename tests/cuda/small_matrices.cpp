@@ -10,10 +10,9 @@ namespace tern::test {
 namespace {
 
 using namespace linalg;
-using Tensors = std::vector<Tensor>;
 
 /// Matrices [count, m, n] of numbers without a pattern, with `diagonal` added.
-Tensor numbers(std::int64_t count, std::int64_t m, std::int64_t n, double diagonal) {
+Tensor irregular_matrices(std::int64_t count, std::int64_t m, std::int64_t n, double diagonal) {
   std::vector<double> values;
   for (std::int64_t l = 0; l < count; ++l)
     for (std::int64_t i = 0; i < m; ++i)
@@ -41,8 +40,8 @@ class SmallMatricesOnHost : public testing::Test {
   void expect_all(std::int64_t n, double eps) {
     SCOPED_TRACE(n);
     const std::int64_t count = 5;
-    const Tensor a = numbers(count, n, n, 0.1), regular = a + eye(n, f64) * static_cast<double>(n);
-    const Tensor definite = matmul(a, a.mT()) + eye(n, f64) * 2, b = numbers(count, n, 35, 0);
+    const Tensor a = irregular_matrices(count, n, n, 0.1), regular = a + eye(n, f64) * static_cast<double>(n);
+    const Tensor definite = matmul(a, a.mT()) + eye(n, f64) * 2, b = irregular_matrices(count, n, 35, 0);
     expect("lu", eps * static_cast<double>(n), [](const Tensors& x) { return lu_factor(x[0]).lu; }, {a});
     expect("pivots", eps, [](const Tensors& x) { return lu_factor(x[0]).pivots; }, {a});
     expect("cholesky", eps, [](const Tensors& x) { return cholesky(x[0]); }, {definite});
@@ -59,10 +58,10 @@ class SmallMatricesOnHost : public testing::Test {
     SCOPED_TRACE(n);
     const std::int64_t count = 5;
     const double bound = eps * static_cast<double>(n);
-    const Tensor a = numbers(count, n, n, 0.1), symmetric = a + a.mT();
+    const Tensor a = irregular_matrices(count, n, n, 0.1), symmetric = a + a.mT();
     const auto gram = [](const Tensor& v) { return matmul(v.mT(), v); };
     for (const bool all : {false, true}) {
-      const Tensor x = numbers(count, all ? std::min<std::int64_t>(n + 2, 32) : n / 2 + 1, n, 0.1);
+      const Tensor x = irregular_matrices(count, all ? std::min<std::int64_t>(n + 2, 32) : n / 2 + 1, n, 0.1);
       expect("q·r", bound, [&](const Tensors& t) { return product(qr(t[0], all)); }, {x});
       expect("qᵀ·q", bound, [&](const Tensors& t) { return gram(here(qr(t[0], all).q)); }, {x});
       expect("uᵀ·u", bound, [&](const Tensors& t) { return gram(here(svd(t[0], all).u)); }, {x});
@@ -92,7 +91,7 @@ TEST_F(SmallMatricesOnHost, SpectraOfTwoAndFour) {
 }
 TEST_F(SmallMatricesOnHost, SpectraOfThirtyTwoInDouble) { expect_spectra(32, 2.3e-16); }
 TEST_F(SmallMatricesOnHost, TellWhatFailed) {
-  const Tensor a = gpu_.from(numbers(2, 3, 3, 3).to(f32));
+  const Tensor a = gpu_.from(irregular_matrices(2, 3, 3, 3).to(f32));
   const auto info = [](const Tensor& t) { return HostGpu::to_cpu(t).to_vector<std::int32_t>(); };
   EXPECT_EQ(info(lu_factor_ex(a).info), (std::vector<std::int32_t>{0, 0}));
   EXPECT_EQ(info(lu_factor_ex(a * 0).info), (std::vector<std::int32_t>{1, 1}));

@@ -29,7 +29,7 @@ struct PretendedPlan {
 std::map<int, PretendedPlan> plans;
 int made = 0, executed = 0;
 bool refuses = false;
-constexpr std::size_t kBytes = 48;  // that every plan asks for
+constexpr std::size_t kPlanBytes = 48;  // that every plan asks for
 
 /// e^(±2πi·jk/n), summed up.
 std::vector<Complex> transformed(const std::vector<Complex>& x, bool backward) {
@@ -100,7 +100,7 @@ detail_cuda::TransformApi pretended() {
     if (refuses) return Result{5};
     if (rank == 2) p.rows = *n++, p.in_row = in_sizes[1], p.out_row = out_sizes[1];
     p.n = *n, p.in_step = in_step, p.in_distance = in_distance, p.out_step = out_step, p.out_distance = out_distance;
-    p.type = type, p.count = count, *bytes = kBytes;
+    p.type = type, p.count = count, *bytes = kPlanBytes;
     return Result{};
   };
   api.cufftSetStream = [](int, Stream) { return Result{}; };

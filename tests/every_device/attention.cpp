@@ -22,7 +22,7 @@ TERN_EVERY_DEVICE(Attention);
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-struct Case {
+struct AttentionCase {
   std::int64_t batch = 1, heads = 2, groups = 2, rows = 1, columns = 1, depth = 16, width = 16;
   AttentionOptions options = {};
   std::function<BlockMask()> blocks = {};  // made on the default device
@@ -30,7 +30,7 @@ struct Case {
 struct Results {
   std::vector<Tensor> of;  // the result, the gradients of q, k and v, exp(logsumexp)
 };
-Results run(const Case& c, const std::vector<Tensor>& of, bool decomposed, const Call& call) {
+Results run(const AttentionCase& c, const std::vector<Tensor>& of, bool decomposed, const Call& call) {
   AttentionOptions o = c.options;
   if (decomposed) o.rows_at_once = c.rows + 1;
   if (c.blocks) o.block_mask = c.blocks();
@@ -47,7 +47,7 @@ Results run(const Case& c, const std::vector<Tensor>& of, bool decomposed, const
 }
 
 /// In units of what the dtype stores, with `terms` roundings of f32 (f64) in each sum.
-void expect_alike(const Case& c, const Results& got, const Results& want, DType type, const std::string& what,
+void expect_alike(const AttentionCase& c, const Results& got, const Results& want, DType type, const std::string& what,
                   double scores) {
   const char* const names[] = {"result", "q", "k", "v", "logsumexp"};
   for (std::size_t i = 0; i < got.of.size(); ++i) {
@@ -67,7 +67,7 @@ void expect_alike(const Case& c, const Results& got, const Results& want, DType 
       }
   }
 }
-void expect_decomposed(const Case& c, const std::string& what, const Call& call = plain,
+void expect_decomposed(const AttentionCase& c, const std::string& what, const Call& call = plain,
                        const std::vector<DType>& types = {f32, f16, bf16, f64}, double by = 1) {
   for (const DType type : types) {
     if (!full_test() && default_device().kind() == DeviceKind::webgpu && type != types.front()) continue;
@@ -82,7 +82,7 @@ void expect_decomposed(const Case& c, const std::string& what, const Call& call 
     const Results got = run(c, here, false, call);
     const Device device = default_device();
     set_default_device(cpu());
-    Case on_cpu = c;
+    AttentionCase on_cpu = c;
     if (on_cpu.options.lengths.defined()) on_cpu.options.lengths = c.options.lengths.to(cpu());
     for (auto& operand : on_cpu.options.mask_operands)
       if (operand.tensor.defined()) operand.tensor = operand.tensor.to(cpu());
@@ -107,7 +107,7 @@ TEST_P(Attention, DepthsAndWidths) {
                       "depth " + std::to_string(depth));
 }
 TEST_P(Attention, EveryKindOfMask) {
-  Case c{.batch = 2, .heads = 4, .groups = 2, .rows = 150, .columns = 290};
+  AttentionCase c{.batch = 2, .heads = 4, .groups = 2, .rows = 150, .columns = 290};
   c.options = {.causal = true};
   expect_decomposed(c, "causal");
   c.options = {.window = 30};
@@ -126,7 +126,7 @@ TEST_P(Attention, EveryKindOfMask) {
   expect_decomposed(c, "fewer columns than rows");
 }
 TEST_P(Attention, FormulasOnScores) {
-  Case c{.batch = 2, .heads = 4, .groups = 2, .rows = 130, .columns = 270, .width = 40};
+  AttentionCase c{.batch = 2, .heads = 4, .groups = 2, .rows = 130, .columns = 270, .width = 40};
   expect_decomposed(c, "formula", soft_alibi);
   c.options = {.causal = true, .lengths = tensor({100, 270})};
   expect_decomposed(c, "formula, causal, lengths", soft_alibi);
@@ -145,7 +145,7 @@ TEST_P(Attention, FormulasOnScores) {
 /// Few rows to many columns: those are divided, and heads that share keys are rows of one.
 /// In sizes that Hopper's kernels take, with tiles at an edge and others: what formulas leave to a kernel.
 void expect_taken_apart(const Call& call) {
-  Case c{.groups = 1, .rows = 200, .columns = 330, .depth = 64, .width = 64, .options = {.causal = true}};
+  AttentionCase c{.groups = 1, .rows = 200, .columns = 330, .depth = 64, .width = 64, .options = {.causal = true}};
   expect_decomposed(c, "causal, 64 elements", call, {f16});
   c.depth = c.width = 128, c.options = {};
   expect_decomposed(c, "128 elements", call, {bf16});
@@ -159,7 +159,7 @@ TEST_P(Attention, FactorsAreMultipliedApart) { expect_taken_apart(soft_cap); }
 TEST_P(Attention, WhatIsNotTakenApart) { expect_taken_apart(mixed); }
 /// The base of a row's powers of two follows scores that grow along the columns, and those that jump.
 TEST_P(Attention, ScoresThatGrow) {
-  Case c{.groups = 1, .rows = 130, .columns = 700, .depth = 64, .width = 64};
+  AttentionCase c{.groups = 1, .rows = 130, .columns = 700, .depth = 64, .width = 64};
   for (const double slope : {0.01, 0.25, -0.25}) {
     const Call growing = [slope](const Var& q, const Var& k, const Var& v, const AttentionOptions& o) {
       return attention(
@@ -170,7 +170,7 @@ TEST_P(Attention, ScoresThatGrow) {
   }
 }
 TEST_P(Attention, Decoding) {
-  Case c{.heads = 8, .groups = 1, .rows = 1, .columns = 1100, .depth = 32, .width = 48};
+  AttentionCase c{.heads = 8, .groups = 1, .rows = 1, .columns = 1100, .depth = 32, .width = 48};
   expect_decomposed(c, "heads that share all keys");
   c.options = {.causal = true};
   expect_decomposed(c, "the same by a formula", soft_alibi, {f32});
@@ -208,7 +208,7 @@ TEST_P(Attention, AppendsToACacheInPlace) {
   }
 }
 TEST_P(Attention, DropoutInsideTheKernel) {
-  Case c{.batch = 2, .heads = 4, .groups = 2, .rows = 70, .columns = 150};
+  AttentionCase c{.batch = 2, .heads = 4, .groups = 2, .rows = 70, .columns = 150};
   c.options = {.dropout = 0.3};
   expect_decomposed(c, "dropout");
   c.options = {.causal = true, .lengths = tensor({100, 150}), .dropout = 0.5};
@@ -235,7 +235,7 @@ TEST_P(Attention, DropoutInsideTheKernel) {
   EXPECT_NE(doubles(later), doubles(other));
 }
 TEST_P(Attention, MasksInBlocks) {
-  Case c{.batch = 2, .heads = 4, .groups = 2, .rows = 200, .columns = 210};
+  AttentionCase c{.batch = 2, .heads = 4, .groups = 2, .rows = 200, .columns = 210};
   c.blocks = [] {
     const Tensor document = (arange(0, 210, 1) >= 100).to(i32);
     return block_mask([](auto, auto, auto i, auto j, auto a, auto b) { return (a == b) & (j <= i); }, 1, 1, 200, 210,
@@ -267,7 +267,7 @@ TEST_P(Attention, MasksInBlocks) {
   EXPECT_THROW(block_mask([](auto, auto, auto, auto j, auto n) { return j < n; }, 1, 1, 8, 8), Error);
 }
 TEST_P(Attention, MasksReadNumbersAndVariables) {
-  Case c{.rows = 30, .columns = 31};
+  AttentionCase c{.rows = 30, .columns = 31};
   c.options = {.mask = Pointwise<>([](auto, auto, auto i, auto j, auto n, auto t) { return (j < n) | (t < i); }),
                .mask_operands = {7, constant(arange(0, 31, 1).to(f32))}};
   expect_decomposed(c, "numbers and variables", plain, {f32});

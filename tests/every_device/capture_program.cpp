@@ -14,8 +14,6 @@ namespace {
 class CaptureProgram : public EveryDevice {};
 TERN_EVERY_DEVICE(CaptureProgram);
 
-using enum ErrorKind;
-
 // ---- optimisers ----
 
 /// Two parameters and an optimiser; a step of one of its own programs, run or recorded.
@@ -217,9 +215,8 @@ TEST_P(CaptureProgram, ARecordingOutlivesItsGenerator) {
 TEST_P(CaptureProgram, AssigningToMembersBetweenDrawsIsRefused) {
   Generator dice{7};
   const Tensor before = rand({2}, dice);
-  expect_error(unsupported, {"Generator", "assigned"}, [&] {
-    capture(device(), [&] { rand({2}, dice), dice.position = 0, rand({2}, dice); });
-  });
+  expect_error(ErrorKind::unsupported, {"Generator", "assigned"},
+               [&] { capture(device(), [&] { rand({2}, dice), dice.position = 0, rand({2}, dice); }); });
   EXPECT_EQ(dice.position, 1u) << "nothing was drawn";
 }
 TEST_P(CaptureProgram, CheckpointsRepeatTheirDrawsInEachReplay) {
@@ -245,11 +242,10 @@ TEST_P(CaptureProgram, ACheckpointRecordedElsewhereIsRefused) {
   const Graph forward = capture(device(), [&] {
     y = sum(checkpoint([&](const Var& v) { return v * v * rand({4}, dice); })(x));
   });
-  expect_error(unsupported, {"random", "replay()"}, [&] { backward(y, {.keep_graph = true}); });
+  expect_error(ErrorKind::unsupported, {"random", "replay()"}, [&] { backward(y, {.keep_graph = true}); });
   forward.replay();
-  expect_error(unsupported, {"one capture"}, [&] {
-    capture(device(), [&] { backward(y, {.keep_graph = true}); });
-  });
+  expect_error(ErrorKind::unsupported, {"one capture"},
+               [&] { capture(device(), [&] { backward(y, {.keep_graph = true}); }); });
   const Gradients g = backward(y);  // run, it repeats what the last replay drew
   Generator again{7};
   EXPECT_EQ(doubles(g[x]), doubles(2 * rand({4}, again)));
@@ -292,7 +288,7 @@ TEST_P(CaptureProgram, ReadingBeforeTheFirstReplayIsAnError) {
   Tensor root, total;
   const Graph g = capture(device(), [&] { root = sqrt(x), total = sum(root); });
   const auto refused = [&](const char* op, const std::function<void()>& read) {
-    expect_error(unsupported, {op, "replay()"}, read);
+    expect_error(ErrorKind::unsupported, {op, "replay()"}, read);
   };
   refused("to_vector", [&] { (void)root.to_vector<float>(); });
   refused("item", [&] { (void)total.item<float>(); });
@@ -318,7 +314,7 @@ TEST_P(CaptureProgram, ReadingBeforeTheFirstReplayIsAnError) {
 TEST_P(CaptureProgram, WhatAFailedCaptureMadeHasNoValues) {
   Tensor left;
   EXPECT_THROW(capture(device(), [&] { left = ones({2}), (void)left.to_vector<float>(); }), Error);
-  expect_error(unsupported, {"to_vector", "replay()"}, [&] { (void)left.to_vector<float>(); });
+  expect_error(ErrorKind::unsupported, {"to_vector", "replay()"}, [&] { (void)left.to_vector<float>(); });
   left.copy_from(full({2}, 3));  // written whole, it has
   expect_values(left, {2}, {3, 3});
 }

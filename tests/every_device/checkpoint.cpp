@@ -14,8 +14,6 @@ TERN_EVERY_DEVICE_IN_DOUBLE(CheckpointGradients);
 TERN_EVERY_DEVICE(HooksOf);
 TERN_EVERY_DEVICE_IN_DOUBLE(CustomGradient);
 
-using enum ErrorKind;
-
 struct Net {
   Var w1, w2, x;
   explicit Net(Device device) {
@@ -91,7 +89,7 @@ TEST_P(Checkpoint, ChangesInPlaceAreFound) {
   const Var w(weight), x(ones({3}));
   const Var y = checkpoint([&](const Var& v) { return v * w; })(x);
   weight *= 2;
-  expect_error(autograd, {"CheckpointBackward", "f32[3]", "in place"}, [&] { backward(sum(y)); });
+  expect_error(ErrorKind::autograd, {"CheckpointBackward", "f32[3]", "in place"}, [&] { backward(sum(y)); });
 }
 /// What backward reads the second time is everything the function read, not only what its operations saved.
 TEST_P(Checkpoint, ChangesOfWhateverWasReadAreFound) {
@@ -104,7 +102,8 @@ TEST_P(Checkpoint, ChangesOfWhateverWasReadAreFound) {
   const Var nested =
       checkpoint([w](const Var& v) { return checkpoint([w](const Var& u) { return exp(u + w); })(v); })(x);
   t *= 20;
-  for (const Var& result : {y, z, plain, nested}) expect_error(autograd, parts, [&] { backward(sum(result)); });
+  for (const Var& result : {y, z, plain, nested})
+    expect_error(ErrorKind::autograd, parts, [&] { backward(sum(result)); });
 }
 TEST_P(Checkpoint, ChangesOfAnyKindOfOperandAreFound) {
   const Var x(ones({2, 2}));
@@ -112,7 +111,7 @@ TEST_P(Checkpoint, ChangesOfAnyKindOfOperandAreFound) {
     const Var y = checkpoint([&](const Var& v) { return exp(v + f(t)); })(x);
     Tensor same = t;
     same.copy_from(t.clone());
-    expect_error(autograd, {"CheckpointBackward", op, "in place"}, [&] { backward(sum(y)); });
+    expect_error(ErrorKind::autograd, {"CheckpointBackward", op, "in place"}, [&] { backward(sum(y)); });
   };
   const Tensor t = ones({2, 2}), i = zeros({2}, i32);
   refuses("matmul", t, [](const Tensor& u) { return matmul(u, ones({2, 2})); });
@@ -249,10 +248,10 @@ TEST_P(HooksOf, InHigherOrders) {
   EXPECT_EQ(calls, 2);
 }
 TEST_P(HooksOf, Errors) {
-  expect_error(autograd, {"register_hook"}, [] { Var(ones({1}), false).register_hook([](const Var&) {}); });
+  expect_error(ErrorKind::autograd, {"register_hook"}, [] { Var(ones({1}), false).register_hook([](const Var&) {}); });
   const Var x(ones({2})), y = x * x;
   y.register_hook([](const Var&) { return Var(ones({3}), false); });
-  expect_error(shape, {"register_hook", "f32[2]", "f32[3]"}, [&] { backward(sum(y)); });
+  expect_error(ErrorKind::shape, {"register_hook", "f32[2]", "f32[3]"}, [&] { backward(sum(y)); });
 }
 
 // ---- custom_gradient ----
@@ -309,24 +308,24 @@ TEST_P(CustomGradient, NoDerivativeOfAGradientFromPlainValues) {
   const Gradients first = backward(total(at), {.create_graph = true});
   EXPECT_EQ(doubles(first[at]), doubles(2 * x));
   const std::vector<std::string> parts{"opaque", "argument 1", "no derivative"};
-  expect_error(autograd, parts, [&] { backward(sum(first.var(at))); });
-  expect_error(autograd, parts, [&] { jvp(opaque, x, v); });
-  expect_error(autograd, parts, [&] { jacobian(opaque, x, Mode::forward); });
-  expect_error(autograd, parts, [&] { jacobian(tall, x); });
-  expect_error(autograd, parts, [&] { batched_jacobian(opaque, x.reshape({1, 3}), Mode::forward); });
-  expect_error(autograd, parts, [&] { hvp(total, x, v); });
-  expect_error(autograd, parts, [&] { hessian(total, x); });
-  expect_error(autograd, parts, [&] { grad([&](const Var& t) { return sum(grad(total)(t)); })(x); });
-  expect_error(autograd, parts, [&] { gradgradcheck(opaque, x); });
+  expect_error(ErrorKind::autograd, parts, [&] { backward(sum(first.var(at))); });
+  expect_error(ErrorKind::autograd, parts, [&] { jvp(opaque, x, v); });
+  expect_error(ErrorKind::autograd, parts, [&] { jacobian(opaque, x, Mode::forward); });
+  expect_error(ErrorKind::autograd, parts, [&] { jacobian(tall, x); });
+  expect_error(ErrorKind::autograd, parts, [&] { batched_jacobian(opaque, x.reshape({1, 3}), Mode::forward); });
+  expect_error(ErrorKind::autograd, parts, [&] { hvp(total, x, v); });
+  expect_error(ErrorKind::autograd, parts, [&] { hessian(total, x); });
+  expect_error(ErrorKind::autograd, parts, [&] { grad([&](const Var& t) { return sum(grad(total)(t)); })(x); });
+  expect_error(ErrorKind::autograd, parts, [&] { gradgradcheck(opaque, x); });
   // Nor is one that is tracked for other reasons.
   const Var w(v);
   const auto leaf = custom_gradient("opaque", [](const Tensor& t) { return t * t; },
                                     [](const Var& g, const Var& t) { return Var(2 * g.value() * t.value()); });
   const auto captured = custom_gradient("opaque", [&](const Tensor& t) { return t * w.value(); },
                                         [w](const Var& g, const Var&) { return g.detach() * w; });
-  expect_error(autograd, parts, [&] { jvp(leaf, x, v); });
-  expect_error(autograd, parts, [&] { hvp([&](const Var& t) { return sum(leaf(t)); }, x, v); });
-  expect_error(autograd, parts, [&] { jvp(captured, x, v); });
+  expect_error(ErrorKind::autograd, parts, [&] { jvp(leaf, x, v); });
+  expect_error(ErrorKind::autograd, parts, [&] { hvp([&](const Var& t) { return sum(leaf(t)); }, x, v); });
+  expect_error(ErrorKind::autograd, parts, [&] { jvp(captured, x, v); });
 }
 TEST_P(CustomGradient, ALinearOneHasSecondDerivativeZero) {
   const Tensor c = random({3}), x = random({3}), v = random({3});
@@ -349,17 +348,17 @@ TEST_P(CustomGradient, Errors) {
   const Var x(random({3})), y(random({3}));
   const auto product = [](const Tensor& a, const Tensor& b) { return a * b; };
   const auto one = custom_gradient("p", product, [](const Var& g, const Var&, const Var& b) { return g * b; });
-  expect_error(autograd, {"p: backward", "2 arguments", "gave 1"}, [&] { backward(sum(one(x, y))); });
+  expect_error(ErrorKind::autograd, {"p: backward", "2 arguments", "gave 1"}, [&] { backward(sum(one(x, y))); });
   const auto none = custom_gradient("p", product, [](const Var& g, const Var&, const Var& b) {
     return std::tuple{g * b, Var()};
   });
-  expect_error(autograd, {"p: backward", "argument 2"}, [&] { backward(sum(none(x, y))); });
+  expect_error(ErrorKind::autograd, {"p: backward", "argument 2"}, [&] { backward(sum(none(x, y))); });
   EXPECT_NO_THROW(backward(sum(none(x, y.detach()))));
   const auto wrong = custom_gradient("p", product, [](const Var& g, const Var&, const Var& b) {
     return std::tuple{g * b, sum(g)};
   });
-  expect_error(shape, {"p: backward", "argument 2", "f64[]", "f64[3]"}, [&] { backward(sum(wrong(x, y))); });
-  expect_error(shape, {"p"}, [&] { one(x, Var()); });
+  expect_error(ErrorKind::shape, {"p: backward", "argument 2", "f64[]", "f64[3]"}, [&] { backward(sum(wrong(x, y))); });
+  expect_error(ErrorKind::shape, {"p"}, [&] { one(x, Var()); });
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ template <class F> void expect_each(const std::string& what, const Tensor& got, 
     ASSERT_EQ(values[i], want(i) ? 1 : 0) << what << " at " << i << " of " << count;
 }
 
-void check(DType dtype, std::int64_t count) {
+void check_comparisons(DType dtype, std::int64_t count) {
   const double odd[] = {NAN, INFINITY, -INFINITY, -0.0};
   std::vector<double> x, y;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -52,8 +52,8 @@ void check(DType dtype, std::int64_t count) {
 
 TEST_P(Comparisons, OfEveryDTypeAndSize) {
   for (const DType dtype : dtypes_of(device(), {u8, i16, i32, u32, i64, f16, bf16, f32, f64}))
-    for (const std::int64_t count : {1, 7, 16, 17, 63, 130, 1023, 1025, 5000}) check(dtype, count);
-  if (device() == cpu()) check(f32, 600001);
+    for (const std::int64_t count : {1, 7, 16, 17, 63, 130, 1023, 1025, 5000}) check_comparisons(dtype, count);
+  if (device() == cpu()) check_comparisons(f32, 600001);
 }
 
 }  // namespace

@@ -4,8 +4,6 @@
 namespace tern::test {
 namespace {
 
-constexpr double kInf = HUGE_VAL;
-
 class ComplexNumbers : public EveryDevice {
  protected:
   std::vector<DType> dtypes() const { return dtypes_of(device(), {c64, c128}); }
@@ -13,7 +11,7 @@ class ComplexNumbers : public EveryDevice {
 TERN_EVERY_DEVICE(ComplexNumbers);
 
 /// Numbers of every direction and of many sizes, and real and imaginary ones.
-std::vector<C128> spread(double largest) {
+std::vector<C128> spread_numbers(double largest) {
   std::vector<C128> list;
   for (const double size : {1e-6, 0.03, 0.4, 0.9, 1.0, 1.1, 2.5, 7.0, 30.0})
     for (int i = 0; i < 16; ++i)
@@ -27,7 +25,7 @@ void expect_function(const char* name, const std::vector<DType>& dtypes, Device 
                      double largest = 30) {
   SCOPED_TRACE(name);
   for (const DType dtype : dtypes) {
-    const Tensor z = numbers(spread(largest), dtype, device);
+    const Tensor z = numbers(spread_numbers(largest), dtype, device);
     const std::vector<Wide> got = values(f(z)), at = values(z);
     for (std::size_t i = 0; i < at.size(); ++i) {
       const Wide want = reference(at[i]);
@@ -107,7 +105,7 @@ TEST_P(ComplexNumbers, FunctionsTheStandardLibraryLacks) {
       },
       [](Wide z) { return std::conj(z) * z + z.real() * Wide(0, 1) - std::exp(z.imag() * Wide(0, 2)); }, 1e3);
   for (const DType dtype : dtypes()) {
-    const Tensor z = numbers(spread(30), dtype, device());
+    const Tensor z = numbers(spread_numbers(30), dtype, device());
     const std::vector<double> size = doubles(abs(z)), turn = doubles(angle(z));
     for (std::size_t i = 0; i < size.size(); ++i) {
       const Wide at = values(z)[i];
@@ -120,7 +118,7 @@ TEST_P(ComplexNumbers, FunctionsTheStandardLibraryLacks) {
 
 TEST_P(ComplexNumbers, ArithmeticOfTwo) {
   for (const DType dtype : dtypes()) {
-    const std::vector<C128> list = spread(30);
+    const std::vector<C128> list = spread_numbers(30);
     const Tensor z = numbers(list, dtype, device()), w = roll(z, 7) * C128(0.5, 2);
     const std::vector<Wide> a = values(z), b = values(w), sum = values(z + w), difference = values(z - w),
                             product = values(z * w), quotient = values(z / w), turned = values(-z);

@@ -1,13 +1,13 @@
 // Gradients of complex numbers: against differences to the third order, and by which convention.
 #include "complex_numbers.hpp"
+#include "derivatives.hpp"
 #include "tern/transforms.hpp"
 
 namespace tern::test {
 namespace {
 
-using Function = std::function<Var(const Var&)>;
 /// The gradients of f by the parts of six numbers, to the third order, against differences.
-void expect_gradients(const char* name, const Function& f, std::vector<double> parts, Device device) {
+void expect_complex_gradients(const char* name, const Function& f, std::vector<double> parts, Device device) {
   SCOPED_TRACE(name);
   const Tensor x = tensor(parts, device).reshape({-1, 2});
   const auto real_of = [&](const Var& p) {
@@ -25,7 +25,7 @@ void expect_gradients(const char* name, const Function& f, std::vector<double> p
 class ComplexGradients : public EveryDevice {
  protected:
   void expect(const char* name, const Function& f) const {
-    expect_gradients(name, f, {0.3, -0.7, 1.2, 0.4, -0.6, -0.9}, device());
+    expect_complex_gradients(name, f, {0.3, -0.7, 1.2, 0.4, -0.6, -0.9}, device());
   }
 };
 TERN_EVERY_DEVICE(ComplexGradients);
@@ -51,17 +51,17 @@ TEST_P(ComplexGradients, OfFunctions) {
 /// Where values are computed by cases, derivatives know of none: on the axes, on diagonals, at 0.
 TEST_P(ComplexGradients, OnAxesAndDiagonals) {
   if (refuses_f64(device())) return;
-  expect_gradients(
+  expect_complex_gradients(
       "log", [](const Var& z) { return log(z); }, {1.3, 0, 0.7, 0.7, 0, -2.5}, device());
-  expect_gradients(
+  expect_complex_gradients(
       "sqrt", [](const Var& z) { return sqrt(z); }, {1.3, 0, 0.7, 0.7, 0, -2.5}, device());
-  expect_gradients(
+  expect_complex_gradients(
       "exp", [](const Var& z) { return exp(z); }, {0, 0, 0.7, 0, 0, -2.5}, device());
-  expect_gradients(
+  expect_complex_gradients(
       "1 / z", [](const Var& z) { return 1 / z; }, {1, 0, 0.7, -0.7, 0, 1}, device());
-  expect_gradients(
+  expect_complex_gradients(
       "abs", [](const Var& z) { return abs(z); }, {1, 0, 0.7, -0.7, 0, 1}, device());
-  expect_gradients(
+  expect_complex_gradients(
       "tanh", [](const Var& z) { return tanh(z); }, {0, 0, 0.7, 0, 0, 1}, device());
   const Var zero(zeros({2}, {.dtype = c128, .device = device()}));
   EXPECT_EQ(values(backward(sum(abs(zero)))[zero]), (std::vector<Wide>{0, 0})) << "a subgradient";

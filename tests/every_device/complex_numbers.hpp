@@ -20,6 +20,8 @@ inline std::vector<Wide> values(const Tensor& z) {
 inline Tensor numbers(const std::vector<C128>& list, DType dtype, Device device) { return tensor(list, dtype, device); }
 inline double epsilon_of(DType dtype) { return epsilon(real_dtype(dtype)); }
 
+inline constexpr Pointwise by_conjugate{"by_conjugate", [](auto a, auto b) { return a * conj(b); }};
+
 inline std::string text(const Tensor& t) {
   std::ostringstream stream;
   stream << t;

@@ -4,7 +4,7 @@
 #include <complex>
 #include <limits>
 
-#include "reference.hpp"
+#include "complex_numbers.hpp"
 
 namespace tern::test {
 namespace {
@@ -13,7 +13,7 @@ class ComplexPairs : public EveryDevice {};
 TERN_EVERY_DEVICE(ComplexPairs);
 
 /// Numbers of all sizes, of which some have zeros, infinities, NaN or subnormal parts.
-template <class T> std::vector<std::complex<T>> numbers(std::size_t count, unsigned seed) {
+template <class T> std::vector<std::complex<T>> odd_numbers(std::size_t count, unsigned seed) {
   constexpr T inf = std::numeric_limits<T>::infinity(), none = std::numeric_limits<T>::quiet_NaN();
   const T odd[] = {0,
                    -T(0),
@@ -47,13 +47,13 @@ template <class T> void expect_bits(const std::vector<T>& got, const std::vector
 }
 template <class T> std::vector<T> parts(const Tensor& z) { return view_as_real(z).contiguous().to_vector<T>(); }
 
-constexpr Pointwise by_conjugate{"by_conjugate", [](auto a, auto b) { return a * conj(b); }};
 constexpr Pointwise of_conjugate{"of_conjugate", [](auto a, auto b) { return conj(a) * b; }};
 
 template <class T> void check_bits(Device device, std::size_t count) {
   const std::string what = std::string(to_string(dtype_of<T>)) + " of " + std::to_string(count);
   const auto size = static_cast<std::int64_t>(count);
-  const Tensor z = tensor(numbers<T>(count, 1), {size}, device), w = tensor(numbers<T>(count, 2), {size}, device);
+  const Tensor z = tensor(odd_numbers<T>(count, 1), {size}, device),
+               w = tensor(odd_numbers<T>(count, 2), {size}, device);
   const auto apart = [&](const Tensor& x) { return stack({x, x}, 1).slice(1, 0, 1).squeeze(1); };
   expect_bits(parts<T>(z * w), parts<T>(apart(z) * apart(w)), what + ", product");
   expect_bits(parts<T>(z / w), parts<T>(apart(z) / apart(w)), what + ", quotient");
@@ -82,7 +82,7 @@ TEST_P(ComplexPairs, AreTheBitsOfNumbersApart) {
 }
 TEST_P(ComplexPairs, AreRight) {
   if (device() != cpu()) return;
-  const auto z = numbers<double>(3000, 3), w = numbers<double>(3000, 4);
+  const auto z = odd_numbers<double>(3000, 3), w = odd_numbers<double>(3000, 4);
   const std::vector<double> modulus = abs(tensor(z)).to_vector<double>();
   for (std::size_t i = 0; i < z.size(); ++i) {
     const double want = std::hypot(z[i].real(), z[i].imag());
@@ -90,7 +90,7 @@ TEST_P(ComplexPairs, AreRight) {
     else if (std::isinf(want)) EXPECT_EQ(modulus[i], want) << z[i];
     else EXPECT_NEAR(modulus[i], want, 4 * 0x1p-52 * want) << z[i];
   }
-  const Tensor many = tensor(numbers<float>(1200000, 5));  // past the caches
+  const Tensor many = tensor(odd_numbers<float>(1200000, 5));  // past the caches
   const Tensor line = many.reshape({1200, 1000});
   const Tensor some = many.slice(0, 600000, 600100);
   expect_bits(parts<float>((many * many).slice(0, 600000, 600100)), parts<float>(some * some.clone()), "some of many");

@@ -29,8 +29,6 @@ class Containers : public InDouble {
 };
 TERN_EVERY_DEVICE_IN_DOUBLE(Containers);
 
-using enum ErrorKind;
-
 TEST_P(Containers, GradOfVectorsArraysAndTuples) {
   const Tensor a = of({1, 2}, {2}), b = of({3}, {1});
   const auto vectors =
@@ -108,8 +106,8 @@ TEST_P(Containers, VjpAndJvpOfSeveralArgumentsAndResults) {
   const auto h = hvp([](const Var& x, const Var& y) { return sum(x * x * y); }, std::tuple{a, b},
                      std::tuple{of({1, 1}, {2}), of({1, 0}, {2})});
   expect_values(std::get<0>(h), {2}, {2 * 3 + 2, 2 * 4}), expect_values(std::get<1>(h), {2}, {2, 4});
-  expect_error(shape, {"vjp", "cotangent", "3", "1"}, [&] { vjp(f, std::tuple{a, b}, a); });
-  expect_error(shape, {"jvp", "tangent", "2", "1"}, [&] { jvp(f, std::tuple{a, b}, a); });
+  expect_error(ErrorKind::shape, {"vjp", "cotangent", "3", "1"}, [&] { vjp(f, std::tuple{a, b}, a); });
+  expect_error(ErrorKind::shape, {"jvp", "tangent", "2", "1"}, [&] { jvp(f, std::tuple{a, b}, a); });
 }
 TEST_P(Containers, JacobiansAndHessiansOfContainers) {
   const Tensor a = of({1, 2}, {2}), b = of({3}, {1});
@@ -213,7 +211,7 @@ TEST_P(Containers, BatchedJacobianTakesAPassAColumn) {
   EXPECT_EQ(calls(5), calls(500)) << "passes follow the columns, not the rows";
   check_gradient("batched_jacobian", [&](const Var& at) { return weighted(batched_jacobian(f, at)); }, random({2, 3}));
   EXPECT_EQ(batched_jacobian([](const Var& t) { return t * 2; }, random({2, 2, 3})).shape(), Shape({2, 2, 3, 3}));
-  expect_error(shape, {"batched_jacobian", "f64[7, 3]"},
+  expect_error(ErrorKind::shape, {"batched_jacobian", "f64[7, 3]"},
                [&] { batched_jacobian([](const Var& t) { return sum(t); }, x); });
 }
 TEST_P(Containers, EmptyJacobians) {
@@ -269,7 +267,8 @@ TEST_P(Containers, GradgradcheckFindsAWrongSecondDerivative) {
   const GradCheck second = gradgradcheck(half, random({3}, 1, 2));
   EXPECT_FALSE(second);
   EXPECT_GT(second.worst, 1);
-  expect_error(dtype, {"gradgradcheck", "f32[2]"}, [] { gradgradcheck([](const Var& x) { return x; }, ones({2})); });
+  expect_error(ErrorKind::dtype, {"gradgradcheck", "f32[2]"},
+               [] { gradgradcheck([](const Var& x) { return x; }, ones({2})); });
 }
 
 /// Three steps of gradient descent on ½a(p - c)², differentiated by the learning rate:

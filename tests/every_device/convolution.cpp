@@ -8,7 +8,7 @@ namespace {
 class Convolutions : public EveryDevice {};
 TERN_EVERY_DEVICE(Convolutions);
 
-struct Sizes {
+struct ConvolutionSizes {
   std::int64_t n, groups, c, o, in[2], kernel[2], stride[2], dilation[2], before[2];
   std::int64_t out(int i) const { return (in[i] + 2 * before[i] - dilation[i] * (kernel[i] - 1) - 1) / stride[i] + 1; }
   Shape of_x() const { return {n, groups * c, in[0], in[1]}; }
@@ -55,7 +55,7 @@ void expect_sums(const Tensor& got, const std::vector<Sum>& want, DType dtype, c
 }
 Tensor channels_last(const Tensor& x) { return x.permute({0, 2, 3, 1}).contiguous().permute({0, 3, 1, 2}); }
 
-void compare(const Sizes& s, DType dtype, bool last, Device device, const std::string& what) {
+void compare_convolutions(const ConvolutionSizes& s, DType dtype, bool last, Device device, const std::string& what) {
   Random random(11);
   const auto make = [&](const Shape& shape) {
     const Tensor t = random.tensor(shape, dtype, device);
@@ -99,7 +99,7 @@ void compare(const Sizes& s, DType dtype, bool last, Device device, const std::s
 }
 
 // samples, groups, channels of x and of the result in a group; sizes, kernel, stride, dilation, padding
-constexpr Sizes kSizes[] = {
+constexpr ConvolutionSizes kConvolutionSizes[] = {
     {2, 70, 1, 1, {11, 30}, {7, 7}, {1, 1}, {1, 1}, {3, 3}},   // each channel by itself, several vectors of them
     {1, 17, 1, 1, {9, 130}, {3, 3}, {2, 3}, {2, 1}, {1, 4}},   // stretches, phases, more zeros than are needed
     {1, 5, 1, 1, {8, 8}, {1, 2}, {3, 3}, {1, 1}, {0, 0}},      // places that no element of the kernel meets
@@ -117,12 +117,12 @@ constexpr Sizes kSizes[] = {
 };
 
 TEST_P(Convolutions, AreThePlainLoops) {
-  for (const Sizes& s : kSizes)
+  for (const ConvolutionSizes& s : kConvolutionSizes)
     for (const DType dtype : dtypes_of(device(), {f32, bf16, f16}))
       for (const bool last : {false, true})
-        compare(s, dtype, last, device(),
-                to_string(s.of_x()) + " * " + to_string(s.of_w()) + " " + std::string(to_string(dtype)) +
-                    (last ? ", channels last" : ""));
+        compare_convolutions(s, dtype, last, device(),
+                             to_string(s.of_x()) + " * " + to_string(s.of_w()) + " " + std::string(to_string(dtype)) +
+                                 (last ? ", channels last" : ""));
 }
 TEST_P(Convolutions, CountPositionsInTheirEpilogue) {
   const Tensor x = ones({1, 4, 5, 6}, {.device = device()}), w = zeros({3, 4, 2, 2}, {.device = device()});

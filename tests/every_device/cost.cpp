@@ -22,7 +22,7 @@ int arity(const Pointwise<>& f) {
   }
   return 0;
 }
-Var apply(const Pointwise<>& f, const std::vector<Var>& x) {
+Var applied_formula(const Pointwise<>& f, const std::vector<Var>& x) {
   const std::vector<detail::Argument> list(x.begin(), x.end());
   Var result;
   detail::apply_vars(f.name(), f.graph(), f.values(), list, {&result, 1});
@@ -74,7 +74,7 @@ TEST_P(Costs, OfEveryFormula) {
     std::vector<Tensor> x, v;
     for (int i = 0; i < n; ++i) x.push_back(full({kElements}, 0.3 + 0.7 * i)), v.push_back(ones({kElements}));
     const Tensor seed = ones({kElements});
-    const auto call = [&](const std::vector<Var>& at) { return apply(*f.op, at); };
+    const auto call = [&](const std::vector<Var>& at) { return applied_formula(*f.op, at); };
     const auto weighted = [&](const std::vector<Var>& at) { return sum(call(at) * seed); };
     std::vector<Var> constants;
     for (const Tensor& t : x) constants.emplace_back(t, false);

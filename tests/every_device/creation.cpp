@@ -7,8 +7,6 @@
 namespace tern::test {
 namespace {
 
-constexpr auto dtype = ErrorKind::dtype, shape = ErrorKind::shape;
-
 class Creation : public EveryDevice {};
 TERN_EVERY_DEVICE(Creation);
 
@@ -63,11 +61,11 @@ TEST_P(Creation, OneSizeMayBeOpen) {
   EXPECT_EQ(tensor({1, 2, 3, 4}, {-1, 1, 2}).shape(), Shape({2, 1, 2}));
   EXPECT_EQ(tensor(std::vector<bool>(6), {3, -1}).shape(), Shape({3, 2}));
   EXPECT_EQ(tensor(std::vector<float>{}, {3, -1}).shape(), Shape({3, 0}));
-  expect_error(shape, {"tensor", "6 values", "[4, -1]"}, [&] { tensor(v, {4, -1}); });
-  expect_error(shape, {"tensor", "[-1, -1]"}, [&] { tensor(v, {-1, -1}); });
-  expect_error(shape, {"tensor", "[-2, -3]"}, [&] { tensor(v, {-2, -3}); });
-  expect_error(shape, {"tensor", "[0, -1]"}, [&] { tensor(v, {0, -1}); });
-  expect_error(shape, {"tensor", "6 values", "[5]"}, [&] { tensor(v, {5}); });
+  expect_error(ErrorKind::shape, {"tensor", "6 values", "[4, -1]"}, [&] { tensor(v, {4, -1}); });
+  expect_error(ErrorKind::shape, {"tensor", "[-1, -1]"}, [&] { tensor(v, {-1, -1}); });
+  expect_error(ErrorKind::shape, {"tensor", "[-2, -3]"}, [&] { tensor(v, {-2, -3}); });
+  expect_error(ErrorKind::shape, {"tensor", "[0, -1]"}, [&] { tensor(v, {0, -1}); });
+  expect_error(ErrorKind::shape, {"tensor", "6 values", "[5]"}, [&] { tensor(v, {5}); });
 }
 TEST_P(Creation, NestedBraces) {
   expect_values(tensor({{1.0, 2.0}, {3.0, 4.0}}), {2, 2}, {1, 2, 3, 4});
@@ -80,9 +78,9 @@ TEST_P(Creation, NestedBraces) {
   EXPECT_EQ(tensor({{1.0, 2.0}, {3.0, 4.0}}, f16).dtype(), f16);
   EXPECT_EQ(tensor({{1.0, 2.0}, {3.0, 4.0}}, cpu()).device(), cpu());
   EXPECT_EQ(tensor({{{1.0}, {3.0}}}, f32, cpu()).shape(), Shape({1, 2, 1}));
-  expect_error(shape, {"tensor", "rows", "[2]", "[1]"}, [] { tensor({{1.0, 2.0}, {3.0}}); });
-  expect_error(shape, {"tensor", "rows", "[2, 1]", "[1, 1]"}, [] { tensor({{{1}, {2}}, {{3}}}); });
-  expect_error(shape, {"tensor", "rows"}, [] { tensor({{{1, 2}, {3}}, {{4, 5}, {6}}}); });
+  expect_error(ErrorKind::shape, {"tensor", "rows", "[2]", "[1]"}, [] { tensor({{1.0, 2.0}, {3.0}}); });
+  expect_error(ErrorKind::shape, {"tensor", "rows", "[2, 1]", "[1, 1]"}, [] { tensor({{{1}, {2}}, {{3}}}); });
+  expect_error(ErrorKind::shape, {"tensor", "rows"}, [] { tensor({{{1, 2}, {3}}, {{4, 5}, {6}}}); });
   // Two pairs of braces are values and a shape.
   expect_values(tensor({1, 2, 3, 4}, {2, 2}), {2, 2}, {1, 2, 3, 4});
 }
@@ -113,7 +111,7 @@ TEST_P(Creation, DefaultDtype) {
   }
   EXPECT_EQ(default_dtype(), f32);
   EXPECT_EQ(ones({2}).dtype(), f32);
-  expect_error(dtype, {"DefaultDType", "i32"}, [] { DefaultDType scope(i32); });
+  expect_error(ErrorKind::dtype, {"DefaultDType", "i32"}, [] { DefaultDType scope(i32); });
   EXPECT_EQ(default_dtype(), f32);
 }
 /// Nothing inside the library depends on it.

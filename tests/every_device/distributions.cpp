@@ -297,7 +297,7 @@ TEST_P(Distributions, OrthogonalWeightsAre) {
 }
 
 /// Every distribution, of a generator and a dtype.
-const std::pair<const char*, std::function<Tensor(Generator&, const Options&)>> kAll[] = {
+const std::pair<const char*, std::function<Tensor(Generator&, const Options&)>> kDistributions[] = {
     {"bernoulli", [](Generator& g, const Options& o) { return bernoulli(0.4, {500}, g, o); }},
     {"exponential", [](Generator& g, const Options& o) { return exponential(1.5, {500}, g, o); }},
     {"laplace", [](Generator& g, const Options& o) { return laplace(0.0, 1.0, {500}, g, o); }},
@@ -330,7 +330,7 @@ const std::pair<const char*, std::function<Tensor(Generator&, const Options&)>> 
 };
 /// Rounding of elementary functions may decide otherwise about a proposal, or about a count, here and there.
 TEST_P(Distributions, AreTheSameOnEveryDevice) {
-  for (const auto& [name, draw] : kAll)
+  for (const auto& [name, draw] : kDistributions)
     for (const DType dtype : {f32, f64, f16, bf16}) {
       Generator here{71}, there{71};
       Numbers x;
@@ -348,7 +348,7 @@ TEST_P(Distributions, AreTheSameOnEveryDevice) {
     }
 }
 TEST_P(Distributions, AdvanceTheirGeneratorAtEachReplay) {
-  for (const auto& [name, draw] : kAll) {
+  for (const auto& [name, draw] : kDistributions) {
     Generator g{81}, h{81};
     Tensor drawn;
     const Graph graph = capture(device(), [&] { drawn = draw(g, {.device = device()}); });

@@ -25,7 +25,7 @@ std::vector<std::pair<const char*, Tensor (*)(const Tensor&, const Tensor&)>> fo
            }}};
 }
 
-void expect_same(const Tensor& got, const Tensor& want, const std::string& what) {
+void expect_like_whole(const Tensor& got, const Tensor& want, const std::string& what) {
   ASSERT_EQ(got.shape(), want.shape()) << what;
   ASSERT_EQ(got.dtype(), want.dtype()) << what;
   const std::vector<double> x = doubles(got), y = doubles(want);
@@ -36,7 +36,7 @@ void expect_same(const Tensor& got, const Tensor& want, const std::string& what)
 }
 
 /// A row for all, parts of matrices, both, a column and one number.
-void check(std::int64_t rows, std::int64_t cols, DType dtype, Device device) {
+void check_rows_of_larger(std::int64_t rows, std::int64_t cols, DType dtype, Device device) {
   Random random(static_cast<std::uint64_t>(rows * 10000 + cols));
   const Shape shape{rows, cols};
   const Tensor x = random.tensor(shape, dtype, device);
@@ -48,11 +48,11 @@ void check(std::int64_t rows, std::int64_t cols, DType dtype, Device device) {
                              std::string(to_string(dtype));
     for (const Tensor& y : {row, part_of_row, column, number}) {
       const Tensor whole = y.broadcast_to(shape).contiguous();
-      expect_same(f(x, y), f(x, whole), what + ", " + to_string(y.shape()));
-      expect_same(f(y, x), f(whole, x), what + ", the other way round, " + to_string(y.shape()));
-      expect_same(f(parts, y), f(x, whole), what + ", parts, " + to_string(y.shape()));
+      expect_like_whole(f(x, y), f(x, whole), what + ", " + to_string(y.shape()));
+      expect_like_whole(f(y, x), f(whole, x), what + ", the other way round, " + to_string(y.shape()));
+      expect_like_whole(f(parts, y), f(x, whole), what + ", parts, " + to_string(y.shape()));
     }
-    expect_same(f(parts, x), f(x, x), what + ", parts");
+    expect_like_whole(f(parts, x), f(x, x), what + ", parts");
   }
 }
 
@@ -61,7 +61,8 @@ TEST_P(ElementwiseRows, HaveTheValuesOfWholeOperands) {
   const Sizes every{{1, 40},   {2, 31},    {3, 32},   {65, 33},   {257, 32},
                     {9, 1000}, {17, 1024}, {9, 1025}, {65, 1000}, {100, 100}};
   for (const DType dtype : all_floats(device()))
-    for (const auto& [rows, cols] : device() == cpu() ? every : Sizes{{65, 33}}) check(rows, cols, dtype, device());
+    for (const auto& [rows, cols] : device() == cpu() ? every : Sizes{{65, 33}})
+      check_rows_of_larger(rows, cols, dtype, device());
 }
 /// Of what repeats along short rows: its position and a number are not copies of it.
 TEST_P(ElementwiseRows, PositionsAndNumbersOfWhatRepeats) {
@@ -87,10 +88,10 @@ TEST_P(ElementwiseRows, WriteOnlyTheirOwn) {
       const Tensor x = random.tensor({20, cols}, dtype, device()), row = random.tensor({cols}, dtype, device());
       part.copy_from(x);
       part += row;
-      expect_same(part, x + row, "in place");
-      expect_same(around.slice(1, 0, 3), full({20, 3}, 5, {.dtype = dtype, .device = device()}), "before");
-      expect_same(around.slice(1, 3 + cols, cols + 7), full({20, 4}, 5, {.dtype = dtype, .device = device()}),
-                  "behind");
+      expect_like_whole(part, x + row, "in place");
+      expect_like_whole(around.slice(1, 0, 3), full({20, 3}, 5, {.dtype = dtype, .device = device()}), "before");
+      expect_like_whole(around.slice(1, 3 + cols, cols + 7), full({20, 4}, 5, {.dtype = dtype, .device = device()}),
+                        "behind");
     }
 }
 /// Batches of rows, each with one of its own: runs of rows end where a batch does.
@@ -100,12 +101,13 @@ TEST_P(ElementwiseRows, OfBatches) {
     const Tensor x = random.tensor({5, 7, 40}, dtype, device()), row = random.tensor({5, 1, 40}, dtype, device()),
                  last = random.tensor({7, 40}, dtype, device());
     for (const auto& [name, f] : formulas()) {
-      expect_same(f(x, row), f(x, row.broadcast_to({5, 7, 40}).contiguous()), std::string(name) + ", a row a batch");
-      expect_same(f(last, x), f(last.broadcast_to({5, 7, 40}).contiguous(), x),
-                  std::string(name) + ", a matrix for all");
-      expect_same(f(x.transpose(0, 1), last.unsqueeze(1)),
-                  f(x.transpose(0, 1).contiguous(), last.unsqueeze(1).broadcast_to({7, 5, 40}).contiguous()),
-                  std::string(name) + ", transposed batches");
+      expect_like_whole(f(x, row), f(x, row.broadcast_to({5, 7, 40}).contiguous()),
+                        std::string(name) + ", a row a batch");
+      expect_like_whole(f(last, x), f(last.broadcast_to({5, 7, 40}).contiguous(), x),
+                        std::string(name) + ", a matrix for all");
+      expect_like_whole(f(x.transpose(0, 1), last.unsqueeze(1)),
+                        f(x.transpose(0, 1).contiguous(), last.unsqueeze(1).broadcast_to({7, 5, 40}).contiguous()),
+                        std::string(name) + ", transposed batches");
     }
   }
 }

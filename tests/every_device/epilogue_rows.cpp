@@ -26,7 +26,7 @@ Operands operands(std::int64_t m, std::int64_t n, std::int64_t k, DType dtype, D
 }
 
 /// One op; one loop; several results, the accumulator among them; an operand of every kind; a coordinate.
-void check(const Operands& o, const std::function<void(const Tensor&, const Tensor&, const char*)>& same) {
+void check_epilogues(const Operands& o, const std::function<void(const Tensor&, const Tensor&, const char*)>& same) {
   const Tensor product = o.product();
   same(matmul_epilogue(o.a, o.b, [](auto acc, auto z) { return acc + z; }, o.row), product + o.row, "acc + row");
   same(matmul_epilogue(
@@ -51,19 +51,20 @@ void check(const Operands& o, const std::function<void(const Tensor&, const Tens
        "a coordinate");
 }
 
-using Sizes = std::vector<std::array<std::int64_t, 3>>;
+using EpilogueSizes = std::vector<std::array<std::int64_t, 3>>;
 
 /// On a GPU, whose kernels do not take a tile's rows one after the other, a few of them.
-template <class F> void for_each_size(Device device, const Sizes& sizes, const F& f) {
-  for (const auto& [m, n, k] : device == cpu() ? sizes : Sizes{{40, 33, 20}})
+template <class F> void for_each_size(Device device, const EpilogueSizes& sizes, const F& f) {
+  for (const auto& [m, n, k] : device == cpu() ? sizes : EpilogueSizes{{40, 33, 20}})
     for (const bool views : {false, true}) f(m, n, k, views);
 }
 
 TEST_P(EpilogueRows, OfEveryWidthInSinglePrecision) {
-  const Sizes sizes{{3, 31, 8},     {5, 32, 8},    {40, 33, 20},  {64, 100, 30},  {70, 256, 24},
-                    {130, 300, 17}, {20, 1100, 9}, {9, 2100, 40}, {200, 65, 1100}};
+  const EpilogueSizes sizes{{3, 31, 8},     {5, 32, 8},    {40, 33, 20},  {64, 100, 30},  {70, 256, 24},
+                            {130, 300, 17}, {20, 1100, 9}, {9, 2100, 40}, {200, 65, 1100}};
   for_each_size(device(), sizes, [&](std::int64_t m, std::int64_t n, std::int64_t k, bool views) {
-    check(operands(m, n, k, f32, device(), views), [&](const Tensor& got, const Tensor& want, const char* what) {
+    check_epilogues(operands(m, n, k, f32, device(), views), [&](const Tensor& got, const Tensor& want,
+                                                                 const char* what) {
       ASSERT_EQ(got.shape(), want.shape());
       EXPECT_EQ(doubles(got), doubles(want))
           << what << ", " << m << " x " << n << " x " << k << (views ? ", strided" : "");
@@ -72,10 +73,11 @@ TEST_P(EpilogueRows, OfEveryWidthInSinglePrecision) {
 }
 /// Here the passes round the product, and each of themselves.
 TEST_P(EpilogueRows, OfEveryWidthInSixteenBits) {
-  const Sizes sizes{{3, 31, 8}, {40, 33, 20}, {64, 100, 40}, {70, 256, 64}, {130, 300, 33}, {20, 1100, 34}};
+  const EpilogueSizes sizes{{3, 31, 8}, {40, 33, 20}, {64, 100, 40}, {70, 256, 64}, {130, 300, 33}, {20, 1100, 34}};
   for (const DType dtype : {f16, bf16})
     for_each_size(device(), sizes, [&](std::int64_t m, std::int64_t n, std::int64_t k, bool views) {
-      check(operands(m, n, k, dtype, device(), views), [&](const Tensor& got, const Tensor& want, const char* what) {
+      check_epilogues(operands(m, n, k, dtype, device(), views), [&](const Tensor& got, const Tensor& want,
+                                                                     const char* what) {
         ASSERT_EQ(got.dtype(), want.dtype());
         const std::vector<double> x = doubles(got), y = doubles(want);
         // |acc| is below k; two roundings of it and one of the result, and the sum's k roundings in f32.

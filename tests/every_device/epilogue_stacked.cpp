@@ -9,8 +9,6 @@ class StackedEpiloguesGradients : public InDouble {};
 TERN_EVERY_DEVICE(StackedEpilogues);
 TERN_EVERY_DEVICE_IN_DOUBLE(StackedEpiloguesGradients);
 
-using enum ErrorKind;
-
 TEST_P(StackedEpilogues, SwiGluFromOneStackedWeight) {
   Random random(10);
   const Tensor x = random.tensor({6, 5}, f32, device()), gate = random.tensor({5, 4}, f32, device()),

@@ -9,8 +9,6 @@ class EpilogueSumsGradients : public InDouble {};
 TERN_EVERY_DEVICE(EpilogueSums);
 TERN_EVERY_DEVICE_IN_DOUBLE(EpilogueSumsGradients);
 
-using enum ErrorKind;
-
 // ---- sums over rows and columns as outputs ----
 TEST_P(EpilogueSums, RowAndColumnSums) {
   Random random(14);
@@ -157,15 +155,15 @@ TEST_P(EpilogueSums, SumsNameTheirAxis) {
   const Tensor a = ones({2, 3}), b = ones({3, 4});
   expect_error(ErrorKind::index, {"sum(x, 0)", "-1", "-2"},
                [&] { matmul_epilogue(a, b, [](auto acc) { return sum(acc, 0); }); });
-  expect_error(unsupported, {"matmul_epilogue", "both axes"},
+  expect_error(ErrorKind::unsupported, {"matmul_epilogue", "both axes"},
                [&] { matmul_epilogue(a, b, [](auto acc) { return sum(acc, -1) + sum(acc, -2); }); });
-  expect_error(unsupported, {"matmul_epilogue", "names no axis"},
+  expect_error(ErrorKind::unsupported, {"matmul_epilogue", "names no axis"},
                [&] { matmul_epilogue(a, b, [](auto acc) { return sum(acc, -1) / extent(); }); });
-  expect_error(unsupported, {"row_formula"}, [&] { Pointwise{"p", [](auto x) { return sum(x, -1); }}(a); });
-  expect_error(unsupported, {"own", "matmul_epilogue"}, [&] {
+  expect_error(ErrorKind::unsupported, {"row_formula"}, [&] { Pointwise{"p", [](auto x) { return sum(x, -1); }}(a); });
+  expect_error(ErrorKind::unsupported, {"own", "matmul_epilogue"}, [&] {
     row_formula(Pointwise{"own", [](auto x) { return x / sum(x, -1); }}, a);
   });
-  expect_error(unsupported, {"reduction"}, [&] {
+  expect_error(ErrorKind::unsupported, {"reduction"}, [&] {
     matmul_bias_activation(a, b, ones({4}), Pointwise{"p", [](auto x) { return x / sum(x, -1); }});
   });
 }

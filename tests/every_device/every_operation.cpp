@@ -11,10 +11,7 @@
 namespace tern::test {
 namespace {
 
-using operations::Entry;
 using operations::Sample;
-using operations::Sizes;
-using operations::Values;
 
 class EveryOperation : public EveryDevice {
  protected:
@@ -23,7 +20,7 @@ class EveryOperation : public EveryDevice {
   /// Devices that compile a kernel for every dtype and layout take one size, dtype and layout of each sample, in turn.
   bool everything() const { return device() == cpu() || full_test(); }
   template <class F> void for_each_sample(F f) {
-    for (const Entry* entry : entries_asked_for())
+    for (const operations::Entry* entry : entries_asked_for())
       for (const Sample& sample : entry->samples) {
         SCOPED_TRACE(std::string(entry->name) + (*sample.with ? std::string(", ") + sample.with : ""));
         f(*entry, sample);
@@ -34,20 +31,20 @@ class EveryOperation : public EveryDevice {
     const std::vector<DType> all = all_floats(device());
     return everything() ? all : std::vector{all[turn_ % all.size()]};
   }
-  std::vector<Sizes> sizes(const Sample& sample) const {
+  std::vector<operations::Sizes> sizes(const Sample& sample) const {
     return everything() ? sample.sizes : std::vector{sample.sizes[turn_ % sample.sizes.size()]};
   }
-  Operands operands(const Sample& sample, Sizes s, DType dtype) {
+  Operands operands(const Sample& sample, operations::Sizes s, DType dtype) {
     Operands list;
     for (const Shape& shape : sample.shapes(s)) list.push_back(random_.tensor(shape, dtype, device()));
     return list;
   }
 
-  void expect_reference(const Entry& entry, const Sample& sample, const Operands& x, const std::vector<Tensor>& got,
-                        const std::string& what) const {
-    std::vector<Values> exact;
+  void expect_reference(const operations::Entry& entry, const Sample& sample, const Operands& x,
+                        const std::vector<Tensor>& got, const std::string& what) const {
+    std::vector<operations::Values> exact;
     for (const Tensor& t : x) exact.push_back({t.shape(), doubles(t)});
-    const std::vector<Values> want = sample.reference(exact);
+    const std::vector<operations::Values> want = sample.reference(exact);
     ASSERT_EQ(got.size(), want.size()) << what;
     for (std::size_t k = 0; k < got.size(); ++k) {
       ASSERT_EQ(got[k].shape(), want[k].shape) << what;
@@ -73,8 +70,8 @@ template <class T> std::vector<std::vector<double>> bits(const std::vector<T>& l
   return all;
 }
 
-void expect_near(const std::vector<std::vector<double>>& got, const std::vector<std::vector<double>>& want,
-                 double relative) {
+void expect_all_near(const std::vector<std::vector<double>>& got, const std::vector<std::vector<double>>& want,
+                     double relative) {
   ASSERT_EQ(got.size(), want.size());
   for (std::size_t k = 0; k < got.size(); ++k) {
     ASSERT_EQ(got[k].size(), want[k].size());
@@ -83,12 +80,12 @@ void expect_near(const std::vector<std::vector<double>>& got, const std::vector<
 }
 
 /// Without the "x." of methods.
-std::string plain_name(const Entry& entry) {
+std::string plain_name(const operations::Entry& entry) {
   const std::string name = entry.name;
   return name.starts_with("x.") ? name.substr(2) : name;
 }
 /// As its header declares it: of gradients of gated activations the name in TERN_GATED.
-std::string declared_name(const Entry& entry) {
+std::string declared_name(const operations::Entry& entry) {
 #define TERN_FORMULA(formula, ...)
 #define TERN_GATED(formula, activation) \
   if (std::string(entry.name) == #formula "_bwd") return "name##_bwd";
@@ -101,7 +98,7 @@ std::string declared_name(const Entry& entry) {
 // ---- the entries themselves ----
 TEST(OperationEntries, AreWhole) {
   std::set<std::string> names;
-  for (const Entry& entry : operations::entries()) {
+  for (const operations::Entry& entry : operations::entries()) {
     SCOPED_TRACE(entry.name);
     EXPECT_TRUE(names.insert(entry.name).second) << "there are two entries of this name";
     for (const char* alias : entry.aliases)
@@ -215,7 +212,7 @@ std::string class_text(const std::string& text, const std::string& name) {
 }
 TEST(OperationEntries, AreThereForEveryDeclaration) {
   std::set<std::string> names;
-  for (const Entry& entry : operations::entries()) {
+  for (const operations::Entry& entry : operations::entries()) {
     names.insert(entry.name);
     for (const char* alias : entry.aliases) names.insert(alias);
   }
@@ -241,7 +238,7 @@ TEST(OperationEntries, AreThereForEveryDeclaration) {
 }
 TEST(OperationEntries, SayWhatTheHeadersSay) {
   const std::string text = headers(true), methods = header("tensor.hpp");
-  for (const Entry& entry : operations::entries()) {
+  for (const operations::Entry& entry : operations::entries()) {
     const bool is_method = plain_name(entry) != entry.name;
     const Declaration d = declaration(is_method ? methods : text, declared_name(entry));
     EXPECT_TRUE(d.comment.starts_with(" " + std::string(entry.says)))
@@ -252,10 +249,10 @@ TEST(OperationEntries, SayWhatTheHeadersSay) {
 
 // ---- values ----
 TEST_P(EveryOperation, GivesTheReferencesValues) {
-  for_each_sample([&](const Entry& entry, const Sample& sample) {
+  for_each_sample([&](const operations::Entry& entry, const Sample& sample) {
     if (!sample.reference) return;
     for (const DType dtype : dtypes())
-      for (const Sizes s : sizes(sample)) {
+      for (const operations::Sizes s : sizes(sample)) {
         const Operands x = operands(sample, s, dtype);
         expect_reference(entry, sample, x, sample.call(x), std::string(to_string(dtype)));
       }
@@ -263,7 +260,7 @@ TEST_P(EveryOperation, GivesTheReferencesValues) {
 }
 /// Views into larger memory, transposed memory, and the same element everywhere.
 TEST_P(EveryOperation, TakesEveryLayout) {
-  for_each_sample([&](const Entry& entry, const Sample& sample) {
+  for_each_sample([&](const operations::Entry& entry, const Sample& sample) {
     if (!sample.reference) return;
     const DType dtype = dtypes().front();
     const Operands x = operands(sample, sample.sizes.back(), dtype);
@@ -280,8 +277,8 @@ TEST_P(EveryOperation, TakesEveryLayout) {
   });
 }
 TEST_P(EveryOperation, TakesNothing) {
-  for_each_sample([&](const Entry&, const Sample& sample) {
-    for (const Sizes s : sample.empty) {
+  for_each_sample([&](const operations::Entry&, const Sample& sample) {
+    for (const operations::Sizes s : sample.empty) {
       const Operands x = operands(sample, s, f32);
       for (const Tensor& y : sample.call(x)) EXPECT_TRUE(y.defined());
     }
@@ -289,14 +286,14 @@ TEST_P(EveryOperation, TakesNothing) {
 }
 /// The results are the same, and a Var comes out where one goes in.
 TEST_P(EveryOperation, TakesTensorsVarsAndMixtures) {
-  for_each_sample([&](const Entry& entry, const Sample& sample) {
+  for_each_sample([&](const operations::Entry& entry, const Sample& sample) {
     const DType dtype = dtypes().front();
     const Operands x = operands(sample, sizes(sample).front(), dtype);
     const auto want = bits(sample.call(x));
     const auto expect_same = [&](const std::vector<Var>& y, const std::string& what) {
       const auto got = bits(y);
       if (entry.recorded_roundings == 0) ASSERT_EQ(got, want) << what;
-      else expect_near(got, want, entry.recorded_roundings * epsilon(dtype));
+      else expect_all_near(got, want, entry.recorded_roundings * epsilon(dtype));
     };
     const auto expect = [&](const std::vector<Var>& y, bool recorded, const std::string& what) {
       expect_same(y, what);
@@ -324,7 +321,7 @@ template <class F> void may_be_refused(F f) {
   }
 }
 TEST_P(EveryOperation, ReplaysWhatTheProgramGives) {
-  for_each_sample([&](const Entry& entry, const Sample& sample) {
+  for_each_sample([&](const operations::Entry& entry, const Sample& sample) {
     if (!everything() && turn_ % 3 != 0) return;
     const Operands x = operands(sample, sizes(sample).front(), f32);
     const auto run = [&] {
@@ -353,7 +350,7 @@ TEST_P(EveryOperation, ReplaysWhatTheProgramGives) {
   });
 }
 TEST_P(EveryOperation, IsExplained) {
-  for_each_sample([&](const Entry& entry, const Sample& sample) {
+  for_each_sample([&](const operations::Entry& entry, const Sample& sample) {
     const Operands x = operands(sample, sizes(sample).front(), f32);
     std::vector<Tensor> y;
     const TraceCounts before = trace_counts();
@@ -377,7 +374,7 @@ TEST_P(EveryOperation, IsExplained) {
 
 // ---- errors ----
 TEST_P(EveryOperation, RefusesBadInput) {
-  for (const Entry* entry : entries_asked_for())
+  for (const operations::Entry* entry : entries_asked_for())
     for (const operations::BadInput& bad : entry->bad) {
       SCOPED_TRACE(entry->name);
       expect_error(bad.kind, bad.says, bad.plain);

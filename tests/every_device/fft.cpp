@@ -23,7 +23,7 @@ class Fourier : public EveryDevice {
 
 using Complex = std::complex<long double>;
 /// The numbers of a complex tensor, row-major.
-std::vector<Complex> numbers(const Tensor& z) {
+std::vector<Complex> numbers_of(const Tensor& z) {
   const std::vector<double> parts = view_as_real(z).to(cpu()).to(f64).to_vector<double>();
   std::vector<Complex> list;
   for (std::size_t i = 0; i < parts.size(); i += 2) list.emplace_back(parts[i], parts[i + 1]);
@@ -63,9 +63,9 @@ TEST_P(Fourier, EveryLength) {
   for (const std::int64_t n : {61, 64, 97, 127, 128, 210, 243, 251, 256, 509, 512, 625, 1009}) lengths.push_back(n);
   for (const std::int64_t n : lengths) {
     const Tensor z = complex_noise({n}, static_cast<std::uint64_t>(n));
-    const std::vector<Complex> x = numbers(z), want = naive(x);
-    EXPECT_LE(distance(numbers(fft::fft(z)), want), bound(n, eps())) << n;
-    EXPECT_LE(distance(numbers(fft::ifft(fft::fft(z))), x), 2 * bound(n, eps())) << n;
+    const std::vector<Complex> x = numbers_of(z), want = naive(x);
+    EXPECT_LE(distance(numbers_of(fft::fft(z)), want), bound(n, eps())) << n;
+    EXPECT_LE(distance(numbers_of(fft::ifft(fft::fft(z))), x), 2 * bound(n, eps())) << n;
     const Tensor r = real(z);
     std::vector<Complex> of_real;
     for (const Complex& v : x) of_real.emplace_back(v.real(), 0);
@@ -73,7 +73,7 @@ TEST_P(Fourier, EveryLength) {
     half.resize(static_cast<std::size_t>(n / 2 + 1));
     const Tensor spectrum = fft::rfft(r);
     // A real line's n numbers are rounded as n complex ones are, and half of the sums are compared.
-    EXPECT_LE(distance(numbers(spectrum), half), 2 * bound(n, eps())) << n;
+    EXPECT_LE(distance(numbers_of(spectrum), half), 2 * bound(n, eps())) << n;
     const Tensor back = fft::irfft(spectrum, n);
     EXPECT_EQ(back.dtype(), real_dtype());
     EXPECT_LE(distance(make_complex(back, zeros_like(back)), make_complex(r, zeros_like(r))), 3 * bound(n, eps())) << n;

@@ -8,8 +8,6 @@
 namespace tern::test {
 namespace {
 
-using enum ErrorKind;
-
 class Fixed : public EveryDevice {
  protected:
   /// f64 where the device has it.
@@ -166,12 +164,12 @@ TEST_P(Fixed, IntegersAndConstantsBesideFloats) {
 }
 TEST_P(Fixed, WhatIsWrongIsSaid) {
   const Tensor p = numbers({5, 3}), q = numbers({5, 4}), t = numbers({3});
-  expect_error(shape, {"pose", "argument 2", "[..., 4]", "f32[5, 3]"}, [&] { pose(p, p, t); });
-  expect_error(shape, {"pose", "argument 1", "[..., 3]", "a number"}, [&] { pose(1, q, t); });
-  expect_error(shape, {"pose", "[5]", "[4]"}, [&] { pose(p, numbers({4, 4}), t); });
-  expect_error(shape, {"pose", "argument 3"}, [&] { pose(p, q, Tensor()); });
-  expect_error(index, {"bad", "index 3", "3"}, [&] { formula("bad", [](Vec<3> v) { return v[3]; }); });
-  expect_error(shape, {"empty", "result 2"}, [&] {
+  expect_error(ErrorKind::shape, {"pose", "argument 2", "[..., 4]", "f32[5, 3]"}, [&] { pose(p, p, t); });
+  expect_error(ErrorKind::shape, {"pose", "argument 1", "[..., 3]", "a number"}, [&] { pose(1, q, t); });
+  expect_error(ErrorKind::shape, {"pose", "[5]", "[4]"}, [&] { pose(p, numbers({4, 4}), t); });
+  expect_error(ErrorKind::shape, {"pose", "argument 3"}, [&] { pose(p, q, Tensor()); });
+  expect_error(ErrorKind::index, {"bad", "index 3", "3"}, [&] { formula("bad", [](Vec<3> v) { return v[3]; }); });
+  expect_error(ErrorKind::shape, {"empty", "result 2"}, [&] {
     formula("empty", [](Vec<2> v) {
       Vec<2> w;
       w[0] = v[0];

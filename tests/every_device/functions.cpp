@@ -7,7 +7,7 @@
 namespace tern::test {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kFloatInf = std::numeric_limits<float>::infinity(), kFloatNaN = std::numeric_limits<float>::quiet_NaN();
 using Predicates = std::vector<bool>;
 
 class Functions : public EveryDevice {};
@@ -16,11 +16,11 @@ TERN_EVERY_DEVICE(Functions);
 Predicates predicates(const Tensor& t) { return t.to_vector<bool>(); }
 
 TEST_P(Functions, WhatKindOfNumber) {
-  const Tensor x = tensor({1.0f, -0.0f, kInf, -kInf, kNaN});
+  const Tensor x = tensor({1.0f, -0.0f, kFloatInf, -kFloatInf, kFloatNaN});
   EXPECT_EQ(predicates(isnan(x)), (Predicates{false, false, false, false, true}));
   EXPECT_EQ(predicates(isinf(x)), (Predicates{false, false, true, true, false}));
   EXPECT_EQ(predicates(x.isfinite()), (Predicates{true, true, false, false, false}));
-  EXPECT_EQ(predicates(signbit(tensor({1.0f, -0.0f, 0.0f, -kInf, -3.0f}))),
+  EXPECT_EQ(predicates(signbit(tensor({1.0f, -0.0f, 0.0f, -kFloatInf, -3.0f}))),
             (Predicates{false, true, false, true, true}));
   const Tensor whole = tensor({-2, 0, 3});
   EXPECT_EQ(predicates(isnan(whole)), (Predicates{false, false, false}));
@@ -80,13 +80,14 @@ TEST_P(Functions, BetweenPoints) {
 }
 
 TEST_P(Functions, Close) {
-  const Tensor a = tensor({1.0f, 1.0f, kInf, kInf, kNaN, 5.0f}), b = tensor({1.000001f, 1.1f, kInf, -kInf, kNaN, kInf});
+  const Tensor a = tensor({1.0f, 1.0f, kFloatInf, kFloatInf, kFloatNaN, 5.0f}),
+               b = tensor({1.000001f, 1.1f, kFloatInf, -kFloatInf, kFloatNaN, kFloatInf});
   EXPECT_EQ(predicates(isclose(a, b)), (Predicates{true, false, true, false, false, false}));
   EXPECT_EQ(predicates(isclose(a, b, 0.2, 0)), (Predicates{true, true, true, false, false, false}));
 }
 
 TEST_P(Functions, NumbersForWhatIsNone) {
-  const Tensor x = tensor({1.0f, kNaN, kInf, -kInf});
+  const Tensor x = tensor({1.0f, kFloatNaN, kFloatInf, -kFloatInf});
   const float most = std::numeric_limits<float>::max();
   EXPECT_EQ(nan_to_num(x).to_vector<float>(), (std::vector<float>{1, 0, most, -most}));
   EXPECT_EQ(nan_to_num(x, 2, 3, 4).to_vector<float>(), (std::vector<float>{1, 2, 3, 4}));
@@ -95,7 +96,8 @@ TEST_P(Functions, NumbersForWhatIsNone) {
 }
 
 TEST_P(Functions, AnglesAtTheEdges) {
-  const std::vector<float> edges = {0.0f, -0.0f, 1.0f, -2.5f, kInf, -kInf, kNaN, 3e38f, -3e38f, 1.2e-38f};
+  const std::vector<float> edges = {0.0f,       -0.0f,     1.0f,  -2.5f,  kFloatInf,
+                                    -kFloatInf, kFloatNaN, 3e38f, -3e38f, 1.2e-38f};
   std::vector<float> ys, xs;
   for (const float y : edges)
     for (const float x : edges) ys.push_back(y), xs.push_back(x);
@@ -127,9 +129,9 @@ TEST_P(Functions, WithParameters) {
   near(prelu(x, tensor({0.25f, 0.5f})), -0.25, 2);
   near(lerp(x, tensor({3.0f, 4.0f}), 0.25), 0, 2.5);
   near(xlogy(tensor({0.0f, 2.0f}), tensor({0.0f, 3.0f})), 0, 2 * std::log(3.0));
-  near(logaddexp(tensor({-kInf, 1.0f}), tensor({2.0f, 3.0f})), 2, std::log(std::exp(1.0) + std::exp(3.0)));
-  EXPECT_EQ(logaddexp(tensor({kInf, -kInf}), tensor({kInf, -kInf})).to_vector<float>(),
-            (std::vector<float>{kInf, -kInf}));
+  near(logaddexp(tensor({-kFloatInf, 1.0f}), tensor({2.0f, 3.0f})), 2, std::log(std::exp(1.0) + std::exp(3.0)));
+  EXPECT_EQ(logaddexp(tensor({kFloatInf, -kFloatInf}), tensor({kFloatInf, -kFloatInf})).to_vector<float>(),
+            (std::vector<float>{kFloatInf, -kFloatInf}));
   near(copysign(tensor({3.0f, -3.0f}), tensor({-0.0f, 2.0f})), -3, 3);
   expect_error(ErrorKind::shape, {"elu", "1", "3"}, [&] { (void)elu(x, 1, 2); });
 }

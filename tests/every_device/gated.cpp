@@ -30,7 +30,7 @@ const std::vector<Shapes>& shape_pairs() {
   return list;
 }
 Shape result_shape(const Shapes& s) { return broadcast_of(s.a, s.b); }
-std::string label(const GatedOp& g, const Shapes& s, DType d) {
+std::string gated_label(const GatedOp& g, const Shapes& s, DType d) {
   return std::string(g.name) + " " + to_string(s.a) + to_string(s.b) + " " + std::string(to_string(d));
 }
 
@@ -41,13 +41,13 @@ TEST_P(Gated, Forward) {
       const Tensor a = random.tensor(s.a, dtype, device(), -5, 5), b = random.tensor(s.b, dtype, device());
       for (const GatedOp& g : gated_ops()) {
         const double eps = work_epsilon(dtype);
-        expect_within(g.formula(a, b), mul(activate(Array(a), g.act, eps), Array(b), eps), label(g, s, dtype));
+        expect_within(g.formula(a, b), mul(activate(Array(a), g.act, eps), Array(b), eps), gated_label(g, s, dtype));
       }
     }
 }
 
 struct GatedReference { Array d_a, d_b; };
-GatedReference reference(const GatedOp& g, const Tensor& grad, const Tensor& a, const Tensor& b) {
+GatedReference gated_reference(const GatedOp& g, const Tensor& grad, const Tensor& a, const Tensor& b) {
   const double eps = work_epsilon(a.dtype());
   const Array seed(grad), x(a), y(b);
   return {sum_to(mul(mul(seed, y, eps), activate_derivative(x, g.act, eps), eps), a.shape(), eps),
@@ -60,10 +60,10 @@ TEST_P(Gated, Backward) {
       const Tensor a = random.tensor(s.a, dtype, device(), -5, 5), b = random.tensor(s.b, dtype, device()),
                    grad = random.tensor(result_shape(s), dtype, device());
       for (const GatedOp& g : gated_ops()) {
-        const GatedReference want = reference(g, grad, a, b);
+        const GatedReference want = gated_reference(g, grad, a, b);
         const auto [d_a, d_b] = g.bwd(grad, a, b);
-        expect_within(d_a, want.d_a, label(g, s, dtype) + ": d_a");
-        expect_within(d_b, want.d_b, label(g, s, dtype) + ": d_b");
+        expect_within(d_a, want.d_a, gated_label(g, s, dtype) + ": d_a");
+        expect_within(d_b, want.d_b, gated_label(g, s, dtype) + ": d_b");
       }
     }
 }
@@ -73,7 +73,7 @@ TEST_P(Gated, BackwardOfStridedOperands) {
                b = strided(random.tensor({17, 9}, f32, device())).transpose(0, 1);
   const Tensor grad = random.tensor({9, 34}, f32, device()).slice(1, 0, 34, 2);
   for (const GatedOp& g : gated_ops()) {
-    const GatedReference want = reference(g, grad, a, b);
+    const GatedReference want = gated_reference(g, grad, a, b);
     const auto [d_a, d_b] = g.bwd(grad, a, b);
     expect_within(d_a, want.d_a, g.name), expect_within(d_b, want.d_b, g.name);
   }
@@ -85,10 +85,10 @@ TEST_P(Gated, AutogradGivesTheSame) {
       const Var a(random.tensor(s.a, dtype, device(), -5, 5)), b(random.tensor(s.b, dtype, device()));
       const Tensor grad = random.tensor(result_shape(s), dtype, device());
       for (const GatedOp& g : gated_ops()) {
-        const GatedReference want = reference(g, grad, a.value(), b.value());
+        const GatedReference want = gated_reference(g, grad, a.value(), b.value());
         const Gradients got = backward(g.formula(a, b), grad);
-        expect_within(got[a], want.d_a, label(g, s, dtype) + ": d_a");
-        expect_within(got[b], want.d_b, label(g, s, dtype) + ": d_b");
+        expect_within(got[a], want.d_a, gated_label(g, s, dtype) + ": d_a");
+        expect_within(got[b], want.d_b, gated_label(g, s, dtype) + ": d_b");
       }
     }
 }
@@ -181,21 +181,21 @@ bool saves(const Var& y, const Tensor& t) {
     if (s.shape() == t.shape() && doubles(s) == doubles(t)) return true;
   return false;
 }
-struct Layer {
+struct FusedLayer {
   Var a, b, bias;
   Tensor pre;
 };
-Layer layer(Device device) {
+FusedLayer layer(Device device) {
   Random random(35);
-  Layer l{Var(random.tensor({3, 4}, f32, device)),
-          Var(random.tensor({4, 5}, f32, device)),
-          Var(random.tensor({5}, f32, device)),
-          {}};
+  FusedLayer l{Var(random.tensor({3, 4}, f32, device)),
+               Var(random.tensor({4, 5}, f32, device)),
+               Var(random.tensor({5}, f32, device)),
+               {}};
   l.pre = matmul_bias(l.a.value(), l.b.value(), l.bias.value());
   return l;
 }
 TEST_P(Gated, ReluTanhAndSigmoidSaveTheOutputOnly) {
-  const Layer l = layer(device());
+  const FusedLayer l = layer(device());
   for (const Pointwise<>& act : {op::relu, op::tanh, op::sigmoid}) {
     const Var y = matmul_bias_activation(l.a, l.b, l.bias, act);
     EXPECT_EQ(y.grad_fn()->saved_tensors().size(), 3u) << act.name();  // a, b and the output
@@ -204,8 +204,8 @@ TEST_P(Gated, ReluTanhAndSigmoidSaveTheOutputOnly) {
   }
 }
 TEST_P(Gated, OthersSaveThePreActivation) {
-  const Layer l = layer(device());
-  for (const Pointwise<>& act : {op::gelu, op::silu, Pointwise<>(mish)}) {
+  const FusedLayer l = layer(device());
+  for (const Pointwise<>& act : {op::gelu, op::silu, Pointwise<>(users_mish)}) {
     const Var y = matmul_bias_activation(l.a, l.b, l.bias, act);
     EXPECT_EQ(y.grad_fn()->saved_tensors().size(), 3u) << act.name();
     EXPECT_TRUE(saves(y, l.pre)) << act.name();
@@ -213,18 +213,18 @@ TEST_P(Gated, OthersSaveThePreActivation) {
   }
 }
 TEST_P(Gated, IdentitySavesNoState) {
-  const Layer l = layer(device());
+  const FusedLayer l = layer(device());
   EXPECT_EQ(matmul_bias_activation(l.a, l.b, l.bias, op::identity).grad_fn()->saved_tensors().size(), 2u);
   EXPECT_EQ(matmul_bias(l.a, l.b, l.bias).grad_fn()->saved_tensors().size(), 2u);
 }
 TEST_P(Gated, OperandsNobodyNeedsAreNotSaved) {
-  const Layer l = layer(device());
+  const FusedLayer l = layer(device());
   EXPECT_EQ(matmul_bias_activation(l.a.value(), l.b.value(), l.bias, op::gelu).grad_fn()->saved_tensors().size(), 1u);
   EXPECT_EQ(matmul_bias_activation(l.a, l.b.value(), l.bias.value(), op::identity).grad_fn()->saved_tensors().size(),
             1u);
 }
 TEST_P(Gated, SavedTensorsAreFreedByBackward) {
-  const Layer l = layer(device());
+  const FusedLayer l = layer(device());
   const Var h = matmul_bias_activation(l.a, l.b, l.bias, op::gelu), y = sum(h);
   const auto fn = h.grad_fn();
   backward(y, {.keep_graph = true});

@@ -12,10 +12,10 @@ class HighOrders : public EveryDevice {
 };
 TERN_EVERY_DEVICE(HighOrders);
 
-using Scalar = std::function<Var(const Var&)>;
+using ScalarFunction = std::function<Var(const Var&)>;
 
 /// The derivative by the only element, in forward mode (F) or as a gradient (R); the leftmost is the outermost.
-Scalar derivative(Scalar f, const std::string& modes) {
+ScalarFunction derivative_by_modes(ScalarFunction f, const std::string& modes) {
   for (auto mode = modes.rbegin(); mode != modes.rend(); ++mode) {
     if (*mode == 'F') f = [f](const Var& x) { return jvp(f, x, ones({1})).result; };
     else f = [f](const Var& x) { return sum(grad(f)(x)); };
@@ -32,13 +32,14 @@ std::vector<std::string> all_modes(int order) {
   return all;
 }
 /// Each a function with its exact derivative at 1. Devices that compile a kernel for every derivative take a few modes.
-void check(const char* name, const Scalar& f, int order, double want, bool everything) {
+void check_orders(const char* name, const ScalarFunction& f, int order, double want, bool everything) {
   const Var x(ones({1}));
   const auto n = static_cast<std::size_t>(order);
   std::vector<std::string> modes = all_modes(order);
   if (!everything) modes = {std::string(n - 1, 'F') + 'R', std::string(n - 1, 'R') + 'F'};
   for (const std::string& m : modes)
-    EXPECT_NEAR(doubles(derivative(f, m)(x))[0], want, 1e-4 * std::max(1.0, std::abs(want))) << name << " " << m;
+    EXPECT_NEAR(doubles(derivative_by_modes(f, m)(x))[0], want, 1e-4 * std::max(1.0, std::abs(want)))
+        << name << " " << m;
 }
 
 TEST_P(HighOrders, OfProducts) {
@@ -46,11 +47,13 @@ TEST_P(HighOrders, OfProducts) {
   double factor = 1;
   for (int order = 1; order <= highest; ++order) {
     factor *= 6 - order;
-    check("x^5", [](const Var& x) { return x * x * x * x * x; }, order, factor, everything());
-    check(
+    check_orders(
+        "x^5", [](const Var& x) { return x * x * x * x * x; }, order, factor, everything());
+    check_orders(
         "x^6", [](const Var& x) { return square(x) * square(x) * square(x); }, order, 6 * factor / (6 - order),
         everything());
-    check("clamped", [](const Var& x) { return clamp(x, -2, 2) * x * x * x * x; }, order, factor, everything());
+    check_orders(
+        "clamped", [](const Var& x) { return clamp(x, -2, 2) * x * x * x * x; }, order, factor, everything());
   }
 }
 TEST_P(HighOrders, OfFormulas) {
@@ -60,10 +63,11 @@ TEST_P(HighOrders, OfFormulas) {
   for (int order = 1; order <= (everything() ? 5 : 3); ++order) {
     powers[0] *= 6 - order, powers[1] *= order <= 4 ? 5 - order : 0;
     const double squares = order == 1 ? 2 : order == 2 ? 2 : 0;
-    check(
+    check_orders(
         "lerp", [&](const Var& x) { return lerp(x * x, x * x * x, x * x); }, order, squares - powers[1] + powers[0],
         everything());
-    check("three", [&](const Var& x) { return three(x, x * x, x * x); }, order, powers[0], everything());
+    check_orders(
+        "three", [&](const Var& x) { return three(x, x * x, x * x); }, order, powers[0], everything());
   }
 }
 TEST_P(HighOrders, OfRowsProductsAndQuotients) {
@@ -72,33 +76,42 @@ TEST_P(HighOrders, OfRowsProductsAndQuotients) {
   double factor = 1;
   for (int order = 1; order <= (everything() ? 4 : 3); ++order) {
     factor *= 6 - order;
-    check("sin(x)/x", [](const Var& x) { return sin(x) / x; }, order, quotient[order - 1], everything());
-    check("an epilogue", [](const Var& x) {
-      return matmul_epilogue(x.reshape({1, 1}), x.reshape({1, 1}), [](auto acc, auto b) { return acc * acc * b; }, x);
-    }, order, factor, everything());
-    check("rows", [](const Var& x) {
-      constexpr Pointwise cubes{"cubes", [](auto a, auto b) { return sum(a * a * b) * a * b; }};
-      return row_formula(cubes, x.reshape({1, 1}), x.reshape({1, 1}));
-    }, order, factor, everything());
-    check(
+    check_orders(
+        "sin(x)/x", [](const Var& x) { return sin(x) / x; }, order, quotient[order - 1], everything());
+    check_orders(
+        "an epilogue",
+        [](const Var& x) {
+          return matmul_epilogue(
+              x.reshape({1, 1}), x.reshape({1, 1}), [](auto acc, auto b) { return acc * acc * b; }, x);
+        },
+        order, factor, everything());
+    check_orders(
+        "rows",
+        [](const Var& x) {
+          constexpr Pointwise cubes{"cubes", [](auto a, auto b) { return sum(a * a * b) * a * b; }};
+          return row_formula(cubes, x.reshape({1, 1}), x.reshape({1, 1}));
+        },
+        order, factor, everything());
+    check_orders(
         "checkpoint", [](const Var& x) { return checkpoint([](const Var& v) { return v * v * v * v * v; })(x); }, order,
         factor, everything());
   }
 }
 
-template <class... A> auto product(A... a) { return (a * ...); }
+template <class... A> auto product_of_all(A... a) { return (a * ...); }
 TEST_P(HighOrders, OfManyArguments) {
-  constexpr Pointwise six{"six",
-                          [](auto a, auto b, auto c, auto d, auto e, auto f) { return product(a, b, c, d, e, f); }};
+  constexpr Pointwise six{
+      "six", [](auto a, auto b, auto c, auto d, auto e, auto f) { return product_of_all(a, b, c, d, e, f); }};
   constexpr Pointwise twelve{
       "twelve", [](auto a, auto b, auto c, auto d, auto e, auto f, auto g, auto h, auto i, auto j, auto k, auto l) {
-        return product(a, b, c, d, e, f, g, h, i, j, k, l);
+        return product_of_all(a, b, c, d, e, f, g, h, i, j, k, l);
       }};
   double of_sixth = 1, of_twelfth = 1;
   for (int order = 1; order <= (everything() ? 4 : 2); ++order) {
     of_sixth *= 7 - order, of_twelfth *= 13 - order;
-    check("six", [&](const Var& x) { return six(x, x, x, x, x, x); }, order, of_sixth, everything());
-    check(
+    check_orders(
+        "six", [&](const Var& x) { return six(x, x, x, x, x, x); }, order, of_sixth, everything());
+    check_orders(
         "twelve", [&](const Var& x) { return twelve(x, x, x, x, x, x, x, x, x, x, x, x); }, order, of_twelfth,
         everything() && order < 4);
   }
@@ -117,7 +130,7 @@ TEST_P(HighOrders, OfManyCapturedNumbers) {
       }};
   const double of_fourth[] = {4, 12, 24};
   for (int order = 1; order <= (everything() ? 3 : 2); ++order)
-    check(
+    check_orders(
         "weighted", [&](const Var& x) { return weighted(x, x, x, x, x, x, x, x, x, x, x, x); }, order,
         total * of_fourth[order - 1], everything());
 }
@@ -128,9 +141,12 @@ TEST_P(HighOrders, OfPowers) {
   for (int order = 1; order <= (everything() ? 6 : 3); ++order) {
     falling *= 6.5 - order;
     const bool all = everything() && order <= 4;
-    check("x^5.5", [](const Var& x) { return pow(x, 5.5); }, order, falling, all);
-    check("2^x", [](const Var& x) { return pow(2, x); }, order, 2 * std::pow(std::log(2.0), order), all);
-    check("x^x", [](const Var& x) { return pow(x, x); }, order, of_both[order - 1], all);
+    check_orders(
+        "x^5.5", [](const Var& x) { return pow(x, 5.5); }, order, falling, all);
+    check_orders(
+        "2^x", [](const Var& x) { return pow(2, x); }, order, 2 * std::pow(std::log(2.0), order), all);
+    check_orders(
+        "x^x", [](const Var& x) { return pow(x, x); }, order, of_both[order - 1], all);
   }
 }
 /// An output that is the same number as a literal of another's derivative is not read in its place.
@@ -142,7 +158,7 @@ TEST_P(HighOrders, OfPowersBesideANumber) {
   const double t = std::tanh(1.0), s = 1 - t * t;
   const double want[] = {2.5 * std::pow(t, 1.5) * s, 3.75 * std::sqrt(t) * s * s - 5 * std::pow(t, 2.5) * s};
   for (int order = 1; order <= 2; ++order)
-    check(
+    check_orders(
         "beside", [&](const Var& x) { return beside(x)[1]; }, order, want[order - 1], true);
 }
 /// Where a factor is 0 the derivative is, though the power is infinite.

@@ -6,8 +6,6 @@
 namespace tern::test {
 namespace {
 
-using enum ErrorKind;
-
 class Implicit : public EveryDevice {
  protected:
   bool has_f64() const { return !device().to_string().starts_with("webgpu"); }
@@ -35,20 +33,22 @@ class Implicit : public EveryDevice {
 };
 TERN_EVERY_DEVICE(Implicit);
 
-const auto product = [](const Var& x, const Var& a) { return matmul(a, x.unsqueeze(-1)).squeeze(-1); };
+const auto batched_product = [](const Var& x, const Var& a) { return matmul(a, x.unsqueeze(-1)).squeeze(-1); };
 
 TEST_P(Implicit, EverySolverSolves) {
   const Tensor a = positive(6), b = numbers({6}), general = numbers({6, 6}) + 4 * one(6);
   IterativeOptions options;
   for (const bool preconditioned : {false, true}) {
     if (preconditioned) options.preconditioner = [](const Var& v) { return v * 0.25; };
-    const auto cg = custom_linear_solve(product, conjugate_gradients(options));
-    EXPECT_LT(worst(product(Var(cg(b, a)), Var(a)).value() - b), bound());
+    const auto cg = custom_linear_solve(batched_product, conjugate_gradients(options));
+    EXPECT_LT(worst(batched_product(Var(cg(b, a)), Var(a)).value() - b), bound());
     for (const LinearMethod& method : {gmres(options), bicgstab(options)})
-      EXPECT_LT(worst(product(Var(custom_linear_solve(product, method)(b, general)), Var(general)).value() - b),
-                bound());
+      EXPECT_LT(
+          worst(batched_product(Var(custom_linear_solve(batched_product, method)(b, general)), Var(general)).value() -
+                b),
+          bound());
   }
-  const Tensor zero = custom_linear_solve(product, gmres())(b * 0, general);
+  const Tensor zero = custom_linear_solve(batched_product, gmres())(b * 0, general);
   EXPECT_EQ(worst(zero), 0);
 }
 TEST_P(Implicit, BatchesAreSystemsOfTheirOwn) {
@@ -59,13 +59,13 @@ TEST_P(Implicit, BatchesAreSystemsOfTheirOwn) {
 }
 TEST_P(Implicit, SolutionsHaveGradients) {
   const Tensor a = positive(4), b = numbers({4}), general = numbers({4, 4}) + 3 * one(4);
-  const auto symmetric = [](const Var& x, const Var& a) { return product(x, a + a.transpose(0, 1)); };
+  const auto symmetric = [](const Var& x, const Var& a) { return batched_product(x, a + a.transpose(0, 1)); };
   const auto cg = custom_linear_solve(symmetric, conjugate_gradients({.tolerance = has_f64() ? 1e-14 : 1e-5}));
   expect_gradients([&](const Var& b, const Var& a) { return cg(b, a); }, b, a);
-  const auto other = custom_linear_solve(product, gmres({.tolerance = has_f64() ? 1e-14 : 1e-5}));
+  const auto other = custom_linear_solve(batched_product, gmres({.tolerance = has_f64() ? 1e-14 : 1e-5}));
   expect_gradients([&](const Var& b, const Var& a) { return other(b, a); }, b, general);
   const auto preconditioned = custom_linear_solve(
-      product,
+      batched_product,
       bicgstab({.tolerance = has_f64() ? 1e-13 : 1e-5, .preconditioner = [](const Var& v) { return v * 0.3; }}));
   expect_gradients([&](const Var& b, const Var& a) { return preconditioned(b, a); }, b, general);
   const auto [y, tangent] = jvp([&](const Var& a) { return other(Var(b), a); }, general, one(4));
@@ -117,18 +117,22 @@ TEST_P(Implicit, LeastSquaresFitsEveryRow) {
 }
 TEST_P(Implicit, WhatIsWrongIsSaid) {
   const Tensor a = numbers({3, 3}), b = numbers({3});
-  expect_error(shape, {"custom_linear_solve", "map"},
+  expect_error(ErrorKind::shape, {"custom_linear_solve", "map"},
                [&] { custom_linear_solve([](const Var& x) { return sum(x); })(b); });
-  expect_error(dtype, {"custom_linear_solve", "i32"}, [&] { custom_linear_solve(product)(tensor({1, 2, 3}), a); });
-  expect_error(linalg, {"gmres", "converge"}, [&] { custom_linear_solve(product, gmres())(b, a * 0); });
-  expect_error(linalg, {"conjugate_gradients", "2 iterations"}, [&] {
-    custom_linear_solve(product, conjugate_gradients({.tolerance = 1e-15, .iterations = 2}))(numbers({6}), positive(6));
+  expect_error(ErrorKind::dtype, {"custom_linear_solve", "i32"}, [&] {
+    custom_linear_solve(batched_product)(tensor({1, 2, 3}), a);
   });
-  expect_error(value, {"bicgstab", "iterations"}, [&] { bicgstab({.iterations = 0}); });
-  expect_error(linalg, {"Newton", "converge"}, [&] {
+  expect_error(ErrorKind::linalg, {"gmres", "converge"},
+               [&] { custom_linear_solve(batched_product, gmres())(b, a * 0); });
+  expect_error(ErrorKind::linalg, {"conjugate_gradients", "2 iterations"}, [&] {
+    custom_linear_solve(batched_product, conjugate_gradients({.tolerance = 1e-15, .iterations = 2}))(numbers({6}),
+                                                                                                     positive(6));
+  });
+  expect_error(ErrorKind::value, {"bicgstab", "iterations"}, [&] { bicgstab({.iterations = 0}); });
+  expect_error(ErrorKind::linalg, {"Newton", "converge"}, [&] {
     custom_root([](const Var& x, const Var& a) { return x * x + a; }, Newton())(b, ones({3}).to(wide()));
   });
-  expect_error(shape, {"least_squares", "x0"},
+  expect_error(ErrorKind::shape, {"least_squares", "x0"},
                [&] { optim::least_squares([](const Var& x) { return x; }, full({}, 1.f)); });
 }
 

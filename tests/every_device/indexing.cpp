@@ -6,8 +6,6 @@
 namespace tern::test {
 namespace {
 
-constexpr auto index = ErrorKind::index, shape = ErrorKind::shape, dtype = ErrorKind::dtype;
-
 /// Views with axes in reverse, each with the same elements in memory of their own.
 struct Reversed {
   std::string name;
@@ -35,8 +33,6 @@ class Indexing : public EveryDevice {
 };
 TERN_EVERY_DEVICE(Indexing);
 
-Tensor counted(const Shape& s) { return arange(0, s.numel(), 1, f32).reshape(s); }
-
 // ---- entries ----
 TEST_P(Indexing, EntriesAreViewsWithoutTheFirstAxis) {
   Tensor x = counted({3, 4});
@@ -52,12 +48,12 @@ TEST_P(Indexing, EntriesOutOfRange) {
   const Tensor x = counted({3, 4});
   for (const std::int64_t i : {std::int64_t{3}, std::int64_t{-4}, std::numeric_limits<std::int64_t>::min(),
                                std::numeric_limits<std::int64_t>::max()})
-    expect_error(index, {"[]", std::to_string(i), "f32[3, 4]"}, [&] { x[i]; });
-  expect_error(index, {"[]", "f32[]"}, [&] { full({}, 1)[0]; });
-  expect_error(index, {"f32[0, 2]"}, [&] { zeros({0, 2})[0]; });
-  expect_error(shape, {"[]"}, [] { Tensor()[0]; });
+    expect_error(ErrorKind::index, {"[]", std::to_string(i), "f32[3, 4]"}, [&] { x[i]; });
+  expect_error(ErrorKind::index, {"[]", "f32[]"}, [&] { full({}, 1)[0]; });
+  expect_error(ErrorKind::index, {"f32[0, 2]"}, [&] { zeros({0, 2})[0]; });
+  expect_error(ErrorKind::shape, {"[]"}, [] { Tensor()[0]; });
   const Var v(x);
-  expect_error(index, {"[]"}, [&] { v[5]; });
+  expect_error(ErrorKind::index, {"[]"}, [&] { v[5]; });
 }
 TEST_P(Indexing, EntriesAreDifferentiable) {
   const Var x(counted({3, 2}));
@@ -95,8 +91,8 @@ TEST_P(Indexing, NegativeSteps) {
   expect_values(x.slice(0, {}, {}, -2).slice(0, {}, {}, -1), {3}, {1, 3, 5});
   for (const Slice bad :
        {Slice(6, 2, -1), Slice(1, 4, -1), Slice(-7, {}, -1), Slice(4, -7, -1), Slice(4, 1, 0), Slice(7, 7, -1)})
-    expect_error(index, {"slice"}, [&] { x.slice(0, bad); });
-  expect_error(index, {"slice: [6, 2) with step -1", "f32[6]"}, [&] { x.slice(0, 6, 2, -1); });
+    expect_error(ErrorKind::index, {"slice"}, [&] { x.slice(0, bad); });
+  expect_error(ErrorKind::index, {"slice: [6, 2) with step -1", "f32[6]"}, [&] { x.slice(0, 6, 2, -1); });
 }
 TEST_P(Indexing, SlicesOfVars) {
   const Var x(counted({5}));
@@ -129,7 +125,7 @@ std::vector<Reversed> reversals(const Tensor& x) {
   add("every third column", 1, -3);
   return list;
 }
-Tensor numbers(const Shape& s, DType d, double high = 100) {
+Tensor whole_numbers(const Shape& s, DType d, double high = 100) {
   Random random(5);
   return round(random.tensor(s, f32, default_device(), is_floating(d) || d == i32 || d == i64 ? -high : 0, high)).to(d);
 }
@@ -137,7 +133,7 @@ Tensor numbers(const Shape& s, DType d, double high = 100) {
 TEST_P(Indexing, OperationsOnReversedViews) {
   for (const DType d : some_dtypes())
     for (const Shape& s : some_shapes({{5, 7}, {64, 48}, {3, 2100}})) {
-      const Tensor x = numbers(s, d);
+      const Tensor x = whole_numbers(s, d);
       for (const Reversed& r : some_reversals(x)) {
         SCOPED_TRACE(std::string(to_string(d)) + to_string(s) + " reversed " + r.name);
         const Tensor &v = r.view, &p = r.plain;
@@ -176,7 +172,7 @@ TEST_P(Indexing, ProductsOfReversedViews) {
   for (const DType d : some_dtypes({f32, bf16}, {i32, f16, bf16, f32, f64}))
     for (const auto& [m, k, n] : {std::array<std::int64_t, 3>{5, 7, 3}, {64, 96, 80}, {1, 40, 33}, {130, 4, 1}}) {
       if (!all() && m != 64) continue;
-      const Tensor a = numbers({m, k}, d, 3), b = numbers({k, n}, d, 3);
+      const Tensor a = whole_numbers({m, k}, d, 3), b = whole_numbers({k, n}, d, 3);
       for (const Reversed& x : some_reversals(a))
         for (const Reversed& y : some_reversals(b)) {
           if (x.view.size(1) != y.view.size(0)) continue;
@@ -186,7 +182,7 @@ TEST_P(Indexing, ProductsOfReversedViews) {
           EXPECT_TRUE(doubles(matmul(y.view.transpose(0, 1), x.view.transpose(0, 1))) ==
                       doubles(matmul(y.plain.transpose(0, 1), x.plain.transpose(0, 1))));
         }
-      const Tensor batch = numbers({4, 6, k}, d, 3), back = batch.slice(0, {}, {}, -1);
+      const Tensor batch = whole_numbers({4, 6, k}, d, 3), back = batch.slice(0, {}, {}, -1);
       EXPECT_TRUE(doubles(matmul(back, b)) == doubles(matmul(back.clone(), b))) << to_string(d);
       EXPECT_TRUE(doubles(matmul(back, batch.transpose(1, 2))) == doubles(matmul(back.clone(), batch.transpose(1, 2))))
           << to_string(d);
@@ -195,7 +191,7 @@ TEST_P(Indexing, ProductsOfReversedViews) {
 TEST_P(Indexing, WritesIntoReversedViews) {
   for (const DType d : some_dtypes())
     for (const Shape& s : some_shapes({{5, 7}, {33, 64}})) {
-      const Tensor values = numbers(s, d, 50);
+      const Tensor values = whole_numbers(s, d, 50);
       for (const int axis : {0, 1}) {
         SCOPED_TRACE(std::string(to_string(d)) + to_string(s) + " axis " + std::to_string(axis));
         Tensor x = zeros(s, d);

@@ -42,7 +42,7 @@ bool run_again(const std::string& test, const File& output) {
   return std::system((whole + "'" + self + "' --gtest_filter='*" + test + "*' > " + output.path + " 2>&1").c_str()) ==
          0;
 }
-void some_work() {
+void a_few_operations() {
   const Tensor x = ones({128, 300});
   (void)matmul(x, x.transpose(0, 1)), (void)exp(x), (void)sum(x, 0);
 }
@@ -161,7 +161,7 @@ TEST_P(Instruments, TuneMeasuresAndWritesAFileThatLaterProcessesRead) {
   const Environment environment("TERN_TUNE_FILE", file.path);
   EXPECT_EQ(tuning_file(), file.path);
   int runs = 0;
-  const std::string report = tune([&] { ++runs, some_work(); });
+  const std::string report = tune([&] { ++runs, a_few_operations(); });
   EXPECT_GE(runs, 16);
   for (const char* part : {"gemm.tile_rows: 84 takes 1.000, ", "fused.parallel_work: ", "; now ", file.path.c_str()})
     EXPECT_NE(report.find(part), std::string::npos) << part << " is missing in " << report;
@@ -187,7 +187,7 @@ TEST_P(Instruments, TuneMeasuresAndWritesAFileThatLaterProcessesRead) {
       std::string::npos)
       << output.text();
   // What the file says of other devices stays when this one is tuned again.
-  (void)tune(some_work);
+  (void)tune(a_few_operations);
   EXPECT_NE(file.text().find("cpu of another kind\tgemm.tile_rows\t7\n"), std::string::npos) << file.text();
 }
 TEST_P(Instruments, ADamagedTuningFileIsIgnoredWithANote) {
@@ -211,7 +211,7 @@ TEST_P(Instruments, TernTuneMeasuresAWholeProgram) {
 TEST_P(Instruments, TuneThatCannotWriteSaysSo) {
   if (device() != cpu()) return;  // of the CPU's choices
   const Environment environment("TERN_TUNE_FILE", "/proc/none/tuning.txt");
-  expect_error(ErrorKind::io, {"/proc/none/tuning.txt", "TERN_TUNE_FILE"}, [] { (void)tune(some_work); });
+  expect_error(ErrorKind::io, {"/proc/none/tuning.txt", "TERN_TUNE_FILE"}, [] { (void)tune(a_few_operations); });
 }
 TEST_P(Instruments, TunePassesErrorsOnAndEnds) {
   EXPECT_THROW((void)tune([] { throw Error(ErrorKind::shape, "mine"); }), Error);
@@ -219,11 +219,9 @@ TEST_P(Instruments, TunePassesErrorsOnAndEnds) {
 }
 
 // Run in processes of their own by the tests above.
-TEST(InstrumentsHelper, ShowChoices) {
-  std::fputs(explain(some_work).c_str(), stdout);
-}
+TEST(InstrumentsHelper, ShowChoices) { std::fputs(explain(a_few_operations).c_str(), stdout); }
 TEST(InstrumentsHelper, Work) {
-  for (int i = 0; i < 200; ++i) some_work();
+  for (int i = 0; i < 200; ++i) a_few_operations();
 }
 
 }  // namespace

@@ -11,10 +11,6 @@ namespace {
 class Interop : public EveryDevice {};
 TERN_EVERY_DEVICE(Interop);
 
-using enum ErrorKind;
-
-Tensor counted(const Shape& s, DType dtype = f32) { return arange(0, s.numel(), 1, f32).to(dtype).reshape(s); }
-
 // ---- mdspan ----
 using Matrix = md::mdspan<float, md::dextents<int, 2>>;
 using ConstMatrix = md::mdspan<const float, md::dextents<int, 2>>;
@@ -51,20 +47,20 @@ TEST_P(Interop, SpansOfElementsWhereTheyLie) {
 TEST_P(Interop, SpansThatATensorIsNot) {
   if (device() != cpu()) return;
   Tensor x = counted({3, 4});
-  expect_error(dtype, {"to_mdspan", "f64[3, 4]", "f32", ".to(f32)"}, [&] { to_mdspan<Matrix>(x.to(f64)); });
-  expect_error(shape, {"to_mdspan", "f32[12]", "2 axes"}, [&] { to_mdspan<Matrix>(x.flatten()); });
-  expect_error(shape, {"to_mdspan", "layout", "contiguous()"}, [&] { to_mdspan<Matrix>(x.T()); });
-  expect_error(shape, {"to_mdspan", "layout"}, [&] { to_mdspan<Columns>(x); });
-  expect_error(shape, {"negative stride"}, [&] { to_mdspan<Strided>(x.slice(0, {}, {}, -1)); });
-  expect_error(shape, {"broadcast"}, [&] {
+  expect_error(ErrorKind::dtype, {"to_mdspan", "f64[3, 4]", "f32", ".to(f32)"}, [&] { to_mdspan<Matrix>(x.to(f64)); });
+  expect_error(ErrorKind::shape, {"to_mdspan", "f32[12]", "2 axes"}, [&] { to_mdspan<Matrix>(x.flatten()); });
+  expect_error(ErrorKind::shape, {"to_mdspan", "layout", "contiguous()"}, [&] { to_mdspan<Matrix>(x.T()); });
+  expect_error(ErrorKind::shape, {"to_mdspan", "layout"}, [&] { to_mdspan<Columns>(x); });
+  expect_error(ErrorKind::shape, {"negative stride"}, [&] { to_mdspan<Strided>(x.slice(0, {}, {}, -1)); });
+  expect_error(ErrorKind::shape, {"broadcast"}, [&] {
     to_mdspan<md::mdspan<const float, md::dextents<int, 2>, md::layout_stride>>(x.slice(0, 0, 1).broadcast_to({2, 4}));
   });
   using Three = md::mdspan<float, md::extents<int, 3, 3>>;
-  expect_error(shape, {"to_mdspan", "f32[3, 4]", "3", "axis 1"}, [&] { to_mdspan<Three>(x); });
+  expect_error(ErrorKind::shape, {"to_mdspan", "f32[3, 4]", "3", "axis 1"}, [&] { to_mdspan<Three>(x); });
   using Bytes = md::mdspan<float, md::dextents<signed char, 1>>;
-  expect_error(shape, {"indices"}, [&] { to_mdspan<Bytes>(zeros({128})); });
+  expect_error(ErrorKind::shape, {"indices"}, [&] { to_mdspan<Bytes>(zeros({128})); });
   EXPECT_EQ(to_mdspan<Bytes>(zeros({127})).extents().extent(0), 127);
-  expect_error(shape, {"to_mdspan"}, [] { to_mdspan<Matrix>(Tensor()); });
+  expect_error(ErrorKind::shape, {"to_mdspan"}, [] { to_mdspan<Matrix>(Tensor()); });
   const float constant[4] = {1, 2, 3, 4};
   expect_error(ErrorKind::unsupported, {"constant memory"}, [&] { to_mdspan<Matrix>(Tensor::view(constant, {2, 2})); });
   EXPECT_EQ(to_mdspan<ConstMatrix>(Tensor::view(constant, {2, 2})).data_handle(), constant);
@@ -162,7 +158,7 @@ TEST_P(Interop, DlpackOfEveryElementType) {
                                 DLDataType{kDLUInt, 64, 1}, DLDataType{kDLComplex, 32, 1}, DLDataType{kDLFloat, 8, 1},
                                 DLDataType{kDLOpaqueHandle, 64, 1}, DLDataType{99, 32, 1}}) {
     Sent<> sent(memory.data(), type, {2});
-    expect_error(dtype, {"from_dlpack", std::to_string(type.bits).c_str(), "lanes"},
+    expect_error(ErrorKind::dtype, {"from_dlpack", std::to_string(type.bits).c_str(), "lanes"},
                  [&] { from_dlpack(&sent.managed); });
     EXPECT_EQ(sent.returned, 0) << "it is still the sender's";
   }
@@ -223,7 +219,7 @@ TEST_P(Interop, DlpackForReading) {
   writable->deleter(writable);
   expect_error(ErrorKind::autograd, {}, [&] { backward(y); });
   // A broadcast view is handed over to be read.
-  expect_error(shape, {"to_dlpack", "broadcast"}, [&] { to_dlpack(counted({1}).broadcast_to({3})); });
+  expect_error(ErrorKind::shape, {"to_dlpack", "broadcast"}, [&] { to_dlpack(counted({1}).broadcast_to({3})); });
   const Tensor spread = from_dlpack(to_dlpack(counted({1}).broadcast_to({3}), {.read_only = true}));
   expect_values(spread, {3}, {0, 0, 0});
 }
@@ -240,14 +236,14 @@ TEST_P(Interop, DlpackThatIsRefused) {
   refused(ErrorKind::device, {"from_dlpack", "10"}, [](Managed& m) { m.dl_tensor.device = {kDLROCM, 0}; });
   refused(ErrorKind::device, {"from_dlpack", "15"}, [](Managed& m) { m.dl_tensor.device = {kDLWebGPU, 0}; });
   refused(ErrorKind::device, {"from_dlpack", "f32", "4 bytes"}, [](Managed& m) { m.dl_tensor.byte_offset = 2; });
-  refused(shape, {"from_dlpack", "[2, -3]"}, [](Managed& m) { m.dl_tensor.shape[1] = -3; });
-  refused(shape, {"from_dlpack", "null"}, [](Managed& m) { m.dl_tensor.data = nullptr; });
-  refused(shape, {"from_dlpack", "shape"}, [](Managed& m) { m.dl_tensor.shape = nullptr; });
-  refused(shape, {"from_dlpack"}, [](Managed& m) { m.dl_tensor.ndim = -1; });
-  refused(shape, {"axes"}, [](Managed& m) { m.dl_tensor.ndim = 1000; });
+  refused(ErrorKind::shape, {"from_dlpack", "[2, -3]"}, [](Managed& m) { m.dl_tensor.shape[1] = -3; });
+  refused(ErrorKind::shape, {"from_dlpack", "null"}, [](Managed& m) { m.dl_tensor.data = nullptr; });
+  refused(ErrorKind::shape, {"from_dlpack", "shape"}, [](Managed& m) { m.dl_tensor.shape = nullptr; });
+  refused(ErrorKind::shape, {"from_dlpack"}, [](Managed& m) { m.dl_tensor.ndim = -1; });
+  refused(ErrorKind::shape, {"axes"}, [](Managed& m) { m.dl_tensor.ndim = 1000; });
   refused(ErrorKind::unsupported, {"from_dlpack", "version 2"}, [](Managed& m) { m.version.major = 2; });
-  expect_error(value, {"from_dlpack", "null"}, [] { from_dlpack(static_cast<Managed*>(nullptr)); });
-  expect_error(shape, {"to_dlpack"}, [] { to_dlpack(Tensor()); });
+  expect_error(ErrorKind::value, {"from_dlpack", "null"}, [] { from_dlpack(static_cast<Managed*>(nullptr)); });
+  expect_error(ErrorKind::shape, {"to_dlpack"}, [] { to_dlpack(Tensor()); });
   Tensor y;
   const Tensor x = counted({3});
   const Graph g = capture(cpu(), [&] { y = x + 1; });

@@ -4,25 +4,12 @@
 
 #include "complex_numbers.hpp"
 #include "every_device.hpp"
-#include "reference.hpp"
+#include "matrices.hpp"
 
 namespace tern::test {
 namespace {
 
 using namespace linalg;
-
-double noise(std::int64_t l, std::int64_t i, std::int64_t j) {
-  const auto x = static_cast<double>(i), y = static_cast<double>(j);
-  return std::sin(static_cast<double>(l) * 71 + x * 37 + y * 101 + (x + 0.3) * (y + 1.7) * (x - 2.1 * y + 0.9));
-}
-Tensor numbers(std::int64_t count, std::int64_t m, std::int64_t n, DType dtype) {
-  std::vector<double> values;
-  for (std::int64_t l = 0; l < count; ++l)
-    for (std::int64_t i = 0; i < m; ++i)
-      for (std::int64_t j = 0; j < n; ++j) values.push_back(noise(l, i, j));
-  return make(values, {count, m, n}, dtype, cpu());
-}
-Tensor unit(std::int64_t n) { return eye(n, {.dtype = f64, .device = cpu()}); }
 
 class LargeMatrices : public EveryDevice {
  protected:
@@ -53,7 +40,7 @@ TEST_P(LargeMatrices, FactorsGiveTheMatrices) {
   for (const DType dtype : dtypes())
     for (const auto& [m, n] : {Size{33, 33}, {64, 64}, {65, 65}, {100, 100}, {100, 40}, {40, 100}, {300, 300}}) {
       SCOPED_TRACE(std::to_string(m) + "x" + std::to_string(n) + " " + std::string(to_string(dtype)));
-      const Tensor a = numbers(2, m, n, dtype), x = here(a);
+      const Tensor a = noise_matrices(2, m, n, dtype), x = here(a);
       const auto f = lu(there(a));
       expect_below("p·l·u", matmul(here(f.p), matmul(here(f.l), here(f.u))) - x, {x}, dtype);
       EXPECT_LE(max(abs(here(f.l))).item<double>(), 1 + 1e-6) << "pivots are not the largest";
@@ -80,11 +67,11 @@ TEST_P(LargeMatrices, SolutionsSolve) {
   for (const DType dtype : dtypes())
     for (const std::int64_t n : {33, 100}) {
       SCOPED_TRACE(std::to_string(n) + " " + std::string(to_string(dtype)));
-      const Tensor a = numbers(2, n, n, dtype), x = here(a), at = there(a);
+      const Tensor a = noise_matrices(2, n, n, dtype), x = here(a), at = there(a);
       const auto f = lu_factor(at);
       const Tensor t = (x + unit(n) * static_cast<double>(n)).to(dtype), tt = there(t), exact = here(t);
       for (const std::int64_t columns : {1, 70}) {
-        const Tensor b = numbers(2, n, columns, dtype), wanted = here(b), bt = there(b);
+        const Tensor b = noise_matrices(2, n, columns, dtype), wanted = here(b), bt = there(b);
         const Tensor y = here(solve(at, bt)), z = here(lu_solve(f.lu, f.pivots, bt));
         expect_below("a·x - b", matmul(x, y) - wanted, {x, y}, dtype);
         expect_below("by factors", matmul(x, z) - wanted, {x, z}, dtype);
@@ -105,7 +92,7 @@ TEST_P(LargeMatrices, SolutionsSolve) {
       const Tensor inverse = here(inv(at));
       expect_below("a·a⁻¹", matmul(x, inverse) - unit(n), {x, inverse}, dtype);
       const Var v(at);  // with the factors' transpose
-      const Tensor right = numbers(2, n, 3, dtype), g = here(backward(sum(solve(v, there(right))))[v]);
+      const Tensor right = noise_matrices(2, n, 3, dtype), g = here(backward(sum(solve(v, there(right))))[v]);
       const Tensor w = solve(x.mT(), ones({2, n, 3}, {.dtype = f64, .device = cpu()}));
       const Tensor want = -matmul(w, solve(x, here(right)).mT());
       const double condition = max(matrix_norm(x) * matrix_norm(inverse)).item<double>();
@@ -120,7 +107,7 @@ TEST_P(LargeMatrices, SolutionsSolve) {
 
 TEST_P(LargeMatrices, AnyLayout) {
   const std::int64_t n = 37, count = 3;
-  const Tensor a = numbers(count, n, n, f32), b = numbers(count, n, 2, f32), s = definite(a);
+  const Tensor a = noise_matrices(count, n, n, f32), b = noise_matrices(count, n, 2, f32), s = definite(a);
   const Tensor at = there(a), bt = there(b), st = there(s);
   const auto same = [&](const char* what, const Tensor& got, const Tensor& want) {
     const double size = max(abs(want)).item<double>();
@@ -155,7 +142,7 @@ TEST_P(LargeMatrices, AnyLayout) {
 TEST_P(LargeMatrices, NameWhatFailed) {
   const std::int64_t n = 100, count = 4;
   const auto info = [](const Tensor& t) { return t.to(cpu()).to_vector<std::int32_t>(); };
-  const Tensor x = numbers(count, n, n, f32);
+  const Tensor x = noise_matrices(count, n, n, f32);
   Tensor s = definite(x).clone(), a = x.clone();
   for (const Tensor& t : {s, a}) {
     assign(t[1].slice(0, 66, 67), 0), assign(t[1].slice(1, 66, 67), 0);
@@ -196,7 +183,7 @@ TEST_P(LargeMatrices, EqualRowsAreSingular) {
 TEST_P(LargeMatrices, QrOfAnyColumns) {
   for (const DType dtype : dtypes()) {
     const std::int64_t m = 70, n = 50;
-    Tensor x = numbers(1, m, n, f64)[0];
+    Tensor x = noise_matrices(1, m, n, f64)[0];
     for (const std::int64_t j : {0, 33, 40}) assign(x.slice(1, j, j + 1), 0);
     assign(x.slice(1, 35, 36), x.slice(1, 2, 3) * 3), assign(x.slice(1, 36, 37), x.slice(1, 34, 35) * 1e-20);
     assign(x.slice(1, 5, 6), x.slice(1, 6, 7) * 1e18);
@@ -210,7 +197,7 @@ TEST_P(LargeMatrices, QrOfAnyColumns) {
 
 TEST_P(LargeMatrices, ReportsSayHow) {
   if (!device().to_string().starts_with("webgpu")) return;
-  const Tensor a = there(definite(numbers(2, 40, 40, f32)));
+  const Tensor a = there(definite(noise_matrices(2, 40, 40, f32)));
   EXPECT_NE(explain([&] { lu_factor(a[0]); }).find("copied to the CPU"), std::string::npos);  // one is quicker there
   for (const std::string& text : {explain([&] { cholesky(a); }), explain([&] { lu_factor(a); }),
                                   explain([&] { solve_triangular(a, a, true); }), explain([&] { qr(a); })}) {

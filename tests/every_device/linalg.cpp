@@ -11,7 +11,7 @@ namespace {
 
 using namespace linalg;
 
-std::vector<DType> dtypes_of(Device device) {
+std::vector<DType> factorised_dtypes(Device device) {
   std::vector<DType> list{f32};
   for (const DType dtype : {f64, c64, c128}) {
     try {
@@ -36,7 +36,7 @@ template <class F> bool is_there(F f) {
   }
 }
 
-double largest(const Tensor& x) {
+double largest_element(const Tensor& x) {
   double most = 0;
   for (const double v : doubles(is_complex(x.dtype()) ? view_as_real(x.reshape({-1})) : x))
     most = std::isnan(v) ? v : std::max(most, std::abs(v));
@@ -47,15 +47,15 @@ struct Kind {
   const char* name;
   std::function<double(std::int64_t, std::int64_t, std::int64_t)> at;  // (i, j, n)
 };
-double noise(std::int64_t i, std::int64_t j) { return std::sin(1.3 * static_cast<double>(i * 37 + j * 101 + 5)); }
+double sine_noise(std::int64_t i, std::int64_t j) { return std::sin(1.3 * static_cast<double>(i * 37 + j * 101 + 5)); }
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> list{
-      {"random", [](auto i, auto j, auto) { return noise(i, j); }},
+      {"random", [](auto i, auto j, auto) { return sine_noise(i, j); }},
       {"graded",
        [](auto i, auto j, auto) {
-         return noise(i, j) * std::pow(0.5, static_cast<double>(std::min<std::int64_t>(i + j, 60)));
+         return sine_noise(i, j) * std::pow(0.5, static_cast<double>(std::min<std::int64_t>(i + j, 60)));
        }},
-      {"of rank 1", [](auto i, auto j, auto) { return noise(i, 1) * noise(2, j); }},
+      {"of rank 1", [](auto i, auto j, auto) { return sine_noise(i, 1) * sine_noise(2, j); }},
       {"zero", [](auto, auto, auto) { return 0.0; }},
       {"Hilbert", [](auto i, auto j, auto) { return 1.0 / static_cast<double>(i + j + 1); }},
       {"Wilkinson",
@@ -65,15 +65,16 @@ const std::vector<Kind>& kinds() {
       {"Toeplitz", [](auto i, auto j, auto) { return 1.0 / static_cast<double>(1 + std::abs(i - j)); }},
       {"Kahan",
        [](auto i, auto j, auto) { return j < i ? 0.0 : std::pow(0.9, static_cast<double>(i)) * (i == j ? 1 : -0.4); }},
-      {"huge", [](auto i, auto j, auto) { return noise(i, j) * 1e15; }},
-      {"tiny", [](auto i, auto j, auto) { return noise(i, j) * 1e-15; }},
+      {"huge", [](auto i, auto j, auto) { return sine_noise(i, j) * 1e15; }},
+      {"tiny", [](auto i, auto j, auto) { return sine_noise(i, j) * 1e-15; }},
   };
   return list;
 }
-Tensor matrix(const Kind& kind, std::int64_t m, std::int64_t n, DType dtype, Device device) {
+Tensor matrix_of_kind(const Kind& kind, std::int64_t m, std::int64_t n, DType dtype, Device device) {
   std::vector<double> re, im;
   for (std::int64_t i = 0; i < m; ++i)
-    for (std::int64_t j = 0; j < n; ++j) re.push_back(kind.at(i, j, n)), im.push_back(kind.at(i, j, n) * noise(j, i));
+    for (std::int64_t j = 0; j < n; ++j)
+      re.push_back(kind.at(i, j, n)), im.push_back(kind.at(i, j, n) * sine_noise(j, i));
   const DType part = real_dtype(dtype);
   const Tensor x = make(re, {m, n}, part, device);
   return is_complex(dtype) ? make_complex(x, make(im, {m, n}, part, device)) : x;
@@ -87,7 +88,7 @@ class Linalg : public EveryDevice {
     return full_test() ? std::vector<std::int64_t>{1, 2, 3, 31, 33, 65} : std::vector<std::int64_t>{1, 3, 33};
   }
   std::vector<DType> dtypes() const {
-    const std::vector<DType> all = dtypes_of(device());
+    const std::vector<DType> all = factorised_dtypes(device());
     return device() == cpu() || full_test() ? all : std::vector{all[0]};
   }
   template <class F> void for_each_matrix(bool rectangular, F f) {
@@ -97,19 +98,19 @@ class Linalg : public EveryDevice {
           for (const std::int64_t m : rectangular ? std::vector{n, n + 3, n / 2 + 1} : std::vector{n}) {
             SCOPED_TRACE(std::string(kind.name) + " " + std::to_string(m) + "x" + std::to_string(n) + " " +
                          std::string(to_string(dtype)));
-            f(matrix(kind, m, n, dtype, device()));
+            f(matrix_of_kind(kind, m, n, dtype, device()));
           }
   }
   /// ‖got - want‖ ≤ 10·n·eps·size in every element.
   void expect_close(const char* what, const Tensor& got, const Tensor& want, double size, double n) const {
     const double bound = 10 * n * epsilon_of(want.dtype()) * size;
-    EXPECT_LE(largest(got - want), bound) << what;
+    EXPECT_LE(largest_element(got - want), bound) << what;
   }
   void expect_orthonormal(const char* what, const Tensor& q) const {
     const Tensor one = eye(q.size(-1), {.dtype = q.dtype(), .device = device()});
     expect_close(what, matmul(adjoint(q), q), one, 1, static_cast<double>(q.size(-2)));
   }
-  static double size_of(const Tensor& a) { return largest(matrix_norm(a)); }
+  static double size_of(const Tensor& a) { return largest_element(matrix_norm(a)); }
 };
 TERN_EVERY_DEVICE(Linalg);
 
@@ -119,7 +120,7 @@ TEST_P(Linalg, LuGivesTheMatrix) {
   for_each_matrix(true, [&](const Tensor& a) {
     const auto f = lu(a);
     expect_close("p·l·u", matmul(f.p, matmul(f.l, f.u)), a, size_of(a) * order(a), 1);
-    EXPECT_LE(largest(f.l), 1.5) << "pivots are not the largest";
+    EXPECT_LE(largest_element(f.l), 1.5) << "pivots are not the largest";
   });
 }
 TEST_P(Linalg, CholeskyGivesTheMatrix) {
@@ -129,7 +130,7 @@ TEST_P(Linalg, CholeskyGivesTheMatrix) {
     const Tensor l = cholesky(a), u = cholesky(a, true);
     expect_close("l·lᴴ", matmul(l, adjoint(l)), a, 2 * size, order(a));
     expect_close("uᴴ·u", matmul(adjoint(u), u), a, 2 * size, order(a));
-    EXPECT_EQ(largest(triu(l, 1)), 0);
+    EXPECT_EQ(largest_element(triu(l, 1)), 0);
   });
 }
 TEST_P(Linalg, QrGivesTheMatrix) {
@@ -139,7 +140,7 @@ TEST_P(Linalg, QrGivesTheMatrix) {
       const auto f = qr(a, complete);
       expect_close("q·r", matmul(f.q, f.r), a, size_of(a), order(a));
       expect_orthonormal("q", f.q);
-      EXPECT_EQ(largest(tril(f.r, -1)), 0);
+      EXPECT_EQ(largest_element(tril(f.r, -1)), 0);
     }
   });
 }
@@ -178,7 +179,7 @@ TEST_P(Linalg, SolvesEquations) {
   for_each_matrix(false, [&](const Tensor& x) {
     const double size = size_of(x) + 1e-20;
     const Tensor a = x * (1 / size) + eye(x.size(-1), {.dtype = x.dtype(), .device = device()}) * 2;
-    const Tensor b = matrix(kinds()[0], x.size(-1), 3, x.dtype(), device());
+    const Tensor b = matrix_of_kind(kinds()[0], x.size(-1), 3, x.dtype(), device());
     expect_close("a·x", matmul(a, solve(a, b)), b, 10, order(a));
     expect_close("a·a⁻¹", matmul(a, inv(a)), eye(x.size(-1), {.dtype = x.dtype(), .device = device()}), 10, order(a));
     const Tensor one = b.slice(-1, 0, 1).squeeze(-1);
@@ -190,7 +191,7 @@ TEST_P(Linalg, SolvesEquations) {
 TEST_P(Linalg, OfThreeHundred) {
   if (!(device() == cpu())) return;
   for (const DType dtype : dtypes()) {
-    const Tensor a = matrix(kinds()[0], 300, 300, dtype, device()), s = a + adjoint(a);
+    const Tensor a = matrix_of_kind(kinds()[0], 300, 300, dtype, device()), s = a + adjoint(a);
     const auto f = svd(a), g = svd(a, false);
     expect_close("svd", matmul(g.u * g.s.unsqueeze(-2), g.vh), a, size_of(a), 300);
     const auto e = eigh(s);
@@ -207,8 +208,8 @@ TEST_P(Linalg, TakesBatchesAndLayouts) {
   const Kind& random = kinds()[0];
   const Tensor one = eye(5, f32) * 6;
   std::vector<Tensor> list;
-  for (int i = 0; i < 6; ++i) list.push_back(matrix(random, 5, 5, f32, device()) * (i + 1) + one);
-  const Tensor a = stack(list, 0).reshape({2, 3, 5, 5}), b = matrix(random, 5, 2, f32, device());
+  for (int i = 0; i < 6; ++i) list.push_back(matrix_of_kind(random, 5, 5, f32, device()) * (i + 1) + one);
+  const Tensor a = stack(list, 0).reshape({2, 3, 5, 5}), b = matrix_of_kind(random, 5, 2, f32, device());
   const Tensor x = solve(a, b);
   EXPECT_EQ(x.shape(), (Shape{2, 3, 5, 2}));
   for (int i = 0; i < 6; ++i)
@@ -273,19 +274,20 @@ TEST_P(Linalg, ExponentialsInReplays) {
     y = e.value(), g = backward(sum(e))[x];
   });
   for (const double size : {0.1, 30.0}) {
-    const Tensor b = stack(std::vector<Tensor>{matrix(kinds()[0], 3, 3, f32, device()), zeros({3, 3})}, 0) * size;
+    const Tensor b =
+        stack(std::vector<Tensor>{matrix_of_kind(kinds()[0], 3, 3, f32, device()), zeros({3, 3})}, 0) * size;
     Tensor(a).copy_from(b);
     graph.replay();
     const Var z(b.clone());
     const Var want = expm(z);
-    const double most = largest(want.value());
-    EXPECT_LE(largest(y - want.value()), 1e-5 * most) << size;
+    const double most = largest_element(want.value());
+    EXPECT_LE(largest_element(y - want.value()), 1e-5 * most) << size;
     const Tensor exact = backward(sum(want))[z];
-    EXPECT_LE(largest(g - exact), 1e-5 * largest(exact)) << size;
+    EXPECT_LE(largest_element(g - exact), 1e-5 * largest_element(exact)) << size;
   }
   Tensor(a).copy_from(full({2, 3, 3}, 1e7f, f32));
   graph.replay();
-  EXPECT_TRUE(std::isnan(largest(y)));
+  EXPECT_TRUE(std::isnan(largest_element(y)));
   Tensor(a).copy_from(full({2, 3, 3}, std::numeric_limits<float>::infinity(), f32));
   expect_error(ErrorKind::linalg, {"expm", "not finite"}, [&] { graph.replay(); });
 }
@@ -308,7 +310,7 @@ TEST_P(Linalg, OfSingularMatrices) {
 class LinalgGradients : public InDouble {
  protected:
   Tensor spread(std::int64_t m, std::int64_t n) const {
-    return matrix(kinds()[0], m, n, f64, device()) +
+    return matrix_of_kind(kinds()[0], m, n, f64, device()) +
            detail::shifted_eye(m, n, 0, {.dtype = f64, .device = device()}) * arange(3, 3 * n + 1, 3, {.dtype = f64});
   }
   void expect(const char* name, const std::function<Var(const Var&)>& f, const Tensor& x) const {
@@ -395,7 +397,7 @@ TEST_P(LinalgGradients, WhereEigenvaluesMeet) {
   const auto f = [](const Var& a) {
     const auto e = eigh(a);
     const Var v = e.eigenvectors.slice(-1, 0, 2);
-    return sum(matmul(v, v.mT()) * matrix(kinds()[0], 3, 3, f64, a.device())) + sum(e.eigenvalues);
+    return sum(matmul(v, v.mT()) * matrix_of_kind(kinds()[0], 3, 3, f64, a.device())) + sum(e.eigenvalues);
   };
   for (const double g : doubles(backward(f(x))[x])) EXPECT_TRUE(std::isfinite(g)) << g;
   const Var one(eye(3, f64));

@@ -38,7 +38,7 @@ inline double mish_derivative(double x) {
 inline double bent_value(double x) { return 0.75 * x + std::sin(x); }
 inline double bent_derivative(double x) { return 0.75 + std::cos(x); }
 
-inline constexpr Pointwise mish{"mish", [](auto x) { return x * tanh(softplus(x)); }};
+inline constexpr Pointwise users_mish{"mish", [](auto x) { return x * tanh(softplus(x)); }};
 
 inline std::vector<Activation> activations() {
   const double slope = 0.75;
@@ -48,7 +48,7 @@ inline std::vector<Activation> activations() {
           {"silu", op::silu, silu_value, silu_derivative},
           {"sigmoid", op::sigmoid, sigmoid_of, sigmoid_derivative},
           {"tanh", op::tanh, tanh_value, tanh_derivative},
-          {"the user's mish", mish, mish_value, mish_derivative},
+          {"the user's mish", users_mish, mish_value, mish_derivative},
           {"a lambda", [](auto x) { return x * tanh(softplus(x)); }, mish_value, mish_derivative},
           {"a capturing lambda", [slope](auto x) { return slope * x + sin(x); }, bent_value, bent_derivative}};
 }

@@ -8,7 +8,7 @@ class LongLines : public EveryDevice {};
 TERN_EVERY_DEVICE(LongLines);
 
 /// Whole numbers that look random, below `bound` in magnitude.
-std::vector<std::int32_t> numbers(std::int64_t count, std::int32_t bound) {
+std::vector<std::int32_t> numbers_below(std::int64_t count, std::int32_t bound) {
   std::vector<std::int32_t> list(static_cast<std::size_t>(count));
   std::uint32_t state = 12345;
   for (std::int32_t& x : list) {
@@ -19,7 +19,7 @@ std::vector<std::int32_t> numbers(std::int64_t count, std::int32_t bound) {
   return list;
 }
 /// What adding in order gives, modulo 2^32.
-std::vector<std::int32_t> running(const std::vector<std::int32_t>& x, bool reverse = false) {
+std::vector<std::int32_t> running_sums(const std::vector<std::int32_t>& x, bool reverse = false) {
   std::vector<std::int32_t> sums(x.size());
   std::uint32_t sum = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -32,14 +32,15 @@ std::vector<std::int32_t> running(const std::vector<std::int32_t>& x, bool rever
 
 TEST_P(LongLines, RunningSumsOfIntegersAreExact) {
   for (const std::int64_t n : {16384, 16385, 24577, (1 << 22) - 3, 1 << 22}) {
-    const std::vector<std::int32_t> x = numbers(n, 2000000000);  // overflows over and over
-    ASSERT_TRUE(cumsum(tensor(x), 0).to_vector<std::int32_t>() == running(x)) << n;
+    const std::vector<std::int32_t> x = numbers_below(n, 2000000000);  // overflows over and over
+    ASSERT_TRUE(cumsum(tensor(x), 0).to_vector<std::int32_t>() == running_sums(x)) << n;
   }
 }
 /// Numbers whose sums f32 holds exactly: every order of additions gives the same.
 TEST_P(LongLines, RunningSumsBothWays) {
   const std::int64_t n = 1 << 22;
-  const std::vector<std::int32_t> x = numbers(n, 4), forward = running(x), backward_sums = running(x, true);
+  const std::vector<std::int32_t> x = numbers_below(n, 4), forward = running_sums(x),
+                                  backward_sums = running_sums(x, true);
   const Var v(tensor(x).to(f32));
   const Var y = cumsum(v, 0);
   EXPECT_TRUE(y.value().to_vector<float>() == std::vector<float>(forward.begin(), forward.end()));
@@ -48,7 +49,7 @@ TEST_P(LongLines, RunningSumsBothWays) {
 }
 TEST_P(LongLines, SeveralLinesStridedAndOfEveryDtype) {
   const std::int64_t n = 40000;
-  const std::vector<std::int32_t> x = numbers(3 * n, 2);  // -1, 0 and 1: sums that 16 bits hold
+  const std::vector<std::int32_t> x = numbers_below(3 * n, 2);  // -1, 0 and 1: sums that 16 bits hold
   std::vector<std::int32_t> want(x.size());
   for (std::size_t c = 0; c < 3; ++c) {
     std::int32_t sum = 0;
@@ -76,7 +77,7 @@ TEST_P(LongLines, ManyColumns) {
     const int axis = batched ? 1 : 0;
     const std::size_t length = batched ? n : outer, lines = static_cast<std::size_t>(shape.numel()) / length,
                       inner = batched ? lines / outer : lines;
-    const std::vector<std::int32_t> x = numbers(shape.numel(), 3);
+    const std::vector<std::int32_t> x = numbers_below(shape.numel(), 3);
     std::vector<std::int32_t> want(x.size()), back(x.size());
     for (std::size_t line = 0; line < lines; ++line) {
       const std::size_t first = line / inner * length * inner + line % inner;
@@ -111,7 +112,7 @@ TEST_P(LongLines, RunningSumsHaveTheSameBitsEveryTime) {
 }
 TEST_P(LongLines, SortsAreStable) {
   const std::int64_t n = (1 << 18) + 7;
-  const std::vector<std::int32_t> x = numbers(n, 50);
+  const std::vector<std::int32_t> x = numbers_below(n, 50);
   std::vector<std::int32_t> order(x.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int32_t>(i);
   std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {

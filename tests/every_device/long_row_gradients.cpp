@@ -9,20 +9,22 @@ class LongRowGradients : public EveryDevice {};
 TERN_EVERY_DEVICE(LongRowGradients);
 
 /// Relative: as of the softmax itself (long_rows.cpp), and once more for the sum.
-double tolerance(DType dtype, double distance) { return 2 * work_epsilon(dtype) * (256 + 4 * distance); }
+double softmax_gradient_tolerance(DType dtype, double distance) {
+  return 2 * work_epsilon(dtype) * (256 + 4 * distance);
+}
 
 /// y (g - sum(g y)) of each row, and what its errors are relative to: those of y times |g| + sum(|g| y).
-struct Reference {
+struct SoftmaxGradient {
   std::vector<double> value, y, gain, distance;
 
   double error(std::size_t i, DType dtype, const Device& device) const {
     const double smallest = device == cpu() ? tiniest(dtype == f64 ? f64 : f32) : 0x1p-126;  // GPUs may flush
-    return (tolerance(dtype, distance[i]) * y[i] + smallest) * gain[i] + epsilon(dtype) * std::abs(value[i]) +
-           tiniest(dtype) + smallest;
+    return (softmax_gradient_tolerance(dtype, distance[i]) * y[i] + smallest) * gain[i] +
+           epsilon(dtype) * std::abs(value[i]) + tiniest(dtype) + smallest;
   }
 };
-Reference reference(const std::vector<double>& x, const std::vector<double>& g, std::size_t length) {
-  Reference r{x, x, x, x};
+SoftmaxGradient softmax_gradient(const std::vector<double>& x, const std::vector<double>& g, std::size_t length) {
+  SoftmaxGradient r{x, x, x, x};
   for (std::size_t row = 0; row < x.size(); row += length) {
     const auto begin = x.begin() + static_cast<long>(row);
     const double top = *std::max_element(begin, begin + static_cast<long>(length));
@@ -41,7 +43,7 @@ void expect_gradient(const Tensor& x, const Tensor& g, int axis, const std::stri
   const auto rows = [axis](const Tensor& t) { return doubles(t.transpose(axis, -1).contiguous()); };
   const Var v(x), y = softmax(v, axis);
   const std::vector<double> got = rows(backward(y, g)[v]);
-  const Reference want = reference(rows(x), rows(g), static_cast<std::size_t>(x.size(axis)));
+  const SoftmaxGradient want = softmax_gradient(rows(x), rows(g), static_cast<std::size_t>(x.size(axis)));
   for (std::size_t i = 0; i < got.size(); ++i)
     ASSERT_NEAR(got[i], want.value[i], want.error(i, x.dtype(), x.device()))
         << what << " at " << i << " in " << to_string(x.dtype());
@@ -92,7 +94,7 @@ TEST_P(LongRowGradients, MaskedAndNanRows) {
       const Tensor x = make(all, {5, n}, dtype, device()), g = make(gradients, {5, n}, dtype, device());
       const Var v(x), y = softmax(v);
       const std::vector<double> got = doubles(backward(y, g)[v]), in = doubles(x);
-      const Reference want = reference(in, doubles(g), n);
+      const SoftmaxGradient want = softmax_gradient(in, doubles(g), n);
       for (std::size_t i = 0; i < got.size(); ++i) {
         if (i / static_cast<std::size_t>(n) == 2) ASSERT_TRUE(std::isnan(got[i])) << i;
         else if (std::isinf(in[i])) ASSERT_EQ(got[i], 0) << i;
@@ -123,7 +125,7 @@ TEST_P(LongRowGradients, ToTheThirdOrder) {
       const Tensor x = random.tensor(shape, dtype, device(), -3, 3), w = random.tensor(shape, dtype, device());
       const Tensor exact_w = w.to(cpu()).to(f64);
       const auto check = [&](const char* what, const Function& fused, const Function& unfused) {
-        expect_orders(what, fused, unfused, x, w, 1, 3, tolerance(dtype, 6));
+        expect_orders(what, fused, unfused, x, w, 1, 3, softmax_gradient_tolerance(dtype, 6));
       };
       check("softmax", [](const Var& v) { return softmax(v); }, plain);
       check("log_softmax", [](const Var& v) { return log_softmax(v); }, [=](const Var& v) { return log(plain(v)); });
@@ -164,7 +166,7 @@ TEST_P(LongRowGradients, WeightsOfUsersFormulas) {
         const std::vector<double> g = doubles(got), w = doubles(want), n = doubles(norm);
         ASSERT_EQ(g.size(), w.size()) << what;
         for (std::size_t i = 0; i < g.size(); ++i)
-          ASSERT_NEAR(g[i], w[i], tolerance(dtype, 8) * n[i])
+          ASSERT_NEAR(g[i], w[i], softmax_gradient_tolerance(dtype, 8) * n[i])
               << what << " in rows of " << length << " in " << to_string(dtype);
       };
       const auto of = [&](auto formula) { return row_formula(formula, x, y); };

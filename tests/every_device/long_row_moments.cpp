@@ -26,7 +26,7 @@ Moments moments(const double* x, const double* w, std::size_t n) {
   return m;
 }
 /// Relative: no thread and no block adds more than 256 terms in a row, and as much again for the joins.
-double tolerance(DType dtype) { return 512 * work_epsilon(dtype); }
+double moments_tolerance(DType dtype) { return 512 * work_epsilon(dtype); }
 
 void expect_moments(const Tensor& x, const Tensor& w, int axis, const std::string& what) {
   const auto rows = [axis](const Tensor& t) { return doubles(t.transpose(axis, -1).contiguous()); };
@@ -40,7 +40,7 @@ void expect_moments(const Tensor& x, const Tensor& w, int axis, const std::strin
                                 },
                                 xr, wr));
   const auto length = static_cast<std::size_t>(x.size(axis));
-  const double eps = tolerance(x.dtype()), stored = epsilon(x.dtype());
+  const double eps = moments_tolerance(x.dtype()), stored = epsilon(x.dtype());
   for (std::size_t r = 0; r < variances.size(); ++r) {
     const Moments want = moments(in.data() + r * length, weights.data() + r * length, length);
     const double off = eps * want.size;  // of the mean
@@ -78,7 +78,8 @@ TEST_P(LongRowMoments, OverSeveralAxes) {
     for (const Axes& axes : {Axes{0, 2}, Axes{1, 3}, Axes{0, 3}, Axes{0, 1, 2, 3}}) {
       const Tensor exact = x.to(cpu()).to(f64), centred = exact - mean(exact, axes, true);
       const std::vector<double> got = doubles(var(x, axes)), squares = doubles(mean(square(centred), axes));
-      const double n = static_cast<double>(x.numel()) / static_cast<double>(squares.size()), eps = tolerance(dtype);
+      const double n = static_cast<double>(x.numel()) / static_cast<double>(squares.size()),
+                   eps = moments_tolerance(dtype);
       for (std::size_t i = 0; i < got.size(); ++i)
         ASSERT_NEAR(got[i], squares[i] * n / (n - 1), (eps + epsilon(dtype)) * squares[i] + 64 * eps * eps)
             << to_string(dtype);
@@ -143,7 +144,7 @@ TEST_P(LongRowMoments, UsersFormulasToTheThirdOrder) {
       const Tensor exact_w = w.to(cpu()).to(f64);
       const int most = device().kind() == DeviceKind::webgpu ? 2 : 3;  // seconds to compile a kernel of the third
       const auto check = [&](const char* what, const Function& fused, const Function& unfused) {
-        expect_orders(what, fused, unfused, x, w, 0, most, tolerance(dtype));
+        expect_orders(what, fused, unfused, x, w, 0, most, moments_tolerance(dtype));
       };
       check(
           "own norm",

@@ -30,7 +30,7 @@ Softmax softmax_of(const Tensor& x, int axis) {
 }
 /// Relative: the difference of two numbers is rounded before exp takes it (twice, where a maximum was replaced), and
 /// neither a thread nor a block adds more than 256 terms in a row.
-double tolerance(DType dtype, double distance) { return work_epsilon(dtype) * (256 + 4 * distance); }
+double softmax_tolerance(DType dtype, double distance) { return work_epsilon(dtype) * (256 + 4 * distance); }
 
 void expect_softmax(const Tensor& got, const Tensor& x, int axis, const std::string& what) {
   const Softmax want = softmax_of(x, axis);
@@ -38,16 +38,19 @@ void expect_softmax(const Tensor& got, const Tensor& x, int axis, const std::str
   const std::vector<double> values = doubles(got.transpose(axis, -1).contiguous());
   const double flushed = got.device() == cpu() ? 0 : 0x1p-126;
   for (std::size_t i = 0; i < values.size(); ++i)
-    ASSERT_NEAR(
-        values[i], want.value[i],
-        (tolerance(x.dtype(), want.distance[i]) + epsilon(x.dtype())) * want.value[i] + tiniest(x.dtype()) + flushed)
+    ASSERT_NEAR(values[i], want.value[i],
+                (softmax_tolerance(x.dtype(), want.distance[i]) + epsilon(x.dtype())) * want.value[i] +
+                    tiniest(x.dtype()) + flushed)
         << what << " at " << i << " in " << to_string(x.dtype());
 }
 
-struct Layout { Shape shape; int axis; };
-const std::vector<Layout>& layouts() {
-  static const std::vector<Layout> list{{{3, 1030}, -1}, {{2, 5000}, -1},  {{1, 70001}, -1},
-                                        {{3000, 5}, 0},  {{1500, 200}, 0}, {{2, 1100, 7}, 1}};
+struct RowsLayout {
+  Shape shape;
+  int axis;
+};
+const std::vector<RowsLayout>& layouts() {
+  static const std::vector<RowsLayout> list{{{3, 1030}, -1}, {{2, 5000}, -1},  {{1, 70001}, -1},
+                                            {{3000, 5}, 0},  {{1500, 200}, 0}, {{2, 1100, 7}, 1}};
   return list;
 }
 
@@ -61,10 +64,12 @@ TEST_P(LongRows, Softmax) {
                                 logs = doubles(log_softmax(x, axis).transpose(axis, -1).contiguous());
       const auto length = static_cast<std::size_t>(x.size(axis));
       for (std::size_t r = 0; r < total.size(); ++r)
-        EXPECT_NEAR(total[r], want.logsumexp[r], tolerance(dtype, 0) + epsilon(dtype) * std::abs(want.logsumexp[r]));
+        EXPECT_NEAR(total[r], want.logsumexp[r],
+                    softmax_tolerance(dtype, 0) + epsilon(dtype) * std::abs(want.logsumexp[r]));
       for (std::size_t i = 0; i < logs.size(); ++i) {
         const double log = in[i] - want.logsumexp[i / length];
-        ASSERT_NEAR(logs[i], log, tolerance(dtype, 0) + (epsilon(dtype) + 2 * work_epsilon(dtype)) * std::abs(log))
+        ASSERT_NEAR(logs[i], log,
+                    softmax_tolerance(dtype, 0) + (epsilon(dtype) + 2 * work_epsilon(dtype)) * std::abs(log))
             << i;
       }
     }
@@ -120,7 +125,7 @@ void expect_as_in_short_rows(Device device, int n) {
       for (std::size_t i = 0; i < got.size(); ++i) {
         ASSERT_EQ(std::isnan(got[i]), std::isnan(want[i])) << i << " along axis " << axis;
         if (std::isnan(want[i])) continue;
-        ASSERT_NEAR(got[i], want[i], want[i] * (tolerance(f32, 2) + epsilon(dtype)) + tiniest(dtype)) << i;
+        ASSERT_NEAR(got[i], want[i], want[i] * (softmax_tolerance(f32, 2) + epsilon(dtype)) + tiniest(dtype)) << i;
       }
       const std::vector<double> totals = doubles(logsumexp(t, axis));
       for (std::size_t r = 0; r < rows.size(); ++r) {
@@ -144,7 +149,7 @@ TEST_P(LongRows, UsersFormulas) {
     const std::vector<double> g = doubles(got), w = doubles(want);
     ASSERT_EQ(g.size(), w.size()) << what;
     for (std::size_t i = 0; i < g.size(); ++i)
-      ASSERT_NEAR(g[i], w[i], 2 * tolerance(got.dtype(), 16) * std::abs(w[i]) + tiniest(got.dtype()) + 0x1p-126)
+      ASSERT_NEAR(g[i], w[i], 2 * softmax_tolerance(got.dtype(), 16) * std::abs(w[i]) + tiniest(got.dtype()) + 0x1p-126)
           << what << " at " << i;
   };
   const auto top = [](const Tensor& t) { return max(t, {-1}, true); };
@@ -217,7 +222,7 @@ TEST_P(LongRows, CrossEntropy) {
       for (const auto& [row, label] : {std::pair{0, 0}, {1, 2999}, {2, 17}})
         loss += (want.logsumexp[static_cast<std::size_t>(row)] - in[static_cast<std::size_t>(row * n + label)]) / 3;
       EXPECT_NEAR(doubles(cross_entropy(x, labels, {.ignored = -1}))[0], loss,
-                  (tolerance(dtype, 8) + 2 * epsilon(dtype)) * loss)
+                  (softmax_tolerance(dtype, 8) + 2 * epsilon(dtype)) * loss)
           << to_string(dtype);
     }
 }
@@ -313,8 +318,8 @@ TEST_P(LongRows, ManySumsAreExact) {
 TEST_P(LongRows, ThreadsDoNotChangeBits) {
   if (device() != cpu()) return;
   const int before = num_threads();
-  for (const auto& [shape, axis] :
-       std::vector<Layout>{{{1, 400000}, -1}, {{3, 150000}, -1}, {{40, 9000}, -1}, {{90000, 3}, 0}, {{5000, 150}, 0}}) {
+  for (const auto& [shape, axis] : std::vector<RowsLayout>{
+           {{1, 400000}, -1}, {{3, 150000}, -1}, {{40, 9000}, -1}, {{90000, 3}, 0}, {{5000, 150}, 0}}) {
     const Tensor x = Random(6).tensor(shape, f32, device(), -6, 6);
     std::vector<double> want;
     for (const int n : {1, 2, 3, 8}) {

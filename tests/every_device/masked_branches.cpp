@@ -8,9 +8,9 @@
 namespace tern {
 namespace {
 
-class MaskedBranches : public test::EveryDevice {};
+using test::kInf, test::kNaN;
 
-const double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
+class MaskedBranches : public test::EveryDevice {};
 
 /// Derivatives of f at the points of x, of the first `orders` orders.
 std::array<std::vector<double>, 3> derivatives(const Pointwise<>& f, const std::vector<double>& points, DType dtype,
@@ -29,14 +29,14 @@ std::array<std::vector<double>, 3> derivatives(const Pointwise<>& f, const std::
   return result;
 }
 
-struct Case {
+struct MaskedCase {
   Pointwise<> formula;
   Pointwise<> branch;          // what it is at `open`
   std::vector<double> masked;  // where its derivatives are 0
   std::vector<double> open = {0.25, 1.5};
 };
-const std::vector<Case>& cases() {
-  static const std::vector<Case> list{
+const std::vector<MaskedCase>& cases() {
+  static const std::vector<MaskedCase> list{
       {{"sqrt", [](auto x) { return where(x > 0, sqrt(x), 0); }}, op::sqrt, {0, -0.0, -1, -kInf, kNaN}},
       {{"not_sqrt", [](auto x) { return where(x <= 0, 0, sqrt(x)); }}, op::sqrt, {0, -1, -kInf}},
       {{"rsqrt", [](auto x) { return where(x > 0, rsqrt(x), 7); }}, op::rsqrt, {0, -2, kNaN}},
@@ -92,7 +92,7 @@ const std::vector<Case>& cases() {
 
 TEST_P(MaskedBranches, ContributeNothing) {
   for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16})
-    for (const Case& c : cases()) {
+    for (const MaskedCase& c : cases()) {
       // Kernels of higher orders take a software GPU's compiler seconds each.
       const std::size_t orders = device() == cpu() ? 3 : dtype == DType::f32 ? 2 : 1;
       std::array<std::vector<double>, 3> masked, open, want;

@@ -11,15 +11,18 @@ void expect_product(const Tensor& a, const Tensor& b, const std::string& what) {
   expect_within(matmul(a, b), matmul(Array(a), Array(b), work_epsilon(a.dtype())),
                 what + " " + std::string(to_string(a.dtype())));
 }
-struct Sizes { std::int64_t m, k, n; };
-const Sizes kSizes[] = {{1, 1, 1},    {2, 3, 4},      {7, 5, 3},     {16, 16, 16},  {17, 33, 65},  {1, 100, 50},
-                        {50, 100, 1}, {100, 1, 100},  {1, 1000, 1},  {129, 70, 31}, {64, 300, 48}, {5, 2, 257},
-                        {90, 1, 300}, {150, 4, 1100}, {3, 40, 1500}, {320, 64, 48}, {48, 320, 64},
-                        {600, 3, 3},  {700, 16, 16},  {515, 4, 2},   {513, 1, 2},   {601, 7, 13}};
+struct MatmulSizes {
+  std::int64_t m, k, n;
+};
+const MatmulSizes kMatmulSizes[] = {{1, 1, 1},     {2, 3, 4},     {7, 5, 3},     {16, 16, 16},   {17, 33, 65},
+                                    {1, 100, 50},  {50, 100, 1},  {100, 1, 100}, {1, 1000, 1},   {129, 70, 31},
+                                    {64, 300, 48}, {5, 2, 257},   {90, 1, 300},  {150, 4, 1100}, {3, 40, 1500},
+                                    {320, 64, 48}, {48, 320, 64}, {600, 3, 3},   {700, 16, 16},  {515, 4, 2},
+                                    {513, 1, 2},   {601, 7, 13}};
 
 TEST_P(Matmul, SizesAndTranspositions) {
   for (const DType dtype : all_floats(device()))
-    for (const Sizes& s : kSizes) {
+    for (const MatmulSizes& s : kMatmulSizes) {
       Random random(71);
       const Tensor a = random.tensor({s.m, s.k}, dtype, device()), b = random.tensor({s.k, s.n}, dtype, device());
       const Tensor ta = a.transpose(0, 1).clone().transpose(0, 1), tb = b.transpose(0, 1).clone().transpose(0, 1);
@@ -32,7 +35,7 @@ TEST_P(Matmul, SizesAndTranspositions) {
 }
 TEST_P(Matmul, MatricesTimesLongVectors) {
   for (const DType dtype : all_floats(device()))
-    for (const Sizes& s : {Sizes{1, 256, 7}, {37, 257, 1}, {1, 4097, 33}, {70, 1031, 1}, {1, 600, 1}}) {
+    for (const MatmulSizes& s : {MatmulSizes{1, 256, 7}, {37, 257, 1}, {1, 4097, 33}, {70, 1031, 1}, {1, 600, 1}}) {
       Random random(74);
       const Tensor a = random.tensor({s.m, s.k}, dtype, device()), b = random.tensor({s.k, s.n}, dtype, device());
       const Tensor ta = a.transpose(0, 1).clone().transpose(0, 1), tb = b.transpose(0, 1).clone().transpose(0, 1);
@@ -150,12 +153,12 @@ TEST_P(Matmul, InfinitiesAndNan) {
 }
 TEST_P(Matmul, ThreadsDoNotChangeBits) {
   const int before = num_threads();
-  const Sizes sizes[] = {{300, 200, 250}, {1, 2000, 700},  {700, 2000, 1},   {16, 5000, 16},   {1000, 8, 1000},
-                         {600, 2, 700},   {256, 256, 256}, {300, 2100, 300}, {129, 1030, 129}, {20, 1030, 600}};
+  const MatmulSizes sizes[] = {{300, 200, 250}, {1, 2000, 700},  {700, 2000, 1},   {16, 5000, 16},   {1000, 8, 1000},
+                               {600, 2, 700},   {256, 256, 256}, {300, 2100, 300}, {129, 1030, 129}, {20, 1030, 600}};
   const std::vector<DType> dtypes =
       device() == cpu() ? all_floats(device()) : std::vector{f32};  // the threads are the CPU's
   for (const DType dtype : dtypes)
-    for (const Sizes& s : sizes) {
+    for (const MatmulSizes& s : sizes) {
       Random random(76);
       const Tensor a = random.tensor({s.m, s.k}, dtype, device()), b = random.tensor({s.k, s.n}, dtype, device());
       set_num_threads(1);

@@ -33,7 +33,7 @@ struct ScalarAdamW {
 /// Runs the library and the references from the same stored parameter in each step, so that errors do not pile up in
 /// the parameter; the moments drift by a few roundings a step.
 template <class Optimizer, class Scalar, class Options>
-void compare(DType dtype, Device device, const Options& options, const char* what) {
+void compare_steps(DType dtype, Device device, const Options& options, const char* what) {
   const std::vector<double> start{1, -2, 0.5, 3, -0.25};
   Var p(make(start, {5}, dtype, device));
   Optimizer optimizer({p}, options);
@@ -56,16 +56,17 @@ void compare(DType dtype, Device device, const Options& options, const char* wha
 }
 TEST_P(Optim, Sgd) {
   for (const DType d : all_floats(device())) {
-    compare<optim::SGD, ScalarSgd>(d, device(), optim::SGDOptions{.learning_rate = 0.1}, "plain");
-    compare<optim::SGD, ScalarSgd>(d, device(), optim::SGDOptions{.learning_rate = 0.05, .momentum = 0.9}, "momentum");
-    compare<optim::SGD, ScalarSgd>(
+    compare_steps<optim::SGD, ScalarSgd>(d, device(), optim::SGDOptions{.learning_rate = 0.1}, "plain");
+    compare_steps<optim::SGD, ScalarSgd>(d, device(), optim::SGDOptions{.learning_rate = 0.05, .momentum = 0.9},
+                                         "momentum");
+    compare_steps<optim::SGD, ScalarSgd>(
         d, device(), optim::SGDOptions{.learning_rate = 0.05, .momentum = 0.9, .weight_decay = 0.1}, "decay");
   }
 }
 TEST_P(Optim, AdamW) {
   for (const DType d : all_floats(device())) {
-    compare<optim::AdamW, ScalarAdamW>(d, device(), optim::AdamWOptions{.learning_rate = 0.1}, "AdamW");
-    compare<optim::AdamW, ScalarAdamW>(
+    compare_steps<optim::AdamW, ScalarAdamW>(d, device(), optim::AdamWOptions{.learning_rate = 0.1}, "AdamW");
+    compare_steps<optim::AdamW, ScalarAdamW>(
         d, device(),
         optim::AdamWOptions{.learning_rate = 0.1, .beta1 = 0.5, .beta2 = 0.9, .epsilon = 1e-3, .weight_decay = 0.2},
         "AdamW, other options");

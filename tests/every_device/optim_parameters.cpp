@@ -28,8 +28,6 @@ namespace {
 class OptimParameters : public EveryDevice {};
 TERN_EVERY_DEVICE(OptimParameters);
 
-using enum ErrorKind;
-
 // ---- AdamW's counts ----
 
 /// One whose gradient comes late is updated as one that begins then.
@@ -119,11 +117,15 @@ TEST_P(OptimParameters, OtherContainers) {
 TEST_P(OptimParameters, GradientsInContainersMustBeLikeTheParameters) {
   const Var a(ones({2})), b(ones({3}));
   optim::SGD sgd({a, b}, {.learning_rate = 1});
-  expect_error(shape, {"SGD", "2 parameters", "got 1"}, [&] { sgd.step(std::vector{ones({2})}); });
-  expect_error(shape, {"SGD", "gradient 1", "f32[3]", "f32[1]"}, [&] { sgd.step(std::pair{ones({2}), ones({1})}); });
-  expect_error(dtype, {"SGD", "gradient 0", "i32[2]"}, [&] { sgd.step(std::pair{ones({2}, i32), ones({3})}); });
+  expect_error(ErrorKind::shape, {"SGD", "2 parameters", "got 1"}, [&] { sgd.step(std::vector{ones({2})}); });
+  expect_error(ErrorKind::shape, {"SGD", "gradient 1", "f32[3]", "f32[1]"}, [&] {
+    sgd.step(std::pair{ones({2}), ones({1})});
+  });
+  expect_error(ErrorKind::dtype, {"SGD", "gradient 0", "i32[2]"}, [&] {
+    sgd.step(std::pair{ones({2}, i32), ones({3})});
+  });
   expect_values(a.value(), {2}, {1, 1});
-  expect_error(autograd, {"AdamW", "leaf"}, [&] { optim::AdamW(std::vector<Tensor>{ones({2})}); });
+  expect_error(ErrorKind::autograd, {"AdamW", "leaf"}, [&] { optim::AdamW(std::vector<Tensor>{ones({2})}); });
 }
 
 // ---- clipping ----
@@ -199,8 +201,8 @@ TEST_P(OptimParameters, ClipGradValue) {
   const Var a(ones({1}));
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const double limit : {-1.0, nan}) {
-    expect_error(shape, {"clip_grad_norm", "limit"}, [&] { optim::clip_grad_norm(g, {a}, limit); });
-    expect_error(shape, {"clip_grad_value", "limit"}, [&] { optim::clip_grad_value(g, {a}, limit); });
+    expect_error(ErrorKind::shape, {"clip_grad_norm", "limit"}, [&] { optim::clip_grad_norm(g, {a}, limit); });
+    expect_error(ErrorKind::shape, {"clip_grad_value", "limit"}, [&] { optim::clip_grad_value(g, {a}, limit); });
   }
 }
 TEST_P(OptimParameters, ClippingIsRecorded) {

@@ -16,19 +16,19 @@ namespace tern::test {
 namespace {
 
 using List = std::vector<Var>;
-using Scalar = std::function<Var(const List&)>;
+using ScalarOfList = std::function<Var(const List&)>;
 
 /// One op at one place: a scalar of its results, and a direction for its arguments.
-struct Case {
+struct OrderCase {
   std::string name;
-  Scalar f;
+  ScalarOfList f;
   std::vector<Tensor> x, v;
   bool of_nothing = false;  // its result has no elements
   int orders_on_gpus = 3;
 };
 
 /// The derivative along `v`, as a function of x: forward mode, or the gradient's product with v.
-Scalar along(const Scalar& f, const std::vector<Tensor>& v, char mode) {
+ScalarOfList along(const ScalarOfList& f, const std::vector<Tensor>& v, char mode) {
   if (mode == 'F') return [=](const List& x) { return jvp(f, x, v).result; };
   return [=](const List& x) {
     const List g = grad(f)(x);
@@ -38,18 +38,18 @@ Scalar along(const Scalar& f, const std::vector<Tensor>& v, char mode) {
   };
 }
 /// "FR": the derivative along v in reverse mode, and of that in forward mode.
-Scalar derivative(Scalar f, const std::vector<Tensor>& v, const std::string& modes) {
+ScalarOfList derivative_along(ScalarOfList f, const std::vector<Tensor>& v, const std::string& modes) {
   for (auto mode = modes.rbegin(); mode != modes.rend(); ++mode) f = along(f, v, *mode);
   return f;
 }
-double value_of(const Scalar& f, const std::vector<Tensor>& x) {
+double value_of(const ScalarOfList& f, const std::vector<Tensor>& x) {
   List at;
   for (const Tensor& t : x) at.emplace_back(t, true);
   return doubles(f(at))[0];
 }
 
-enum class Layout { contiguous, strided, broadcast, empty };
-const char* name_of(Layout layout) {
+enum class OperandLayout { contiguous, strided, broadcast, empty };
+const char* name_of_layout(OperandLayout layout) {
   constexpr const char* names[] = {"contiguous", "strided", "broadcast", "empty"};
   return names[static_cast<int>(layout)];
 }
@@ -67,17 +67,17 @@ bool takes_negatives(const Entry& entry, const std::vector<Tensor>& x) {
   return true;
 }
 /// Multiples of a power of two: exact in every dtype.
-Tensor exact(const Shape& shape, double low, double high, double step, DType dtype, Random& random) {
+Tensor exact_multiples(const Shape& shape, double low, double high, double step, DType dtype, Random& random) {
   std::vector<double> values(static_cast<std::size_t>(shape.numel()));
   for (double& value : values) value = std::ceil(random.next(low, high) / step) * step;
   return make(values, shape, dtype, default_device());
 }
 /// Multiples of 1/4 in (-1, 1], or all of one sign: else the third power of a mean of them is next to nothing.
 Tensor direction(const Shape& shape, DType dtype, Random& random) {
-  return exact(shape, random.next(0, 1) < 0.5 ? -1 : 0.5, 1, 0.25, dtype, random);
+  return exact_multiples(shape, random.next(0, 1) < 0.5 ? -1 : 0.5, 1, 0.25, dtype, random);
 }
-void lay_out(Case& c, Layout layout) {
-  if (layout != Layout::strided) return;
+void lay_out(OrderCase& c, OperandLayout layout) {
+  if (layout != OperandLayout::strided) return;
   for (std::vector<Tensor>* list : {&c.x, &c.v})
     for (Tensor& t : *list) t = strided(t);
 }
@@ -85,15 +85,15 @@ void lay_out(Case& c, Layout layout) {
 /// away from kinks, and in every domain: the first in ±(0.5, 1), the second in (1, 1.5), the third in (2, 2.5). (asin
 /// and acos further from ±1, where roundings to 16 bits grow.)
 /// Directions and weights are multiples of 1/4.
-Case make_case(const Entry& entry, Layout layout, DType dtype, Random& random) {
-  Case c{entry.name, {}, {}, {}, layout == Layout::empty};
-  const Shape full = layout == Layout::empty ? Shape{0, 3} : Shape{2, 3};
+OrderCase make_case(const Entry& entry, OperandLayout layout, DType dtype, Random& random) {
+  OrderCase c{entry.name, {}, {}, {}, layout == OperandLayout::empty};
+  const Shape full = layout == OperandLayout::empty ? Shape{0, 3} : Shape{2, 3};
   const Shape others[] = {full, {3}, {2, 1}, {3}};
   const bool ends_at_one = entry.op == &op::asin || entry.op == &op::acos;
   const double lows[] = {entry.op == &op::acosh ? 1.53 : ends_at_one ? 0.28 : 0.53, 1.03, 2.03, 3.03};
   for (int i = 0; i < entry.op->graph()->inputs; ++i) {
-    const Shape shape = layout == Layout::broadcast ? others[i] : full;
-    c.x.push_back(exact(shape, lows[i], lows[i] + 0.4, 1.0 / 32, dtype, random));
+    const Shape shape = layout == OperandLayout::broadcast ? others[i] : full;
+    c.x.push_back(exact_multiples(shape, lows[i], lows[i] + 0.4, 1.0 / 32, dtype, random));
     c.v.push_back(direction(shape, dtype, random));
   }
   if (entry.op != &op::where && takes_negatives(entry, c.x)) {
@@ -102,7 +102,7 @@ Case make_case(const Entry& entry, Layout layout, DType dtype, Random& random) {
     c.x[0] = c.x[0] * make(signs, c.x[0].shape(), dtype, default_device());
   }
   lay_out(c, layout);
-  c.f = [&entry, weights = exact(full, 0.3, 1.2, 0.25, dtype, random)](const List& at) {
+  c.f = [&entry, weights = exact_multiples(full, 0.3, 1.2, 0.25, dtype, random)](const List& at) {
     std::vector<detail::Argument> arguments;
     const bool chooses = entry.op == &op::where;
     const Tensor condition = at[0].value() > 0.7;
@@ -117,13 +117,15 @@ Case make_case(const Entry& entry, Layout layout, DType dtype, Random& random) {
 /// An operation that is no formula: Σ weight · sin(result), so that even a view has derivatives of every order.
 /// Arguments are multiples of 1/32 around 0; broadcast ones are views with stride 0. No case where it takes nothing
 /// empty.
-std::optional<Case> make_case(const Trial& trial, Layout layout, DType dtype, Random& random) {
-  if (layout == Layout::empty && trial.empty.empty()) return {};
-  Case c{trial.name, {}, {}, {}, false, trial.orders_on_gpus};
-  for (const Shape& shape : layout == Layout::empty ? trial.empty : trial.shapes) {
-    c.x.push_back(exact(shape, -1, 1, 1.0 / 32, dtype, random)), c.v.push_back(direction(shape, dtype, random));
+std::optional<OrderCase> make_case(const Trial& trial, OperandLayout layout, DType dtype, Random& random) {
+  if (layout == OperandLayout::empty && trial.empty.empty()) return {};
+  OrderCase c{trial.name, {}, {}, {}, false, trial.orders_on_gpus};
+  for (const Shape& shape : layout == OperandLayout::empty ? trial.empty : trial.shapes) {
+    c.x.push_back(exact_multiples(shape, -1, 1, 1.0 / 32, dtype, random)),
+        c.v.push_back(direction(shape, dtype, random));
     const int axis = std::min(trial.broadcast_axis, shape.rank() - 1);
-    if (layout == Layout::broadcast && shape.numel() > 0) c.x.back() = c.x.back().slice(axis, 0, 1).broadcast_to(shape);
+    if (layout == OperandLayout::broadcast && shape.numel() > 0)
+      c.x.back() = c.x.back().slice(axis, 0, 1).broadcast_to(shape);
   }
   lay_out(c, layout);
   const NoGrad quiet;
@@ -136,7 +138,7 @@ std::optional<Case> make_case(const Trial& trial, Layout layout, DType dtype, Ra
   };
   return c;
 }
-Case on_cpu_in_double(Case c) {
+OrderCase on_cpu_in_double(OrderCase c) {
   for (std::vector<Tensor>* list : {&c.x, &c.v})
     for (Tensor& t : *list) t = t.to(cpu()).to(f64);
   return c;
@@ -159,14 +161,14 @@ class EveryOrder : public EveryDevice {
   /// scale, the largest Σ |gradient · direction| so far: their sum at most, and where they are few and large (between
   /// kernels, of 16 bits) what roundings that do not conspire add up to, with half as much again (the largest seen
   /// is 3.6).
-  std::vector<Wanted> wanted(const Case& c, DType dtype) {
-    const Case exact = on_cpu_in_double(c);
+  std::vector<Wanted> wanted(const OrderCase& c, DType dtype) {
+    const OrderCase exact = on_cpu_in_double(c);
     std::vector<Wanted> all;
     double scale = 1;
     set_default_device(cpu());
     for (std::size_t order = 1; order <= 3; ++order) {
       const List at(exact.x.begin(), exact.x.end());
-      const List g = grad(derivative(exact.f, exact.v, std::string(order - 1, 'R')))(at);
+      const List g = grad(derivative_along(exact.f, exact.v, std::string(order - 1, 'R')))(at);
       double value = 0, terms = 0;
       for (std::size_t i = 0; i < g.size(); ++i) {
         const std::vector<double> along = doubles(g[i].value() * exact.v[i]);
@@ -179,8 +181,8 @@ class EveryOrder : public EveryDevice {
     return all;
   }
   /// Of a few drawn cases the first whose derivatives of every order exceed what roundings may make of them.
-  template <class Make> void check_telling(Make make, DType dtype, Layout layout, std::size_t turn) {
-    std::optional<Case> c = make();
+  template <class Make> void check_telling(Make make, DType dtype, OperandLayout layout, std::size_t turn) {
+    std::optional<OrderCase> c = make();
     if (!c) return;
     std::vector<Wanted> want = wanted(*c, dtype);
     const auto tells = [&] { return std::ranges::all_of(want, &Wanted::tells); };
@@ -197,14 +199,15 @@ class EveryOrder : public EveryDevice {
     return names;
   }
 
-  void check(const Case& c, const std::vector<Wanted>& wanted, DType dtype, Layout layout, std::size_t turn) {
+  void check(const OrderCase& c, const std::vector<Wanted>& wanted, DType dtype, OperandLayout layout,
+             std::size_t turn) {
     for (std::size_t order = 0; order < (device() == cpu() ? 3u : unsigned(c.orders_on_gpus)); ++order) {
       const auto [want, tolerance] = wanted[order];
       const std::vector<std::string>& all = kModes[order];
       for (const std::string& modes : all) {
         if (!everything() && order > 0 && modes != all[(turn + turn / 4) % all.size()]) continue;
-        const double got = value_of(derivative(c.f, c.v, modes), c.x);
-        ASSERT_NEAR(got, want, tolerance) << c.name << " in " << to_string(dtype) << ", " << name_of(layout)
+        const double got = value_of(derivative_along(c.f, c.v, modes), c.x);
+        ASSERT_NEAR(got, want, tolerance) << c.name << " in " << to_string(dtype) << ", " << name_of_layout(layout)
                                           << ", order " << order + 1 << ", " << modes;
       }
     }
@@ -226,7 +229,7 @@ class EveryOrder : public EveryDevice {
     for (std::size_t d = 0; d < dtypes.size(); ++d)
       for (std::size_t layout = 0; layout < 4; ++layout)
         if (everything() || (layout == turn % 4 && d == turn / 4 % dtypes.size()))
-          f(dtypes[d], static_cast<Layout>(layout));
+          f(dtypes[d], static_cast<OperandLayout>(layout));
   }
 
  private:
@@ -238,9 +241,9 @@ TEST_P(EveryOrder, OfEveryElementaryFunctionAndFormula) {
   std::size_t turn = 0;
   for (const Entry& entry : entries()) {
     Random random = random_of(entry.name);
-    for_each(turn, [&](DType dtype, Layout layout) {
-      check_telling([&]() -> std::optional<Case> { return make_case(entry, layout, dtype, random); }, dtype, layout,
-                    turn);
+    for_each(turn, [&](DType dtype, OperandLayout layout) {
+      check_telling([&]() -> std::optional<OrderCase> { return make_case(entry, layout, dtype, random); }, dtype,
+                    layout, turn);
     });
     ++turn;
   }
@@ -260,7 +263,7 @@ TEST_P(EveryOrder, OfEveryOtherOperation) {
   const std::vector<Trial> trials = differentiable();
   for (const Trial& trial : trials) {
     Random random = random_of(trial.name);
-    for_each(turn, [&](DType dtype, Layout layout) {
+    for_each(turn, [&](DType dtype, OperandLayout layout) {
       check_telling([&] { return make_case(trial, layout, dtype, random); }, dtype, layout, turn);
     });
     ++turn;
@@ -275,15 +278,15 @@ TEST_P(EveryOrder, AgreesWithDifferences) {
   Random random(78);
   for (const Entry& entry : entries()) {
     if (entry.op == &op::detach) continue;  // its derivative is not its value's
-    const Case c = make_case(entry, Layout::broadcast, f64, random);
+    const OrderCase c = make_case(entry, OperandLayout::broadcast, f64, random);
     for (int order = 1; order <= 3; ++order) {
-      const Scalar lower = derivative(c.f, c.v, std::string(static_cast<std::size_t>(order - 1), 'R'));
+      const ScalarOfList lower = derivative_along(c.f, c.v, std::string(static_cast<std::size_t>(order - 1), 'R'));
       const Difference numeric = difference([&](double step) {
         std::vector<Tensor> moved;
         for (std::size_t i = 0; i < c.x.size(); ++i) moved.push_back(c.x[i] + step * c.v[i]);
         return value_of(lower, moved);
       });
-      const double got = value_of(derivative(c.f, c.v, std::string(static_cast<std::size_t>(order), 'R')), c.x);
+      const double got = value_of(derivative_along(c.f, c.v, std::string(static_cast<std::size_t>(order), 'R')), c.x);
       ASSERT_LE(std::abs(got - numeric.value), numeric.error)
           << entry.name << ", order " << order << ": got " << got << ", differences give " << numeric.value;
     }

@@ -7,8 +7,6 @@ namespace {
 class OwnGradients : public EveryDevice {};
 TERN_EVERY_DEVICE(OwnGradients);
 
-using enum ErrorKind;
-
 TEST_P(OwnGradients, LeavesThatAreAddedDoNotShareOne) {
   const Var x(ones({3})), a(ones({3})), b(full({3}, 2));
   const Gradients g = backward(sum(square(x + a + b)));
@@ -101,10 +99,10 @@ TEST_P(OwnGradients, Set) {
   expect_values(g[x], {2}, {5, 6}), expect_values(g[unread], {3}, {0, 0, 0});
   optim::SGD({x}, {.learning_rate = 1}).step(g);
   expect_values(x.value(), {2}, {-4, -5});
-  expect_error(shape, {"Gradients::set", "f32[2]", "f32[3]"}, [&] { g.set(x, zeros({3})); });
-  expect_error(dtype, {"Gradients::set", "f32[2]", "i32[2]"}, [&] { g.set(x, zeros({2}, i32)); });
-  expect_error(shape, {"Gradients::set", "undefined"}, [&] { g.set(x, Tensor()); });
-  expect_error(autograd, {"Gradients::set"}, [&] { g.set(x.detach(), zeros({2})); });
+  expect_error(ErrorKind::shape, {"Gradients::set", "f32[2]", "f32[3]"}, [&] { g.set(x, zeros({3})); });
+  expect_error(ErrorKind::dtype, {"Gradients::set", "f32[2]", "i32[2]"}, [&] { g.set(x, zeros({2}, i32)); });
+  expect_error(ErrorKind::shape, {"Gradients::set", "undefined"}, [&] { g.set(x, Tensor()); });
+  expect_error(ErrorKind::autograd, {"Gradients::set"}, [&] { g.set(x.detach(), zeros({2})); });
   for (const Device other : present_devices())
     if (other != device()) expect_error(ErrorKind::device, {"Gradients::set"}, [&] { g.set(x, ones({2}, other)); });
 }

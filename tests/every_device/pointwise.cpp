@@ -16,34 +16,34 @@ std::vector<Binary> binaries() {
           {"maximum", op::maximum, [](double x, double y) { return std::max(x, y); }},
           {"minimum", op::minimum, [](double x, double y) { return std::min(x, y); }}};
 }
-Array reference(const Binary& f, const Array& a, const Array& b) {
+Array binary_reference(const Binary& f, const Array& a, const Array& b) {
   return zip(a, b, [&](double x, double y, double, double, double& e) { return e = 0, f.value(x, y); });
 }
-const std::pair<Shape, Shape> kShapes[] = {{{}, {}},
-                                           {{5}, {5}},
-                                           {{5}, {}},
-                                           {{}, {5}},
-                                           {{3, 4}, {4}},
-                                           {{4}, {3, 4}},
-                                           {{3, 1}, {1, 4}},
-                                           {{2, 1, 3}, {4, 1}},
-                                           {{1}, {2, 3}},
-                                           {{7, 1, 5}, {1, 6, 1}},
-                                           {{0, 3}, {3}},
-                                           {{1, 3}, {0, 3}},
-                                           {{1000}, {1000}},
-                                           {{33, 65}, {33, 65}},
-                                           {{65, 1000}, {1000}},
-                                           {{300, 1}, {1, 300}},
-                                           {{2, 3, 4, 5}, {3, 1, 5}}};
+const std::pair<Shape, Shape> kBroadcastShapes[] = {{{}, {}},
+                                                    {{5}, {5}},
+                                                    {{5}, {}},
+                                                    {{}, {5}},
+                                                    {{3, 4}, {4}},
+                                                    {{4}, {3, 4}},
+                                                    {{3, 1}, {1, 4}},
+                                                    {{2, 1, 3}, {4, 1}},
+                                                    {{1}, {2, 3}},
+                                                    {{7, 1, 5}, {1, 6, 1}},
+                                                    {{0, 3}, {3}},
+                                                    {{1, 3}, {0, 3}},
+                                                    {{1000}, {1000}},
+                                                    {{33, 65}, {33, 65}},
+                                                    {{65, 1000}, {1000}},
+                                                    {{300, 1}, {1, 300}},
+                                                    {{2, 3, 4, 5}, {3, 1, 5}}};
 
 TEST_P(PointwiseTest, BroadcastingBothWays) {
   for (const DType dtype : all_floats(device()))
-    for (const auto& [x, y] : kShapes) {
+    for (const auto& [x, y] : kBroadcastShapes) {
       Random random(91);
       const Tensor a = random.tensor(x, dtype, device()), b = random.tensor(y, dtype, device(), 0.5, 2);
       for (const Binary& f : binaries())
-        expect_within(f.formula(a, b), reference(f, Array(a), Array(b)), f.name + to_string(x) + to_string(y));
+        expect_within(f.formula(a, b), binary_reference(f, Array(a), Array(b)), f.name + to_string(x) + to_string(y));
     }
 }
 TEST_P(PointwiseTest, StridedOperands) {
@@ -52,8 +52,8 @@ TEST_P(PointwiseTest, StridedOperands) {
                b = random.tensor({33, 17}, f32, device(), 1, 2).transpose(0, 1),
                c = random.tensor({17, 66}, f32, device(), 1, 2).slice(1, 0, 66, 2);
   for (const Binary& f : binaries()) {
-    expect_within(f.formula(a, b), reference(f, Array(a), Array(b)), f.name);
-    expect_within(f.formula(c, a), reference(f, Array(c), Array(a)), f.name);
+    expect_within(f.formula(a, b), binary_reference(f, Array(a), Array(b)), f.name);
+    expect_within(f.formula(c, a), binary_reference(f, Array(c), Array(a)), f.name);
   }
 }
 TEST_P(PointwiseTest, NumbersOnEitherSide) {

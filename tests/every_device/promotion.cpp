@@ -117,7 +117,7 @@ TEST_P(Promotion, TakesOneKernelAndNoCopy) {
 
 /// The relative error of one rounding.
 double rounding(DType dtype) { return dtype == bf16 ? 0x1p-8 : dtype == f16 ? 0x1p-11 : 0x1p-24; }
-void expect_close(const Tensor& got, const Tensor& want, double roundings) {
+void expect_within_roundings(const Tensor& got, const Tensor& want, double roundings) {
   double largest = 1;
   for (const double value : doubles(want)) largest = std::max(largest, std::abs(value));
   for (std::size_t i = 0; i < doubles(want).size(); ++i)
@@ -126,7 +126,7 @@ void expect_close(const Tensor& got, const Tensor& want, double roundings) {
 
 /// The gradients of f(a, b), one kernel call, with operands of two dtypes against those in f32, which hold every number
 /// of theirs. A gradient is rounded to its dtype once; in a second derivative, the first ones have been before.
-template <class F> void expect_gradients(Device device, DType first, DType second, F f, bool linear = false) {
+template <class F> void expect_promoted_gradients(Device device, DType first, DType second, F f, bool linear = false) {
   SCOPED_TRACE(std::string(to_string(first)) + ", " + std::string(to_string(second)));
   Generator generator{5};
   const Tensor a = randn({3, 4}, generator, cpu()).to(bf16), b = randn({4}, generator, cpu()).to(bf16);
@@ -146,8 +146,8 @@ template <class F> void expect_gradients(Device device, DType first, DType secon
     EXPECT_EQ(du.dtype(), first);
     EXPECT_EQ(dv.dtype(), second);
     // In f32 itself: sums of 12 terms. Second derivatives: 12 products of first ones, which were rounded.
-    expect_close(du, eu, second_order ? 24 * narrow : rounding(first) + 12 * rounding(f32));
-    expect_close(dv, ev, second_order ? 24 * narrow : rounding(second) + 12 * rounding(f32));
+    expect_within_roundings(du, eu, second_order ? 24 * narrow : rounding(first) + 12 * rounding(f32));
+    expect_within_roundings(dv, ev, second_order ? 24 * narrow : rounding(second) + 12 * rounding(f32));
   }
 }
 
@@ -155,11 +155,11 @@ TEST_P(Promotion, GradientsHaveTheirInputsDtypes) {
   std::vector<std::pair<DType, DType>> pairs{{bf16, f32}, {f32, bf16}, {f16, f32}};
   if (supports(device(), f64)) pairs.push_back({f32, f64}), pairs.push_back({bf16, f64}), pairs.push_back({f64, f16});
   for (const auto& [a, b] : pairs) {
-    expect_gradients(device(), a, b, Pointwise([](auto x, auto y) { return x * y + x; }));
-    expect_gradients(device(), a, b, Pointwise([](auto x, auto y) { return x + y; }), true);
-    expect_gradients(device(), a, b, Pointwise([](auto x, auto y) { return where(x > 0, tanh(x) * y, y); }));
-    expect_gradients(device(), a, b, [](const auto& x, const auto& y) { return rms_norm(x, y); });
-    expect_gradients(device(), a, b, [](const auto& x, const auto& y) {
+    expect_promoted_gradients(device(), a, b, Pointwise([](auto x, auto y) { return x * y + x; }));
+    expect_promoted_gradients(device(), a, b, Pointwise([](auto x, auto y) { return x + y; }), true);
+    expect_promoted_gradients(device(), a, b, Pointwise([](auto x, auto y) { return where(x > 0, tanh(x) * y, y); }));
+    expect_promoted_gradients(device(), a, b, [](const auto& x, const auto& y) { return rms_norm(x, y); });
+    expect_promoted_gradients(device(), a, b, [](const auto& x, const auto& y) {
       return row_formula([](auto u, auto v) { return (u - mean(u)) * sum(u * v); }, x, y);
     });
   }

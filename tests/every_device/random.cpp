@@ -4,8 +4,9 @@
 #include <cstdint>
 
 #include "every_device.hpp"
+#include "philox.hpp"
 
-namespace tern::test {
+namespace tern::test::random_numbers {  // in which its fixture is Random
 namespace {
 
 class Random : public EveryDevice {};
@@ -17,18 +18,6 @@ TEST_P(Random, PhiloxOfZero) {
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(got[i], static_cast<double>(words[i] >> 8) * 0x1p-24);
 }
 
-/// The words of a block, as the paper has them.
-std::array<std::uint32_t, 4> philox(std::uint64_t block, std::uint64_t seed) {
-  std::array<std::uint32_t, 4> c{static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), 0, 0};
-  std::uint32_t low = static_cast<std::uint32_t>(seed), high = static_cast<std::uint32_t>(seed >> 32);
-  for (int round = 0; round < 10; ++round) {
-    const std::uint64_t a = std::uint64_t{0xD2511F53u} * c[0], b = std::uint64_t{0xCD9E8D57u} * c[2];
-    c = {static_cast<std::uint32_t>(b >> 32) ^ c[1] ^ low, static_cast<std::uint32_t>(b),
-         static_cast<std::uint32_t>(a >> 32) ^ c[3] ^ high, static_cast<std::uint32_t>(a)};
-    low += 0x9E3779B9u, high += 0xBB67AE85u;
-  }
-  return c;
-}
 /// At sizes on both sides of a vector and of a block, and where the position's lower word overflows.
 TEST_P(Random, DrawsAreTheWordsOfTheirBlocks) {
   for (const std::uint64_t from : {std::uint64_t{0}, (std::uint64_t{1} << 32) - 20})
@@ -140,4 +129,4 @@ TEST_P(Random, Errors) {
 TERN_EVERY_DEVICE(Random);
 
 }  // namespace
-}  // namespace tern::test
+}  // namespace tern::test::random_numbers

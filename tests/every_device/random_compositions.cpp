@@ -7,7 +7,7 @@ namespace tern::test {
 namespace {
 
 /// Smooth everywhere, and without growth that would drown differences.
-template <class T> T apply(int op, const T& a, const T& b) {
+template <class T> T formula_step(int op, const T& a, const T& b) {
   switch (op) {
     case 0: return a + b;
     case 1: return a - b;
@@ -26,20 +26,20 @@ template <class T> T apply(int op, const T& a, const T& b) {
     default: return rsqrt(a * a + 1) * cos(b);
   }
 }
-constexpr const char* kNames[] = {"add",  "sub",  "mul",   "quotient", "tanh", "sin", "gate", "softplus",
-                                  "silu", "gelu", "gauss", "root",     "log",  "erf", "wave"};
+constexpr const char* kFormulaSteps[] = {"add",  "sub",  "mul",   "quotient", "tanh", "sin", "gate", "softplus",
+                                         "silu", "gelu", "gauss", "root",     "log",  "erf", "wave"};
 
 template <class T> T evaluate(const Composition& p, const T& x, const T& y, const T& z) {
   std::vector<T> values{x, y, z};
   for (const Step& s : p.steps)
-    values.push_back(apply(s.op, values[static_cast<std::size_t>(s.a)], values[static_cast<std::size_t>(s.b)]));
+    values.push_back(formula_step(s.op, values[static_cast<std::size_t>(s.a)], values[static_cast<std::size_t>(s.b)]));
   return values.back();
 }
-constexpr int kMost = 7;
-const std::vector<Shape> kShapes{{2, 3}, {3}, {2, 1}};
+constexpr int kMostFormulaSteps = 7;
+const std::vector<Shape> kFormulaShapes{{2, 3}, {3}, {2, 1}};
 
 /// A program as a scalar function: one fused formula, or operation by operation.
-struct Scalar {
+struct FormulaProgram {
   const Composition& p;
   const Place& place;
   bool fused;
@@ -53,16 +53,16 @@ class RandomCompositions : public InDouble {};
 TERN_EVERY_DEVICE_IN_DOUBLE(RandomCompositions);
 
 TEST_P(RandomCompositions, FusedStepByStepAndDifferencesAgree) {
-  const Place place(f64, device(), kShapes, {2, 3});
+  const Place place(f64, device(), kFormulaShapes, {2, 3});
   const auto fault = [&](const Composition& p) {
-    const Scalar fused{p, place, true};
-    const Derivatives got(fused, place, true), want(Scalar{p, place, false}, place, false);
+    const FormulaProgram fused{p, place, true};
+    const Derivatives got(fused, place, true), want(FormulaProgram{p, place, false}, place, false);
     const std::string wrong = difference_of("fused", got, want, 0x1p-52);
     return wrong.empty() ? difference_from_differences(fused, place, got) : wrong;
   };
   // Of kernels for a program in f64 and its derivatives a GPU's compiler makes one a second: 1000 take a quarter of an
   // hour.
-  try_programs(device() == cpu() || full_test() ? 1000 : 20, 2024, kNames, kMost, fault);
+  try_programs(device() == cpu() || full_test() ? 1000 : 20, 2024, kFormulaSteps, kMostFormulaSteps, fault);
 }
 
 class RandomCompositionsInSingle : public EveryDevice {};
@@ -70,17 +70,18 @@ TERN_EVERY_DEVICE(RandomCompositionsInSingle);
 
 /// Devices that compile kernels in software take fewer programs (more than a second each).
 TEST_P(RandomCompositionsInSingle, AgreeWithDoubleOnTheCpu) {
-  const Place place(f32, device(), kShapes, {2, 3}), exact(f64, cpu(), kShapes, {2, 3});
+  const Place place(f32, device(), kFormulaShapes, {2, 3}), exact(f64, cpu(), kFormulaShapes, {2, 3});
   const auto fault = [&](const Composition& p) {
     set_default_device(cpu());
-    const Derivatives want(Scalar{p, exact, false}, exact, false);
+    const Derivatives want(FormulaProgram{p, exact, false}, exact, false);
     set_default_device(device());
-    const std::string wrong = difference_of("fused", Derivatives(Scalar{p, place, true}, place, true), want, 0x1p-23);
-    return wrong.empty()
-               ? difference_of("step by step", Derivatives(Scalar{p, place, false}, place, false), want, 0x1p-23)
-               : wrong;
+    const std::string wrong =
+        difference_of("fused", Derivatives(FormulaProgram{p, place, true}, place, true), want, 0x1p-23);
+    return wrong.empty() ? difference_of("step by step", Derivatives(FormulaProgram{p, place, false}, place, false),
+                                         want, 0x1p-23)
+                         : wrong;
   };
-  try_programs(device() == cpu() || full_test() ? 1000 : 20, 2025, kNames, kMost, fault);
+  try_programs(device() == cpu() || full_test() ? 1000 : 20, 2025, kFormulaSteps, kMostFormulaSteps, fault);
 }
 
 }  // namespace

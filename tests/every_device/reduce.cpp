@@ -9,22 +9,25 @@ namespace {
 class Reduce : public EveryDevice {};
 TERN_EVERY_DEVICE(Reduce);
 
-struct Sets { Shape shape; unsigned mask; };
+struct AxisSet {
+  Shape shape;
+  unsigned mask;
+};
 /// Every axis set of shapes of 1 to 4 axes.
-std::vector<Sets> every_axis_set() {
-  std::vector<Sets> list;
+std::vector<AxisSet> every_axis_set() {
+  std::vector<AxisSet> list;
   for (const Shape& shape :
        {Shape{7}, Shape{4, 5}, Shape{3, 1, 4}, Shape{2, 3, 4, 5}, Shape{1}, Shape{33, 70}, Shape{1, 3, 1, 2}})
     for (unsigned mask = 1; mask < 1u << shape.rank(); ++mask) list.push_back({shape, mask});
   return list;
 }
-Axes axes_of(const Sets& s, bool negative) {
+Axes axes_of(const AxisSet& s, bool negative) {
   Axes axes;
   for (int i = 0; i < s.shape.rank(); ++i)
     if (s.mask >> i & 1) axes.push_back(negative ? i - s.shape.rank() : i);
   return axes;
 }
-Shape kept_shape(const Sets& s, bool keepdim) {
+Shape kept_shape(const AxisSet& s, bool keepdim) {
   Shape shape;
   for (int i = 0; i < s.shape.rank(); ++i) {
     if (!(s.mask >> i & 1)) shape.push_back(s.shape[static_cast<std::size_t>(i)]);
@@ -33,7 +36,7 @@ Shape kept_shape(const Sets& s, bool keepdim) {
   return shape;
 }
 /// The groups of values that are reduced together, in row-major order.
-std::vector<std::vector<double>> groups_of(const Sets& s, const std::vector<double>& values) {
+std::vector<std::vector<double>> groups_of(const AxisSet& s, const std::vector<double>& values) {
   const Shape kept = kept_shape(s, true);
   std::vector<std::vector<double>> groups(static_cast<std::size_t>(kept.numel()));
   for (std::size_t i = 0; i < values.size(); ++i) groups[broadcast_position(i, s.shape, kept)].push_back(values[i]);
@@ -41,53 +44,73 @@ std::vector<std::vector<double>> groups_of(const Sets& s, const std::vector<doub
 }
 
 /// A reduction in plain C++: the value, and a bound of the error in units of epsilon.
-struct Reference {
+struct ReductionReference {
   const char* name;
   Tensor (*run)(const Tensor&, const Axes&, bool);
   double (*value)(const std::vector<double>&);
   double (*bound)(const std::vector<double>&);
 };
-using Values = std::vector<double>;
-double total(const Values& v) { double s = 0; for (double x : v) s += x; return s; }
-double magnitude(const Values& v) { double s = 0; for (double x : v) s += std::abs(x); return s; }
-double count(const Values& v) { return static_cast<double>(v.size()); }
-double average(const Values& v) { return total(v) / count(v); }
-double product(const Values& v) { double p = 1; for (double x : v) p *= x; return p; }
-double largest(const Values& v) { return *std::max_element(v.begin(), v.end()); }
-double smallest(const Values& v) { return *std::min_element(v.begin(), v.end()); }
-double log_total(const Values& v) {
-  const double top = largest(v);
+using Numbers = std::vector<double>;
+double total(const Numbers& v) {
+  double s = 0;
+  for (double x : v) s += x;
+  return s;
+}
+double magnitude(const Numbers& v) {
+  double s = 0;
+  for (double x : v) s += std::abs(x);
+  return s;
+}
+double count(const Numbers& v) { return static_cast<double>(v.size()); }
+double average(const Numbers& v) { return total(v) / count(v); }
+double product_of(const Numbers& v) {
+  double p = 1;
+  for (double x : v) p *= x;
+  return p;
+}
+double largest_of(const Numbers& v) { return *std::max_element(v.begin(), v.end()); }
+double smallest_of(const Numbers& v) { return *std::min_element(v.begin(), v.end()); }
+double log_total(const Numbers& v) {
+  const double top = largest_of(v);
   double s = 0;
   for (double x : v) s += std::exp(x - top);
   return std::log(s) + top;
 }
-double variance(const Values& v) {
+double variance(const Numbers& v) {
   const double m = average(v);
   double s = 0;
   for (double x : v) s += (x - m) * (x - m);
   return s / (count(v) - 1);
 }
-double deviation(const Values& v) { return std::sqrt(variance(v)); }
-double length_of(const Values& v) { double s = 0; for (double x : v) s += x * x; return std::sqrt(s); }
-double length_bound(const Values& v) { return (count(v) + 6) * length_of(v); }
-double sum_bound(const Values& v) { return (count(v) + 1) * magnitude(v); }
-double mean_bound(const Values& v) { return sum_bound(v) / count(v) + 1; }
-double product_bound(const Values& v) { return (count(v) + 1) * std::abs(product(v)); }
-double exact(const Values&) { return 0; }
-double log_bound(const Values& v) { return count(v) + 8 + 2 * std::abs(log_total(v)) + std::abs(largest(v)); }
-double variance_bound(const Values& v) {
+double deviation(const Numbers& v) { return std::sqrt(variance(v)); }
+double length_of(const Numbers& v) {
+  double s = 0;
+  for (double x : v) s += x * x;
+  return std::sqrt(s);
+}
+double length_bound(const Numbers& v) { return (count(v) + 6) * length_of(v); }
+double sum_bound(const Numbers& v) { return (count(v) + 1) * magnitude(v); }
+double mean_bound(const Numbers& v) { return sum_bound(v) / count(v) + 1; }
+double product_bound(const Numbers& v) { return (count(v) + 1) * std::abs(product_of(v)); }
+double no_bound(const Numbers&) { return 0; }
+double log_bound(const Numbers& v) { return count(v) + 8 + 2 * std::abs(log_total(v)) + std::abs(largest_of(v)); }
+double variance_bound(const Numbers& v) {
   return 4 * (count(v) + 4) * (variance(v) + magnitude(v) * magnitude(v) / (count(v) * count(v)));
 }
-double deviation_bound(const Values& v) { return variance_bound(v) / deviation(v); }
+double deviation_bound(const Numbers& v) { return variance_bound(v) / deviation(v); }
 
-std::vector<Reference> references() {
-  return {{"sum", sum, total, sum_bound},         {"mean", mean, average, mean_bound},
-          {"prod", prod, product, product_bound}, {"max", max, largest, exact},
-          {"min", min, smallest, exact},          {"logsumexp", logsumexp, log_total, log_bound},
-          {"var", var, variance, variance_bound}, {"std", std, deviation, deviation_bound},
+std::vector<ReductionReference> references() {
+  return {{"sum", sum, total, sum_bound},
+          {"mean", mean, average, mean_bound},
+          {"prod", prod, product_of, product_bound},
+          {"max", max, largest_of, no_bound},
+          {"min", min, smallest_of, no_bound},
+          {"logsumexp", logsumexp, log_total, log_bound},
+          {"var", var, variance, variance_bound},
+          {"std", std, deviation, deviation_bound},
           {"norm", norm, length_of, length_bound}};
 }
-Array expected(const Reference& r, const Sets& s, const Tensor& x, bool keepdim) {
+Array expected_reduction(const ReductionReference& r, const AxisSet& s, const Tensor& x, bool keepdim) {
   Array want(kept_shape(s, keepdim));
   const auto groups = groups_of(s, doubles(x));
   for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -96,30 +119,30 @@ Array expected(const Reference& r, const Sets& s, const Tensor& x, bool keepdim)
   }
   return want;
 }
-std::string label(const Reference& r, const Sets& s, DType dtype) {
+std::string reduction_label(const ReductionReference& r, const AxisSet& s, DType dtype) {
   return std::string(r.name) + to_string(s.shape) + " mask " + std::to_string(s.mask) + " " +
          std::string(to_string(dtype));
 }
 
-void check_all(const Tensor& x, const Sets& s, const std::string& layout) {
-  for (const Reference& r : references())
+void check_all(const Tensor& x, const AxisSet& s, const std::string& layout) {
+  for (const ReductionReference& r : references())
     for (const bool keepdim : {false, true})
-      expect_within(r.run(x, axes_of(s, keepdim), keepdim), expected(r, s, x, keepdim),
-                    layout + label(r, s, x.dtype()));
+      expect_within(r.run(x, axes_of(s, keepdim), keepdim), expected_reduction(r, s, x, keepdim),
+                    layout + reduction_label(r, s, x.dtype()));
 }
 
 TEST_P(Reduce, EveryAxisSet) {
   for (const DType dtype : all_floats(device()))
-    for (const Sets& s : every_axis_set()) check_all(Random(61).tensor(s.shape, dtype, device()), s, "");
+    for (const AxisSet& s : every_axis_set()) check_all(Random(61).tensor(s.shape, dtype, device()), s, "");
 }
 TEST_P(Reduce, StridedInputs) {
   for (const DType dtype : wide_floats(device()))
-    for (const Sets& s : every_axis_set()) {
+    for (const AxisSet& s : every_axis_set()) {
       const Tensor x = Random(62).tensor(s.shape, dtype, device());
       check_all(strided(x), s, "strided ");
       if (s.shape.rank() > 1) {
         const Tensor y = x.transpose(0, -1);
-        Sets t{y.shape(), s.mask};
+        AxisSet t{y.shape(), s.mask};
         check_all(y, t, "transposed ");
       }
     }
@@ -176,7 +199,7 @@ TEST_P(Reduce, WhereTheyLieKeepNaN) {
       values[static_cast<std::size_t>(row * shape[1] + column)] = std::nanf("");
       const Tensor x = tensor(values, shape, device()).to(dtype);
       for (const auto& [axis, at] : {std::pair{0, column}, std::pair{1, row}})
-        for (const Reference& r : references()) {
+        for (const ReductionReference& r : references()) {
           const std::vector<double> got = doubles(r.run(x, axis, false));
           for (std::size_t i = 0; i < got.size(); ++i)
             EXPECT_EQ(std::isnan(got[i]), static_cast<std::int64_t>(i) == at)
@@ -200,16 +223,16 @@ TEST_P(Reduce, AllAxesByDefault) {
 }
 
 // ---- positions and predicates ----
-double first_at(const Values& v, double (*best)(const Values&)) {
+double first_at(const Numbers& v, double (*best)(const Numbers&)) {
   return static_cast<double>(std::find(v.begin(), v.end(), best(v)) - v.begin());
 }
 TEST_P(Reduce, ArgmaxAndArgmin) {
-  for (const Sets& s : every_axis_set()) {
+  for (const AxisSet& s : every_axis_set()) {
     Tensor x = Random(63).tensor(s.shape, f32, device(), -3, 3);
     x = round(x);  // ties
     const auto groups = groups_of(s, doubles(x));
-    Values most, least;
-    for (const Values& g : groups) most.push_back(first_at(g, largest)), least.push_back(first_at(g, smallest));
+    Numbers most, least;
+    for (const Numbers& g : groups) most.push_back(first_at(g, largest_of)), least.push_back(first_at(g, smallest_of));
     const Tensor a = argmax(x, axes_of(s, false)), b = argmin(x, axes_of(s, true), true);
     EXPECT_EQ(a.dtype(), i32);
     expect_values(a, kept_shape(s, false), most, "argmax " + to_string(s.shape));
@@ -280,7 +303,7 @@ TEST_P(Reduce, NanPropagates) {
     v[static_cast<std::size_t>(at)] = nan;
     for (const Tensor& x :
          {tensor(v), tensor(v, {40, 1}).broadcast_to({40, 3}).clone().transpose(0, 1).slice(0, 0, 1).reshape({40})})
-      for (const Reference& r : references())
+      for (const ReductionReference& r : references())
         EXPECT_TRUE(std::isnan(doubles(r.run(x, {}, false))[0])) << r.name << " with NaN at " << at;
     EXPECT_EQ(argmax(tensor(v)).item<std::int32_t>(), at);
     EXPECT_EQ(argmin(tensor(v)).item<std::int32_t>(), at);
@@ -346,8 +369,8 @@ TEST_P(Reduce, LongRowsAreSummedPairwise) {
                   "column of " + std::to_string(n));
     expect_within(sum(x.reshape({-1, 1}).broadcast_to({n, 5}).clone(), 0).slice(0, 3, 4).reshape({}),
                   pairwise_bound(v, epsilon(f32)), "columns of " + std::to_string(n));
-    expect_values(max(x), {}, {largest(v)});
-    expect_values(argmax(x), {}, {first_at(v, largest)});
+    expect_values(max(x), {}, {largest_of(v)});
+    expect_values(argmax(x), {}, {first_at(v, largest_of)});
   }
 }
 TEST_P(Reduce, OnesAreCountedExactly) {
@@ -359,11 +382,12 @@ TEST_P(Reduce, ManyShortRowsAndWideColumns) {
   for (const Shape& shape :
        {Shape{100000, 3}, Shape{3, 100000}, Shape{1000, 130}, Shape{5, 7, 3000}, Shape{3000, 7, 5}})
     for (unsigned mask = 1; mask < 1u << shape.rank(); ++mask) {
-      const Sets s{shape, mask};
+      const AxisSet s{shape, mask};
       const Tensor x = Random(65).tensor(shape, f32, device());
-      for (const Reference& r : references()) {
+      for (const ReductionReference& r : references()) {
         if (std::string(r.name) == "prod") continue;  // underflows
-        expect_within(r.run(x, axes_of(s, false), false), expected(r, s, x, false), label(r, s, f32));
+        expect_within(r.run(x, axes_of(s, false), false), expected_reduction(r, s, x, false),
+                      reduction_label(r, s, f32));
       }
     }
 }
@@ -373,7 +397,7 @@ TEST_P(Reduce, ThreadsDoNotChangeBits) {
     for (unsigned mask = 1; mask < 1u << shape.rank(); ++mask) {
       const Tensor x = Random(66).tensor(shape, f32, device());
       const Axes axes = axes_of({shape, mask}, false);
-      for (const Reference& r : references()) {
+      for (const ReductionReference& r : references()) {
         set_num_threads(1);
         const std::vector<double> one = doubles(r.run(x, axes, false));
         set_num_threads(2);

@@ -207,6 +207,16 @@ inline void expect_values(const Tensor& got, const Shape& shape, const std::vect
       ASSERT_EQ(values[i], want[i]) << what << " at " << i;
     }
 }
+/// Equal, NaN to NaN.
+inline void expect_same(const std::vector<double>& got, const std::vector<double>& want, const std::string& what = "") {
+  ASSERT_EQ(got.size(), want.size()) << what;
+  for (std::size_t i = 0; i < got.size(); ++i)
+    ASSERT_TRUE(got[i] == want[i] || (std::isnan(got[i]) && std::isnan(want[i])))
+        << what << " at " << i << ": " << got[i] << " instead of " << want[i];
+}
+inline void expect_same(const Tensor& got, const std::vector<double>& want, const std::string& what = "") {
+  expect_same(doubles(got), want, what);
+}
 
 /// Numbers in [low, high), the same on every machine.
 class Random {
@@ -237,6 +247,10 @@ inline Random random_of(std::string_view name) {
 /// A tensor of these values on a device.
 inline Tensor make(const std::vector<double>& values, const Shape& shape, DType dtype, Device device) {
   return tensor(values, shape, cpu()).to(dtype).to(device);
+}
+/// 0, 1, 2, …
+inline Tensor counted(const Shape& shape, DType dtype = f32) {
+  return arange(0, shape.numel(), 1, f32).to(dtype).reshape(shape);
 }
 /// The same elements inside larger memory: leading dimensions larger than the row, an offset, NaN around.
 inline Tensor strided(const Tensor& t) {

@@ -6,12 +6,12 @@
 namespace tern::test {
 namespace {
 
-struct Entry {
+struct RegisteredFormula {
   const char* name;
   const Pointwise<>* formula;
 };
 
-std::vector<Entry> registry() {
+std::vector<RegisteredFormula> registry() {
   return {
 #define TERN_ELEMENTARY(name, arity) {#name, &op::name},
 #define TERN_ELEMENTARY_INNER(name, arity)
@@ -28,7 +28,7 @@ std::vector<Entry> registry() {
   };
 }
 
-bool takes_floats(const Entry& e) {
+bool takes_floats(const RegisteredFormula& e) {
   for (const detail::Node* node : detail::topological(e.formula->graph()->inlined->outputs))
     if (node->kind == detail::NodeKind::elementary) {
       const detail::Takes takes = detail::rule_of(node->elementary).takes;
@@ -37,7 +37,7 @@ bool takes_floats(const Entry& e) {
   return true;
 }
 
-Var applied(const Entry& e, const std::vector<Var>& x) {
+Var applied(const RegisteredFormula& e, const std::vector<Var>& x) {
   if (e.formula == &op::where) return where(x[0] > x[1], x[1], x[2]);
   std::vector<detail::Argument> arguments(x.begin(), x.end());
   Var result;
@@ -50,7 +50,7 @@ class Registry : public EveryDevice {};
 TEST_P(Registry, EveryEntryHasItsGradientToSecondOrder) {
   if (refuses_f64(device())) return;  // differences need it; EveryOrder compares there
   int tried = 0;
-  for (const Entry& e : registry()) {
+  for (const RegisteredFormula& e : registry()) {
     if (!takes_floats(e)) continue;
     SCOPED_TRACE(e.name);
     const int inputs = e.formula->graph()->inputs;
@@ -98,7 +98,7 @@ TEST_P(Registry, EveryEntryHasItsGradientToSecondOrder) {
 }
 
 TEST_P(Registry, EveryEntryRunsInF32AndF64Alike) {
-  for (const Entry& e : registry()) {
+  for (const RegisteredFormula& e : registry()) {
     if (!takes_floats(e)) continue;
     SCOPED_TRACE(e.name);
     std::vector<Var> narrow, wide;
@@ -123,7 +123,7 @@ TEST_P(Registry, EveryEntryRunsInF32AndF64Alike) {
 
 TEST_P(Registry, IntegersAndBooleansStayWhatTheyAreOrAreRefused) {
   int kept = 0, refused = 0;
-  for (const Entry& e : registry())
+  for (const RegisteredFormula& e : registry())
     for (const DType dtype : {boolean, u8, i32}) {
       SCOPED_TRACE(std::string(e.name) + " of " + std::string(to_string(dtype)));
       const std::vector<Var> x(static_cast<std::size_t>(e.formula->graph()->inputs), Var(ones({3}, dtype), false));

@@ -28,7 +28,7 @@ class ResultLine : public testing::EmptyTestEventListener {
     }
   }
 };
-[[maybe_unused]] const bool added = [] {
+[[maybe_unused]] const bool result_line_added = [] {
   testing::UnitTest::GetInstance()->listeners().Append(new ResultLine);
   return true;
 }();

@@ -11,19 +11,13 @@ namespace {
 Tensor small_integers(const Shape& shape, DType dtype) {
   return round(Random(shape.numel()).tensor(shape, f32, cpu(), -3, 3)).to(dtype);
 }
-std::vector<double> running(const std::vector<double>& x, std::size_t n, bool from_end) {
+std::vector<double> running_sums_of_lines(const std::vector<double>& x, std::size_t n, bool from_end) {
   std::vector<double> sums = x;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const std::size_t at = from_end ? x.size() - 1 - i : i;
     if (i % n > 0) sums[at] += sums[from_end ? at + 1 : at - 1];
   }
   return sums;
-}
-void expect_same(const Tensor& got, const std::vector<double>& wanted, const std::string& what) {
-  const std::vector<double> all = doubles(got);
-  ASSERT_EQ(all.size(), wanted.size()) << what;
-  for (std::size_t i = 0; i < all.size(); ++i)
-    ASSERT_TRUE(all[i] == wanted[i] || (std::isnan(all[i]) && std::isnan(wanted[i]))) << what << " at " << i;
 }
 
 TEST(ShortLineSumsOnCpu, OfEveryLength) {
@@ -39,12 +33,12 @@ TEST(ShortLineSumsOnCpu, OfEveryLength) {
         const std::string what =
             std::to_string(lines) + " lines of " + std::to_string(n) + " " + std::string(to_string(dtype));
         for (const Tensor& x : {part, part.contiguous(), turned}) {
-          expect_same(cumsum(x, 1), running(doubles(x), length, false), what);
+          expect_same(cumsum(x, 1), running_sums_of_lines(doubles(x), length, false), what);
           if (!is_floating(dtype)) continue;
           const Tensor weights = x;
           expect_same(
               grad([&](const Var& v) { return sum(cumsum(v, 1) * weights); })(zeros({lines, n}, {.dtype = dtype})),
-              running(doubles(weights), length, true), what + ", from the end");
+              running_sums_of_lines(doubles(weights), length, true), what + ", from the end");
         }
       }
 }

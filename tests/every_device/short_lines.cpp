@@ -18,7 +18,7 @@ TEST_P(ShortLines, RunningSumsAlongBothAxes) {
     for (const std::int64_t c : {1, 2, 3, 4, 7, 16, 127, 128, 300}) {
       if (!has(dtype)) continue;
       const std::int64_t n = dtype == f16 ? 40 : 1100;
-      const Tensor x = counted({n, c}, dtype);
+      const Tensor x = small_wholes({n, c}, dtype);
       std::vector<double> down, across;
       for (std::int64_t i = 0; i < n; ++i)
         for (std::int64_t j = 0; j < c; ++j) {
@@ -29,8 +29,8 @@ TEST_P(ShortLines, RunningSumsAlongBothAxes) {
       const std::string at = std::string(to_string(dtype)) + " " + std::to_string(c);
       EXPECT_EQ(doubles(cumsum(x, 0)), down) << at;
       EXPECT_EQ(doubles(cumsum(x, 1)), across) << at;
-      EXPECT_EQ(doubles(cumsum(counted({c, n}, dtype).transpose(0, 1), 0)),
-                doubles(cumsum(counted({c, n}, dtype).transpose(0, 1).contiguous(), 0)))
+      EXPECT_EQ(doubles(cumsum(small_wholes({c, n}, dtype).transpose(0, 1), 0)),
+                doubles(cumsum(small_wholes({c, n}, dtype).transpose(0, 1).contiguous(), 0)))
           << at;
       if (dtype != f32) continue;
       const Tensor gradient = grad([](const Var& v) { return sum(cumsum(v, 0)); })(x);  // running sums from the end
@@ -103,12 +103,12 @@ constexpr std::array<std::int64_t, 3> kSmallProducts[] = {
     {1, 3, 3}, {5, 5, 5}, {6, 6, 6}, {8, 8, 8}, {12, 12, 12}, {15, 15, 15}, {16, 4, 16}, {7, 5, 13}, {16, 16, 4},
     {17, 4, 16}, {100, 1, 2}, {300, 4, 4}, {64, 16, 4}};
 /// A batch of products of small matrices, in many layouts of both operands.
-struct SmallProducts {
+struct ShortProducts {
   DType dtype;
   std::int64_t m, k, n, count = m * n <= 20 ? 203 : 37;
   std::string at =
       std::string(to_string(dtype)) + " " + std::to_string(m) + "x" + std::to_string(k) + "x" + std::to_string(n);
-  Tensor a = counted({count, m, k}, dtype), b = counted({count, k, n}, dtype);
+  Tensor a = small_wholes({count, m, k}, dtype), b = small_wholes({count, k, n}, dtype);
 
   double ax(std::int64_t i, std::int64_t r, std::int64_t p) const { return value_at((i * m + r) * k + p); }
   double by(std::int64_t i, std::int64_t p, std::int64_t s) const { return value_at((i * k + p) * n + s); }
@@ -126,27 +126,27 @@ struct SmallProducts {
   }
   void check() const;
 };
-void SmallProducts::check() const {
+void ShortProducts::check() const {
   const auto ax = [&](auto i, auto r, auto p) { return this->ax(i, r, p); };
   const auto by = [&](auto i, auto p, auto s) { return this->by(i, p, s); };
   const auto first_b = [&](auto, auto p, auto s) { return value_at(p * n + s); };
   const std::vector<double> each = expected(ax, by);
   EXPECT_EQ(doubles(matmul(a, b)), each) << at;
   EXPECT_EQ(doubles(matmul(a, b.slice(0, 0, 1))), expected(ax, first_b)) << at << " shared";
-  const Tensor at_turned = counted({count, k, m}, dtype).transpose(1, 2),
-               b_turned = counted({count, n, k}, dtype).transpose(1, 2);
+  const Tensor at_turned = small_wholes({count, k, m}, dtype).transpose(1, 2),
+               b_turned = small_wholes({count, n, k}, dtype).transpose(1, 2);
   EXPECT_EQ(doubles(matmul(at_turned, b_turned)),
             expected([&](auto i, auto r, auto p) { return value_at((i * k + p) * m + r); },
                      [&](auto i, auto p, auto s) { return value_at((i * n + s) * k + p); }))
       << at << " transposed";
-  const Tensor wide = counted({count, m, 2 * k}, dtype).slice(2, 0, 2 * k, 2);
+  const Tensor wide = small_wholes({count, m, 2 * k}, dtype).slice(2, 0, 2 * k, 2);
   EXPECT_EQ(doubles(matmul(wide, b)),
             expected([&](auto i, auto r, auto p) { return value_at((i * m + r) * 2 * k + 2 * p); }, by))
       << at << " strided";
   EXPECT_EQ(doubles(matmul(a.slice(0, 0, 1), b)),
             expected([&](auto, auto r, auto p) { return value_at(r * k + p); }, by))
       << at << " shared a";
-  const Tensor part = counted({count, k + 1, n + 2}, dtype).slice(1, 1, k + 1).slice(2, 1, n + 1);
+  const Tensor part = small_wholes({count, k + 1, n + 2}, dtype).slice(1, 1, k + 1).slice(2, 1, n + 1);
   EXPECT_EQ(doubles(matmul(a, part)),
             expected(ax, [&](auto i, auto p, auto s) { return value_at((i * (k + 1) + p + 1) * (n + 2) + s + 1); }))
       << at << " part of a wider b";
@@ -154,7 +154,7 @@ void SmallProducts::check() const {
             std::vector<double>(each.begin() + 3 * m * n, each.begin() + 9 * m * n))
       << at << " a few";
   if (dtype == i32) return;
-  const Tensor bias = counted({n}, dtype);
+  const Tensor bias = small_wholes({n}, dtype);
   std::vector<double> with_bias = each;
   for (std::size_t i = 0; i < with_bias.size(); ++i)
     with_bias[i] = std::max(0., with_bias[i] + value_at(static_cast<std::int64_t>(i) % n));
@@ -163,7 +163,7 @@ void SmallProducts::check() const {
 TEST_P(ShortLines, BatchesOfSmallProducts) {
   for (const DType dtype : {f32, f64, f16, i32})
     for (const auto& [m, k, n] : kSmallProducts)
-      if (has(dtype)) SmallProducts{dtype, m, k, n}.check();
+      if (has(dtype)) ShortProducts{dtype, m, k, n}.check();
 }
 
 TEST_P(ShortLines, RowsTakenAndScattered) {
@@ -171,7 +171,7 @@ TEST_P(ShortLines, RowsTakenAndScattered) {
     for (const std::int64_t c : {1, 2, 3, 4, 5, 16, 40}) {
       if (!has(dtype)) continue;
       const std::int64_t n = 700;
-      const Tensor x = counted({50, c}, dtype);
+      const Tensor x = small_wholes({50, c}, dtype);
       std::vector<std::int32_t> at(static_cast<std::size_t>(n));
       for (std::size_t i = 0; i < at.size(); ++i)
         at[i] = static_cast<std::int32_t>(i * 13 % 50) - (i % 3 == 0 ? 50 : 0);
@@ -181,12 +181,12 @@ TEST_P(ShortLines, RowsTakenAndScattered) {
                 matrix(n, c, [&](auto i, auto j) { return value_at(row(i) * c + j, dtype != u8); }))
           << c;
       if (dtype == f16 || dtype == u8) continue;
-      const Tensor added = scatter_add(zeros({50, c}, {.dtype = dtype}), where, counted({n, c}, dtype));
+      const Tensor added = scatter_add(zeros({50, c}, {.dtype = dtype}), where, small_wholes({n, c}, dtype));
       std::vector<double> sums(static_cast<std::size_t>(50 * c));
       for (std::int64_t i = 0; i < n; ++i)
         for (std::int64_t j = 0; j < c; ++j) sums[static_cast<std::size_t>(row(i) * c + j)] += value_at(i * c + j);
       EXPECT_EQ(doubles(added), sums) << c;
-      const Tensor across = scatter_add(zeros({c, 50}, {.dtype = dtype}), where, counted({c, n}, dtype), 1);
+      const Tensor across = scatter_add(zeros({c, 50}, {.dtype = dtype}), where, small_wholes({c, n}, dtype), 1);
       std::vector<double> turned(static_cast<std::size_t>(50 * c));
       for (std::int64_t j = 0; j < c; ++j)
         for (std::int64_t i = 0; i < n; ++i) turned[static_cast<std::size_t>(j * 50 + row(i))] += value_at(j * n + i);

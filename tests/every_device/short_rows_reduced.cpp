@@ -13,7 +13,7 @@ class ShortRowsReduced : public EveryDevice {};
 TERN_EVERY_DEVICE(ShortRowsReduced);
 
 /// Of powers of two (and ±), whose products are exact for a few.
-Tensor values(const Shape& shape, DType dtype, Device device) {
+Tensor whole_values(const Shape& shape, DType dtype, Device device) {
   return round(Random(shape.numel()).tensor(shape, f32, device, -3, 3)).to(dtype);
 }
 struct Reduction {
@@ -35,8 +35,8 @@ const std::array<Reduction, 4> kReductions{{
 }};
 
 /// Of [groups, length, width] along axis 1.
-std::vector<double> expected(const Reduction& r, const std::vector<double>& x, std::int64_t length,
-                             std::int64_t width) {
+std::vector<double> expected_of_groups(const Reduction& r, const std::vector<double>& x, std::int64_t length,
+                                       std::int64_t width) {
   std::vector<double> result(x.size() / static_cast<std::size_t>(length), r.start);
   for (std::size_t i = 0; i < x.size(); ++i) {
     const std::size_t w = static_cast<std::size_t>(width), g = i / (w * static_cast<std::size_t>(length));
@@ -45,23 +45,15 @@ std::vector<double> expected(const Reduction& r, const std::vector<double>& x, s
   }
   return result;
 }
-void expect_same(const std::vector<double>& got, const std::vector<double>& wanted, const std::string& what) {
-  ASSERT_EQ(got.size(), wanted.size()) << what;
-  for (std::size_t i = 0; i < got.size(); ++i)
-    if (!(got[i] == wanted[i] || (std::isnan(got[i]) && std::isnan(wanted[i])))) {
-      ADD_FAILURE() << what << ", element " << i << ": " << got[i] << " instead of " << wanted[i];
-      return;
-    }
-}
 /// As they lie, within wider rows, as a formula's operand (x + 0 in blocks), and with the axes the other way around.
-void check(const Tensor& x, const std::string& what) {
+void check_reductions(const Tensor& x, const std::string& what) {
   const std::vector<double> all = doubles(x);
   const std::int64_t length = x.size(1), width = x.size(2);
   const Tensor wide = concatenate({x, x}, 0).slice(0, x.size(0) / 2, x.size(0) / 2 + x.size(0));
   for (const Reduction& r : kReductions) {
     if (r.join(2, 3) == 6 && length > (dtype_size(x.dtype()) == 2 ? 4 : 8)) continue;  // inexact
     const auto test = [&](const Tensor& of, const std::vector<double>& values, const char* how) {
-      expect_same(doubles(r.run(of, {1})), expected(r, values, length, width), r.name + (", " + what) + how);
+      expect_same(doubles(r.run(of, {1})), expected_of_groups(r, values, length, width), r.name + (", " + what) + how);
     };
     test(x, all, "");
     if (x.device() != cpu()) continue;  // each layout is a kernel to compile
@@ -72,7 +64,7 @@ void check(const Tensor& x, const std::string& what) {
   }
   const auto twice = Pointwise("twice_squared", [](auto u) { return u * u + u; });
   const Tensor formula = row_formula([](auto u) { return sum(u * u + u); }, x.transpose(1, 2).contiguous());
-  expect_same(doubles(formula.reshape({-1})), expected(kReductions[0], doubles(twice(x)), length, width),
+  expect_same(doubles(formula.reshape({-1})), expected_of_groups(kReductions[0], doubles(twice(x)), length, width),
               "sum of a formula, " + what);
 }
 
@@ -82,8 +74,8 @@ TEST_P(ShortRowsReduced, OfEveryLength) {
       if (dtype != f32 && n > 40 && n % 2 == 1) continue;
       for (const std::int64_t rows : {33, 1, 5, 16, 400}) {
         if (device() != cpu() && (rows != 33 || dtype != f32)) break;
-        check(values({rows, n, 1}, dtype, device()),
-              std::to_string(rows) + " rows of " + std::to_string(n) + " " + std::string(to_string(dtype)));
+        check_reductions(whole_values({rows, n, 1}, dtype, device()),
+                         std::to_string(rows) + " rows of " + std::to_string(n) + " " + std::string(to_string(dtype)));
       }
     }
 }
@@ -94,9 +86,9 @@ TEST_P(ShortRowsReduced, InGroups) {
         if (dtype == bf16 && n * width > 300) continue;
         for (const std::int64_t groups : {17, 2, 3, 130}) {
           if (device() != cpu() && (groups != 17 || dtype != f32)) break;
-          check(values({groups, n, width}, dtype, device()), std::to_string(groups) + " groups of " +
-                                                                 std::to_string(n) + " by " + std::to_string(width) +
-                                                                 " " + std::string(to_string(dtype)));
+          check_reductions(whole_values({groups, n, width}, dtype, device()),
+                           std::to_string(groups) + " groups of " + std::to_string(n) + " by " + std::to_string(width) +
+                               " " + std::string(to_string(dtype)));
         }
       }
 }
@@ -115,11 +107,11 @@ TEST_P(ShortRowsReduced, SpecialNumbersAnywhere) {
       const Tensor rows = tensor(narrow, {37, n, 1}, device()).to(dtype);
       for (std::size_t r = 0; r < 3; ++r) {
         const Reduction& reduction = kReductions[r];
-        expect_same(doubles(reduction.run(rows, {1})), expected(reduction, x, n, 1),
+        expect_same(doubles(reduction.run(rows, {1})), expected_of_groups(reduction, x, n, 1),
                     reduction.name + (", rows of " + std::to_string(n)));
         for (const std::int64_t width : {2, 3}) {
           const Tensor groups = rows.broadcast_to({37, n, width}).contiguous();
-          expect_same(doubles(reduction.run(groups, {1})), expected(reduction, doubles(groups), n, width),
+          expect_same(doubles(reduction.run(groups, {1})), expected_of_groups(reduction, doubles(groups), n, width),
                       reduction.name + (", groups of " + std::to_string(n)));
         }
       }
@@ -137,9 +129,9 @@ TEST_P(ShortRowsReduced, AndRepeated) {
   for (const DType dtype : wide_floats(device()))
     for (const std::int64_t n : {1, 2, 3, 5, 8, 9, 16, 17, 24, 25, 63, 64, 65})
       for (const std::int64_t rows : {1, 3, 16, 50, 333}) {
-        const Tensor x = values({rows, n}, dtype, device());
-        const std::vector<double> all = doubles(x), sums = expected(kReductions[0], all, n, 1);
-        const Tensor given = values({rows, 1}, dtype, device());
+        const Tensor x = whole_values({rows, n}, dtype, device());
+        const std::vector<double> all = doubles(x), sums = expected_of_groups(kReductions[0], all, n, 1);
+        const Tensor given = whole_values({rows, 1}, dtype, device());
         const std::vector<double> column = doubles(given);
         std::vector<double> more(all.size()), times(all.size());
         for (std::size_t i = 0; i < all.size(); ++i) {
@@ -171,7 +163,8 @@ TEST(ShortRowsReducedOnCpu, RepeatedFromMemoryToMemory) {
   for (const DType dtype : {f16, bf16, i16, f32, i64})
     for (const std::int64_t n : {2, 3, 4, 5, 7, 8, 15, 16, 17, 33, 63})
       for (const std::int64_t rows : {1, 15, 16, 33, 64, 333, 9001}) {
-        const Tensor column = values({rows, 1}, dtype, cpu()), repeated = column.broadcast_to({rows, n}).contiguous();
+        const Tensor column = whole_values({rows, 1}, dtype, cpu()),
+                     repeated = column.broadcast_to({rows, n}).contiguous();
         const std::vector<double> one = doubles(column), all = doubles(repeated);
         for (std::size_t i = 0; i < all.size(); ++i)
           ASSERT_EQ(all[i], one[i / static_cast<std::size_t>(n)]) << to_string(dtype) << " " << rows << " by " << n;
@@ -182,7 +175,7 @@ TEST(ShortRowsReducedOnCpu, MeansAreSumsDivided) {
   for (const DType dtype : {f16, bf16, f32, f64})
     for (const std::int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 15, 16, 17, 24, 33})
       for (const std::int64_t rows : {1, 5, 16, 33, 333, 9001, 70'003}) {
-        const Tensor x = values({rows, n}, dtype, cpu()), wide = x.to(dtype == f64 ? f64 : f32);
+        const Tensor x = whole_values({rows, n}, dtype, cpu()), wide = x.to(dtype == f64 ? f64 : f32);
         const Tensor sums = sum(wide, {1}).contiguous() + 0;
         const std::string what =
             std::to_string(rows) + " rows of " + std::to_string(n) + " " + std::string(to_string(dtype));
@@ -254,7 +247,7 @@ TEST(ShortRowsReducedOnCpu, LargerThanTheCaches) {
   for (const DType dtype : {f32, bf16})
     for (const std::int64_t n : {3, 4}) {
       const std::int64_t rows = (dtype == f32 ? 18'000'001 : 36'000'001) / n;
-      const Tensor column = values({1001, 1}, dtype, cpu()).broadcast_to({1001, rows / 1001}).reshape({-1, 1}),
+      const Tensor column = whole_values({1001, 1}, dtype, cpu()).broadcast_to({1001, rows / 1001}).reshape({-1, 1}),
                    x = column.broadcast_to({column.size(0), n}).contiguous();
       for (const std::int64_t i : {std::int64_t{0}, n - 1}) EXPECT_TRUE(same(x.slice(1, i, i + 1), column)) << n;
       EXPECT_TRUE(same(sum(x, {1}, true), column * static_cast<float>(n))) << n;

@@ -22,15 +22,15 @@ TEST_P(ShortRuns, ManyRowsThatRepeat) {
     if (!has(dtype)) continue;
     for (const std::int64_t c : {3, 7, 33}) {
       const std::int64_t n = (1 << 20) / c + 5;
-      const Tensor x = counted({n, c}, dtype), row = counted({c}, dtype), one = counted({1}, dtype);
+      const Tensor x = small_wholes({n, c}, dtype), row = small_wholes({c}, dtype), one = small_wholes({1}, dtype);
       const bool sign = dtype != u8;
       const auto v = [sign](std::int64_t i) { return value_at(i, sign); };
       const std::string at = std::string(to_string(dtype)) + " " + std::to_string(c);
       EXPECT_TRUE(doubles(x + row) == matrix(n, c, [&](auto i, auto j) { return v(i * c + j) + v(j); })) << at;
-      Tensor in_place = counted({n, c}, dtype);
+      Tensor in_place = small_wholes({n, c}, dtype);
       in_place += row + one;
       EXPECT_TRUE(doubles(in_place) == matrix(n, c, [&](auto i, auto j) { return v(i * c + j) + v(j) + v(0); })) << at;
-      const Tensor part = counted({n + 1, c}, dtype).slice(0, 1);
+      const Tensor part = small_wholes({n + 1, c}, dtype).slice(0, 1);
       EXPECT_TRUE(doubles(part + row) == matrix(n, c, [&](auto i, auto j) { return v(i * c + c + j) + v(j); })) << at;
     }
   }
@@ -42,8 +42,8 @@ TEST_P(ShortRuns, RepeatedRowsAndColumnsOfEveryLength) {
     const bool sign = dtype != u8;
     for (const std::int64_t c : kLengths) {
       const std::int64_t n = rows_of(c);
-      const Tensor x = counted({n, c}, dtype), row = counted({c}, dtype), column = counted({n, 1}, dtype),
-                   one = counted({1}, dtype);
+      const Tensor x = small_wholes({n, c}, dtype), row = small_wholes({c}, dtype),
+                   column = small_wholes({n, 1}, dtype), one = small_wholes({1}, dtype);
       const auto v = [sign](std::int64_t i) { return value_at(i, sign); };
       const std::string at = std::string(to_string(dtype)) + " " + std::to_string(c);
       EXPECT_EQ(doubles(x + row), matrix(n, c, [&](auto i, auto j) { return v(i * c + j) + v(j); })) << at;
@@ -63,8 +63,9 @@ TEST_P(ShortRuns, PartsOfWiderRowsAndTransposedViews) {
     const auto v = [sign](std::int64_t i) { return value_at(i, sign); };
     for (const std::int64_t c : kLengths) {
       const std::int64_t n = rows_of(c);
-      const Tensor x = counted({n, c}, dtype), wide = counted({n, c + 2}, dtype), turned = counted({c, n}, dtype);
-      const Tensor every_second = counted({n, 2 * c}, dtype).slice(1, 1, 2 * c, 2);
+      const Tensor x = small_wholes({n, c}, dtype), wide = small_wholes({n, c + 2}, dtype),
+                   turned = small_wholes({c, n}, dtype);
+      const Tensor every_second = small_wholes({n, 2 * c}, dtype).slice(1, 1, 2 * c, 2);
       const std::string at = std::string(to_string(dtype)) + " " + std::to_string(c);
       EXPECT_EQ(doubles(x + wide.slice(1, 1, c + 1)),
                 matrix(n, c, [&](auto i, auto j) { return v(i * c + j) + v(i * (c + 2) + j + 1); }))
@@ -81,13 +82,13 @@ TEST_P(ShortRuns, PartsOfWiderRowsAndTransposedViews) {
 TEST_P(ShortRuns, ViewsAreChangedInPlace) {
   for (const std::int64_t c : kLengths) {
     const std::int64_t n = rows_of(c);
-    Tensor wide = counted({n, c + 2}), turned = counted({c, n}), square = counted({c + 60, n});
+    Tensor wide = small_wholes({n, c + 2}), turned = small_wholes({c, n}), square = small_wholes({c + 60, n});
     Tensor part = wide.slice(1, 1, c + 1), view = turned.transpose(0, 1), large = square.transpose(0, 1);
-    part += counted({c});
+    part += small_wholes({c});
     EXPECT_EQ(doubles(wide), matrix(n, c + 2, [&](auto i, auto j) {
                 return value_at(i * (c + 2) + j) + (j >= 1 && j <= c ? value_at(j - 1) : 0);
               })) << c;
-    view += counted({c});
+    view += small_wholes({c});
     EXPECT_EQ(doubles(turned), matrix(c, n, [&](auto i, auto j) { return value_at(i * n + j) + value_at(i); })) << c;
     large += 1;
     EXPECT_EQ(doubles(square), matrix(c + 60, n, [&](auto i, auto j) { return value_at(i * n + j) + 1; })) << c;
@@ -97,13 +98,13 @@ TEST_P(ShortRuns, SmallMatricesTransposedInABatch) {
   for (const std::int64_t c : {2, 3, 4, 5})
     for (const std::int64_t d : {2, 3, 7}) {
       const std::int64_t n = 500;
-      const Tensor x = counted({n, c, d});
+      const Tensor x = small_wholes({n, c, d});
       std::vector<double> expected;
       for (std::int64_t i = 0; i < n; ++i)
         for (std::int64_t j = 0; j < d; ++j)
           for (std::int64_t k = 0; k < c; ++k)
             expected.push_back(value_at((i * c + k) * d + j) + value_at((i * d + j) * c + k));
-      EXPECT_EQ(doubles(x.transpose(1, 2) + counted({n, d, c})), expected) << c << " " << d;
+      EXPECT_EQ(doubles(x.transpose(1, 2) + small_wholes({n, d, c})), expected) << c << " " << d;
     }
 }
 
@@ -115,7 +116,7 @@ TEST_P(ShortRuns, ReducedRowsColumnsAndMiddleAxes) {
     for (const std::int64_t c : kLengths) {
       const std::int64_t n = rows_of(c);
       const std::string at = std::string(to_string(dtype)) + " " + std::to_string(c);
-      const Tensor x = counted({n, c}, dtype), cube = counted({n, 3, c}, dtype).to(dtype);
+      const Tensor x = small_wholes({n, c}, dtype), cube = small_wholes({n, 3, c}, dtype).to(dtype);
       EXPECT_EQ(doubles(sum(x, {1})), matrix(n, 1, [&](auto i, auto) {
                   double total = 0;
                   for (std::int64_t j = 0; j < c; ++j) total += v(i * c + j);
@@ -148,7 +149,7 @@ TEST_P(ShortRuns, ReducedRowsColumnsAndMiddleAxes) {
 TEST_P(ShortRuns, FormulasOfShortRows) {
   for (const std::int64_t c : kLengths) {
     const std::int64_t n = rows_of(c);
-    const Tensor x = counted({n, c}), weight = counted({c});
+    const Tensor x = small_wholes({n, c}), weight = small_wholes({c});
     const auto centred = [](auto u, auto w) { return (u - max(u)) * w + sum(u); };
     const auto expected = matrix(n, c, [&](auto i, auto j) {
       double most = -100, total = 0;
@@ -156,10 +157,11 @@ TEST_P(ShortRuns, FormulasOfShortRows) {
       return (value_at(i * c + j) - most) * value_at(j) + total;
     });
     EXPECT_EQ(doubles(row_formula(centred, x, weight)), expected) << c;
-    EXPECT_EQ(doubles(row_formula(centred, counted({c, n}).transpose(0, 1).contiguous(), weight)),
-              doubles(row_formula(centred, counted({c, n}).transpose(0, 1), weight))) << c;
+    EXPECT_EQ(doubles(row_formula(centred, small_wholes({c, n}).transpose(0, 1).contiguous(), weight)),
+              doubles(row_formula(centred, small_wholes({c, n}).transpose(0, 1), weight)))
+        << c;
     // Into 16 bits, and with a gradient for each column: small, so that they are exact.
-    const Tensor half = counted({n, c}, f16);
+    const Tensor half = small_wholes({n, c}, f16);
     EXPECT_EQ(doubles(row_formula([](auto u) { return u + max(u); }, half)), matrix(n, c, [&](auto i, auto j) {
                 double most = -100;
                 for (std::int64_t k = 0; k < c; ++k) most = std::max(most, value_at(i * c + k));
@@ -190,7 +192,7 @@ TEST_P(ShortRuns, RowsWithNaNAndInfinity) {
 
 TEST_P(ShortRuns, ReductionsOfPermutedViews) {
   const std::int64_t a = 5, b = 33, c = 6, d = 19;
-  const Tensor x = counted({a, b, c, d});
+  const Tensor x = small_wholes({a, b, c, d});
   const auto at = [&](std::int64_t i, std::int64_t j, std::int64_t k, std::int64_t l) {
     return value_at(((i * b + j) * c + k) * d + l);
   };
@@ -213,7 +215,7 @@ TEST_P(ShortRuns, ReductionsOfPermutedViews) {
     }
   EXPECT_EQ(doubles(sum(view, {2, 3})), by_j);
   // The first of equal ones counts in the order of the view, not of the memory.
-  const Tensor steps = counted({40, 50});
+  const Tensor steps = small_wholes({40, 50});
   EXPECT_EQ(doubles(argmax(steps.transpose(0, 1))), doubles(argmax(steps.transpose(0, 1).contiguous())));
   EXPECT_EQ(doubles(argmin(steps.transpose(0, 1), {0})), doubles(argmin(steps.transpose(0, 1).contiguous(), {0})));
 }

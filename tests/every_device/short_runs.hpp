@@ -10,7 +10,7 @@ namespace tern::test {
 /// Element i of every operand here: 0 to 22, or -11 to 11.
 inline double value_at(std::int64_t i, bool sign = true) { return static_cast<double>(i * 7 % 23) - (sign ? 11 : 0); }
 
-inline Tensor counted(const Shape& shape, DType dtype = f32) {
+inline Tensor small_wholes(const Shape& shape, DType dtype = f32) {
   std::vector<double> values(static_cast<std::size_t>(shape.numel()));
   const bool sign = dtype != u8 && dtype != boolean && dtype != u32;
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = value_at(static_cast<std::int64_t>(i), sign);

@@ -11,19 +11,19 @@ class SixteenBits : public EveryDevice {};
 TERN_EVERY_DEVICE(SixteenBits);
 
 /// All 2^16 numbers of a dtype, and their values.
-template <class T> std::vector<T> all() {
+template <class T> std::vector<T> all_numbers() {
   std::vector<T> list(1 << 16);
   for (std::uint32_t i = 0; i < list.size(); ++i) list[i] = std::bit_cast<T>(static_cast<std::uint16_t>(i));
   return list;
 }
 /// The distance of neighbours at y.
-double unit(DType dtype, double y) {
+double distance_of_neighbours(DType dtype, double y) {
   const int mantissa = dtype == DType::f16 ? 10 : 7, lowest = dtype == DType::f16 ? -14 : -126;
   return std::ldexp(1, std::max(y == 0 ? lowest : std::ilogb(y), lowest) - mantissa);
 }
 
 template <class T> void sigmoids(DType dtype) {
-  const std::vector<T> x = all<T>();
+  const std::vector<T> x = all_numbers<T>();
   const std::vector<double> values = doubles(tensor(x)), s = doubles(sigmoid(tensor(x))), y = doubles(silu(tensor(x)));
   const bool flushes = default_device().kind() == DeviceKind::webgpu;
   double worst = 0;
@@ -39,10 +39,10 @@ template <class T> void sigmoids(DType dtype) {
     const auto vanished = [&](double got, double exact) {
       return flushes && got == 0 && (std::abs(exact) < 0x1p-126 || want < 0x1p-126);
     };
-    if (!vanished(s[i], want)) note(std::abs(s[i] - want) / unit(dtype, want));
+    if (!vanished(s[i], want)) note(std::abs(s[i] - want) / distance_of_neighbours(dtype, want));
     const double product = std::isinf(values[i]) ? std::max(values[i], 0.0) : values[i] * want;
     if (std::isinf(product)) ASSERT_EQ(y[i], product) << values[i];
-    else if (!vanished(y[i], product)) note(std::abs(y[i] - product) / unit(dtype, product));
+    else if (!vanished(y[i], product)) note(std::abs(y[i] - product) / distance_of_neighbours(dtype, product));
   }
   EXPECT_LE(worst, 0.52) << "rounding once, and 2 % for what f32 neglects";
   EXPECT_GT(worst, 0.49);
@@ -51,7 +51,7 @@ TEST_P(SixteenBits, SigmoidIsRoundedOnce) { sigmoids<float16>(f16), sigmoids<bfl
 
 /// Copies keep every bit but the payload of a NaN; bounds keep NaN and what lies between them.
 template <class T> void bounds() {
-  const std::vector<T> x = all<T>();
+  const std::vector<T> x = all_numbers<T>();
   const std::vector<double> values = doubles(tensor(x));
   const Pointwise<> between("between", [](auto v) { return minimum(maximum(v, -3.5), 2.25); });
   const Pointwise<> above("above", [](auto v) { return maximum(v, 0.5); });

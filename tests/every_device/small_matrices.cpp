@@ -6,19 +6,15 @@
 
 #include "complex_numbers.hpp"
 #include "every_device.hpp"
-#include "reference.hpp"
+#include "matrices.hpp"
 
 namespace tern::test {
 namespace {
 
 using namespace linalg;
 
-double noise(std::int64_t l, std::int64_t i, std::int64_t j) {
-  const auto x = static_cast<double>(i), y = static_cast<double>(j);
-  return std::sin(static_cast<double>(l) * 71 + x * 37 + y * 101 + (x + 0.3) * (y + 1.7) * (x - 2.1 * y + 0.9));
-}
 /// Element (i, j) of matrix l of n × n: kinds follow each other.
-double element(std::int64_t l, std::int64_t i, std::int64_t j, std::int64_t n) {
+double element_of_kind(std::int64_t l, std::int64_t i, std::int64_t j, std::int64_t n) {
   const double random = noise(l, i, j), far = static_cast<double>(std::abs(i - j));
   switch (l % 8) {
     case 0: return random;
@@ -31,16 +27,13 @@ double element(std::int64_t l, std::int64_t i, std::int64_t j, std::int64_t n) {
     default: return random * 1e-15;
   }
 }
-Tensor numbers(std::int64_t count, std::int64_t m, std::int64_t n, DType dtype, bool all_kinds) {
+Tensor matrices_of_kinds(std::int64_t count, std::int64_t m, std::int64_t n, DType dtype, bool all_kinds) {
   std::vector<double> values;
   for (std::int64_t l = 0; l < count; ++l)
     for (std::int64_t i = 0; i < m; ++i)
-      for (std::int64_t j = 0; j < n; ++j) values.push_back(all_kinds ? element(l, i, j, n) : noise(l, i, j));
+      for (std::int64_t j = 0; j < n; ++j) values.push_back(all_kinds ? element_of_kind(l, i, j, n) : noise(l, i, j));
   return make(values, {count, m, n}, dtype, cpu());
 }
-
-/// 1, where results are looked at.
-Tensor unit(std::int64_t n) { return eye(n, {.dtype = f64, .device = cpu()}); }
 
 /// Largest elements are made 1, where norms are taken of elements as large as f64 has.
 Tensor of_size_one(const Tensor& x, const Tensor& like) {
@@ -98,12 +91,13 @@ TERN_EVERY_DEVICE(SmallMatrices);
 TEST_P(SmallMatrices, FactorsGiveTheMatrices) {
   for_each_size([&](DType dtype, std::int64_t n) {
     for (const std::int64_t m : {n, n + 2}) {
-      const Tensor a = numbers(19, m, n, dtype, true), x = here(a);
+      const Tensor a = matrices_of_kinds(19, m, n, dtype, true), x = here(a);
       const auto f = lu(there(a));
       expect_below("p·l·u", matmul(here(f.p), matmul(here(f.l), here(f.u))) - x, {x}, dtype);
       EXPECT_LE(max(abs(here(f.l))).item<double>(), 1 + 1e-6) << "pivots are not the largest";
     }
-    const Tensor x = numbers(19, n, n, dtype, false).to(f64), scale = tensor({1., 1e12, 1e-12}, cpu()).unsqueeze(-1);
+    const Tensor x = matrices_of_kinds(19, n, n, dtype, false).to(f64),
+                 scale = tensor({1., 1e12, 1e-12}, cpu()).unsqueeze(-1);
     const Tensor definite = ((matmul(x, x.mT()) + unit(n)).unsqueeze(1) * scale.unsqueeze(-1)).to(dtype);
     const Tensor s = here(definite), l = here(cholesky(there(definite))), u = here(cholesky(there(definite), true));
     expect_below("l·lᵀ", matmul(l, l.mT()) - s, {s}, dtype), expect_below("uᵀ·u", matmul(u.mT(), u) - s, {s}, dtype);
@@ -117,9 +111,9 @@ TEST_P(SmallMatrices, SolutionsSolve) {
     // in the last place of 1 more on the diagonal they are not.
     const Tensor hilbert = (remainder(arange(0, 19, 1, {.dtype = f64, .device = cpu()}), 8) == 2).to(f64);
     const Tensor more = hilbert.reshape({19, 1, 1}) * unit(n) * (8 * epsilon_of(dtype));
-    const Tensor a = (numbers(19, n, n, dtype, true).to(f64) + more).to(dtype), x = here(a), at = there(a);
+    const Tensor a = (matrices_of_kinds(19, n, n, dtype, true).to(f64) + more).to(dtype), x = here(a), at = there(a);
     for (const std::int64_t columns : {1, 3, 35}) {
-      const Tensor b = numbers(19, n, columns, dtype, false), wanted = here(b);
+      const Tensor b = matrices_of_kinds(19, n, columns, dtype, false), wanted = here(b);
       const Tensor y = here(solve(at, there(b)));
       expect_below("a·x - b", matmul(x, y) - wanted, {x, y}, dtype);
       const auto f = lu_factor(at);
@@ -146,7 +140,8 @@ TEST_P(SmallMatrices, SolutionsSolve) {
 
 TEST_P(SmallMatrices, DeterminantsAreProducts) {
   for_each_size([&](DType dtype, std::int64_t n) {
-    const Tensor a = (numbers(19, n, n, dtype, false).to(f64) + unit(n) * (static_cast<double>(n) / 2)).to(dtype);
+    const Tensor a =
+        (matrices_of_kinds(19, n, n, dtype, false).to(f64) + unit(n) * (static_cast<double>(n) / 2)).to(dtype);
     const auto f = linalg::lu(here(a).to(c128));  // one by one, whatever the size
     const Tensor exact = real(prod(diagonal(f.u, 0, -2, -1), {-1}) * det(f.p));
     const double bound = 100 * static_cast<double>(n) * epsilon_of(dtype);
@@ -169,7 +164,8 @@ TEST_P(SmallMatrices, AnyNumberInAnyLayout) {
   for (const std::int64_t n : {3, 4, 6})
     for (const std::int64_t count : {1, 2, 15, 16, 17, 33}) {
       SCOPED_TRACE(std::to_string(count) + " of " + std::to_string(n));
-      const Tensor a = numbers(count, n, n, f32, false) + unit(n).to(f32) * 4, b = numbers(count, n, 2, f32, false);
+      const Tensor a = matrices_of_kinds(count, n, n, f32, false) + unit(n).to(f32) * 4,
+                   b = matrices_of_kinds(count, n, 2, f32, false);
       const Tensor at = there(a), bt = there(b), x = here(a);
       const auto expect = [&](const char* what, const Tensor& other, const Tensor& right) {
         const Tensor y = here(solve(other, right));
@@ -191,7 +187,7 @@ TEST_P(SmallMatrices, AnyNumberInAnyLayout) {
     EXPECT_EQ(solve(zeros({0, n, n}), zeros({0, n, 3})).shape(), (Shape{0, n, 3}));
     EXPECT_EQ(solve(eye(n), zeros({n, 0})).shape(), (Shape{n, 0}));
   }
-  EXPECT_EQ(inv(there(numbers(6, 4, 4, f32, false)).reshape({2, 1, 3, 4, 4}).transpose(0, 2)).shape(),
+  EXPECT_EQ(inv(there(matrices_of_kinds(6, 4, 4, f32, false)).reshape({2, 1, 3, 4, 4}).transpose(0, 2)).shape(),
             (Shape{3, 1, 2, 4, 4}));
 }
 
@@ -234,7 +230,7 @@ TEST_P(SmallMatrices, CareBetweenOthers) {
     for (const std::int64_t n : {2, 3, 4, 5}) {
       SCOPED_TRACE(std::to_string(n) + " " + std::string(to_string(dtype)));
       const std::int64_t count = 83;
-      std::vector<double> values = (numbers(count, n, n, f64, false) + unit(n) * 3).to_vector<double>();
+      std::vector<double> values = (matrices_of_kinds(count, n, n, f64, false) + unit(n) * 3).to_vector<double>();
       const auto at = [&](std::int64_t l, std::int64_t i, std::int64_t j) -> double& {
         return values[static_cast<std::size_t>((l * n + i) * n + j)];
       };
@@ -246,7 +242,8 @@ TEST_P(SmallMatrices, CareBetweenOthers) {
         for (std::int64_t j = 0; j < n; ++j) at(33, i, j) *= 1e-36, at(34, i, j) *= 1e-30, at(35, i, j) *= 1e6;
       }
       want[17] = 2, want[82] = 1;
-      const Tensor a = make(values, {count, n, n}, dtype, device()), b = there(numbers(count, n, n, dtype, false));
+      const Tensor a = make(values, {count, n, n}, dtype, device()),
+                   b = there(matrices_of_kinds(count, n, n, dtype, false));
       const auto inverse = inv_ex(a);
       const auto solved = solve_ex(a, b);
       EXPECT_EQ(inverse.info.to(cpu()).to_vector<std::int32_t>(), want);
@@ -274,7 +271,7 @@ TEST_P(SmallMatrices, CareBetweenOthers) {
 /// All kinds, and: of rank 1, zero, with equal eigenvalues, and as large and small as the dtype has squares for or not.
 Tensor more_kinds(std::int64_t m, std::int64_t n, DType dtype) {
   const double large = dtype == f64 ? 1e150 : 1e18, largest = dtype == f64 ? 1e306 : 1e37;
-  std::vector<double> values = numbers(8, m, n, f64, true).to_vector<double>();
+  std::vector<double> values = matrices_of_kinds(8, m, n, f64, true).to_vector<double>();
   const auto add = [&](auto at) {
     for (std::int64_t i = 0; i < m; ++i)
       for (std::int64_t j = 0; j < n; ++j) values.push_back(at(i, j));
@@ -309,7 +306,7 @@ TEST_P(SmallMatrices, KeepTheirBitsBesideOthers) {
   if (!(device() == cpu())) return;
   for (const DType dtype : dtypes())
     for (const std::int64_t n : {1, 2, 3, 4, 5, 9}) {
-      const Tensor a = numbers(33, n, n, dtype, false) + eye(n, dtype) * 2;
+      const Tensor a = matrices_of_kinds(33, n, n, dtype, false) + eye(n, dtype) * 2;
       const Tensor of_good = inv_ex(a).inverse, b = a.clone();
       assign(b[7], 0);
       const Tensor same = inv_ex(b).inverse == of_good;
@@ -322,7 +319,7 @@ TEST_P(SmallMatrices, BatchesWithAxesOfOneBetween) {
   std::vector<std::int64_t> all{3, 6};
   if (device() == cpu()) all = {2, 3, 4, 6};
   for (const std::int64_t n : all) {
-    const Tensor given = there(numbers(3, n, n, f32, false) + eye(n, {.dtype = f32, .device = cpu()}) * 2);
+    const Tensor given = there(matrices_of_kinds(3, n, n, f32, false) + eye(n, {.dtype = f32, .device = cpu()}) * 2);
     const Tensor a = given.reshape({1, 1, 3, n, n}).broadcast_to({2, 1, 3, n, n}), b = a.clone();
     const Tensor symmetric = a + a.mT(), right = ones({3, n, 1});
     const auto same = [&](const char* what, const Tensor& x, const Tensor& y) {
@@ -390,7 +387,7 @@ TEST_P(SmallMatrices, SpectraOfAnyLayout) {
   };
   for (const auto& [m, n] : sizes) {
     SCOPED_TRACE(std::to_string(m) + "x" + std::to_string(n));
-    const Tensor a = there(numbers(35, m, n, f32, false));
+    const Tensor a = there(matrices_of_kinds(35, m, n, f32, false));
     const auto s = svd(a);
     const auto q = qr(a);
     const Tensor layouts[] = {a.mT().clone().mT(), strided(a), a.permute({1, 2, 0}).clone().permute({2, 0, 1}),

@@ -15,7 +15,7 @@ TERN_EVERY_DEVICE(SmallProducts);
 
 constexpr std::int64_t kBatches = 523;  // no multiple of a workgroup
 
-Tensor counted(const Shape& shape, DType dtype, std::int64_t step = 7) {
+Tensor wholes_in_steps(const Shape& shape, DType dtype, std::int64_t step = 7) {
   std::vector<float> values(static_cast<std::size_t>(shape.numel()));
   for (std::size_t i = 0; i < values.size(); ++i)
     values[i] = static_cast<float>(static_cast<std::int64_t>(i) * step % 11 - 5);
@@ -23,7 +23,7 @@ Tensor counted(const Shape& shape, DType dtype, std::int64_t step = 7) {
 }
 /// a[batch, m, k] · b[batch, k, n] and what `finish` makes of each sum, in f64, then rounded to the dtype.
 using Finish = std::function<double(double sum, std::int64_t batch, std::int64_t row, std::int64_t column)>;
-std::vector<double> expected(const Tensor& a, const Tensor& b, DType dtype, const Finish& finish = {}) {
+std::vector<double> expected_products(const Tensor& a, const Tensor& b, DType dtype, const Finish& finish = {}) {
   const std::int64_t m = a.size(-2), k = a.size(-1), n = b.size(-1);
   const std::int64_t batches = std::max(a.numel() / (m * k), b.numel() / (k * n));
   const std::vector<double> x = doubles(a), y = doubles(b);
@@ -43,10 +43,10 @@ std::vector<double> expected(const Tensor& a, const Tensor& b, DType dtype, cons
   return doubles(tensor(narrow, {count}, cpu()).to(dtype));
 }
 struct Size { std::int64_t m, k, n; };
-const Size kSizes[] = {{2, 2, 2}, {3, 3, 1},    {1, 3, 3}, {3, 3, 3}, {4, 4, 2},   {4, 4, 4},   {5, 7, 3},  {2, 1, 5},
-                       {6, 8, 6}, {7, 16, 9},   {1, 2, 1}, {8, 8, 8}, {1, 16, 16}, {16, 16, 16}, {9, 17, 4},
-                       {4, 4, 17}};
-std::string name_of(const Size& s, DType dtype) {
+const Size kSmallSizes[] = {{2, 2, 2},   {3, 3, 1},    {1, 3, 3},  {3, 3, 3},  {4, 4, 2}, {4, 4, 4},
+                            {5, 7, 3},   {2, 1, 5},    {6, 8, 6},  {7, 16, 9}, {1, 2, 1}, {8, 8, 8},
+                            {1, 16, 16}, {16, 16, 16}, {9, 17, 4}, {4, 4, 17}};
+std::string name_of_size(const Size& s, DType dtype) {
   const std::string size = std::to_string(s.m) + "x" + std::to_string(s.k) + "x" + std::to_string(s.n);
   return size + " " + std::string(to_string(dtype));
 }
@@ -59,14 +59,14 @@ std::vector<DType> dtypes(Device device) {
 /// there.
 std::vector<Size> sizes_of(DType dtype, Device device) {
   std::vector<Size> list;
-  for (std::size_t i = 0; i < std::size(kSizes); ++i)
-    if (dtype == f32 || device == cpu() || i % 4 == 1 || full_test()) list.push_back(kSizes[i]);
+  for (std::size_t i = 0; i < std::size(kSmallSizes); ++i)
+    if (dtype == f32 || device == cpu() || i % 4 == 1 || full_test()) list.push_back(kSmallSizes[i]);
   return list;
 }
 /// The same elements, stored as the transposed matrices.
 Tensor stored_transposed(const Tensor& x) { return x.transpose(-1, -2).contiguous().transpose(-1, -2); }
 /// The same elements, every other one of a larger tensor along the last axis, behind one element.
-Tensor spread(const Tensor& x) {
+Tensor spread_out(const Tensor& x) {
   Tensor wide = zeros({x.size(0), x.size(1), 2 * x.size(2) + 1}, {.dtype = x.dtype()});
   Tensor view = wide.slice(2, 1, 2 * x.size(2) + 1, 2);
   view.copy_from(x);
@@ -76,42 +76,47 @@ Tensor spread(const Tensor& x) {
 TEST_P(SmallProducts, OfEverySizeAndLayout) {
   for (const DType dtype : dtypes(device()))
     for (const Size& s : sizes_of(dtype, device())) {
-      const Tensor a = counted({kBatches, s.m, s.k}, dtype), b = counted({kBatches, s.k, s.n}, dtype, 3);
-      const std::vector<double> want = expected(a, b, dtype);
-      const std::string name = name_of(s, dtype);
+      const Tensor a = wholes_in_steps({kBatches, s.m, s.k}, dtype),
+                   b = wholes_in_steps({kBatches, s.k, s.n}, dtype, 3);
+      const std::vector<double> want = expected_products(a, b, dtype);
+      const std::string name = name_of_size(s, dtype);
       EXPECT_EQ(doubles(matmul(a, b)), want) << name;
       EXPECT_EQ(doubles(matmul(stored_transposed(a), b)), want) << name << ", a transposed";
       EXPECT_EQ(doubles(matmul(a, stored_transposed(b))), want) << name << ", b transposed";
-      EXPECT_EQ(doubles(matmul(spread(a), spread(b))), want) << name << ", spread";
+      EXPECT_EQ(doubles(matmul(spread_out(a), spread_out(b))), want) << name << ", spread";
     }
 }
 TEST_P(SmallProducts, WithSharedSides) {
   for (const DType dtype : dtypes(device()))
     for (const Size& s : sizes_of(dtype, device())) {
-      const Tensor a = counted({kBatches, s.m, s.k}, dtype), b = counted({kBatches, s.k, s.n}, dtype, 3);
+      const Tensor a = wholes_in_steps({kBatches, s.m, s.k}, dtype),
+                   b = wholes_in_steps({kBatches, s.k, s.n}, dtype, 3);
       const Tensor one_a = a[5], one_b = b[7];
-      const std::string name = name_of(s, dtype);
-      EXPECT_EQ(doubles(matmul(a, one_b)), expected(a, one_b, dtype)) << name << ", b shared";
-      EXPECT_EQ(doubles(matmul(one_a, b)), expected(one_a, b, dtype)) << name << ", a shared";
-      EXPECT_EQ(doubles(matmul(a, one_b.transpose(0, 1).contiguous().transpose(0, 1))), expected(a, one_b, dtype))
+      const std::string name = name_of_size(s, dtype);
+      EXPECT_EQ(doubles(matmul(a, one_b)), expected_products(a, one_b, dtype)) << name << ", b shared";
+      EXPECT_EQ(doubles(matmul(one_a, b)), expected_products(one_a, b, dtype)) << name << ", a shared";
+      EXPECT_EQ(doubles(matmul(a, one_b.transpose(0, 1).contiguous().transpose(0, 1))),
+                expected_products(a, one_b, dtype))
           << name << ", b shared and transposed";
       const Tensor rows = a.slice(0, 0, kBatches, 2), columns = b.slice(0, 1, kBatches, 2);
       const Tensor few = rows.slice(0, 0, columns.size(0));
-      EXPECT_EQ(doubles(matmul(few, columns)), expected(few.contiguous(), columns.contiguous(), dtype))
+      EXPECT_EQ(doubles(matmul(few, columns)), expected_products(few.contiguous(), columns.contiguous(), dtype))
           << name << ", every other batch";
     }
 }
 TEST_P(SmallProducts, OverSeveralBatchAxes) {
-  const Tensor a = counted({37, 5, 4, 3, 3}, f32).permute({1, 0, 2, 3, 4}), b = counted({37, 4, 3, 2}, f32, 3);
+  const Tensor a = wholes_in_steps({37, 5, 4, 3, 3}, f32).permute({1, 0, 2, 3, 4}),
+               b = wholes_in_steps({37, 4, 3, 2}, f32, 3);
   const Tensor whole_b = b.unsqueeze(0).broadcast_to({5, 37, 4, 3, 2});
   const Tensor each_a = a.contiguous().reshape({-1, 3, 3}), each_b = whole_b.contiguous().reshape({-1, 3, 2});
-  EXPECT_EQ(doubles(matmul(a, b)), expected(each_a, each_b, f32));
+  EXPECT_EQ(doubles(matmul(a, b)), expected_products(each_a, each_b, f32));
 }
 TEST_P(SmallProducts, WithEpilogues) {
   for (const DType dtype : all_floats(device()))
     for (const Size& s : sizes_of(dtype, device())) {
-      const Tensor a = counted({kBatches, s.m, s.k}, dtype), b = counted({kBatches, s.k, s.n}, dtype, 3);
-      const Tensor bias = counted({s.n}, dtype), skip = counted({kBatches, s.m, s.n}, dtype, 5);
+      const Tensor a = wholes_in_steps({kBatches, s.m, s.k}, dtype),
+                   b = wholes_in_steps({kBatches, s.k, s.n}, dtype, 3);
+      const Tensor bias = wholes_in_steps({s.n}, dtype), skip = wholes_in_steps({kBatches, s.m, s.n}, dtype, 5);
       const std::vector<double> w = doubles(bias), r = doubles(skip);
       const Finish finish = [&](double sum, std::int64_t batch, std::int64_t row, std::int64_t column) {
         return std::max(sum + w[static_cast<std::size_t>(column)], 0.0) +
@@ -119,27 +124,27 @@ TEST_P(SmallProducts, WithEpilogues) {
       };
       const auto formula = [](auto acc, auto one, auto other) { return relu(acc + one) + other; };
       const Tensor got = matmul_epilogue(a, b, formula, bias, skip);
-      EXPECT_EQ(doubles(got), expected(a, b, dtype, finish)) << name_of(s, dtype);
+      EXPECT_EQ(doubles(got), expected_products(a, b, dtype, finish)) << name_of_size(s, dtype);
     }
 }
 TEST_P(SmallProducts, GradientsAreThoseOfTheCpu) {
   for (const Size& s : sizes_of(f16, device())) {
     const auto gradients = [&](Device where) {
       set_default_device(where);
-      const Var a(counted({kBatches, s.m, s.k}, f32)), b(counted({kBatches, s.k, s.n}, f32, 3));
-      const Var shared(counted({s.k, s.n}, f32));
-      const Gradients g = backward(matmul(a, b) + matmul(a, shared), counted({kBatches, s.m, s.n}, f32, 5));
+      const Var a(wholes_in_steps({kBatches, s.m, s.k}, f32)), b(wholes_in_steps({kBatches, s.k, s.n}, f32, 3));
+      const Var shared(wholes_in_steps({s.k, s.n}, f32));
+      const Gradients g = backward(matmul(a, b) + matmul(a, shared), wholes_in_steps({kBatches, s.m, s.n}, f32, 5));
       return std::vector{doubles(g[a]), doubles(g[b]), doubles(g[shared])};
     };
     const auto want = gradients(cpu()), got = gradients(device());
-    for (std::size_t i = 0; i < want.size(); ++i) EXPECT_EQ(got[i], want[i]) << name_of(s, f32) << ", input " << i;
+    for (std::size_t i = 0; i < want.size(); ++i) EXPECT_EQ(got[i], want[i]) << name_of_size(s, f32) << ", input " << i;
   }
 }
 /// GPUs take the kernel for such products up to 16 columns and a k of 16, and from 512 rows on.
 TEST_P(SmallProducts, HaveAKernelOfTheirOwn) {
   if (device() == cpu()) GTEST_SKIP();
   const auto takes = [&](const Shape& a, const Shape& b, DType dtype = f32) {
-    const Tensor x = counted(a, dtype), y = counted(b, dtype);
+    const Tensor x = wholes_in_steps(a, dtype), y = wholes_in_steps(b, dtype);
     const std::string text = explain([&] { (void)matmul(x, y); });
     return text.find("an invocation") != std::string::npos && text.find("a row of") != std::string::npos;
   };

@@ -11,7 +11,7 @@ namespace {
 class Sorting : public EveryDevice {};
 TERN_EVERY_DEVICE(Sorting);
 
-const std::vector<DType> kAll{f32, f16, bf16, f64, i8, u8, i16, i32, u32, i64, boolean};
+const std::vector<DType> kSortedDTypes{f32, f16, bf16, f64, i8, u8, i16, i32, u32, i64, boolean};
 /// Of these, on WebGPU one of each way to store and to compare, but for full tests: a driver in software takes a second
 /// for each kernel.
 std::vector<DType> few_of(Device device, std::vector<DType> dtypes) {
@@ -21,7 +21,7 @@ std::vector<DType> few_of(Device device, std::vector<DType> dtypes) {
 }
 
 /// Numbers with many alike; of floats some NaN, infinities, and zeros of both signs.
-Tensor mixed(const Shape& shape, DType dtype, int alike = 50) {
+Tensor mixed_numbers(const Shape& shape, DType dtype, int alike = 50) {
   std::mt19937 engine(static_cast<unsigned>(shape.numel()) * 7 + static_cast<unsigned>(dtype));
   std::vector<float> x(static_cast<std::size_t>(shape.numel()));
   const bool floats = is_floating(dtype), sign = floats || dtype == i8 || dtype == i16 || dtype == i32 || dtype == i64;
@@ -68,11 +68,11 @@ void expect_sorted(const std::string& name, const Tensor& x, int axis, bool desc
 }
 
 TEST_P(Sorting, LinesOfEveryLength) {
-  for (const DType d : few_of(device(), kAll))
+  for (const DType d : few_of(device(), kSortedDTypes))
     for (const std::int64_t n : {1, 2, 255, 513, 1024, 1025, 2049, 4096, 4097, 9001}) {
       if (n > 2100 && n != 4097 && d != f32 && d != f64 && !full_test()) continue;
       for (const bool descending : {false, true}) {
-        const Tensor x = mixed({3, n}, d).to(device());
+        const Tensor x = mixed_numbers({3, n}, d).to(device());
         expect_sorted(std::string(to_string(d)) + " " + std::to_string(n), x, 1, descending, sort(x, 1, descending));
         if (HasFatalFailure()) return;
       }
@@ -83,8 +83,8 @@ TEST_P(Sorting, AnyLayout) {
   for (const DType d : few_of(device(), {f32, bf16, i8, i64}))
     for (const std::int64_t n : {70, 900, 4300}) {
       const std::string name = std::string(to_string(d)) + " " + std::to_string(n);
-      const Tensor columns = mixed({n, 3}, d).to(device()), line = mixed({3 * n + 1}, d).to(device()),
-                   batches = mixed({2, 3, n}, d).to(device());
+      const Tensor columns = mixed_numbers({n, 3}, d).to(device()), line = mixed_numbers({3 * n + 1}, d).to(device()),
+                   batches = mixed_numbers({2, 3, n}, d).to(device());
       expect_sorted(name + " columns", columns, 0, false, sort(columns, 0));
       const Tensor across = columns.transpose(0, 1), odd = line.slice(0, 1, 3 * n + 1).reshape({3, n}),
                    cut = batches.slice(1, 1, 3), repeated = odd.slice(0, 0, 1).broadcast_to({2, n});
@@ -109,12 +109,12 @@ TEST_P(Sorting, AllAlikeAndInOrder) {
 }
 
 TEST_P(Sorting, TheFirstOfEveryLength) {
-  for (const DType d : few_of(device(), kAll))
+  for (const DType d : few_of(device(), kSortedDTypes))
     for (const std::int64_t n : {40, 1025, 4500, 20000})
       for (const std::int64_t k : {1, 10, 130, 1025, 4100}) {
         if (k > n || (n > 5000 && d != f32 && d != f64 && d != i16 && !full_test())) continue;
         const bool largest = (k + n) % 2 == 1;
-        const Tensor x = mixed({2, n}, d, 5000).to(device());
+        const Tensor x = mixed_numbers({2, n}, d, 5000).to(device());
         expect_sorted(std::string(to_string(d)) + " " + std::to_string(k) + " of " + std::to_string(n), x, 1, largest,
                       topk(x, k, 1, largest), k);
         if (HasFatalFailure()) return;
@@ -123,7 +123,8 @@ TEST_P(Sorting, TheFirstOfEveryLength) {
 
 TEST_P(Sorting, TheFirstInAnyLayout) {
   for (const DType d : few_of(device(), {f32, f16, u8, f64})) {
-    const Tensor columns = mixed({9000, 3}, d, 200).to(device()), line = mixed({9001 * 2}, d).to(device());
+    const Tensor columns = mixed_numbers({9000, 3}, d, 200).to(device()),
+                 line = mixed_numbers({9001 * 2}, d).to(device());
     expect_sorted("columns", columns, 0, true, topk(columns, 20, 0), 20);
     const Tensor odd = line.slice(0, 1, 9001), across = columns.transpose(0, 1);
     expect_sorted("not aligned", odd, 0, false, topk(odd, 1, 0, false), 1);
@@ -134,13 +135,13 @@ TEST_P(Sorting, TheFirstInAnyLayout) {
 
 /// Parts of parts: more candidates than a workgroup selects from.
 TEST_P(Sorting, TheFirstOfALongLine) {
-  const Tensor x = mixed({1 << 19}, f32, 1 << 20).to(device());
+  const Tensor x = mixed_numbers({1 << 19}, f32, 1 << 20).to(device());
   expect_sorted("10", x, 0, true, topk(x, 10, 0), 10);
   expect_sorted("3000", x, 0, false, topk(x, 3000, 0, false), 3000);
 }
 
 TEST_P(Sorting, GradientsOfTheFirst) {
-  const Var x(mixed({3, 5000}, i32, 4000).to(f32).to(device()));
+  const Var x(mixed_numbers({3, 5000}, i32, 4000).to(f32).to(device()));
   const Sorted<Var> best = topk(x, 4, 1);
   const std::vector<double> gradient = doubles(backward(sum(best.values))[x]);
   const std::vector<std::int32_t> places = best.indices.to_vector<std::int32_t>();

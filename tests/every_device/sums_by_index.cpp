@@ -10,7 +10,7 @@ namespace {
 class SumsByIndex : public EveryDevice {};
 TERN_EVERY_DEVICE(SumsByIndex);
 
-std::vector<float> noise(std::int64_t count, unsigned seed) {
+std::vector<float> noise_of_sizes(std::int64_t count, unsigned seed) {
   std::mt19937 engine(seed);
   std::vector<float> x(static_cast<std::size_t>(count));
   for (float& v : x)
@@ -18,8 +18,8 @@ std::vector<float> noise(std::int64_t count, unsigned seed) {
   return x;
 }
 /// Rows of `columns` added up in order, in f32.
-std::vector<float> added(std::vector<float> sums, const std::vector<std::int32_t>& at, const std::vector<float>& source,
-                         std::size_t columns) {
+std::vector<float> added_in_order(std::vector<float> sums, const std::vector<std::int32_t>& at,
+                                  const std::vector<float>& source, std::size_t columns) {
   for (std::size_t i = 0; i < at.size(); ++i)
     for (std::size_t c = 0; c < columns; ++c)
       sums[static_cast<std::size_t>(at[i]) * columns + c] += source[i * columns + c];
@@ -37,16 +37,17 @@ TEST_P(SumsByIndex, ManyEntriesIntoFewElementsInOrder) {
           i = static_cast<std::int32_t>(engine() % static_cast<unsigned>(std::max<std::int64_t>(targets - 1, 1)));
           wrapped.push_back(engine() % 4 == 0 ? i - static_cast<std::int32_t>(targets) : i);
         }
-        const std::vector<float> x = noise(targets * columns, 1), source = noise(entries * columns, 2);
+        const std::vector<float> x = noise_of_sizes(targets * columns, 1),
+                                 source = noise_of_sizes(entries * columns, 2);
         const Tensor sums =
             scatter_add(tensor(x, {targets, columns}), tensor(wrapped), tensor(source, {entries, columns}));
-        EXPECT_TRUE(sums.to_vector<float>() == added(x, at, source, static_cast<std::size_t>(columns)))
+        EXPECT_TRUE(sums.to_vector<float>() == added_in_order(x, at, source, static_cast<std::size_t>(columns)))
             << entries << " rows of " << columns << " into " << targets;
         // Along the last axis: what was a row is a column now.
         const Tensor across = scatter_add(tensor(x, {targets, columns}).transpose(0, 1), tensor(wrapped),
                                           tensor(source, {entries, columns}).transpose(0, 1), 1);
         EXPECT_TRUE(across.transpose(0, 1).to_vector<float>() ==
-                    added(x, at, source, static_cast<std::size_t>(columns)));
+                    added_in_order(x, at, source, static_cast<std::size_t>(columns)));
       }
 }
 
@@ -61,14 +62,14 @@ TEST_P(SumsByIndex, ManyEntriesIntoMoreElements) {
       wrapped.push_back(engine() % 4 == 0 ? i - static_cast<std::int32_t>(kTargets) : i);
     }
     at[7] = wrapped[7] = 0, at[8] = wrapped[8] = kTargets - 1;
-    const std::vector<float> x = noise(kTargets * columns, 1), source = noise(kEntries * columns, 2);
+    const std::vector<float> x = noise_of_sizes(kTargets * columns, 1), source = noise_of_sizes(kEntries * columns, 2);
     const Tensor sums =
         scatter_add(tensor(x, {kTargets, columns}), tensor(wrapped), tensor(source, {kEntries, columns}));
-    EXPECT_TRUE(sums.to_vector<float>() == added(x, at, source, static_cast<std::size_t>(columns))) << columns;
+    EXPECT_TRUE(sums.to_vector<float>() == added_in_order(x, at, source, static_cast<std::size_t>(columns))) << columns;
     const Tensor across = scatter_add(tensor(x, {kTargets, columns}).transpose(0, 1), tensor(wrapped),
                                       tensor(source, {kEntries, columns}).transpose(0, 1), 1);
     EXPECT_TRUE(across.transpose(0, 1).to_vector<float>() ==
-                added(x, at, source, static_cast<std::size_t>(columns)));
+                added_in_order(x, at, source, static_cast<std::size_t>(columns)));
   }
   std::vector<std::int32_t> wrong(3000, 2);
   wrong[2000] = 9001;
@@ -81,7 +82,7 @@ void expect_own_tables(std::int64_t rows, std::int64_t columns, std::int64_t tar
   std::mt19937 engine(3);
   std::vector<std::int32_t> at(static_cast<std::size_t>(rows * columns));
   for (std::int32_t& i : at) i = static_cast<std::int32_t>(engine() % static_cast<unsigned>(targets));
-  const std::vector<float> x = noise(targets * columns, 4), source = noise(rows * columns, 5);
+  const std::vector<float> x = noise_of_sizes(targets * columns, 4), source = noise_of_sizes(rows * columns, 5);
   std::vector<float> expected = x;
   for (std::size_t i = 0; i < at.size(); ++i)
     expected[static_cast<std::size_t>(at[i]) * static_cast<std::size_t>(columns) +

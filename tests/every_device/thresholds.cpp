@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "cpu/machine/caches.hpp"
-#include "reference.hpp"
+#include "complex_numbers.hpp"
 
 namespace tern::test {
 namespace {
@@ -14,12 +14,12 @@ namespace {
 class Thresholds : public EveryDevice {};
 TERN_EVERY_DEVICE(Thresholds);
 
-using Sizes = std::vector<std::int64_t>;
+using LineSizes = std::vector<std::int64_t>;
 using Integers = std::vector<std::int32_t>;
 
 /// Each size with its neighbours, in order.
-Sizes around(const Sizes& thresholds) {
-  Sizes sizes;
+LineSizes around(const LineSizes& thresholds) {
+  LineSizes sizes;
   for (const std::int64_t n : thresholds)
     for (const std::int64_t near : {n - 1, n, n + 1}) sizes.push_back(near);
   std::ranges::sort(sizes);
@@ -79,7 +79,7 @@ void expect_first(Device device, std::int64_t n, std::int64_t k, bool largest) {
 TEST_P(Thresholds, TheFirst) {
   for (const std::int64_t n : around({512}))
     for (const std::int64_t k : around({n / 8})) expect_first(device(), n, k, k % 2);
-  for (const std::int64_t n : in_software(device()) ? Sizes{4096} : Sizes{2000, 4096})
+  for (const std::int64_t n : in_software(device()) ? LineSizes{4096} : LineSizes{2000, 4096})
     for (const std::int64_t k : around({32, 64, n / 8, n / 4})) expect_first(device(), n, k, true);
 }
 // Runs of 256, 256 lines at once, lines below 128 side by side (CPU); segments of 8192, lines to 16384, 2048 columns
@@ -132,7 +132,7 @@ TEST_P(Thresholds, Searches) {
     }
 }
 TEST_P(Thresholds, Sets) {
-  for (const std::int64_t n : in_software(device()) ? Sizes{1023, 1024, 1025} : around({256, 512, 1024, 8192})) {
+  for (const std::int64_t n : in_software(device()) ? LineSizes{1023, 1024, 1025} : around({256, 512, 1024, 8192})) {
     const Integers x = drawn(n, 90);
     std::map<std::int32_t, std::int32_t> times;
     for (const std::int32_t v : x) ++times[v];
@@ -246,11 +246,10 @@ std::vector<std::complex<double>> small_numbers(std::int64_t n, unsigned seed) {
   for (std::size_t i = 0; i < parts.size(); i += 2) z.emplace_back(parts[i] - 31, parts[i + 1] - 30);
   return z;
 }
-constexpr Pointwise by_conjugate{"by_conjugate", [](auto a, auto b) { return a * conj(b); }};
 // Pairs in blocks of 4096, on several threads from 2^15 on, past the caches from 2^20 on where they exceed them.
 TEST_P(Thresholds, ComplexPairs) {
   if (device() != cpu()) return;
-  Sizes sizes = around({4096, 1 << 15, 1 << 20});
+  LineSizes sizes = around({4096, 1 << 15, 1 << 20});
   sizes.push_back(detail_cpu::cache_bytes() / 48 + 1);
   for (const std::int64_t n : sizes) {
     if (n > 3 << 20) continue;

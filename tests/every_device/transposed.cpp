@@ -11,7 +11,7 @@ class Transposed : public EveryDevice {};
 TERN_EVERY_DEVICE(Transposed);
 
 /// 0, 1, 2, … modulo 251, exact in every dtype but those of 8 bits with a sign, which wrap alike everywhere.
-Tensor counted(const Shape& shape, DType dtype) {
+Tensor counted_to_251(const Shape& shape, DType dtype) {
   return (arange(0, shape.numel(), 1, {.dtype = i32}) % 251).reshape(shape).to(dtype);
 }
 void expect_like_cpu(const std::string& what, const std::vector<Tensor>& x,
@@ -29,13 +29,13 @@ TEST_P(Transposed, CopiesOfEveryDtypeAndSize) {
     for (const auto& [m, n] :
          {std::pair{16, 16}, {48, 64}, {33, 40}, {200, 17}, {15, 64}, {64, 15}, {31, 256}, {1000, 24}})
       expect_like_cpu(std::string(to_string(d)) + " " + std::to_string(m) + "x" + std::to_string(n),
-                      {counted({m, n}, d)}, [](const auto& x) { return x[0].transpose(0, 1).contiguous(); });
+                      {counted_to_251({m, n}, d)}, [](const auto& x) { return x[0].transpose(0, 1).contiguous(); });
   }
 }
 
 TEST_P(Transposed, AxesInEveryOrder) {
   for (const DType d : {f32, bf16}) {
-    const Tensor x = counted({24, 5, 40, 16}, d);
+    const Tensor x = counted_to_251({24, 5, 40, 16}, d);
     std::vector<int> order{0, 1, 2, 3};
     do {
       expect_like_cpu("order", {x}, [&](const auto& a) {
@@ -47,8 +47,8 @@ TEST_P(Transposed, AxesInEveryOrder) {
 
 TEST_P(Transposed, AmongOtherOperands) {
   for (const DType d : {f32, f16}) {
-    const Tensor a = counted({3, 72, 96}, d), b = counted({3, 96, 72}, d), row = counted({96}, d),
-                 column = counted({72, 1}, d);
+    const Tensor a = counted_to_251({3, 72, 96}, d), b = counted_to_251({3, 96, 72}, d), row = counted_to_251({96}, d),
+                 column = counted_to_251({72, 1}, d);
     expect_like_cpu("sum", {a, b}, [](const auto& x) { return x[0] + x[1].transpose(1, 2); });
     expect_like_cpu("broadcast", {a, b, row, column},
                     [](const auto& x) { return x[0] * x[2] + x[1].transpose(1, 2) - x[3]; });
@@ -59,20 +59,20 @@ TEST_P(Transposed, AmongOtherOperands) {
     });
     expect_like_cpu("every other", {a, b},
                     [](const auto& x) { return x[0] + x[1].transpose(1, 2).slice(1, 0, 72, 1) * 2; });
-    expect_like_cpu("itself", {counted({64, 64}, d)}, [](const auto& x) { return x[0] + x[0].transpose(0, 1); });
+    expect_like_cpu("itself", {counted_to_251({64, 64}, d)}, [](const auto& x) { return x[0] + x[0].transpose(0, 1); });
   }
 }
 
 TEST_P(Transposed, WithPositions) {
   const Pointwise<> placed("placed",
                            [](auto x) { return x + cast(100 * tern::index(x, -2) + tern::index(x, -1), f32); });
-  const Tensor b = counted({80, 48}, f32);
+  const Tensor b = counted_to_251({80, 48}, f32);
   expect_like_cpu("positions", {b}, [&](const auto& x) { return placed(x[0].transpose(0, 1)); });
 }
 
 TEST_P(Transposed, InPlace) {
-  Tensor x = counted({64, 80}, f32), y = x.to(cpu());
-  const Tensor b = counted({80, 64}, f32);
+  Tensor x = counted_to_251({64, 80}, f32), y = x.to(cpu());
+  const Tensor b = counted_to_251({80, 64}, f32);
   x += b.transpose(0, 1), y += b.to(cpu()).transpose(0, 1);
   EXPECT_EQ(doubles(x), doubles(y));
 }

@@ -33,8 +33,8 @@ template <class T> T pattern(std::uint16_t bits) {
 template <class T> constexpr std::uint16_t kInfinity = std::is_same_v<T, float16> ? 0x7c00 : 0x7f80;
 
 template <class T> class SixteenBits : public testing::Test {};
-using Types = testing::Types<float16, bfloat16>;
-TYPED_TEST_SUITE(SixteenBits, Types);
+using SixteenBitTypes = testing::Types<float16, bfloat16>;
+TYPED_TEST_SUITE(SixteenBits, SixteenBitTypes);
 
 TYPED_TEST(SixteenBits, EveryPatternDecodes) {
   for (int i = 0; i < 65536; ++i) {

@@ -55,8 +55,8 @@ template <class T> class Guarded {
 };
 
 template <class T> class LapackMemory : public testing::Test {};
-using Types = testing::Types<float, double, std::complex<float>, std::complex<double>>;
-TYPED_TEST_SUITE(LapackMemory, Types);
+using LapackTypes = testing::Types<float, double, std::complex<float>, std::complex<double>>;
+TYPED_TEST_SUITE(LapackMemory, LapackTypes);
 
 TYPED_TEST(LapackMemory, EveryRoutineKeepsToIt) {
   using T = TypeParam;

@@ -47,7 +47,7 @@ class Counting final : public detail::Backend {
 };
 
 using Storages = std::set<const detail::Storage*>;
-std::int64_t bytes_of(const Storages& storages) {
+std::int64_t bytes_of_storages(const Storages& storages) {
   std::int64_t bytes = 0;
   for (const detail::Storage* s : storages) bytes += static_cast<std::int64_t>(s->bytes());
   return bytes;
@@ -104,7 +104,7 @@ TEST(Memory, OfReverseModeIsThatOfSavedTensors) {
   Counting memory;
   const Network network(memory);
   const std::int64_t before = memory.live();
-  ASSERT_EQ(before, bytes_of(network.leaves()));
+  ASSERT_EQ(before, bytes_of_storages(network.leaves()));
   const Var loss = network.loss();
   Storages kept = saved_behind(loss);
   for (const detail::Storage* leaf : network.leaves()) kept.erase(leaf);

@@ -108,7 +108,7 @@ TEST(Threads, HonourTheAffinity) {
 
 // ---- files
 
-std::string bytes_of(const std::string& path) { return detail::read_file(path).value_or("nothing"); }
+std::string bytes_of_file(const std::string& path) { return detail::read_file(path).value_or("nothing"); }
 template <class F> std::string io_error(F f) {
   try {
     f();
@@ -123,10 +123,10 @@ template <class F> std::string io_error(F f) {
 TEST(Files, AreReplacedAsAWhole) {
   const Folder f;
   detail::write_file_atomically(f / "new/folder/file", "one");
-  EXPECT_EQ(bytes_of(f / "new/folder/file"), "one");
+  EXPECT_EQ(bytes_of_file(f / "new/folder/file"), "one");
   fs::permissions(f / "new/folder/file", fs::perms::owner_read | fs::perms::owner_write);
   detail::write_file_atomically(f / "new/folder/file", std::string(100000, 'x'));
-  EXPECT_EQ(bytes_of(f / "new/folder/file").size(), 100000u);
+  EXPECT_EQ(bytes_of_file(f / "new/folder/file").size(), 100000u);
   EXPECT_EQ(fs::status(f / "new/folder/file").permissions(), fs::perms::owner_read | fs::perms::owner_write);
   fs::rename(f / "new/folder/file", f / "moved");
   fs::remove_all(f / "new");
@@ -140,10 +140,10 @@ TEST(Files, LinksAreFollowed) {
   fs::create_symlink("not_there", f / "dangling");
   fs::create_symlink("round", f / "round");
   detail::write_file_atomically(f / "link_to_link", "after");
-  EXPECT_EQ(bytes_of(f / "target"), "after");
+  EXPECT_EQ(bytes_of_file(f / "target"), "after");
   EXPECT_TRUE(fs::is_symlink(f / "link") && fs::is_symlink(f / "link_to_link"));
   detail::write_file_atomically(f / "dangling", "made");
-  EXPECT_EQ(bytes_of(f / "not_there"), "made");
+  EXPECT_EQ(bytes_of_file(f / "not_there"), "made");
   EXPECT_TRUE(fs::is_symlink(f / "dangling"));
   io_error([&] { detail::write_file_atomically(f / "round", "x"); });
   EXPECT_EQ(f.names(), "dangling link link_to_link not_there round target ");
@@ -178,7 +178,7 @@ TEST(Files, DraftsAreRemovedWhereWritingFails) {
               return false;
             }),
             0);
-  EXPECT_EQ(bytes_of(f / "file"), "before");
+  EXPECT_EQ(bytes_of_file(f / "file"), "before");
   EXPECT_EQ(f.names(), "file ");
 }
 /// tune() says so before it measures, and the program that reads such a file does not wait for it.

@@ -1,10 +1,8 @@
 // Entries of equations, inverses and determinants.
 #include "ops/linalg/linalg.trial.hpp"
 
-namespace tern::operations {
+namespace tern::operations::matrices {
 namespace {
-
-using namespace matrices;
 
 const auto solution = [](const auto& x) { return std::vector{values(solved(regular(x[0]), dense(x[1])))}; };
 const auto inverse = [](const auto& x) {
@@ -108,7 +106,7 @@ const Entries equations{
      .arguments = "a",
      .says = "The inverse",
      .tolerance = kSolved,
-     .samples = {{.shapes = square,
+     .samples = {{.shapes = square_matrix,
                   .call = TERN_ON(inv(regular(x))),
                   .reference = inverse,
                   .sizes = kSmall,
@@ -119,7 +117,7 @@ const Entries equations{
      .arguments = "a",
      .says = "{inverse, info}: inv that throws nothing for values; info as of lu_factor_ex",
      .tolerance = kSolved,
-     .samples = {{.shapes = square,
+     .samples = {{.shapes = square_matrix,
                   .call = TERN_ON(inv_ex(regular(x)).inverse),
                   .reference = inverse,
                   .sizes = kSmall,
@@ -142,7 +140,7 @@ const Entries equations{
                   .sizes = kSmall,
                   .empty = {}},
                  {.with = "wide",
-                  .shapes = wide,
+                  .shapes = matrix,
                   .call = TERN_ON(pinv(nearer(x))),
                   .reference =
                       [](const auto& x) {
@@ -157,7 +155,7 @@ const Entries equations{
      .arguments = "a",
      .says = "The determinant",
      .tolerance = kSolved,
-     .samples = {{.shapes = square,
+     .samples = {{.shapes = square_matrix,
                   .call = TERN_ON(det(regular(x))),
                   .reference = [](const auto& x) { return std::vector{number(determinant(regular(x[0])))}; },
                   .sizes = kSmall,
@@ -168,7 +166,7 @@ const Entries equations{
      .arguments = "a",
      .says = "{sign, logabsdet}: the determinant as sign·exp(logabsdet); of singular matrices 0 and -inf",
      .tolerance = kSolved,
-     .samples = {{.shapes = square,
+     .samples = {{.shapes = square_matrix,
                   .call =
                       [](const auto& x) {
                         const auto d = slogdet(regular(x));
@@ -199,6 +197,7 @@ const Entries equations{
                   .empty = {}}},
      .bad = {other_rows("lstsq", TERN_ON_TWO(lstsq(x, b)))}},
 };
+#undef TERN_ON_TWO
 
 }  // namespace
-}  // namespace tern::operations
+}  // namespace tern::operations::matrices

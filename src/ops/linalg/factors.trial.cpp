@@ -1,10 +1,8 @@
 // Entries of factorisations. Signs of factors are not determined, so samples compare squares of their elements.
 #include "ops/linalg/linalg.trial.hpp"
 
-namespace tern::operations {
+namespace tern::operations::matrices {
 namespace {
-
-using namespace matrices;
 
 const Entries factorisations{
     {.name = "cholesky",
@@ -12,13 +10,13 @@ const Entries factorisations{
      .arguments = "a, upper = false",
      .says = "The lower triangular L with L·Lᴴ = a, or with `upper` U = Lᴴ, of Hermitian positive definite matrices",
      .tolerance = kSolved,
-     .samples = {{.shapes = square,
+     .samples = {{.shapes = square_matrix,
                   .call = TERN_ON(cholesky(definite(x))),
                   .reference = [](const auto& x) { return std::vector{values(lower_factor(definite(x[0])))}; },
                   .sizes = kSmall,
                   .empty = kNothing},
                  {.with = "upper",
-                  .shapes = square,
+                  .shapes = square_matrix,
                   .call = TERN_ON(cholesky(definite(x), true)),
                   .reference = [](const auto& x) { return std::vector{values(turned(lower_factor(definite(x[0]))))}; },
                   .sizes = kSmall,
@@ -30,7 +28,7 @@ const Entries factorisations{
      .says = "{l, info}: cholesky that throws nothing for values: info, i32 [..], is 0, or the order of the leading "
              "minor that is not positive, or -1 where an element is not finite",
      .tolerance = kSolved,
-     .samples = {{.shapes = square,
+     .samples = {{.shapes = square_matrix,
                   .call = TERN_ON(cholesky_ex(definite(x)).l),
                   .reference = [](const auto& x) { return std::vector{values(lower_factor(definite(x[0])))}; },
                   .sizes = kSmall,
@@ -41,7 +39,7 @@ const Entries factorisations{
      .arguments = "a",
      .says = "{p, l, u} with p·l·u = a: a permutation, a lower triangle with ones on its diagonal, an upper triangle",
      .tolerance = kSolved,
-     .samples = {{.shapes = square,
+     .samples = {{.shapes = square_matrix,
                   .call =
                       [](const auto& x) {
                         const auto f = lu(regular(x));
@@ -65,7 +63,7 @@ const Entries factorisations{
          "{lu, pivots}: both triangles in one matrix, and pivots (i32, [.., min(M, N)], from 0): row i was exchanged "
          "with row pivots[i]",
      .tolerance = kSolved,
-     .samples = {{.shapes = square,
+     .samples = {{.shapes = square_matrix,
                   .call = TERN_ON(lu_factor(regular(x)).lu),
                   .reference = [](const auto& x) { return std::vector{values(factors(regular(x[0])).lu)}; },
                   .sizes = kSmall,
@@ -77,7 +75,7 @@ const Entries factorisations{
      .says = "{lu, pivots, info}: lu_factor that throws nothing for values: info is 0, or the number (from 1) of the "
              "first pivot that is 0, or -1 where an element is not finite",
      .tolerance = kSolved,
-     .samples = {{.shapes = square,
+     .samples = {{.shapes = square_matrix,
                   .call = TERN_ON(lu_factor_ex(regular(x)).lu),
                   .reference = [](const auto& x) { return std::vector{values(factors(regular(x[0])).lu)}; },
                   .sizes = kSmall,
@@ -101,7 +99,7 @@ const Entries factorisations{
                   .sizes = {{2, 3}, {1, 1}},
                   .empty = {}},
                  {.with = "wide",
-                  .shapes = wide,
+                  .shapes = matrix,
                   .call = TERN_ON(square(qr(apart(x)).r) * 0.0625),
                   .reference =
                       [](const auto& x) {
@@ -139,7 +137,7 @@ const Entries factorisations{
                   .sizes = {{1, 3}, {1, 1}},
                   .empty = {}},
                  {.with = "square",
-                  .shapes = square,
+                  .shapes = square_matrix,
                   .call = TERN_ON(square(svd(nearer(x)).vh)),
                   .reference =
                       [](const auto& x) {
@@ -154,7 +152,7 @@ const Entries factorisations{
      .arguments = "a",
      .says = "The singular values, descending",
      .tolerance = kSpectra,
-     .samples = {{.shapes = wide,
+     .samples = {{.shapes = matrix,
                   .call = TERN_ON(svdvals(apart(x))),
                   .reference = [](const auto& x) { return std::vector{vector(singular_values(apart(x[0])))}; },
                   .sizes = kSmall,
@@ -166,7 +164,7 @@ const Entries factorisations{
      .says = "{eigenvalues, eigenvectors} of Hermitian matrices, of which the lower triangle is read: values real and "
              "ascending, vectors as columns",
      .tolerance = kSpectra,
-     .samples = {{.shapes = square,
+     .samples = {{.shapes = square_matrix,
                   .call =
                       [](const auto& x) {
                         const auto f = eigh(symmetric(x));
@@ -195,7 +193,7 @@ const Entries factorisations{
      .arguments = "a",
      .says = "The eigenvalues of Hermitian matrices, ascending",
      .tolerance = kSpectra,
-     .samples = {{.shapes = square,
+     .samples = {{.shapes = square_matrix,
                   .call = TERN_ON(eigvalsh(symmetric(x))),
                   .reference =
                       [](const auto& x) {
@@ -216,7 +214,7 @@ const Entries factorisations{
      .tolerance = kSpectra,
      .orders_on_gpus = 0,
      .samples = {{.with = "a sixteenth of the matrix squared, of its parts",
-                  .shapes = square,
+                  .shapes = square_matrix,
                   .call =
                       [](const auto& x) {
                         const auto f = eig(apart(x));
@@ -237,7 +235,7 @@ const Entries factorisations{
      .tolerance = kSpectra,
      .orders_on_gpus = 0,
      .samples = {{.with = "a sixteenth of the sum of their squares",
-                  .shapes = square,
+                  .shapes = square_matrix,
                   .call = TERN_ON((real(sum(square(eigvals(apart(x))))) * 0.0625).to(x.dtype())),
                   .reference =
                       [](const auto& x) {
@@ -252,4 +250,4 @@ const Entries factorisations{
 };
 
 }  // namespace
-}  // namespace tern::operations
+}  // namespace tern::operations::matrices

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ops/entry.hpp"
+#include "ops/operands.trial.hpp"
 #include "tern/linalg.hpp"
 
 namespace tern::operations::matrices {
@@ -198,12 +198,9 @@ inline Dense symmetric(const Values& x) {
   return apart(values(y));
 }
 
-inline std::vector<Shape> square(Sizes s) { return {{s.columns, s.columns}}; }
-inline std::vector<Shape> wide(Sizes s) { return {{s.rows, s.columns}}; }
 inline std::vector<Shape> tall(Sizes s) { return {{s.columns, s.rows}}; }
 inline std::vector<Shape> square_and_right(Sizes s) { return {{s.columns, s.columns}, {s.columns, s.rows}}; }
 inline std::vector<Shape> tall_and_right(Sizes s) { return {{s.columns, s.rows}, {s.columns, 2}}; }
-const std::vector<Sizes> kSmall = {{2, 3}, {1, 1}, {3, 7}};
 const std::vector<Sizes> kNothing = {{3, 0}};
 constexpr Tolerance kSolved{200, "k·n roundings of a matrix of condition below 10, n up to 7", 8};
 constexpr Tolerance kSpectra{400, "k·n roundings of values up to 24, and of vectors k·n over gaps of 1", 8};

@@ -1,12 +1,10 @@
 // Entries of norms and of the exponential.
 #include "ops/linalg/linalg.trial.hpp"
 
-namespace tern::operations {
+namespace tern::operations::matrices {
 namespace {
 
-using namespace matrices;
-
-const Entries norms{
+const Entries norms_of_matrices{
     {.name = "matrix_norm",
      .family = Family::linalg,
      .arguments = "a, norm = \"fro\", keepdim = false",
@@ -14,7 +12,7 @@ const Entries norms{
              "smallest), 1 and -1 (of sums of |column|), inf and -inf (of rows)",
      .tolerance = kSpectra,
      .samples = {{.with = "fro",
-                  .shapes = wide,
+                  .shapes = matrix,
                   .call = TERN_ON(matrix_norm(nearer(x))),
                   .reference =
                       [](const auto& x) {
@@ -25,7 +23,7 @@ const Entries norms{
                   .sizes = kSmall,
                   .empty = {}},
                  {.with = "nuc",
-                  .shapes = wide,
+                  .shapes = matrix,
                   .call = TERN_ON(matrix_norm(nearer(x), "nuc", true)),
                   .reference =
                       [](const auto& x) {
@@ -36,7 +34,7 @@ const Entries norms{
                   .sizes = kSmall,
                   .empty = {}},
                  {.with = "2",
-                  .shapes = wide,
+                  .shapes = matrix,
                   .call = TERN_ON(matrix_norm(nearer(x), 2)),
                   .reference = [](const auto& x) { return std::vector{number(singular_values(nearer(x[0]))[0])}; },
                   .sizes = kSmall,
@@ -55,7 +53,7 @@ const Entries norms{
          "not 0",
      .tolerance = {64, "a sum of 21 powers and its root"},
      .samples = {{.with = "3",
-                  .shapes = wide,
+                  .shapes = matrix,
                   .call = TERN_ON(vector_norm(x + 2, 3)),
                   .reference =
                       [](const auto& x) {
@@ -72,7 +70,7 @@ const Entries norms{
      .says = "How many singular values exceed rtol times the largest (i32)",
      .differentiable = false,
      .tolerance = {0, "a count"},
-     .samples = {{.shapes = wide,
+     .samples = {{.shapes = matrix,
                   .call = TERN_ON(matrix_rank(apart(x))),
                   .reference =
                       [](const auto& x) {
@@ -86,7 +84,7 @@ const Entries norms{
      .arguments = "a, norm = 2",
      .says = "The condition number: norm(a)·norm(a⁻¹); of the norm 2 the quotient of singular values, of any shape",
      .tolerance = kSpectra,
-     .samples = {{.shapes = square,
+     .samples = {{.shapes = square_matrix,
                   .call = TERN_ON(cond(apart(x))),
                   .reference =
                       [](const auto& x) {
@@ -101,7 +99,7 @@ const Entries norms{
      .arguments = "a",
      .says = "e^a by scaling and squaring with Padé's approximant of order 13 (Higham, 2005)",
      .tolerance = {400, "k·n roundings of products of numbers up to e^3", 8},
-     .samples = {{.shapes = square,
+     .samples = {{.shapes = square_matrix,
                   .call = TERN_ON(expm(x)),
                   .reference =
                       [](const auto& x) {
@@ -120,4 +118,4 @@ const Entries norms{
 };
 
 }  // namespace
-}  // namespace tern::operations
+}  // namespace tern::operations::matrices

@@ -10,7 +10,7 @@ using enum ErrorKind;
 using Places = std::array<std::int64_t, 4>;  // batch, head, row, column
 
 /// Attention in plain loops: `score` of a score and its places, `seen` of places.
-struct Loops {
+struct AttentionLoops {
   std::function<double(double, Places)> score = [](double s, Places) { return s; };
   std::function<bool(Places)> seen = [](Places) { return true; };
   double scale = 0;  // none: 1/√D
@@ -46,13 +46,13 @@ struct Loops {
   static double at(const Values& x, std::int64_t i) { return x.of[static_cast<std::size_t>(i)]; }
 };
 
-std::vector<Shape> grouped(Sizes s) {
+std::vector<Shape> grouped_heads(Sizes s) {
   return {{2, 4, 3, s.rows + 1}, {2, 2, s.columns + 1, s.rows + 1}, {2, 2, s.columns + 1, 3}};
 }
 std::vector<Shape> biased(Sizes s) {
   return {{1, 2, 3, 2}, {1, 1, s.columns + 1, 2}, {1, 1, s.columns + 1, 2}, {2, 3, s.columns + 1}};
 }
-const std::vector<Sizes> kSmall = {{2, 3}, {1, 1}, {3, 9}};
+const std::vector<Sizes> kFewKeys = {{2, 3}, {1, 1}, {3, 9}};
 constexpr Tolerance kAttention{64, "sums of up to 10 products, exponentials, and sums of 10 products of what is stored",
                                6};
 
@@ -70,13 +70,13 @@ const Entries attentions{
      .recorded_roundings = 24,
      .samples =
          {{.with = "shared keys",
-           .shapes = grouped,
+           .shapes = grouped_heads,
            .call = [](const auto& q, const auto& k, const auto& v) { return attention(q, k, v); },
-           .reference = Loops{},
-           .sizes = kSmall,
+           .reference = AttentionLoops{},
+           .sizes = kFewKeys,
            .empty = {{0, -1}}},
           {.with = "causal, a window, lengths",
-           .shapes = grouped,
+           .shapes = grouped_heads,
            .call =
                [](const auto& q, const auto& k, const auto& v) {
                  return attention(q, k, v,
@@ -85,27 +85,28 @@ const Entries attentions{
            .reference =
                [](const auto& x) {
                  const std::int64_t shift = x[1].shape[2] - x[0].shape[2];
-                 return Loops{.seen =
-                                  [=](Places p) {
-                                    return p[3] <= p[2] + shift && p[3] > p[2] + shift - 2 &&
-                                           p[3] < (p[0] == 0 ? 3 : 1);
-                                  },
-                              .scale = 0.75}(x);
+                 return AttentionLoops{.seen =
+                                           [=](Places p) {
+                                             return p[3] <= p[2] + shift && p[3] > p[2] + shift - 2 &&
+                                                    p[3] < (p[0] == 0 ? 3 : 1);
+                                           },
+                                       .scale = 0.75}(x);
                },
-           .sizes = kSmall},
+           .sizes = kFewKeys},
           {.with = "causal, two rows at a time",
-           .shapes = grouped,
+           .shapes = grouped_heads,
            .call = [](const auto& q, const auto& k,
                       const auto& v) { return attention(q, k, v, {.causal = true, .window = 3, .rows_at_once = 2}); },
            .reference =
                [](const auto& x) {
                  const std::int64_t shift = x[1].shape[2] - x[0].shape[2];
-                 return Loops{.seen = [=](Places p) { return p[3] <= p[2] + shift && p[3] > p[2] + shift - 3; }}(x);
+                 return AttentionLoops{
+                     .seen = [=](Places p) { return p[3] <= p[2] + shift && p[3] > p[2] + shift - 3; }}(x);
                },
-           .sizes = kSmall,
+           .sizes = kFewKeys,
            .empty = {{0, -1}}},
           {.with = "a mask by formula",
-           .shapes = grouped,
+           .shapes = grouped_heads,
            .call =
                [](const auto& q, const auto& k, const auto& v) {
                  return attention(q, k, v,
@@ -116,14 +117,14 @@ const Entries attentions{
                },
            .reference =
                [](const auto& x) {
-                 return Loops{.seen = [](Places p) {
+                 return AttentionLoops{.seen = [](Places p) {
                    constexpr std::int64_t limits[] = {1, 2, 1, 3};
                    return p[3] != p[2] + p[0] && p[3] < limits[p[1]] + p[1];
                  }}(x);
                },
-           .sizes = kSmall},
+           .sizes = kFewKeys},
           {.with = "a mask in blocks",
-           .shapes = grouped,
+           .shapes = grouped_heads,
            .call =
                [](const auto& q, const auto& k, const auto& v) {
                  const BlockMask mask = block_mask(
@@ -133,12 +134,12 @@ const Entries attentions{
                },
            .reference =
                [](const auto& x) {
-                 return Loops{.seen = [](Places p) {
+                 return AttentionLoops{.seen = [](Places p) {
                    constexpr std::int64_t limits[] = {1, 2, 1, 3};
                    return p[3] != p[2] + p[0] && p[3] < limits[p[1]] + p[1];
                  }}(x);
                },
-           .sizes = kSmall},
+           .sizes = kFewKeys},
           {.with = "a formula on the scores",
            .shapes = biased,
            .call =
@@ -153,12 +154,12 @@ const Entries attentions{
            .reference =
                [](const auto& x) {
                  const std::int64_t columns = x[1].shape[2];
-                 return Loops{.score = [&](double s, Places p) {
-                   const double bias = Loops::at(x[3], (p[1] * 3 + p[2]) * columns + p[3]);
+                 return AttentionLoops{.score = [&](double s, Places p) {
+                   const double bias = AttentionLoops::at(x[3], (p[1] * 3 + p[2]) * columns + p[3]);
                    return 2 * std::tanh(s / 2) + bias - 0.25 * static_cast<double>((p[1] + 1) * std::abs(p[2] - p[3]));
                  }}(x);
                },
-           .sizes = kSmall,
+           .sizes = kFewKeys,
            .empty = {}}},
      .bad = {{shape,
               {"attention", "q", "k's 2 heads", "3"},

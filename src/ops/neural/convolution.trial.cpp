@@ -9,7 +9,7 @@ namespace {
 using enum ErrorKind;
 
 /// One convolution in plain loops, its sizes filled up to three axes with ones.
-struct Loops {
+struct ConvolutionLoops {
   using Three = std::array<std::int64_t, 3>;
   int axes = 2;
   Three stride{1, 1, 1}, before{}, dilation{1, 1, 1}, more{};
@@ -91,14 +91,14 @@ struct Loops {
 
 std::vector<Shape> lines(Sizes s) { return {{2, 3, s.rows + 4}, {2, 3, 3}, {2}}; }
 std::vector<Shape> images(Sizes s) { return {{s.rows, 2, 5, 4}, {3, 2, 2, 3}, {3}}; }
-std::vector<Shape> grouped(Sizes s) { return {{s.rows, 4, 4, 3}, {6, 2, 2, 2}, {6}}; }
+std::vector<Shape> grouped_channels(Sizes s) { return {{s.rows, 4, 4, 3}, {6, 2, 2, 2}, {6}}; }
 std::vector<Shape> by_channel(Sizes s) { return {{s.rows, 3, 4, 3}, {3, 1, 3, 2}}; }
 std::vector<Shape> points(Sizes s) { return {{s.rows, 3, 2, 2}, {4, 3, 1, 1}, {4}}; }
 std::vector<Shape> volumes(Sizes s) { return {{s.rows, 2, 3, 2, 3}, {2, 2, 2, 1, 2}, {2}}; }
 std::vector<Shape> grouped_volumes(Sizes s) { return {{s.rows, 2, 2, 3, 3}, {2, 1, 2, 2, 2}}; }
 const std::vector<Sizes> kFew = {{2, 3}, {1, 1}};
 const std::vector<Sizes> kNoSample = {{0, 3}};
-constexpr Tolerance kSums{64, "sums of up to 24 products and a bias"};
+constexpr Tolerance kConvolved{64, "sums of up to 24 products and a bias"};
 
 Sample with_bias(const char* with, std::vector<Shape> (*shapes)(Sizes), Call call,
                  std::function<std::vector<Values>(const std::vector<Values>&)> reference, bool empty = true) {
@@ -110,7 +110,7 @@ Sample with_bias(const char* with, std::vector<Shape> (*shapes)(Sizes), Call cal
           .empty = empty ? kNoSample : std::vector<Sizes>{}};
 }
 std::vector<Values> epilogue_of(const std::vector<Values>& x) {
-  Values y = Loops{.before = {0, 1, 1}}.forward({x[0], x[1], x[2]})[0];
+  Values y = ConvolutionLoops{.before = {0, 1, 1}}.forward({x[0], x[1], x[2]})[0];
   for (std::size_t i = 0; i < y.of.size(); ++i) y.of[i] = y.of[i] / (1 + std::exp(-y.of[i])) + x[3].of[i];
   return {y};
 }
@@ -121,25 +121,24 @@ const Entries convolutions{
      .arguments = "x, weight, bias = {}, options = {}",
      .says = "Σ x[n, c, i·stride + k·dilation - padding]·weight[o, c, k] + bias[o] over c and k: x [N, C, L], weight "
              "[O, C/groups, K], bias [O] or none",
-     .tolerance = kSums,
-     .samples = {with_bias(
-                     "padding and stride", lines,
-                     [](const auto& x, const auto& w, const auto& b) {
-                       return conv1d(x, w, b, {.stride = 2, .padding = 1});
-                     },
-                     [](const auto& x) {
-                       return Loops{.axes = 1, .stride = {1, 1, 2}, .before = {0, 0, 1}}.forward(x);
-                     },
-                     false),
-                 with_bias(
-                     "dilation, the same size", lines,
-                     [](const auto& x, const auto& w, const auto& b) {
-                       return conv1d(x, w, b, {.padding = "same", .dilation = 2});
-                     },
-                     [](const auto& x) {
-                       return Loops{.axes = 1, .before = {0, 0, 2}, .dilation = {1, 1, 2}, .same = true}.forward(x);
-                     },
-                     false)},
+     .tolerance = kConvolved,
+     .samples =
+         {with_bias(
+              "padding and stride", lines,
+              [](const auto& x, const auto& w, const auto& b) { return conv1d(x, w, b, {.stride = 2, .padding = 1}); },
+              [](const auto& x) {
+                return ConvolutionLoops{.axes = 1, .stride = {1, 1, 2}, .before = {0, 0, 1}}.forward(x);
+              },
+              false),
+          with_bias(
+              "dilation, the same size", lines,
+              [](const auto& x, const auto& w, const auto& b) {
+                return conv1d(x, w, b, {.padding = "same", .dilation = 2});
+              },
+              [](const auto& x) {
+                return ConvolutionLoops{.axes = 1, .before = {0, 0, 2}, .dilation = {1, 1, 2}, .same = true}.forward(x);
+              },
+              false)},
      .bad = {{shape,
               {"conv1d", "x", "[N, 3, W]", "f32[2, 4, 5]"},
               [](auto make) {
@@ -154,35 +153,35 @@ const Entries convolutions{
      .family = Family::neural,
      .arguments = "x, weight, bias = {}, options = {}",
      .says = "The same of images: x [N, C, H, W], weight [O, C/groups, kH, kW]",
-     .tolerance = kSums,
+     .tolerance = kConvolved,
      .samples =
          {with_bias(
               "no padding", images, [](const auto& x, const auto& w, const auto& b) { return conv2d(x, w, b); },
-              [](const auto& x) { return Loops{}.forward(x); }),
+              [](const auto& x) { return ConvolutionLoops{}.forward(x); }),
           with_bias(
               "stride, padding and dilation", images,
               [](const auto& x, const auto& w, const auto& b) {
                 return conv2d(x, w, b, {.stride = {2, 1}, .padding = {1, 2}, .dilation = {2, 2}});
               },
               [](const auto& x) {
-                return Loops{.stride = {1, 2, 1}, .before = {0, 1, 2}, .dilation = {1, 2, 2}}.forward(x);
+                return ConvolutionLoops{.stride = {1, 2, 1}, .before = {0, 1, 2}, .dilation = {1, 2, 2}}.forward(x);
               }),
           with_bias(
-              "groups", grouped,
+              "groups", grouped_channels,
               [](const auto& x, const auto& w, const auto& b) { return conv2d(x, w, b, {.padding = 1, .groups = 2}); },
               [](const auto& x) {
-                return Loops{.before = {0, 1, 1}, .groups = 2}.forward(x);
+                return ConvolutionLoops{.before = {0, 1, 1}, .groups = 2}.forward(x);
               }),
           with_bias(
               "each channel by itself", by_channel,
               [](const auto& x, const auto& w) { return conv2d(x, w, {}, {.stride = 2, .padding = 1, .groups = 3}); },
               [](const auto& x) {
-                return Loops{.stride = {1, 2, 2}, .before = {0, 1, 1}, .groups = 3}.forward(x);
+                return ConvolutionLoops{.stride = {1, 2, 2}, .before = {0, 1, 1}, .groups = 3}.forward(x);
               }),
           with_bias(
               "a kernel of one element", points,
               [](const auto& x, const auto& w, const auto& b) { return conv2d(x, w, b); },
-              [](const auto& x) { return Loops{}.forward(x); })},
+              [](const auto& x) { return ConvolutionLoops{}.forward(x); })},
      .bad = {{shape,
               {"conv2d", "x", "[N, 6, H, W]", "groups 2", "f32[1, 4, 5, 5]"},
               [](auto make) {
@@ -237,19 +236,19 @@ const Entries convolutions{
      .family = Family::neural,
      .arguments = "x, weight, bias = {}, options = {}",
      .says = "The same of volumes: x [N, C, D, H, W], weight [O, C/groups, kD, kH, kW]",
-     .tolerance = kSums,
+     .tolerance = kConvolved,
      .samples = {with_bias(
                      "padding", volumes,
                      [](const auto& x, const auto& w, const auto& b) {
                        return conv3d(x, w, b, {.stride = {2, 1, 1}, .padding = {1, 0, 1}});
                      },
                      [](const auto& x) {
-                       return Loops{.axes = 3, .stride = {2, 1, 1}, .before = {1, 0, 1}}.forward(x);
+                       return ConvolutionLoops{.axes = 3, .stride = {2, 1, 1}, .before = {1, 0, 1}}.forward(x);
                      }),
                  with_bias(
                      "groups", grouped_volumes,
                      [](const auto& x, const auto& w) { return conv3d(x, w, {}, {.groups = 2}); },
-                     [](const auto& x) { return Loops{.axes = 3, .groups = 2}.forward(x); })},
+                     [](const auto& x) { return ConvolutionLoops{.axes = 3, .groups = 2}.forward(x); })},
      .bad = {{shape,
               {"conv3d", "weight", "[O, C/groups, kD, kH, kW]"},
               [](auto make) {
@@ -291,7 +290,7 @@ const Entries convolutions{
      .says =
          "The transpose of conv1d, + bias[o]: each element of x [N, C, L] adds weight [C, O/groups, K] times itself "
          "to the result, of (L - 1)·stride - 2·padding + dilation·(K - 1) + output_padding + 1 places",
-     .tolerance = kSums,
+     .tolerance = kConvolved,
      .samples =
          {with_bias(
               "stride", lines,
@@ -302,8 +301,8 @@ const Entries convolutions{
                 Values w = x[1];
                 w.shape = {3, 2, 3};
                 for (std::size_t i = 0; i < w.of.size(); ++i) w.of[i] = x[1].of[(i / 3 % 2) * 9 + i / 6 * 3 + i % 3];
-                return Loops{.axes = 1, .stride = {1, 1, 2}, .before = {0, 0, 1}, .more = {0, 0, 1}}.transposed(
-                    {x[0], w, x[2]});
+                return ConvolutionLoops{.axes = 1, .stride = {1, 1, 2}, .before = {0, 0, 1}, .more = {0, 0, 1}}
+                    .transposed({x[0], w, x[2]});
               },
               false),
           with_bias(
@@ -315,7 +314,7 @@ const Entries convolutions{
                 return conv_transpose1d(x, w, {}, {.output_padding = 1, .dilation = 2});
               },
               [](const auto& x) {
-                return Loops{.axes = 1, .dilation = {1, 1, 2}, .more = {0, 0, 1}}.transposed(x);
+                return ConvolutionLoops{.axes = 1, .dilation = {1, 1, 2}, .more = {0, 0, 1}}.transposed(x);
               })},
      .bad = {{shape,
               {"conv_transpose1d", "output_padding", "less than", "[2]"},
@@ -326,29 +325,28 @@ const Entries convolutions{
      .family = Family::neural,
      .arguments = "x, weight, bias = {}, options = {}",
      .says = "The same of images: x [N, C, H, W], weight [C, O/groups, kH, kW]",
-     .tolerance = kSums,
-     .samples = {with_bias(
-                     "stride, padding and dilation",
-                     [](Sizes s) {
-                       return std::vector<Shape>{{s.rows, 3, 2, 3}, {3, 2, 2, 3}, {2}};
-                     },
-                     [](const auto& x, const auto& w, const auto& b) {
-                       return conv_transpose2d(x, w, b, {.stride = {2, 1}, .padding = 1, .dilation = {1, 2}});
-                     },
-                     [](const auto& x) {
-                       return Loops{.stride = {1, 2, 1}, .before = {0, 1, 1}, .dilation = {1, 1, 2}}.transposed(x);
-                     }),
-                 with_bias(
-                     "groups",
-                     [](Sizes s) {
-                       return std::vector<Shape>{{s.rows, 4, 2, 3}, {4, 1, 2, 2}};
-                     },
-                     [](const auto& x, const auto& w) {
-                       return conv_transpose2d(x, w, {}, {.stride = 2, .groups = 2});
-                     },
-                     [](const auto& x) {
-                       return Loops{.stride = {1, 2, 2}, .groups = 2}.transposed(x);
-                     })},
+     .tolerance = kConvolved,
+     .samples =
+         {with_bias(
+              "stride, padding and dilation",
+              [](Sizes s) {
+                return std::vector<Shape>{{s.rows, 3, 2, 3}, {3, 2, 2, 3}, {2}};
+              },
+              [](const auto& x, const auto& w, const auto& b) {
+                return conv_transpose2d(x, w, b, {.stride = {2, 1}, .padding = 1, .dilation = {1, 2}});
+              },
+              [](const auto& x) {
+                return ConvolutionLoops{.stride = {1, 2, 1}, .before = {0, 1, 1}, .dilation = {1, 1, 2}}.transposed(x);
+              }),
+          with_bias(
+              "groups",
+              [](Sizes s) {
+                return std::vector<Shape>{{s.rows, 4, 2, 3}, {4, 1, 2, 2}};
+              },
+              [](const auto& x, const auto& w) { return conv_transpose2d(x, w, {}, {.stride = 2, .groups = 2}); },
+              [](const auto& x) {
+                return ConvolutionLoops{.stride = {1, 2, 2}, .groups = 2}.transposed(x);
+              })},
      .bad = {{shape,
               {"conv_transpose2d", "x", "[N, 3, H, W]", "f32[1, 2, 4, 4]"},
               [](auto make) {
@@ -363,7 +361,7 @@ const Entries convolutions{
      .family = Family::neural,
      .arguments = "x, weight, bias = {}, options = {}",
      .says = "The same of volumes: x [N, C, D, H, W], weight [C, O/groups, kD, kH, kW]",
-     .tolerance = kSums,
+     .tolerance = kConvolved,
      .samples = {with_bias(
          "stride",
          [](Sizes s) {
@@ -373,7 +371,7 @@ const Entries convolutions{
            return conv_transpose3d(x, w, b, {.stride = {1, 2, 1}});
          },
          [](const auto& x) {
-           return Loops{.axes = 3, .stride = {1, 2, 1}}.transposed(x);
+           return ConvolutionLoops{.axes = 3, .stride = {1, 2, 1}}.transposed(x);
          })},
      .bad = {{shape,
               {"conv_transpose3d", "weight", "[C, O/groups, kD, kH, kW]"},

@@ -1,14 +1,11 @@
 // Entries of linear layers, embeddings and rotary positions (linear.cpp).
-#include "ops/entry.hpp"
+#include "ops/operands.trial.hpp"
 
 namespace tern::operations {
 namespace {
 
 using enum ErrorKind;
 
-std::size_t size(const Values& x, int axis) {
-  return static_cast<std::size_t>(x.shape[static_cast<std::size_t>(axis)]);
-}
 /// x·weightᵀ + bias of matrices; no bias: null.
 std::vector<Values> linear_of(const Values& x, const Values& weight, const Values* bias) {
   const std::size_t rows = size(x, 0), in = size(x, 1), out = size(weight, 0);
@@ -33,7 +30,9 @@ template <class F> std::vector<Values> rope_of(const std::vector<Values>& x, std
     }
   return {y};
 }
-std::vector<Shape> pairs(Sizes s) { return {{s.rows, 2 * s.columns}, {s.rows, s.columns}, {s.rows, s.columns}}; }
+std::vector<Shape> pairs_and_turns(Sizes s) {
+  return {{s.rows, 2 * s.columns}, {s.rows, s.columns}, {s.rows, s.columns}};
+}
 const std::vector<std::int32_t> kNamed = {1, 0, 1, -1};
 constexpr Tolerance kTurns{4, "two products and their sum"};
 
@@ -132,11 +131,11 @@ const Entries linear_layers{
      .tolerance = kTurns,
      .samples =
          {{.with = "halves",
-           .shapes = pairs,
+           .shapes = pairs_and_turns,
            .call = [](const auto& x, const auto& c, const auto& s) { return rope(x, c, s); },
            .reference = [](const auto& x) { return rope_of(x, size(x[0], 1) / 2, [](std::size_t i) { return i; }); }},
           {.with = "neighbours",
-           .shapes = pairs,
+           .shapes = pairs_and_turns,
            .call = [](const auto& x, const auto& c, const auto& s) { return rope(x, c, s, {.interleaved = true}); },
            .reference = [](const auto& x) { return rope_of(x, 1, [](std::size_t i) { return 2 * i; }); }}},
      .bad = {{shape,

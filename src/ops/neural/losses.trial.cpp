@@ -1,13 +1,11 @@
 // Entries of the losses (losses.cpp).
-#include "ops/entry.hpp"
+#include "ops/operands.trial.hpp"
 
 namespace tern::operations {
 namespace {
 
 using enum ErrorKind;
 
-std::vector<Shape> alike(Sizes s) { return {{s.rows, s.columns}, {s.rows, s.columns}}; }
-std::vector<Shape> matrix(Sizes s) { return {{s.rows, s.columns}}; }
 /// f(a, b) of each pair of elements, reduced.
 template <class F> auto pairwise(Reduction reduction, F f) {
   return [=](const std::vector<Values>& x) {
@@ -19,26 +17,19 @@ template <class F> auto pairwise(Reduction reduction, F f) {
   };
 }
 /// A sample of a loss of x and a target of its shape for one reduction.
-template <class Loss, class F> Sample sample(const char* with, Reduction reduction, Loss loss, F f) {
+template <class Loss, class F> Sample reduced_sample(const char* with, Reduction reduction, Loss loss, F f) {
   return {.with = with,
-          .shapes = alike,
+          .shapes = two_alike,
           .call = [=](const auto& x, const auto& target) { return loss(x, target, reduction); },
           .reference = pairwise(reduction, f),
           .empty = {}};
 }
-template <class Loss, class F> std::vector<Sample> samples(Loss loss, F f) {
-  return {sample("the mean", Reduction::mean, loss, f), sample("the sum", Reduction::sum, loss, f),
-          sample("each element", Reduction::none, loss, f)};
+template <class Loss, class F> std::vector<Sample> with_each_reduction(Loss loss, F f) {
+  return {reduced_sample("the mean", Reduction::mean, loss, f), reduced_sample("the sum", Reduction::sum, loss, f),
+          reduced_sample("each element", Reduction::none, loss, f)};
 }
 
 // ---- rows with a label ----
-constexpr std::int32_t kIgnored = -1;
-std::vector<std::int32_t> labels(const Shape& logits) {
-  std::vector<std::int32_t> list;
-  for (std::int64_t i = 0; i < logits[0]; ++i)
-    list.push_back(i % 2 == 1 ? kIgnored : static_cast<std::int32_t>((2 + 4 * i) % logits[1]));
-  return list;
-}
 double weight_of(std::size_t label) { return 0.5 + 0.25 * static_cast<double>(label % 4); }
 template <class X> Tensor weights(const X& x) {
   std::vector<float> of;
@@ -48,7 +39,7 @@ template <class X> Tensor weights(const X& x) {
 /// Σ over rows with a label of loss(row, label), over the sum of the labels' weights for a mean.
 template <class F> std::vector<Values> labelled(const Values& x, Reduction reduction, F loss) {
   const auto columns = static_cast<std::size_t>(x.shape[1]);
-  const std::vector<std::int32_t> label = labels(x.shape);
+  const std::vector<std::int32_t> label = labels(x.shape, true);
   Values rows{{x.shape[0]}, {}};
   double sum = 0, weight = 0;
   for (std::size_t i = 0; i < label.size(); ++i) {
@@ -61,13 +52,8 @@ template <class F> std::vector<Values> labelled(const Values& x, Reduction reduc
   if (reduction == Reduction::none) return {rows};
   return {{{}, {reduction == Reduction::sum ? sum : sum / weight}}};
 }
-double log_sum_exp(const double* row, std::size_t n) {
-  double sum = 0;
-  for (std::size_t i = 0; i < n; ++i) sum += std::exp(row[i]);
-  return std::log(sum);
-}
 double smoothed(const double* row, std::size_t n, std::size_t label, double smoothing) {
-  const double total = log_sum_exp(row, n);
+  const double total = log_sum_exp({row, n});
   double spread = 0;
   for (std::size_t i = 0; i < n; ++i) spread += weight_of(i) * (total - row[i]) / static_cast<double>(n);
   return (1 - smoothing) * weight_of(label) * (total - row[label]) + smoothing * spread;
@@ -77,7 +63,7 @@ Sample nll(const char* with, Reduction reduction) {
           .shapes = matrix,
           .call =
               [=](const auto& x) {
-                return nll_loss(x, tensor(labels(x.shape()), x.device()),
+                return nll_loss(x, tensor(labels(x.shape(), true), x.device()),
                                 {.weight = weights(x), .ignored = kIgnored, .reduction = reduction});
               },
           .reference =
@@ -89,7 +75,7 @@ Sample nll(const char* with, Reduction reduction) {
           .empty = {}};
 }
 
-constexpr Tolerance kSums{64, "a sum of 185 terms of up to 4, and an exponential or two"};
+constexpr Tolerance kLossSums{64, "a sum of 185 terms of up to 4, and an exponential or two"};
 auto mse = [](const auto& x, const auto& t, Reduction r) { return mse_loss(x, t, r); };
 auto l1 = [](const auto& x, const auto& t, Reduction r) { return l1_loss(x, t, r); };
 auto huber = [](const auto& x, const auto& t, Reduction r) { return huber_loss(x, t, 0.6, r); };
@@ -112,8 +98,8 @@ const Entries losses{
      .family = Family::neural,
      .arguments = "x, target, reduction = Reduction::mean",
      .says = "(x - target)², averaged (or as `reduction` says); both of one shape",
-     .tolerance = kSums,
-     .samples = samples(mse, [](double a, double b) { return (a - b) * (a - b); }),
+     .tolerance = kLossSums,
+     .samples = with_each_reduction(mse, [](double a, double b) { return (a - b) * (a - b); }),
      .bad = {{shape,
               {"mse_loss", "target", "f32[2, 3]", "f32[3]"},
               [](auto make) {
@@ -124,8 +110,8 @@ const Entries losses{
      .family = Family::neural,
      .arguments = "x, target, reduction = Reduction::mean",
      .says = "|x - target|, averaged (or as `reduction` says); both of one shape",
-     .tolerance = kSums,
-     .samples = samples(l1, [](double a, double b) { return std::abs(a - b); }),
+     .tolerance = kLossSums,
+     .samples = with_each_reduction(l1, [](double a, double b) { return std::abs(a - b); }),
      .bad = {{shape,
               {"l1_loss", "target", "f32[3]"},
               [](auto make) {
@@ -136,12 +122,12 @@ const Entries losses{
      .arguments = "x, target, delta = 1, reduction = Reduction::mean",
      .says =
          "With d = x - target: d²/2 where |d| ≤ delta, else delta·(|d| - delta/2), averaged (or as `reduction` says)",
-     .tolerance = kSums,
-     .samples = samples(huber,
-                        [](double a, double b) {
-                          const double d = std::abs(a - b);
-                          return d <= 0.6 ? d * d / 2 : 0.6 * (d - 0.3);
-                        }),
+     .tolerance = kLossSums,
+     .samples = with_each_reduction(huber,
+                                    [](double a, double b) {
+                                      const double d = std::abs(a - b);
+                                      return d <= 0.6 ? d * d / 2 : 0.6 * (d - 0.3);
+                                    }),
      .bad = {{shape,
               {"huber_loss", "target", "f32[3]"},
               [](auto make) {
@@ -153,11 +139,10 @@ const Entries losses{
      .arguments = "logits, target, options = {}",
      .says = "-target·log σ(logits) - (1 - target)·log(1 - σ(logits)), finite for any finite logit, averaged (or as "
              "`.reduction` says); targets in [0, 1], of the logits' shape",
-     .tolerance = kSums,
-     .samples = samples(bce,
-                        [](double x, double t) {
-                          return 0.75 * (2.5 * t * std::log1p(std::exp(-x)) + (1 - t) * std::log1p(std::exp(x)));
-                        }),
+     .tolerance = kLossSums,
+     .samples = with_each_reduction(
+         bce, [](double x,
+                 double t) { return 0.75 * (2.5 * t * std::log1p(std::exp(-x)) + (1 - t) * std::log1p(std::exp(x))); }),
      .bad = {{shape,
               {"binary_cross_entropy_with_logits", "target", "f32[3]"},
               [](auto make) {
@@ -195,14 +180,14 @@ const Entries losses{
      .says = "target·(log target - x), x logarithms of probabilities, averaged (or as `.reduction` says); both of one "
              "shape",
      .tolerance = {64, "a sum of 185 terms of up to 4 of targets that were rounded to the dtype", 4},
-     .samples = {sample("the mean", Reduction::mean, kl,
-                        [](double q, double t) {
-                          const double p = std::exp2(t);
-                          return p * (std::log(p) - q);
-                        }),
-                 sample("logarithms", Reduction::none, kl_of_logs, log_kl),
+     .samples = {reduced_sample("the mean", Reduction::mean, kl,
+                                [](double q, double t) {
+                                  const double p = std::exp2(t);
+                                  return p * (std::log(p) - q);
+                                }),
+                 reduced_sample("logarithms", Reduction::none, kl_of_logs, log_kl),
                  {.with = "logarithms, the sum over rows",
-                  .shapes = alike,
+                  .shapes = two_alike,
                   .call = [](const auto& x, const auto& t) { return kl_of_logs(x, t, Reduction::mean); },
                   .reference =
                       [](const auto& x) {
@@ -219,8 +204,8 @@ const Entries losses{
      .family = Family::neural,
      .arguments = "a, b, axis = -1, eps = 1e-8",
      .says = "Σ a·b / (|a|·|b|) along an axis, each norm at least eps; a and b of one shape",
-     .tolerance = kSums,
-     .samples = {{.shapes = alike,
+     .tolerance = kLossSums,
+     .samples = {{.shapes = two_alike,
                   .call = [](const auto& a, const auto& b) { return cosine_similarity(a, b, -1, 0.3); },
                   .reference =
                       [](const auto& x) {
@@ -256,7 +241,7 @@ std::vector<Sample> weighted_cross_entropy_samples() {
         .call =
             [=](const auto& x) {
               return cross_entropy(
-                         x, tensor(labels(x.shape()), x.device()),
+                         x, tensor(labels(x.shape(), true), x.device()),
                          {.ignored = kIgnored, .smoothing = smoothing, .weight = weights(x), .reduction = reduction}) *
                      4;
             },
@@ -272,7 +257,7 @@ std::vector<Sample> weighted_cross_entropy_samples() {
         .empty = {}};
   };
   const Sample soft{.with = "soft targets",
-                    .shapes = alike,
+                    .shapes = two_alike,
                     .call = Call::of_one_type([](const auto& x, const auto& target) {
                       return cross_entropy(x, target, {.smoothing = kSmoothing, .weight = weights(x)}) * 4;
                     }),
@@ -281,7 +266,7 @@ std::vector<Sample> weighted_cross_entropy_samples() {
                           const auto columns = static_cast<std::size_t>(x[0].shape[1]);
                           double sum = 0;
                           for (std::size_t i = 0; i < x[0].of.size(); ++i) {
-                            const double total = log_sum_exp(x[0].of.data() + i / columns * columns, columns);
+                            const double total = log_sum_exp({x[0].of.data() + i / columns * columns, columns});
                             const double share =
                                 (1 - kSmoothing) * x[1].of[i] + kSmoothing / static_cast<double>(columns);
                             sum += weight_of(i % columns) * share * (total - x[0].of[i]);

@@ -32,8 +32,8 @@ std::vector<Values> normalized(const std::vector<Values>& x, std::size_t groups,
   }
   return {y};
 }
-std::vector<Shape> image(Sizes s) { return {{s.rows, 4, s.columns}}; }
-std::vector<Shape> image_and_affine(Sizes s) { return {{s.rows, 4, s.columns}, {4}, {4}}; }
+std::vector<Shape> four_channels(Sizes s) { return {{s.rows, 4, s.columns}}; }
+std::vector<Shape> four_channels_and_affine(Sizes s) { return {{s.rows, 4, s.columns}, {4}, {4}}; }
 Tensor statistic(const Tensor& x, double first) {
   std::vector<float> of;
   for (std::int64_t c = 0; c < x.size(1); ++c) of.push_back(static_cast<float>(first + 0.25 * static_cast<double>(c)));
@@ -51,23 +51,23 @@ std::vector<Values> of_running(const std::vector<Values>& x) {
   return {y};
 }
 
-constexpr Tolerance kNorms{128, "sums of up to 185 squares, their root, and three products of values up to 4"};
+constexpr Tolerance kImageNorms{128, "sums of up to 185 squares, their root, and three products of values up to 4"};
 
-const Entries norms{
+const Entries norms_of_images{
     {.name = "group_norm",
      .family = Family::neural,
      .arguments = "x, groups, weight = {}, bias = {}, eps = 1e-5",
      .says =
          "x less its mean, over its standard deviation, of each of `groups` groups of channels of each sample; then "
          "· weight + bias, both [C] or none",
-     .tolerance = kNorms,
+     .tolerance = kImageNorms,
      .samples = {{.with = "weight and bias",
-                  .shapes = image_and_affine,
+                  .shapes = four_channels_and_affine,
                   .call = [](const auto& x, const auto& w, const auto& b) { return group_norm(x, 2, w, b, 0.1); },
                   .reference = [](const auto& x) { return normalized(x, 2, 0.1); },
                   .kernel_calls = 1},
                  {.with = "no weight",
-                  .shapes = image,
+                  .shapes = four_channels,
                   .call = [](const auto& x) { return group_norm(x, 2, {}, {}, 0.1); },
                   .reference = [](const auto& x) { return normalized(x, 2, 0.1); }}},
      .bad = {{shape,
@@ -85,8 +85,8 @@ const Entries norms{
      .family = Family::neural,
      .arguments = "x, weight = {}, bias = {}, eps = 1e-5",
      .says = "The same of each channel of each sample",
-     .tolerance = kNorms,
-     .samples = {{.shapes = image_and_affine,
+     .tolerance = kImageNorms,
+     .samples = {{.shapes = four_channels_and_affine,
                   .call = [](const auto& x, const auto& w, const auto& b) { return instance_norm(x, w, b, 0.1); },
                   .reference = [](const auto& x) { return normalized(x, 4, 0.1); },
                   .kernel_calls = 1}},
@@ -100,9 +100,9 @@ const Entries norms{
      .arguments = "x, running_mean, running_variance, weight = {}, bias = {}, options = {}",
      .says = "x less the running mean, over the root of the running variance + eps, of each channel; then · weight + "
              "bias, both [C] or none",
-     .tolerance = kNorms,
+     .tolerance = kImageNorms,
      .samples = {{.with = "running statistics",
-                  .shapes = image_and_affine,
+                  .shapes = four_channels_and_affine,
                   .call =
                       [](const auto& x, const auto& w, const auto& b) {
                         const Tensor& t = elements(x);
@@ -110,7 +110,7 @@ const Entries norms{
                       },
                   .reference = of_running},
                  {.with = "training",
-                  .shapes = image_and_affine,
+                  .shapes = four_channels_and_affine,
                   .call =
                       [](const auto& x, const auto& w, const auto& b) {
                         const Tensor& t = elements(x);

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "ops/entry.hpp"
+#include "ops/lines.trial.hpp"
 
 namespace tern::operations {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 using enum ErrorKind;
 
 /// Windows over x [N, C, H, W] in plain loops.
-struct Loops {
+struct WindowLoops {
   std::int64_t kh = 2, kw = 2, stride = 1, padding = 0, dilation = 1;
 
   std::int64_t count(std::int64_t size, std::int64_t kernel) const {
@@ -63,13 +63,6 @@ struct Loops {
     return {y};
   }
 };
-double sum_of(const std::vector<double>& window) {
-  double sum = 0;
-  for (const double v : window) sum += v;
-  return sum;
-}
-
-std::vector<Shape> image(Sizes s) { return {{s.rows, 2, 4, s.columns + 2}}; }
 constexpr Tolerance kMeans{64, "sums of up to 9 elements"};
 
 const Entries pools{
@@ -83,8 +76,8 @@ const Entries pools{
                   .call = [](const auto& x) { return max_pool(x, 2); },
                   .reference =
                       [](const auto& x) {
-                        return Loops{.stride = 2}.pooled(x[0],
-                                                         [](const auto& w) { return *std::ranges::max_element(w); });
+                        return WindowLoops{.stride = 2}.pooled(
+                            x[0], [](const auto& w) { return *std::ranges::max_element(w); });
                       },
                   .empty = {{0, 3}}},
                  {.with = "windows that overlap, padding",
@@ -95,7 +88,7 @@ const Entries pools{
                       },
                   .reference =
                       [](const auto& x) {
-                        return Loops{.kh = 3, .padding = 1}.pooled(
+                        return WindowLoops{.kh = 3, .padding = 1}.pooled(
                             x[0], [](const auto& w) { return *std::ranges::max_element(w); });
                       }}},
      .bad = {{shape,
@@ -131,8 +124,8 @@ const Entries pools{
                       },
                   .reference =
                       [](const auto& x) {
-                        return Loops{.kh = 3, .stride = 2, .padding = 1}.pooled(
-                            x[0], [](const auto& w) { return sum_of(w) / 6; });
+                        return WindowLoops{.kh = 3, .stride = 2, .padding = 1}.pooled(
+                            x[0], [](const auto& w) { return total(w) / 6; });
                       }},
                  {.with = "padding does not count",
                   .shapes = image,
@@ -142,8 +135,8 @@ const Entries pools{
                       },
                   .reference =
                       [](const auto& x) {
-                        return Loops{.kh = 3, .stride = 2, .padding = 1}.pooled(
-                            x[0], [](const auto& w) { return sum_of(w) / static_cast<double>(w.size()); });
+                        return WindowLoops{.kh = 3, .stride = 2, .padding = 1}.pooled(
+                            x[0], [](const auto& w) { return total(w) / static_cast<double>(w.size()); });
                       }}},
      .bad = {{shape,
               {"avg_pool", "kernel", "one number or 2"},
@@ -195,7 +188,8 @@ const Entries pools{
                       [](const auto& x) {
                         return unfold(x, {2, 3}, {.stride = 2, .padding = 1});
                       },
-                  .reference = [](const auto& x) { return Loops{.kw = 3, .stride = 2, .padding = 1}.unfolded(x[0]); }}},
+                  .reference =
+                      [](const auto& x) { return WindowLoops{.kw = 3, .stride = 2, .padding = 1}.unfolded(x[0]); }}},
      .bad = {{shape,
               {"unfold", "padding", "0 or more"},
               [](auto make) {
@@ -215,7 +209,7 @@ const Entries pools{
                       [](const auto& x) {
                         return fold(x, {4, 4}, {2, 3});
                       },
-                  .reference = [](const auto& x) { return Loops{.kw = 3}.folded(x[0], 4, 4); },
+                  .reference = [](const auto& x) { return WindowLoops{.kw = 3}.folded(x[0], 4, 4); },
                   .sizes = {{2, 3}, {1, 1}}},
                  {.with = "stride and padding",
                   .shapes =
@@ -227,7 +221,7 @@ const Entries pools{
                         return fold(x, {5, 4}, {2, 3}, {.stride = 2, .padding = 1});
                       },
                   .reference =
-                      [](const auto& x) { return Loops{.kw = 3, .stride = 2, .padding = 1}.folded(x[0], 5, 4); },
+                      [](const auto& x) { return WindowLoops{.kw = 3, .stride = 2, .padding = 1}.folded(x[0], 5, 4); },
                   .sizes = {{2, 3}, {1, 1}}}},
      .bad = {{shape,
               {"fold", "columns", "[N, C·4, 9]", "f32[1, 4, 8]"},

@@ -1,7 +1,7 @@
 // Entries of interpolation and sampling (resampling.cpp).
 #include <algorithm>
 
-#include "ops/entry.hpp"
+#include "ops/operands.trial.hpp"
 
 namespace tern::operations {
 namespace {
@@ -14,7 +14,8 @@ double cubic(double t, double a) {
   return t < 2 ? a * t * t * t - 5 * a * t * t + 8 * a * t - 4 * a : 0;
 }
 /// A line of n elements, at(i), in `to` others.
-template <class At> std::vector<double> line(std::int64_t n, std::int64_t to, const InterpolateOptions& o, At at) {
+template <class At>
+std::vector<double> resized_line(std::int64_t n, std::int64_t to, const InterpolateOptions& o, At at) {
   std::vector<double> y;
   const bool is_cubic = o.mode == Resampling::cubic;
   for (std::int64_t i = 0; i < to; ++i) {
@@ -43,15 +44,15 @@ std::vector<Values> resized(const Values& x, std::int64_t height, std::int64_t w
   for (std::int64_t p = 0; p < x.shape[0] * x.shape[1]; ++p) {
     std::vector<std::vector<double>> columns;  // each of the old width, in the new height
     for (std::int64_t j = 0; j < w; ++j)
-      columns.push_back(
-          line(h, height, o, [&](std::int64_t i) { return x.of[static_cast<std::size_t>((p * h + i) * w + j)]; }));
+      columns.push_back(resized_line(
+          h, height, o, [&](std::int64_t i) { return x.of[static_cast<std::size_t>((p * h + i) * w + j)]; }));
     for (std::size_t i = 0; i < static_cast<std::size_t>(height); ++i)
-      for (const double v : line(w, width, o, [&](std::int64_t j) { return columns[static_cast<std::size_t>(j)][i]; }))
+      for (const double v :
+           resized_line(w, width, o, [&](std::int64_t j) { return columns[static_cast<std::size_t>(j)][i]; }))
         y.of.push_back(v);
   }
   return {y};
 }
-std::vector<Shape> image(Sizes s) { return {{s.rows, 2, 4, s.columns + 2}}; }
 Sample sized(const char* with, std::int64_t height, std::int64_t width, const InterpolateOptions& o) {
   return {.with = with,
           .shapes = image,

@@ -1,12 +1,12 @@
 // The entry of `rotate`: its row in docs/ops.md, and how it is tried.
-#include "ops/entry.hpp"
+#include "ops/operands.trial.hpp"
 #include "primitives/rotate/operation.hpp"
 
 namespace tern::operations {
 namespace {
 
 /// By so many places towards the front along the axis of a matrix.
-std::vector<Values> moved(const Values& x, std::int64_t rows, std::int64_t columns) {
+std::vector<Values> rotated_by(const Values& x, std::int64_t rows, std::int64_t columns) {
   const std::int64_t m = x.shape[0], n = x.shape[1];
   Values y{x.shape, {}};
   for (std::int64_t r = 0; r < m; ++r)
@@ -14,7 +14,6 @@ std::vector<Values> moved(const Values& x, std::int64_t rows, std::int64_t colum
       y.of.push_back(x.of[static_cast<std::size_t>((r + rows) % m * n + (c + columns) % n)]);
   return {y};
 }
-std::vector<Shape> matrix(Sizes s) { return {{s.rows, s.columns}}; }
 
 const Entries entry_of_rotate{{
     .name = "rotate",
@@ -25,13 +24,13 @@ const Entries entry_of_rotate{{
     .tolerance = {0, "elements are moved"},
     .samples = {{.shapes = matrix,
                  .call = [](const auto& x) { return rotate(x, 2); },
-                 .reference = [](const auto& x) { return moved(x[0], 0, 2); },
+                 .reference = [](const auto& x) { return rotated_by(x[0], 0, 2); },
                  .kernel_calls = 1,
                  .flops = [](Sizes) { return std::int64_t{0}; }},
                 {.with = "towards the back",
                  .shapes = matrix,
                  .call = [](const auto& x) { return rotate(x, -1, 0); },
-                 .reference = [](const auto& x) { return moved(x[0], x[0].shape[0] - 1, 0); },
+                 .reference = [](const auto& x) { return rotated_by(x[0], x[0].shape[0] - 1, 0); },
                  .kernel_calls = 1}},
     .bad = {{ErrorKind::index, {"rotate", "axis"}, [](auto make) { rotate(make({2, 3}), 1, 2); }},
             {ErrorKind::shape, {"rotate", "x"}, [](auto make) { rotate(decltype(make({2}))(), 1); }}},
