@@ -20,6 +20,8 @@ if(NOT TERN_NVRTC OR NOT TERN_ZLIB)
                       "and zlib (Debian: zlib1g-dev)")
 endif()
 
+set(TERN_CUDA_ARCHIVE_SAMPLE 1 CACHE STRING "Compile one kernel of so many (for tests: it is no archive to run from)")
+mark_as_advanced(TERN_CUDA_ARCHIVE_SAMPLE)
 set(TERN_CUDA_ARCHIVE_FILE ${PROJECT_BINARY_DIR}/${TERN_CUDA_ARCHIVE_NAME})
 # For programs run from the build folder; installed ones look beside libtern.
 list(APPEND archive_definitions TERN_CUDA_ARCHIVE_BUILT="${TERN_CUDA_ARCHIVE_FILE}")
@@ -32,6 +34,7 @@ cmake_path(GET TERN_NVRTC PARENT_PATH nvrtc_folder)
 add_custom_command(OUTPUT ${TERN_CUDA_ARCHIVE_FILE}
                    COMMAND ${CMAKE_COMMAND} -E env TERN_CUDA_LIBRARIES=${nvrtc_folder}
                            $<TARGET_FILE:tern_archive_kernels> ${TERN_CUDA_ARCHIVE_FILE}
+                           ${TERN_CUDA_ARCHIVE_SAMPLE}
                    DEPENDS tern_archive_kernels
                    COMMENT "Compiling CUDA kernels for machines without NVRTC" VERBATIM)
 add_custom_target(tern_cuda_archive ALL DEPENDS ${TERN_CUDA_ARCHIVE_FILE})

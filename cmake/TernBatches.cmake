@@ -3,9 +3,9 @@
 # of a folder must then not meet in names: what is in an unnamed namespace has a name of its own in its folder.
 option(TERN_BATCHES "Compile source files in batches: sooner from nothing, later after a change" OFF)
 
-# in_batches(<list> <root> <most> <alone>): where TERN_BATCHES is on, the list's files are replaced by batches of at most
-# so many files, which name them as seen from the root, a folder of the target's include directories. Those that match
-# the regular expression <alone> stay as they are: such as have compiler options or definitions of their own.
+# in_batches(<list> <root> <most> <alone>): where TERN_BATCHES is on, the list's files are replaced by batches of at
+# most so many files, which name them as seen from the root, a folder of the target's include directories. Those that
+# match the regular expression <alone> stay as they are: such as have compiler options or definitions of their own.
 function(in_batches list root most alone)
   if(NOT TERN_BATCHES)
     return()

@@ -13,12 +13,14 @@ export CMAKE_BUILD_PARALLEL_LEVEL
 
 # configure <folder> <cmake arguments…>: of the sources in $sources, which is this folder if nothing else is said. With
 # TERN_FRESH, where a compiler cache begins empty, files are compiled in batches, and precompiled headers take the
-# cache's place for the tests. (The library is compiled once more for tests/packaging, out of the cache: in a folder
-# beside, so that paths are the same.)
+# cache's place for the tests; of the archive of CUDA kernels a sample is compiled. (The library is compiled once more
+# for tests/packaging, out of the cache: in a folder beside, so that paths are the same.)
+fresh='-DTERN_BATCHES=ON -DTERN_PRECOMPILED_TESTS=ON -DTERN_CUDA_ARCHIVE_SAMPLE=16'
 sources=$root
 [ -z "${TERN_FRESH-}" ] || export CCACHE_BASEDIR="$root"
 configure() {
   folder=$root/$1
   shift
-  cmake -S "$sources" -B "$folder" -G Ninja ${TERN_FRESH:+-DTERN_BATCHES=ON -DTERN_PRECOMPILED_TESTS=ON} "$@"
+  # shellcheck disable=SC2086  # several arguments
+  cmake -S "$sources" -B "$folder" -G Ninja ${TERN_FRESH:+$fresh} "$@"
 }

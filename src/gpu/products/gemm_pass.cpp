@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "gpu/elementwise.hpp"
 #include "gpu/products/epilogue.hpp"
 #include "gpu/reductions/reduce.hpp"
 
