@@ -1,6 +1,5 @@
 // What the entries of several files share: the shapes of operands, references of matrices, tolerances and bad calls.
 #pragma once
-#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -64,12 +63,11 @@ inline Values matrix_product(const Values& a, const Values& b) {
   }
   return y;
 }
-/// log Σ exp of a row that is not empty.
+/// log Σ exp of a row of moderate numbers.
 inline double log_sum_exp(std::span<const double> row) {
-  const double top = std::ranges::max(row);
   double sum = 0;
-  for (const double v : row) sum += std::exp(v - top);
-  return top + std::log(sum);
+  for (const double v : row) sum += std::exp(v);
+  return std::log(sum);
 }
 
 // ---- rows with a label ----

@@ -29,9 +29,16 @@ Values added(const Values& a, const Values& b) {
   for (std::size_t i = 0; i < y.of.size(); ++i) y.of[i] += b.of[i];
   return y;
 }
+/// log Σ exp of the first `seen` elements, from the largest on.
+double log_sum_from_largest(Row row, std::size_t seen) {
+  const double top = *std::max_element(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(seen));
+  double total = 0;
+  for (std::size_t i = 0; i < seen; ++i) total += std::exp(row[i] - top);
+  return top + std::log(total);
+}
 /// Softmax of the first `seen` elements; the others get 0.
 void softmax_of(Row row, std::size_t seen) {
-  const double log_total = log_sum_exp(row.first(seen));
+  const double log_total = log_sum_from_largest(row, seen);
   for (std::size_t i = 0; i < row.size(); ++i) row[i] = i < seen ? std::exp(row[i] - log_total) : 0;
 }
 double mean_of(Row row, auto f) {
@@ -53,7 +60,7 @@ std::vector<Values> cross_entropy_of(const Values& x, bool some_ignored, double 
   double loss = 0, counted = 0;
   rows_changed(x, [&](Row row, std::size_t r) {
     if (label[r] == kIgnored) return;
-    const double log_total = log_sum_exp(row);
+    const double log_total = log_sum_from_largest(row, row.size());
     const double picked = row[static_cast<std::size_t>(label[r])], mean = mean_of(row, [](double v) { return v; });
     loss += log_total - (1 - smoothing) * picked - smoothing * mean, ++counted;
   });
@@ -148,7 +155,7 @@ const Entries rows{
                   .reference =
                       [](const auto& x) {
                         return rows_changed(x[0], [](Row row, std::size_t) {
-                          const double log_total = log_sum_exp(row);
+                          const double log_total = log_sum_from_largest(row, row.size());
                           for (double& v : row) v -= log_total;
                         });
                       },
