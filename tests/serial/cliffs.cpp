@@ -20,6 +20,8 @@
 namespace tern {
 namespace {
 
+using test::uniform;
+
 /// What the plain loop may be faster by.
 constexpr double kLimit = 3;
 
@@ -64,10 +66,6 @@ class Cliffs : public test::Timed {
   int threads_ = 0;
 };
 
-Tensor uniform(const Shape& shape, DType dtype = f32) {
-  Generator generator(7);
-  return rand(shape, generator, {.device = cpu()}).to(dtype);
-}
 std::vector<float> numbers(std::int64_t count) { return std::vector<float>(static_cast<std::size_t>(count), 0.5f); }
 /// Keeps a loop from being dropped.
 template <class T> void keep(T& value) { asm volatile("" : : "r"(&value) : "memory"); }

@@ -19,6 +19,8 @@
 namespace tern {
 namespace {
 
+using test::uniform;
+
 constexpr std::int64_t kLongRow = 1024;
 
 /// What a work reads and writes, for each element and for each row.
@@ -40,10 +42,6 @@ struct Work {
   std::function<void(const Tensor& x, const Tensor& column)> run;
 };
 
-Tensor uniform(const Shape& shape, DType dtype) {
-  Generator generator(7);
-  return rand(shape, generator, {.device = cpu()}).to(dtype);
-}
 /// The gradient of the sum of f's squares: of f, whatever it gives.
 template <class F> void backward(const F& f, const Tensor& x) {
   grad([&](const Var& v) { return sum(square(f(v))); })(x);

@@ -1,9 +1,11 @@
-// When tests that measure time run.
+// When tests that measure time run, and what on.
 #pragma once
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <string_view>
+
+#include "tern/tern.hpp"
 
 namespace tern::test {
 
@@ -18,5 +20,11 @@ class Timed : public testing::Test {
 #endif
   }
 };
+
+/// Numbers in [0, 1), the same each time.
+inline Tensor uniform(const Shape& shape, DType dtype = f32) {
+  Generator generator(7);
+  return rand(shape, generator, {.device = cpu()}).to(dtype);
+}
 
 }  // namespace tern::test
