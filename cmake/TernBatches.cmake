@@ -3,10 +3,10 @@
 # of a folder must then not meet in names: what is in an unnamed namespace has a name of its own in its folder.
 option(TERN_BATCHES "Compile source files in batches: sooner from nothing, later after a change" OFF)
 
-# in_batches(<list> <root> <most> <alone>): where TERN_BATCHES is on, the list's files are replaced by batches of at
-# most so many files, which name them as seen from the root, a folder of the target's include directories. Those that
-# match the regular expression <alone> stay as they are: such as have compiler options or definitions of their own.
-function(in_batches list root most alone)
+# in_batches(<list> <most> <alone>): where TERN_BATCHES is on, the list's files are replaced by batches of at most so
+# many files. Those that match the regular expression <alone> stay as they are: such as have compiler options or
+# definitions of their own.
+function(in_batches list most alone)
   if(NOT TERN_BATCHES)
     return()
   endif()
@@ -18,8 +18,8 @@ function(in_batches list root most alone)
       continue()
     endif()
     cmake_path(ABSOLUTE_PATH file)
-    cmake_path(RELATIVE_PATH file BASE_DIRECTORY ${root})
-    cmake_path(GET file PARENT_PATH folder)
+    cmake_path(RELATIVE_PATH file BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE folder)
+    cmake_path(GET folder PARENT_PATH folder)
     string(MAKE_C_IDENTIFIER "${folder}" folder)
     list(APPEND folders ${folder})
     list(APPEND files_${folder} ${file})

@@ -9,7 +9,7 @@ option(TERN_COMPILED_LOOPS
 
 list(FILTER tern_sources EXCLUDE REGEX "src/cpu/tape/loops_none.cpp")
 # Kernels of one SIMD target stay alone, too: they set the compiler's target for themselves.
-in_batches(tern_sources ${PROJECT_SOURCE_DIR}/src 8
+in_batches(tern_sources 8
            "cuda/api|cuda/kernel_archive|webgpu/api|io/safetensors|lapack/eigen_|/lanes_|products/pairs_|cpu/simd/")
 add_library(tern_objects OBJECT ${tern_sources} ${target_files})
 add_library(tern $<TARGET_OBJECTS:tern_objects>)
@@ -37,7 +37,7 @@ endif()
 # that a library would leave them out.
 file(GLOB entry_sources CONFIGURE_DEPENDS src/ops/*.trial.cpp src/ops/*/*.trial.cpp src/optim/*.trial.cpp
                                           src/primitives/*/*.trial.cpp)
-in_batches(entry_sources ${PROJECT_SOURCE_DIR}/src 8 "compositions.trial.cpp")
+in_batches(entry_sources 8 "compositions.trial.cpp")
 add_library(tern_entries OBJECT EXCLUDE_FROM_ALL ${entry_sources})
 compiled_like_tern(tern_entries)
 # As in tests/CMakeLists.txt, where the reasons are.
