@@ -20,12 +20,17 @@ using Work = std::function<Var(const Var& q, const Var& k, const Var& v)>;
 std::map<std::string, Work> works(Device device) {
   const auto alibi = [](auto score, auto, auto, auto i, auto j, auto slope) { return score - slope * (i - j); };
   const auto soft_cap = [](auto score, auto, auto, auto, auto) { return 50 * tanh(score / 50); };
-  const auto documents = [](auto, auto, auto i, auto j, auto length) {
+  // As there: the length stands in the formula, so that a compiler divides by a constant.
+  const auto documents = [](auto, auto, auto i, auto j) {
+    return (floor_divide(i, kDocument) == floor_divide(j, kDocument)) & (j <= i);
+  };
+  const auto documents_of = [](auto, auto, auto i, auto j, auto length) {
     return (floor_divide(i, length) == floor_divide(j, length)) & (j <= i);
   };
   const Tensor slopes =
       exp2(arange(1, kHeads + 1, 1, {.device = device}).to(f32) * (-8.0 / kHeads)).reshape({-1, 1, 1});
-  const BlockMask mask = block_mask(documents, 1, 1, kRows, kRows, kDocument);
+  const BlockMask mask = block_mask(documents, 1, 1, kRows, kRows),
+                  mask_of = block_mask(documents_of, 1, 1, kRows, kRows, kDocument);
   return {
       {"full", [](const Var& q, const Var& k, const Var& v) { return attention(q, k, v); }},
       {"causal", [](const Var& q, const Var& k, const Var& v) { return attention(q, k, v, {.causal = true}); }},
@@ -33,6 +38,8 @@ std::map<std::string, Work> works(Device device) {
        [=](const Var& q, const Var& k, const Var& v) { return attention(q, k, v, {.causal = true}, alibi, slopes); }},
       {"softcap", [=](const Var& q, const Var& k, const Var& v) { return attention(q, k, v, {}, soft_cap); }},
       {"documents", [=](const Var& q, const Var& k, const Var& v) { return attention(q, k, v, {.block_mask = mask}); }},
+      {"documents_of",
+       [=](const Var& q, const Var& k, const Var& v) { return attention(q, k, v, {.block_mask = mask_of}); }},
   };
 }
 

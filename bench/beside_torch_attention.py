@@ -43,7 +43,7 @@ def documents(b, h, i, j):
 
 
 WORKS = {"full": None, "causal": None, "alibi": (alibi, causal), "softcap": (soft_cap, None),
-         "documents": (None, documents)}
+         "documents": (None, documents), "documents_of": (None, documents)}
 
 
 def operands(depth):

@@ -100,6 +100,8 @@ TEST_P(Neural, ARowThatSeesNothingGivesZeroAndNoGradient) {
 TEST_P(Neural, AttentionInBlocksKeepsNoScores) {
   constexpr std::int64_t length = 2048, rows = 64;
   const Var x(full({1, length, 4}, 0.5F, device()));
+  // What products keep for good, on CUDA 32 MiB for cuBLASLt, is not attention's.
+  static_cast<void>(matmul(x.value()[0], x.value()[0].T()));
   release_memory(device());
   const std::int64_t before = memory_stats(device()).live;
   backward(sum(attention(x, x, x, {.rows_at_once = rows})));

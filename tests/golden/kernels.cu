@@ -3623,9 +3623,12 @@ struct Attention {
     return column;
   }
   // ---- producer ----
+  // By all lanes of a warp, which seek together.
   __device__ __forceinline__ void fetch_rows(const BoxMap& of_q, const BoxMap& of_out, const Work& w, Memory at,
-                                             u32 round) const {
+                                             u32 round, u32 lane) const {
+    __syncwarp();
     tern_wait(at.empty_q(), round ^ 1u);
+    if (lane != 0u) return;
     [[maybe_unused]] let batch = w.batch, head = w.head;
     tern_expect(at.full_q(), kBytesOfQ + kBytesOfOut);
     let full = at.full_q();
@@ -3633,8 +3636,10 @@ struct Attention {
     fetch_pieces<kWidth>(at.out, kPieceOfQ, of_out, w.first_row, head, 0u, full, tern_passing());
   }
   __device__ __forceinline__ void fetch_tile(const BoxMap& of_k, const BoxMap& of_v, const Work& w, u32 column,
-                                             Memory at, Ring ring) const {
+                                             Memory at, Ring ring, u32 lane) const {
     [[maybe_unused]] let batch = w.batch, head = w.key_head;
+    __syncwarp();
+    if (lane != 0u) return;
     tern_wait(at.empty_k(ring), ring.round ^ 1u);
     tern_expect(at.full_k(ring), kBytesOfK);
     let k = at.k + ring.stage * kBytesOfK, v = at.v + ring.stage * kBytesOfV;
@@ -3644,17 +3649,17 @@ struct Attention {
     fetch_pieces<kWidth>(v, kPiece, of_v, column, 0u, 0u, at.full_v(ring), tern_kept());
   }
   __device__ void fetch(const BoxMap& of_q, const BoxMap& of_k, const BoxMap& of_v, const BoxMap& of_out,
-                        Memory at) const {
+                        Memory at, u32 lane) const {
     Ring ring;
     u32 blocks = 0u;
     for (u32 round = 0u; round * gridDim.x < params.v[12]; ++round) {
       let group = group_of(round);
       if (group >= params.v[12]) continue;
       const Work w = work_of(group);
-      if (w.begin < w.end) fetch_rows(of_q, of_out, w, at, blocks++ & 1u);
+      if (w.begin < w.end) fetch_rows(of_q, of_out, w, at, blocks++ & 1u, lane);
 #pragma unroll 1
       for (u32 column = w.begin; column < w.end; column = seek(w, column + kColumns)) {
-        fetch_tile(of_k, of_v, w, column, at, ring);
+        fetch_tile(of_k, of_v, w, column, at, ring, lane);
         ring.advance();
       }
     }
@@ -3832,7 +3837,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel(const u32*
   const Attention call{params, b0, b1, b2, b3, b4, b5, b6};
   if (thread < 128u) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
-    if (thread == 0u) call.fetch(map0, map1, map2, map3, at);
+    if (thread < 32u) call.fetch(map0, map1, map2, map3, at, thread);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
     call.attend(at, thread, same(thread / 128u) - 1u);
@@ -3988,13 +3993,18 @@ struct Attention {
     }
   }
   // ---- producer ----
+  // By all lanes of a warp, which seek together.
   __device__ void fetch(const BoxMap& of_q, const BoxMap& of_k, const BoxMap& of_v, const BoxMap& of_out,
-                        Memory at) const {
+                        Memory at, u32 lane) const {
     Ring ring;
     u32 blocks = 0u;
     each_work([&](const Work& w) {
       [[maybe_unused]] let batch = w.batch;
       for (Place p = seek(w, 0u, w.begin), first = p; p.turn < shared_by(); p = seek(w, p.turn, p.first_row + kRows)) {
+        const Ring now = ring;
+        ring.advance();
+        __syncwarp();
+        if (lane != 0u) continue;
         if (p.turn == first.turn && p.first_row == first.first_row) {
           [[maybe_unused]] let head = w.key_head;
           tern_wait(at.empty_k(), blocks++ & 1u ^ 1u);
@@ -4004,12 +4014,11 @@ struct Attention {
           fetch_pieces<kDepth>(at.v, kPieceOfK, of_v, w.first_column, 0u, 0u, full, tern_passing());
         }
         [[maybe_unused]] let head = w.key_head * shared_by() + p.turn;
-        let full = at.full(ring), to = ring.stage * kBytesOfQ;
-        tern_wait(at.empty(ring), ring.round ^ 1u);
+        let full = at.full(now), to = now.stage * kBytesOfQ;
+        tern_wait(at.empty(now), now.round ^ 1u);
         tern_expect(full, 2u * kBytesOfQ);
         fetch_pieces<kDepth>(at.q + to, kPiece, of_q, p.first_row, head, 0u, full, tern_kept());
         fetch_pieces<kDepth>(at.out + to, kPiece, of_out, p.first_row, head, 0u, full, tern_kept());
-        ring.advance();
       }
     });
   }
@@ -4193,7 +4202,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel(const u32*
   if (thread < 128u) {
     // Two warps of these have more to do than those of the other kernels.
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
-    if (thread == 0u) call.fetch(map0, map1, map2, map3, at);
+    if (thread < 32u) call.fetch(map0, map1, map2, map3, at, thread);
     else if (thread >= 32u && thread < 64u) call.fetch_known(at, thread - 32u);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");

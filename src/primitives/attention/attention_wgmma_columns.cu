@@ -83,13 +83,18 @@ struct Attention {
   }
 
   // ---- producer ----
+  // By all lanes of a warp, which seek together.
   __device__ void fetch(const BoxMap& of_q, const BoxMap& of_k, const BoxMap& of_v, const BoxMap& of_out,
-                        Memory at) const {
+                        Memory at, u32 lane) const {
     Ring ring;
     u32 blocks = 0u;
     each_work([&](const Work& w) {
       [[maybe_unused]] let batch = w.batch;
       for (Place p = seek(w, 0u, w.begin), first = p; p.turn < shared_by(); p = seek(w, p.turn, p.first_row + kRows)) {
+        const Ring now = ring;
+        ring.advance();
+        __syncwarp();
+        if (lane != 0u) continue;
         if (p.turn == first.turn && p.first_row == first.first_row) {
           [[maybe_unused]] let head = w.key_head;
           tern_wait(at.empty_k(), blocks++ & 1u ^ 1u);
@@ -99,12 +104,11 @@ struct Attention {
           fetch_pieces<kDepth>(at.v, kPieceOfK, of_v, w.first_column, $v_head, $v_batch, full, tern_passing());
         }
         [[maybe_unused]] let head = w.key_head * shared_by() + p.turn;
-        let full = at.full(ring), to = ring.stage * kBytesOfQ;
-        tern_wait(at.empty(ring), ring.round ^ 1u);
+        let full = at.full(now), to = now.stage * kBytesOfQ;
+        tern_wait(at.empty(now), now.round ^ 1u);
         tern_expect(full, 2u * kBytesOfQ);
         fetch_pieces<kDepth>(at.q + to, kPiece, of_q, p.first_row, $q_head, $q_batch, full, tern_kept());
         fetch_pieces<kDepth>(at.out + to, kPiece, of_out, p.first_row, $out_head, $out_batch, full, tern_kept());
-        ring.advance();
       }
     });
   }
@@ -283,7 +287,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel($parameter
   if (thread < 128u) {
     // Two warps of these have more to do than those of the other kernels.
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
-    if (thread == 0u) call.fetch(map0, map1, map2, map3, at);
+    if (thread < 32u) call.fetch(map0, map1, map2, map3, at, thread);
     else if (thread >= 32u && thread < 64u) call.fetch_known(at, thread - 32u);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");

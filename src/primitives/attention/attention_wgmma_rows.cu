@@ -71,9 +71,12 @@ struct Attention {
   }
 
   // ---- producer ----
+  // By all lanes of a warp, which seek together.
   __device__ __forceinline__ void fetch_rows(const BoxMap& of_q, const BoxMap& of_out, const Work& w, Memory at,
-                                             u32 round) const {
+                                             u32 round, u32 lane) const {
+    __syncwarp();
     tern_wait(at.empty_q(), round ^ 1u);
+    if (lane != 0u) return;
     [[maybe_unused]] let batch = w.batch, head = w.head;
     tern_expect(at.full_q(), kBytesOfQ + kBytesOfOut);
     let full = at.full_q();
@@ -81,8 +84,10 @@ struct Attention {
     fetch_pieces<kWidth>(at.out, kPieceOfQ, of_out, w.first_row, $out_head, $out_batch, full, tern_passing());
   }
   __device__ __forceinline__ void fetch_tile(const BoxMap& of_k, const BoxMap& of_v, const Work& w, u32 column,
-                                             Memory at, Ring ring) const {
+                                             Memory at, Ring ring, u32 lane) const {
     [[maybe_unused]] let batch = w.batch, head = w.key_head;
+    __syncwarp();
+    if (lane != 0u) return;
     tern_wait(at.empty_k(ring), ring.round ^ 1u);
     tern_expect(at.full_k(ring), kBytesOfK);
     let k = at.k + ring.stage * kBytesOfK, v = at.v + ring.stage * kBytesOfV;
@@ -92,17 +97,17 @@ struct Attention {
     fetch_pieces<kWidth>(v, kPiece, of_v, column, $v_head, $v_batch, at.full_v(ring), tern_kept());
   }
   __device__ void fetch(const BoxMap& of_q, const BoxMap& of_k, const BoxMap& of_v, const BoxMap& of_out,
-                        Memory at) const {
+                        Memory at, u32 lane) const {
     Ring ring;
     u32 blocks = 0u;
     for (u32 round = 0u; round * gridDim.x < $works; ++round) {
       let group = group_of(round);
       if (group >= $works) continue;
       const Work w = work_of(group);
-      if (w.begin < w.end) fetch_rows(of_q, of_out, w, at, blocks++ & 1u);
+      if (w.begin < w.end) fetch_rows(of_q, of_out, w, at, blocks++ & 1u, lane);
 #pragma unroll 1
       for (u32 column = w.begin; column < w.end; column = seek(w, column + kColumns)) {
-        fetch_tile(of_k, of_v, w, column, at, ring);
+        fetch_tile(of_k, of_v, w, column, at, ring, lane);
         ring.advance();
       }
     }
@@ -275,7 +280,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel($parameter
   const Attention call{params$buffer_names};
   if (thread < 128u) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 $producer_registers;");
-    if (thread == 0u) call.fetch(map0, map1, map2, map3, at);
+    if (thread < 32u) call.fetch(map0, map1, map2, map3, at, thread);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 $consumer_registers;");
     call.attend(at, thread, same(thread / 128u) - 1u);
