@@ -23,6 +23,8 @@
 #include "backend/tensor_impl.hpp"
 #include "cuda/dialect.hpp"
 #include "gpu/gpu_backend.hpp"
+#include "gpu/matrix_library.hpp"
+#include "gpu/transform_library.hpp"
 #include "gpu/plan/horizontal.hpp"
 #include "host_matrices.hpp"
 #include "primitives/attention/kernels.hpp"
