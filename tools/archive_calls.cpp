@@ -68,21 +68,6 @@ void call_archived() {
         });
 }
 
-/// Products whose factors lie each way, of few tiles and of many, and deep ones, which are cut along k.
-void call_products(DType dtype) {
-  const auto factor = [&](std::int64_t rows, std::int64_t columns, bool transposed) {
-    return transposed ? zeros({columns, rows}, dtype).transpose(0, 1) : zeros({rows, columns}, dtype);
-  };
-  for (const std::int64_t side : {kSide, kManySide})
-    for (const bool a : {false, true})
-      for (const bool b : {false, true}) attempt([&] { matmul(factor(side, side, a), factor(side, side, b)); });
-  attempt([&] { matmul(zeros({kSide, 1 << 14}, dtype), zeros({1 << 14, kSide}, dtype)); });
-  attempt([&] { back(matmul(Var(zeros({2, kSide, kSide}, dtype)), Var(zeros({kSide, kSide}, dtype)))); });
-  attempt([&] { back(matmul(Var(zeros({2, kSide, kSide}, dtype)), Var(zeros({2, kSide, kSide}, dtype)))); });
-  if (!is_floating(dtype)) return;
-  for (const std::int64_t side : {kSide, kManySide}) call_epilogues(dtype, {side, side});
-}
-
 }  // namespace
 
 void call_for_pack(bool in_vectors) {
@@ -91,9 +76,9 @@ void call_for_pack(bool in_vectors) {
     call_with_mask(dtype), call_with_columns(dtype);
     if (!in_vectors) call_formulas(dtype, kSquare);  // with broadcast operands
     for (const Shape& shape : {kSquare, kLongRows}) call_operations(dtype, shape);
-    call_optimisers(dtype, kSquare);
   }
-  for (const DType dtype : kDTypes) call_products(dtype);
+  for (const DType dtype : kFloats)
+    for (const std::int64_t side : {kSide, kManySide}) call_epilogues(dtype, {side, side});
   call_archived();
 }
 

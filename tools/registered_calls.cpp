@@ -127,7 +127,8 @@ void call_sample(const operations::Sample& sample, DType dtype, const Shape& sha
 
 void call_operations(DType dtype, const Shape& shape) {
   using operations::Ahead;
-  for (const operations::Entry& entry : operations::entries())
+  for (const operations::Entry& entry : operations::entries()) {
+    for (const operations::AheadCall& call : entry.ahead) attempt([&] { call(dtype, shape); });
     for (const operations::Sample& sample : entry.samples) {
       if (sample.ahead == Ahead::no) continue;
       const std::size_t all = sample.call.operands();
@@ -138,30 +139,11 @@ void call_operations(DType dtype, const Shape& shape) {
         attempt([&] { call_sample(sample, dtype, shape, tracked); });
       }
     }
-}
-
-void call_optimisers(DType dtype, const Shape& shape) {
-  const Var x(full(shape, 0.5, dtype));
-  const auto gradients = [&] { return backward(sum(x * x)); };
-  attempt([&] { optim::AdamW({x}).step(gradients()); });
-  attempt([&] { optim::AdamW({x}, {.weight_decay = 0}).step(gradients()); });
-  attempt([&] {  // recorded, its numbers may be in memory
-    optim::AdamW adam({x});
-    optim::SGD sgd({x});
-    capture(x.device(), [&] { adam.step(gradients()), sgd.step(gradients()); }).replay();
-  });
-  attempt([&] {
-    Gradients g = gradients();
-    optim::clip_grad_norm(g, {x}, 1), optim::clip_grad_value(g, {x}, 1);
-  });
-  attempt([&] { optim::SGD({x}).step(gradients()); });
-  attempt([&] { optim::SGD({x}, {.momentum = 0.9}).step(gradients()); });
-  attempt([&] { optim::SGD({x}, {.momentum = 0.9, .weight_decay = 0.1}).step(gradients()); });
+  }
 }
 
 void call_registered(DType dtype, const Shape& shape) {
   call_formulas(dtype, shape), call_epilogues(dtype, shape), call_operations(dtype, shape);
-  call_optimisers(dtype, shape);
 }
 
 }  // namespace tern::tools

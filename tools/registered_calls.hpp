@@ -26,11 +26,10 @@ Var applied(const Pointwise<>& f, std::span<const detail::Argument> arguments);
 
 /// On the default device, forward and backward, on tensors of a dtype and a shape of two axes: every elementary
 /// function and formula alone and with a broadcast operand and numbers; the formulas of one argument as epilogues of
-/// products; the samples of operations that ask for it; the optimisers.
+/// products; what the entries of operations ask for.
 void call_registered(DType dtype, const Shape& shape);
 void call_formulas(DType dtype, const Shape& shape);
 void call_operations(DType dtype, const Shape& shape);
-void call_optimisers(DType dtype, const Shape& shape);
 /// Products of [m, k] and [k, k] with every activation.
 void call_epilogues(DType dtype, const Shape& shape);
 

@@ -30,6 +30,8 @@ class Backend {
   virtual CacheStats cache_stats() const { return {}; }
   /// Whether it has kernels for a dtype.
   virtual bool supports(DType) const { return true; }
+  /// Whether the caller's processor computes, in the caller's memory: a loop over elements needs no kernel then.
+  virtual bool in_host_memory() const { return false; }
   /// Bytes of a temporary that are better made and used up strip by strip than all at once: as many as stay in cache.
   virtual std::int64_t strip_bytes() const { return std::int64_t{4} << 20; }
 

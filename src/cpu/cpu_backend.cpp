@@ -13,6 +13,7 @@ namespace {
 class CpuBackend final : public detail::Backend {
  public:
   Device device() const override { return cpu(); }
+  bool in_host_memory() const override { return true; }
   std::string name() const override { return std::string("CPU with ") + kernels().target; }
   CacheStats cache_stats() const override { return tape_stats(); }
 

@@ -162,7 +162,7 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     return products_->run(product, gpu_.stream(), pointer_of(*workspace_));
   }
   /// cuSOLVER and cuFFT; what copies matrices and lines for them is no kernel of the archive.
-  detail_gpu::MatrixLibrary* matrix_library(std::string& reason) override {
+  detail_gpu::MatrixLibrary* matrix_library(std::string& reason) {
     if (limits_.archived) return reason = "cuSOLVER needs kernels of tern's beside it, and NVRTC is not there", nullptr;
     const SolverApi* const api = solver(reason);
     if (!api) return nullptr;
@@ -184,7 +184,7 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     if (!solver_starts_) return reason = "cuSOLVER does not start on " + gpu_name_, nullptr;
     return solver_.get();
   }
-  detail_gpu::TransformLibrary* transform_library(std::string& reason) override {
+  detail_gpu::TransformLibrary* transform_library(std::string& reason) {
     if (limits_.archived) return reason = "cuFFT needs kernels of tern's beside it, and NVRTC is not there", nullptr;
     const TransformApi* const api = transforms(reason);
     if (!api) return nullptr;
@@ -202,6 +202,11 @@ class CudaBackend final : public detail_gpu::GpuBackend {
   }
 
  protected:
+  void* find_library(const std::type_info& interface, std::string& reason) override {
+    if (interface == typeid(detail_gpu::MatrixLibrary)) return matrix_library(reason);
+    if (interface == typeid(detail_gpu::TransformLibrary)) return transform_library(reason);
+    return nullptr;
+  }
   std::vector<std::string_view> families() const override { return {"cuda", "gpu"}; }
 
  private:

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <typeinfo>
 
 #include "gpu/text/dialect.hpp"
 #include "gpu/plan/kernel.hpp"
@@ -16,8 +17,6 @@
 namespace tern::detail_gpu {
 
 class GemmTiles;
-class MatrixLibrary;
-class TransformLibrary;
 
 class GpuBackend : public detail::Backend {
  public:
@@ -50,10 +49,11 @@ class GpuBackend : public detail::Backend {
   virtual bool has_kernel(Layouts, const Launch& /*launch*/, const std::function<std::string()>& /*text*/) {
     return true;
   }
-  /// The vendor's factorisations of large matrices, and Fourier transforms; null where there are none, for a reason
-  /// where there could be.
-  virtual MatrixLibrary* matrix_library(std::string& /*reason*/) { return nullptr; }
-  virtual TransformLibrary* transform_library(std::string& /*reason*/) { return nullptr; }
+  /// A library of the vendor's, by its interface (gpu/matrix_library.hpp); null where there is none, for a reason where
+  /// there could be.
+  template <class Library> Library* library(std::string& reason) {
+    return static_cast<Library*>(find_library(typeid(Library), reason));
+  }
   /// Two words that are not 0 once a kernel has met an index out of range.
   virtual Storage& index_flags() = 0;
 
@@ -74,6 +74,8 @@ class GpuBackend : public detail::Backend {
   void require_supported(const char* op, DType dtype) const;
 
  protected:
+  /// What library() looks for: a pointer to the interface of this type.
+  virtual void* find_library(const std::type_info& /*interface*/, std::string& /*reason*/) { return nullptr; }
   std::vector<std::string_view> families() const override { return {"gpu"}; }
   /// Otherwise nothing of the device is touched any more, not even to free it.
   bool of_this_process() const { return process_.here() && !ended_.load(std::memory_order_relaxed); }

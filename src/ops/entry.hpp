@@ -178,6 +178,9 @@ struct ArchivedCall {
   }
   std::function<Var(DType)> run;
 };
+/// A call, on the default device, beside the samples, whose kernels for a dtype and about a shape are compiled ahead of
+/// time, for the CPU and for the archive of CUDA's. It may throw, as above.
+using AheadCall = std::function<void(DType, const Shape&)>;
 // Kernels depend on sizes only by which of them a request is made of: rows that one kernel traverses, or those so few
 // and long that they are cut into segments.
 inline constexpr std::int64_t kArchivedSide = 64;
@@ -193,7 +196,8 @@ struct Entry {
   std::vector<const char*> aliases = {};  // other libraries' names for it
   Tolerance tolerance = {};
   double recorded_roundings = 0;  // by how many the results of Vars may differ from those of Tensors
-  std::vector<ArchivedCall> archived = {};  // beside the samples that are compiled ahead
+  std::vector<AheadCall> ahead = {};        // beside the samples that are compiled ahead
+  std::vector<ArchivedCall> archived = {};  // beside all of these
   int orders_on_gpus = 3;  // of derivatives whose kernels are within a GPU's limits; the CPU's are tried to the third
   std::vector<Sample> samples;
   std::vector<BadInput> bad;

@@ -25,6 +25,8 @@ inline bool is_tensor(const Argument& a) { return a.tensor || a.var; }
 inline const Tensor& value_of(const Argument& x) { return x.var ? x.var->value() : *x.tensor; }
 /// Of an argument, null where that is a number.
 inline const Tensor* tensor_of(const Argument& a) { return a.tensor ? a.tensor : a.var ? &a.var->value() : nullptr; }
+/// Whether a loop over its elements needs no kernel, nor a wait.
+inline bool in_host_memory(const Tensor& x) { return x.impl()->storage->backend().in_host_memory(); }
 /// What a tensor is made of; throws where it is undefined.
 inline const TensorImpl& impl_of(const Tensor& t, const char* op) {
   return *require_defined(op, "the tensor", t).impl();

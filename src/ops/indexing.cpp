@@ -42,7 +42,7 @@ Tensor places_of(const char* op, const Tensor& mask) {
                 std::string(op) + ": positions are i32, and " + describe(mask) + " has more than 2^31-1 elements");
   const Options like{.dtype = i32, .device = mask.device()};
   if (n == 0) return zeros({0}, like);
-  if (mask.device() == cpu()) {  // a loop costs less than the passes below
+  if (in_host_memory(mask)) {  // a loop costs less than the passes below
     const Tensor bytes = mask.contiguous();
     const bool* const at = bytes.data_ptr<const bool>();
     const std::int64_t count = std::count(at, at + n, true);

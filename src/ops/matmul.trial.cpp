@@ -25,6 +25,27 @@ Values sum_of_rows(const Values& x) {
   return y;
 }
 
+// ---- what the archive has ----
+/// Products whose factors lie each way, of few tiles and of many, and deep ones, which are cut along k.
+std::vector<ArchivedCall> archived_products() {
+  const auto factor = [](std::int64_t rows, std::int64_t columns, bool transposed, DType dtype) {
+    return transposed ? zeros({columns, rows}, dtype).transpose(0, 1) : zeros({rows, columns}, dtype);
+  };
+  constexpr std::int64_t side = kArchivedSide;
+  std::vector<ArchivedCall> list;
+  for (const std::int64_t n : {side, std::int64_t{4096}})
+    for (const bool a : {false, true})
+      for (const bool b : {false, true})
+        list.push_back([=](DType dtype) { matmul(factor(n, n, a, dtype), factor(n, n, b, dtype)); });
+  list.push_back([](DType dtype) { matmul(zeros({side, 1 << 14}, dtype), zeros({1 << 14, side}, dtype)); });
+  for (const Shape& second : {Shape{side, side}, Shape{2, side, side}})
+    list.push_back([=](DType dtype) {
+      return matmul(Var(zeros({2, side, side}, dtype), is_floating(dtype)),
+                    Var(zeros(second, dtype), is_floating(dtype)));
+    });
+  return list;
+}
+
 // ---- operands ----
 std::vector<Shape> factors_and_bias(Sizes s) { return {{s.rows, s.columns}, {s.columns, s.rows}, {s.rows}}; }
 const std::vector<Sizes> kNoColumns = {{2, 0}};
@@ -55,6 +76,7 @@ const Entries matrix_products{
              "left, a "
              "column on the right, and their axis is dropped",
      .tolerance = kActivatedProducts,
+     .archived = archived_products(),
      .samples = {{.with = "matrices",
                   .shapes = factors,
                   .call = [](const auto& a, const auto& b) { return matmul(a, b); },

@@ -146,13 +146,13 @@ Tensor draw(const char* op, MakeGraph make, const Shape& shape, Generator& own, 
   if (count >= std::int64_t{1} << 30)
     throw Error(ErrorKind::shape, std::string(op) + ": at most 2^30 numbers a call, got shape " + to_string(shape));
   const int in_vector = 16 / static_cast<int>(dtype_size(dtype));
-  const bool in_rows = device.kind() != DeviceKind::cpu && in_vector <= 8 && count >= in_vector &&
+  Backend& backend = backend_of(device);
+  const bool in_rows = !backend.in_host_memory() && in_vector <= 8 && count >= in_vector &&
                        static_cast<std::uint64_t>(in_vector) * halves % 8 == 0;
-  const bool results = device.kind() == DeviceKind::cpu && in_vector == 4 && halves == 2 && count >= kFewestInResults;
+  const bool results = backend.in_host_memory() && in_vector == 4 && halves == 2 && count >= kFewestInResults;
   const DrawLayout layout{in_rows || results ? in_vector : 1, results};
   const std::int64_t rows = (count + layout.lanes - 1) / layout.lanes;
   const Shape all = layout.lanes > 1 ? Shape{rows, layout.lanes} : Shape{count}, space = results ? Shape{rows} : all;
-  Backend& backend = backend_of(device);
   backend.require<FusedRequest>(op);
   Tensor drawn = make_tensor(all, dtype, backend);
   PoolVector<Tensor> outputs;

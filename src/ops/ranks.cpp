@@ -109,7 +109,7 @@ template <class T> Tensor selected(const Tensor& x, std::span<const std::int32_t
 
 Tensor places_at_ranks(const Tensor& x, std::span<const std::int32_t> ranks) {
   const std::int64_t n = x.size(-1);
-  const bool selects = x.device() == cpu() && !current_capture() && is_floating(x.dtype()) && n >= kShortest &&
+  const bool selects = in_host_memory(x) && !current_capture() && is_floating(x.dtype()) && n >= kShortest &&
                        (x.numel() <= kMostLines * n || num_threads() <= kMostThreads) && ranks.size() <= kMostRanks &&
                        x.numel() > 0;
   if (selects) return x.dtype() == DType::f64 ? selected<double>(x, ranks) : selected<float>(x.to(DType::f32), ranks);

@@ -198,7 +198,7 @@ void check_search(const char* op, const Tensor& sorted, const Tensor& values, co
 Tensor searched(const char* op, const Tensor& sorted, const Tensor& values, Side side, const Tensor& sorter = {}) {
   check_search(op, sorted, values, sorter);
   const Tensor in_order = sorter.defined() ? gather(sorted, sorter, -1) : sorted;
-  const bool in_memory = values.device() == cpu() && !current_capture() && sorted.numel() > 0 && values.numel() > 0;
+  const bool in_memory = in_host_memory(values) && !current_capture() && sorted.numel() > 0 && values.numel() > 0;
   return in_memory ? searched_in_memory(in_order, values, side) : bisected(op, in_order, values, side);
 }
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 Tensor normal_step(const char* op, const Tensor& h, const Tensor& g) {
   const std::int64_t n = g.size(-1);
   if (n <= kMostInFormula) return solve_positive(h, g);
-  if (n <= kManyAtOnce || h.device() == cpu()) {
+  if (n <= kManyAtOnce || in_host_memory(h)) {
     const Tensor l = cholesky_tensor(op, h, false, nullptr);
     const Tensor y = triangular_tensor(op, l, g.unsqueeze(-1).contiguous(), false, 'N', false);
     return triangular_tensor(op, l, y, false, 'T', false).squeeze(-1);

@@ -55,6 +55,28 @@ template <class Clip> std::vector<Tensor> clipped(const Tensor& a, const Tensor&
 }
 constexpr double kLimit = 0.5;
 
+/// A step on one parameter, as it is and recorded, where its numbers may be in memory.
+template <class Optimiser, class Options> AheadCall step_ahead(Options options) {
+  return [options](DType dtype, const Shape& like) {
+    const Var x(full(like, 0.5, dtype));
+    Optimiser(std::vector{x}, options).step(backward(sum(x * x)));
+  };
+}
+template <class Optimiser> AheadCall recorded_step_ahead() {
+  return [](DType dtype, const Shape& like) {
+    const Var x(full(like, 0.5, dtype));
+    Optimiser optimiser(std::vector{x});
+    capture(x.device(), [&] { optimiser.step(backward(sum(x * x))); }).replay();
+  };
+}
+template <class Clip> AheadCall clip_ahead(Clip clip) {
+  return [clip](DType dtype, const Shape& like) {
+    const Var x(full(like, 0.5, dtype));
+    Gradients gradients = backward(sum(x * x));
+    clip(gradients, std::vector{x});
+  };
+}
+
 template <class Make> Var parameter(const Make& make, const Shape& shape) { return Var(elements(make(shape))); }
 
 const Entries optimisers{
@@ -64,6 +86,9 @@ const Entries optimisers{
      .says = "A step: v = momentum·v + g + weight_decay·p; p -= learning_rate·v",
      .differentiable = false,
      .tolerance = {16, "sums of four terms, twice", 2},
+     .ahead = {step_ahead<optim::SGD>(optim::SGDOptions{}), recorded_step_ahead<optim::SGD>(),
+               step_ahead<optim::SGD>(optim::SGDOptions{.momentum = 0.9}),
+               step_ahead<optim::SGD>(optim::SGDOptions{.momentum = 0.9, .weight_decay = 0.1})},
      .samples = {{.shapes = two_alike,
                   .call = Call::of_one_type(
                       [](const auto& x, const auto& g) { return updated<optim::SGD>(elements(x), elements(g), kSgd); }),
@@ -86,6 +111,8 @@ const Entries optimisers{
              "epsilon) + weight_decay·p), where m' and v' are m / (1 - beta1ⁿ) and v / (1 - beta2ⁿ) at the n-th step",
      .differentiable = false,
      .tolerance = {32, "a quotient of two moments, a root and a sum, twice", 2},
+     .ahead = {step_ahead<optim::AdamW>(optim::AdamWOptions{}), recorded_step_ahead<optim::AdamW>(),
+               step_ahead<optim::AdamW>(optim::AdamWOptions{.weight_decay = 0})},
      .samples = {{.shapes = two_alike,
                   .call = Call::of_one_type([](const auto& x, const auto& g) {
                     return updated<optim::AdamW>(elements(x), elements(g), kAdamW);
@@ -109,6 +136,7 @@ const Entries optimisers{
              "squares, is at most `limit`: by limit / (norm + 1e-6) where that is below 1",
      .differentiable = false,
      .tolerance = {64, "a sum of 370 squares, a root and a quotient", 1},
+     .ahead = {clip_ahead([](Gradients& g, const std::vector<Var>& of) { optim::clip_grad_norm(g, of, 1); })},
      .samples = {{.shapes = two_alike,
                   .call = Call::of_one_type([](const auto& a, const auto& b) {
                     return clipped(elements(a), elements(b), [](Gradients& gradients, const std::vector<Var>& of) {
@@ -139,6 +167,7 @@ const Entries optimisers{
      .says = "Limits every element of these gradients to [-limit, limit], in place",
      .differentiable = false,
      .tolerance = {0, "a choice"},
+     .ahead = {clip_ahead([](Gradients& g, const std::vector<Var>& of) { optim::clip_grad_value(g, of, 1); })},
      .samples = {{.shapes = two_alike,
                   .call = Call::of_one_type([](const auto& a, const auto& b) {
                     return clipped(elements(a), elements(b), [](Gradients& gradients, const std::vector<Var>& of) {

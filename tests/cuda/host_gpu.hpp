@@ -23,6 +23,8 @@
 #include "backend/tensor_impl.hpp"
 #include "cuda/dialect.hpp"
 #include "gpu/gpu_backend.hpp"
+#include "gpu/matrix_library.hpp"
+#include "gpu/transform_library.hpp"
 #include "gpu/plan/horizontal.hpp"
 #include "host_matrices.hpp"
 #include "primitives/attention/kernels.hpp"
@@ -285,8 +287,10 @@ class HostGpu final : public detail_gpu::GpuBackend {
   const detail_gpu::Limits& limits() const override { return limits_; }
   const detail_gpu::Dialect& dialect() const override { return detail_gpu::cuda_dialect(); }
   detail::Storage& index_flags() override { return *flags_; }
-  detail_gpu::MatrixLibrary* matrix_library(std::string& reason) override { return reason = why_not, library; }
-  detail_gpu::TransformLibrary* transform_library(std::string& reason) override { return reason = why_not, lines; }
+  void* find_library(const std::type_info& interface, std::string& reason) override {
+    reason = why_not;
+    return interface == typeid(detail_gpu::MatrixLibrary) ? static_cast<void*>(library) : lines;
+  }
   detail_gpu::MatrixLibrary* library = nullptr;  // pretended ones
   detail_gpu::TransformLibrary* lines = nullptr;
   std::string why_not;

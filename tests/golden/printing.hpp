@@ -59,7 +59,10 @@ class Printing final : public detail_gpu::GpuBackend {
   std::function<bool(detail_gpu::GpuBackend&, const detail::AttentionRequest&)> attend;
   std::function<bool(detail_gpu::GpuBackend&, const detail::AttentionBackwardRequest&)> attend_backward;
   detail::Storage& index_flags() override { return *flags_; }
-  detail_gpu::MatrixLibrary* matrix_library(std::string&) override { return in_cuda_ ? &library_ : nullptr; }
+  void* find_library(const std::type_info& interface, std::string&) override {
+    if (!in_cuda_ || interface != typeid(detail_gpu::MatrixLibrary)) return nullptr;
+    return static_cast<detail_gpu::MatrixLibrary*>(&library_);
+  }
   bool in_cuda() const { return in_cuda_; }
   void* allocate(std::size_t) override { return reinterpret_cast<void*>(++allocated_ << 8); }
   void deallocate(void*, std::size_t) noexcept override {}

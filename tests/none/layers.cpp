@@ -163,7 +163,11 @@ TEST(Layers, NoPlumbingNamesARequest) {
     if (line.starts_with("TERN_PRIMITIVE("))
       requests.push_back(line.substr(line.find(", ") + 2, line.find(')') - line.find(", ") - 2));
   EXPECT_GE(requests.size(), 5u);
-  for (const fs::path& path : files_below(kSource / "src" / "backend")) {
+  std::vector<fs::path> plumbing = files_below(kSource / "src" / "backend");
+  for (const fs::path& path : files_below(kSource / "src" / "gpu" / "plan")) plumbing.push_back(path);
+  for (const fs::path& path : fs::directory_iterator(kSource / "src" / "gpu"))
+    if (path.filename().string().starts_with("gpu_backend")) plumbing.push_back(path);
+  for (const fs::path& path : plumbing) {
     const std::string text = text_of(path);
     for (const std::string& request : requests)
       EXPECT_EQ(text.find(request), std::string::npos) << path << " names " << request;

@@ -41,15 +41,9 @@ void lay_out(Kernel& kernel) {
   Plan& plan = kernel.plan;
   const int rank = r.batch.rank();
   const auto row = static_cast<std::size_t>(rank), col = row + 1;
-  kernel.m = r.m, kernel.n = r.n, kernel.k = r.k;
-  std::vector<const View*> views = kernel.epilogue.views();
-  const std::size_t over_tile = views.size();
-  views.push_back(&r.a), views.push_back(&r.b);
-  const std::uint32_t all = (1u << rank) - 1, pinned = kernel.epilogue.pinned();
-  kernel.kept = merge_axes(r.batch, all & ~r.contracted, views, pinned & all);
-  kernel.contracted = merge_axes(r.batch, all & r.contracted, std::span(views).subspan(over_tile), 0);
-  if (!(pinned & (all | 1u << rank))) merge_rows(r, views, kernel.kept, kernel.m);
-  merge_depth(r, kernel.contracted, kernel.k);
+  MergedProduct product = merged(r, kernel.epilogue);
+  kernel.m = product.m, kernel.n = r.n, kernel.k = product.k;
+  kernel.kept = std::move(product.kept), kernel.contracted = std::move(product.contracted);
   Slots& s = kernel.slots;
   for (int* slot : {&s.m, &s.n, &s.k, &s.tiles_m, &s.tiles_n, &s.steps}) *slot = plan.add_param(0);
   plan.add_axes(kernel.kept), plan.add_axes(kernel.contracted);
@@ -63,7 +57,7 @@ void lay_out(Kernel& kernel) {
     strides.push_back(view.strides[row]), strides.push_back(view.strides[col]);
     f.access = plan.add_access(view, strides, false);
   };
-  add(kernel.a, r.a, over_tile, 0), add(kernel.b, r.b, over_tile + 1, 1);
+  add(kernel.a, r.a, product.a, 0), add(kernel.b, r.b, product.a + 1, 1);
   kernel.epilogue.add_numbers(plan);
   bind(kernel);
 }

@@ -73,19 +73,12 @@ std::optional<Problem> problem_of(const GemmRequest& r, const Epilogue& epilogue
   Problem p;
   const int rank = r.batch.rank();
   const auto row = static_cast<std::size_t>(rank);
-  p.m = r.m, p.n = r.n, p.k = r.k;
-  std::vector<const View*> views = epilogue.views();
-  const std::size_t over_tile = views.size();
-  const std::uint32_t all = (1u << rank) - 1, pinned = epilogue.pinned();
-  views.push_back(&r.a), views.push_back(&r.b);
-  p.batch = merge_axes(r.batch, all & ~r.contracted, views, pinned & all);
-  MergedAxes contracted = merge_axes(r.batch, all & r.contracted, std::span(views).subspan(over_tile), 0);
-  merge_depth(r, contracted, p.k);
-  if (p.batch.sizes.size() > 1 || !contracted.sizes.empty()) return std::nullopt;
-  if (!(pinned & (all | 1u << rank))) merge_rows(r, views, p.batch, p.m);
+  MergedProduct product = merged(r, epilogue);
+  if (product.kept.sizes.size() > 1 || !product.contracted.sizes.empty()) return std::nullopt;
+  p.m = product.m, p.n = r.n, p.k = product.k, p.batch = std::move(product.kept);
   const auto step = [&](std::size_t v) { return p.batch.sizes.empty() ? 0 : p.batch.strides[v][0]; };
-  if (!describe(r.a, p, r.a.strides[row + 1], r.a.strides[row], p.m, step(over_tile), p.a) ||
-      !describe(r.b, p, r.b.strides[row], r.b.strides[row + 1], p.n, step(over_tile + 1), p.b))
+  if (!describe(r.a, p, r.a.strides[row + 1], r.a.strides[row], p.m, step(product.a), p.a) ||
+      !describe(r.b, p, r.b.strides[row], r.b.strides[row + 1], p.n, step(product.a + 1), p.b))
     return std::nullopt;
   return p;
 }

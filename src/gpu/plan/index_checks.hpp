@@ -1,5 +1,6 @@
-// What kernels found wrong: indices out of range, and matrices without a factorisation. A launch that checks gets a
-// number, the kernel notes the first offender's, and the error says which it was when the device is next waited for.
+// What kernels found wrong: an index out of range, or what a primitive's kernels note (Launch::noted_error). A launch
+// that checks gets a number, the kernel notes the first offender's, and the error says which it was when the device is
+// next waited for.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -7,7 +8,6 @@
 
 #include "backend/instruments/trace.hpp"
 #include "gpu/plan/kernel.hpp"
-#include "primitives/linalg/linalg.hpp"
 #include "tern/error.hpp"
 
 namespace tern::detail_gpu {
@@ -16,28 +16,26 @@ namespace tern::detail_gpu {
 struct Checked {
   std::string op;
   std::int64_t size = 0;
+  Error (*noted_error)(const char*, std::int64_t, std::uint32_t, detail::PrimitiveId) = nullptr;
   detail::PrimitiveId by = detail::PrimitiveId::count;
   std::string place;
   bool kept = false;
 
   Checked() = default;
   explicit Checked(const Launch& launch)
-      : op(launch.op), size(launch.checked_size), by(launch.checks), place(detail::IndexScope::text()) {}
-  /// `noted`: the index; of matrices the complement of what note_status() says.
+      : op(launch.op),
+        size(launch.checked_size),
+        noted_error(launch.noted_error),
+        by(launch.checks),
+        place(detail::IndexScope::text()) {}
   Error error(std::uint32_t noted) const {
     constexpr const char* kWhen = " (found when the device was waited for)";
-    if (by == detail::PrimitiveId::count)
+    if (!noted_error)
       return Error(ErrorKind::index, op + ": index " + std::to_string(static_cast<std::int32_t>(noted)) +
                                          " is out of range for size " + std::to_string(size) + place + kWhen);
-    const std::uint32_t packed = ~noted;
-    const auto statuses = static_cast<std::uint32_t>(size < 0 ? -size : size);
-    const Error found = detail::matrix_error(op.c_str(), size > 0, packed / statuses,
-                                             static_cast<std::int64_t>(packed % statuses) - 1, by);
-    return Error(ErrorKind::linalg, found.what() + (place + kWhen));
+    const Error found = noted_error(op.c_str(), size, noted, by);
+    return Error(found.kind(), found.what() + (place + kWhen));
   }
-  /// A matrix's number and its status are noted in one word: matrix · statuses + status + 1, with a power of two of
-  /// statuses, the same for all small matrices.
-  static constexpr std::uint32_t kLeastStatuses = 64;
 };
 
 class IndexChecks {

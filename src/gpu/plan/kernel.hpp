@@ -69,8 +69,11 @@ struct Launch {
   /// Kernels that check indices, or matrices: the parameter that receives the launch's number, by which an error names
   /// it.
   int check_slot = -1;
-  std::int64_t checked_size = 0;  // of what is indexed; of matrices how many statuses there are, below 0 of one alone
-  detail::PrimitiveId checks = detail::PrimitiveId::count;  // whose matrices; else indices
+  std::int64_t checked_size = 0;  // of what is indexed
+  /// Where a kernel notes something else than an index out of range: the error that a noted number means, of this op,
+  /// size and primitive.
+  Error (*noted_error)(const char* op, std::int64_t size, std::uint32_t noted, detail::PrimitiveId by) = nullptr;
+  detail::PrimitiveId checks = detail::PrimitiveId::count;
   std::vector<BoxMap> maps;        // further arguments, between the bindings and the parameters
   std::uint32_t shared_bytes = 0;  // memory of a workgroup beyond what the text declares
   /// Of a kernel of parts (horizontal.hpp): the workgroups of each; bindings and parameters are theirs one after the

@@ -41,6 +41,19 @@ void merge_depth(const detail::GemmRequest& r, MergedAxes& contracted, std::int6
   remove_axes(contracted);
 }
 
+MergedProduct merged(const detail::GemmRequest& r, const Epilogue& epilogue) {
+  MergedProduct p{.m = r.m, .k = r.k, .kept = {}, .contracted = {}};
+  std::vector<const View*> views = epilogue.views();
+  p.a = views.size();
+  views.push_back(&r.a), views.push_back(&r.b);
+  const std::uint32_t all = (1u << r.batch.rank()) - 1, rows = 1u << r.batch.rank(), pinned = epilogue.pinned();
+  p.kept = merge_axes(r.batch, all & ~r.contracted, views, pinned & all);
+  p.contracted = merge_axes(r.batch, all & r.contracted, std::span(views).subspan(p.a), 0);
+  if (!(pinned & (all | rows))) merge_rows(r, views, p.kept, p.m);
+  merge_depth(r, p.contracted, p.k);
+  return p;
+}
+
 Epilogue::Epilogue(const detail::GemmRequest& request) : r_(request), program_(*request.epilogue) {
   for (const detail::ProgramOutput& o : program_.outputs) wanted_.push_back(o.step);
   sources_ = sources_of(program_, wanted_, [this](int s) { return is_source(s); });

@@ -75,16 +75,9 @@ void lay_out(GemmPlan& gemm) {
   Plan& plan = gemm.plan;
   const int rank = r.batch.rank();
   const auto row = static_cast<std::size_t>(rank), col = row + 1;
-  gemm.m = r.m, gemm.n = r.n, gemm.k = r.k;
-  std::vector<const View*> views = gemm.epilogue.views();
-  const std::uint32_t pinned = gemm.epilogue.pinned();
-  const std::size_t over_tile = views.size();
-  views.push_back(&r.a), views.push_back(&r.b);
-  const std::uint32_t all = (1u << rank) - 1;
-  gemm.kept = merge_axes(r.batch, all & ~r.contracted, views, pinned & all);
-  gemm.contracted = merge_axes(r.batch, all & r.contracted, std::span(views).subspan(over_tile), 0);
-  if (!(pinned & (all | 1u << rank))) merge_rows(r, views, gemm.kept, gemm.m);
-  merge_depth(r, gemm.contracted, gemm.k);
+  MergedProduct product = merged(r, gemm.epilogue);
+  gemm.m = product.m, gemm.n = r.n, gemm.k = product.k;
+  gemm.kept = std::move(product.kept), gemm.contracted = std::move(product.contracted);
   GemmSlots& s = gemm.slots;
   s.m = plan.add_param(static_cast<std::uint64_t>(gemm.m)), s.n = plan.add_param(static_cast<std::uint64_t>(gemm.n));
   s.k = plan.add_param(static_cast<std::uint64_t>(gemm.k));
@@ -100,7 +93,7 @@ void lay_out(GemmPlan& gemm) {
     strides.push_back(view.strides[row]), strides.push_back(view.strides[col]);
     return plan.add_access(view, strides, false);
   };
-  gemm.a.access = add_factor(r.a, over_tile, 0), gemm.b.access = add_factor(r.b, over_tile + 1, 1);
+  gemm.a.access = add_factor(r.a, product.a, 0), gemm.b.access = add_factor(r.b, product.a + 1, 1);
   gemm.epilogue.add_numbers(plan);
   bind(gemm);
 }

@@ -143,7 +143,7 @@ class ByLibrary {
 
 TransformLibrary* library_of(GpuBackend& backend) {
   std::string reason;
-  TransformLibrary* const library = backend.transform_library(reason);
+  TransformLibrary* const library = backend.library<TransformLibrary>(reason);
   if (!library && detail::tracing() && !reason.empty()) detail::note(reason);
   return library;
 }

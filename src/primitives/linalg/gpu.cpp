@@ -10,6 +10,15 @@ namespace tern::detail_gpu {
 namespace {
 
 constexpr int kThreads = 256;
+// A matrix's number and its status are noted in one word, of which the complement is taken: matrix · statuses + status
+// + 1, with a power of two of statuses, the same for all small matrices. `size`: statuses, below 0 of one matrix alone.
+constexpr std::uint32_t kLeastStatuses = 64;
+
+Error noted_matrix(const char* op, std::int64_t size, std::uint32_t noted, detail::PrimitiveId by) {
+  const std::uint32_t packed = ~noted;
+  const auto statuses = static_cast<std::uint32_t>(size < 0 ? -size : size);
+  return detail::matrix_error(op, size > 0, packed / statuses, static_cast<std::int64_t>(packed % statuses) - 1, by);
+}
 
 }  // namespace
 
@@ -17,10 +26,11 @@ Noted::Noted(GpuBackend& backend, Plan& plan, bool batched, detail::PrimitiveId 
     : backend_(backend),
       plan_(plan),
       flags_{&backend.index_flags(), DType::u32, 0, {}},
-      statuses_(std::max(Checked::kLeastStatuses, std::bit_ceil(static_cast<std::uint32_t>(most) + 2))) {
+      statuses_(std::max(kLeastStatuses, std::bit_ceil(static_cast<std::uint32_t>(most) + 2))) {
   access_ = plan.add_access(flags_, {}, true);
   plan.make_atomic(access_), plan.note(statuses_);
   plan.launch.check_slot = plan.add_param(0), plan.launch.checks = by;
+  plan.launch.noted_error = noted_matrix;
   plan.launch.checked_size = batched ? statuses_ : -static_cast<std::int64_t>(statuses_);
 }
 std::string Noted::text(const std::string& matrix, const std::string& status) const {

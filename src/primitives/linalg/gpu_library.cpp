@@ -38,7 +38,7 @@ MatrixLibrary* library_for(GpuBackend& backend, const detail::MatrixRequest& r) 
   if (r.count() == 0 || r.least() == 0) return nullptr;
   if (detail::recording_natively()) return nullptr;
   std::string reason;
-  MatrixLibrary* const library = backend.matrix_library(reason);
+  MatrixLibrary* const library = backend.library<MatrixLibrary>(reason);
   if (!library && detail::tracing() && !reason.empty()) detail::note(reason);
   return library;
 }
