@@ -169,7 +169,7 @@ class Golden {
   std::string name_;
   bool each_title_ = false, hashed_ = false;
   std::size_t prelude_ = 0;  // CUDA's, the same for every kernel, is printed once
-  std::set<std::string> texts_{"// elementwise\n"}, functions_;
+  std::set<std::string> texts_{"// elementwise\n", "// fft\n"}, functions_;
 };
 
 void show_all(Golden& golden) {
@@ -179,7 +179,8 @@ void show_all(Golden& golden) {
         golden.show(kind.name, each_title, kind.shown == Kind::in_wgsl && golden.in_cuda(),
                     [&](Printing& p) { kind.call(p, kind.dtype); });
   };
-  for (const auto& kinds : {elementwise_kinds(), reducing_kinds(), product_kinds()}) show(kinds, false);
+  for (const auto& kinds : {elementwise_kinds(), reducing_kinds(), product_kinds(), transform_kinds()})
+    show(kinds, false);
   show(attention_kinds(), true);
   show(line_kinds(), true);
   show(matrix_kinds(), true);

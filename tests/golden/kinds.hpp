@@ -176,6 +176,8 @@ inline std::vector<Kind> line_kinds() {
        [](P& p, DType d) { scatter_add(p.make({9, 4}, d), p.make({3000}, i32), p.make({3000, 4}, d)); }},
       {"scatter with a table for each line", f32, Kind::in_cuda,
        [](P& p, DType d) { scatter_add(p.make({9, 64}, d), p.make({300, 64}, i32), p.make({300, 64}, d)); }},
+      {"transform of lines of a large prime factor", f32, Kind::in_wgsl,
+       [](P& p, DType d) { fft::fft(p.make({3, 11}, complex_dtype(d))); }},
   };
 }
 
@@ -249,10 +251,32 @@ inline std::vector<Kind> matrix_kinds() {
   };
 }
 
+/// Whatever the dtype, of complex numbers that it is the parts of, or f32.
+inline std::vector<Kind> transform_kinds() {
+  using P = Printing;
+  return {
+      {"transform", f32, Kind::in_wgsl, [](P& p, DType d) { fft::fft(p.make({3, 8}, complex_dtype(d))); }},
+      {"transform of lines of odd factors", f32, Kind::in_wgsl,
+       [](P& p, DType d) { fft::fft(p.make({3, 105}, complex_dtype(d))); }},
+      {"transform of columns, and of real lines", f32, Kind::nowhere,
+       [](P& p, DType d) {
+         const Tensor x = p.make({8, 64}, complex_dtype(d)), y = p.make({3, 12}, d);
+         fft::fft(x, {}, 0), fft::ifft(x, {}, 0), fft::irfft(fft::rfft(y, 10), 14);
+         if (!is_floating(d)) return;
+         backward(fft::rfft(Var(y)), p.make({3, 7}, complex_dtype(d)));
+         backward(fft::irfft(Var(p.make({3, 7}, complex_dtype(d)))), p.make({3, 12}, real_dtype(complex_dtype(d))));
+       }},
+      {"transform of long lines", f32, Kind::nowhere,
+       [](P& p, DType d) {
+         fft::ifft(p.make({6000}, complex_dtype(d))), fft::irfft(fft::rfft(p.make({2, 6000}, d), 7000), 6000);
+       }},
+  };
+}
+
 inline std::vector<Kind> every_kind() {
   std::vector<Kind> all;
   for (const auto& some : {elementwise_kinds(), reducing_kinds(), product_kinds(), attention_kinds(), line_kinds(),
-                           matrix_kinds()})
+                           transform_kinds(), matrix_kinds()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }

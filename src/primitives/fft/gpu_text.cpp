@@ -295,13 +295,17 @@ std::string map_text(const Text& t, bool across) {
   const Dialect& dialect = t.plan.backend.dialect();
   Io io(t.plan.plan, dialect);
   std::string text = loaded(t, io);
+  const char* title = "fft, elements";
   if (l.factor == Factor::chirp) {
+    title = "fft, elements times a chirp";
     text += times_root(
         cat("turn(square(min(e, ", u(l.chirp - 1), "), ", u(2 * l.chirp), "), ", u(2 * l.chirp), ")").c_str());
   } else if (l.factor == Factor::chirp_alone) {  // the conjugate one, around 0
+    title = "fft, a chirp";
     text += cat("let far = min(e, ", u(l.n), " - e);\nif (far < ", u(l.chirp), ") {\n  let w = turn(square(far, ",
                 u(2 * l.chirp), "), ", u(2 * l.chirp), ");\n  re = w.re;\n  im = -w.im;\n}\n");
   } else if (l.factor == Factor::kernel) {
+    title = "fft, elements times a chirp's transform";
     Names values, none;
     std::string load = io.load(t.table_re, t.plan.at(Names(t.plan.lines.sizes.size(), "0u"), "e"), values);
     const std::string re = values[0];
@@ -315,7 +319,7 @@ std::string map_text(const Text& t, bool across) {
   const std::string length = t.plan.p(t.wanted_slot), lines = t.plan.p(t.plan.lines_slot);
   const std::string places = across ? cat("let e = b / ", lines, ";\nlet line = b - e * ", lines, ";\n")
                                     : cat("let line = b / ", length, ";\nlet e = b - line * ", length, ";\n");
-  return t.plan.module("fft, elements",
+  return t.plan.module(title,
                        cat("let b = group * ", kMapThreads, " + thread;\n", places, "if (",
                            across ? cat("e < ", length) : cat("line < ", lines), ") {\n", indented(text), "}\n"),
                        {}, turn_function(l, dialect) + square_function(dialect));
