@@ -110,7 +110,7 @@ inline std::vector<Kind> attention_kinds() {
     return score - slope * cast((head + 1) * abs(i - j), f32);
   };
   return {
-      {"attention", f32, Kind::in_wgsl,
+      {"attention", f32, Kind::in_both,
        [=](P& p, DType d) {
          attention(p.make({1, 2, 8, 8}, d), p.make({1, 1, 8, 8}, d), p.make({1, 1, 8, 8}, d),
                    {.causal = true, .window = 4}, alibi, p.make({2, 1, 1}));
@@ -187,7 +187,9 @@ inline std::vector<Kind> matrix_kinds() {
       {"cholesky of small matrices", f32, Kind::in_wgsl,
        [](P& p, DType d) { linalg::cholesky(p.make({9, 5, 5}, d)); }},
       {"lu of small matrices", f32, Kind::in_both, [](P& p, DType d) { linalg::lu_factor(p.make({9, 5, 7}, d)); }},
-      {"solutions of small matrices", f32, Kind::nowhere,
+      {"solutions of small matrices", f32, Kind::in_wgsl,
+       [](P& p, DType d) { linalg::solve(p.make({9, 5, 5}, d), p.make({9, 5, 2}, d)); }},
+      {"solutions of larger ones, and their gradients", f32, Kind::nowhere,
        [](P& p, DType d) {
          const Var a(p.make({9, 32, 32}, d));
          backward(linalg::solve(a, p.make({9, 32, 40}, d)), p.make({9, 32, 40}, d));
@@ -232,6 +234,7 @@ inline std::vector<Kind> matrix_kinds() {
          backward(linalg::solve(v, b), b), linalg::solve_triangular(a, b, true, true, true), linalg::qr(a);
          linalg::eigh(a), linalg::svd(a), linalg::svd(p.make({2, 30, 40}, d));
        }},
+      {"cholesky of a block", f32, Kind::in_wgsl, [](P& p, DType d) { linalg::cholesky(p.make({64, 40, 40}, d)); }},
       {"lu of a panel", f32, Kind::in_wgsl, [](P& p, DType d) { linalg::lu_factor(p.make({64, 40, 40}, d)); }},
       {"qr of a panel", f32, Kind::in_wgsl, [](P& p, DType d) { linalg::qr(p.make({64, 40, 40}, d)); }},
       {"large matrices by blocks", f32, Kind::nowhere,
