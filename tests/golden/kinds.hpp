@@ -5,7 +5,10 @@
 #include <functional>
 #include <vector>
 
+#include "cuda/products/mma.hpp"
+#include "cuda/products/wgmma.hpp"
 #include "golden/printing.hpp"
+#include "primitives/attention/cuda_plan.hpp"
 #include "together.hpp"
 
 namespace tern::test {
@@ -18,6 +21,7 @@ struct Kind {
   DType dtype;  // in which it is reviewed
   Shown shown;
   std::function<void(Printing&, DType)> call;
+  int architecture = 80;  // of CUDA: the oldest that has its instructions
 };
 
 inline std::vector<Kind> elementwise_kinds() {
@@ -276,10 +280,58 @@ inline std::vector<Kind> transform_kinds() {
   };
 }
 
+/// A product of 16-bit floats by units of NVIDIA's; nothing is printed of other dtypes, and for WebGPU.
+inline void product_by(const std::function<bool(detail_gpu::GpuBackend&, const detail::GemmRequest&)>& units,
+                       Printing& p, DType d) {
+  if (!p.in_cuda() || (d != DType::f16 && d != DType::bf16)) return;
+  p.multiply = units;
+  matmul_bias_activation(p.make({200, 64}, d), p.make({64, 304}, d), p.make({304}, d), op::relu);
+  p.multiply = nullptr;
+}
+inline std::vector<Kind> unit_kinds() {
+  using P = Printing;
+  return {
+      {"product on Hopper's matrix units", bf16, Kind::in_cuda,
+       [](P& p, DType d) {
+         product_by(
+             [](auto& to, const auto& request) {
+               return detail_cuda::run_wgmma(to, request, {90, 2}, true);
+             },
+             p, d);
+       },
+       90},
+      {"attention on Hopper's matrix units", bf16, Kind::in_cuda,
+       [](P& p, DType d) {
+         if (!p.in_cuda() || (d != DType::f16 && d != DType::bf16)) return;
+         P hopper(DeviceKind::cuda, p.take());
+         const detail_cuda::MatrixUnits units{90, 2, 227 << 10};
+         hopper.attend = [=](auto& to, const auto& r) { return detail_gpu::attention_by_wgmma(to, r, units); };
+         hopper.attend_backward = [=](auto& to, const auto& r) {
+           return detail_gpu::attention_backward_by_wgmma(to, r, units);
+         };
+         const Var q(hopper.make({1, 2, 80, 64}, d)), k(hopper.make({1, 1, 80, 64}, d));
+         const Var y = attention(
+             q, k, k, {.causal = true},
+             [](auto score, auto, auto, auto i, auto j, auto slope) { return score - slope * cast(abs(i - j), f32); },
+             hopper.make({2, 1, 1}));
+         backward(y, hopper.make({1, 2, 80, 64}, d));
+       },
+       90},
+      {"product on tensor cores", bf16, Kind::in_cuda,
+       [](P& p, DType d) {
+         product_by(
+             [](auto& to, const auto& request) {
+               return detail_cuda::run_mma(to, request, {80, 1, 163 << 10});
+             },
+             p, d);
+       }},
+  };
+}
+
 inline std::vector<Kind> every_kind() {
   std::vector<Kind> all;
   for (const auto& some : {elementwise_kinds(), reducing_kinds(), product_kinds(), attention_kinds(), line_kinds(),
-                           transform_kinds(), matrix_kinds()})
+                           transform_kinds(), matrix_kinds(), unit_kinds()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }
