@@ -23,6 +23,12 @@ constexpr const char* kMma =
 constexpr const char* kFma =
 #include "primitives/attention/fma_units.cu.inc"
     ;
+constexpr const char* kAmpere =
+#include "cuda/products/ampere.cu.inc"
+    ;
+constexpr const char* kQuadRows =
+#include "cuda/products/quad_rows.cu.inc"
+    ;
 
 constexpr int kLanes = 32, kElements = 8;  // of a vector
 int padded(std::int64_t elements) { return elements <= 64 ? 64 : elements <= 128 ? 128 : 256; }
@@ -149,6 +155,7 @@ void MmaAttention::fill_boxes(Holes& h, const std::string& name, int access) con
 Holes MmaAttention::holes(const std::string& columns_first) const {
   Holes h = slots_.holes();
   const bool halves = instance_.bytes == 2;
+  h["instructions"] = kAmpere, h["quad_rows"] = kQuadRows;
   h["units"] = kUnits, h["row_units"] = kMmaRows, h["products"] = halves ? kMma : kFma;
   h["elements"] = halves ? "typedef u16 Element;\ntypedef u16 Word;" : "typedef f32 Element;\ntypedef u32 Word;";
   h["type"] = dtype_ == DType::f16 ? "f16" : "bf16";
