@@ -20,6 +20,9 @@ constexpr const char* kMmaRows =
 constexpr const char* kMma =
 #include "primitives/attention/mma_units.cu.inc"
     ;
+constexpr const char* kRowPieces =
+#include "primitives/attention/mma_row_pieces.cu.inc"
+    ;
 constexpr const char* kFma =
 #include "primitives/attention/fma_units.cu.inc"
     ;
@@ -153,7 +156,9 @@ void MmaAttention::fill_boxes(Holes& h, const std::string& name, int access) con
 }
 
 Holes MmaAttention::holes(const std::string& columns_first) const {
+  static const auto& row_pieces = *new Holes(pieces(kRowPieces));  // outlives what is in static storage
   Holes h = slots_.holes();
+  h.insert(row_pieces.begin(), row_pieces.end());
   const bool halves = instance_.bytes == 2;
   h["instructions"] = kAmpere, h["quad_rows"] = kQuadRows;
   h["units"] = kUnits, h["row_units"] = kMmaRows, h["products"] = halves ? kMma : kFma;
