@@ -12,9 +12,6 @@
 #include <string>
 #include <string_view>
 
-#include "cuda/products/mma.hpp"
-#include "cuda/products/wgmma.hpp"
-#include "primitives/attention/cuda_plan.hpp"
 #include "golden/kinds.hpp"
 
 namespace tern::test {
@@ -89,28 +86,6 @@ class Golden {
   void show(const char* name, bool each_title, bool hashed, const std::function<void(Printing&)>& call) {
     name_ = name, each_title_ = each_title, hashed_ = hashed, call(device_);
   }
-  /// A product that NVIDIA's units take.
-  template <class Run> void show_product(const char* name, const Run& run, const detail_cuda::MatrixUnits& units) {
-    device_.multiply = [&](auto& backend, const detail::GemmRequest& request) { return run(backend, request, units); };
-    show(name, false, false, [](Printing& p) {
-      matmul_bias_activation(p.make({200, 64}, bf16), p.make({64, 304}, bf16), p.make({304}, bf16), op::relu);
-    });
-  }
-  /// Attention by Hopper's units, and its gradients.
-  void show_attention(const char* name, const detail_cuda::MatrixUnits& units) {
-    Printing hopper(DeviceKind::cuda, [this](const auto& launch, const std::string& text) { show(launch, text); });
-    hopper.attend = [&](auto& backend, const auto& r) { return detail_gpu::attention_by_wgmma(backend, r, units); };
-    hopper.attend_backward = [&](auto& backend, const auto& r) {
-      return detail_gpu::attention_backward_by_wgmma(backend, r, units);
-    };
-    name_ = name, each_title_ = true, hashed_ = false;
-    const Var q(hopper.make({1, 2, 80, 64}, bf16)), k(hopper.make({1, 1, 80, 64}, bf16));
-    const Var y = attention(
-        q, k, k, {.causal = true},
-        [](auto score, auto, auto, auto i, auto j, auto slope) { return score - slope * cast(abs(i - j), f32); },
-        hopper.make({2, 1, 1}));
-    backward(y, hopper.make({1, 2, 80, 64}, bf16));
-  }
   bool in_cuda() const { return in_cuda_; }
 
  private:
@@ -169,7 +144,7 @@ class Golden {
   std::string name_;
   bool each_title_ = false, hashed_ = false;
   std::size_t prelude_ = 0;  // CUDA's, the same for every kernel, is printed once
-  std::set<std::string> texts_{"// elementwise\n"}, functions_;
+  std::set<std::string> texts_{"// elementwise\n", "// fft\n"}, functions_;
 };
 
 void show_all(Golden& golden) {
@@ -179,17 +154,12 @@ void show_all(Golden& golden) {
         golden.show(kind.name, each_title, kind.shown == Kind::in_wgsl && golden.in_cuda(),
                     [&](Printing& p) { kind.call(p, kind.dtype); });
   };
-  for (const auto& kinds : {elementwise_kinds(), reducing_kinds(), product_kinds()}) show(kinds, false);
+  for (const auto& kinds : {elementwise_kinds(), reducing_kinds(), product_kinds(), transform_kinds()})
+    show(kinds, false);
   show(attention_kinds(), true);
   show(line_kinds(), true);
   show(matrix_kinds(), true);
-  if (!golden.in_cuda()) return;
-  const auto wgmma = [](auto& backend, const auto& request, const auto& units) {
-    return detail_cuda::run_wgmma(backend, request, units, true);
-  };
-  golden.show_product("product on Hopper's matrix units", wgmma, {90, 2});
-  golden.show_attention("attention on Hopper's matrix units", {90, 2, 227 << 10});
-  golden.show_product("product on tensor cores", detail_cuda::run_mma, {80, 1, 163 << 10});
+  show(unit_kinds(), true);
 }
 
 }  // namespace

@@ -5,7 +5,10 @@
 #include <functional>
 #include <vector>
 
+#include "cuda/products/mma.hpp"
+#include "cuda/products/wgmma.hpp"
 #include "golden/printing.hpp"
+#include "primitives/attention/cuda_plan.hpp"
 #include "together.hpp"
 
 namespace tern::test {
@@ -18,6 +21,7 @@ struct Kind {
   DType dtype;  // in which it is reviewed
   Shown shown;
   std::function<void(Printing&, DType)> call;
+  int architecture = 80;  // of CUDA: the oldest that has its instructions
 };
 
 inline std::vector<Kind> elementwise_kinds() {
@@ -110,7 +114,7 @@ inline std::vector<Kind> attention_kinds() {
     return score - slope * cast((head + 1) * abs(i - j), f32);
   };
   return {
-      {"attention", f32, Kind::in_wgsl,
+      {"attention", f32, Kind::in_both,
        [=](P& p, DType d) {
          attention(p.make({1, 2, 8, 8}, d), p.make({1, 1, 8, 8}, d), p.make({1, 1, 8, 8}, d),
                    {.causal = true, .window = 4}, alibi, p.make({2, 1, 1}));
@@ -176,6 +180,8 @@ inline std::vector<Kind> line_kinds() {
        [](P& p, DType d) { scatter_add(p.make({9, 4}, d), p.make({3000}, i32), p.make({3000, 4}, d)); }},
       {"scatter with a table for each line", f32, Kind::in_cuda,
        [](P& p, DType d) { scatter_add(p.make({9, 64}, d), p.make({300, 64}, i32), p.make({300, 64}, d)); }},
+      {"transform of lines of a large prime factor", f32, Kind::in_wgsl,
+       [](P& p, DType d) { fft::fft(p.make({3, 11}, complex_dtype(d))); }},
   };
 }
 
@@ -185,7 +191,9 @@ inline std::vector<Kind> matrix_kinds() {
       {"cholesky of small matrices", f32, Kind::in_wgsl,
        [](P& p, DType d) { linalg::cholesky(p.make({9, 5, 5}, d)); }},
       {"lu of small matrices", f32, Kind::in_both, [](P& p, DType d) { linalg::lu_factor(p.make({9, 5, 7}, d)); }},
-      {"solutions of small matrices", f32, Kind::nowhere,
+      {"solutions of small matrices", f32, Kind::in_wgsl,
+       [](P& p, DType d) { linalg::solve(p.make({9, 5, 5}, d), p.make({9, 5, 2}, d)); }},
+      {"solutions of larger ones, and their gradients", f32, Kind::nowhere,
        [](P& p, DType d) {
          const Var a(p.make({9, 32, 32}, d));
          backward(linalg::solve(a, p.make({9, 32, 40}, d)), p.make({9, 32, 40}, d));
@@ -230,6 +238,7 @@ inline std::vector<Kind> matrix_kinds() {
          backward(linalg::solve(v, b), b), linalg::solve_triangular(a, b, true, true, true), linalg::qr(a);
          linalg::eigh(a), linalg::svd(a), linalg::svd(p.make({2, 30, 40}, d));
        }},
+      {"cholesky of a block", f32, Kind::in_wgsl, [](P& p, DType d) { linalg::cholesky(p.make({64, 40, 40}, d)); }},
       {"lu of a panel", f32, Kind::in_wgsl, [](P& p, DType d) { linalg::lu_factor(p.make({64, 40, 40}, d)); }},
       {"qr of a panel", f32, Kind::in_wgsl, [](P& p, DType d) { linalg::qr(p.make({64, 40, 40}, d)); }},
       {"large matrices by blocks", f32, Kind::nowhere,
@@ -249,10 +258,80 @@ inline std::vector<Kind> matrix_kinds() {
   };
 }
 
+/// Whatever the dtype, of complex numbers that it is the parts of, or f32.
+inline std::vector<Kind> transform_kinds() {
+  using P = Printing;
+  return {
+      {"transform", f32, Kind::in_wgsl, [](P& p, DType d) { fft::fft(p.make({3, 8}, complex_dtype(d))); }},
+      {"transform of lines of odd factors", f32, Kind::in_wgsl,
+       [](P& p, DType d) { fft::fft(p.make({3, 105}, complex_dtype(d))); }},
+      {"transform of columns, and of real lines", f32, Kind::nowhere,
+       [](P& p, DType d) {
+         const Tensor x = p.make({8, 64}, complex_dtype(d)), y = p.make({3, 12}, d);
+         fft::fft(x, {}, 0), fft::ifft(x, {}, 0), fft::irfft(fft::rfft(y, 10), 14);
+         if (!is_floating(d)) return;
+         backward(fft::rfft(Var(y)), p.make({3, 7}, complex_dtype(d)));
+         backward(fft::irfft(Var(p.make({3, 7}, complex_dtype(d)))), p.make({3, 12}, real_dtype(complex_dtype(d))));
+       }},
+      {"transform of long lines", f32, Kind::nowhere,
+       [](P& p, DType d) {
+         fft::ifft(p.make({6000}, complex_dtype(d))), fft::irfft(fft::rfft(p.make({2, 6000}, d), 7000), 6000);
+       }},
+  };
+}
+
+/// A product of 16-bit floats by units of NVIDIA's; nothing is printed of other dtypes, and for WebGPU.
+inline void product_by(const std::function<bool(detail_gpu::GpuBackend&, const detail::GemmRequest&)>& units,
+                       Printing& p, DType d) {
+  if (!p.in_cuda() || (d != DType::f16 && d != DType::bf16)) return;
+  p.multiply = units;
+  matmul_bias_activation(p.make({200, 64}, d), p.make({64, 304}, d), p.make({304}, d), op::relu);
+  p.multiply = nullptr;
+}
+inline std::vector<Kind> unit_kinds() {
+  using P = Printing;
+  return {
+      {"product on Hopper's matrix units", bf16, Kind::in_cuda,
+       [](P& p, DType d) {
+         product_by(
+             [](auto& to, const auto& request) {
+               return detail_cuda::run_wgmma(to, request, {90, 2}, true);
+             },
+             p, d);
+       },
+       90},
+      {"attention on Hopper's matrix units", bf16, Kind::in_cuda,
+       [](P& p, DType d) {
+         if (!p.in_cuda() || (d != DType::f16 && d != DType::bf16)) return;
+         P hopper(DeviceKind::cuda, p.take());
+         const detail_cuda::MatrixUnits units{90, 2, 227 << 10};
+         hopper.attend = [=](auto& to, const auto& r) { return detail_gpu::attention_by_wgmma(to, r, units); };
+         hopper.attend_backward = [=](auto& to, const auto& r) {
+           return detail_gpu::attention_backward_by_wgmma(to, r, units);
+         };
+         const Var q(hopper.make({1, 2, 80, 64}, d)), k(hopper.make({1, 1, 80, 64}, d));
+         const Var y = attention(
+             q, k, k, {.causal = true},
+             [](auto score, auto, auto, auto i, auto j, auto slope) { return score - slope * cast(abs(i - j), f32); },
+             hopper.make({2, 1, 1}));
+         backward(y, hopper.make({1, 2, 80, 64}, d));
+       },
+       90},
+      {"product on tensor cores", bf16, Kind::in_cuda,
+       [](P& p, DType d) {
+         product_by(
+             [](auto& to, const auto& request) {
+               return detail_cuda::run_mma(to, request, {80, 1, 163 << 10});
+             },
+             p, d);
+       }},
+  };
+}
+
 inline std::vector<Kind> every_kind() {
   std::vector<Kind> all;
   for (const auto& some : {elementwise_kinds(), reducing_kinds(), product_kinds(), attention_kinds(), line_kinds(),
-                           matrix_kinds()})
+                           transform_kinds(), matrix_kinds(), unit_kinds()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }

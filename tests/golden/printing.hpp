@@ -64,6 +64,8 @@ class Printing final : public detail_gpu::GpuBackend {
     return static_cast<detail_gpu::MatrixLibrary*>(&library_);
   }
   bool in_cuda() const { return in_cuda_; }
+  /// Who the texts go to.
+  const Take& take() const { return take_; }
   void* allocate(std::size_t) override { return reinterpret_cast<void*>(++allocated_ << 8); }
   void deallocate(void*, std::size_t) noexcept override {}
   void upload(detail::Storage&, std::size_t, const void*, std::size_t) override {}

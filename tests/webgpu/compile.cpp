@@ -1,6 +1,5 @@
 // Every kind of kernel text that WebGPU is given, in every dtype, is one that the library takes: shader modules are
 // made of the texts alone, without pipelines, which the driver would take minutes to compile.
-#include <algorithm>
 #include <set>
 
 #include "../every_device/reference.hpp"
@@ -62,11 +61,10 @@ class WebgpuTexts : public testing::Test {
 };
 
 TEST_F(WebgpuTexts, EveryKind) {
-  std::set<std::string> texts, titles;
+  std::set<std::string> texts;
   std::string what;
   Printing device(DeviceKind::webgpu, [&](const detail_gpu::Launch&, const std::string& text) {
     if (!texts.insert(text).second) return;
-    titles.insert(text.substr(0, text.find('\n')));
     EXPECT_EQ(error_of(text), "") << what << "\n" << text;
   });
   for (const Kind& kind : every_kind())
@@ -78,16 +76,6 @@ TEST_F(WebgpuTexts, EveryKind) {
         EXPECT_TRUE(error.kind() == ErrorKind::dtype || error.kind() == ErrorKind::unsupported) << error.what();
       }
     }
-  for (const char* title :
-       {"elementwise", "reduction", "scan", "scan, sums of segments", "scan, segments", "scan, columns", "sort, blocks",
-        "sort, reading", "sort, counts of digits", "sort, adding up counts", "sort, moving by digits", "sort, writing",
-        "sort, results", "selection", "scatter", "scatter, reading the table", "scatter, sorted", "scatter, fetched",
-        "cholesky of small matrices", "lu of small matrices", "solutions of small matrices",
-        "triangles of small matrices", "qr of small matrices", "eigh of small matrices", "svd of small matrices",
-        "qr, a matrix a thread", "eigh, a matrix a thread", "svd, a matrix a thread",
-        "status of matrices", "status of matrices, cleared", "cholesky of a block", "triangle of a block",
-        "lu of a panel", "lu, rows beside a panel", "qr of a panel", "matrices, moved"})
-    EXPECT_TRUE(titles.contains(std::string("// ") + title)) << title;
   EXPECT_GT(texts.size(), 200u);
 }
 

@@ -13,6 +13,12 @@ namespace {
 constexpr const char* kMmaProduct =
 #include "cuda/products/mma.cu.inc"
     ;
+constexpr const char* kAmpere =
+#include "cuda/products/ampere.cu.inc"
+    ;
+constexpr const char* kQuadRows =
+#include "cuda/products/quad_rows.cu.inc"
+    ;
 
 /// What coordinates of axes [first, first + names) add to a factor's place.
 std::string offset(const Kernel& kernel, const Factor& f, std::size_t first, const std::vector<std::string>& names) {
@@ -45,6 +51,7 @@ std::string columns(const Kernel& kernel, Io& io, const detail_gpu::Function& fo
 
 void fill_instance(const Kernel& kernel, Holes& holes) {
   const auto yes = [](bool is) { return is ? "true" : "false"; };
+  holes["instructions"] = kAmpere, holes["quad_rows"] = kQuadRows;
   holes["type"] = kernel.request.a.dtype == DType::f16 ? "f16" : "bf16";
   holes["a_along_k"] = yes(kernel.a.along_k), holes["b_along_k"] = yes(kernel.b.along_k);
   holes["a_wide"] = yes(kernel.a.wide), holes["b_wide"] = yes(kernel.b.wide);

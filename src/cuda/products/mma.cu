@@ -39,9 +39,8 @@
 // elements: 418 to 425, four 419 to 426, four of 32 elements 335 to 340, of which 128×128 with four warps 387 to 400.
 //
 // The plan is that of CUTLASS's kernels for Ampere (https://github.com/NVIDIA/cutlass/blob/main/media/docs/cpp/
-// efficient_gemm.md); instructions: PTX ISA, https://docs.nvidia.com/cuda/parallel-thread-execution/, sections
-// cp.async, ldmatrix and mma. mma.cpp chooses the instance and fills the holes, $name. To read one with all of them
-// filled: tests/golden/kernels.cu, or TERN_SHOW_KERNELS=1.
+// efficient_gemm.md); the instructions are those of ampere.cu. mma.cpp chooses the instance and fills the holes, $name.
+// To read one with all of them filled: tests/golden/kernels.cu, or TERN_SHOW_KERNELS=1.
 
 // The instance. (Enumerators, since constants at namespace scope become variables in the GPU's memory.)
 enum : bool {
@@ -60,65 +59,12 @@ enum : u32 {
   kBlocksM = kWarpM / 16u, kBlocksN = kWarpN / 8u, kSumsOfRow = 4u * kBlocksN, kSums = kBlocksM * kSumsOfRow,
 };
 
-// ---- copies to workgroup memory that run on their own ----
-TERN_DEVICE u32 tern_shared(const void* p) { return u32(__cvta_generic_to_shared(p)); }
-TERN_DEVICE void tern_copy(u32 to, const void* from, u32 bytes) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
-}
-TERN_DEVICE void tern_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-template <int most> TERN_DEVICE void tern_wait_copies() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(most) : "memory");
-}
-TERN_DEVICE void tern_put(u32 to, const u32 (&words)[4]) {
-  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};"
-               ::"r"(to), "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]) : "memory");
-}
-// Where 16 bytes `part` of a row of `line` bytes, a multiple of 128, lie: turned so that the same part of eight rows, a
-// matrix, lies in different banks.
-TERN_DEVICE u32 tern_place(u32 row, u32 part, u32 line) { return row * line + ((part ^ (row & 7u)) << 4u); }
+$instructions
+
 // Bytes of 16 that are inside, of elements of 2 bytes, `left` of which follow.
 TERN_DEVICE u32 tern_inside(bool inside, u32 at, u32 end) { return inside && at < end ? min(end - at, 8u) * 2u : 0u; }
 
-// ---- tensor cores ----
-// Four matrices of 8×8 from workgroup memory, of each of which eight lanes name the rows; turned where they lie across
-// k.
-template <bool along_k> TERN_DEVICE void tern_matrices(u32 (&m)[4], u32 from) {
-  if constexpr (along_k)
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3]) : "r"(from) : "memory");
-  else
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3]) : "r"(from) : "memory");
-}
-TERN_DEVICE void multiply(f32* acc, const u32 (&a)[4], u32 b0, u32 b1) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.$type.$type.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-      "{%0, %1, %2, %3};"
-      : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-
-// ---- from the layout of sums to rows ----
-// Lane q of four holds columns 8 j + 2 q and 8 j + 2 q + 1 for j = 0..3, and gets columns 8 q to 8 q + 7 in their
-// place. Two exchanges, with the neighbour and with the next but one.
-TERN_DEVICE void tern_quad_exchange(f32& keep0, f32& keep1, f32& give0, f32& give1, bool upper, u32 distance) {
-  const f32 out0 = upper ? keep0 : give0, out1 = upper ? keep1 : give1;
-  const f32 in0 = __shfl_xor_sync(0xffffffffu, out0, distance), in1 = __shfl_xor_sync(0xffffffffu, out1, distance);
-  if (upper) keep0 = in0, keep1 = in1;
-  else give0 = in0, give1 = in1;
-}
-struct Row8 {
-  f32 x[8];
-};
-// acc: the sums of a lane in the first of four blocks.
-TERN_DEVICE Row8 tern_quad_row(const f32* acc) {
-  const bool odd = threadIdx.x & 1u, high = threadIdx.x & 2u;
-  f32 a0 = acc[0], a1 = acc[1], b0 = acc[4], b1 = acc[5], c0 = acc[8], c1 = acc[9], d0 = acc[12], d1 = acc[13];
-  tern_quad_exchange(a0, a1, b0, b1, odd, 1u);
-  tern_quad_exchange(c0, c1, d0, d1, odd, 1u);
-  tern_quad_exchange(a0, a1, c0, c1, high, 2u);
-  tern_quad_exchange(b0, b1, d0, d1, high, 2u);
-  return {{a0, a1, b0, b1, c0, c1, d0, d1}};
-}
+$quad_rows
 
 // ---- the formula ----
 $formula
@@ -226,7 +172,7 @@ TERN_DEVICE void finish(const Params& params, const Epilogue& epilogue, f32 (&ac
     for (u32 first = 0u; first < kBlocksN; first += 4u)
 #pragma unroll
       for (u32 h = 0u; h < 2u; ++h) {
-        let sums = tern_quad_row(acc + 4u * first + 2u * h);
+        let sums = tern_quad_row((const f32 (*)[4])(acc + 4u * first), h);
         let its_row = first_m + block * 16u + 8u * h + lane / 4u, its_col = first_n + 8u * first + (lane & 3u) * 8u;
         if constexpr (kRagged) {
 #pragma unroll

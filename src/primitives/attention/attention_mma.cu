@@ -18,8 +18,8 @@
 //   sums += shares·v (tensor cores)          the layout of sums is that of a first factor: shares never leave registers
 //
 // and at the end everything divided by the row's sum, a lane storing eight neighbours. Tiles that no row sees are not
-// visited. Workgroups with the most columns start first. attention_units.cu has tiles and products; cuda_forward.cpp
-// fills the holes. A warp has 32 rows where registers allow (sums of 128 columns: 128 of them), as a block
+// visited. Workgroups with the most columns start first. attention_units.cu has tiles and products, mma_row_pieces.cu
+// what attention_mma_rows.cu does alike; cuda_forward.cpp fills the holes. A warp has 32 rows where registers allow (sums of 128 columns: 128 of them), as a block
 // of k or v read from workgroup memory then serves four instructions: with 16 rows reading would take as long.
 //
 // Bound by mma.sync, with 0.54 of wgmma's speed (cuda/products/mma.cu): figures in docs/internals/attention.md.
@@ -43,59 +43,24 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
   const u32 thread = threadIdx.x, rows_of_q = tern_shared(memory);
   let lane = thread & 31u, warp = thread / 32u;
   $part
-  let head_of_all = own_group / $tiles;
-  let first_row = ($tiles - 1u - (own_group - head_of_all * $tiles)) * kRows;
-  let batch = head_of_all / $heads;
-  let head = head_of_all - batch * $heads;
-  let key_head = head / ($heads / $groups);
-  var begin = 0u;
-  var end = $columns;
-  $range
-  $length
+  $block_of_rows
   const Rows q{(const Element*)$q, $q_from, $q_step, $q_step_in}, k{(const Element*)$k, $k_from, $k_step, $k_step_in},
       v{(const Element*)$v, $v_from, $v_step, $v_step_in};
-  $seen_of
-  // The first tile from `column` on of which something is seen.
-  const auto seek = [&](u32 column) {
-    $seek
-    return column;
-  };
-  begin = seek(begin);
+  $seek_tiles
   u32 stage = rows_of_q + kBytes * kRows * kDepth, other = stage + kStage;
   [[maybe_unused]] let scratch = other + kStage + warp * kScratch;
   fetch<kWideQ, kRows, kDepth>(q, first_row, $rows, $depth, rows_of_q, thread);
-  fetch<kWideK, kColumns, kDepth>(k, begin, end, $depth, stage, thread);
-  fetch<kWideV, kColumns, kWidth>(v, begin, end, $width, stage + kBytesOfK, thread);
+  $fetch_tile(begin, stage)
   tern_commit();
   f32 sums[kBlocks][kWidth / 8u][4] = {}, tops[kBlocks][2], totals[kBlocks][2] = {};  // tops: times log2(e)
 #pragma unroll
   for (u32 i = 0u; i < 2u * kBlocks; ++i) { tops[i / 2u][i % 2u] = $lowest; }
 #pragma unroll 1
   for (u32 column = begin, next; column < end; column = next) {
-    tern_wait_copies();
-    __syncthreads();
-    next = seek(column + kColumns);
-    $seen_block
-    if (next < end) {
-      fetch<kWideK, kColumns, kDepth>(k, next, end, $depth, other, thread);
-      fetch<kWideV, kColumns, kWidth>(v, next, end, $width, other + kBytesOfK, thread);
-    }
-    tern_commit();
+    $next_tile
     f32 s[kBlocks][kAcross][4] = {};
     [[maybe_unused]] let first = column + (lane & 3u) * 2u;
-    if constexpr (kBegins) {  // what the formula adds along the columns, from the tile's first on
-      [[maybe_unused]] let ahead = 0u, at = 0u;
-#pragma unroll
-      for (u32 i = 0u; i < 2u * kBlocks; ++i) {
-        let row = first_row + (warp * kBlocks + i / 2u) * 16u + 8u * (i % 2u) + lane / 4u;
-        [[maybe_unused]] let own_row = min(row, $rows - 1u);
-        f32 along = 0.0f;
-        $along
-#pragma unroll
-        for (u32 j = 0u; j < 2u * kAcross; ++j)
-          s[i / 2u][j / 2u][2u * (i % 2u) + j % 2u] = along * f32(j / 2u * 8u + (lane & 3u) * 2u + j % 2u);
-      }
-    }
+    $begin_scores((lane & 3u) * 2u)
     multiply_rows<kBlocks, kAcross, kDepth>(s, rows_of_q, warp * 16u * kBlocks, stage, lane);
     const bool edge = column + kColumns > end$edge;
 #pragma unroll
@@ -146,8 +111,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
         for (u32 j = 0u; j < kWidth / 8u; ++j) { sums[i][j][2u * h] *= older, sums[i][j][2u * h + 1u] *= older; }
       }
     multiply_sums<kBlocks, kAcross, kWidth>(sums, s, stage + kBytesOfK, lane, scratch);
-    let used = stage;
-    stage = other, other = used;
+    $swap_places
   }
   tern_wait_copies();
 #pragma unroll

@@ -7,7 +7,8 @@
 //   slopes = formula's slope of shares · (toward - means)
 //   sums += slopes·k                            (tensor cores; slopes never leave registers)
 //
-// Nothing is shared between workgroups, so the bits are the same every run. cuda_backward.cpp fills the holes.
+// Nothing is shared between workgroups, so the bits are the same every run. mma_row_pieces.cu has what attention_mma.cu
+// does alike; cuda_backward.cpp fills the holes.
 
 // The instance.
 enum : bool { kBegins = $begins };
@@ -26,34 +27,19 @@ $formula
 
 extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($parameters) {
   extern __shared__ __align__(128) unsigned char memory[];
-  const u32 thread = threadIdx.x, group = blockIdx.x, rows_of_q = tern_shared(memory);
+  const u32 thread = threadIdx.x, own_group = blockIdx.x, rows_of_q = tern_shared(memory);
   let rows_of_out = rows_of_q + kBytesOfQ;
   let lane = thread & 31u, warp = thread / 32u;
-  let head_of_all = group / $tiles;
-  let first_row = ($tiles - 1u - (group - head_of_all * $tiles)) * kRows;
-  let batch = head_of_all / $heads;
-  let head = head_of_all - batch * $heads;
-  let key_head = head / ($heads / $groups);
-  var begin = 0u;
-  var end = $columns;
-  $range
-  $length
+  $block_of_rows
   const Rows q{(const Element*)$q, $q_from, $q_step, $q_step_in}, k{(const Element*)$k, $k_from, $k_step, $k_step_in},
       v{(const Element*)$v, $v_from, $v_step, $v_step_in},
       out{(const Element*)$out, $out_from, $out_step, $out_step_in};
-  $seen_of
-  // The first tile from `column` on of which something is seen.
-  const auto seek = [&](u32 column) {
-    $seek
-    return column;
-  };
-  begin = seek(begin);
+  $seek_tiles
   u32 stage = rows_of_out + kBytes * kRows * kWidth, other = stage + kStage;
   [[maybe_unused]] let scratch = other + kStage + warp * kScratch;
   fetch<kWideQ, kRows, kDepth>(q, first_row, $rows, $depth, rows_of_q, thread);
   fetch<kWideOut, kRows, kWidth>(out, first_row, $rows, $width, rows_of_out, thread);
-  fetch<kWideK, kColumns, kDepth>(k, begin, end, $depth, stage, thread);
-  fetch<kWideV, kColumns, kWidth>(v, begin, end, $width, stage + kBytesOfK, thread);
+  $fetch_tile(begin, stage)
   tern_commit();
   f32 sums[kBlocks][kDepth / 8u][4] = {}, tops[kBlocks][2], inverses[kBlocks][2], means[kBlocks][2];
 #pragma unroll
@@ -67,30 +53,10 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
     }
 #pragma unroll 1
   for (u32 column = begin, next; column < end; column = next) {
-    tern_wait_copies();
-    __syncthreads();
-    next = seek(column + kColumns);
-    $seen_block
-    if (next < end) {
-      fetch<kWideK, kColumns, kDepth>(k, next, end, $depth, other, thread);
-      fetch<kWideV, kColumns, kWidth>(v, next, end, $width, other + kBytesOfK, thread);
-    }
-    tern_commit();
+    $next_tile
     f32 s[kBlocks][kAcross][4] = {}, g[kBlocks][kAcross][4] = {};
     [[maybe_unused]] let first = column + (lane & 3u) * 2u;
-    if constexpr (kBegins) {  // what the formula adds along the columns
-      [[maybe_unused]] let ahead = 0u, at = 0u;
-#pragma unroll
-      for (u32 i = 0u; i < 2u * kBlocks; ++i) {
-        let row = first_row + (warp * kBlocks + i / 2u) * 16u + 8u * (i % 2u) + lane / 4u;
-        [[maybe_unused]] let own_row = min(row, $rows - 1u);
-        f32 along = 0.0f;
-        $along
-#pragma unroll
-        for (u32 j = 0u; j < 2u * kAcross; ++j)
-          s[i / 2u][j / 2u][2u * (i % 2u) + j % 2u] = along * f32(j / 2u * 8u + j % 2u);
-      }
-    }
+    $begin_scores(0u)
     multiply_rows<kBlocks, kAcross, kDepth>(s, rows_of_q, warp * 16u * kBlocks, stage, lane);
     multiply_rows<kBlocks, kAcross, kWidth>(g, rows_of_out, warp * 16u * kBlocks, stage + kBytesOfK, lane);
     const bool edge = column + kColumns > end$edge;
@@ -128,8 +94,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
         }
       }
     multiply_sums<kBlocks, kAcross, kDepth>(sums, s, stage, lane, scratch);
-    let used = stage;
-    stage = other, other = used;
+    $swap_places
   }
   tern_wait_copies();
 #pragma unroll

@@ -28,6 +28,7 @@
 // the other. Each place has two barriers: full counts bytes that arrive, empty the warps that have read it.
 //
 // The formula and the mask are those of attention_mma.cu, printed by cuda_forward.cpp; cuda_hopper.cpp fills the rest.
+// wgmma_row_units.cu has the barriers and the blocks of rows, wgmma_units.cu the products.
 //
 // Speed. Bound by the matrix units and the power of the chip. On an H100, 25 November 2026, bf16 4×16×4096 in turn with
 // cuDNN 9.19: of 128 elements 692 TFLOP/s (cuDNN 689), causal 636 (587); of 64, 497 (483), causal 421 (421); of 256,
@@ -50,48 +51,14 @@ constexpr f32 kSlack = 8.0f;
 $instructions
 $row_units
 $products
-// ---- memory ----
-struct Memory {
-  u32 q, k, v, barriers;
-  __device__ __forceinline__ u32 full_q() const { return barriers; }
-  __device__ __forceinline__ u32 empty_q() const { return barriers + 8u; }
-  __device__ __forceinline__ u32 patch() const { return barriers + 16u; }
-  __device__ __forceinline__ u32 nowhere() const { return barriers + 24u + 32u * kStages; }
-  __device__ __forceinline__ u32 full_k(Ring r) const { return barriers + 24u + 8u * r.stage; }
-  __device__ __forceinline__ u32 empty_k(Ring r) const { return full_k(r) + 8u * kStages; }
-  __device__ __forceinline__ u32 full_v(Ring r) const { return full_k(r) + 16u * kStages; }
-  __device__ __forceinline__ u32 empty_v(Ring r) const { return full_k(r) + 24u * kStages; }
-};
-// A block of rows, and the columns that they may see. Those from `length` on hold anything.
-struct Work {
-  u32 batch, head, key_head, first_row, begin, end, length;
+$row_blocks
+
+struct Memory : Barriers {
+  u32 q, k, v;
+  __device__ __forceinline__ u32 patch() const { return end(); }  // a barrier: fetch_v()
 };
 
-$formula
-struct Attention {
-  const Params& params;
-  $buffers
-  // The blocks of a head stand together, those with the most columns first.
-  __device__ __forceinline__ Work work_of(u32 own_group) const {
-    let head_of_all = own_group / $tiles;
-    let first_row = ($tiles - 1u - (own_group - head_of_all * $tiles)) * kRows;
-    let batch = head_of_all / $heads;
-    let head = head_of_all - batch * $heads;
-    var begin = 0u;
-    var end = $columns;
-    $range
-    $length
-    const Work w{batch, head, head / ($heads / $groups), first_row, begin, end, $length_of_all};
-    return {batch, head, w.key_head, first_row, seek(w, begin), end, w.length};
-  }
-  // The first tile from `column` on of which something is seen.
-  __device__ __forceinline__ u32 seek(const Work& w, u32 column) const {
-    [[maybe_unused]] let batch = w.batch, head = w.head, first_row = w.first_row, end = w.end;
-    $seen_of
-    $seek
-    return column;
-  }
-
+struct Attention : RowBlocks {
   // ---- producer ----
   __device__ __forceinline__ void fetch_q(const BoxMap& map, const Work& w, Memory at, u32 round, u32 lane) const {
     __syncwarp();
@@ -161,21 +128,6 @@ struct Attention {
   }
 
   // ---- consumers ----
-  // What the formula adds to scores along the columns: from the tile's first on, as the lanes of a row compare them.
-  __device__ __forceinline__ void begin_scores(f32 (&s)[kAcross][4], const Work& w, u32 own, u32 lane) const {
-    if constexpr (!kBegins) return;
-    [[maybe_unused]] let batch = w.batch, head = w.head, first = 0u, ahead = 0u, at = 0u;
-#pragma unroll
-    for (u32 h = 0u; h < 2u; ++h) {
-      [[maybe_unused]] let own_row = min(own + 8u * h, $rows - 1u);
-      f32 along = 0.0f;
-      $along
-#pragma unroll
-      for (u32 j = 0u; j < 2u * kAcross; ++j) {
-        s[j / 2u][2u * h + j % 2u] = along * f32(j / 2u * 8u + (lane & 3u) * 2u + j % 2u);
-      }
-    }
-  }
   // Of products the scores, and of those, below the row's base, the powers of two: the shares, but for the sum of a
   // row. Returns whether a base of the warp has changed, so that sums of before are to be multiplied by `older`.
   __device__ __forceinline__ bool take_shares(f32 (&s)[kAcross][4], f32 (&tops)[2], f32 (&totals)[2], f32 (&older)[2],
@@ -293,7 +245,7 @@ struct Attention {
         u32 shares[kAcross / 2u][4];
         tern_wait(at.full_q(), blocks++ & 1u);
         tern_wait(at.full_k(ring_k), ring_k.round);
-        begin_scores(s, w, own, lane);
+        begin_scores(s, w, own, (lane & 3u) * 2u);
         tern_begin_products();
         multiply_rows<kDepth, kBegins>(s, of_q, kPieceOfQ, at.k + ring_k.stage * kBytesOfK, kPiece);
         tern_commit_products();
@@ -305,7 +257,7 @@ struct Attention {
 #pragma unroll 1
         for (u32 column = seek(w, w.begin + kColumns); column < w.end; column = seek(w, column + kColumns)) {
           tern_wait(at.full_k(ring_k), ring_k.round);
-          begin_scores(s, w, own, lane);
+          begin_scores(s, w, own, (lane & 3u) * 2u);
           take_turn(member);
           tern_begin_products();
           multiply_rows<kDepth, kBegins>(s, of_q, kPieceOfQ, at.k + ring_k.stage * kBytesOfK, kPiece);
@@ -340,18 +292,13 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel($parameter
   extern __shared__ unsigned char memory[];
   let thread = threadIdx.x, begin = (tern_shared(memory) + 1023u) & ~1023u;
   let k = begin + kBytesOfQ, v = k + kStages * kBytesOfK;
-  const Memory at{begin, k, v, v + kStages * kBytesOfV};
+  const Memory at{{v + kStages * kBytesOfV}, begin, k, v};
   if (thread == 0u) {
-    tern_barrier_init(at.full_q(), 1u), tern_barrier_init(at.empty_q(), 4u * kConsumers);
-    tern_barrier_init(at.patch(), 1u);
-    for (Ring r; r.round == 0u; r.advance()) {
-      tern_barrier_init(at.full_k(r), 1u), tern_barrier_init(at.full_v(r), 1u);
-      tern_barrier_init(at.empty_k(r), 4u * kConsumers), tern_barrier_init(at.empty_v(r), 4u * kConsumers);
-    }
+    at.init(), tern_barrier_init(at.patch(), 1u);
     tern_barriers_ready();
   }
   __syncthreads();
-  const Attention call{params$buffer_names};
+  const Attention call{{params$buffer_names}};
   if (thread < 128u) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 $producer_registers;");
     if (thread < 32u) call.fetch(map0, map1, map2, at, thread);

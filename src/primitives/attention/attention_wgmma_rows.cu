@@ -27,49 +27,17 @@ $instructions
 $row_units
 $products
 
-struct Memory {
-  u32 q, out, k, v, barriers;
-  __device__ __forceinline__ u32 full_q() const { return barriers; }
-  __device__ __forceinline__ u32 empty_q() const { return barriers + 8u; }
-  __device__ __forceinline__ u32 nowhere() const { return barriers + 16u; }
-  __device__ __forceinline__ u32 full_k(Ring r) const { return barriers + 24u + 8u * r.stage; }
-  __device__ __forceinline__ u32 empty_k(Ring r) const { return full_k(r) + 8u * kStages; }
-  __device__ __forceinline__ u32 full_v(Ring r) const { return full_k(r) + 16u * kStages; }
-  __device__ __forceinline__ u32 empty_v(Ring r) const { return full_k(r) + 24u * kStages; }
-};
-// A block of rows, and the columns that they may see.
-struct Work {
-  u32 batch, head, key_head, first_row, begin, end;
+$row_blocks
+
+struct Memory : Barriers {
+  u32 q, out, k, v;
 };
 // What forward kept of the two rows that a lane has a part of.
 struct Known {
   f32 tops[2], means[2];
 };
 
-$formula
-struct Attention {
-  const Params& params;
-  $buffers
-  // The blocks of a head stand together, those with the most columns first.
-  __device__ __forceinline__ Work work_of(u32 group) const {
-    let head_of_all = group / $tiles;
-    let first_row = ($tiles - 1u - (group - head_of_all * $tiles)) * kRows;
-    let batch = head_of_all / $heads;
-    let head = head_of_all - batch * $heads;
-    var begin = 0u;
-    var end = $columns;
-    $range
-    const Work w{batch, head, head / ($heads / $groups), first_row, begin, end};
-    return {batch, head, w.key_head, first_row, seek(w, begin), end};
-  }
-  // The first tile from `column` on of which something is seen.
-  __device__ __forceinline__ u32 seek(const Work& w, u32 column) const {
-    [[maybe_unused]] let batch = w.batch, head = w.head, first_row = w.first_row, end = w.end;
-    $seen_of
-    $seek
-    return column;
-  }
-
+struct Attention : RowBlocks {
   // ---- producer ----
   // By all lanes of a warp, which seek together.
   __device__ __forceinline__ void fetch_rows(const BoxMap& of_q, const BoxMap& of_out, const Work& w, Memory at,
@@ -124,21 +92,6 @@ struct Attention {
       known.tops[h] = top_of_shares(top, total), known.means[h] = mean;
     }
     return known;
-  }
-  // What the formula adds to scores along the columns.
-  __device__ __forceinline__ void begin_scores(f32 (&s)[kAcross][4], const Work& w, u32 own) const {
-    if constexpr (!kBegins) return;
-    [[maybe_unused]] let batch = w.batch, head = w.head, first = 0u, ahead = 0u, at = 0u;
-#pragma unroll
-    for (u32 h = 0u; h < 2u; ++h) {
-      [[maybe_unused]] let own_row = min(own + 8u * h, $rows - 1u);
-      f32 along = 0.0f;
-      $along
-#pragma unroll
-      for (u32 j = 0u; j < 2u * kAcross; ++j) {
-        s[j / 2u][2u * h + j % 2u] = along * f32(j / 2u * 8u + j % 2u);
-      }
-    }
   }
   // In place of products the slopes.
   __device__ __forceinline__ void take_slopes(f32 (&s)[kAcross][4], const f32 (&g)[kAcross][4], const Known& known,
@@ -229,7 +182,7 @@ struct Attention {
         const Known known = known_of(w, own);
         tern_wait(at.full_q(), blocks++ & 1u);
         tern_wait(at.full_k(ring), ring.round), tern_wait(at.full_v(ring), ring.round);
-        begin_scores(s, w, own);
+        begin_scores(s, w, own, 0u);
         send_products(s, g, at, ring, member);
         wait_for<0u>(s), hold(g);
         give_up(at.empty_v(ring), lane);
@@ -239,7 +192,7 @@ struct Attention {
 #pragma unroll 1
         for (u32 column = seek(w, w.begin + kColumns); column < w.end; column = seek(w, column + kColumns)) {
           tern_wait(at.full_k(ring), ring.round), tern_wait(at.full_v(ring), ring.round);
-          begin_scores(s, w, own);
+          begin_scores(s, w, own, 0u);
           take_turn(member);
           send_products(s, g, at, ring, member);
           send_slopes(sums, slopes, at, last);
@@ -267,17 +220,13 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel($parameter
   extern __shared__ unsigned char memory[];
   let thread = threadIdx.x, q = (tern_shared(memory) + 1023u) & ~1023u;
   let out = q + kBytesOfQ, k = out + kBytesOfOut, v = k + kStages * kBytesOfK;
-  const Memory at{q, out, k, v, v + kStages * kBytesOfV};
+  const Memory at{{v + kStages * kBytesOfV}, q, out, k, v};
   if (thread == 0u) {
-    tern_barrier_init(at.full_q(), 1u), tern_barrier_init(at.empty_q(), 4u * kConsumers);
-    for (Ring r; r.round == 0u; r.advance()) {
-      tern_barrier_init(at.full_k(r), 1u), tern_barrier_init(at.full_v(r), 1u);
-      tern_barrier_init(at.empty_k(r), 4u * kConsumers), tern_barrier_init(at.empty_v(r), 4u * kConsumers);
-    }
+    at.init();
     tern_barriers_ready();
   }
   __syncthreads();
-  const Attention call{params$buffer_names};
+  const Attention call{{params$buffer_names}};
   if (thread < 128u) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 $producer_registers;");
     if (thread < 32u) call.fetch(map0, map1, map2, map3, at, thread);

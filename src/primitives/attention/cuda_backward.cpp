@@ -98,7 +98,7 @@ class MmaBackward : MmaAttention {
     if (instance_.consumers) {
       hopper::fill_instance(h, instance_);
       fill_boxes(h, "q", q_), fill_boxes(h, "k", k_), fill_boxes(h, "v", v_), fill_boxes(h, "out", out_);
-      h["works"] = p(works_);
+      h["works"] = p(works_), h["length_of_all"] = p(slots_.columns);
       const bool reads = scores_->reads_by_column(plan_) || slope_->reads_by_column(plan_);
       h["last_column"] = reads ? cat(p(slots_.columns), " - 1u") : std::string("0xffffffffu");
       return module(cat(rows ? "gradient" : "gradients", " of attention on Hopper, of ", rows ? "q" : "k and v"),

@@ -22,6 +22,9 @@ constexpr const char* kHopperColumns =
 constexpr const char* kProducts =
 #include "primitives/attention/wgmma_units.cu.inc"
     ;
+constexpr const char* kRowBlocks =
+#include "primitives/attention/wgmma_row_units.cu.inc"
+    ;
 constexpr const char* kInstructions =
 #include "cuda/products/hopper.cu.inc"
     ;
@@ -134,7 +137,7 @@ void fill_instance(Holes& h, const MmaInstance& i) {
   h["consumers"] = cat(i.consumers, "u"), h["stages"] = cat(i.stages, "u"),
   h["takes_turns"] = i.turns ? "true" : "false";
   h["producer_registers"] = i.consumers == 3 ? "32" : "24", h["consumer_registers"] = i.consumers == 3 ? "160" : "240";
-  h["instructions"] = kInstructions, h["products"] = kProducts;
+  h["instructions"] = kInstructions, h["products"] = kProducts, h["row_blocks"] = kRowBlocks;
   h["rows_of_tile"] = cat(i.others), h["width_of_sums"] = cat(i.most_width);
   // The operands of the instructions: registers by number, and the values they are.
   const auto registers = [](int first, int count) {

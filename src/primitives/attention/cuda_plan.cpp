@@ -20,8 +20,17 @@ constexpr const char* kMmaRows =
 constexpr const char* kMma =
 #include "primitives/attention/mma_units.cu.inc"
     ;
+constexpr const char* kRowPieces =
+#include "primitives/attention/mma_row_pieces.cu.inc"
+    ;
 constexpr const char* kFma =
 #include "primitives/attention/fma_units.cu.inc"
+    ;
+constexpr const char* kAmpere =
+#include "cuda/products/ampere.cu.inc"
+    ;
+constexpr const char* kQuadRows =
+#include "cuda/products/quad_rows.cu.inc"
     ;
 
 constexpr int kLanes = 32, kElements = 8;  // of a vector
@@ -147,8 +156,11 @@ void MmaAttention::fill_boxes(Holes& h, const std::string& name, int access) con
 }
 
 Holes MmaAttention::holes(const std::string& columns_first) const {
+  static const auto& row_pieces = *new Holes(pieces(kRowPieces));  // outlives what is in static storage
   Holes h = slots_.holes();
+  h.insert(row_pieces.begin(), row_pieces.end());
   const bool halves = instance_.bytes == 2;
+  h["instructions"] = kAmpere, h["quad_rows"] = kQuadRows;
   h["units"] = kUnits, h["row_units"] = kMmaRows, h["products"] = halves ? kMma : kFma;
   h["elements"] = halves ? "typedef u16 Element;\ntypedef u16 Word;" : "typedef f32 Element;\ntypedef u32 Word;";
   h["type"] = dtype_ == DType::f16 ? "f16" : "bf16";

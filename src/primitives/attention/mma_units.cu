@@ -1,20 +1,6 @@
-// Products of tiles of 16-bit floats in workgroup memory, by tensor cores: mma.m16n8k16. PTX ISA, sections ldmatrix and
-// mma; the same instructions as in cuda/products/mma.cu.
-// ---- tensor cores ----
-TERN_DEVICE void tern_matrices(u32 (&m)[4], u32 from) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3]) : "r"(from) : "memory");
-}
-TERN_DEVICE void tern_matrices_turned(u32 (&m)[4], u32 from) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3]) : "r"(from) : "memory");
-}
-TERN_DEVICE void multiply(f32 (&acc)[4], const u32 (&a)[4], u32 b0, u32 b1) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.$type.$type.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-      "{%0, %1, %2, %3};"
-      : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
+// Products of tiles of 16-bit floats in workgroup memory, by tensor cores: the instructions are those of
+// cuda/products/ampere.cu.
+
 // acc += a·bᵀ for a warp's rows of a, from `row` on, and the first rows of b: both have `elements` in a row. A block of
 // b serves all of the warp's blocks of rows.
 template <u32 blocks, u32 across, u32 elements>
@@ -57,7 +43,7 @@ TERN_DEVICE void multiply_sums(f32 (&acc)[blocks][elements / 8u][4], const f32 (
 #pragma unroll
     for (u32 j = 0u; j < elements / 8u; j += 2u) {
       u32 of_b[4];
-      tern_matrices_turned(of_b, b + tern_place(kk * 16u + low * 8u + (lane & 7u), j + high, 2u * elements));
+      tern_matrices<false>(of_b, b + tern_place(kk * 16u + low * 8u + (lane & 7u), j + high, 2u * elements));
 #pragma unroll
       for (u32 i = 0u; i < blocks; ++i) {
         multiply(acc[i][j], of_a[i], of_b[0], of_b[1]);

@@ -1,12 +1,5 @@
-// A workgroup has one line in its memory, or several short ones, twice: a pass of Stockham's algorithm reads one copy
-// and writes the other, in the order in which the next pass reads it.
-//
-//   global → ┌────────┐ radix 4 ┌────────┐ radix 4 ┌────────┐  …  → global
-//            │ re, im │ ──────→ │ re, im │ ──────→ │ re, im │
-//            └────────┘ barrier └────────┘ barrier └────────┘
-//
-// Roots of unity are computed where they are needed, from integers, to the last place or two: no tables to be read.
-// Bound by memory, which is read once and written once.
+// Fills the holes of fft.wgsl, which transforms lines, and of fft_elements.wgsl, which changes elements and where they
+// lie. Butterflies alone are printed here, for their radix.
 #include "primitives/fft/gpu_text.hpp"
 
 #include <algorithm>
@@ -19,6 +12,15 @@ namespace tern::detail_gpu::fft {
 
 namespace {
 
+constexpr const char* kTransform =
+#include "primitives/fft/fft.wgsl.inc"
+    ;
+constexpr const char* kElements =
+#include "primitives/fft/fft_elements.wgsl.inc"
+    ;
+constexpr const char* kPieces =
+#include "primitives/fft/fft_pieces.wgsl.inc"
+    ;
 constexpr int kPrimes[] = {2, 3, 5, 7};
 constexpr int kMapThreads = 256;
 
@@ -42,6 +44,11 @@ std::vector<int> radices(std::int64_t n) {
   return list;
 }
 
+const Holes& pieces_of_file() {
+  static const auto& all = *new Holes(pieces(kPieces));  // outlives what is in static storage
+  return all;
+}
+
 // ---- roots of unity ----
 
 /// c₀ + x(c₁ + x(c₂ + …)) of Taylor's coefficients ±1/(first + 2k)!.
@@ -55,42 +62,20 @@ std::string series(const Lines& l, int first, int terms) {
   }
   return text;
 }
-/// turn(a, n) = e^(-2πi·a/n) by the sine and cosine of an eighth of the circle; n < 2^28.
-std::string turn_function(const Lines& l, const Dialect& dialect) {
+/// The functions turn and, where there is a chirp, square.
+std::string functions_of(const Lines& l, const Dialect& dialect, bool square) {
   const std::string type = type_of(l);
   const int terms = l.re.dtype == DType::f64 ? 10 : 6;
-  return cat(dialect.structure("Turn", {{type, "re"}, {type, "im"}}),
-             dialect.pure_function_head("turn", {{"u32", "a"}, {"u32", "n"}}, "Turn"),
-             "  var at = 8u * a;\n"
-             "  let lower = at > 4u * n;\n"
-             "  if (lower) { at = 8u * n - at; }\n"
-             "  let left = at > 2u * n;\n"
-             "  if (left) { at = 4u * n - at; }\n"
-             "  let steep = at > n;\n"
-             "  if (steep) { at = 2u * n - at; }\n"
-             "  let angle = ",
-             type, "(at) * ", number(l, std::numbers::pi / 4), " / ", type,
-             "(n);\n  let x = angle * angle;\n  let s = angle * ", series(l, 1, terms),
-             ";\n  let c = ", series(l, 0, terms + 1),
-             ";\n  var re = select(c, s, steep);\n  var im = select(s, c, steep);\n"
-             "  if (left) { re = -re; }\n  if (!lower) { im = -im; }\n  return ",
-             dialect.construct("Turn", {"re", "im"}), ";\n}\n");
-}
-/// square(a, n) = a² mod n, a < n < 2^29, which has no room in 32 bits.
-std::string square_function(const Dialect& dialect) {
-  return cat(dialect.pure_function_head("square", {{"u32", "a"}, {"u32", "n"}}, "u32"),
-             "  var r = 0u;\n"
-             "  for (var k = 0u; k < 29u; k += 1u) {\n"
-             "    r = r + r;\n"
-             "    if (r >= n) { r -= n; }\n"
-             "    if (((a >> (28u - k)) & 1u) == 1u) { r += a; }\n"
-             "    if (r >= n) { r -= n; }\n"
-             "  }\n"
-             "  return r;\n}\n");
-}
-/// re, im become their product with (w.re, w.im).
-std::string times_root(const char* root) {
-  return cat("let w = ", root, ";\nlet turned = re * w.re - im * w.im;\nim = re * w.im + im * w.re;\nre = turned;\n");
+  Holes holes = pieces_of_file();
+  holes["type"] = type, holes["eighth"] = number(l, std::numbers::pi / 4);
+  holes["sine"] = series(l, 1, terms), holes["cosine"] = series(l, 0, terms + 1);
+  holes["turn_of_re_im"] = dialect.construct("Turn", {"re", "im"});
+  const auto function = [&](const char* name, const std::string& result) {
+    return cat(dialect.pure_function_head(name, {{"u32", "a"}, {"u32", "n"}}, result),
+               indented(fill_holes(cat("$", name, "\n"), holes)), "}\n");
+  };
+  return cat(dialect.structure("Turn", {{type, "re"}, {type, "im"}}), function("turn", "Turn"),
+             square ? function("square", "u32") : std::string());
 }
 
 // ---- memory ----
@@ -103,52 +88,43 @@ struct Text {
   int re = 0, im = -1, out_re = -1, out_im = -1, table_re = -1, table_im = -1;
 };
 
-/// Statements that set re and im to element e of `line`.
-std::string loaded(const Text& t, Io& io) {
+/// What $load and $store have, which both files do.
+Holes shared_holes(const Text& t, Io& io) {
   const Lines& l = t.l;
-  const std::string zero = number(l, 0);
-  std::string text = cat("var re = ", zero, ";\nvar im = ", zero, ";\n");
-  std::string row = "e", load;
-  if (l.kind == FftKind::to_real) {
-    text += cat("let mirrored = e > ", u(l.n / 2), ";\nlet row = select(e, ", u(l.n), " - e, mirrored);\n"),
-        row = "row";
-  }
-  Names line, values;
-  load += io.coordinates(t.plan.lines, "line", "c", line);
-  load += io.load(t.re, t.plan.at(line, row), values);
-  load += cat("re = ", values[0], ";\n");
-  if (t.im >= 0) {
-    values.clear(), load += io.load(t.im, t.plan.at(line, row), values);
-    load += cat("im = ", values[0], ";\n");
-  }
-  if (l.kind == FftKind::to_real) {
-    load += "if (mirrored) { im = -im; }\n";
-    const std::string own = cat("row == 0u || row * 2u == ", u(l.n));
-    load += cat("if (", own, ") { im = ", zero, "; }");
-    if (l.inner != 1) load += cat(" else {\n  re *= ", number(l, l.inner), ";\n  im *= ", number(l, l.inner), ";\n}");
-    load += "\n";
-  }
-  if (l.conjugate_in) load += "im = -im;\n";
-  text += cat("if (line < ", t.plan.p(t.plan.lines_slot), " && e < ", u(l.n), " && ", row, " < ",
-              t.plan.p(t.given_slot), ") {\n", indented(load), "}\n");
-  return text;
-}
-/// Statements that store re and im as element e of `line`, which is inside.
-std::string stored(const Text& t, Io& io) {
-  const Lines& l = t.l;
-  std::string text, scale = number(l, l.scale);
-  const std::int64_t rows = l.kind == FftKind::from_real ? l.n / 2 + 1 : l.n;
-  if (l.conjugate_out) text += "im = -im;\n";
-  if (l.scale != 1) text += cat("re *= ", scale, ";\nim *= ", scale, ";\n");
-  if (l.kind == FftKind::from_real && l.inner != 1)
-    text += cat("if (e > 0u && e * 2u != ", u(l.n), ") {\n  re *= ", number(l, l.inner),
-                ";\n  im *= ", number(l, l.inner), ";\n}\n");
-  text += cat("if (e >= ", u(rows), ") {\n  re = ", number(l, 0), ";\n  im = ", number(l, 0), ";\n}\n");
+  const bool to_real = l.kind == FftKind::to_real, from_real = l.kind == FftKind::from_real;
+  const std::int64_t half = l.n / 2;
+  Holes holes = pieces_of_file();
+  holes["zero"] = number(l, 0), holes["n"] = cat(l.n), holes["half"] = cat(half);
+  holes["inner"] = number(l, l.inner), holes["scale"] = number(l, l.scale);
+  holes["lines"] = t.plan.p(t.plan.lines_slot);
+  holes["given"] = t.plan.p(t.given_slot), holes["wanted"] = t.plan.p(t.wanted_slot);
+
+  const auto where = [&](bool is, const char* piece) { return is ? std::string(piece) : std::string(); };
+  holes["row"] = to_real ? "row" : "e", holes["mirror"] = where(to_real, "$mirrored_row");
+  holes["mirrored_part"] = where(to_real, "$conjugated_image");
+  holes["with_image"] = where(to_real && l.inner != 1, "$others_times_inner");
+  holes["conjugated_in"] = where(l.conjugate_in, "$conjugated");
   Names line;
-  text += io.coordinates(t.plan.lines, "line", "d", line);
-  text += io.store(t.out_re, t.plan.at(line, "e"), {"re"}, "");
-  if (t.out_im >= 0) text += io.store(t.out_im, t.plan.at(line, "e"), {"im"}, "");
-  return text;
+  holes["coordinates"] = io.coordinates(t.plan.lines, "line", "c", line);
+  const auto load = [&](int access, const char* to) {
+    if (access < 0) return std::string();
+    Names values;
+    const std::string lines = io.load(access, t.plan.at(line, to_real ? "row" : "e"), values);
+    return cat(lines, to, " = ", values[0], ";\n");
+  };
+  holes["load_re"] = load(t.re, "re"), holes["load_im"] = load(t.im, "im");
+
+  holes["rows"] = cat(from_real ? half + 1 : l.n), holes["conjugated_out"] = where(l.conjugate_out, "$conjugated");
+  holes["scaled"] = where(l.scale != 1, "$times_number($scale)");
+  holes["halves"] = where(from_real && l.inner != 1, "$halves_times_inner");
+  return holes;
+}
+/// After what is loaded: names are numbered as they come.
+void add_store(Holes& holes, const Text& t, Io& io) {
+  Names line;
+  holes["coordinates_out"] = io.coordinates(t.plan.lines, "line", "d", line);
+  holes["store_re"] = io.store(t.out_re, t.plan.at(line, "e"), {"re"}, "");
+  holes["store_im"] = t.out_im < 0 ? std::string() : io.store(t.out_im, t.plan.at(line, "e"), {"im"}, "");
 }
 
 // ---- passes ----
@@ -214,43 +190,22 @@ class Butterfly {
   int radix_;
 };
 
-std::string pass_text(const Lines& l, int radix, std::int64_t m, std::int64_t s, int per, std::uint32_t threads,
-                      const char* from, const char* to) {
+/// A pass by `radix` whose butterflies' results lie m·s apart, s the product of the radices before; `holes` are the
+/// kernel's.
+std::string pass_text(const Lines& l, Holes holes, int radix, std::int64_t m, std::int64_t s, int per) {
   const std::int64_t each = l.n / radix;
-  std::string text = cat("let own = b / ", u(each), ";\nlet i = b - own * ", u(each), ";\nlet p = i / ", u(s),
-                         ";\nlet q = i - p * ", u(s), ";\nlet read = own * ", u(l.n), " + q + ", u(s),
-                         " * p;\nlet write = own * ", u(l.n), " + q + ", u(s * radix), " * p;\n");
-  for (int j = 0; j < radix; ++j)
-    text += cat("let x", j, "r = ", from, "re[read + ", u(j * s * m), "];\nlet x", j, "i = ", from, "im[read + ",
-                u(j * s * m), "];\n");
-  text += Butterfly(l, radix).text();
+  holes["butterflies"] = u(per * each), holes["each"] = u(each), holes["order"] = cat(m * radix);
+  holes["s"] = u(s), holes["s_radix"] = u(s * radix);
+  holes["points"] = numbers(0, radix), holes["butterfly"] = Butterfly(l, radix).text();
+  holes["plain"] = numbers(0, m > 1 ? 1 : radix), holes["turned"] = numbers(1, m > 1 ? radix : 1);
   for (int k = 0; k < radix; ++k) {
-    const std::string at = cat("[write + ", u(k * s), "]");
-    if (k > 0 && m > 1) {
-      if (k == 1) text += cat("let w1 = turn(p, ", u(m * radix), ");\nlet w1r = w1.re;\nlet w1i = w1.im;\n");
-      else {
-        const int a = k / 2, b = k - a;  // few roundings
-        text += cat("let w", k, "r = w", a, "r * w", b, "r - w", a, "i * w", b, "i;\nlet w", k, "i = w", a, "r * w", b,
-                    "i + w", a, "i * w", b, "r;\n");
-      }
-      text += cat(to, "re", at, " = y", k, "r * w", k, "r - y", k, "i * w", k, "i;\n", to, "im", at, " = y", k, "r * w",
-                  k, "i + y", k, "i * w", k, "r;\n");
-    } else {
-      text += cat(to, "re", at, " = y", k, "r;\n", to, "im", at, " = y", k, "i;\n");
-    }
+    const int a = k / 2;
+    holes[cat("from_", k)] = u(k * s * m), holes[cat("to_", k)] = u(k * s);
+    holes[cat("root_", k)] = k == 1 ? "$first_root" : cat("$root_of(", k, ", ", a, ", ", k - a, ")");
   }
-  return cat("for (var b = thread; b < ", u(per * each), "; b += ", u(threads), ") {\n", indented(text), "}\n");
+  return fill_holes("$pass\n", holes);
 }
 
-/// A loop over the elements of a workgroup's lines: `inside` sees own, the line's number here, line and e.
-std::string over_elements(std::int64_t count, const std::string& length, int per, std::uint32_t threads, bool across,
-                          const std::string& inside) {
-  const std::string places = across ? cat("let e = b / ", u(per), ";\nlet own = b - e * ", u(per), ";\n")
-                                    : cat("let own = b / ", length, ";\nlet e = b - own * ", length, ";\n");
-  (void)count;
-  return cat("for (var b = thread; b < ", u(per), " * ", length, "; b += ", u(threads), ") {\n",
-             indented(cat(places, "let line = group * ", u(per), " + own;\n", inside)), "}\n");
-}
 /// Whether lines, and not elements of a line, are neighbours in memory.
 bool across(const LinePlan& plan, const View& v, int axis) {
   if (plan.lines.sizes.empty()) return false;
@@ -264,29 +219,29 @@ std::string transform_text(const Text& t, int per, std::uint32_t threads) {
   const Lines& l = t.l;
   const Dialect& dialect = t.plan.backend.dialect();
   Io io(t.plan.plan, dialect);
-  std::string load = loaded(t, io);
-  if (l.modulus) load += times_root(cat("turn((line % ", u(l.columns), ") * e, ", u(l.modulus), ")").c_str());
-  load += cat("let at = own * ", u(l.n), " + e;\na_re[at] = re;\na_im[at] = im;\n");
-  std::string body = over_elements(l.n, u(l.n), per, threads, per > 1 && across(t.plan, l.re, l.axis), load) +
-                     dialect.barrier() + "\n";
+  Holes holes = shared_holes(t, io);
+  add_store(holes, t, io);
+  const auto beside = [&](const View& v) { return per > 1 && across(t.plan, v, l.axis); };
+  holes["places_read"] = beside(l.re) ? "$places(e, own, ${per}u)" : "$places(own, e, ${n}u)";
+  holes["places_written"] = beside(l.out_re) ? "$places(e, own, ${per}u)" : "$places(own, e, $wanted)";
+  holes["per"] = cat(per), holes["threads"] = cat(threads), holes["last"] = cat(l.n - 1);
+  holes["barrier"] = dialect.barrier();
+  holes["columns"] = cat(l.columns), holes["modulus"] = cat(l.modulus);
+  holes["turned_before"] = l.modulus ? "$turn_before" : "";
+  holes["from"] = "a_", holes["to"] = "b_";
+  std::string passes;
   std::int64_t m = l.n, s = 1;
-  const char *from = "a_", *to = "b_";
   for (const int radix : radices(l.n)) {
     m /= radix;
-    body += pass_text(l, radix, m, s, per, threads, from, to) + dialect.barrier() + "\n";
-    s *= radix, std::swap(from, to);
+    passes += pass_text(l, holes, radix, m, s, per) + "$barrier\n";
+    s *= radix, std::swap(holes["from"], holes["to"]);
   }
-  const std::string store = cat("if (line < ", t.plan.p(t.plan.lines_slot), ") {\n",
-                                indented(cat("let at = own * ", u(l.n), " + min(e, ", u(l.n - 1), ");\nvar re = ", from,
-                                             "re[at];\nvar im = ", from, "im[at];\n", stored(t, io))),
-                                "}\n");
-  body += over_elements(l.wanted, t.plan.p(t.wanted_slot), per, threads, per > 1 && across(t.plan, l.out_re, l.axis),
-                        store);
+  holes["passes"] = passes, holes["results"] = holes["from"];
   const std::string type = type_of(l);
   const int count = static_cast<int>(per * l.n);
-  return t.plan.module("fft", body,
+  return t.plan.module("fft", fill_holes(kTransform, holes),
                        {{type, "a_re", count}, {type, "a_im", count}, {type, "b_re", count}, {type, "b_im", count}},
-                       turn_function(l, dialect));
+                       functions_of(l, dialect, false));
 }
 
 /// Neighbours among invocations are those in memory: of a line, or lines `across`.
@@ -294,31 +249,28 @@ std::string map_text(const Text& t, bool across) {
   const Lines& l = t.l;
   const Dialect& dialect = t.plan.backend.dialect();
   Io io(t.plan.plan, dialect);
-  std::string text = loaded(t, io);
-  if (l.factor == Factor::chirp) {
-    text += times_root(
-        cat("turn(square(min(e, ", u(l.chirp - 1), "), ", u(2 * l.chirp), "), ", u(2 * l.chirp), ")").c_str());
-  } else if (l.factor == Factor::chirp_alone) {  // the conjugate one, around 0
-    text += cat("let far = min(e, ", u(l.n), " - e);\nif (far < ", u(l.chirp), ") {\n  let w = turn(square(far, ",
-                u(2 * l.chirp), "), ", u(2 * l.chirp), ");\n  re = w.re;\n  im = -w.im;\n}\n");
-  } else if (l.factor == Factor::kernel) {
-    Names values, none;
-    std::string load = io.load(t.table_re, t.plan.at(Names(t.plan.lines.sizes.size(), "0u"), "e"), values);
-    const std::string re = values[0];
-    load += io.load(t.table_im, t.plan.at(Names(t.plan.lines.sizes.size(), "0u"), "e"), none);
-    text += cat("if (e < ", u(l.n), ") {\n",
-                indented(cat(load, "let turned = re * ", re, " - im * ", none[0], ";\nim = re * ", none[0], " + im * ",
-                             re, ";\nre = turned;\n")),
-                "}\n");
+  Holes holes = shared_holes(t, io);
+  holes["threads"] = cat(kMapThreads);
+  holes["places"] = across ? "$places(e, line, $lines)" : "$places(line, e, $wanted)";
+  holes["inside"] = across ? "e < $wanted" : "line < $lines";
+  holes["chirp"] = cat(l.chirp), holes["last_of_chirp"] = cat(l.chirp - 1), holes["period"] = cat(2 * l.chirp);
+  struct {
+    const char *title, *piece;
+  } const ways[] = {{"fft, elements", ""},
+                    {"fft, elements times a chirp", "$times_chirp"},
+                    {"fft, a chirp", "$chirp_alone"},
+                    {"fft, elements times a chirp's transform", "$times_table"}};
+  const auto& way = ways[static_cast<std::size_t>(l.factor)];
+  holes["factor"] = way.piece;
+  if (l.factor == Factor::kernel) {
+    const Position at = t.plan.at(Names(t.plan.lines.sizes.size(), "0u"), "e");
+    Names re, im;
+    std::string& load = holes["load_table"] = io.load(t.table_re, at, re);
+    load += io.load(t.table_im, at, im);
+    holes["table_re"] = re[0], holes["table_im"] = im[0];
   }
-  text += stored(t, io);
-  const std::string length = t.plan.p(t.wanted_slot), lines = t.plan.p(t.plan.lines_slot);
-  const std::string places = across ? cat("let e = b / ", lines, ";\nlet line = b - e * ", lines, ";\n")
-                                    : cat("let line = b / ", length, ";\nlet e = b - line * ", length, ";\n");
-  return t.plan.module("fft, elements",
-                       cat("let b = group * ", kMapThreads, " + thread;\n", places, "if (",
-                           across ? cat("e < ", length) : cat("line < ", lines), ") {\n", indented(text), "}\n"),
-                       {}, turn_function(l, dialect) + square_function(dialect));
+  add_store(holes, t, io);
+  return t.plan.module(way.title, fill_holes(kElements, holes), {}, functions_of(l, dialect, true));
 }
 
 /// Calls launch(text) of a plan over the views that there are.

@@ -1,0 +1,114 @@
+// Kernels that stand in files: every file, and every piece of one ($define), is part of the text of some golden kind.
+// So the texts that are reviewed (golden/kernels.cpp) and compiled alone (cuda/compile.cpp, webgpu/compile.cpp) leave
+// none out.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "golden/kinds.hpp"
+
+namespace tern::test {
+namespace {
+
+struct KernelFile {
+  const char* path;
+  std::string_view text;
+};
+constexpr KernelFile kKernelFiles[] = {
+#include "kernel_files.inc"
+};
+
+/// A kernel, or a piece of one.
+struct KernelPart {
+  std::string name;
+  std::vector<std::string> stretches;  // what of it is printed as it stands here: lines, or what is beside holes
+};
+
+/// Adds the stretches of a line. What a hole is given, $name(…), is printed elsewhere.
+void add_stretches(std::string_view line, std::vector<std::string>& stretches) {
+  const auto in_name = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
+  while (!line.empty()) {
+    const std::size_t hole = std::min(line.find('$'), line.size());
+    std::string_view stretch = line.substr(0, hole);
+    stretch.remove_prefix(std::min(stretch.find_first_not_of(' '), stretch.size()));
+    stretch = stretch.substr(0, stretch.find_last_not_of(' ') + 1);
+    if (!stretch.empty()) stretches.emplace_back(stretch);
+    line.remove_prefix(hole);
+    if (line.empty()) return;
+    line.remove_prefix(line.starts_with("${") ? 2 : 1);
+    while (!line.empty() && in_name(line.front())) line.remove_prefix(1);
+    if (line.starts_with('}')) line.remove_prefix(1);
+    if (line.starts_with('(')) return;
+  }
+}
+
+/// The file, or its pieces, among which are comments for readers.
+std::vector<KernelPart> parts_of(const KernelFile& file) {
+  const bool in_pieces = file.text.find("$define ") != file.text.npos;
+  std::vector<KernelPart> parts;
+  if (!in_pieces) parts.push_back({file.path, {}});
+  int depth = in_pieces ? 0 : 1;
+  for (std::size_t at = 0, end; at < file.text.size(); at = end + 1) {
+    end = std::min(file.text.find('\n', at), file.text.size());
+    std::string_view line = file.text.substr(at, end - at);
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    if (line.starts_with("$define "))
+      parts.push_back({std::string(file.path) + ", " + std::string(line.substr(8, line.find('(') - 8)), {}}), ++depth;
+    else if (line.starts_with("$for ")) ++depth;
+    else if (line == "$end") --depth;
+    else if (depth > 0) add_stretches(line, parts.back().stretches);
+  }
+  return parts;
+}
+
+/// The longest stretch that stands in no other part; of many parts no line is their own, and then it is empty.
+std::string own_stretch(const KernelPart& part, const std::vector<KernelPart>& all) {
+  std::vector<std::string> longest = part.stretches;
+  std::ranges::stable_sort(longest, std::ranges::greater(), &std::string::size);
+  for (const std::string& stretch : longest)
+    if (stretch.size() >= 12 && std::ranges::none_of(all, [&](const KernelPart& other) {
+          return other.name != part.name && std::ranges::any_of(other.stretches, [&](const std::string& its) {
+                   return its.find(stretch) != its.npos;
+                 });
+        }))
+      return stretch;
+  return "";
+}
+
+struct Wanted {
+  std::string part, stretch;
+};
+
+TEST(KernelFiles, EveryOneIsOfAGoldenKind) {
+  std::vector<KernelPart> all;
+  for (const KernelFile& file : kKernelFiles)
+    for (KernelPart& part : parts_of(file)) all.push_back(std::move(part));
+  std::vector<Wanted> wanted;
+  for (const KernelPart& part : all)
+    if (const std::string own = own_stretch(part, all); !own.empty()) wanted.push_back({part.name, own});
+  ASSERT_GT(wanted.size(), std::size(kKernelFiles));
+  for (const KernelFile& file : kKernelFiles)
+    EXPECT_TRUE(std::ranges::any_of(wanted, [&](const Wanted& w) { return w.part.starts_with(file.path); }))
+        << file.path << " has no line of its own";
+  for (const DeviceKind device : {DeviceKind::webgpu, DeviceKind::cuda}) {
+    Printing printing(device, [&](const detail_gpu::Launch&, const std::string& text) {
+      std::erase_if(wanted, [&](const Wanted& w) { return text.find(w.stretch) != text.npos; });
+    });
+    for (const Kind& kind : every_kind())
+      for (const DType dtype : {kind.dtype, f64, DType::f16, i32, DType::u8}) {
+        try {
+          kind.call(printing, dtype);
+        } catch (const Error& error) {
+          EXPECT_TRUE(error.kind() == ErrorKind::dtype || error.kind() == ErrorKind::unsupported) << error.what();
+        }
+      }
+  }
+  for (const Wanted& w : wanted) ADD_FAILURE() << w.part << ": no golden kind has \"" << w.stretch << '"';
+}
+
+}  // namespace
+}  // namespace tern::test
