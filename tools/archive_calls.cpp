@@ -85,7 +85,7 @@ void call_products(DType dtype) {
 
 }  // namespace
 
-void call_for_pack(bool in_vectors) {
+void call_for_archive(bool in_vectors) {
   for (const DType dtype : kDTypes) call_every_formula(dtype);
   for (const DType dtype : kFloats) {
     call_with_mask(dtype), call_with_columns(dtype);

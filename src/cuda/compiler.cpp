@@ -105,7 +105,7 @@ std::string compiled_with(const std::string& text, const std::string& options_te
 KernelSource* listener = nullptr;
 
 /// The kernel of the archive, where there is no NVRTC.
-std::string from_pack(const std::string& text, const std::string& doing, const std::string& no_compiler) {
+std::string from_archive(const std::string& text, const std::string& doing, const std::string& no_compiler) {
   std::string reason, ptx;
   const KernelArchive* archive = KernelArchive::found(reason);
   try {
@@ -134,7 +134,7 @@ bool only_archived() {
   std::string reason;
   return listener || !nvrtc(reason);
 }
-bool is_packed(const std::string& text, detail_gpu::Layouts layouts) {
+bool is_archived(const std::string& text, detail_gpu::Layouts layouts) {
   if (listener) return listener->has(text, layouts);
   std::string reason;
   const KernelArchive* archive = KernelArchive::found(reason);
@@ -153,7 +153,7 @@ std::string compiled(const std::string& text, int architecture, const std::strin
   if (!folder.empty())
     if (std::string cubin = read(folder / name, third); !cubin.empty()) return cubin;
   std::string reason;
-  if (!nvrtc(reason)) return from_pack(text, doing, reason);
+  if (!nvrtc(reason)) return from_archive(text, doing, reason);
   std::string log;
   std::string cubin = compiled_anew(text, architecture, doing, log);
   if (!folder.empty()) write(folder / name, third, cubin);

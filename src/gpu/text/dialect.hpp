@@ -43,7 +43,7 @@ inline constexpr int kWarp = 32;
 class Dialect {
  public:
   virtual ~Dialect() = default;
-  /// Whether memory is addressed by elements of any size and lanes of 64 bits exist; as Limits::native.
+  /// Whether memory is addressed by elements of any size and compute types of 64 bits exist; as Limits::native.
   virtual bool native() const { return false; }
   /// The element at an index of a binding that is taken as elements of so many bytes, an unsigned integer. Native only.
   virtual std::string element(int /*binding*/, int /*bytes*/, const std::string& /*index*/) const { return ""; }

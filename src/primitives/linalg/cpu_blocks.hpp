@@ -15,9 +15,10 @@ using matrices::lane_kernels_of;
 using matrices::LaneView;
 
 /// Offsets of consecutive matrices of a view over a batch.
-class Walk {
+class MatrixOffsets {
  public:
-  Walk(const View& view, const Shape& batch, std::int64_t index) : view_(view), batch_(batch), offset_(view.offset) {
+  MatrixOffsets(const View& view, const Shape& batch, std::int64_t index)
+      : view_(view), batch_(batch), offset_(view.offset) {
     if (!view.storage) return;
     const auto rank = static_cast<std::size_t>(batch.rank());
     std::int64_t span = 0;  // from one of the next axis out to the next, where all lie evenly
@@ -61,7 +62,7 @@ class Walk {
 template <class T> class BlockSide {
  public:
   BlockSide(const View& view, const Shape& batch, std::int64_t first, std::int64_t rows, std::int64_t columns)
-      : walk_(view, batch, first), there_(view.storage != nullptr) {
+      : offsets_(view, batch, first), there_(view.storage != nullptr) {
     if (!there_) return;
     const auto rank = static_cast<std::size_t>(batch.rank()), has = static_cast<std::size_t>(view.strides.size());
     data_ = static_cast<T*>(view.storage->data());
@@ -73,21 +74,21 @@ template <class T> class BlockSide {
   const LaneView<T>& next(int count) {
     view_.count = count;
     std::int64_t first = 0, apart = 0;
-    if (walk_.even(count, first, apart)) {
+    if (offsets_.even(count, first, apart)) {
       T* const start = data_ + first;
       const std::int64_t last = count - 1;
       for (std::int64_t l = 0; l < kMostLanes; ++l)
         at_[static_cast<std::size_t>(l)] = start + std::min(l, last) * apart;
       return view_;
     }
-    for (int l = 0; l < count; ++l) at_[static_cast<std::size_t>(l)] = data_ + walk_.next();
+    for (int l = 0; l < count; ++l) at_[static_cast<std::size_t>(l)] = data_ + offsets_.next();
     for (int l = count; l < kMostLanes; ++l)
       at_[static_cast<std::size_t>(l)] = at_[static_cast<std::size_t>(count - 1)];
     return view_;
   }
 
  private:
-  Walk walk_;
+  MatrixOffsets offsets_;
   bool there_;
   T* data_ = nullptr;
   std::array<T*, kMostLanes> at_;

@@ -40,7 +40,7 @@ T* dense_at(const View& view, const Shape& batch, std::int64_t first, std::int64
   if (!view.storage || rank == 0) return nullptr;
   if (has > rank && rows > 1 && view.strides[rank] != columns) return nullptr;
   if (has > rank + 1 && columns > 1 && view.strides[rank + 1] != 1) return nullptr;
-  const std::int64_t offset = Walk(view, batch, first).dense(rows * columns);
+  const std::int64_t offset = MatrixOffsets(view, batch, first).dense(rows * columns);
   return offset < 0 ? nullptr : static_cast<T*>(view.storage->data()) + offset;
 }
 /// Whole blocks by the kernel, which writes no statuses, and by(first, last) where it stops, and for the rest.
