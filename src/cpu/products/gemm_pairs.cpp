@@ -45,7 +45,7 @@ constexpr Index kFewestPairRows = 8, kFewestPairCols = 16, kFewestSteps = 32;
 constexpr Index kStep = 2 * kPairSteps;  // k is padded to a multiple of it
 
 struct PairScratch {
-  Buffer a, b, tile, strip, turned, shared;
+  ScratchBuffer a, b, tile, strip, turned, shared;
 };
 PairScratch& pair_scratch() { return detail::of_thread<PairScratch>(); }
 

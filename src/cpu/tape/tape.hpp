@@ -12,7 +12,7 @@ namespace tern::detail_cpu {
 
 /// Elements a block has at most. 1024 values of four bytes are 4 KiB: eight live values fill two thirds of a 48 KiB L1,
 /// and a kernel call (about 5 ns) is below 10 % of its work.
-inline constexpr std::int64_t kBlock = 1024;
+inline constexpr std::int64_t kTapeBlock = 1024;
 
 /// Where a value of the tape comes from.
 struct TapeValue {

@@ -430,7 +430,7 @@ Function factored_function(const ProgramPrinter& printer, const Neighbours& neig
                            Taken* taken) {
   Text text(printer, neighbours, wanted, is_source, left_out);
   Function f{name, "", text.sources(), {wanted}};
-  std::vector<Named> parameters;
+  std::vector<TypedName> parameters;
   for (const int s : f.sources)
     parameters.push_back({printer.type(s), s == neighbours.along ? std::string("first") : cat("v", s)});
   parameters.push_back({"u32", "ahead"});

@@ -28,7 +28,7 @@ constexpr Index kTogether = 2;
 constexpr Index kDirectTask = 512 << 10;
 
 struct DirectScratch {
-  Buffer image, results, kernels, panel, strip;
+  ScratchBuffer image, results, kernels, panel, strip;
   std::vector<Segment> segments;
   std::vector<bool> has;
 };
@@ -67,7 +67,7 @@ class Direct {
  private:
   struct Task {
     Index sample, group, z;
-    Part rows, columns, panels;
+    EvenPart rows, columns, panels;
   };
 
   Index depth() const { return g_.taps() * g_.c; }
@@ -148,7 +148,7 @@ class Direct {
     t.columns = part_of(stretch, stretches_, g_.out[2]);
     copy_rows(t);
     const Index together = divide_up(panels_, kTogether);
-    const Part mine = part_of(part, parts_, together);
+    const EvenPart mine = part_of(part, parts_, together);
     for (Index p = mine.begin; p < mine.begin + mine.count; ++p) {
       t.panels = {p * kTogether, std::min(kTogether, panels_ - p * kTogether)};
       run_panels(t);
@@ -239,7 +239,7 @@ class Direct {
     if (pairs_) return segments();
     return std::max<Index>(1, kKernelBytes / (depth() / segments() * panel_ * g_.wide()));
   }
-  void run_row(const Task& t, Index r, Index panel, Part part, std::byte* to, Index step) const {
+  void run_row(const Task& t, Index r, Index panel, EvenPart part, std::byte* to, Index step) const {
     std::vector<Segment>& list = direct_scratch().segments;
     list.clear();
     const Index across = runs_ ? 1 : g_.kernel[2], steps = depth() / segments();
@@ -257,7 +257,7 @@ class Direct {
     DirectCall call{list.data(), static_cast<Index>(list.size()),         steps,         a_row, to, step,
                     0,           std::min(panel_, g_.o - panel * panel_), part.begin > 0};
     for (Index i = 0; i < calls; ++i) {
-      const Part places = part_of(i, calls, t.columns.count);
+      const EvenPart places = part_of(i, calls, t.columns.count);
       call.rows = places.count, call.c = to + places.begin * step * g_.wide();
       g_.kernels->direct(call);
       for (Segment& s : list) s.a = static_cast<const std::byte*>(s.a) + places.count * a_row * g_.wide();
@@ -271,7 +271,7 @@ class Direct {
     float* const strip =
         straight_ ? reinterpret_cast<float*>(direct_scratch().strip.reserve(kMost * kPairCols * 4)) : nullptr;
     for (Index i = 0; i < calls; ++i) {
-      const Part places = part_of(i, calls, all);
+      const EvenPart places = part_of(i, calls, all);
       std::byte* const at = to + places.begin * step * (straight_ ? 2 : 4);
       float* const sums = straight_ ? strip : reinterpret_cast<float*>(at);
       const Index row = straight_ ? kPairCols : step;

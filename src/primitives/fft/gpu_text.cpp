@@ -295,13 +295,13 @@ std::string map_text(const Text& t, bool across) {
   const Dialect& dialect = t.plan.backend.dialect();
   Io io(t.plan.plan, dialect);
   std::string text = loaded(t, io);
-  if (l.factor == Factor::chirp) {
+  if (l.factor == Multiplier::chirp) {
     text += times_root(
         cat("turn(square(min(e, ", u(l.chirp - 1), "), ", u(2 * l.chirp), "), ", u(2 * l.chirp), ")").c_str());
-  } else if (l.factor == Factor::chirp_alone) {  // the conjugate one, around 0
+  } else if (l.factor == Multiplier::chirp_alone) {  // the conjugate one, around 0
     text += cat("let far = min(e, ", u(l.n), " - e);\nif (far < ", u(l.chirp), ") {\n  let w = turn(square(far, ",
                 u(2 * l.chirp), "), ", u(2 * l.chirp), ");\n  re = w.re;\n  im = -w.im;\n}\n");
-  } else if (l.factor == Factor::kernel) {
+  } else if (l.factor == Multiplier::kernel) {
     Names values, none;
     std::string load = io.load(t.table_re, t.plan.at(Names(t.plan.lines.sizes.size(), "0u"), "e"), values);
     const std::string re = values[0];

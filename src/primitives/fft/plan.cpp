@@ -104,7 +104,7 @@ template <class T> Chirp<T>::Chirp(std::int64_t n, std::int64_t length) {
     for (const std::size_t at : {j, (padded - j) % padded}) around[2 * at] = z[0], around[2 * at + 1] = -z[1];
     square = (square + 2 * static_cast<std::int64_t>(j) + 1) % (2 * n);
   }
-  const Line<const double> from{around.data(), around.data() + 1, 2};
+  const StridedLine<const double> from{around.data(), around.data() + 1, 2};
   line_plan<double>(length)->run(from, {transformed.data(), transformed.data() + 1, 2},
                                  1 / static_cast<double>(length));
   std::ranges::transform(transformed, kernel.begin(), [](double x) { return static_cast<T>(x); });
@@ -117,7 +117,7 @@ BlockPlan<T>::BlockPlan(std::int64_t n)
 }
 template <class T> T* BlockPlan<T>::run(T* x, T* y) const {
   if (!chirp_) return passes_.run(x, y);
-  const LaneKernels<T>& lanes = lane_kernels_of<T>();
+  const LineKernels<T>& lanes = line_kernels_of<T>();
   lanes.scale_rows(x, n_, chirp_->chirp.data(), false);
   std::fill(x + 2 * n_ * lanes.lanes, x + 2 * length_ * lanes.lanes, T(0));
   T* const z = passes_.run(x, y);
