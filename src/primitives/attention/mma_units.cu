@@ -1,5 +1,6 @@
 // Products of tiles of 16-bit floats in workgroup memory, by tensor cores: mma.m16n8k16. PTX ISA, sections ldmatrix and
 // mma; the same instructions as in cuda/products/mma.cu.
+// Bound by mma.sync, as that is, which draws what a lane holds and says how fast it is.
 // ---- tensor cores ----
 TERN_DEVICE void tern_matrices(u32 (&m)[4], u32 from) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
