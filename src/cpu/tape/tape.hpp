@@ -47,6 +47,8 @@ struct TapeOp {
   int along = 0, column = 0;
   bool unread = false;  // of an expansion: only such operations read it
   int place = -1;  // of a reduction that gives the place of an extreme (OnlineSum::kPlace): which of Tape::online
+  /// Whether but one element of an argument is read.
+  bool reads_one(int argument) const { return once || (by_number && argument == 1); }
 };
 
 /// A detail::OnlineSum: ops of kind reduce, the value subtracted, and what multiplies the terms. -1: none.
