@@ -21,8 +21,6 @@
 namespace tern::detail_cpu {
 namespace {
 
-using Index = std::int64_t;
-
 /// Steps of k for which A is packed at once, a whole number of the kernels' blocks, and its bytes (of the 2 MiB of L2
 /// where there is AMX).
 constexpr Index kNearSteps = 4096, kNearBytes = Index{1} << 20;

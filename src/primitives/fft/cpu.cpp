@@ -19,8 +19,6 @@ using detail::View;
 namespace fft {
 namespace {
 
-using Index = std::int64_t;
-
 struct FftBlock : ScratchBuffer {};
 struct WholeLine : ScratchBuffer {};
 

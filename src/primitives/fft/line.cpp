@@ -22,8 +22,6 @@ namespace tern::detail_cpu::fft {
 
 namespace {
 
-using Index = std::int64_t;
-
 struct Columns : ScratchBuffer {};  // of this thread: a block, twice
 struct Between : ScratchBuffer {};  // the matrix between both steps
 struct Convolved : ScratchBuffer {};
