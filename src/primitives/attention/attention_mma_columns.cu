@@ -24,6 +24,9 @@
 // elements leave a warp 16 keys, so that what is read of workgroup memory serves half as many products. It was not
 // measured by itself: with forward and the gradient of q it took 7.63 ms on an H200, 25 November 2026, bf16
 // 4×16×4096×128, of which forward 1.70 (docs/benchmarks.md).
+//
+// (The kernel is longer than other functions: each step leaves in registers what the next begins with, in arrays whose
+// sizes are the instance's.)
 
 // The instance.
 enum : bool { kBegins = $begins };
