@@ -131,9 +131,9 @@ template <class T> T* BlockPlan<T>::run(T* x, T* y) const {
 
 namespace {
 /// The plans used last.
-template <class Plan> class KeptPlans {
+template <class Made> class KeptPlans {
  public:
-  template <class Make> std::shared_ptr<const Plan> get(std::int64_t n, const Make& make) {
+  template <class Make> std::shared_ptr<const Made> get(std::int64_t n, const Make& make) {
     {
       const std::lock_guard hold(lock_);
       const auto found = plans_.find(n);
@@ -142,7 +142,7 @@ template <class Plan> class KeptPlans {
         return found->second.plan;
       }
     }
-    std::shared_ptr<const Plan> plan = make();
+    std::shared_ptr<const Made> plan = make();
     const std::lock_guard hold(lock_);
     if (plans_.size() >= kMost) {
       const auto older = [](const auto& a, const auto& b) { return a.second.used < b.second.used; };
@@ -154,16 +154,16 @@ template <class Plan> class KeptPlans {
 
  private:
   static constexpr std::size_t kMost = 32;
-  struct Entry {
-    std::shared_ptr<const Plan> plan;
+  struct KeptPlan {
+    std::shared_ptr<const Made> plan;
     std::uint64_t used;
   };
   detail::ForkSafe<std::mutex> lock_;
-  std::map<std::int64_t, Entry> plans_;
+  std::map<std::int64_t, KeptPlan> plans_;
   std::uint64_t clock_ = 0;
 };
-template <class Plan, class Make> std::shared_ptr<const Plan> kept(std::int64_t n, const Make& make) {
-  static auto& plans = *new KeptPlans<Plan>;
+template <class Made, class Make> std::shared_ptr<const Made> kept(std::int64_t n, const Make& make) {
+  static auto& plans = *new KeptPlans<Made>;
   return plans.get(n, make);
 }
 }  // namespace
