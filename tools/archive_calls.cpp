@@ -70,7 +70,7 @@ void call_archived() {
 
 }  // namespace
 
-void call_for_pack(bool in_vectors) {
+void call_for_archive(bool in_vectors) {
   for (const DType dtype : kDTypes) call_every_formula(dtype);
   for (const DType dtype : kFloats) {
     call_with_mask(dtype), call_with_columns(dtype);

@@ -142,7 +142,7 @@ int main(int argc, char** argv) {
     for (const int device : {0, 1}) {  // kernels that one GPU knows already it does not ask for again
       collector.vectors = device == 0;
       set_default_device(cuda(device));
-      tools::call_for_pack(collector.vectors);
+      tools::call_for_archive(collector.vectors);
     }
   } catch (const std::exception& error) {
     std::fprintf(stderr, "archive_kernels: %s\n", error.what());

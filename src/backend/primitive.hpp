@@ -1,7 +1,7 @@
 // A primitive: what has a kernel of its own. Everything else is composed of primitives.
 //
 // A primitive is described by the type of its requests. The type lists the views of a request and its cost; the
-// dispatcher (backend/dispatch.hpp), captures, reports and the cache of planned requests know no more of it.
+// dispatcher (backend/run.hpp), captures, reports and the cache of planned requests know no more of it.
 #pragma once
 #include <concepts>
 #include <cstdint>

@@ -11,16 +11,19 @@
 
 namespace tern::detail_cpu {
 
+/// Counts and places, of elements or bytes.
+using Index = std::int64_t;
+
 /// Buffers of this size on ask for huge pages.
 inline constexpr std::int64_t kHugeFrom = std::int64_t{1} << 20, kHugePage = std::int64_t{2} << 20;
 
 /// Aligned to cache lines of 64 bytes, the widest vector.
-class Buffer {
+class ScratchBuffer {
  public:
-  Buffer() = default;
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  ~Buffer() { std::free(data_); }
+  ScratchBuffer() = default;
+  ScratchBuffer(const ScratchBuffer&) = delete;
+  ScratchBuffer& operator=(const ScratchBuffer&) = delete;
+  ~ScratchBuffer() { std::free(data_); }
   std::byte* reserve(std::int64_t bytes) {
     if (bytes > size_) {
       std::free(data_);

@@ -67,7 +67,7 @@ FoundDriver find_driver() {
 #undef TERN_CUDA_FIND
   if (!found.reason.empty()) return found;
   int count = 0;
-  if (const Result result = found.functions.cuInit(0); result != kSuccess)
+  if (const CuResult result = found.functions.cuInit(0); result != kSuccess)
     found.reason = "the NVIDIA driver does not start: " + error_text(found.functions, result);
   else if (found.functions.cuDeviceGetCount(&count) != kSuccess || count == 0)
     found.reason = "the NVIDIA driver shows no GPU";
@@ -153,7 +153,7 @@ void* open_library(const std::initializer_list<const char*>& names) {
   return nullptr;
 }
 
-std::string error_text(const Driver& driver, Result result) {
+std::string error_text(const Driver& driver, CuResult result) {
   const char *name = nullptr, *text = nullptr;
   driver.cuGetErrorName(result, &name);
   driver.cuGetErrorString(result, &text);
@@ -171,7 +171,7 @@ void ask_for_the_end() {
 template <class Found> const Found& at_exit_behind(const Found& found) { return ask_for_the_end(), found; }
 }  // namespace
 
-void require_success(const char* library, Result result, const char* what) {
+void require_success(const char* library, CuResult result, const char* what) {
   if (result == kSuccess) return;
   throw Error(ErrorKind::backend, std::string(library) + ": " + what + " failed with status " + std::to_string(result));
 }

@@ -8,7 +8,7 @@
 
 namespace tern::detail_cuda {
 
-using Result = int;  // CUresult, nvrtcResult
+using CuResult = int;  // CUresult, nvrtcResult
 using DeviceHandle = int;
 using DevicePointer = unsigned long long;
 struct ContextOf;
@@ -23,24 +23,24 @@ using Context = ContextOf*;
 using Stream = StreamOf*;
 using Event = EventOf*;
 using CuModule = ModuleOf*;
-using Function = FunctionOf*;
-using Graph = GraphOf*;
+using CuFunction = FunctionOf*;
+using CuGraph = GraphOf*;
 using GraphExec = GraphExecOf*;
-using Program = ProgramOf*;
+using NvrtcProgram = ProgramOf*;
 
 /// CUtensorMap.
 struct alignas(64) BoxMapData {
   std::uint64_t words[16];
 };
 
-inline constexpr Result kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3;
+inline constexpr CuResult kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3;
 /// Throws where one of NVIDIA's libraries failed: "cuFFT: what failed with status 3".
-void require_success(const char* library, Result result, const char* what);
-inline constexpr Result kPeerAccessAlreadyEnabled = 704;
+void require_success(const char* library, CuResult result, const char* what);
+inline constexpr CuResult kPeerAccessAlreadyEnabled = 704;
 // What leaves a context unusable.
-inline constexpr Result kEccUncorrectable = 214, kNvlinkUncorrectable = 220, kIllegalAddress = 700,
-                        kLaunchTimeout = 702, kAssert = 710, kHardwareStackError = 714, kIllegalInstruction = 715,
-                        kMisalignedAddress = 716, kInvalidAddressSpace = 717, kInvalidPc = 718, kLaunchFailed = 719;
+inline constexpr CuResult kEccUncorrectable = 214, kNvlinkUncorrectable = 220, kIllegalAddress = 700,
+                          kLaunchTimeout = 702, kAssert = 710, kHardwareStackError = 714, kIllegalInstruction = 715,
+                          kMisalignedAddress = 716, kInvalidAddressSpace = 717, kInvalidPc = 718, kLaunchFailed = 719;
 inline constexpr int kProcessorCount = 16;                             // CUdevice_attribute
 inline constexpr int kMostShared = 97;                                 // CUdevice_attribute
 inline constexpr int kMostDynamicShared = 8;                           // CUfunction_attribute
@@ -55,7 +55,7 @@ inline constexpr int kPointerMemoryType = 2, kPointerDevice = 9;       // CUpoin
 inline constexpr int kPointerRangeStart = 11, kPointerRangeSize = 12;
 inline constexpr unsigned kMemoryOfDevice = 2;                         // CUmemorytype
 
-// name, parameters; all return a Result.
+// name, parameters; all return a CuResult.
 #define TERN_CUDA_DRIVER(X)                                                                                        \
   X(cuInit, (unsigned flags))                                                                                      \
   X(cuDriverGetVersion, (int* version))                                                                            \
@@ -68,7 +68,7 @@ inline constexpr unsigned kMemoryOfDevice = 2;                         // CUmemo
   X(cuCtxGetCurrent, (Context * context))                                                                          \
   X(cuDeviceCanAccessPeer, (int* can, DeviceHandle device, DeviceHandle peer))                                     \
   X(cuCtxEnablePeerAccess, (Context peer, unsigned flags))                                                         \
-  X(cuMemGetInfo_v2, (std::size_t * free, std::size_t* total))                                                     \
+  X(cuMemGetInfo_v2, (std::size_t * free, std::size_t * total))                                                    \
   X(cuMemAlloc_v2, (DevicePointer * pointer, std::size_t bytes))                                                   \
   X(cuMemFree_v2, (DevicePointer pointer))                                                                         \
   X(cuMemHostAlloc, (void** pointer, std::size_t bytes, unsigned flags))                                           \
@@ -88,38 +88,37 @@ inline constexpr unsigned kMemoryOfDevice = 2;                         // CUmemo
   X(cuEventSynchronize, (Event event))                                                                             \
   X(cuEventQuery, (Event event))                                                                                   \
   X(cuModuleLoadDataEx,                                                                                            \
-    (CuModule * module, const void* image, unsigned options, int* option_names, void** option_values))            \
+    (CuModule * module, const void* image, unsigned options, int* option_names, void** option_values))             \
   X(cuModuleUnload, (CuModule module))                                                                             \
-  X(cuFuncSetAttribute, (Function function, int attribute, int value))                                             \
-  X(cuModuleGetFunction, (Function * function, CuModule module, const char* name))                                 \
-  X(cuLaunchKernel, (Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,       \
-                     unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream stream, void** parameters,  \
-                     void** extra))                                                                                \
-  X(cuTensorMapEncodeTiled,                                                                                        \
-    (BoxMapData * map, int type, unsigned rank, void* address, const std::uint64_t* sizes,                         \
-     const std::uint64_t* strides, const std::uint32_t* box, const std::uint32_t* steps, int interleave,           \
-     int swizzle, int promotion, int fill))                                                                        \
+  X(cuFuncSetAttribute, (CuFunction function, int attribute, int value))                                           \
+  X(cuModuleGetFunction, (CuFunction * function, CuModule module, const char* name))                               \
+  X(cuLaunchKernel,                                                                                                \
+    (CuFunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,   \
+     unsigned block_z, unsigned shared_bytes, Stream stream, void** parameters, void** extra))                     \
+  X(cuTensorMapEncodeTiled, (BoxMapData * map, int type, unsigned rank, void* address, const std::uint64_t* sizes, \
+                             const std::uint64_t* strides, const std::uint32_t* box, const std::uint32_t* steps,   \
+                             int interleave, int swizzle, int promotion, int fill))                                \
   X(cuStreamBeginCapture_v2, (Stream stream, unsigned mode))                                                       \
-  X(cuStreamEndCapture, (Stream stream, Graph * graph))                                                            \
-  X(cuGraphInstantiateWithFlags, (GraphExec * exec, Graph graph, unsigned long long flags))                        \
+  X(cuStreamEndCapture, (Stream stream, CuGraph * graph))                                                          \
+  X(cuGraphInstantiateWithFlags, (GraphExec * exec, CuGraph graph, unsigned long long flags))                      \
   X(cuGraphLaunch, (GraphExec exec, Stream stream))                                                                \
   X(cuGraphExecDestroy, (GraphExec exec))                                                                          \
-  X(cuGraphDestroy, (Graph graph))                                                                                 \
-  X(cuGetErrorName, (Result error, const char** text))                                                             \
-  X(cuGetErrorString, (Result error, const char** text))
+  X(cuGraphDestroy, (CuGraph graph))                                                                               \
+  X(cuGetErrorName, (CuResult error, const char** text))                                                           \
+  X(cuGetErrorString, (CuResult error, const char** text))
 
-#define TERN_CUDA_NVRTC(X)                                                                                         \
-  X(nvrtcVersion, (int* major, int* minor))                                                                        \
-  X(nvrtcCreateProgram, (Program * program, const char* text, const char* name, int headers,                       \
-                         const char* const* header_texts, const char* const* header_names))                        \
-  X(nvrtcCompileProgram, (Program program, int options, const char* const* texts))                                 \
-  X(nvrtcDestroyProgram, (Program * program))                                                                      \
-  X(nvrtcGetCUBINSize, (Program program, std::size_t * bytes))                                                     \
-  X(nvrtcGetCUBIN, (Program program, char* cubin))                                                                 \
-  X(nvrtcGetPTXSize, (Program program, std::size_t * bytes))                                                       \
-  X(nvrtcGetPTX, (Program program, char* ptx))                                                                     \
-  X(nvrtcGetProgramLogSize, (Program program, std::size_t * bytes))                                                \
-  X(nvrtcGetProgramLog, (Program program, char* log))
+#define TERN_CUDA_NVRTC(X)                                                                        \
+  X(nvrtcVersion, (int* major, int* minor))                                                       \
+  X(nvrtcCreateProgram, (NvrtcProgram * program, const char* text, const char* name, int headers, \
+                         const char* const* header_texts, const char* const* header_names))       \
+  X(nvrtcCompileProgram, (NvrtcProgram program, int options, const char* const* texts))           \
+  X(nvrtcDestroyProgram, (NvrtcProgram * program))                                                \
+  X(nvrtcGetCUBINSize, (NvrtcProgram program, std::size_t * bytes))                               \
+  X(nvrtcGetCUBIN, (NvrtcProgram program, char* cubin))                                           \
+  X(nvrtcGetPTXSize, (NvrtcProgram program, std::size_t * bytes))                                 \
+  X(nvrtcGetPTX, (NvrtcProgram program, char* ptx))                                               \
+  X(nvrtcGetProgramLogSize, (NvrtcProgram program, std::size_t * bytes))                          \
+  X(nvrtcGetProgramLog, (NvrtcProgram program, char* log))
 
 struct BlasOf;
 struct BlasOperationOf;
@@ -284,7 +283,7 @@ inline constexpr int kForward = -1, kInverse = 1;  // CUFFT_FORWARD, CUFFT_INVER
   X(cufftXtExec, (TransformPlanHandle plan, void* in, void* out, int direction))                                       \
   X(cufftDestroy, (TransformPlanHandle plan))
 
-#define TERN_CUDA_DECLARE(name, parameters) Result(*name) parameters = nullptr;
+#define TERN_CUDA_DECLARE(name, parameters) CuResult(*name) parameters = nullptr;
 struct SolverApi {
   TERN_CUDA_SOLVER(TERN_CUDA_DECLARE)
   TERN_CUDA_SOLVER_LATER(TERN_CUDA_DECLARE)  // null where it is older
@@ -320,7 +319,7 @@ const TransformApi* transforms(std::string& reason);
 /// functions above: what runs after that and used them would crash.
 void end_before_libraries(void (*end)());
 /// "CUDA_ERROR_OUT_OF_MEMORY (out of memory)".
-std::string error_text(const Driver& driver, Result result);
+std::string error_text(const Driver& driver, CuResult result);
 
 /// Opens a CUDA library by the first of `names` that is found: in the folders of TERN_CUDA_LIBRARIES (separated by
 /// colons), by the system, in a CUDA toolkit, or in a Python environment's packages. Null where there is none.

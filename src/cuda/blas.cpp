@@ -20,7 +20,7 @@ int product_type(DType dtype) {
   }
 }
 
-void check_product(Result result, const char* what) { require_success("cuBLASLt", result, what); }
+void check_product(CuResult result, const char* what) { require_success("cuBLASLt", result, what); }
 
 /// The largest power of two, up to 256, that divides an address: algorithms ask for some.
 std::uint32_t alignment(DevicePointer pointer) {
@@ -96,8 +96,8 @@ const Products::BlasPlan& Products::plan(const Product& p) {
     api_.cublasLtMatmulPreferenceSetAttribute(preference, kAlignmentOfA + i, &alignments[i], sizeof alignments[i]);
   BlasChoice candidates[kCandidates];
   int found = 0;
-  const Result result = api_.cublasLtMatmulAlgoGetHeuristic(handle_, made.operation, made.a, made.b, made.out, made.out,
-                                                            preference, kCandidates, candidates, &found);
+  const CuResult result = api_.cublasLtMatmulAlgoGetHeuristic(handle_, made.operation, made.a, made.b, made.out,
+                                                              made.out, preference, kCandidates, candidates, &found);
   api_.cublasLtMatmulPreferenceDestroy(preference);
   for (int i = 0; result == 0 && i < found; ++i)
     if (candidates[i].state == 0) made.found.push_back(candidates[i]);

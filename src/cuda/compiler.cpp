@@ -65,9 +65,9 @@ std::string options_text(int architecture) {
   return "--gpu-architecture=sm_" + std::to_string(architecture) + (architecture == 90 ? "a" : "") + kOptions;
 }
 
-using Size = Result (*)(Program, std::size_t*);
-using Get = Result (*)(Program, char*);
-std::string given(Program program, Size size_of, Get get) {
+using Size = CuResult (*)(NvrtcProgram, std::size_t*);
+using Get = CuResult (*)(NvrtcProgram, char*);
+std::string given(NvrtcProgram program, Size size_of, Get get) {
   std::size_t size = 0;
   if (size_of(program, &size) != 0 || size == 0) return "";
   std::string bytes(size, '\0');
@@ -81,7 +81,7 @@ std::string compiled_with(const std::string& text, const std::string& options_te
   std::string reason;
   const Nvrtc* api = nvrtc(reason);
   if (!api) throw Error(ErrorKind::unsupported, doing + ": " + reason);
-  Program program = nullptr;
+  NvrtcProgram program = nullptr;
   if (api->nvrtcCreateProgram(&program, text.c_str(), "kernel.cu", 0, nullptr, nullptr) != 0)
     throw Error(ErrorKind::backend, doing + ": NVRTC does not start");
   std::vector<std::string> options;
@@ -89,7 +89,7 @@ std::string compiled_with(const std::string& text, const std::string& options_te
   for (std::string option; list >> option;) options.push_back(option);
   std::vector<const char*> pointers;
   for (const std::string& option : options) pointers.push_back(option.c_str());
-  const Result result = api->nvrtcCompileProgram(program, static_cast<int>(pointers.size()), pointers.data());
+  const CuResult result = api->nvrtcCompileProgram(program, static_cast<int>(pointers.size()), pointers.data());
   log = given(program, api->nvrtcGetProgramLogSize, api->nvrtcGetProgramLog);
   if (!log.empty()) log.pop_back();
   std::string image;
@@ -105,7 +105,7 @@ std::string compiled_with(const std::string& text, const std::string& options_te
 KernelSource* listener = nullptr;
 
 /// The kernel of the archive, where there is no NVRTC.
-std::string from_pack(const std::string& text, const std::string& doing, const std::string& no_compiler) {
+std::string from_archive(const std::string& text, const std::string& doing, const std::string& no_compiler) {
   std::string reason, ptx;
   const KernelArchive* archive = KernelArchive::found(reason);
   try {
@@ -134,7 +134,7 @@ bool only_archived() {
   std::string reason;
   return listener || !nvrtc(reason);
 }
-bool is_packed(const std::string& text, detail_gpu::Layouts layouts) {
+bool is_archived(const std::string& text, detail_gpu::Layouts layouts) {
   if (listener) return listener->has(text, layouts);
   std::string reason;
   const KernelArchive* archive = KernelArchive::found(reason);
@@ -153,7 +153,7 @@ std::string compiled(const std::string& text, int architecture, const std::strin
   if (!folder.empty())
     if (std::string cubin = read(folder / name, third); !cubin.empty()) return cubin;
   std::string reason;
-  if (!nvrtc(reason)) return from_pack(text, doing, reason);
+  if (!nvrtc(reason)) return from_archive(text, doing, reason);
   std::string log;
   std::string cubin = compiled_anew(text, architecture, doing, log);
   if (!folder.empty()) write(folder / name, third, cubin);

@@ -19,7 +19,7 @@ std::string compiled_to_ptx(const std::string& text, std::string& log);
 /// Whether there is no NVRTC: kernels are those of the archive.
 bool only_archived();
 /// Whether the archive has the kernel.
-bool is_packed(const std::string& text, detail_gpu::Layouts layouts);
+bool is_archived(const std::string& text, detail_gpu::Layouts layouts);
 
 /// Stands in for the archive, in the tool that makes it.
 class KernelSource {

@@ -6,7 +6,7 @@ namespace tern::detail_cuda {
 namespace {
 
 /// Whether every later call of the context fails as well.
-bool ends_context(Result result) {
+bool ends_context(CuResult result) {
   switch (result) {
     case kEccUncorrectable:
     case kNvlinkUncorrectable:
@@ -37,7 +37,7 @@ int GpuContext::attribute(int which) const {
   return value;
 }
 
-void GpuContext::fail(Result result, const char* doing) const {
+void GpuContext::fail(CuResult result, const char* doing) const {
   std::string message = std::string(doing) + " on " + name_ + ": " + error_text(driver_, result);
   if (ends_context(result)) {
     const std::lock_guard hold(lock_);

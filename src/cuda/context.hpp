@@ -25,10 +25,10 @@ class GpuContext {
 
   /// Throws `out_of_memory` or `backend` where the driver's answer is an error; `doing` begins the message. A failed
   /// kernel ends the context: the error says so, and is remembered.
-  void check(Result result, const char* doing) const {
+  void check(CuResult result, const char* doing) const {
     if (result != kSuccess) fail(result, doing);
   }
-  void check(Result result, const std::string& doing) const { check(result, doing.c_str()); }
+  void check(CuResult result, const std::string& doing) const { check(result, doing.c_str()); }
   /// Throws the error of a failed kernel again, where there was one.
   void require_sound() const;
 
@@ -47,7 +47,7 @@ class GpuContext {
   };
 
  private:
-  [[noreturn]] void fail(Result result, const char* doing) const;
+  [[noreturn]] void fail(CuResult result, const char* doing) const;
 
   const Driver& driver_;
   int ordinal_;

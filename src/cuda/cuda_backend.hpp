@@ -133,7 +133,7 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     require_process();
     const std::lock_guard hold(gpu_.lock());
     const auto [known, first_time] = archived_.try_emplace(launch.key, false);
-    if (first_time) known->second = is_packed(text(), layouts);
+    if (first_time) known->second = is_archived(text(), layouts);
     return known->second;
   }
 

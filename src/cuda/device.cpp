@@ -18,7 +18,7 @@ constexpr std::size_t kSmallCopy = 64 << 10;
 /// both.)
 struct Fresh {
   const CudaDevice* gpu;
-  DeviceMemory::Block block;
+  DeviceMemory::MemoryBlock block;
 };
 constinit thread_local Fresh fresh{nullptr, {}};
 
@@ -116,7 +116,7 @@ bool CudaDevice::reaches(CudaDevice& other) {
   int can = 0;
   check(driver_.cuDeviceCanAccessPeer(&can, context_.device(), other.context_.device()), "asking about its peers");
   if (!can) return false;
-  const Result enabled = driver_.cuCtxEnablePeerAccess(other.context_.handle(), 0);
+  const CuResult enabled = driver_.cuCtxEnablePeerAccess(other.context_.handle(), 0);
   return known->second = enabled == kSuccess || enabled == kPeerAccessAlreadyEnabled;
 }
 
@@ -189,7 +189,7 @@ void CudaDevice::require_memory(DevicePointer begin, DevicePointer end) const {
 void CudaDevice::launch(const detail_gpu::Launch& launch, const std::function<std::string()>& text) {
   if (launch.groups == 0) return;
   const auto found = kernels_.find(launch.key);
-  const Function kernel = found != kernels_.end() ? (++stats_.hits, found->second) : compile(launch, text());
+  const CuFunction kernel = found != kernels_.end() ? (++stats_.hits, found->second) : compile(launch, text());
   if (!launch.parts.empty()) return launch_parts(launch, kernel);
   DevicePointer pointers[64];
   BoxMapData maps[detail_gpu::kMostMaps];
@@ -208,16 +208,15 @@ void CudaDevice::launch(const detail_gpu::Launch& launch, const std::function<st
   start(launch, kernel, arguments);
 }
 
-void CudaDevice::launch_parts(const detail_gpu::Launch& launch, Function kernel) {
+void CudaDevice::launch_parts(const detail_gpu::Launch& launch, CuFunction kernel) {
   std::array<std::byte, detail_gpu::kPartsBytes> parts = detail_gpu::parts_of(launch);
   void* arguments[] = {parts.data()};
   start(launch, kernel, arguments);
 }
 
-void CudaDevice::start(const detail_gpu::Launch& launch, Function kernel, void** arguments) {
-  const Result started =
-      driver_.cuLaunchKernel(kernel, static_cast<unsigned>(launch.groups), 1, 1, launch.threads, 1, 1,
-                             launch.shared_bytes, stream(), arguments, nullptr);
+void CudaDevice::start(const detail_gpu::Launch& launch, CuFunction kernel, void** arguments) {
+  const CuResult started = driver_.cuLaunchKernel(kernel, static_cast<unsigned>(launch.groups), 1, 1, launch.threads, 1,
+                                                  1, launch.shared_bytes, stream(), arguments, nullptr);
   if (started != kSuccess) check(started, std::string(launch.op) + ": starting a kernel");
 }
 
@@ -234,13 +233,13 @@ void CudaDevice::load(CuModule& module, const std::string& image, const std::str
   std::string log(4096, '\0');
   int options[] = {kJitErrorLog, kJitErrorLogBytes};
   void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};
-  const Result loaded = driver_.cuModuleLoadDataEx(&module, image.c_str(), 2, options, values);
+  const CuResult loaded = driver_.cuModuleLoadDataEx(&module, image.c_str(), 2, options, values);
   if (loaded == kSuccess) return;
   log = log.c_str();
   check(loaded, log.empty() ? doing : doing + " (" + log + ")");
 }
 
-Function CudaDevice::compile(const detail_gpu::Launch& launch, const std::string& text) {
+CuFunction CudaDevice::compile(const detail_gpu::Launch& launch, const std::string& text) {
   if (const auto same = texts_.find(text); same != texts_.end()) {
     ++stats_.hits;
     return kernels_[launch.key] = same->second;
@@ -251,7 +250,7 @@ Function CudaDevice::compile(const detail_gpu::Launch& launch, const std::string
   const std::string image = compiled(text, architecture_, doing);
   CuModule module = nullptr;
   load(module, image, doing);
-  Function function = nullptr;
+  CuFunction function = nullptr;
   check(driver_.cuModuleGetFunction(&function, module, "tern_kernel"), doing);
   if (launch.shared_bytes > 0)
     check(driver_.cuFuncSetAttribute(function, kMostDynamicShared, static_cast<int>(launch.shared_bytes)), doing);
@@ -269,10 +268,10 @@ void CudaDevice::begin_capture() {
 CudaDevice::Captured CudaDevice::end_capture() {
   Captured result;
   result.blocks = memory_.end_capture();
-  Graph graph = nullptr;
+  CuGraph graph = nullptr;
   try {
     graph = streams_.end_capture();
-    const Result made = driver_.cuGraphInstantiateWithFlags(&result.graph, graph, 0);
+    const CuResult made = driver_.cuGraphInstantiateWithFlags(&result.graph, graph, 0);
     driver_.cuGraphDestroy(graph);
     check(made, "capture");
   } catch (...) {

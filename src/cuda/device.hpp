@@ -81,19 +81,19 @@ class CudaDevice {
   bool capturing() const { return streams_.capturing(); }
   struct Captured {
     GraphExec graph = nullptr;
-    DeviceMemory::Blocks blocks;
+    DeviceMemory::MemoryBlocks blocks;
   };
   Captured end_capture();
   void replay(const Captured& captured);
   void release(Captured& captured) noexcept;
 
-  void check(Result result, const std::string& doing) const { context_.check(result, doing); }
+  void check(CuResult result, const std::string& doing) const { context_.check(result, doing); }
 
  private:
   void encode(const detail_gpu::BoxMap& map, BoxMapData& data, const char* op) const;
-  void launch_parts(const detail_gpu::Launch& launch, Function kernel);
-  void start(const detail_gpu::Launch& launch, Function kernel, void** arguments);
-  Function compile(const detail_gpu::Launch& launch, const std::string& text);
+  void launch_parts(const detail_gpu::Launch& launch, CuFunction kernel);
+  void start(const detail_gpu::Launch& launch, CuFunction kernel, void** arguments);
+  CuFunction compile(const detail_gpu::Launch& launch, const std::string& text);
   void load(CuModule& module, const std::string& image, const std::string& doing) const;
   bool reaches(CudaDevice& other);
 
@@ -106,8 +106,8 @@ class CudaDevice {
   int architecture_ = 0, processors_ = 1, shared_bytes_ = 0;
   CacheStats stats_;
   std::unordered_map<const CudaDevice*, bool> peers_;  // whether it can read their memory
-  std::unordered_map<std::string, Function> kernels_;  // by the launch's key
-  std::unordered_map<std::string, Function> texts_;    // the same by text: programs that differ may print alike
+  std::unordered_map<std::string, CuFunction> kernels_;  // by the launch's key
+  std::unordered_map<std::string, CuFunction> texts_;    // the same by text: programs that differ may print alike
 };
 
 }  // namespace tern::detail_cuda

@@ -52,7 +52,7 @@ class Cuda final : public Dialect {
     return end == pattern.npos || !cuda_function(cat(pattern.substr(0, end + 1), compute_type_name(type))).empty();
   }
   std::string param(int slot) const override { return cat("params.v[", slot, "]"); }
-  std::string structure(const std::string& name, const std::vector<Named>& fields) const override {
+  std::string structure(const std::string& name, const std::vector<TypedName>& fields) const override {
     std::string text = cat("struct ", name, " {\n");
     for (const auto& [type, field] : fields) text += cat("  ", type, " ", field, ";\n");
     return text + "};\n";
@@ -60,13 +60,13 @@ class Cuda final : public Dialect {
   std::string construct(const std::string& type, const std::vector<std::string>& values) const override {
     return cat(type, "{", join(values), "}");
   }
-  std::string function_head(const std::string& name, const std::vector<Named>& parameters,
+  std::string function_head(const std::string& name, const std::vector<TypedName>& parameters,
                             const std::string& result) const override {
     std::vector<std::string> list{"const Params& params"};
     for (const auto& [type, parameter] : parameters) list.push_back(cat(type, " ", parameter));
     return cat("TERN_DEVICE ", result, " ", name, "(", join(list), ") {\n");
   }
-  std::string pure_function_head(const std::string& name, const std::vector<Named>& parameters,
+  std::string pure_function_head(const std::string& name, const std::vector<TypedName>& parameters,
                                  const std::string& result) const override {
     std::vector<std::string> list;
     for (const auto& [type, parameter] : parameters) list.push_back(cat(type, " ", parameter));

@@ -92,26 +92,27 @@ KernelArchive::KernelArchive(std::string bytes) : bytes_(std::move(bytes)) {
   if (header.language != language()) refuse("it was made by another version of tern");
   const std::string_view rest = std::string_view(bytes_).substr(sizeof header);
   const std::uint64_t most = rest.size();
-  if (header.entries > most / sizeof(Entry) || header.dictionary > most || header.data > most ||
-      header.entries * sizeof(Entry) + header.dictionary + header.data != most)
+  if (header.entries > most / sizeof(StoredKernel) || header.dictionary > most || header.data > most ||
+      header.entries * sizeof(StoredKernel) + header.dictionary + header.data != most)
     refuse("it is damaged");
-  const std::size_t table = header.entries * sizeof(Entry);
+  const std::size_t table = header.entries * sizeof(StoredKernel);
   if (content_check(rest.substr(0, table + header.dictionary)) != header.check) refuse("it is damaged");
   entries_.resize(header.entries);
   if (table > 0) std::memcpy(entries_.data(), rest.data(), table);
   dictionary_ = rest.substr(table, header.dictionary), data_ = rest.substr(table + header.dictionary);
 }
 
-const KernelArchive::Entry* KernelArchive::find(std::string_view text) const {
+const KernelArchive::StoredKernel* KernelArchive::find(std::string_view text) const {
   const ContentKey key = content_key(text);
-  const auto found = std::lower_bound(entries_.begin(), entries_.end(), key, [](const Entry& e, const ContentKey& k) {
-    return ContentKey{e.first, e.second} < k;
-  });
+  const auto found =
+      std::lower_bound(entries_.begin(), entries_.end(), key, [](const StoredKernel& e, const ContentKey& k) {
+        return ContentKey{e.first, e.second} < k;
+      });
   return found != entries_.end() && ContentKey{found->first, found->second} == key ? &*found : nullptr;
 }
 
 std::string KernelArchive::ptx(std::string_view text) const {
-  const Entry* entry = find(text);
+  const StoredKernel* entry = find(text);
   if (!entry) return "";
   if (entry->begin > data_.size() || entry->stored > data_.size() - entry->begin) refuse("it is damaged");
   return inflated(data_.substr(entry->begin, entry->stored), entry->size, dictionary_);
@@ -125,7 +126,7 @@ std::string KernelArchive::written(const std::map<std::string, std::string>& ker
   for (const auto& [text, ptx] : kernels)
     if (n++ % step == 0 && dictionary.size() < kDictionary) dictionary += ptx.substr(0, each);
   if (dictionary.size() > kDictionary) dictionary.resize(kDictionary);
-  std::vector<Entry> entries;
+  std::vector<StoredKernel> entries;
   for (const auto& [text, ptx] : kernels) {
     const ContentKey key = content_key(text);
     const std::string stored = deflated(ptx, dictionary);
@@ -133,10 +134,10 @@ std::string KernelArchive::written(const std::map<std::string, std::string>& ker
                        static_cast<std::uint32_t>(ptx.size())});
     data += stored;
   }
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+  std::sort(entries.begin(), entries.end(), [](const StoredKernel& a, const StoredKernel& b) {
     return ContentKey{a.first, a.second} < ContentKey{b.first, b.second};
   });
-  std::string table(reinterpret_cast<const char*>(entries.data()), entries.size() * sizeof(Entry));
+  std::string table(reinterpret_cast<const char*>(entries.data()), entries.size() * sizeof(StoredKernel));
   table += dictionary;
   Header header;
   header.language = language(), header.entries = entries.size(), header.dictionary = dictionary.size();

@@ -37,15 +37,15 @@ class KernelArchive {
   static const KernelArchive* found(std::string& reason);
 
  private:
-  struct Entry {
+  struct StoredKernel {
     std::uint64_t first, second, begin;  // begin: from the first kernel's
     std::uint32_t stored, size;          // bytes, compressed and not
   };
   struct Header;
-  const Entry* find(std::string_view text) const;
+  const StoredKernel* find(std::string_view text) const;
 
   std::string bytes_;
-  std::vector<Entry> entries_;  // by key
+  std::vector<StoredKernel> entries_;  // by key
   std::string_view dictionary_, data_;
 };
 

@@ -16,9 +16,9 @@ DeviceMemory::Free* DeviceMemory::captured() {
   return capture == captures_.end() ? nullptr : &capture->second;
 }
 
-DeviceMemory::Block DeviceMemory::allocate(std::size_t bytes) {
+DeviceMemory::MemoryBlock DeviceMemory::allocate(std::size_t bytes) {
   const std::size_t size = rounded(bytes);
-  Block block;
+  MemoryBlock block;
   if (Free* const own = captured())
     if (const auto found = own->find(size); found != own->end() && !found->second.empty()) {
       block = found->second.back();
@@ -30,7 +30,7 @@ DeviceMemory::Block DeviceMemory::allocate(std::size_t bytes) {
   const GpuContext::Current current(context_);
   const Driver& driver = context_.driver();
   block = {};
-  Result result = driver.cuMemAlloc_v2(&block.pointer, size);
+  CuResult result = driver.cuMemAlloc_v2(&block.pointer, size);
   if (result == kOutOfMemory) {
     release_kept();
     result = driver.cuMemAlloc_v2(&block.pointer, size);
@@ -49,7 +49,7 @@ DeviceMemory::Block DeviceMemory::allocate(std::size_t bytes) {
 
 void DeviceMemory::deallocate(DevicePointer pointer, std::size_t bytes) noexcept {
   const std::size_t size = rounded(bytes);
-  const Block block{pointer, streams_.issued()};
+  const MemoryBlock block{pointer, streams_.issued()};
   if (Free* const own = captured()) (*own)[size].push_back(block);
   else kept_.keep(size, block);
 }
@@ -58,27 +58,27 @@ void DeviceMemory::make_room(std::size_t size) {
   if (!kept_.too_full_for(size)) return;
   const GpuContext::Current current(context_);
   streams_.settle();
-  kept_.make_room(size, [&](const Block& block, std::size_t) { context_.driver().cuMemFree_v2(block.pointer); });
+  kept_.make_room(size, [&](const MemoryBlock& block, std::size_t) { context_.driver().cuMemFree_v2(block.pointer); });
 }
 
 void DeviceMemory::release_kept() {
   const GpuContext::Current current(context_);
   streams_.settle();
-  kept_.clear([&](const Block& block, std::size_t) { context_.driver().cuMemFree_v2(block.pointer); });
+  kept_.clear([&](const MemoryBlock& block, std::size_t) { context_.driver().cuMemFree_v2(block.pointer); });
 }
 
 void DeviceMemory::begin_capture() { captures_[std::this_thread::get_id()]; }
 
-DeviceMemory::Blocks DeviceMemory::end_capture() {
-  Blocks blocks;
+DeviceMemory::MemoryBlocks DeviceMemory::end_capture() {
+  MemoryBlocks blocks;
   const auto capture = captures_.find(std::this_thread::get_id());
   for (const auto& [size, list] : capture->second)
-    for (const Block& block : list) blocks.emplace_back(block.pointer, size);
+    for (const MemoryBlock& block : list) blocks.emplace_back(block.pointer, size);
   captures_.erase(capture);
   return blocks;
 }
 
-void DeviceMemory::give_back(const Blocks& blocks) noexcept {
+void DeviceMemory::give_back(const MemoryBlocks& blocks) noexcept {
   for (const auto& [pointer, size] : blocks) kept_.keep(size, {pointer, streams_.issued()});
 }
 

@@ -17,12 +17,12 @@ class DeviceMemory {
  public:
   DeviceMemory(const GpuContext& context, Streams& streams) : context_(context), streams_(streams) {}
 
-  struct Block {
+  struct MemoryBlock {
     DevicePointer pointer = 0;
     std::uint64_t freed = 0;  // how much had been issued when it was; 0: never used
   };
   /// Throws out_of_memory, with the sizes, where it is not there even without what is kept.
-  Block allocate(std::size_t bytes);
+  MemoryBlock allocate(std::size_t bytes);
   void deallocate(DevicePointer pointer, std::size_t bytes) noexcept;
 
   const MemoryStats& stats() const { return kept_.stats(); }
@@ -30,21 +30,21 @@ class DeviceMemory {
   void release_kept();
   void reset_peak() { kept_.reset_peak(); }
 
-  using Blocks = std::vector<std::pair<DevicePointer, std::size_t>>;
+  using MemoryBlocks = std::vector<std::pair<DevicePointer, std::size_t>>;
   /// Between these, what the calling thread frees is given out to it alone; afterwards it belongs to the graph.
   void begin_capture();
-  Blocks end_capture();
-  void give_back(const Blocks& blocks) noexcept;
+  MemoryBlocks end_capture();
+  void give_back(const MemoryBlocks& blocks) noexcept;
 
  private:
-  using Free = std::map<std::size_t, std::vector<Block>>;
+  using Free = std::map<std::size_t, std::vector<MemoryBlock>>;
   /// Of the calling thread's capture; null where it has none.
   Free* captured();
   void make_room(std::size_t size);
 
   const GpuContext& context_;
   Streams& streams_;
-  detail::KeptBlocks<Block> kept_;
+  detail::KeptBlocks<MemoryBlock> kept_;
   std::map<std::thread::id, Free> captures_;  // what is freed there counts as in use
 };
 

@@ -17,7 +17,7 @@ int real_factor_type(DType dtype) { return factor_type(real_dtype(dtype)); }
 
 int operation_of(char how) { return how == 'N' ? kAsIs : how == 'T' ? kTransposed : kAdjoint; }
 
-void check_factor(Result result, const char* what) { require_success("cuSOLVER", result, what); }
+void check_factor(CuResult result, const char* what) { require_success("cuSOLVER", result, what); }
 
 }  // namespace
 
@@ -240,7 +240,7 @@ bool SolverLibrary::svd_by_polar(DType dtype, std::int64_t m, std::int64_t n, vo
   constexpr int few = 1;             // columns of u, n of them
   constexpr int job = kWithVectors;  // asked for values alone it wrote beyond a u that was not there
   double error = -1;
-  Result result = 0;
+  CuResult result = 0;
   int info = -1;
   run(
       [&](std::size_t* bytes, std::size_t* host) {

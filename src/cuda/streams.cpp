@@ -95,10 +95,10 @@ void Streams::begin_capture() {
   captures_.push_back({std::this_thread::get_id(), stream});
 }
 
-Graph Streams::end_capture() {
+CuGraph Streams::end_capture() {
   const Stream stream = capture();
   std::erase_if(captures_, [&](const Capture& c) { return c.stream == stream; });
-  Graph graph = nullptr;
+  CuGraph graph = nullptr;
   context_.check(driver_.cuStreamEndCapture(stream, &graph), "capture");
   capture_streams_.push_back(stream);
   return graph;

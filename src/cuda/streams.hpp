@@ -44,7 +44,7 @@ class Streams {
   /// The calling thread's work becomes a graph, on a stream of its own: other threads' runs on.
   void begin_capture();
   /// The graph; to be destroyed by the caller. Throws where the driver could not record.
-  Graph end_capture();
+  CuGraph end_capture();
   /// Whether the calling thread captures.
   bool capturing() const { return capture() != nullptr; }
 

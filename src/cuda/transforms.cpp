@@ -20,7 +20,7 @@ int transform_type(const LineTransforms& lines) {
   }
 }
 
-void check_transform(Result result, const char* what) { require_success("cuFFT", result, what); }
+void check_transform(CuResult result, const char* what) { require_success("cuFFT", result, what); }
 
 }  // namespace
 
@@ -33,7 +33,7 @@ std::size_t FftLibrary::Hash::operator()(const LineTransforms& lines) const {
 }
 
 /// Where it cannot, cuFFT's memory for a plan, too, is free again.
-bool FftLibrary::make(const LineTransforms& lines, Plan& plan) const {
+bool FftLibrary::make(const LineTransforms& lines, CachedPlan& plan) const {
   if (api_.cufftCreate(&plan.handle) != 0) return false;
   const bool both = lines.rows > 0;
   // Sizes of what the axes lie in; those of the outer one do not matter, but must be there.
@@ -58,7 +58,7 @@ void FftLibrary::forget_oldest() {
   plans_.erase(oldest);
 }
 
-FftLibrary::Plan& FftLibrary::plan(const LineTransforms& lines) {
+FftLibrary::CachedPlan& FftLibrary::plan(const LineTransforms& lines) {
   auto found = plans_.find(lines);
   if (found == plans_.end()) {
     if (plans_.size() >= kMostPlans) forget_oldest();
@@ -76,7 +76,7 @@ bool FftLibrary::takes(const LineTransforms& lines) {
 }
 
 void FftLibrary::transform(const LineTransforms& lines, void* in, void* out) {
-  Plan* used = nullptr;
+  CachedPlan* used = nullptr;
   on_stream_(
       [&] {
         used = &plan(lines);

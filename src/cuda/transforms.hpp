@@ -29,7 +29,7 @@ class FftLibrary final : public detail_gpu::TransformLibrary {
   static constexpr std::size_t kMostPlans = 128;
 
  private:
-  struct Plan {
+  struct CachedPlan {
     TransformPlanHandle handle = 0;
     bool made = false, captured = false;
     std::size_t bytes = 0;
@@ -39,13 +39,13 @@ class FftLibrary final : public detail_gpu::TransformLibrary {
     std::size_t operator()(const detail_gpu::LineTransforms& lines) const;
   };
   /// These with the GPU's lock.
-  Plan& plan(const detail_gpu::LineTransforms& lines);
-  bool make(const detail_gpu::LineTransforms& lines, Plan& plan) const;
+  CachedPlan& plan(const detail_gpu::LineTransforms& lines);
+  bool make(const detail_gpu::LineTransforms& lines, CachedPlan& plan) const;
   void forget_oldest();
 
   const TransformApi& api_;
   OnStream on_stream_;
-  std::unordered_map<detail_gpu::LineTransforms, Plan, Hash> plans_;
+  std::unordered_map<detail_gpu::LineTransforms, CachedPlan, Hash> plans_;
   std::uint64_t calls_ = 0;
 };
 

@@ -191,7 +191,7 @@ class Typing {
     const bool saturate = is_floating(from);
     value = builder_.converted(value, type);
     if (is_integer(to) && dtype_size(to) < 4) return builder_.unary(StepKind::wrap, value, type, to, saturate);
-    // The same lanes may hold another logical type (i8 to i32): the step is shared, the type is the node's.
+    // The same compute type may hold another logical type (i8 to i32): the step is shared, the type is the node's.
     return value;
   }
 

@@ -10,15 +10,15 @@
 namespace tern::detail {
 
 enum class StepKind : std::uint8_t {
-  input,     // element of operand `index`, of type `dtype`, widened to `type`
-  number,    // constant `number`, converted to `type`
-  param,     // operand `index` is a plain number, converted to `type`
-  extent,    // number of elements along the reduced axes, converted to `type`
-  position,  // i32 coordinate along axis `index`, or kOrdinalAxis: position within the reduced axes
-  elementary,      // elementwise function of `args` in `type` (of the arguments; a predicate has integer lanes as wide)
-  convert,   // args[0] from type `from` to `type`; floats to integers saturate, NaN gives 0
-  wrap,      // args[0] reduced to what `dtype` can hold: integers wrap, floats round to nearest even
-  reduce,    // reduction `elementary` of args[0] over the reduced axes
+  input,       // element of operand `index`, of type `dtype`, widened to `type`
+  number,      // constant `number`, converted to `type`
+  param,       // operand `index` is a plain number, converted to `type`
+  extent,      // number of elements along the reduced axes, converted to `type`
+  position,    // i32 coordinate along axis `index`, or kOrdinalAxis: position within the reduced axes
+  elementary,  // elementwise function of `args` in `type` (of the arguments; a predicate has the integer type as wide)
+  convert,     // args[0] from type `from` to `type`; floats to integers saturate, NaN gives 0
+  wrap,        // args[0] reduced to what `dtype` can hold: integers wrap, floats round to nearest even
+  reduce,      // reduction `elementary` of args[0] over the reduced axes
 };
 
 struct Step {
@@ -36,7 +36,7 @@ struct Step {
   Number number;
   int args[3] = {-1, -1, -1};
 
-  /// The lanes the result is stored in.
+  /// The compute type of the result.
   ComputeType result_type() const;
 };
 

@@ -26,7 +26,7 @@ class ProgramBuilder {
   int counted(int count, DType dtype);
   /// a · b: a step that is there already, if any, for sums are asked about more than once.
   int product_of(int a, int b);
-  /// The number 1 in the lanes of a step.
+  /// The number 1 in the compute type of a step's result.
   int one_of(const Step& like);
   /// The reduction `step`, known after that many passes: one that is there already, if any. `online`: how it is taken
   /// in the pass of another.

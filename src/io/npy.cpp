@@ -135,7 +135,8 @@ std::string npy_header(const Tensor& tensor) {
   return std::string(kMagic) + std::string(size, 4) + text;
 }
 
-StoredTensor read_npy_header(std::string_view op, const std::string& path, std::uint64_t available, const Read& read) {
+StoredTensor read_npy_header(std::string_view op, const std::string& path, std::uint64_t available,
+                             const ReadBytes& read) {
   std::array<char, 12> start{};
   if (available < 10) damaged(op, path, "a header of npy", std::to_string(available) + " bytes");
   read(start.data(), 8);
@@ -183,7 +184,7 @@ void save_npy(const std::string& path, const Tensor& tensor) {
 Tensor load_npy(const std::string& path, const LoadOptions& options) {
   const tern::detail::InputFile file(path);
   std::uint64_t at = 0;
-  const detail::Read read = [&](void* to, std::size_t bytes) { file.read_at(at, to, bytes), at += bytes; };
+  const detail::ReadBytes read = [&](void* to, std::size_t bytes) { file.read_at(at, to, bytes), at += bytes; };
   const detail::StoredTensor stored = detail::read_npy_header("load_npy", path, file.size(), read);
   return detail::from_stored(stored, options, read);
 }

@@ -34,7 +34,7 @@ Named load_npz(const std::string& path, const LoadOptions& options) {
     if (!entry.name.ends_with(kEnding))
       detail::damaged("load_npz", path, "entries named ‹name›.npy", detail::shown(entry.name));
     detail::ZipReader reader(file, entry);
-    const detail::Read read = [&](void* to, std::size_t bytes) { reader.read(to, bytes); };
+    const detail::ReadBytes read = [&](void* to, std::size_t bytes) { reader.read(to, bytes); };
     const detail::StoredTensor stored = detail::read_npy_header("load_npz", path + ", " + entry.name, entry.size, read);
     Tensor tensor = detail::from_stored(stored, options, read);
     reader.finish();

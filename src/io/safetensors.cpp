@@ -218,7 +218,7 @@ struct Opened {
   }
   /// The elements of the parts, in their order.
   Tensor next(const StoredRange& part, const LoadOptions& options) {
-    const detail::Read read = [&](void* to, std::size_t bytes) { file.read_at(at, to, bytes), at += bytes; };
+    const detail::ReadBytes read = [&](void* to, std::size_t bytes) { file.read_at(at, to, bytes), at += bytes; };
     return detail::from_stored(part.stored, options, read);
   }
 };

@@ -86,7 +86,7 @@ void to_native(const StoredTensor& stored, std::byte* bytes, std::size_t count) 
     for (std::size_t i = 0; i < count; i += size) std::reverse(bytes + i, bytes + i + size);
 }
 
-void fill(const StoredTensor& stored, const Tensor& to, const Read& read) {
+void fill(const StoredTensor& stored, const Tensor& to, const ReadBytes& read) {
   tern::detail::Storage& storage = *to.impl()->storage;
   tern::detail::Backend& backend = storage.backend();
   if (backend.device() == cpu() && !tern::detail::current_capture()) {
@@ -106,7 +106,7 @@ void fill(const StoredTensor& stored, const Tensor& to, const Read& read) {
 
 }  // namespace
 
-Tensor from_stored(const StoredTensor& stored, const LoadOptions& options, const Read& read) {
+Tensor from_stored(const StoredTensor& stored, const LoadOptions& options, const ReadBytes& read) {
   Shape laid = stored.shape;
   if (stored.columns_first) std::reverse(&laid[0], &laid[0] + laid.size());
   Tensor tensor = tern::detail::make_stored_tensor(laid, stored.dtype, tern::detail::backend_of(options.device));

@@ -44,15 +44,16 @@ std::uint64_t checked_bytes(std::string_view op, const std::string& path, const 
                             DType dtype, Shape& shape);
 
 /// Gives the next bytes of a tensor; throws io where there are none.
-using Read = std::function<void(void* to, std::size_t bytes)>;
+using ReadBytes = std::function<void(void* to, std::size_t bytes)>;
 /// A tensor of the bytes that `read` gives.
-Tensor from_stored(const StoredTensor& stored, const LoadOptions& options, const Read& read);
+Tensor from_stored(const StoredTensor& stored, const LoadOptions& options, const ReadBytes& read);
 /// The elements, row-major, in the CPU's memory, which the tensor `kept` holds.
 std::string_view bytes_of(const char* op, const Tensor& tensor, Tensor& kept);
 
 // npy, of which npz is made, too.
 std::string npy_header(const Tensor& tensor);
 /// Reads the header; `available`: how many bytes there are in all.
-StoredTensor read_npy_header(std::string_view op, const std::string& path, std::uint64_t available, const Read& read);
+StoredTensor read_npy_header(std::string_view op, const std::string& path, std::uint64_t available,
+                             const ReadBytes& read);
 
 }  // namespace tern::io::detail

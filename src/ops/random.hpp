@@ -18,7 +18,7 @@ std::array<Expr, 2> normal_pair(Expr a, Expr b);
 Tensor draw_signed(const char* op, const Shape& shape, Generator& generator, DType dtype, Device device);
 /// The same in f64 of four words: 2^-65 at least, values reach 9.4.
 Expr wide_normal_of(const std::array<Expr, 4>& words);
-/// The upper 64 bits, in lanes of i64, of the product of two numbers of 64 bits given as {low, high}.
+/// The upper 64 bits, in i64, of the product of two numbers of 64 bits given as {low, high}.
 Expr wide_mul_high(const std::array<Expr, 2>& a, const std::array<Expr, 2>& b);
 
 }  // namespace tern::detail

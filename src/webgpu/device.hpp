@@ -93,7 +93,7 @@ class WebGpuDevice {
     WGPUBindGroupLayout layout = nullptr;
     std::string name;  // operation and kernel, for errors
   };
-  struct Layout {
+  struct KernelLayout {
     WGPUBindGroupLayout group = nullptr;
     WGPUPipelineLayout pipeline = nullptr;
   };
@@ -107,7 +107,7 @@ class WebGpuDevice {
     return compile(launch, text());
   }
   const Pipeline& compile(const detail_gpu::Launch& launch, const std::string& text);
-  const Layout& layout_of(const detail_gpu::Launch& launch);
+  const KernelLayout& layout_of(const detail_gpu::Launch& launch);
   Buffer& buffer_of(const detail_gpu::Launch& launch, std::size_t k);
   void use(Buffer& buffer) { buffer.recorded = encoders_; }
   bool in_use(const Buffer& buffer) const { return buffer.recorded == encoders_ && encoder_ != nullptr; }
@@ -168,7 +168,7 @@ class WebGpuDevice {
   std::uint64_t next_id_ = 1;
   std::unordered_map<std::string, Pipeline> pipelines_;  // by the launch's key
   std::unordered_map<std::string, Pipeline> texts_;      // the same by text: programs that differ may print alike
-  std::unordered_map<std::string, Layout> layouts_;
+  std::unordered_map<std::string, KernelLayout> layouts_;
   std::unordered_map<std::string, WGPUBindGroup> bind_groups_;
 };
 

@@ -15,7 +15,7 @@ constexpr std::size_t kMostBindGroups = 8192;
 
 }  // namespace
 
-const WebGpuDevice::Layout& WebGpuDevice::layout_of(const detail_gpu::Launch& launch) {
+const WebGpuDevice::KernelLayout& WebGpuDevice::layout_of(const detail_gpu::Launch& launch) {
   std::string key;
   for (const detail_gpu::Binding& b : launch.bindings) key += b.written || b.atomic ? 'w' : 'r';
   const auto [it, fresh] = layouts_.try_emplace(key);
@@ -60,7 +60,7 @@ const WebGpuDevice::Pipeline& WebGpuDevice::compile(const detail_gpu::Launch& la
   }
   const auto start = std::chrono::steady_clock::now();
   detail_gpu::show_kernel(text);
-  const Layout& layout = layout_of(launch);
+  const KernelLayout& layout = layout_of(launch);
   WGPUShaderSourceWGSL source{};
   source.chain.sType = WGPUSType_ShaderSourceWGSL;
   source.code = view(text);

@@ -29,7 +29,7 @@ class Wgsl final : public Dialect {
     return fill_in(spelling_of(elementary).wgsl, compute_type_name(type), arguments);
   }
   std::string param(int slot) const override { return cat("params.v[", slot / 4, "].", "xyzw"[slot % 4]); }
-  std::string structure(const std::string& name, const std::vector<Named>& fields) const override {
+  std::string structure(const std::string& name, const std::vector<TypedName>& fields) const override {
     std::string text = cat("struct ", name, " {\n");
     for (const auto& [type, field] : fields) text += cat("  ", field, ": ", type, ",\n");
     return text + "}\n";
@@ -37,13 +37,13 @@ class Wgsl final : public Dialect {
   std::string construct(const std::string& type, const std::vector<std::string>& values) const override {
     return cat(type, "(", join(values), ")");
   }
-  std::string function_head(const std::string& name, const std::vector<Named>& parameters,
+  std::string function_head(const std::string& name, const std::vector<TypedName>& parameters,
                             const std::string& result) const override {
     std::vector<std::string> list;
     for (const auto& [type, parameter] : parameters) list.push_back(cat(parameter, ": ", type));
     return cat("fn ", name, "(", join(list), ") -> ", result, " {\n");
   }
-  std::string pure_function_head(const std::string& name, const std::vector<Named>& parameters,
+  std::string pure_function_head(const std::string& name, const std::vector<TypedName>& parameters,
                                  const std::string& result) const override {
     return function_head(name, parameters, result);
   }

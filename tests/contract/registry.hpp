@@ -19,8 +19,8 @@ struct Entry {
   const Pointwise<>* op;
   bool elementary;
   detail::Elementary id;  // of elementary functions
-  int slope = 0;  // 1: stands in derivatives only, and no loops or packed kernels are made for its own; 2: so do others
-                  // for its derivatives
+  int slope = 0;  // 1: stands in derivatives only, and no loops or archived kernels are made for its own; 2: so do
+                  // others for its derivatives
   bool predicates = false;  // a formula with a boolean result
   bool later = false;   // no loops or archived kernels are made for it
   const detail::FormulaGraph* graph() const { return op->graph(); }

@@ -278,8 +278,8 @@ class HostCompiler {
 
 class HostGpu final : public detail_gpu::GpuBackend {
  public:
-  explicit HostGpu(bool packed) {
-    limits_.native = true, limits_.archived = packed, limits_.binding_bytes = 0xffffff00ull, limits_.bindings = 60;
+  explicit HostGpu(bool archived) {
+    limits_.native = true, limits_.archived = archived, limits_.binding_bytes = 0xffffff00ull, limits_.bindings = 60;
     limits_.threads = 1024, limits_.shared_bytes = 48 << 10;
   }
   Device device() const override { return cuda(0); }

@@ -73,7 +73,7 @@ const DeviceInfo first_gpu() {
 }
 
 /// What the tool printed is what is printed here, whatever was called before.
-TEST_F(FakeCuda, ThePackHasEveryFormulaAndItsGradientInEveryLayout) {
+TEST_F(FakeCuda, TheArchiveHasEveryFormulaAndItsGradientInEveryLayout) {
   fs::remove_all(std::getenv("TERN_CACHE_DIR"));
   EXPECT_EQ(with("FakeCuda.ChildRunsEveryFormula"), 0);
 }
@@ -155,7 +155,7 @@ TEST_F(FakeCuda, ChildRunsAFormulaOfItsOwn) {
   EXPECT_NO_THROW(relu(x));
 }
 
-TEST_F(FakeCuda, APackThatDoesNotServeIsNamed) {
+TEST_F(FakeCuda, AnArchiveThatDoesNotServeIsNamed) {
   std::ifstream in(TERN_CUDA_ARCHIVE_FILE, std::ios::binary);
   const std::string good(std::istreambuf_iterator<char>(in), {});
   ASSERT_GT(good.size(), 1000u);
@@ -164,7 +164,7 @@ TEST_F(FakeCuda, APackThatDoesNotServeIsNamed) {
   const auto run = [&](std::string bytes, const char* part) {
     std::ofstream(file, std::ios::binary) << bytes;
     setenv("TERN_EXPECTED_REASON", part, 1);
-    EXPECT_EQ(with("FakeCuda.ChildHasNoPack", file), 0) << part;
+    EXPECT_EQ(with("FakeCuda.ChildHasNoArchive", file), 0) << part;
   };
   std::string bad = good;
   bad[9] ^= 1;
@@ -174,11 +174,11 @@ TEST_F(FakeCuda, APackThatDoesNotServeIsNamed) {
   run(good.substr(0, good.size() / 2), "is damaged");
   run("", "no kernel archive");
   setenv("TERN_EXPECTED_REASON", "TERN_CUDA_KERNELS=none", 1);
-  EXPECT_EQ(with("FakeCuda.ChildHasNoPack", "none"), 0);
+  EXPECT_EQ(with("FakeCuda.ChildHasNoArchive", "none"), 0);
   setenv("TERN_EXPECTED_REASON", "there is no kernel archive", 1);
-  EXPECT_EQ(with("FakeCuda.ChildHasNoPack", folder / "missing"), 0);
+  EXPECT_EQ(with("FakeCuda.ChildHasNoArchive", folder / "missing"), 0);
 }
-TEST_F(FakeCuda, ChildHasNoPack) {
+TEST_F(FakeCuda, ChildHasNoArchive) {
   if (!is_program()) return;
   const char* reason = std::getenv("TERN_EXPECTED_REASON");
   EXPECT_TRUE(first_gpu().available);

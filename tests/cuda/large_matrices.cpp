@@ -130,7 +130,7 @@ class PretendedLibrary final : public detail_gpu::MatrixLibrary {
 
 // ---- a pretended cuSOLVER ----
 
-using detail_cuda::Result;
+using detail_cuda::CuResult;
 using detail_cuda::Solver;
 using detail_cuda::SolverOptions;
 using detail_cuda::Stream;
@@ -143,7 +143,7 @@ DType to_dtype(int type) {
          : type == detail_cuda::kComplex32 ? c64
                                            : c128;
 }
-Result asked(std::size_t* bytes, std::size_t* host) { return *bytes = kCallBytes, *host = kHostBytes, Result{}; }
+CuResult asked(std::size_t* bytes, std::size_t* host) { return *bytes = kCallBytes, *host = kHostBytes, CuResult{}; }
 void expect_space(const void* space, std::size_t bytes, const void* host, std::size_t host_bytes) {
   EXPECT_TRUE(space && host && bytes == kCallBytes && host_bytes == kHostBytes);
 }
@@ -151,11 +151,11 @@ void expect_space(const void* space, std::size_t bytes, const void* host, std::s
 #define TERN_PRETENDED_BASIS(api, function, dtype)                                                                   \
   api.function##_bufferSize = [](Solver, int m, int, int, const void*, int ld, const void*, int* elements) {         \
     EXPECT_EQ(ld, m);                                                                                                \
-    return *elements = 3, Result{};                                                                                  \
+    return *elements = 3, CuResult{};                                                                                \
   };                                                                                                                 \
   api.function = [](Solver, int m, int n, int k, void* a, int ld, const void* tau, void*, int elements, int* info) { \
     EXPECT_TRUE(ld == m && elements == 3);                                                                           \
-    return behind->basis(dtype, m, n, k, a, tau, info), Result{};                                                    \
+    return behind->basis(dtype, m, n, k, a, tau, info), CuResult{};                                                  \
   };
 
 #define TERN_PRETENDED_TRIANGLE(api, function, dtype, Real)                                                         \
@@ -165,18 +165,18 @@ void expect_space(const void* space, std::size_t bytes, const void* host, std::s
     EXPECT_EQ(static_cast<const Real*>(alpha)[0], 1);                                                               \
     EXPECT_TRUE(!is_complex(dtype) || static_cast<const Real*>(alpha)[1] == 0);                                     \
     const bool upper = triangle == detail_cuda::kUpper, unit = diagonal == detail_cuda::kOnes;                      \
-    return behind->triangular(dtype, upper, unit, "NTC"[how], m, n, a, b), Result{};                                \
+    return behind->triangular(dtype, upper, unit, "NTC"[how], m, n, a, b), CuResult{};                              \
   };
 
 #define TERN_PRETENDED_OF_EACH(api, type, dtype, Real)                                                             \
   api.cusolverDn##type##potrfBatched = [](Solver, int triangle, int n, void** a, int ld, int* info, int count) {   \
     EXPECT_TRUE(triangle == detail_cuda::kLower && ld == n);                                                       \
-    return behind->cholesky_of_each(dtype, n, a, info, count), Result{};                                           \
+    return behind->cholesky_of_each(dtype, n, a, info, count), CuResult{};                                         \
   };                                                                                                               \
   api.cublas##type##getrfBatched = [](TriangleSolver, int n, void* const* a, int ld, int* pivots, int* info,       \
                                       int count) {                                                                 \
     EXPECT_EQ(ld, n);                                                                                              \
-    return behind->lu_of_each(dtype, n, const_cast<void**>(a), pivots, info, count), Result{};                     \
+    return behind->lu_of_each(dtype, n, const_cast<void**>(a), pivots, info, count), CuResult{};                   \
   };                                                                                                               \
   api.cublas##type##trsmBatched = [](TriangleSolver, int side, int triangle, int how, int diagonal, int m, int n,  \
                                      const void* alpha, const void* const* a, int ld, void* const* b, int ld_of_b, \
@@ -184,40 +184,42 @@ void expect_space(const void* space, std::size_t bytes, const void* host, std::s
     EXPECT_TRUE(side == detail_cuda::kOnTheLeft && ld == m && ld_of_b == m);                                       \
     EXPECT_EQ(static_cast<const Real*>(alpha)[0], 1);                                                              \
     const bool upper = triangle == detail_cuda::kUpper, unit = diagonal == detail_cuda::kOnes;                     \
-    return behind->triangular_of_each(dtype, upper, unit, "NTC"[how], m, n, a, b, count), Result{};                \
+    return behind->triangular_of_each(dtype, upper, unit, "NTC"[how], m, n, a, b, count), CuResult{};              \
   };
 
 template <DType dtype>
-Result pretended_product(TriangleSolver, int of_a, int of_b, int m, int n, int k, const void* alpha, const void* a,
-                         int ld, const void* b, int ld_of_b, const void* beta, void* c, int ld_of_c) {
+CuResult pretended_product(TriangleSolver, int of_a, int of_b, int m, int n, int k, const void* alpha, const void* a,
+                           int ld, const void* b, int ld_of_b, const void* beta, void* c, int ld_of_c) {
   const bool adjoint = of_a == detail_cuda::kAdjoint;
   EXPECT_TRUE((adjoint || of_a == detail_cuda::kAsIs) && of_b == detail_cuda::kAsIs);
   EXPECT_TRUE(ld == (adjoint ? k : m) && ld_of_b == k && ld_of_c == m);
   EXPECT_TRUE(*static_cast<const double*>(alpha) == 1 && *static_cast<const double*>(beta) == 0);
-  return behind->multiply(dtype, adjoint, m, n, k, a, b, c), Result{};
+  return behind->multiply(dtype, adjoint, m, n, k, a, b, c), CuResult{};
 }
 
 detail_cuda::SolverApi pretended_solver() {
   using std::int64_t;
   using std::size_t;
   detail_cuda::SolverApi api;
-  api.cusolverDnCreate = [](Solver* h) { return *h = reinterpret_cast<Solver>(&behind), Result{}; };
-  api.cusolverDnCreateParams = [](SolverOptions* o) { return *o = reinterpret_cast<SolverOptions>(&behind), Result{}; };
-  api.cusolverDnSetStream = [](Solver, Stream) { return Result{}; };
+  api.cusolverDnCreate = [](Solver* h) { return *h = reinterpret_cast<Solver>(&behind), CuResult{}; };
+  api.cusolverDnCreateParams = [](SolverOptions* o) {
+    return *o = reinterpret_cast<SolverOptions>(&behind), CuResult{};
+  };
+  api.cusolverDnSetStream = [](Solver, Stream) { return CuResult{}; };
   api.cusolverDnXpotrf_bufferSize = [](Solver, SolverOptions, int, int64_t, int, const void*, int64_t, int,
                                        size_t* bytes, size_t* host) { return asked(bytes, host); };
   api.cusolverDnXpotrf = [](Solver, SolverOptions, int triangle, int64_t n, int type, void* a, int64_t ld, int compute,
                             void* space, size_t bytes, void* host, size_t host_bytes, int* info) {
     EXPECT_TRUE(triangle == detail_cuda::kLower && ld == n && compute == type);
     expect_space(space, bytes, host, host_bytes);
-    return behind->cholesky(to_dtype(type), n, a, info), Result{};
+    return behind->cholesky(to_dtype(type), n, a, info), CuResult{};
   };
   api.cusolverDnXgetrf_bufferSize = [](Solver, SolverOptions, int64_t, int64_t, int, const void*, int64_t, int,
                                        size_t* bytes, size_t* host) { return asked(bytes, host); };
   api.cusolverDnXgetrf = [](Solver, SolverOptions, int64_t m, int64_t n, int type, void* a, int64_t ld, int64_t* pivots,
                             int compute, void* space, size_t bytes, void* host, size_t host_bytes, int* info) {
     EXPECT_TRUE(ld == m && compute == type), expect_space(space, bytes, host, host_bytes);
-    return behind->lu(to_dtype(type), m, n, a, pivots, info), Result{};
+    return behind->lu(to_dtype(type), m, n, a, pivots, info), CuResult{};
   };
   api.cusolverDnXgeqrf_bufferSize = [](Solver, SolverOptions, int64_t, int64_t, int, const void*, int64_t, int,
                                        const void*, int, size_t* bytes, size_t* host) { return asked(bytes, host); };
@@ -225,7 +227,7 @@ detail_cuda::SolverApi pretended_solver() {
                             void* tau, int compute, void* space, size_t bytes, void* host, size_t host_bytes,
                             int* info) {
     EXPECT_TRUE(ld == m && type_of_tau == type && compute == type), expect_space(space, bytes, host, host_bytes);
-    return behind->reflections(to_dtype(type), m, n, a, tau, info), Result{};
+    return behind->reflections(to_dtype(type), m, n, a, tau, info), CuResult{};
   };
   api.cusolverDnXsyevd_bufferSize = [](Solver, SolverOptions, int, int, int64_t, int, const void*, int64_t, int,
                                        const void*, int, size_t* bytes, size_t* host) { return asked(bytes, host); };
@@ -234,7 +236,7 @@ detail_cuda::SolverApi pretended_solver() {
                             size_t host_bytes, int* info) {
     EXPECT_TRUE(triangle == detail_cuda::kLower && ld == n && compute == type);
     EXPECT_EQ(to_dtype(type_of_values), real_dtype(to_dtype(type))), expect_space(space, bytes, host, host_bytes);
-    return behind->eigh(to_dtype(type), vectors == detail_cuda::kWithVectors, n, a, values, info, 1), Result{};
+    return behind->eigh(to_dtype(type), vectors == detail_cuda::kWithVectors, n, a, values, info, 1), CuResult{};
   };
   api.cusolverDnXgesvdp_bufferSize = [](Solver, SolverOptions, int, int, int64_t, int64_t, int, const void*, int64_t,
                                         int, const void*, int, const void*, int64_t, int, const void*, int64_t, int,
@@ -250,7 +252,7 @@ detail_cuda::SolverApi pretended_solver() {
     const double most = static_cast<double>(n) * 0x1p-53;
     EXPECT_EQ(vectors, detail_cuda::kWithVectors);
     *error = behind->svd_by_polar(to_dtype(type), m, n, a, s, u, v, most) ? most : 2 * most, *info = 0;
-    return Result{};
+    return CuResult{};
   };
   api.cusolverDnXgesvd_bufferSize = [](Solver, SolverOptions, signed char, signed char, int64_t, int64_t, int,
                                        const void*, int64_t, int, const void*, int, const void*, int64_t, int,
@@ -263,10 +265,10 @@ detail_cuda::SolverApi pretended_solver() {
     EXPECT_TRUE(of_u == of_vh && ld == m && ld_of_u == m && ld_of_vh == n);
     EXPECT_TRUE(type_of_u == type && type_of_vh == type && compute == type);
     EXPECT_EQ(to_dtype(type_of_s), real_dtype(to_dtype(type))), expect_space(space, bytes, host, host_bytes);
-    return behind->svd(to_dtype(type), static_cast<char>(of_u), m, n, a, s, u, vh, info), Result{};
+    return behind->svd(to_dtype(type), static_cast<char>(of_u), m, n, a, s, u, vh, info), CuResult{};
   };
-  api.cublasCreate_v2 = [](TriangleSolver* h) { return *h = reinterpret_cast<TriangleSolver>(&behind), Result{}; };
-  api.cublasSetStream_v2 = [](TriangleSolver, Stream) { return Result{}; };
+  api.cublasCreate_v2 = [](TriangleSolver* h) { return *h = reinterpret_cast<TriangleSolver>(&behind), CuResult{}; };
+  api.cublasSetStream_v2 = [](TriangleSolver, Stream) { return CuResult{}; };
   api.cublasDgemm_v2 = &pretended_product<f64>, api.cublasZgemm_v2 = &pretended_product<c128>;
   TERN_PRETENDED_OF_EACH(api, S, f32, float)
   TERN_PRETENDED_OF_EACH(api, D, f64, double)
@@ -295,7 +297,7 @@ void late_solver(detail_cuda::SolverApi& api) {
                                   void* host, size_t host_bytes, int* info, int64_t count) {
     EXPECT_TRUE(triangle == detail_cuda::kLower && ld == n && compute == type);
     EXPECT_EQ(to_dtype(type_of_values), real_dtype(to_dtype(type))), expect_space(space, bytes, host, host_bytes);
-    return behind->eigh(to_dtype(type), vectors == detail_cuda::kWithVectors, n, a, values, info, count), Result{};
+    return behind->eigh(to_dtype(type), vectors == detail_cuda::kWithVectors, n, a, values, info, count), CuResult{};
   };
 }
 

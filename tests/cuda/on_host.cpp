@@ -107,9 +107,9 @@ TEST_F(OnHost, PointwiseInAnyLayout) {
     return std::uniform_int_distribution<std::int64_t>(least, most)(engine);
   };
   const Pointwise f{"f", [](auto a, auto b) { return a * 2 - b; }};
-  for (const bool packed : {true, false}) {
-    HostGpu gpu(packed);
-    for (int trial = 0; trial < (packed ? 150 : 20); ++trial) {
+  for (const bool archived : {true, false}) {
+    HostGpu gpu(archived);
+    for (int trial = 0; trial < (archived ? 150 : 20); ++trial) {
       const Shape shape{pick(1, 3), pick(1, 5), 4 * pick(1, 5) + (pick(0, 3) == 0)};
       const auto operand = [&]() -> std::pair<Tensor, std::function<Tensor(const Tensor&)>> {
         const int kind = static_cast<int>(pick(0, 6));
@@ -126,7 +126,7 @@ TEST_F(OnHost, PointwiseInAnyLayout) {
         return {random(shape, f32), [](const Tensor& t) { return t; }};
       };
       const auto a = operand(), b = operand();
-      expect_equal(to_string(shape) + (packed ? " packed" : ""), gpu, {a.first, b.first}, 1e-6,
+      expect_equal(to_string(shape) + (archived ? " archived" : ""), gpu, {a.first, b.first}, 1e-6,
                    [&](const Tensors& t) { return f(a.second(t[0]), b.second(t[1])); });
       if (HasFatalFailure()) return;
     }
@@ -135,11 +135,11 @@ TEST_F(OnHost, PointwiseInAnyLayout) {
 
 TEST_F(OnHost, Positions) {
   const Pointwise f{"f", [](auto a, auto b) { return where(tern::index(a, 0) * 3 > tern::index(a, -1) + 2, a, b); }};
-  for (const bool packed : {true, false}) {
-    HostGpu gpu(packed);
+  for (const bool archived : {true, false}) {
+    HostGpu gpu(archived);
     for (const Shape& shape :
          {Shape{4000}, Shape{4001}, Shape{9, 16}, Shape{5, 7}, Shape{3, 6, 8}, Shape{2, 3, 4, 8}}) {
-      const std::string what = to_string(shape) + (packed ? " packed" : "");
+      const std::string what = to_string(shape) + (archived ? " archived" : "");
       expect_equal(what, gpu, {random(shape, f32), random(shape, f32)}, 0,
                    [&](const Tensors& t) { return f(t[0], t[1]); });
       EXPECT_EQ(gpu.last_text.find("vec4<u32>*") != std::string::npos,
@@ -185,8 +185,8 @@ TEST_F(OnHost, RunningSums) {
 
 /// Lines whose neighbours are read together, both ways, whole and in segments; and others.
 TEST_F(OnHost, RunningSumsInVectors) {
-  for (const bool packed : {false, true}) {
-    HostGpu gpu(packed);
+  for (const bool archived : {false, true}) {
+    HostGpu gpu(archived);
     const auto sums = [](const Tensors& t) { return cumsum(t[0], -1); };
     const auto backwards = [](const Tensors& t) {
       const Var x(t[0]);
@@ -196,7 +196,7 @@ TEST_F(OnHost, RunningSumsInVectors) {
       for (const std::int64_t n : {2056, 20480, 20483}) {
         if (n > 4096 && (d == f64 || (n == 20483 && d == bf16))) continue;
         const std::string name =
-            std::string(packed ? "packed " : "") + std::string(to_string(d)) + " " + std::to_string(n);
+            std::string(archived ? "archived " : "") + std::string(to_string(d)) + " " + std::to_string(n);
         const double within = d == f64 ? 1e-12 : tolerance(d);
         expect_equal(name, gpu, {random({2, n}, d)}, within, sums);
         EXPECT_EQ(gpu.last_text.find("vec4<u32>*") != std::string::npos,
@@ -212,20 +212,20 @@ TEST_F(OnHost, RunningSumsInVectors) {
       }
     for (const DType d : {i8, i16, i32, i64}) {
       const Tensor x = tensor(std::vector<std::int32_t>(8192, 1), {2, 4096}, cpu()).to(d);
-      expect_equal((packed ? "packed " : "") + std::string(to_string(d)), gpu, {x}, 0, sums);
+      expect_equal((archived ? "archived " : "") + std::string(to_string(d)), gpu, {x}, 0, sums);
     }
   }
 }
 
 /// Lines read and written in vectors, short and of several blocks, and others.
 TEST_F(OnHost, Sorts) {
-  for (const bool packed : {false, true}) {
-    HostGpu gpu(packed);
+  for (const bool archived : {false, true}) {
+    HostGpu gpu(archived);
     for (const DType d : {f64, bf16, i8})
       for (const std::int64_t n : {48, 1040, 2083}) {
         if (n > 100 && d != bf16) continue;
         const std::string name =
-            std::string(packed ? "packed " : "") + std::string(to_string(d)) + " " + std::to_string(n);
+            std::string(archived ? "archived " : "") + std::string(to_string(d)) + " " + std::to_string(n);
         const Tensor x = (random({3, n}, f64) * 20.0).to(d);  // many of them alike
         const bool descending = d == bf16;
         const auto sorted = [=](const Tensor& t) { return sort(t, 1, descending); };
@@ -247,14 +247,14 @@ TEST_F(OnHost, Sorts) {
 
 /// Rows added up by index, looked through and sorted, whose neighbours are added together and others.
 TEST_F(OnHost, SumsByIndex) {
-  for (const bool packed : {false, true}) {
-    HostGpu gpu(packed);
+  for (const bool archived : {false, true}) {
+    HostGpu gpu(archived);
     for (const DType d : {f64, f32})
       for (const std::int64_t rows : {5, 2300})
         for (const std::int64_t columns : {1, 8, 33}) {
           if (d == f64 && columns != 8) continue;
           const std::string name =
-              std::string(packed ? "packed " : "") + std::string(to_string(d)) + to_string(Shape{rows, columns});
+              std::string(archived ? "archived " : "") + std::string(to_string(d)) + to_string(Shape{rows, columns});
           std::vector<std::int32_t> at(static_cast<std::size_t>(rows));
           for (std::size_t i = 0; i < at.size(); ++i)
             at[i] = static_cast<std::int32_t>(i * i % 7) - (i % 3 == 0 ? 7 : 0);

@@ -12,8 +12,8 @@
 namespace tern::test {
 namespace {
 
+using detail_cuda::CuResult;
 using detail_cuda::FftLibrary;
-using detail_cuda::Result;
 using detail_cuda::Stream;
 using Complex = std::complex<double>;
 
@@ -89,39 +89,39 @@ template <class T> void execute_both(const PretendedPlan& p, const T* in, T* out
 
 detail_cuda::TransformApi pretended() {
   detail_cuda::TransformApi api;
-  api.cufftCreate = [](int* plan) { return plans[*plan = ++made] = {}, Result{}; };
-  api.cufftSetAutoAllocation = [](int plan, int itself) { return plans.at(plan).itself = itself, Result{}; };
+  api.cufftCreate = [](int* plan) { return plans[*plan = ++made] = {}, CuResult{}; };
+  api.cufftSetAutoAllocation = [](int plan, int itself) { return plans.at(plan).itself = itself, CuResult{}; };
   api.cufftMakePlanMany64 = [](int plan, int rank, long long* n, long long* in_sizes, long long in_step,
                                long long in_distance, long long* out_sizes, long long out_step, long long out_distance,
                                int type, long long count, std::size_t* bytes) {
     PretendedPlan& p = plans.at(plan);
     EXPECT_TRUE((rank == 1 || rank == 2) && in_sizes && out_sizes && in_step > 0 && out_step > 0 && !p.itself);
     EXPECT_TRUE(in_distance > 0 && out_distance > 0 && count > 0);
-    if (refuses) return Result{5};
+    if (refuses) return CuResult{5};
     if (rank == 2) p.rows = *n++, p.in_row = in_sizes[1], p.out_row = out_sizes[1];
     p.n = *n, p.in_step = in_step, p.in_distance = in_distance, p.out_step = out_step, p.out_distance = out_distance;
     p.type = type, p.count = count, *bytes = kPlanBytes;
-    return Result{};
+    return CuResult{};
   };
-  api.cufftSetStream = [](int, Stream) { return Result{}; };
-  api.cufftSetWorkArea = [](int plan, void* space) { return plans.at(plan).space = space, Result{}; };
+  api.cufftSetStream = [](int, Stream) { return CuResult{}; };
+  api.cufftSetWorkArea = [](int plan, void* space) { return plans.at(plan).space = space, CuResult{}; };
   api.cufftXtExec = [](int plan, void* in, void* out, int direction) {
     const PretendedPlan& p = plans.at(plan);
     EXPECT_TRUE(p.space && (direction == detail_cuda::kForward || direction == detail_cuda::kInverse));
     const bool backward = direction == detail_cuda::kInverse;
     const bool to_real = p.type == detail_cuda::kToReal32 || p.type == detail_cuda::kToReal64;
-    if (to_real && !backward) return Result{4};  // as cuFFT has it
+    if (to_real && !backward) return CuResult{4};  // as cuFFT has it
     if (p.rows > 0) {
       p.type == detail_cuda::kComplexLines64
           ? execute_both(p, static_cast<double*>(in), static_cast<double*>(out), backward)
           : execute_both(p, static_cast<float*>(in), static_cast<float*>(out), backward);
-      return ++executed, Result{};
+      return ++executed, CuResult{};
     }
     p.type < detail_cuda::kComplexLines64 ? execute(p, static_cast<float*>(in), static_cast<float*>(out), backward)
                                           : execute(p, static_cast<double*>(in), static_cast<double*>(out), backward);
-    return ++executed, Result{};
+    return ++executed, CuResult{};
   };
-  api.cufftDestroy = [](int plan) { return plans.erase(plan) == 1 ? Result{} : Result{1}; };
+  api.cufftDestroy = [](int plan) { return plans.erase(plan) == 1 ? CuResult{} : CuResult{1}; };
   return api;
 }
 

@@ -1,4 +1,4 @@
-// TERN_TEST_PACKED=1, with TERN_CUDA_NVRTC=0 and TERN_CUDA_BLAS=0: these tests where there is NVIDIA's driver alone.
+// TERN_TEST_ARCHIVED=1, with TERN_CUDA_NVRTC=0 and TERN_CUDA_BLAS=0: these tests where there is NVIDIA's driver alone.
 // What the archive has must pass; a test may fail only by the error that a kernel is not among those built in, which
 // names NVRTC.
 #include <gtest/gtest.h>
@@ -9,22 +9,22 @@
 
 namespace {
 
-class PackedListener final : public testing::EmptyTestEventListener {
+class ArchivedListener final : public testing::EmptyTestEventListener {
   void OnTestEnd(const testing::TestInfo& info) override {
     if (info.result()->Skipped()) return;
     if (!info.result()->Failed()) return void(++passed_);
-    bool by_pack = true;
+    bool not_archived = true;
     for (int i = 0; i < info.result()->total_part_count(); ++i) {
       const testing::TestPartResult& part = info.result()->GetTestPartResult(i);
       const std::string_view message = part.message();
-      by_pack &= !part.failed() ||
-                 (message.find("none of those built in") != message.npos && message.find("NVRTC") != message.npos);
+      not_archived &= !part.failed() ||
+                      (message.find("none of those built in") != message.npos && message.find("NVRTC") != message.npos);
     }
-    ++(by_pack ? refused_ : failed_);
-    if (!by_pack) std::printf("PACKED FAILURE %s.%s\n", info.test_suite_name(), info.name());
+    ++(not_archived ? refused_ : failed_);
+    if (!not_archived) std::printf("ARCHIVED FAILURE %s.%s\n", info.test_suite_name(), info.name());
   }
   void OnTestProgramEnd(const testing::UnitTest&) override {
-    std::printf("packed: %d passed, %d met a kernel that is not built in, %d failed\n", passed_, refused_, failed_);
+    std::printf("archived: %d passed, %d met a kernel that is not built in, %d failed\n", passed_, refused_, failed_);
     std::fflush(stdout);
     std::_Exit(failed_ > 0);
   }
@@ -32,9 +32,9 @@ class PackedListener final : public testing::EmptyTestEventListener {
 };
 
 [[maybe_unused]] const bool listens = [] {
-  const char* value = std::getenv("TERN_TEST_PACKED");
+  const char* value = std::getenv("TERN_TEST_ARCHIVED");
   if (!value || std::string_view(value) != "1") return false;
-  testing::UnitTest::GetInstance()->listeners().Append(new PackedListener);
+  testing::UnitTest::GetInstance()->listeners().Append(new ArchivedListener);
   return true;
 }();
 

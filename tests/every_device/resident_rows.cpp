@@ -96,7 +96,7 @@ TEST_P(ResidentRows, OfIntegers) {
 }
 /// CUDA reads a row of vectors once, however many reductions wait for each other.
 TEST_P(ResidentRows, AreReadOnce) {
-  if (device().kind() != DeviceKind::cuda || std::getenv("TERN_TEST_PACKED"))
+  if (device().kind() != DeviceKind::cuda || std::getenv("TERN_TEST_ARCHIVED"))
     GTEST_SKIP() << "only CUDA keeps rows in registers";
   const Tensor x = Random(5).tensor({600, 1504}, f32, device(), -4, 4);
   for (const std::string& text : {explain([&] { softmax(x); }), explain([&] { var(x, -1); })})

@@ -106,7 +106,6 @@ inline std::vector<Kind> product_kinds() {
   };
 }
 
-/// Of scan, sort and scatter, which launch several kernels each: the titles of their texts say which.
 /// CUDA's kernels of f32 differ from those of 16-bit floats in how tiles are multiplied (../cuda/attention.cpp).
 inline std::vector<Kind> attention_kinds() {
   using P = Printing;
@@ -137,6 +136,7 @@ inline std::vector<Kind> attention_kinds() {
   };
 }
 
+/// Of scan, sort and scatter, which launch several kernels each: the titles of their texts say which.
 inline std::vector<Kind> line_kinds() {
   using P = Printing;
   return {
@@ -224,7 +224,8 @@ inline std::vector<Kind> matrix_kinds() {
       {"spectra of four rows, a matrix a thread", f32, Kind::nowhere,
        [](P& p, DType d) {
          linalg::qr(p.make({9, 4, 3}, d), true), linalg::eigh(p.make({9, 4, 4}, d)), linalg::svd(p.make({9, 2, 4}, d));
-         linalg::qr(p.make({9, 1, 4}, d)), linalg::eigvalsh(p.make({9, 3, 3}, d)), linalg::svdvals(p.make({9, 4, 3}, d));
+         linalg::qr(p.make({9, 1, 4}, d)), linalg::eigvalsh(p.make({9, 3, 3}, d));
+         linalg::svdvals(p.make({9, 4, 3}, d));
        }},
       {"large matrices, by the vendor's library", f32, Kind::in_cuda,
        [](P& p, DType d) {

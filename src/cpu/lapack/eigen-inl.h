@@ -22,9 +22,9 @@ namespace tern::detail_cpu {
 namespace {
 
 namespace E = tern_eigen;
-template <class S> using Dense = E::Matrix<S, E::Dynamic, E::Dynamic>;
+template <class S> using EigenMatrix = E::Matrix<S, E::Dynamic, E::Dynamic>;
 template <class S> using Column = E::Matrix<S, E::Dynamic, 1>;
-template <class S> using Map = E::Map<Dense<S>, 0, E::OuterStride<>>;
+template <class S> using Map = E::Map<EigenMatrix<S>, 0, E::OuterStride<>>;
 template <class S> Map<S> map(S* a, int m, int n, int ld) { return Map<S>(a, m, n, E::OuterStride<>(ld)); }
 
 template <class T> int cholesky(bool upper, int n, T* a, int ld) {
@@ -50,7 +50,7 @@ template <class T> int lu(int m, int n, T* a, int ld, int* pivots) {
 }
 template <class T>
 void triangular(bool upper, char op, bool unit, int n, int columns, const T* a, int ld, T* b, int ld_b) {
-  const E::Map<const Dense<T>, 0, E::OuterStride<>> x(a, n, n, E::OuterStride<>(ld));
+  const E::Map<const EigenMatrix<T>, 0, E::OuterStride<>> x(a, n, n, E::OuterStride<>(ld));
   Map<T> y = map(b, n, columns, ld_b);
   const auto solve = [&]<int kMode>() {
     if (op == 'N') x.template triangularView<kMode>().solveInPlace(y);
@@ -65,13 +65,13 @@ void triangular(bool upper, char op, bool unit, int n, int columns, const T* a, 
 }
 template <class T> int qr(int m, int n, int columns, T* a, int ld, T* q, int ld_q) {
   Map<T> x = map(a, m, n, ld);
-  E::HouseholderQR<E::Ref<Dense<T>, 0, E::OuterStride<>>> made(x);
-  map(q, m, columns, ld_q) = made.householderQ() * Dense<T>::Identity(m, columns);
+  E::HouseholderQR<E::Ref<EigenMatrix<T>, 0, E::OuterStride<>>> made(x);
+  map(q, m, columns, ld_q) = made.householderQ() * EigenMatrix<T>::Identity(m, columns);
   return 0;
 }
 template <class T> int eigh(bool vectors, int n, T* a, int ld, real_of<T>* values) {
   Map<T> x = map(a, n, n, ld);
-  E::SelfAdjointEigenSolver<Dense<T>> made(x, vectors ? E::ComputeEigenvectors : E::EigenvaluesOnly);
+  E::SelfAdjointEigenSolver<EigenMatrix<T>> made(x, vectors ? E::ComputeEigenvectors : E::EigenvaluesOnly);
   E::Map<Column<real_of<T>>>(values, n) = made.eigenvalues();
   if (made.info() != E::Success) return 1;
   if (vectors) x = made.eigenvectors();
@@ -90,12 +90,13 @@ template <class T> int svd(char job, int m, int n, T* a, int ld, real_of<T>* s, 
     return 0;
   };
   const Map<T> x = map(a, m, n, ld);
-  return give(E::BDCSVD<Dense<T>>(x, wanted));
+  return give(E::BDCSVD<EigenMatrix<T>>(x, wanted));
 }
 template <class T>
 int eig(int n, T* a, int ld, std::complex<real_of<T>>* values, std::complex<real_of<T>>* vectors, int ld_v) {
   using Z = std::complex<real_of<T>>;
-  using Solver = std::conditional_t<std::is_same_v<T, Z>, E::ComplexEigenSolver<Dense<T>>, E::EigenSolver<Dense<T>>>;
+  using Solver =
+      std::conditional_t<std::is_same_v<T, Z>, E::ComplexEigenSolver<EigenMatrix<T>>, E::EigenSolver<EigenMatrix<T>>>;
   const Solver made(map(a, n, n, ld), vectors != nullptr);
   if (made.info() != E::Success) return 1;
   E::Map<Column<Z>>(values, n) = made.eigenvalues();

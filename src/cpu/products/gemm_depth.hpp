@@ -4,16 +4,17 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "cpu/scratch.hpp"
+
 namespace tern::detail_cpu {
 
-using Index = std::int64_t;
 constexpr Index divide_up(Index a, Index b) { return (a + b - 1) / b; }
 
 /// The i-th of `parts` parts of nearly the same size: 73 as five times 12 and 13.
-struct Part {
+struct EvenPart {
   Index begin, count;
 };
-constexpr Part part_of(Index i, Index parts, Index total) {
+constexpr EvenPart part_of(Index i, Index parts, Index total) {
   const Index begin = i * total / parts;
   return {begin, (i + 1) * total / parts - begin};
 }

@@ -18,7 +18,7 @@ namespace {
 
 /// Of each thread: rows of A, of B, and of accumulators for the epilogue.
 struct OuterScratch {
-  Buffer a, b, rows;
+  ScratchBuffer a, b, rows;
 };
 OuterScratch& outer_scratch() { return detail::of_thread<OuterScratch>(); }
 

@@ -21,8 +21,6 @@
 namespace tern::detail_cpu {
 namespace {
 
-using Index = std::int64_t;
-
 /// Steps of k for which A is packed at once, a whole number of the kernels' blocks, and its bytes (of the 2 MiB of L2
 /// where there is AMX).
 constexpr Index kNearSteps = 4096, kNearBytes = Index{1} << 20;
@@ -45,7 +43,7 @@ constexpr Index kFewestPairRows = 8, kFewestPairCols = 16, kFewestSteps = 32;
 constexpr Index kStep = 2 * kPairSteps;  // k is padded to a multiple of it
 
 struct PairScratch {
-  Buffer a, b, tile, strip, turned, shared;
+  ScratchBuffer a, b, tile, strip, turned, shared;
 };
 PairScratch& pair_scratch() { return detail::of_thread<PairScratch>(); }
 
@@ -85,11 +83,88 @@ class Running {
   const PairKernels& kernels_;
 };
 
+/// Packs the operands of a product as the instructions read them.
+class PairPacking {
+ public:
+  PairPacking(const GemmProblem& g, const PairKernels& kernels) : g_(g), kernels_(kernels) {}
+
+  /// Columns of B for one block of k, in panels `panel` pairs apart. Where B is row-major its rows are read along, not
+  /// panel by panel: each 64 bytes would come from another page.
+  void panels_of_b(Index batch, const KBlock& k, Index col, Index cols, std::uint32_t* to, Index panel) const {
+    const Index whole = cols / kPairCols * kPairCols;
+    if (g_.b_col == 1 && k.steps % kStep == 0) {
+      const auto* from = static_cast<const std::uint16_t*>(g_.b) + g_.b_offsets[batch * g_.segments + k.segment] + col;
+      kernels_.interleave(from + k.first * g_.b_row, g_.b_row, k.steps, whole, to, kPairCols, panel);
+    } else {
+      for (Index j = 0; j < whole; j += kPairCols) panel_of_b(batch, k, col + j, kPairCols, to + j / kPairCols * panel);
+    }
+    if (whole < cols) panel_of_b(batch, k, col + whole, cols - whole, to + whole / kPairCols * panel);
+  }
+  /// Rows of A for one block of k: panels of kPairRows rows, in each the rows' kStep steps after each other.
+  void rows_of_a(Index batch, const KBlock& k, Index row, Index rows, std::uint16_t* to) const {
+    const auto* from = static_cast<const std::uint16_t*>(g_.a) + g_.a_offsets[batch * g_.segments + k.segment];
+    const PairOperand a{from + row * g_.a_row, g_.a_row, g_.a_col};
+    const Index first = k.first, steps = k.steps, padded = k.padded();
+    const auto place = [&](Index i, Index p) {
+      return to + i / kPairRows * (padded * kPairRows) + p * kPairRows + i % kPairRows * kStep;
+    };
+    if (a.step == 1) {
+      const Index whole = steps / kStep * kStep;
+      for (Index i = 0; i < rows; ++i) {
+        const std::uint16_t* from = a.data + i * a.row + first;
+        for (Index p = 0; p < whole; p += kStep) std::memcpy(place(i, p), from + p, kStep * 2);
+        if (whole == steps) continue;
+        std::memset(place(i, whole), 0, kStep * 2);
+        std::memcpy(place(i, whole), from + whole, static_cast<std::size_t>(steps - whole) * 2);
+      }
+      return;
+    }
+    const Index width = round_up(rows, 16) + 16, pairs_here = divide_up(steps, 2);
+    auto* turned = reinterpret_cast<std::uint32_t*>(pair_scratch().turned.reserve(pairs_here * width * 4));
+    pairs(a, first, steps, rows, turned, width);
+    for (Index i = 0; i < rows; i += kPairRows)
+      for (Index p = 0; p < pairs_here; p += kPairSteps)
+        gemm_kernels().i32.copy({turned + p * width + i, 1, width}, std::min(kPairRows, rows - i),
+                                std::min(kPairSteps, pairs_here - p), place(i, 2 * p), kPairSteps, kPairSteps);
+  }
+
+ private:
+  /// to[p * to_row + i] = the pair of steps (2p, 2p + 1) from `first` on of row i.
+  void pairs(const PairOperand& x, Index first, Index steps, Index rows, std::uint32_t* to, Index to_row) const {
+    const std::uint16_t* from = x.data + first * x.step;
+    if (x.row == 1) return kernels_.interleave(from, x.step, steps, rows, to, to_row, kPairCols);
+    Index done = 0;
+    if (x.step == 1 && x.row % 2 == 0) {  // pairs are there already: a transposition of 4-byte elements
+      done = steps / 2;
+      gemm_kernels().i32.copy({from, 1, x.row / 2}, done, rows, to, to_row, rows);
+    }
+    for (Index p = done; 2 * p < steps; ++p)
+      for (Index i = 0; i < rows; ++i) {
+        const std::uint32_t low = from[i * x.row + 2 * p * x.step];
+        const std::uint32_t high = 2 * p + 1 < steps ? from[i * x.row + (2 * p + 1) * x.step] : 0;
+        to[p * to_row + i] = high << 16 | low;
+      }
+  }
+  /// A panel of B for one block of k.
+  void panel_of_b(Index batch, const KBlock& k, Index col, Index cols, std::uint32_t* to) const {
+    const auto* from = static_cast<const std::uint16_t*>(g_.b) + g_.b_offsets[batch * g_.segments + k.segment];
+    const Index whole = divide_up(k.steps, 2), padded = k.padded() / 2;
+    if (cols < kPairCols) std::memset(to, 0, static_cast<std::size_t>(whole * kPairCols) * 4);
+    pairs({from + col * g_.b_col, g_.b_col, g_.b_row}, k.first, k.steps, cols, to, kPairCols);
+    if (whole < padded)
+      std::memset(to + whole * kPairCols, 0, static_cast<std::size_t>((padded - whole) * kPairCols) * 4);
+  }
+
+  const GemmProblem& g_;
+  const PairKernels& kernels_;
+};
+
 class PairRun {
  public:
   PairRun(const GemmProblem& g, const PairKernels& kernels)
       : g_(g),
         kernels_(kernels),
+        packing_(g, kernels),
         steps_(round_up(g.k, kStep)),
         block_steps_(std::min(kernels.block_steps, steps_)),
         most_blocks_(kNearSteps / block_steps_),
@@ -115,8 +190,8 @@ class PairRun {
         parallel_for(divide_up(cols, kWide), [&](Index chunk) {
           const Index at = chunk * kWide;
           for (Index i = 0; i < blocks_; ++i)
-            pack_panels(batch, block(i), col + at, std::min(kWide, cols - at), shared_panel(col + at, i),
-                        shared_step());
+            packing_.panels_of_b(batch, block(i), col + at, std::min(kWide, cols - at), shared_panel(col + at, i),
+                                 shared_step());
         });
         run_tiles(batch, same ? g_.batches : 1, col, cols);
       }
@@ -162,74 +237,6 @@ class PairRun {
     return shared_ + (col - shared_begin_) / kPairCols * shared_step() + (b.segment * steps_ + b.first) / 2 * kPairCols;
   }
 
-  // ---- packing ----
-  /// to[p * to_row + i] = the pair of steps (2p, 2p + 1) from `first` on of row i.
-  void pairs(const PairOperand& x, Index first, Index steps, Index rows, std::uint32_t* to, Index to_row) const {
-    const std::uint16_t* from = x.data + first * x.step;
-    if (x.row == 1) return kernels_.interleave(from, x.step, steps, rows, to, to_row, kPairCols);
-    Index done = 0;
-    if (x.step == 1 && x.row % 2 == 0) {  // pairs are there already: a transposition of 4-byte elements
-      done = steps / 2;
-      gemm_kernels().i32.copy({from, 1, x.row / 2}, done, rows, to, to_row, rows);
-    }
-    for (Index p = done; 2 * p < steps; ++p)
-      for (Index i = 0; i < rows; ++i) {
-        const std::uint32_t low = from[i * x.row + 2 * p * x.step];
-        const std::uint32_t high = 2 * p + 1 < steps ? from[i * x.row + (2 * p + 1) * x.step] : 0;
-        to[p * to_row + i] = high << 16 | low;
-      }
-  }
-
-  /// Columns of B for one block of k, in panels `panel` pairs apart. Where B is row-major its rows are read along, not
-  /// panel by panel: each 64 bytes would come from another page.
-  void pack_panels(Index batch, const KBlock& k, Index col, Index cols, std::uint32_t* to, Index panel) const {
-    const Index whole = cols / kPairCols * kPairCols;
-    if (g_.b_col == 1 && k.steps % kStep == 0) {
-      const auto* from = static_cast<const std::uint16_t*>(g_.b) + g_.b_offsets[batch * g_.segments + k.segment] + col;
-      kernels_.interleave(from + k.first * g_.b_row, g_.b_row, k.steps, whole, to, kPairCols, panel);
-    } else {
-      for (Index j = 0; j < whole; j += kPairCols) pack_b(batch, k, col + j, kPairCols, to + j / kPairCols * panel);
-    }
-    if (whole < cols) pack_b(batch, k, col + whole, cols - whole, to + whole / kPairCols * panel);
-  }
-  /// A panel of B for one block of k.
-  void pack_b(Index batch, const KBlock& k, Index col, Index cols, std::uint32_t* to) const {
-    const auto* from = static_cast<const std::uint16_t*>(g_.b) + g_.b_offsets[batch * g_.segments + k.segment];
-    const Index whole = divide_up(k.steps, 2), padded = k.padded() / 2;
-    if (cols < kPairCols) std::memset(to, 0, static_cast<std::size_t>(whole * kPairCols) * 4);
-    pairs({from + col * g_.b_col, g_.b_col, g_.b_row}, k.first, k.steps, cols, to, kPairCols);
-    if (whole < padded)
-      std::memset(to + whole * kPairCols, 0, static_cast<std::size_t>((padded - whole) * kPairCols) * 4);
-  }
-
-  /// Rows of A for one block of k: panels of kPairRows rows, in each the rows' kStep steps after each other.
-  void pack_a(Index batch, const KBlock& k, Index row, Index rows, std::uint16_t* to) const {
-    const auto* from = static_cast<const std::uint16_t*>(g_.a) + g_.a_offsets[batch * g_.segments + k.segment];
-    const PairOperand a{from + row * g_.a_row, g_.a_row, g_.a_col};
-    const Index first = k.first, steps = k.steps, padded = k.padded();
-    const auto place = [&](Index i, Index p) {
-      return to + i / kPairRows * (padded * kPairRows) + p * kPairRows + i % kPairRows * kStep;
-    };
-    if (a.step == 1) {
-      const Index whole = steps / kStep * kStep;
-      for (Index i = 0; i < rows; ++i) {
-        const std::uint16_t* from = a.data + i * a.row + first;
-        for (Index p = 0; p < whole; p += kStep) std::memcpy(place(i, p), from + p, kStep * 2);
-        if (whole == steps) continue;
-        std::memset(place(i, whole), 0, kStep * 2);
-        std::memcpy(place(i, whole), from + whole, static_cast<std::size_t>(steps - whole) * 2);
-      }
-      return;
-    }
-    const Index width = round_up(rows, 16) + 16, pairs_here = divide_up(steps, 2);
-    auto* turned = reinterpret_cast<std::uint32_t*>(pair_scratch().turned.reserve(pairs_here * width * 4));
-    pairs(a, first, steps, rows, turned, width);
-    for (Index i = 0; i < rows; i += kPairRows)
-      for (Index p = 0; p < pairs_here; p += kPairSteps)
-        gemm_kernels().i32.copy({turned + p * width + i, 1, width}, std::min(kPairRows, rows - i),
-                                std::min(kPairSteps, pairs_here - p), place(i, 2 * p), kPairSteps, kPairSteps);
-  }
-
   struct PackedA {
     const std::uint16_t* data;
     Index row, step, panel;  // elements from row to row, from kStep steps to the next, from kPairRows rows to the next
@@ -256,13 +263,14 @@ class PairRun {
   void pack_near_a(const PairArea& area, Index begin, Index blocks) const {
     if (direct_a_) return;
     pair_scratch().a.reserve(blocks * round_up(area.rows, kPairRows) * block_steps_ * 2);
-    for (Index i = 0; i < blocks; ++i) pack_a(area.batch, block(begin + i), area.row, area.rows, near_a(area, i));
+    for (Index i = 0; i < blocks; ++i)
+      packing_.rows_of_a(area.batch, block(begin + i), area.row, area.rows, near_a(area, i));
   }
   void pack_near_b(const PairArea& area, Index j, Index begin, Index blocks) const {
     pair_scratch().b.reserve(kNearPanels * blocks * block_steps_ * kPairCols * 2);
     const Index cols = std::min(kNearPanels * kPairCols, area.cols - j);
     for (Index i = 0; i < blocks; ++i)
-      pack_panels(area.batch, block(begin + i), area.col + j, cols, near_b(blocks, 0, i), near_step(blocks));
+      packing_.panels_of_b(area.batch, block(begin + i), area.col + j, cols, near_b(blocks, 0, i), near_step(blocks));
   }
 
   // ---- tiles ----
@@ -350,6 +358,7 @@ class PairRun {
 
   const GemmProblem& g_;
   const PairKernels& kernels_;
+  PairPacking packing_;
   /// Steps of k, padded; of a block; blocks in kNearSteps, in a segment and in all.
   Index steps_, block_steps_, most_blocks_, per_segment_, blocks_;
   /// A is read in place: no more of it is read than there is, and rows that do not all fall into one

@@ -19,8 +19,8 @@ constexpr Index round_up(Index a, Index b) { return divide_up(a, b) * b; }
 /// Of each thread: packed A, a panel of B, a tile of accumulators, a group of its columns, that tile transposed.
 /// `shared` is the calling thread's, read by all.
 struct TileScratch {
-  Buffer a, b, tile, group, turned, shared;
-  Buffer own;                 // B as this thread has packed it …
+  ScratchBuffer a, b, tile, group, turned, shared;
+  ScratchBuffer own;          // B as this thread has packed it …
   std::uint64_t own_job = 0;  // … for this product …
   std::vector<bool> has;      // … as far as its tiles have met it: for each panel and block
 };

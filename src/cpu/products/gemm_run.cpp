@@ -50,7 +50,7 @@ template <class T> struct KeptAllocator {
 
  private:
   struct Block {
-    Buffer memory;
+    ScratchBuffer memory;
     bool used = false;
   };
   static constexpr std::size_t kBlocks = 8;

@@ -31,7 +31,8 @@ template <class Task> void in_parts(const GemmProblem& g, Index tasks, const Tas
     for (Index t = tasks * part / parts; t < tasks * (part + 1) / parts; ++t) task(t);
   });
 }
-struct Sums : Buffer {};  // this thread's, for the epilogue: the results of all products are rows below each other
+/// This thread's, for the epilogue: the results of all products are rows below each other.
+struct Sums : ScratchBuffer {};
 
 /// Products of the whole batch, a part of it at a time; or of rows of one of them.
 class SmallProducts {

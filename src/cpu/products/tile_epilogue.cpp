@@ -55,10 +55,10 @@ void TileEpilogue::finish(const FinishedTile& tile) const {
   const std::size_t width =
       compute_size(acc_ >= 0 ? tape_.values[static_cast<std::size_t>(acc_)].type : ComputeType::f32);
   if (stores_) return store(tile, width);
-  Worker w = runner_.make_worker(kBlock);
-  for (std::int64_t at = 0; at < tile.cols; at += kBlock) {
+  Worker w = runner_.make_worker(kTapeBlock);
+  for (std::int64_t at = 0; at < tile.cols; at += kTapeBlock) {
     Block b;
-    b.rows = tile.rows, b.cols = std::min(kBlock, tile.cols - at), b.pitch = tile.pitch;
+    b.rows = tile.rows, b.cols = std::min(kTapeBlock, tile.cols - at), b.pitch = tile.pitch;
     b.position = tile.position + at;
     b.placed = acc_, b.placed_step = tile.stride * static_cast<std::int64_t>(width);
     if (acc_ >= 0)
@@ -73,7 +73,7 @@ void TileEpilogue::finish(const FinishedTile& tile) const {
 /// Row by row, or several short rows at once, next to each other.
 void TileEpilogue::finish_in_blocks(Worker& w, const Block& whole, std::size_t width) const {
   alignas(64) std::byte gathered[kSlotBytes];
-  const std::int64_t together = kBlock / whole.cols;
+  const std::int64_t together = kTapeBlock / whole.cols;
   const auto* const acc = acc_ < 0 ? nullptr : static_cast<const std::byte*>(w.at[static_cast<std::size_t>(acc_)]);
   for (std::int64_t r = 0; r < whole.rows; r += together) {
     Block b = whole;

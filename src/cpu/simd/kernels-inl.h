@@ -1,4 +1,4 @@
-// The kernels of the fused verb for the target being compiled: loops over the elementary functions' SIMD bodies,
+// The kernels of the fused primitive for the target being compiled: loops over the elementary functions' SIMD bodies,
 // conversions and reductions. Included once by each target file, after HWY_TARGET was chosen. (Longer than other files:
 // one loop for each kind of step of a tape, and the table that names them all.)
 #include <hwy/highway.h>

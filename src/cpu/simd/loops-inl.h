@@ -31,7 +31,7 @@ template <class D, class V, DType H> HWY_INLINE void StoreResult(D d, V value, H
 }
 
 /// What Step() is given: where a vector's operands come from, and where its results go.
-template <class M> struct Access {
+template <class M> struct StepMemory {
   static constexpr std::size_t kVectors = 1;  // in a step
   const M* const* in;
   M* const* out;
@@ -47,14 +47,14 @@ template <class M> struct Access {
   template <class Loop, class D>
   static HWY_INLINE void Step(D d, const M* const* in, const hn::Vec<D>* numbers, M* const* out, std::size_t at,
                               bool stream) {
-    Loop::Step(d, Access{in, out, at, stream}, numbers);
+    Loop::Step(d, StepMemory{in, out, at, stream}, numbers);
   }
 };
 
 /// Two vectors of bf16 in memory, every other element a lane: the even ones are a shift away, the odd ones a mask, and
 /// a result costs a blend. Taking neighbours instead costs a shuffle more each: 0.8 of silu_mul's time (Zen 4; Sapphire
 /// Rapids 0.85).
-template <> struct Access<Half<DType::bf16>> {
+template <> struct StepMemory<Half<DType::bf16>> {
   using M = Half<DType::bf16>;
   static constexpr std::size_t kVectors = 2;
 
@@ -120,7 +120,7 @@ template <class M> struct Rest {
     hn::BlendedStore(value, hn::FirstN(d, left), d, reinterpret_cast<hn::TFromD<D>*>(to));
   }
 };
-/// Of two vectors, as Access.
+/// Of two vectors, as StepMemory.
 template <> struct Rest<Half<DType::bf16>> {
   using M = Half<DType::bf16>;
   template <class Loop, class D>
@@ -131,7 +131,7 @@ template <> struct Rest<Half<DType::bf16>> {
     const auto some = hn::FirstN(dh, left);
     W words[Loop::kInputs + 1], results[Loop::kOutputs];
     for (int i = 0; i < Loop::kInputs; ++i) words[i] = hn::BitCast(du, hn::MaskedLoad(some, dh, &in[i]->bits));
-    Access<M>::template Both<Loop>(d, words, numbers, results);
+    StepMemory<M>::template Both<Loop>(d, words, numbers, results);
     for (int i = 0; i < Loop::kOutputs; ++i) hn::BlendedStore(hn::BitCast(dh, results[i]), some, dh, &out[i]->bits);
   }
 };
@@ -147,7 +147,7 @@ HWY_INLINE void StepOfRest(D d, const M* const* from, const hn::Vec<D>* numbers,
     for (int i = 0; i < Loop::kOutputs; ++i) out[i] = to[i] + at;
     Rest<M>::template Step<Loop>(d, in, numbers, out, n - at);
   } else {
-    constexpr std::size_t kMost = Access<M>::kVectors * hn::MaxLanes(D());
+    constexpr std::size_t kMost = StepMemory<M>::kVectors * hn::MaxLanes(D());
     HWY_ALIGN M rest[Loop::kInputs + 1][kMost] = {};
     HWY_ALIGN M results[Loop::kOutputs][kMost];
     for (int i = 0; i < Loop::kInputs; ++i) {
@@ -155,7 +155,7 @@ HWY_INLINE void StepOfRest(D d, const M* const* from, const hn::Vec<D>* numbers,
       __builtin_memcpy(rest[i], from[i] + at, (n - at) * sizeof(M));
     }
     for (int i = 0; i < Loop::kOutputs; ++i) out[i] = results[i];
-    Access<M>::template Step<Loop>(d, in, numbers, out, 0, false);
+    StepMemory<M>::template Step<Loop>(d, in, numbers, out, 0, false);
     for (int i = 0; i < Loop::kOutputs; ++i) __builtin_memcpy(to[i] + at, results[i], (n - at) * sizeof(M));
   }
 }
@@ -173,7 +173,7 @@ HWY_INLINE void FetchStep(const LoopCall& call, std::size_t at) {
 /// Calls Loop::Step on all elements: M in memory, T in lanes. Integers among the operands are as wide as T.
 template <class Loop, class T, class M = T> void RunLoop(const LoopCall& call) {
   const hn::ScalableTag<T> d;
-  const std::size_t step = Access<M>::kVectors * hn::Lanes(d), n = call.n;
+  const std::size_t step = StepMemory<M>::kVectors * hn::Lanes(d), n = call.n;
   const bool stream = call.stream, fetches = call.fetches != 0;  // `call` would be read again after each store
   const M* from[Loop::kInputs + 1];
   M* to[Loop::kOutputs];
@@ -185,7 +185,7 @@ template <class Loop, class T, class M = T> void RunLoop(const LoopCall& call) {
     std::size_t at = 0;
     for (; at + step <= n; at += step) {
       if (HWY_UNLIKELY(fetches)) FetchStep(call, row * n + at);
-      Access<M>::template Step<Loop>(d, from, number, to, at, stream);
+      StepMemory<M>::template Step<Loop>(d, from, number, to, at, stream);
     }
     if (at != n) StepOfRest<Loop>(d, from, number, to, at, n);
     if (++row >= call.rows) return;

@@ -25,7 +25,7 @@ bool of_four_bytes(DType dtype) { return dtype == DType::f32 || dtype == DType::
 
 template <class List> std::vector<BlockRunner::Columns> BlockRunner::find_columns(const List& list) const {
   struct Place {
-    Cursor::Line line;
+    Cursor::StridedMemory line;
     int index;
   };
   if (list.size() < kFewestColumns) return {};
@@ -33,7 +33,7 @@ template <class List> std::vector<BlockRunner::Columns> BlockRunner::find_column
   for (std::size_t i = 0; i < list.size(); ++i) {
     const auto& operand = list[i];
     const TapeValue& value = tape_.values[static_cast<std::size_t>(operand.value)];
-    const Cursor::Line line = operand.cursor.line();
+    const Cursor::StridedMemory line = operand.cursor.line();
     if (!operand.full || !line.begin || !of_four_bytes(operand.cursor.dtype()) || value.slot < 0) continue;
     if (line.step >= kPair) places.push_back({line, static_cast<int>(i)});
   }

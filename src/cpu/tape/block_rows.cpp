@@ -135,7 +135,7 @@ bool BlockRunner::are_one_run(const Block& b, const Steps& steps) const {
     const auto v = static_cast<std::size_t>(value);
     return steps[v] == b.cols * static_cast<std::int64_t>(compute_size(tape_.values[v].type));
   };
-  return b.size() <= kBlock && (b.placed < 0 || follows(b.placed)) &&
+  return b.size() <= kTapeBlock && (b.placed < 0 || follows(b.placed)) &&
          std::all_of(inputs_.begin(), inputs_.end(), [&](const Input& i) { return follows(i.value); }) &&
          std::all_of(outputs_.begin(), outputs_.end(), [&](const Output& o) { return follows(o.value); });
 }

@@ -353,7 +353,7 @@ bool BlockRunner::reduce_in_place(std::int64_t count) {
     const TapeOp& op = tape_.ops[i];
     if (op.place >= 0 || !tape_.live[i]) continue;
     const StepKind of =
-        tape_.values[static_cast<std::size_t>(op.args[0])].kind;  // of a number the register file has kBlock
+        tape_.values[static_cast<std::size_t>(op.args[0])].kind;  // of a number the register file has kTapeBlock
     if (op.kind == TapeOp::Kind::reduce ? of != StepKind::input : op.full) return false;
   }
   const auto is_computed_in = [&](const Input& i) {

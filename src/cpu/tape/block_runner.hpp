@@ -11,11 +11,11 @@
 
 namespace tern::detail_cpu {
 
-inline constexpr std::size_t kSlotBytes = static_cast<std::size_t>(kBlock) * 8;
+inline constexpr std::size_t kSlotBytes = static_cast<std::size_t>(kTapeBlock) * 8;
 /// Columns from which an op or a loop is called for each row (see BlockRunner::goes_by_rows).
 inline constexpr std::int64_t kFewestCols = 32;
 /// Elements of a block up to which an operand that repeats is read from where it is repeated.
-inline constexpr std::int64_t kPatternBlock = 2 * kBlock;
+inline constexpr std::int64_t kPatternBlock = 2 * kTapeBlock;
 inline bool is_short_row(std::int64_t length) { return length > 1 && length <= static_cast<std::int64_t>(kShortRow); }
 
 /// A rectangle of the index space: `rows` runs of `cols` neighbours, `pitch` positions apart.
@@ -93,7 +93,7 @@ class BlockRunner {
               std::int64_t length, std::span<const Strides> coordinates = {}, int skip = 0,
               std::int64_t group = 1);
 
-  /// Blocks may have so many elements instead of kBlock; before make_worker().
+  /// Blocks may have so many elements instead of kTapeBlock; before make_worker().
   void set_block(std::int64_t elements) { slot_bytes_ = static_cast<std::size_t>(elements) * 8; }
   /// A worker on this thread's register file, with blocks of up to `fill` elements of each number prepared.
   Worker make_worker(std::int64_t fill) const;
@@ -127,7 +127,8 @@ class BlockRunner {
   /// Whether pass `pass` reads input `index`, element by element.
   bool reads(int pass, int index) const;
   static constexpr int kAnyPass = -1;
-  /// Whether one compiled loop goes from memory to memory for `count` positions: blocks may then be larger than kBlock.
+  /// Whether one compiled loop goes from memory to memory for `count` positions: blocks may then be larger than
+  /// kTapeBlock.
   bool is_one_loop(std::int64_t count) const;
   /// Whether all that is done with full values is to reduce operands (no numbers) that lie in memory as they are
   /// computed or as 16-bit floats: then they are reduced where they lie, and blocks may be larger, too.
@@ -167,7 +168,7 @@ class BlockRunner {
   /// Operands, or results, that are the elements of rows in memory (of vectors, of small matrices).
   struct Columns {
     detail::SmallVector<int, 16> members;  // of inputs_ or outputs_, in the order of memory
-    Cursor::Line line;
+    Cursor::StridedMemory line;
   };
   template <class List> std::vector<Columns> find_columns(const List& list) const;
   bool load_columns(Worker& w, const Columns& columns, const Block& b, int pass) const;

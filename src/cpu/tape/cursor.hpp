@@ -56,11 +56,13 @@ class Cursor {
   void store(const KernelTable& table, std::int64_t position, std::int64_t n, const void* values,
              bool stream = false) const;
   /// Memory in which every position is `step` elements behind the one before; null: it does not lie so.
-  struct Line {
+  struct StridedMemory {
     std::byte* begin = nullptr;
     std::int64_t step = 0;
   };
-  Line line() const { return rank_ == 1 && !counts_ && !gather_ ? Line{base_, strides_[0]} : Line{}; }
+  StridedMemory line() const {
+    return rank_ == 1 && !counts_ && !gather_ ? StridedMemory{base_, strides_[0]} : StridedMemory{};
+  }
   /// A column of neighbours, each repeated so many times along rows; nothing: it lies otherwise.
   struct Repetition {
     const std::byte* column;

@@ -15,7 +15,7 @@ constexpr std::int64_t kTile = 64, kFewestTileRows = 8, kLine = 64;
 /// Elements of a block of one operation whose operands repeat along short rows: it fills few slots, and what comes
 /// between blocks is half of its time (Zen 5, 10^5 f32 and bf16 in rows of 4 times a column, one thread, in us: 1024:
 /// 15 and 27, 2048: 12 and 23, 4096: 11 and 25; 10^7: 3200 and 3400, 2700 and 2800, 3100 and 4300).
-constexpr std::int64_t kFewOpsBlock = 2 * kBlock;
+constexpr std::int64_t kFewOpsBlock = 2 * kTapeBlock;
 
 class ElementwiseRun {
  public:
@@ -26,7 +26,7 @@ class ElementwiseRun {
     if (const std::optional<Tiling> tiles = tiling()) return run_tiles(*tiles);
     const bool one_loop = runner_.is_one_loop(full_.count());
     if (!one_loop && run_by_rows()) return;
-    const std::int64_t block = run_.tape.ops.size() == 1 && has_short_rows() ? kFewOpsBlock : kBlock;
+    const std::int64_t block = run_.tape.ops.size() == 1 && has_short_rows() ? kFewOpsBlock : kTapeBlock;
     const std::int64_t count = full_.count(), size = one_loop ? kLargeBlock : block;
     if (!one_loop) runner_.set_block(block);
     const std::int64_t blocks = (count + size - 1) / size;
@@ -50,7 +50,7 @@ class ElementwiseRun {
     const detail::FusedRequest& r = run_.request;
     const auto size = static_cast<std::int64_t>(dtype_size(r.outputs[0].dtype));
     const auto from = Cursor(r.inputs[0].view, full_).repetition();
-    const Cursor::Line to = Cursor(r.outputs[0], full_).line();
+    const Cursor::StridedMemory to = Cursor(r.outputs[0], full_).line();
     if (!from || to.step != 1 || size == 1 || from->times > (size == 2 ? kRepeatedHalves : kShortRepetition))
       return false;
     const RepeatFn repeat = size == 2 ? run_.table.repeat_halves : run_.table.repeat[size == 8];
@@ -158,9 +158,9 @@ class ElementwiseRun {
       for (int i = 0; i < last; ++i)
         if (full_.sizes[i] >= kFewestTileRows && step(i) != 0 && step(i) < step(best)) best = i;
       if (best == last || step(last) * static_cast<std::int64_t>(dtype_size(view.dtype)) < kLine) return;
-      const std::int64_t cols = std::min(full_.sizes[last], std::max(kTile, kBlock / full_.sizes[best]));
-      found = {best, last, std::min(full_.sizes[best], kBlock / std::min(cols, kBlock)), std::min(cols, kBlock),
-               positions_a_step(best)};
+      const std::int64_t cols = std::min(full_.sizes[last], std::max(kTile, kTapeBlock / full_.sizes[best]));
+      found = {best, last, std::min(full_.sizes[best], kTapeBlock / std::min(cols, kTapeBlock)),
+               std::min(cols, kTapeBlock), positions_a_step(best)};
     };
     for (const detail::Operand& operand : run_.request.inputs)
       if (!operand.gather) consider(operand.view);
@@ -175,7 +175,7 @@ class ElementwiseRun {
     const bool parallel = run_.worth_threads(full_.count());
     run_.describe("elementwise in tiles", parallel);
     run_.ranges(others * down * across, parallel, [&](std::int64_t first, std::int64_t last) {
-      Worker w = runner_.make_worker(kBlock);
+      Worker w = runner_.make_worker(kTapeBlock);
       for (std::int64_t tile = first; tile < last; ++tile) {
         const std::int64_t row = tile / across % down * t.rows, col = tile % across * t.cols;
         std::int64_t position = row * t.pitch + col * positions_a_step(t.col_axis), rest = tile / (down * across);
@@ -198,7 +198,7 @@ class ElementwiseRun {
     int last = full_.rank - 1;
     while (last > 0 && full_.sizes[last] == 1) --last;
     const std::int64_t cols = last < 0 ? 1 : full_.sizes[last], rows = full_.count() / std::max<std::int64_t>(cols, 1);
-    if (cols > kBlock || cols == 0) return false;
+    if (cols > kTapeBlock || cols == 0) return false;
     const std::int64_t together = std::max<std::int64_t>(1, kLargeBlock / cols),
                        blocks = (rows + together - 1) / together;
     const auto block = [&](std::int64_t i) {
@@ -211,7 +211,7 @@ class ElementwiseRun {
     const bool parallel = run_.worth_threads(full_.count());
     run_.describe("elementwise, row by row", parallel);
     run_.ranges(blocks, parallel, [&](std::int64_t first, std::int64_t last_block) {
-      Worker w = runner_.make_worker(kBlock);
+      Worker w = runner_.make_worker(kTapeBlock);
       for (std::int64_t i = first; i < last_block; ++i) runner_.run_block(w, block(i));
     });
     return true;

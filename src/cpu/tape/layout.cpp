@@ -120,7 +120,7 @@ Layout::Layout(const FusedRequest& request, const Tape& tape) : coordinates(coor
   const bool as_they_lie = reduces && in_place && !lies_across(request, last);
   turned =
       reduces && !as_they_lie && groups >= kFewestTurned && length * columns <= (rows ? kTurnedRow : kTurnedColumns);
-  const bool grouped = as_they_lie && !rows && groups > 1 && length * columns <= kBlock;
+  const bool grouped = as_they_lie && !rows && groups > 1 && length * columns <= kTapeBlock;
   if (turned) inner_begin = 0;
   const auto add = [&](AxisOrder& order, std::size_t i) {
     order.axes[order.rank] = axes[i];

@@ -180,7 +180,7 @@ void OnlineKernels::add_place(const OnlineParts& before, const OnlineParts& now,
 }
 void OnlineKernels::join_places(const OnlineParts& part, const OnlineParts& other, std::int64_t kept) const {
   alignas(64) std::byte both[kSlotBytes];
-  std::int32_t copy[kBlock];
+  std::int32_t copy[kTapeBlock];
   auto* const places = static_cast<std::int32_t*>(part.sum);
   run(extreme_, part.pivot, other.pivot, both, kept);
   std::memcpy(copy, other.sum, static_cast<std::size_t>(kept) * sizeof *copy);

@@ -7,33 +7,33 @@
 
 namespace tern::detail_cpu {
 
-Partials::Partials(const Run& run) : tape_(run.tape), table_(run.table), runner_(run.runner) {
+PartialResults::PartialResults(const Run& run) : tape_(run.tape), table_(run.table), runner_(run.runner) {
   for (const TapeOnline& online : tape_.online) online_.push_back({online, tape_, table_, run.layout.rows});
 }
 
-std::byte* Partials::memory(std::int64_t segments) const {
-  struct Memory : Buffer {};
+std::byte* PartialResults::memory(std::int64_t segments) const {
+  struct Memory : ScratchBuffer {};
   return detail::of_thread<Memory>().reserve(segments * static_cast<std::int64_t>(bytes()));
 }
 
-std::size_t Partials::place_of(int op) const {
+std::size_t PartialResults::place_of(int op) const {
   return static_cast<std::size_t>(std::find(tape_.reductions.begin(), tape_.reductions.end(), op) -
                                   tape_.reductions.begin());
 }
 
-const OnlineKernels* Partials::online_of(std::size_t r) const {
+const OnlineKernels* PartialResults::online_of(std::size_t r) const {
   for (std::size_t i = 0; i < tape_.online.size(); ++i)
     if (tape_.online[i].sum == tape_.reductions[r]) return &online_[i];
   return nullptr;
 }
 
-OnlineParts Partials::parts_of(const TapeOnline& online, std::byte* results) const {
+OnlineParts PartialResults::parts_of(const TapeOnline& online, std::byte* results) const {
   const auto of = [&](int op) { return op < 0 ? nullptr : at(results, 0, place_of(op)); };
   return {of(online.sum), of(online.pivot), of(online.count), {of(online.lower[0]), of(online.lower[1])}};
 }
 
-std::byte* Partials::copy(std::byte* partials, std::int64_t segment, int pass, const Block& b) const {
-  struct Copies : Buffer {};
+std::byte* PartialResults::copy(std::byte* partials, std::int64_t segment, int pass, const Block& b) const {
+  struct Copies : ScratchBuffer {};
   std::byte* const result = detail::of_thread<Copies>().reserve(static_cast<std::int64_t>(bytes()));
   for (std::size_t r = 0; r < tape_.reductions.size(); ++r)
     if (reduction(r).pass == pass)
@@ -42,7 +42,7 @@ std::byte* Partials::copy(std::byte* partials, std::int64_t segment, int pass, c
   return result;
 }
 
-void Partials::add_online(const Worker& w, const Block& b, int pass, std::byte* before, std::byte* now) const {
+void PartialResults::add_online(const Worker& w, const Block& b, int pass, std::byte* before, std::byte* now) const {
   alignas(64) std::byte power[kSlotBytes];
   const auto value = [&](int v) { return v < 0 ? nullptr : w.at[static_cast<std::size_t>(v)]; };
   int taken = -1;  // one power for all sums of a maximum
@@ -68,18 +68,18 @@ void Partials::add_online(const Worker& w, const Block& b, int pass, std::byte* 
   }
 }
 
-void* Partials::squares_of(const TapeOnline& first, std::byte* results) const {
+void* PartialResults::squares_of(const TapeOnline& first, std::byte* results) const {
   for (const TapeOnline& online : tape_.online)
     if (online.power == 2 && online.lower[1] == first.sum) return at(results, 0, place_of(online.sum));
   return nullptr;
 }
 
-bool Partials::counts(std::size_t r) const {
+bool PartialResults::counts(std::size_t r) const {
   return std::any_of(tape_.online.begin(), tape_.online.end(),
                      [&](const TapeOnline& online) { return online.count == tape_.reductions[r]; });
 }
 
-void Partials::count(const TapeOp& op, void* to, const Block& b) const {
+void PartialResults::count(const TapeOp& op, void* to, const Block& b) const {
   alignas(8) std::byte along[8];
   const double n = static_cast<double>(b.size() / b.kept);
   const float narrow = static_cast<float>(n);
@@ -88,12 +88,12 @@ void Partials::count(const TapeOp& op, void* to, const Block& b) const {
   table_.fill[static_cast<int>(op.type)](along, to, static_cast<std::size_t>(b.kept));
 }
 
-void Partials::join(const TapeOp& op, void* into, const void* other, std::int64_t n) {
+void PartialResults::join(const TapeOp& op, void* into, const void* other, std::int64_t n) {
   const void* args[3] = {into, other, nullptr};
   op.combine(args, into, static_cast<std::size_t>(n));
 }
 
-void Partials::join_segments(const Block& b, int pass, std::byte* partials, std::int64_t segments) const {
+void PartialResults::join_segments(const Block& b, int pass, std::byte* partials, std::int64_t segments) const {
   for (std::int64_t step = 1; step < segments; step *= 2)
     for (std::int64_t s = 0; s + step < segments; s += 2 * step) {
       for (std::size_t i = tape_.online.size(); i-- > 0;)
@@ -106,7 +106,7 @@ void Partials::join_segments(const Block& b, int pass, std::byte* partials, std:
     }
 }
 
-void Partials::take_results(Worker& w, const Block& b, int pass, std::byte* partials) const {
+void PartialResults::take_results(Worker& w, const Block& b, int pass, std::byte* partials) const {
   for (std::size_t r = 0; r < tape_.reductions.size(); ++r)
     if (reduction(r).pass == pass)
       std::memcpy(w.at[static_cast<std::size_t>(reduction(r).result)], at(partials, 0, r),
@@ -114,7 +114,7 @@ void Partials::take_results(Worker& w, const Block& b, int pass, std::byte* part
   run_kept_ops(w, b, pass);
 }
 
-void Partials::run_kept_ops(Worker& w, const Block& b, int pass) const {
+void PartialResults::run_kept_ops(Worker& w, const Block& b, int pass) const {
   for (std::size_t i = 0; i < tape_.ops.size(); ++i) {
     const TapeOp& op = tape_.ops[i];
     if (op.pass != pass) continue;

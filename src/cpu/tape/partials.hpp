@@ -5,9 +5,9 @@
 
 namespace tern::detail_cpu {
 
-class Partials {
+class PartialResults {
  public:
-  explicit Partials(const Run& run);
+  explicit PartialResults(const Run& run);
   /// Of so many kept positions at most; before anything else.
   void set_kept(std::int64_t kept) { kept_ = kept; }
   std::size_t bytes() const { return tape_.reductions.size() * static_cast<std::size_t>(kept_) * 8; }

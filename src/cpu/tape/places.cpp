@@ -16,10 +16,10 @@ constexpr std::int64_t kShortPlaces = 64;
 /// Of one row of n elements, whose ordinals follow the order of memory in no way that is known.
 std::int32_t BlockRunner::least_place(const Cursor& ordinals, FindFn find, const std::byte* x, std::size_t size,
                                       const void* extreme, std::int64_t position, std::int64_t n) const {
-  std::int32_t least = kNowhere, places[kBlock];
-  for (std::int64_t at = 0; at < n; at += kBlock) {
+  std::int32_t least = kNowhere, places[kTapeBlock];
+  for (std::int64_t at = 0; at < n; at += kTapeBlock) {
     const std::byte* const part = x + static_cast<std::size_t>(at) * size;
-    const auto length = static_cast<std::size_t>(std::min(kBlock, n - at));
+    const auto length = static_cast<std::size_t>(std::min(kTapeBlock, n - at));
     std::size_t i = find(part, extreme, length);
     if (i == length) continue;
     ordinals.load(table_, position + at, static_cast<std::int64_t>(length), places);
@@ -41,7 +41,7 @@ void BlockRunner::find_places(const Worker& w, const TapeOnline& online, const B
   std::int32_t first = 0;
   if (counts) ordinals.load(table_, b.position, 1, &first);
   if (!rows_) {
-    std::int32_t of_rows[kBlock];
+    std::int32_t of_rows[kTapeBlock];
     for (std::int64_t g = 0; g < b.rows; ++g) {
       if (counts) of_rows[g] = first + static_cast<std::int32_t>(g);
       else ordinals.load(table_, b.position + g * b.pitch, 1, of_rows + g);

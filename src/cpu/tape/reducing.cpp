@@ -11,7 +11,7 @@ namespace {
 
 /// Elements summed into one partial result; partial results are joined pairwise. Fixed, so that results do not depend
 /// on the number of threads.
-constexpr std::int64_t kSegment = 64 * kBlock;
+constexpr std::int64_t kSegment = 64 * kTapeBlock;
 
 /// Columns of a block where sums are taken with what they wait for (OnlineSum): a block then has several rows for each
 /// time that the sums are scaled (logsumexp of 8192 x 1024 f32 down its columns, one thread, in ms: 128: 12.9,
@@ -23,16 +23,16 @@ constexpr std::int64_t kRowBlocks = 64;
 
 /// Columns whose sums in place follow a row together: the longer a run of memory is, the better it is fetched ahead
 /// (4096 x 4096 f32, Zen 4, a row at a time, one thread, in ms: 1: 8.0, 2: 8.0, 4: 5.1, 8: 4.5, 16: 5.4).
-constexpr std::int64_t kWideRow = 4 * kBlock;
+constexpr std::int64_t kWideRow = 4 * kTapeBlock;
 
 /// Short rows are reduced so many at once (the lanes of the widest vector): chunks are whole vectors of them.
 constexpr std::int64_t kRowsTogether = 16;
 
-/// Elements of rows that are one block of a larger register file, where blocks of kBlock compute exponentials again. Of
-/// their time, in turn, one thread, f32 and bf16: softmax of rows of 1536 0.57, 2048 0.69 to 0.76, 4096 0.64 to 0.81,
-/// 8192 0.65 to 0.88, with backward 0.57 to 0.83. Not for others: log_softmax 0.72 to 1.05, logsumexp 0.78 to 1.00,
-/// cross_entropy 0.81 to 1.15, layer norm 0.8 to 1.3, with backward 0.80 to 1.17; nor f64, 0.8 to 1.3.
-constexpr std::int64_t kLargeRow = 8 * kBlock;
+/// Elements of rows that are one block of a larger register file, where blocks of kTapeBlock compute exponentials
+/// again. Of their time, in turn, one thread, f32 and bf16: softmax of rows of 1536 0.57, 2048 0.69 to 0.76, 4096 0.64
+/// to 0.81, 8192 0.65 to 0.88, with backward 0.57 to 0.83. Not for others: log_softmax 0.72 to 1.05, logsumexp 0.78
+/// to 1.00, cross_entropy 0.81 to 1.15, layer norm 0.8 to 1.3, with backward 0.80 to 1.17; nor f64, 0.8 to 1.3.
+constexpr std::int64_t kLargeRow = 8 * kTapeBlock;
 
 class ReducingRun {
  public:
@@ -81,8 +81,8 @@ class ReducingRun {
 
  private:
   void chunk_rows(bool in_place) {
-    std::int64_t most = in_place ? kLargeBlock : kBlock;
-    if (tape_.repeats && length_ > kBlock && length_ <= kLargeRow) {
+    std::int64_t most = in_place ? kLargeBlock : kTapeBlock;
+    if (tape_.repeats && length_ > kTapeBlock && length_ <= kLargeRow) {
       most = (length_ + 15) / 16 * 16;  // slots begin at multiples of 64 bytes
       runner_.set_block(most);
     }
@@ -90,19 +90,19 @@ class ReducingRun {
     by_piece_ = in_place && length_ > most;
     if (in_place && !by_piece_ && tape_.online.empty())  // places look at a block twice
       most = std::clamp<std::int64_t>(full_.count() / (8 * max_threads()), most, kRowBlocks * most);
-    const std::int64_t most_kept = in_place && !runner_.streams() ? kWideRow : kBlock;
+    const std::int64_t most_kept = in_place && !runner_.streams() ? kWideRow : kTapeBlock;
     chunk_kept_ = std::clamp<std::int64_t>(most / std::max<std::int64_t>(length_, 1), 1, most_kept);
-    if (chunk_kept_ > kBlock) runner_.set_block(chunk_kept_);
+    if (chunk_kept_ > kTapeBlock) runner_.set_block(chunk_kept_);
     const std::int64_t group = run_.layout.group, together = group == 1 ? kRowsTogether : group;
     if (chunk_kept_ > together) chunk_kept_ -= chunk_kept_ % together;
     chunks_ = (kept_.count() + chunk_kept_ - 1) / chunk_kept_;
   }
   void chunk_columns(bool in_place) {
-    const std::int64_t most = run_.layout.turned     ? kBlock / length_ / 16 * 16
-                              : tape_.online.empty() ? kBlock
+    const std::int64_t most = run_.layout.turned     ? kTapeBlock / length_ / 16 * 16
+                              : tape_.online.empty() ? kTapeBlock
                                                      : kOnlineColumns;
     chunk_kept_ = std::min(width_, std::max<std::int64_t>(most, 1));
-    chunk_length_ = std::min(length_, std::max<std::int64_t>(1, kBlock / chunk_kept_));
+    chunk_length_ = std::min(length_, std::max<std::int64_t>(1, kTapeBlock / chunk_kept_));
     by_row_ = in_place && chunk_length_ == 1;
     if (by_row_) runner_.set_block(kWideRow);
     cut_columns(chunk_kept_);
@@ -117,10 +117,10 @@ class ReducingRun {
   void widen_rows(bool parallel) {
     chunk_length_ = kJoinedRows;
     std::int64_t columns = kWideRow;
-    for (cut_columns(columns); parallel && columns > kBlock && chunks_ * segments_ < 2 * max_threads();)
+    for (cut_columns(columns); parallel && columns > kTapeBlock && chunks_ * segments_ < 2 * max_threads();)
       cut_columns(columns /= 2);
   }
-  Worker make_worker() const { return runner_.make_worker(std::max(kBlock, chunk_length_ * chunk_kept_)); }
+  Worker make_worker() const { return runner_.make_worker(std::max(kTapeBlock, chunk_length_ * chunk_kept_)); }
   bool is_pass(int pass) const { return pass < tape_.program->passes - 1 || runner_.has_full_outputs(pass); }
   /// Tells the trace what is read more than once; the number of passes.
   int count_reads() const {
@@ -255,7 +255,7 @@ class ReducingRun {
   const AxisOrder &kept_, &full_;
   const std::int64_t length_, width_;
   const bool rows_;
-  Partials partials_;
+  PartialResults partials_;
   std::int64_t chunk_kept_ = 1, chunk_length_ = 1, chunks_ = 0, per_outer_ = 1;
   std::int64_t segment_length_ = 1, segments_ = 1;
   bool resident_ = true;

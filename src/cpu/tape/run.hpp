@@ -10,7 +10,7 @@ namespace tern::detail_cpu {
 
 /// Elements of a block that needs no register file: what comes between blocks stops the loads (Zen 4, rows of 1024 and
 /// 4096 in memory and in cache: 4 blocks' worth 1.06 to 1.15 of the speed of one, 16 1.09 to 1.17, 64 1.09 to 1.18).
-inline constexpr std::int64_t kLargeBlock = 8 * kBlock;
+inline constexpr std::int64_t kLargeBlock = 8 * kTapeBlock;
 
 /// A request, how it lies, and what runs its blocks.
 struct Run {

@@ -16,7 +16,7 @@ constexpr std::int64_t kWholeRows = 64;
 /// Rows of `length` elements of a part.
 std::int64_t rows_of_part(std::int64_t length) { return kPart / length / kWholeRows * kWholeRows; }
 /// Whether what lies there may be written past the caches.
-bool streams_to(const Run& run, const Cursor::Line& to) {
+bool streams_to(const Run& run, const Cursor::StridedMemory& to) {
   return run.runner.streams() && reinterpret_cast<std::uintptr_t>(to.begin) % 64 == 0;
 }
 
@@ -45,7 +45,7 @@ bool run_short_sums(Run& run) {
   if (!in.storage || r.inputs[0].gather || in.dtype != out.dtype || in.storage == out.storage || layout.length < 2 ||
       layout.length > run.table.summed_row[dtype] || type != detail::compute_type_of(in.dtype))
     return false;
-  const Cursor::Line from = Cursor(in, layout.full).line(), to = Cursor(out, layout.kept).line();
+  const Cursor::StridedMemory from = Cursor(in, layout.full).line(), to = Cursor(out, layout.kept).line();
   if (from.step != 1 || to.step != 1) return false;
 
   const std::int64_t divisor = number_bits(type, Number(layout.length)), rows = layout.kept.count(),
@@ -70,7 +70,7 @@ bool run_with_column(Run& run) {
   const detail::View& out = r.outputs[0];
   const auto dtype = static_cast<std::size_t>(out.dtype);
   if (op.kind != TapeOp::Kind::elementary || op.arity != 2 || run.tape.outputs[0] != op.result) return false;
-  const Cursor::Line to = Cursor(out, run.layout.full).line();
+  const Cursor::StridedMemory to = Cursor(out, run.layout.full).line();
   if (to.step != 1) return false;
   for (const bool column_first : {false, true}) {
     const WithColumnFn function = run.table.with_column[column_first][static_cast<int>(op.which)][dtype];
@@ -82,7 +82,7 @@ bool run_with_column(Run& run) {
     };
     const detail::Operand *const x = operand(column_first), *const column = operand(!column_first);
     if (!function || !x || !column || column->view.storage == out.storage) continue;
-    const Cursor::Line from = Cursor(x->view, run.layout.full).line();
+    const Cursor::StridedMemory from = Cursor(x->view, run.layout.full).line();
     const auto repeated = Cursor(column->view, run.layout.full).repetition();
     if (from.step != 1 || (x->view.storage == out.storage && from.begin != to.begin) || !repeated ||
         repeated->times > run.table.column_times[dtype])

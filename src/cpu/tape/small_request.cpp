@@ -36,7 +36,7 @@ bool measure(const detail::FusedRequest& r, SmallSpace& space) {
       (reduced ? space.columns : space.groups) *= size;
       kept_after |= reduced;
     }
-    if (size > kBlock || space.count() > kBlock) return false;
+    if (size > kTapeBlock || space.count() > kTapeBlock) return false;
   }
   return space.count() > 0;
 }

@@ -5,9 +5,8 @@
 #include <span>
 #include <string>
 
-#include "cpu/tape/block_runner.hpp"
-#include "cpu/tape/loops.hpp"
 #include "cpu/tape/philox.hpp"
+#include "cpu/tape/tape_ways.hpp"
 #include "tern/error.hpp"
 
 namespace tern::detail_cpu {
@@ -18,6 +17,7 @@ using detail::StepKind;
 
 namespace {
 
+/// Makes the tape's values and ops of a program, and notes what they are read for; ways and slots are planned then.
 class Compiler {
  public:
   Compiler(const char* op, const Program& program, const KernelTable& table)
@@ -55,11 +55,9 @@ class Compiler {
     note_lazy_values();
     note_numbers();
     note_columns();
-    plan_way(tape_->plain, Loops::none);
-    plan_way(tape_->compiled, Loops::whole);
-    if (program_.reduces) plan_way(tape_->rows, Loops::of_rows);
+    plan_ways(*tape_, table_, philox_, producer_);
     tape_->repeats = repeats();
-    assign_slots();
+    assign_slots(*tape_);
     tape_->values.shrink_to_fit(), tape_->ops.shrink_to_fit();  // kept for the life of the process
     return std::move(tape_);
   }
@@ -130,7 +128,7 @@ class Compiler {
   /// A reduced value repeated along the reduced axes. Numbers already fill a whole block.
   int expanded(int value, int phase, int pass) {
     const TapeValue from = tape_->values[static_cast<std::size_t>(value)];
-    if (from.full || is_number(from.kind)) return value;
+    if (from.full || is_plain_number(from.kind)) return value;
     const auto key = std::pair(value, phase);
     if (const auto found = expansions_.find(key); found != expansions_.end()) return found->second;
     const int result = static_cast<int>(tape_->values.size());
@@ -145,12 +143,8 @@ class Compiler {
   /// Whether all elements are one number: one that is given, or computed of such.
   bool is_one_number(int value) const {
     const auto found = computed_.find(value);
-    return found != computed_.end() ? found->second : is_number(tape_->values[at(value)].kind);
+    return found != computed_.end() ? found->second : is_plain_number(tape_->values[at(value)].kind);
   }
-  static bool is_number(StepKind kind) {
-    return kind == StepKind::number || kind == StepKind::param || kind == StepKind::extent;
-  }
-
   int output_value(const detail::ProgramOutput& output) {
     const bool full = program_.reduces && output.full;
     const int step = stored_step(output);
@@ -164,49 +158,6 @@ class Compiler {
     return narrows && program_.steps[at(step.args[0])].kind == StepKind::elementary ? step.args[0] : output.step;
   }
 
-  bool is_full_output(std::size_t k) const { return program_.outputs[k].full || !program_.reduces; }
-
-  enum class Loops { none, whole, of_rows };
-
-  void plan_way(Tape::Way& way, Loops loops) {
-    way.block = block_order(loops);
-    if (program_.reduces)
-      for (int pass = 0; pass < program_.passes; ++pass) way.passes.push_back(pass_order(pass, false, loops));
-    way.late = program_.reduces ? pass_order(program_.passes - 1, true, loops) : Order{};
-    if (loops == Loops::of_rows) {
-      drop_unread_expansions(way.block), drop_unread_expansions(way.late);
-      for (Order& pass : way.passes) drop_unread_expansions(pass);
-    }
-    way.filled.resize(tape_->values.size());
-    const auto note = [&](const Order& order) {
-      for (const int i : order)
-        if (i >= 0)
-          for (int a = 0; a < tape_->ops[at(i)].arity; ++a)
-            if (!reads_one(tape_->ops[at(i)], a)) way.filled[at(tape_->ops[at(i)].args[a])] = true;
-    };
-    note(way.block), note(way.late), note(tape_->reductions);
-    for (const Order& pass : way.passes) note(pass);
-    for (const int value : tape_->outputs) way.filled[at(value)] = true;
-  }
-
-  /// Loops of rows read what is repeated, not the repetition.
-  void drop_unread_expansions(Order& order) const {
-    std::vector<bool> read(tape_->values.size());
-    for (const int value : tape_->outputs) read[at(value)] = true;
-    for (const int r : tape_->reductions) read[at(tape_->ops[at(r)].args[0])] = true;
-    for (const TapeOnline& o : tape_->online)
-      if (o.weight >= 0) read[at(o.weight)] = true;
-    for (const int i : order) {
-      if (i < 0)
-        for (const int value : tape_->loops[at(~i)].inputs) read[at(value)] = true;
-      else
-        for (int a = 0; a < tape_->ops[at(i)].arity; ++a) read[at(tape_->ops[at(i)].args[a])] = true;
-    }
-    std::erase_if(order, [&](int i) {
-      return i >= 0 && tape_->ops[at(i)].kind == TapeOp::Kind::expand && !read[at(tape_->ops[at(i)].result)];
-    });
-  }
-
   /// Exponentials that are summed before the maximum is known, and computed again for the results of the last pass.
   bool repeats() const {
     const auto of_four_bytes = [](const TapeValue& v) { return !v.full || !detail::is_wide(v.type); };
@@ -218,30 +169,6 @@ class Compiler {
     });
   }
 
-  /// What the outputs need, phase by phase. Sums that others are corrected by are not needed where a row is one block.
-  Order block_order(Loops loops) {
-    const std::vector<bool>& needed = tape_->live;
-    Order order, all;
-    for (std::size_t i = 0; i < needed.size(); ++i)
-      if (needed[i]) all.push_back(static_cast<int>(i));
-    if (loops != Loops::none) all = philox_.in_place_of_ops(all, *tape_, table_);
-    append_parts(order, all, loops, [&](const Order& part, std::span<const int>) { return wanted_outside(part); });
-    return order;
-  }
-  /// Appends ops one by one, but full elementary functions that follow each other as a part, of which `wanted_of(part,
-  /// later ops)` is kept.
-  template <class WantedOf> void append_parts(Order& order, const Order& ops, Loops loops, const WantedOf& wanted_of) {
-    for (std::size_t k = 0; k < ops.size();) {
-      const auto is_full_elementary = [&] {
-        return k < ops.size() && ops[k] >= 0 && tape_->ops[at(ops[k])].full &&
-               tape_->ops[at(ops[k])].kind == TapeOp::Kind::elementary;
-      };
-      Order part;
-      for (; is_full_elementary(); ++k) part.push_back(ops[k]);
-      if (part.empty()) order.push_back(ops[k++]);
-      else append(order, part, wanted_of(part, std::span(ops).subspan(k)), loops);
-    }
-  }
   std::vector<bool> needed_ops() const {
     std::vector<bool> values(tape_->values.size()), ops(tape_->ops.size());
     for (const int value : tape_->outputs) values[at(value)] = true;
@@ -269,8 +196,6 @@ class Compiler {
       if (tape_->live[i]) for_arguments(tape_->ops[i], [&](int value) { tape_->lazy[at(value)] = false; });
     for (const int value : tape_->outputs) tape_->lazy[at(value)] = false;
   }
-  /// Whether an op reads but one element of an argument.
-  bool reads_one(const TapeOp& op, int argument) const { return op.once || (op.by_number && argument == 1); }
   /// Ops that are taken once: of what is reduced, numbers that only such and divisions read.
   void note_numbers() {
     std::vector<bool> whole(tape_->values.size());
@@ -279,7 +204,7 @@ class Compiler {
       TapeOp& op = tape_->ops[i];
       op.once = !op.full && op.kind != TapeOp::Kind::reduce && !whole[at(op.result)] && is_one_number(op.result);
       for (int a = 0; a < op.arity; ++a)
-        if (!reads_one(op, a)) whole[at(op.args[a])] = true;
+        if (!op.reads_one(a)) whole[at(op.args[a])] = true;
     }
   }
   /// Ops that take along short rows what they are repeated of, and expansions that then nothing reads.
@@ -305,137 +230,6 @@ class Compiler {
     op.with_column = table_.with_column[argument == 0][static_cast<int>(op.which)][static_cast<int>(dtype)];
     op.along = op.args[1 - argument], op.column = repeated.at(op.args[argument]);
   }
-  /// The results of these ops that others or the outputs read.
-  std::vector<int> wanted_outside(const Order& run) const {
-    std::vector<bool> read(tape_->values.size());
-    for (const int value : tape_->outputs) read[at(value)] = true;
-    for (std::size_t i = 0; i < tape_->ops.size(); ++i)
-      if (std::find(run.begin(), run.end(), static_cast<int>(i)) == run.end())
-        for (int a = 0; a < tape_->ops[i].arity; ++a) read[at(tape_->ops[i].args[a])] = true;
-    std::vector<int> wanted;
-    for (const int i : run)
-      if (read[at(tape_->ops[at(i)].result)]) wanted.push_back(tape_->ops[at(i)].result);
-    return wanted;
-  }
-
-  /// What one pass gives: arguments of reductions and full outputs; `late`: all of those, whichever pass has them.
-  std::vector<int> wanted_of(int pass, bool late) const {
-    std::vector<int> wanted;
-    for (const int r : tape_->reductions)
-      if (tape_->ops[at(r)].pass == pass + 1 && !is_online(r)) wanted.push_back(tape_->ops[at(r)].args[0]);
-    for (const TapeOnline& o : tape_->online)
-      if (tape_->ops[at(o.sum)].pass == pass + 1 && o.weight >= 0 && !o.is_place()) wanted.push_back(o.weight);
-    for (std::size_t k = 0; k < tape_->outputs.size(); ++k)
-      if (is_full_output(k) && (late || tape_->output_pass[k] == pass)) wanted.push_back(tape_->outputs[k]);
-    return wanted;
-  }
-  bool is_online(int op) const {
-    return std::any_of(tape_->online.begin(), tape_->online.end(), [op](const TapeOnline& o) { return o.sum == op; });
-  }
-
-  /// What one pass computes anew.
-  Order pass_order(int pass, bool late, Loops loops) {
-    const std::vector<int> wanted = wanted_of(pass, late);
-    std::vector<int> pending = wanted;
-    std::vector<bool> needed(tape_->ops.size()), values(tape_->values.size());
-    while (!pending.empty()) {
-      values[at(pending.back())] = true;
-      const auto found = producer_.find(pending.back());
-      pending.pop_back();
-      if (found == producer_.end()) continue;
-      const TapeOp& op = tape_->ops[at(found->second)];
-      if (!op.full || op.kind == TapeOp::Kind::reduce || needed[at(found->second)]) continue;
-      needed[at(found->second)] = true;
-      for (int a = 0; a < op.arity; ++a) pending.push_back(op.args[a]);
-    }
-    if (loops == Loops::none) tape_->needs.push_back(std::move(values));
-    Order order, run;
-    for (std::size_t i = 0; i < needed.size(); ++i) {
-      const bool first = tape_->ops[i].kind == TapeOp::Kind::expand && loops != Loops::none;
-      if (needed[i]) (first ? order : run).push_back(static_cast<int>(i));
-    }
-    append_parts(order, run, loops, [&](const Order& part, std::span<const int> later) {
-      std::vector<bool> read(tape_->values.size());
-      for (const int value : wanted) read[at(value)] = true;
-      for (const int i : later)
-        for (int a = 0; a < tape_->ops[at(i)].arity; ++a) read[at(tape_->ops[at(i)].args[a])] = true;
-      std::vector<int> results;
-      for (const int i : part)
-        if (read[at(tape_->ops[at(i)].result)]) results.push_back(tape_->ops[at(i)].result);
-      return results;
-    });
-    return order;
-  }
-
-  /// Appends ops, as one loop where there is one for them.
-  void append(Order& order, const Order& run, const std::vector<int>& wanted, Loops loops) {
-    const bool found = !wanted.empty() && ((loops == Loops::of_rows && append_loop(order, run, wanted, true)) ||
-                                           (loops != Loops::none && append_loop(order, run, wanted, false)));
-    if (!found) order.insert(order.end(), run.begin(), run.end());
-  }
-  /// A single op is a kernel already, unless it takes a scalar a row, or is all there is: as a loop it may pass by the
-  /// caches, and take 16-bit floats from memory.
-  bool append_loop(Order& order, const Order& run, const std::vector<int>& wanted, bool rows) {
-    const auto repeats = [&](int i) {
-      const TapeOp& op = tape_->ops[at(i)];
-      return std::any_of(op.args, op.args + op.arity, [&](int value) {
-        const auto made = producer_.find(value);
-        return made != producer_.end() && tape_->ops[at(made->second)].kind == TapeOp::Kind::expand;
-      });
-    };
-    if (rows ? !std::any_of(run.begin(), run.end(), repeats) : run.size() < 2 && tape_->ops.size() > 1) return false;
-    const auto plan = plan_loop(*tape_, run, wanted, rows);
-    const FoundLoop found = plan ? find_loop(*plan) : FoundLoop{};
-    if (!found.run) return false;
-    TapeLoop loop{
-        found.run, found.f16, found.bf16, plan->inputs, plan->scalars, plan->outputs, compute_size(plan->type), {}};
-    for (const int value : loop.scalars) loop.kept.push_back(!is_number(tape_->values[at(value)].kind));
-    tape_->loops.push_back(std::move(loop));
-    order.push_back(~(static_cast<int>(tape_->loops.size()) - 1));
-    return true;
-  }
-
-  /// Linear scan. Results may take the block of an argument that dies with the op, since kernels allow it; reductions
-  /// and expansions may not. In programs that reduce nothing is shared: later blocks of a row and later passes read
-  /// what is the same for all of a row again, and so does a loop of rows, wherever its repetition would be read.
-  void assign_slots() {
-    std::vector<int> last_use(tape_->values.size(), -1);
-    for (std::size_t i = 0; i < tape_->ops.size(); ++i)
-      for (int a = 0; a < tape_->ops[i].arity; ++a)
-        last_use[static_cast<std::size_t>(tape_->ops[i].args[a])] = static_cast<int>(i);
-    for (const int value : tape_->outputs)
-      last_use[static_cast<std::size_t>(value)] = static_cast<int>(tape_->ops.size());
-    const bool share = !program_.reduces;
-    std::vector<int> free_slots;
-    const auto take = [&] {
-      if (free_slots.empty()) return tape_->slots++;
-      const int slot = free_slots.back();
-      free_slots.pop_back();
-      return slot;
-    };
-    for (std::size_t v = 0; v < tape_->values.size(); ++v) {  // operands and numbers live from the start
-      TapeValue& value = tape_->values[v];
-      const bool given = is_number(value.kind) || value.kind == StepKind::input || value.kind == StepKind::position;
-      if (given && last_use[v] >= 0) value.slot = take();
-    }
-    for (std::size_t i = 0; i < tape_->ops.size(); ++i) {
-      const TapeOp& op = tape_->ops[i];
-      const bool in_place = op.kind == TapeOp::Kind::elementary;
-      const auto release = [&] {
-        for (int a = 0; share && a < op.arity; ++a) {
-          const TapeValue& arg = tape_->values[static_cast<std::size_t>(op.args[a])];
-          const bool repeated = (a > 0 && op.args[a] == op.args[0]) || (a > 1 && op.args[a] == op.args[1]);
-          if (!repeated && !is_number(arg.kind) &&
-              last_use[static_cast<std::size_t>(op.args[a])] == static_cast<int>(i))
-            free_slots.push_back(arg.slot);
-        }
-      };
-      if (in_place) release();
-      tape_->values[static_cast<std::size_t>(op.result)].slot = take();
-      if (!in_place) release();
-    }
-  }
-
   const char* op_;
   const Program& program_;
   bool halves_;  // all results are stored in 16 bits

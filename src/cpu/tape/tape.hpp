@@ -12,7 +12,7 @@ namespace tern::detail_cpu {
 
 /// Elements a block has at most. 1024 values of four bytes are 4 KiB: eight live values fill two thirds of a 48 KiB L1,
 /// and a kernel call (about 5 ns) is below 10 % of its work.
-inline constexpr std::int64_t kBlock = 1024;
+inline constexpr std::int64_t kTapeBlock = 1024;
 
 /// Where a value of the tape comes from.
 struct TapeValue {
@@ -47,6 +47,8 @@ struct TapeOp {
   int along = 0, column = 0;
   bool unread = false;  // of an expansion: only such operations read it
   int place = -1;  // of a reduction that gives the place of an extreme (OnlineSum::kPlace): which of Tape::online
+  /// Whether but one element of an argument is read.
+  bool reads_one(int argument) const { return once || (by_number && argument == 1); }
 };
 
 /// A detail::OnlineSum: ops of kind reduce, the value subtracted, and what multiplies the terms. -1: none.

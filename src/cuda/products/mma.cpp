@@ -21,7 +21,8 @@ constexpr const char* kQuadRows =
     ;
 
 /// What coordinates of axes [first, first + names) add to a factor's place.
-std::string offset(const Kernel& kernel, const Factor& f, std::size_t first, const std::vector<std::string>& names) {
+std::string offset(const MmaKernel& kernel, const LoadedFactor& f, std::size_t first,
+                   const std::vector<std::string>& names) {
   const Access& x = kernel.plan.access(f.access);
   std::string sum;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -32,14 +33,14 @@ std::string offset(const Kernel& kernel, const Factor& f, std::size_t first, con
   return sum;
 }
 /// The step along one of a factor's last two axes.
-std::string step(const Kernel& kernel, const Factor& f, std::size_t from_end) {
+std::string step(const MmaKernel& kernel, const LoadedFactor& f, std::size_t from_end) {
   const Access& x = kernel.plan.access(f.access);
   const std::size_t axis = x.steps.size() - from_end;
   return x.steps[axis] == '1' ? "1u" : x.steps[axis] == '0' ? "0u" : kernel.backend.dialect().param(x.strides[axis]);
 }
 
 /// The formula over eight columns of a row, or one where rows are ragged.
-std::string columns(const Kernel& kernel, Io& io, const detail_gpu::Function& formula,
+std::string columns(const MmaKernel& kernel, Io& io, const detail_gpu::Function& formula,
                     const std::vector<std::string>& batch) {
   Position at{batch, 0, kernel.ragged ? 1 : kUnit};
   at.coordinates.push_back("row"), at.coordinates.push_back("col");
@@ -49,7 +50,7 @@ std::string columns(const Kernel& kernel, Io& io, const detail_gpu::Function& fo
                                 kernel.ragged ? "" : "inside");
 }
 
-void fill_instance(const Kernel& kernel, Holes& holes) {
+void fill_instance(const MmaKernel& kernel, Holes& holes) {
   const auto yes = [](bool is) { return is ? "true" : "false"; };
   holes["instructions"] = kAmpere, holes["quad_rows"] = kQuadRows;
   holes["type"] = kernel.request.a.dtype == DType::f16 ? "f16" : "bf16";
@@ -57,10 +58,10 @@ void fill_instance(const Kernel& kernel, Holes& holes) {
   holes["a_wide"] = yes(kernel.a.wide), holes["b_wide"] = yes(kernel.b.wide);
   holes["segmented"] = yes(!kernel.contracted.sizes.empty()), holes["ragged"] = yes(kernel.ragged);
   const std::pair<const char*, int> sizes[] = {{"warps_m", kWarpsM},      {"warps_n", kWarpsN}, {"tile_k", kTileK},
-                                               {"warp_m", kernel.warp.m}, {"stages", kStages},  {"bands", kBands},
+                                               {"warp_m", kernel.warp.m}, {"stages", kStages},  {"bands", kBandTiles},
                                                {"warp_n", kernel.warp.n}};
   for (const auto& [name, size] : sizes) holes[name] = cat(size, "u");
-  const Slots& s = kernel.slots;
+  const MmaSlots& s = kernel.slots;
   const std::pair<const char*, int> slots[] = {{"m", s.m},         {"n", s.n},         {"k", s.k},
                                                {"steps", s.steps}, {"tiles_m", s.tiles_m}, {"tiles_n", s.tiles_n},
                                                {"segments", s.segments}};
@@ -68,11 +69,11 @@ void fill_instance(const Kernel& kernel, Holes& holes) {
 }
 
 /// Where the factors lie: this tile's batch, segments, and steps. Gives the batch's coordinates.
-std::vector<std::string> fill_factors(const Kernel& kernel, const Io& io, Holes& holes) {
+std::vector<std::string> fill_factors(const MmaKernel& kernel, const Io& io, Holes& holes) {
   std::vector<std::string> batch, segment;
   holes["batch_coordinates"] = io.coordinates(kernel.kept, "batch", "n", batch);
   holes["segment_coordinates"] = io.coordinates(kernel.contracted, "segment", "s", segment);
-  for (const Factor* f : {&kernel.a, &kernel.b}) {
+  for (const LoadedFactor* f : {&kernel.a, &kernel.b}) {
     const bool is_a = f == &kernel.a;
     const std::string name = is_a ? "a" : "b";
     const Access& x = kernel.plan.access(f->access);
@@ -84,7 +85,7 @@ std::vector<std::string> fill_factors(const Kernel& kernel, const Io& io, Holes&
   return batch;
 }
 
-std::string text(const Kernel& kernel) {
+std::string text(const MmaKernel& kernel) {
   const Dialect& dialect = kernel.backend.dialect();
   const detail_gpu::Function formula = kernel.epilogue.function(dialect);
   Io io(kernel.plan, dialect);
@@ -104,7 +105,7 @@ std::string text(const Kernel& kernel) {
 
 /// False, having done nothing, where there is no such kernel.
 bool run(GpuBackend& backend, const GemmRequest& request, const MatrixUnits& units, Layouts layouts) {
-  Kernel kernel(backend, request, layouts);
+  MmaKernel kernel(backend, request, layouts);
   lay_out(kernel), choose(kernel, units), arrange(kernel);
   Launch& launch = kernel.plan.launch;
   const auto print = [&] { return text(kernel); };

@@ -6,14 +6,14 @@ namespace tern::detail_cuda::mma {
 namespace {
 
 /// How a factor's neighbours lie; `of_k`, `of_other`: which of its last two axes those are.
-void look_at(const Plan& plan, Factor& f, std::size_t of_k, std::size_t of_other) {
+void look_at(const Plan& plan, LoadedFactor& f, std::size_t of_k, std::size_t of_other) {
   const Access& x = plan.access(f.access);
   const std::size_t row = x.actual.size() - 2;
   f.along_k = x.actual[row + of_other] != 1 || in_units(x, row + of_k);
   f.wide = in_units(x, row + (f.along_k ? of_k : of_other));
 }
 
-void bind(Kernel& kernel) {
+void bind(MmaKernel& kernel) {
   const GemmRequest& r = kernel.request;
   const std::vector<std::int64_t> over_tile = sizes_over_tile(r);
   std::vector<ByteRange> touched;
@@ -36,7 +36,7 @@ bool in_units(const Access& x, std::size_t axis) {
          reinterpret_cast<std::uintptr_t>(x.view->storage->data()) % kVectorBytes == 0;
 }
 
-void lay_out(Kernel& kernel) {
+void lay_out(MmaKernel& kernel) {
   const GemmRequest& r = kernel.request;
   Plan& plan = kernel.plan;
   const int rank = r.batch.rank();
@@ -44,13 +44,13 @@ void lay_out(Kernel& kernel) {
   MergedProduct product = merged(r, kernel.epilogue);
   kernel.m = product.m, kernel.n = r.n, kernel.k = product.k;
   kernel.kept = std::move(product.kept), kernel.contracted = std::move(product.contracted);
-  Slots& s = kernel.slots;
+  MmaSlots& s = kernel.slots;
   for (int* slot : {&s.m, &s.n, &s.k, &s.tiles_m, &s.tiles_n, &s.steps}) *slot = plan.add_param(0);
   plan.add_axes(kernel.kept), plan.add_axes(kernel.contracted);
   plan.set_inner(static_cast<int>(kernel.kept.sizes.size()) + 1);
   kernel.epilogue.add_accesses(plan, kernel.kept);
   plan.set_inner(-1);
-  const auto add = [&](Factor& f, const View& view, std::size_t place, std::size_t which) {
+  const auto add = [&](LoadedFactor& f, const View& view, std::size_t place, std::size_t which) {
     std::vector<std::int64_t> strides = kernel.kept.strides[place];
     const std::vector<std::int64_t>& along = kernel.contracted.strides[which];
     strides.insert(strides.end(), along.begin(), along.end());
@@ -62,7 +62,7 @@ void lay_out(Kernel& kernel) {
   bind(kernel);
 }
 
-void choose(Kernel& kernel, const MatrixUnits& units) {
+void choose(MmaKernel& kernel, const MatrixUnits& units) {
   Plan& plan = kernel.plan;
   const auto tiles = [&](const WarpTile& t) {
     return ceil_div(kernel.m, kWarpsM * t.m) * ceil_div(kernel.n, kWarpsN * t.n) * kernel.kept.count();
@@ -74,7 +74,7 @@ void choose(Kernel& kernel, const MatrixUnits& units) {
   kernel.ragged = kernel.n % kUnit != 0;
   if (plan.layouts() == Layouts::any) {
     kernel.warp = kSmall, kernel.ragged = true;
-    for (Factor* f : {&kernel.a, &kernel.b}) f->wide = false, f->along_k = true;
+    for (LoadedFactor* f : {&kernel.a, &kernel.b}) f->wide = false, f->along_k = true;
   }
   if (kernel.ragged) return;
   for (const auto* list : {&kernel.epilogue.outputs(), &kernel.epilogue.operands()})
@@ -82,7 +82,7 @@ void choose(Kernel& kernel, const MatrixUnits& units) {
       if (in_units(plan.access(i), plan.access(i).actual.size() - 1)) plan.make_wide(i);
 }
 
-bool in_vectors(const Kernel& kernel) {
+bool in_vectors(const MmaKernel& kernel) {
   // Half as many kernels: a pass after the product.
   if (kernel.warp.m == kSmall.m && !is_plain_product(kernel.request)) return false;
   if (kernel.kept.sizes.size() != 1 || kernel.contracted.sizes.size() != 1 || kernel.ragged || !kernel.a.wide ||
@@ -94,7 +94,7 @@ bool in_vectors(const Kernel& kernel) {
   return true;
 }
 
-void arrange(Kernel& kernel) {
+void arrange(MmaKernel& kernel) {
   Plan& plan = kernel.plan;
   Launch& launch = plan.launch;
   launch.threads = kThreads;
@@ -102,7 +102,7 @@ void arrange(Kernel& kernel) {
   const std::int64_t tiles_m = ceil_div(kernel.m, kernel.tile_m()), tiles_n = ceil_div(kernel.n, kernel.tile_n());
   const std::int64_t segments = kernel.contracted.count();
   launch.groups = static_cast<std::uint64_t>(tiles_m * tiles_n * kernel.kept.count());
-  Slots& s = kernel.slots;
+  MmaSlots& s = kernel.slots;
   const std::pair<int, std::int64_t> numbers[] = {{s.m, kernel.m},
                                                   {s.n, kernel.n},
                                                   {s.k, kernel.k},
@@ -113,7 +113,7 @@ void arrange(Kernel& kernel) {
   s.segments = plan.add_param(static_cast<std::uint64_t>(kernel.k > 0 ? segments : 0));
   plan.note(kernel.request.epilogue->serial), plan.note(kernel.request.a.dtype), plan.note(kernel.warp);
   plan.note(kernel.ragged);
-  for (const Factor* f : {&kernel.a, &kernel.b}) plan.note(f->along_k), plan.note(f->wide);
+  for (const LoadedFactor* f : {&kernel.a, &kernel.b}) plan.note(f->along_k), plan.note(f->wide);
   for (const int axis : kernel.kept.original) plan.note(static_cast<char>(axis));
   plan.finish_key();
 }

@@ -17,14 +17,14 @@ constexpr const char* kInstructions =
     ;
 
 /// The place of an output among those that are staged; -1: it leaves from registers.
-int place_in_staged(const Kernel& kernel, std::size_t output) {
+int place_in_staged(const WgmmaKernel& kernel, std::size_t output) {
   for (std::size_t i = 0; i < kernel.staged.size(); ++i)
     if (kernel.staged[i].output == output) return static_cast<int>(i);
   return -1;
 }
 
 /// The formula over two neighbours of a row, whose sums are sum_0 and sum_1.
-std::string two_columns(const Kernel& kernel, const detail_gpu::Function& formula) {
+std::string two_columns(const WgmmaKernel& kernel, const detail_gpu::Function& formula) {
   const Dialect& dialect = kernel.backend.dialect();
   Io io(kernel.plan, dialect);
   Position at{std::vector<std::string>(kernel.problem.batch.sizes.size(), "batch"), 0, 2, "ahead"};
@@ -41,7 +41,7 @@ std::string two_columns(const Kernel& kernel, const detail_gpu::Function& formul
 }
 
 /// The instruction's operands: registers by number, and the sums they are.
-void fill_instruction(const Kernel& kernel, Holes& holes) {
+void fill_instruction(const WgmmaKernel& kernel, Holes& holes) {
   const int count = kernel.tiling.tile_n / 2;  // sums of 64 rows
   std::vector<std::string> registers, sums;
   for (int i = 0; i < count; ++i)
@@ -52,20 +52,20 @@ void fill_instruction(const Kernel& kernel, Holes& holes) {
   holes["a_across"] = kernel.problem.a.along_k ? "0" : "1", holes["b_across"] = kernel.problem.b.along_k ? "0" : "1";
 }
 
-void fill_instance(const Kernel& kernel, Holes& holes) {
+void fill_instance(const WgmmaKernel& kernel, Holes& holes) {
   const auto yes = [](bool is) { return is ? "true" : "false"; };
   const Tiling& t = kernel.tiling;
   holes["ping_pong"] = yes(t.ping_pong), holes["keeps_a"] = yes(kernel.keeps_a);
   holes["a_along_k"] = yes(kernel.problem.a.along_k), holes["b_along_k"] = yes(kernel.problem.b.along_k);
   holes["a_batched"] = yes(kernel.problem.a.batched), holes["b_batched"] = yes(kernel.problem.b.batched);
   holes["tile_m"] = cat(kTileM, "u"), holes["tile_n"] = cat(t.tile_n), holes["tile_k"] = cat(kTileK, "u");
-  holes["bands"] = cat(kBands, "u"), holes["box_columns"] = cat(kBoxColumns, "u");
+  holes["bands"] = cat(kBandPairs, "u"), holes["box_columns"] = cat(kBoxColumns, "u");
   holes["stages"] = cat(t.stages(), "u");
   holes["ring_bytes"] = cat(t.ring_bytes(), "u"), holes["results_begin"] = cat(t.results_begin(), "u");
   holes["shared_bytes"] = cat(kernel.plan.launch.shared_bytes, "u");
 }
 
-void fill_staged_outputs(const Kernel& kernel, Holes& holes) {
+void fill_staged_outputs(const WgmmaKernel& kernel, Holes& holes) {
   const int count = static_cast<int>(kernel.staged.size());
   // So many that every tile begins with the first.
   const bool divides = kernel.tiling.tile_n / kBoxColumns * count % kMostPlaces == 0;
@@ -77,7 +77,7 @@ void fill_staged_outputs(const Kernel& kernel, Holes& holes) {
   holes["places"] = cat(divides ? kMostPlaces : 3, "u"), holes["most_places"] = cat(kMostPlaces, "u");
 }
 
-std::string text(const Kernel& kernel) {
+std::string text(const WgmmaKernel& kernel) {
   const Dialect& dialect = kernel.backend.dialect();
   const detail_gpu::Function formula = kernel.epilogue.function(dialect);
   const Tiling& t = kernel.tiling;
@@ -89,7 +89,7 @@ std::string text(const Kernel& kernel) {
   module.file = kWgmmaProduct;
   Holes& holes = module.holes;
   fill_instance(kernel, holes), fill_instruction(kernel, holes), fill_staged_outputs(kernel, holes);
-  const Slots& s = kernel.slots;
+  const WgmmaSlots& s = kernel.slots;
   const std::pair<const char*, int> sizes[] = {{"m", s.m},         {"n", s.n},         {"k", s.k},
                                                {"pairs", s.pairs}, {"tiles", s.tiles}, {"works", s.works}};
   for (const auto& [name, slot] : sizes) holes[name] = dialect.param(slot);
@@ -107,7 +107,7 @@ bool run_wgmma(detail_gpu::GpuBackend& backend, const detail::GemmRequest& reque
   if (units.architecture != 90 || (request.a.dtype != DType::f16 && request.a.dtype != DType::bf16) ||
       request.b.dtype != request.a.dtype || request.k == 0 || request.n % 8 != 0)
     return false;
-  Kernel kernel(backend, request);
+  WgmmaKernel kernel(backend, request);
   std::optional<Problem> problem = problem_of(request, kernel.epilogue);
   if (!problem) return false;
   kernel.problem = *std::move(problem);

@@ -31,7 +31,7 @@ bool describe_boxes(const View& view, std::int64_t batches, std::int64_t inner, 
 
 /// `across`: the size of the factor's axis besides k; `step`: elements between matrices of a batch.
 bool describe(const View& view, const Problem& p, std::int64_t stride_k, std::int64_t stride_across,
-              std::int64_t across, std::int64_t step, Factor& f) {
+              std::int64_t across, std::int64_t step, FetchedFactor& f) {
   if (stride_k == 1) f.along_k = true;
   else if (stride_across == 1) f.along_k = false;
   else return false;
@@ -51,7 +51,7 @@ bool in_vectors(const Access& x) {
 
 /// Outputs of 16 bits leave through workgroup memory in boxes. Stored from registers, in pairs or, shuffled, in eights,
 /// they took 100 of the 350 µs of 8192x512x16384 on an H200.
-std::vector<StagedOutput> staged_outputs(const Kernel& kernel) {
+std::vector<StagedOutput> staged_outputs(const WgmmaKernel& kernel) {
   const Problem& p = kernel.problem;
   std::vector<StagedOutput> all;
   for (std::size_t o = 0; o < kernel.request.outputs.size() && all.size() + 2 < kMostMaps; ++o) {
@@ -123,10 +123,10 @@ Tiling choose_tiling(const GpuBackend& backend, const GemmRequest& r, const Prob
   return t;
 }
 
-bool bind(Kernel& kernel) {
+bool bind(WgmmaKernel& kernel) {
   Problem& p = kernel.problem;
   Plan& plan = kernel.plan;
-  Slots& s = kernel.slots;
+  WgmmaSlots& s = kernel.slots;
   for (int* slot : {&s.m, &s.n, &s.k, &s.pairs, &s.tiles, &s.works}) *slot = plan.add_param(0);
   const std::pair<int, std::int64_t> numbers[] = {
       {s.m, p.m}, {s.n, p.n}, {s.k, p.k}, {s.pairs, kernel.tiling.pairs}, {s.tiles, kernel.tiling.tiles},
@@ -146,13 +146,13 @@ bool bind(Kernel& kernel) {
   for (std::size_t i = 0; i < plan.accesses.size(); ++i)
     if (in_vectors(plan.accesses[i])) plan.make_wide(static_cast<int>(i));
   kernel.staged = staged_outputs(kernel);
-  kernel.keeps_a = std::min<std::int64_t>(kernel.tiling.pairs, kBands) * 2 * kTileM * p.k * 2 <= kKept;
+  kernel.keeps_a = std::min<std::int64_t>(kernel.tiling.pairs, kBandPairs) * 2 * kTileM * p.k * 2 <= kKept;
   return true;
 }
 
-void arrange(Kernel& kernel) {
+void arrange(WgmmaKernel& kernel) {
   const Tiling& t = kernel.tiling;
-  Factor &a = kernel.problem.a, &b = kernel.problem.b;
+  FetchedFactor &a = kernel.problem.a, &b = kernel.problem.b;
   Plan& plan = kernel.plan;
   Launch& launch = plan.launch;
   launch.threads = 384;
@@ -166,7 +166,7 @@ void arrange(Kernel& kernel) {
   for (const StagedOutput& x : kernel.staged) launch.maps.push_back(x.map), plan.note(static_cast<char>(x.output));
   plan.note('m'), plan.note(kernel.request.epilogue->serial), plan.note(kernel.request.a.dtype);
   plan.note(t.tile_n), plan.note(t.ping_pong), plan.note(kernel.keeps_a);
-  for (const Factor* f : {&a, &b}) plan.note(f->along_k), plan.note(f->batched);
+  for (const FetchedFactor* f : {&a, &b}) plan.note(f->along_k), plan.note(f->batched);
   for (const int axis : kernel.problem.batch.original) plan.note(static_cast<char>(axis));
   plan.finish_key();
 }

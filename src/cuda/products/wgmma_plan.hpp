@@ -15,10 +15,10 @@ using detail_gpu::MergedAxes;  // tern has some, too
 
 constexpr int kTileM = 128, kTileK = 64;  // of a workgroup; 64 elements are 128 bytes, a row of a swizzled box
 constexpr int kBoxColumns = 32;           // of a box of results
-constexpr int kBands = 8;                 // pairs of rows of tiles that are traversed together
+constexpr int kBandPairs = 8;             // pairs of rows of tiles that are traversed together
 
 /// A factor as the copy engine fetches it.
-struct Factor {
+struct FetchedFactor {
   bool along_k = true;  // k is the axis with neighbours in memory
   bool batched = false;
   BoxMap map;
@@ -28,7 +28,7 @@ struct Factor {
 struct Problem {
   std::int64_t m = 0, n = 0, k = 0;
   MergedAxes batch;
-  Factor a, b;
+  FetchedFactor a, b;
 };
 /// None where the copy engine cannot fetch the factors.
 std::optional<Problem> problem_of(const GemmRequest& request, const Epilogue& epilogue);
@@ -62,13 +62,13 @@ struct StagedOutput {
 };
 
 /// Parameters of the kernel.
-struct Slots {
+struct WgmmaSlots {
   int m = -1, n = -1, k = -1, pairs = -1, tiles = -1, works = -1;
 };
 
 /// All that decides the kernel's text, and its launch.
-struct Kernel {
-  Kernel(GpuBackend& backend, const GemmRequest& request)
+struct WgmmaKernel {
+  WgmmaKernel(GpuBackend& backend, const GemmRequest& request)
       : backend(backend), request(request), plan(backend.limits(), request.op, 'w'), epilogue(request) {}
   GpuBackend& backend;
   const GemmRequest& request;
@@ -76,7 +76,7 @@ struct Kernel {
   Epilogue epilogue;
   Problem problem;
   Tiling tiling;
-  Slots slots;
+  WgmmaSlots slots;
   std::vector<StagedOutput> staged;
   /// The rows of a that are traversed together are read for every column of tiles, b and the results once in that
   /// time: while the cache holds those rows, they are to stay and the others to go first. 8192x4096x16384 with gelu on
@@ -84,9 +84,9 @@ struct Kernel {
   bool keeps_a = false;
 };
 /// Adds parameters and bindings, and chooses how each output is stored; false where a binding would be too large.
-bool bind(Kernel& kernel);
+bool bind(WgmmaKernel& kernel);
 /// The launch's numbers and key.
-void arrange(Kernel& kernel);
+void arrange(WgmmaKernel& kernel);
 
 /// Places for boxes of results, of each consumer.
 constexpr int kMostPlaces = 4;

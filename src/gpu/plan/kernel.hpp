@@ -22,8 +22,8 @@ struct Limits {
   std::uint32_t groups = 65535;                // along one dimension of a launch
   std::uint32_t param_words = 4096;
   std::uint64_t steps = std::uint64_t{1} << 35;  // multiply-adds of a product's kernel: under a second where slow
-  /// Memory is addressed by elements of any size, and lanes of 64 bits exist. Otherwise memory is words, into which
-  /// smaller elements are merged.
+  /// Memory is addressed by elements of any size, and compute types of 64 bits exist. Otherwise memory is words, into
+  /// which smaller elements are merged.
   bool native = false;
   /// Kernels cannot be compiled when they are met: there are those of an archive made beforehand. Their texts must be
   /// few, so each is printed in Layouts::vectors or Layouts::any alone, with one tiling, whatever the sizes.

@@ -115,7 +115,7 @@ void Preparing::called(std::span<Storage* const> used, Prepared::Call call) {
   if (usable_) add({{}, std::move(call), {}}, used);
 }
 
-void Preparing::add(Prepared::Step step, std::span<Storage* const> used) {
+void Preparing::add(Prepared::QueuedStep step, std::span<Storage* const> used) {
   for (const Storage* storage : used) {
     const auto at = std::find(storages_.begin(), storages_.end(), storage);
     const auto temporary = std::find_if(temporaries_.begin(), temporaries_.end(),
@@ -158,7 +158,7 @@ bool PreparedRequests::run(GpuBackend& backend, const char* op, RequestKey& aske
   const auto storage_at = [&](int place) {
     return place >= 0 ? storages[static_cast<std::size_t>(place)] : temporaries[static_cast<std::size_t>(~place)].get();
   };
-  for (Prepared::Step& step : found->second->steps) {
+  for (Prepared::QueuedStep& step : found->second->steps) {
     if (step.call) {
       std::vector<Storage*> used;
       for (const int place : step.storages) used.push_back(storage_at(place));

@@ -21,13 +21,13 @@ class GpuBackend;
 struct Prepared {
   /// What is queued by other means than a launch: a library's call on these storages.
   using Call = std::function<void(std::span<Storage* const> storages)>;
-  struct Step {
+  struct QueuedStep {
     Launch launch;
     Call call;  // in place of the launch, where there is one
     std::vector<int>
         storages;  // of each binding, then each map: the place among the request's storages; ~i for temporary i
   };
-  std::vector<Step> steps;
+  std::vector<QueuedStep> steps;
   std::vector<std::size_t> temporaries;  // bytes
 };
 
@@ -54,7 +54,7 @@ class Preparing {
   std::unique_ptr<Prepared> result() { return usable_ ? std::move(made_) : nullptr; }
 
  private:
-  void add(Prepared::Step step, std::span<Storage* const> storages);
+  void add(Prepared::QueuedStep step, std::span<Storage* const> storages);
   std::vector<const Storage*> storages_;
   std::vector<std::shared_ptr<Storage>> temporaries_;  // kept, so that no address stands for two
   std::unique_ptr<Prepared> made_ = std::make_unique<Prepared>();

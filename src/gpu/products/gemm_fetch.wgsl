@@ -7,6 +7,8 @@
 //   │ 0 │ 1 │ 2 │ …     along k:       a unit's elements go to one lane of as many vectors
 //   ├───┼───┼───┤       along m or n:  to whole vectors
 //   │ 3 │ 4 │ 5 │
+//
+// What bounds it stands in gemm.wgsl, of which it is a part.
 let major = $unit / $units_in_line;
 let minor = ($unit - major * $units_in_line) * $elements;
 let o = $o;

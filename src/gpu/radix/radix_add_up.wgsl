@@ -1,6 +1,11 @@
 // Adds up the counts of one digit in the blocks of a line (radix_count.wgsl): a workgroup to a digit of a line. Each
 // step takes 1024 blocks, four neighbours an invocation (s0 to s3) and a tree over the workgroup; carry: the steps
 // before. Where a line has few blocks: radix_add_up_few.wgsl.
+//
+//   counts[line][digit]:  │ thread 0    │ thread 1    │ …      s0 to s3 of an invocation: in registers;
+//                         │ s0 s1 s2 s3 │ s0 s1 s2 s3 │        sums[thread]: of all up to it
+//
+// Bound by memory, and where lines have few blocks by barriers. It was not measured by itself.
 if (group >= $lines * 256u) { return; }
 let first = group * $blocks;
 var carry = 0u;

@@ -5,6 +5,9 @@
 //   counts[pass][digit] → totals[pass][line][digit]
 //
 // It also clears its share of the states that the passes look at.
+//
+// Bound by memory, which is read once, and by atomics of workgroup memory, one for each digit of an element: of 2^24 in
+// f32 it takes 40 µs on an H100, 25 November 2026 (docs/tuning.md).
 if (group >= $lines * $parts) { return; }
 const u32 line = group / $parts, begin = (group - line * $parts) * ${part}u, end = min($n, begin + ${part}u);
 u32* const totals = $totals;

@@ -12,7 +12,7 @@
 namespace tern::detail_gpu {
 
 /// A type and a name: a parameter of a function, or a field.
-using Named = std::pair<std::string, std::string>;
+using TypedName = std::pair<std::string, std::string>;
 
 /// Memory shared by a workgroup.
 struct Shared {
@@ -43,7 +43,7 @@ inline constexpr int kWarp = 32;
 class Dialect {
  public:
   virtual ~Dialect() = default;
-  /// Whether memory is addressed by elements of any size and lanes of 64 bits exist; as Limits::native.
+  /// Whether memory is addressed by elements of any size and compute types of 64 bits exist; as Limits::native.
   virtual bool native() const { return false; }
   /// The element at an index of a binding that is taken as elements of so many bytes, an unsigned integer. Native only.
   virtual std::string element(int /*binding*/, int /*bytes*/, const std::string& /*index*/) const { return ""; }
@@ -66,13 +66,13 @@ class Dialect {
   /// Whether there is one for a type of 64 bits.
   virtual bool has_wide(detail::Elementary, detail::ComputeType) const { return native(); }
   virtual std::string param(int slot) const = 0;  // a u32
-  virtual std::string structure(const std::string& name, const std::vector<Named>& fields) const = 0;
+  virtual std::string structure(const std::string& name, const std::vector<TypedName>& fields) const = 0;
   virtual std::string construct(const std::string& type, const std::vector<std::string>& values) const = 0;
   /// The head of a function that sees the parameters, up to and with its opening brace.
-  virtual std::string function_head(const std::string& name, const std::vector<Named>& parameters,
+  virtual std::string function_head(const std::string& name, const std::vector<TypedName>& parameters,
                                     const std::string& result) const = 0;
   /// The same of one that does not: it is called by its name alone, in both languages alike.
-  virtual std::string pure_function_head(const std::string& name, const std::vector<Named>& parameters,
+  virtual std::string pure_function_head(const std::string& name, const std::vector<TypedName>& parameters,
                                          const std::string& result) const = 0;
   virtual std::string call(const std::string& name, const std::vector<std::string>& arguments) const = 0;
   virtual std::string barrier() const = 0;

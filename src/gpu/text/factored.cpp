@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "formula/rule.hpp"
-#include "gpu/text/text.hpp"
+#include "gpu/text/factored_form.hpp"
 
 namespace tern::detail_gpu {
 namespace {
@@ -16,47 +16,12 @@ using detail::Elementary;
 using detail::Step;
 using detail::StepKind;
 
-constexpr double kExact = 1 << 24;  // integers up to there are f32
-
-bool is_normal(double number) { return std::isnormal(static_cast<float>(number)); }
-std::string number_text(double number) { return literal(Number(number), ComputeType::f32); }
-
-/// What is the same for all neighbours, as a factor.
-struct Shared {
-  int step;
-  bool inverse;
-  std::string text() const { return cat(inverse ? "w" : "v", step); }
-};
-/// A value on its way: a product, or a line along the neighbours.
-struct Form {
-  double number = 1;  // number · shared · factors
-  std::vector<Shared> shared;
-  std::vector<std::string> factors;  // one or two names
-  std::string first;                 // not empty: first + number · shared · ahead
-  double most = kExact + 1;          // of an integer, the largest magnitude
-  std::vector<Form> beside = {};     // a line that is added
-  bool line() const { return !first.empty(); }
-  bool scaled() const { return number != 1 || !shared.empty(); }
-  bool product() const { return !line() && (scaled() || factors.size() == 2); }
-  std::string scale() const {
-    std::vector<std::string> all;
-    for (const Shared& s : shared) all.push_back(s.text());
-    if (number != 1 || all.empty()) all.push_back(number_text(number));
-    return all.size() == 1 ? all[0] : cat("(", join(all, " * "), ")");
-  }
-  std::string text() const {
-    if (!beside.empty()) return cat("fma(", factors[0], ", ", scale(), ", ", beside[0].text(), ")");
-    if (line() && shared.empty()) return cat(first, " + ", number_text(number), " * f32(ahead)");
-    if (line()) return cat("fma(", scale(), ", f32(ahead), ", first, ")");
-    return cat(join(factors, " * "), scaled() ? " * " + scale() : "");
-  }
-};
-
-/// Prints one function.
-class Text {
+/// Prints one function. (Longer than other classes: each rule may give its arguments names, lines of the text, before
+/// it decides what form its value has, so that all of them would need all of what it holds.)
+class FactoredText {
  public:
-  Text(const ProgramPrinter& printer, const Neighbours& neighbours, int wanted,
-       const std::function<bool(int)>& is_source, const LeftOut& left_out)
+  FactoredText(const ProgramPrinter& printer, const Neighbours& neighbours, int wanted,
+               const std::function<bool(int)>& is_source, const LeftOut& left_out)
       : printer_(printer), neighbours_(neighbours), is_source_(is_source), wanted_(wanted), left_out_(left_out) {
     const detail::Program& program = printer.program();
     needed_ = needed_steps(program, {wanted}, is_source);
@@ -118,7 +83,7 @@ class Text {
     return s.number.is_integer ? static_cast<double>(s.number.integer) : s.number.real;
   }
   bool positive(const Form& form) const {
-    return form.number > 0 && std::all_of(form.shared.begin(), form.shared.end(), [&](const Shared& s) {
+    return form.number > 0 && std::all_of(form.shared.begin(), form.shared.end(), [&](const SharedFactor& s) {
              return !s.inverse && at(s.step).kind == StepKind::param && left_out_.positive(at(s.step).index);
            });
   }
@@ -126,8 +91,8 @@ class Text {
   void take_factor(Form& form, Factor& factor) const {
     if (left_out_.positive && !positive(form)) return;
     factor.number = std::exchange(form.number, 1.0);
-    std::vector<Shared> kept;
-    for (const Shared& s : form.shared) {
+    std::vector<SharedFactor> kept;
+    for (const SharedFactor& s : form.shared) {
       if (s.inverse || at(s.step).kind != StepKind::param) {
         kept.push_back(s);
         continue;
@@ -194,16 +159,11 @@ class Text {
     let(name, form.text());
     return name;
   }
-  static Form plain(const std::string& name) {
-    Form form;
-    form.factors = {name};
-    return form;
-  }
   /// The form of an argument; f32 text of what is the same for all neighbours is its only factor.
   Form taken(int i) {
-    if (varies(i) && !form_of(i)->beside.empty()) return plain(value(i));
+    if (varies(i) && !form_of(i)->beside.empty()) return Form::plain(value(i));
     if (varies(i)) return *form_of(i);
-    Form form = plain(shared_value(i));
+    Form form = Form::plain(shared_value(i));
     if (const Form* const known = form_of(i)) form.most = known->most;
     return form;
   }
@@ -214,7 +174,7 @@ class Text {
     if (source) of(varies_, i) = i == neighbours_.along || neighbours_.vary(i);
     else each_argument(i, [&](int arg) { of(varies_, i) |= of(varies_, arg); });
     if (is(i, ComputeType::i32)) of(forms_, i) = integer(i);
-    else if (is(i, ComputeType::f32) && varies(i)) of(forms_, i) = source ? plain(cat("v", i)) : real(i);
+    else if (is(i, ComputeType::f32) && varies(i)) of(forms_, i) = source ? Form::plain(cat("v", i)) : real(i);
     const bool waits = form_of(i) || source || !varies(i) || s.kind == StepKind::number;
     if (!waits) value(i);
   }
@@ -227,7 +187,7 @@ class Text {
     } else if (s.kind == StepKind::elementary && s.type == ComputeType::f32) {
       if (s.elementary == Elementary::mul) form = product(s.args[0], s.args[1]);
       else if (s.elementary == Elementary::div) form = quotient(s.args[0], s.args[1]);
-      else if (s.elementary == Elementary::neg) form = negated(taken(s.args[0]));
+      else if (s.elementary == Elementary::neg) form = Form::negated(taken(s.args[0]));
       else if (s.elementary == Elementary::add || s.elementary == Elementary::sub)
         form = sum_or_apart(i, s.elementary == Elementary::sub);
       else if (s.elementary == Elementary::where) form = chosen(i);
@@ -241,12 +201,7 @@ class Text {
     each_argument(i, [&](int arg) { value(arg); });
     const std::string name = cat("v", i);
     let(name, printer_.expression(i)), of(there_, i) = 1;
-    return plain(name);
-  }
-  static Form negated(Form form) {
-    form.number = -form.number;
-    if (form.line()) form.first = cat("(-", form.first, ")");
-    return form;
+    return Form::plain(name);
   }
   /// times what the neighbours share.
   std::optional<Form> scaled(Form form, int by, bool inverse) {
@@ -272,8 +227,8 @@ class Text {
     if (!varies(a)) std::swap(a, b);
     if (!varies(b)) return scaled(taken(a), b, false);
     Form x = taken(a), y = taken(b);
-    if (x.line()) x = plain(one(x));
-    if (y.line()) y = plain(one(y));
+    if (x.line()) x = Form::plain(one(x));
+    if (y.line()) y = Form::plain(one(y));
     if (!is_normal(x.number * y.number)) return {};
     Form all;
     all.number = x.number * y.number;
@@ -299,7 +254,7 @@ class Text {
       if (!form.beside.empty()) line = sum_of(form.beside[0], true, line, varies(y), minus);
       else if (!line.line()) line.first = line.factors[0], line.number = 0;
       if (!line.line()) continue;
-      form.beside = {minus && form.beside.empty() ? negated(line) : line};
+      form.beside = {minus && form.beside.empty() ? Form::negated(line) : line};
       return form;
     }
     return sum(a, b, minus);
@@ -313,7 +268,7 @@ class Text {
     const char* const sign = minus ? " - " : " + ";
     const bool lines = (x.line() || !x_varies) && (y.line() || !y_varies);
     if (lines && (!x.line() || !y.line() || (x.shared.empty() && y.shared.empty()))) {
-      Form form = x.line() ? x : minus ? negated(y) : y;
+      Form form = x.line() ? x : minus ? Form::negated(y) : y;
       if (x.line() && y.line()) form.number = minus ? x.number - y.number : x.number + y.number;
       const std::string name = cat("t", next_++);
       let(name, cat(x.line() ? x.first : x.factors[0], sign, y.line() ? y.first : y.factors[0]));
@@ -331,11 +286,11 @@ class Text {
       const std::string name = cat("t", next_++);
       let(name,
           cat("fma(", minus && !first ? "-" : "", left, ", ", right, ", ", minus && first ? "-" : "", added, ")"));
-      return plain(name);
+      return Form::plain(name);
     }
     const std::string left = one(x), right = one(y), name = cat("t", next_++);
     let(name, cat(left, sign, right));
-    return plain(name);
+    return Form::plain(name);
   }
   /// where(c, x, 0), and where(c, x, ±infinity), are multiples of what x is a multiple of.
   std::optional<Form> chosen(int i) {
@@ -361,13 +316,13 @@ class Text {
   /// An integer in f32, where that is exact.
   std::optional<Form> integer(int i) {
     const Step& s = at(i);
-    if (const auto number = number_of(i)) return bounded(Form(), std::abs(*number));
+    if (const auto number = number_of(i)) return Form::bounded(Form(), std::abs(*number));
     if (s.kind == StepKind::position) {
       if (!neighbours_.few) return {};
       Form form;
       if (i == neighbours_.along) form.first = "f32(first)";
       else if (varies(i)) return {};
-      return bounded(form, kFewPositions);
+      return Form::bounded(form, kFewPositions);
     }
     if (is_source_(i) || s.kind != StepKind::elementary || s.type != ComputeType::i32) return {};
     std::vector<Form> of;
@@ -376,31 +331,15 @@ class Text {
       if (!form_of(arg)) return {};
       of.push_back(*form_of(arg));
     }
-    const double most = largest(s.elementary, of);
+    const double most = Form::largest(s.elementary, of);
     if (!(most <= kExact)) return {};
-    return bounded(varies(i) ? exact(i) : Form(), most);
-  }
-  static Form bounded(Form form, double most) {
-    form.most = most;
-    return form;
-  }
-  static double largest(Elementary elementary, const std::vector<Form>& of) {
-    switch (elementary) {
-      case Elementary::add:
-      case Elementary::sub: return of[0].most + of[1].most;
-      case Elementary::mul: return of[0].most * of[1].most;
-      case Elementary::maximum:
-      case Elementary::minimum: return std::max(of[0].most, of[1].most);
-      case Elementary::neg:
-      case Elementary::abs: return of[0].most;
-      default: return kExact + 1;
-    }
+    return Form::bounded(varies(i) ? exact(i) : Form(), most);
   }
   Form exact(int i) {
     const Step& s = at(i);
     if (s.elementary == Elementary::add || s.elementary == Elementary::sub)
       return sum(s.args[0], s.args[1], s.elementary == Elementary::sub);
-    if (s.elementary == Elementary::neg) return negated(taken(s.args[0]));
+    if (s.elementary == Elementary::neg) return Form::negated(taken(s.args[0]));
     if (s.elementary == Elementary::mul)
       for (const int k : {0, 1})
         if (number_of(s.args[k]).value_or(0) != 0) return *scaled(taken(s.args[1 - k]), s.args[k], false);
@@ -408,7 +347,7 @@ class Text {
     each_argument(i, [&](int arg) { arguments.push_back(one(taken(arg))); });
     const std::string name = cat("t", next_++);
     let(name, printer_.dialect().elementary(s.elementary, ComputeType::f32, arguments));
-    return plain(name);
+    return Form::plain(name);
   }
 
   const ProgramPrinter& printer_;
@@ -428,9 +367,9 @@ class Text {
 Function factored_function(const ProgramPrinter& printer, const Neighbours& neighbours, const std::string& name,
                            int wanted, const std::function<bool(int)>& is_source, const LeftOut& left_out, Part part,
                            Taken* taken) {
-  Text text(printer, neighbours, wanted, is_source, left_out);
+  FactoredText text(printer, neighbours, wanted, is_source, left_out);
   Function f{name, "", text.sources(), {wanted}};
-  std::vector<Named> parameters;
+  std::vector<TypedName> parameters;
   for (const int s : f.sources)
     parameters.push_back({printer.type(s), s == neighbours.along ? std::string("first") : cat("v", s)});
   parameters.push_back({"u32", "ahead"});
@@ -439,30 +378,6 @@ Function factored_function(const ProgramPrinter& printer, const Neighbours& neig
   f.text = cat(printer.dialect().function_head(name, parameters, printer.type(wanted)), text.lines(result), "  return ",
                result, ";\n}\n");
   return f;
-}
-
-bool stays_finite(const detail::Program& program, int wanted, const std::function<bool(int)>& finite) {
-  const std::size_t n = program.steps.size();
-  std::vector<char> known(n);
-  const auto elementary = [&](const Step& s, bool all) {
-    if (s.elementary == Elementary::div) {  // by a number that is not 0
-      const Step& by = program.steps[static_cast<std::size_t>(s.args[1])];
-      return all && by.kind == StepKind::number && is_normal(by.number.is_integer ? 1 : by.number.real);
-    }
-    const detail::Finite rule = detail::rule_of(s.elementary).finite;
-    return rule == detail::Finite::always || (rule == detail::Finite::of_finite && all);
-  };
-  for (std::size_t i = 0; i < n; ++i) {
-    const Step& s = program.steps[i];
-    bool all = true;
-    for (const int arg : s.args) all = all && (arg < 0 || known[static_cast<std::size_t>(arg)]);
-    if (!detail::is_float(s.result_type())) known[i] = true;
-    else if (s.kind == StepKind::input) known[i] = finite(static_cast<int>(i));
-    else if (s.kind == StepKind::number) known[i] = s.number.is_integer || std::isfinite(s.number.real);
-    else if (s.kind == StepKind::elementary) known[i] = elementary(s, all);
-    else known[i] = s.kind != StepKind::reduce && all;
-  }
-  return known[static_cast<std::size_t>(wanted)];
 }
 
 }  // namespace tern::detail_gpu

@@ -236,7 +236,7 @@ std::string ProgramPrinter::lines(const std::vector<char>& needed, const std::ve
 
 std::string ProgramPrinter::pure_function(const std::string& name, int wanted) const {
   const auto is_source = [this](int i) { return at(i).kind == StepKind::input; };
-  std::vector<Named> parameters;
+  std::vector<TypedName> parameters;
   for (int i = 0; i < static_cast<int>(program_.steps.size()); ++i)
     if (is_source(i)) parameters.push_back({type(i), name_of(i)});
   return dialect_.pure_function_head(name, parameters, type(wanted)) +
@@ -248,14 +248,14 @@ Function ProgramPrinter::function(const std::string& name, const std::vector<int
                                   const std::function<bool(int)>& is_source) const {
   const std::vector<char> needed = needed_steps(program_, wanted, is_source);
   Function f{name, "", {}, wanted};
-  std::vector<Named> parameters;
+  std::vector<TypedName> parameters;
   for (int i = 0; i < static_cast<int>(program_.steps.size()); ++i)
     if (needed[static_cast<std::size_t>(i)] && is_source(i))
       f.sources.push_back(i), parameters.push_back({type(i), name_of(i)});
   const std::string body = lines(needed, wanted, is_source);
   std::string result = type(wanted[0]), value = name_of(wanted[0]);
   if (wanted.size() > 1) {
-    std::vector<Named> fields;
+    std::vector<TypedName> fields;
     std::vector<std::string> values;
     for (std::size_t i = 0; i < wanted.size(); ++i)
       fields.push_back({type(wanted[i]), cat("r", i)}), values.push_back(name_of(wanted[i]));

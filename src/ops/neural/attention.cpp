@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "ops/neural/attention_checks.hpp"
 #include "ops/neural/attention_fused.hpp"
 #include "tern/checkpoint.hpp"
 #include "tern/ops.hpp"
@@ -11,66 +12,6 @@
 namespace tern::detail {
 
 namespace {
-
-constexpr const char* kAttentionOp = "attention";
-
-/// The sizes of q, k and v.
-struct CallSizes {
-  std::int64_t batch = 1, heads = 0, groups = 0, rows = 0, columns = 0, depth = 0, width = 0;
-};
-CallSizes checked(const Tensor& q, const Tensor& k, const Tensor& v) {
-  require_floating(kAttentionOp, "q", q), require_floating(kAttentionOp, "k", k),
-      require_floating(kAttentionOp, "v", v);
-  require_same_device(kAttentionOp, q, k), require_same_device(kAttentionOp, q, v);
-  if (q.dim() < 3) refuse(kAttentionOp, "q", "[.., H, L, D]", describe(q));
-  CallSizes s{.heads = q.size(-3), .rows = q.size(-2), .depth = q.size(-1)};
-  Shape batch = q.shape();
-  batch.resize(q.dim() - 3);
-  s.batch = batch.numel();
-  const auto check = [&](const char* name, const Tensor& t) {
-    Shape outer = t.shape();
-    outer.resize(std::max(t.dim() - 3, 0));
-    if (t.dim() != q.dim() || outer != batch)
-      refuse(kAttentionOp, name, "as many axes and the batch of q, " + describe(q), describe(t));
-    if (t.dtype() != q.dtype())
-      refuse(kAttentionOp, name, "the dtype of q, " + describe(q), describe(t), ErrorKind::dtype);
-  };
-  check("k", k), check("v", v);
-  s.groups = k.size(-3), s.columns = k.size(-2), s.width = v.size(-1);
-  if (k.size(-1) != s.depth)
-    refuse(kAttentionOp, "k", "a last axis of " + std::to_string(s.depth) + ", as q " + describe(q), describe(k));
-  if (v.size(-3) != s.groups || v.size(-2) != s.columns)
-    refuse(kAttentionOp, "v", "the heads and rows of k, " + describe(k), describe(v));
-  if (s.groups < 1 ? s.heads > 0 : s.heads % s.groups != 0)
-    refuse(kAttentionOp, "q", "a multiple of k's " + std::to_string(s.groups) + " heads",
-           std::to_string(s.heads) + " of " + describe(q));
-  return s;
-}
-
-void check_formula(const char* what, const FormulaGraph* graph, std::span<const Number> values, std::size_t coordinates,
-                   std::span<const Argument> operands, const Shape& scores, const Tensor& q) {
-  if (graph->reduces || graph->axis_sums)
-    throw Error(ErrorKind::unsupported, std::string(kAttentionOp) + ": the " + what + " contains a reduction");
-  const std::size_t expected = coordinates + operands.size() + values.size();
-  if (static_cast<std::size_t>(graph->inputs) != expected)
-    refuse(
-        kAttentionOp, what,
-        std::to_string(coordinates) + " arguments and one for each of " + std::to_string(operands.size()) + " operands",
-        std::to_string(static_cast<std::size_t>(graph->inputs) - values.size()) + " arguments");
-  for (const Argument& operand : operands) {
-    if (!operand.tensor && !operand.var) continue;
-    check_broadcasts(kAttentionOp, "an operand", value_of(operand), scores),
-        require_same_device(kAttentionOp, q, value_of(operand));
-  }
-}
-Tensor checked_lengths(const Tensor& lengths, const CallSizes& s, const Tensor& q) {
-  require_index_dtype(kAttentionOp, "lengths", lengths), require_same_device(kAttentionOp, q, lengths);
-  if (lengths.dim() != 1 || lengths.size(0) != s.batch)
-    refuse(kAttentionOp, "lengths", "[" + std::to_string(s.batch) + "]", describe(lengths));
-  // i64 first to what there is: i32 would not hold it.
-  const Tensor within = lengths.dtype() == DType::i64 ? clamp(lengths, 0, s.columns) : lengths;
-  return as_i32(kAttentionOp, within, 0).reshape({s.batch, 1, 1, 1});
-}
 
 /// a·b of matrices, f32 where they have 16 bits.
 Tensor wide_product(const Tensor& a, const Tensor& b, DType type) {
@@ -112,28 +53,6 @@ template <TensorOrVar R> struct Held {
 struct RowBlock {
   std::int64_t row = 0, rows_end = 0, column = 0, columns_end = 0;
 };
-/// The mask of a call; null: none.
-const Pointwise<>* mask_of(const AttentionOptions& o) {
-  return o.mask ? &*o.mask : o.block_mask.defined() ? &o.block_mask.mask() : nullptr;
-}
-void check_options(const AttentionOptions& o, const CallSizes& s, const Tensor& q) {
-  if (o.window && *o.window < 1) refuse(kAttentionOp, "window", "1 or more", std::to_string(*o.window));
-  if (o.rows_at_once < 0) refuse(kAttentionOp, "rows_at_once", "0 or more", std::to_string(o.rows_at_once));
-  if (!(o.dropout >= 0 && o.dropout < 1))
-    refuse(kAttentionOp, "dropout", "from 0 to below 1", std::to_string(o.dropout), ErrorKind::value);
-  if (o.dropout > 0 && !o.generator) refuse(kAttentionOp, "generator", "one to draw from", "none", ErrorKind::value);
-  if (!o.block_mask.defined()) return;
-  if (o.mask) refuse(kAttentionOp, "mask", "none beside block_mask", "one");
-  const Shape given = o.block_mask.scores(), wanted{s.batch, s.heads, s.rows, s.columns};
-  for (std::size_t i = 0; i < 4; ++i)
-    if (given[i] != wanted[i] && (i > 1 || given[i] != 1))
-      refuse(kAttentionOp, "block_mask", "one of " + to_string(wanted), to_string(given));
-  require_same_device(kAttentionOp, q, o.block_mask.blocks());
-  if (!o.block_mask.current())
-    refuse(kAttentionOp, "block_mask", "one whose operands are as they were (make it anew)",
-           "an operand written to since", ErrorKind::value);
-}
-
 /// All that one call was given, checked.
 template <TensorOrVar R> struct Attention {
   CallSizes s;
@@ -144,22 +63,23 @@ template <TensorOrVar R> struct Attention {
   Tensor lengths;
 
   Attention(const R& q, const R& k, const R& v, const AttentionOptions& o, const ScoreFormula& formula)
-      : s(checked(value_of(q), value_of(k), value_of(v))), options(o), formulas{.score = formula.graph} {
+      : s(attention_sizes(value_of(q), value_of(k), value_of(v))), options(o), formulas{.score = formula.graph} {
     const Shape space{s.batch, s.heads, s.rows, s.columns};
-    const Pointwise<>* const mask = mask_of(o);
+    const Pointwise<>* const mask = attention_mask(o);
     const std::vector<MaskOperand>& of_mask = o.mask ? o.mask_operands : o.block_mask.operands();
-    if (formula.graph) check_formula("formula", formula.graph, formula.values, 5, formula.operands, space, value_of(q));
+    if (formula.graph)
+      check_attention_formula("formula", formula.graph, formula.values, 5, formula.operands, space, value_of(q));
     for (const Argument& a : formula.operands) operands.emplace_back(a);
     for (const Number& n : formula.values) operands.emplace_back(Argument(n));
     if (mask) {
       PoolVector<Argument> list;
       for (const MaskOperand& m : of_mask) list.push_back(m.tensor.defined() ? Argument(m.tensor) : Argument(m.number));
-      check_formula("mask", formulas.mask = mask->graph(), mask->values(), 4, list, space, value_of(q));
+      check_attention_formula("mask", formulas.mask = mask->graph(), mask->values(), 4, list, space, value_of(q));
       for (const MaskOperand& m : of_mask) operands.emplace_back(m);
       for (const Number& n : mask->values()) operands.emplace_back(Argument(n));
     }
-    check_options(o, s, value_of(q));
-    if (o.lengths.defined()) lengths = checked_lengths(o.lengths, s, value_of(q));
+    check_attention_options(o, s, value_of(q));
+    if (o.lengths.defined()) lengths = attention_lengths(o.lengths, s, value_of(q));
     if (o.dropout > 0) add_dropout(value_of(q).device());
   }
   /// A key of its own for each call, drawn where the call runs, so that a replay draws another.

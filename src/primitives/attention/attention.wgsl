@@ -9,7 +9,10 @@
 // are fetched into workgroup memory and multiplied; the formula is applied to the scores in registers, which then go
 // to workgroup memory, where each row finds its maximum and its sum; and chunks of 32 elements of v's width are
 // fetched and multiplied by the shares. Sums made under an older maximum go by exp(older - newer). Nothing is as large
-// as rows × columns. Bound by loads from workgroup memory: five for four multiplications. gpu.cpp fills the holes.
+// as rows × columns. gpu.cpp fills the holes.
+//
+// Speed. Bound by loads from workgroup memory: five for four multiplications. Through WebGPU on an H100, 25 November
+// 2026, 4.2 to 5.4 TFLOP/s in f32, where a product has 35 (docs/internals/attention.md).
 $part
 let tile = own_group % $tiles;
 let head_of_all = own_group / $tiles;

@@ -1,6 +1,16 @@
 // The gradients of attention by k and v, beside attention_mma.cu. A workgroup has kColumns keys of one key
 // head in workgroup memory, with their values. Tiles of rows of q and of the result's gradient go through a ring of two
-// places, for every query head that shares the keys, and of each, turned over so that keys are rows of the products,
+// places, for every query head that shares the keys, turned over so that keys are rows of the products:
+//
+//                           rows: kRows at a time, of q and of the result's gradient
+//                         ┌───────────────────────────────┐
+//   kColumns keys  warp 0 │  products, toward:            │      k's sums [kColumns × depth] and
+//   and values     warp 1 │  then shares, slopes          │ ──►  v's sums [kColumns × width], in registers
+//                  warp 2 │  of each warp 16·kBlocks keys │      of each warp its keys, of which a lane has what it has
+//                  warp 3 │                               │      of scores: keys l / 4 and l / 4 + 8, of 8 columns two
+//                         └───────────────────────────────┘
+//
+// and of each tile
 //
 //   products = k·qᵀ, toward = v·out_gradᵀ       (tensor cores)
 //   shares = 2^(score·log2(e) - top) / total    with the formula, and what forward kept of a row
@@ -9,6 +19,14 @@
 //
 // Of more than 128 elements the sums of both would not fit registers: there are two kernels then, each with its sums.
 // Nothing is shared between workgroups, so the bits are the same every run. cuda_backward.cpp fills the holes.
+//
+// Speed. Bound by mma.sync (of f32 by the multiply-adds), four products a tile, and by registers, which of more than 64
+// elements leave a warp 16 keys, so that what is read of workgroup memory serves half as many products. It was not
+// measured by itself: with forward and the gradient of q it took 7.63 ms on an H200, 25 November 2026, bf16
+// 4×16×4096×128, of which forward 1.70 (docs/benchmarks.md).
+//
+// (The kernel is longer than other functions: each step leaves in registers what the next begins with, in arrays whose
+// sizes are the instance's.)
 
 // The instance.
 enum : bool { kBegins = $begins };

@@ -2,7 +2,7 @@
 // tiles of rows in workgroup memory, and products of them by `multiply_rows` and `multiply_sums`, which mma_units.cu
 // has for 16-bit floats and fma_units.cu for f32. Both leave sums where mma.m16n8k16 does (cuda/products/mma.cu): of
 // blocks of 16 rows and 8 columns lane l has columns 2 (l % 4) and the next one of rows l / 4 and l / 4 + 8.
-// Instructions: cuda/products/ampere.cu.
+// Instructions: cuda/products/ampere.cu. What bounds the kernels, and how fast they are, stands in their own files.
 $elements
 
 $instructions

@@ -34,6 +34,9 @@
 // cuDNN 9.19: of 128 elements 692 TFLOP/s (cuDNN 689), causal 636 (587); of 64, 497 (483), causal 421 (421); of 256,
 // 4×16×2048, 742 (703). Formulas are bound by the instructions that they take: causal with ALiBi 493, a soft cap 378
 // (docs/internals/attention.md).
+//
+// (Attention is longer than other classes, and take_shares than other functions: what a consumer does with a tile is
+// spread over the products of its neighbours, and all of it works on the same registers.)
 
 // The instance.
 enum : u32 {

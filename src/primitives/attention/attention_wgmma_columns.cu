@@ -1,20 +1,32 @@
 // The gradients of attention by k and v, of 16-bit floats for compute capability 9.0 (Hopper), beside
 // attention_wgmma.cu, which has drawings of the work, the tiles and the sums. A workgroup has kColumns keys of one key
 // head in workgroup memory, with their values. Tiles of rows of q and of the result's gradient pass by, for every query
-// head that shares the keys, and of each, turned over so that keys are rows of the products,
+// head that shares the keys, turned over so that keys are rows of the products:
+//
+//   thread                                        rows: kRows at a time, through a ring of kStages places
+//   0           producer of tiles               ┌──────────────────┐
+//   32 to 63    producer of what is known of    │                  │
+//               their rows                      │                  │
+//   128 to 255  consumer 0  64 keys and values  │ products, toward │ ──►  sums of k's and of v's gradient,
+//                                               ├──────────────────┤      [64 × kDepth] each
+//   256 to 383  consumer 1  64 keys and values  │ shares, slopes   │ ──►  the same of its own 64
+//                                               └──────────────────┘
+//
+// A lane has of products, slopes and sums what attention_wgmma.cu draws, with keys for rows: keys l / 4 and l / 4 + 8
+// of its warp's sixteen, and of each eight rows of q two. Of each tile
 //
 //   products = k·qᵀ, toward = v·out_gradᵀ       (wgmma)
 //   shares = 2^(score·log2(e) - top) / total    with the formula, and what forward kept of a row
 //   slopes = formula's slope of shares · (toward - means)
 //   v's sums += shares·out_grad, k's sums += slopes·q    (wgmma; shares and slopes never leave registers)
 //
-// A second warp of the producer's brings what is known of the rows. Nothing is shared between workgroups, so the bits
-// are the same every run. cuda_backward.cpp and cuda_hopper.cpp fill the holes.
+// Nothing is shared between workgroups, so the bits are the same every run. cuda_backward.cpp and cuda_hopper.cpp fill
+// the holes.
 //
-// Speed. Sums of 2·kDepth columns leave no registers for the products of the next tile, so a consumer waits for its
-// own, and only the other consumer's run beside its formula: on an H100, 25 November 2026, bf16 4×16×4096×128, 585
-// TFLOP/s of the four products. Tiles of 32 rows, with the products of the next one sent off before, took 2.08 ms in
-// place of 1.88: the matrix units then read more workgroup memory than they can.
+// Speed. Bound by registers: sums of 2·kDepth columns leave none for the products of the next tile, so a consumer waits
+// for its own, and only the other consumer's run beside its formula: on an H100, 25 November 2026, bf16 4×16×4096×128,
+// 585 TFLOP/s of the four products. Tiles of 32 rows, with the products of the next one sent off before, took 2.08 ms
+// in place of 1.88: the matrix units then read more workgroup memory than they can.
 
 // The instance.
 enum : bool { kTakesTurns = $takes_turns, kBegins = $begins };

@@ -1,6 +1,16 @@
 // The gradient of attention by q, of 16-bit floats for compute capability 9.0 (Hopper): as attention_wgmma.cu, which
 // has drawings of the work, the tiles and the sums, but for what is done with a tile of scores. A workgroup has kRows
-// rows of q and of the result's gradient in workgroup memory; tiles of k and v pass by, and of each
+// rows of q and of the result's gradient in workgroup memory; tiles of k and v pass by:
+//
+//   thread                                              columns: kColumns at a time, through rings of kStages places
+//   0           producer                              ┌──────────────────┐
+//   128 to 255  consumer 0  64 rows of q, and of the  │ products, toward │ ──►  sums [64 × kDepth] of the gradient of q
+//                           result's gradient         ├──────────────────┤
+//   256 to 383  consumer 1  64 rows                   │ shares, slopes   │ ──►  [64 × kDepth]
+//                                                     └──────────────────┘
+//
+// A lane has of products, slopes and sums what attention_wgmma.cu draws: of each eight columns two, of rows l / 4 and
+// l / 4 + 8 of its warp's sixteen. Of each tile
 //
 //   products = q·kᵀ, toward = out_grad·vᵀ       (wgmma)
 //   shares = 2^(score·log2(e) - top) / total    with the formula, and what forward kept of a row

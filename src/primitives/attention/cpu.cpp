@@ -27,10 +27,10 @@ namespace {
 
 /// Memory of each thread, for k and v of a call, and for a tile.
 struct Packed {
-  Buffer buffer;
+  ScratchBuffer buffer;
 };
 struct TileMemory {
-  Buffer buffer;
+  ScratchBuffer buffer;
 };
 
 using detail::AttentionRequest;
@@ -45,7 +45,7 @@ template <class T> class Forward {
     const Index panels = (s_.columns + panel_ - 1) / panel_;
     k_step_ = panels * panel_ * s_.depth;
     v_step_ = s_.columns * rounded_up(s_.width, panel_);
-    Buffer& packed = detail::of_thread<Packed>().buffer;
+    ScratchBuffer& packed = detail::of_thread<Packed>().buffer;
     k_ = reinterpret_cast<T*>(packed.reserve(s_.batch * s_.groups * (k_step_ + v_step_) * Index{sizeof(T)}));
     v_ = k_ + s_.batch * s_.groups * k_step_;
     const Index parts = (s_.columns + kForwardColumns - 1) / kForwardColumns,
@@ -89,7 +89,7 @@ template <class T> class Forward {
            nullptr,
            nullptr};
     t.length = length_of(r_.lengths, t.batch, s_.columns);
-    Buffer& scratch = detail::of_thread<TileMemory>().buffer;
+    ScratchBuffer& scratch = detail::of_thread<TileMemory>().buffer;
     t.q = reinterpret_cast<T*>(
         scratch.reserve(kForwardRows * (s_.depth + kForwardColumns + panel_ + t.width + 2) * Index{sizeof(T)}));
     t.scores = t.q + kForwardRows * s_.depth;

@@ -26,10 +26,10 @@ namespace {
 
 /// Memory of each thread, for the sums of a call, and for a task.
 struct TaskSums {
-  Buffer buffer;
+  ScratchBuffer buffer;
 };
 struct TaskMemory {
-  Buffer buffer;
+  ScratchBuffer buffer;
 };
 
 using detail::AttentionBackwardRequest;
@@ -53,7 +53,7 @@ template <class T> class Backward {
     per_stretch_ = (parts + stretches_ - 1) / stretches_ * kBackwardColumns;
     stretches_ = std::max<Index>((s_.columns + per_stretch_ - 1) / per_stretch_, 1);
     head_ = s_.rows * depth_;
-    Buffer& sums = detail::of_thread<TaskSums>().buffer;
+    ScratchBuffer& sums = detail::of_thread<TaskSums>().buffer;
     sums_ = reinterpret_cast<T*>(sums.reserve(stretches_ * s_.batch * s_.heads * head_ * Index{sizeof(T)}));
     for_tasks(s_, kFewBackward, keys * stretches_,
               [&](Index task) { columns_of(task / stretches_, task % stretches_); });
@@ -68,7 +68,7 @@ template <class T> class Backward {
     T *k_turned, *v_turned, *k, *k_grad, *v_grad, *q, *out_grad, *shares, *slopes, *scores, *kept, *sums;
   };
   Work work() const {
-    Buffer& scratch = detail::of_thread<TaskMemory>().buffer;
+    ScratchBuffer& scratch = detail::of_thread<TaskMemory>().buffer;
     const Index columns = kBackwardColumns * (2 * depth_ + s_.depth + s_.width + width_),
                 rows = kBackwardRows * (depth_ + width_), tile = kBackwardRows * (kBackwardColumns + panel_);
     Work w{};

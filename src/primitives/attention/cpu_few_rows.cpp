@@ -20,7 +20,7 @@ namespace tern::detail_cpu {
 namespace {
 
 struct FewRowsMemory {
-  Buffer buffer;
+  ScratchBuffer buffer;
 };
 
 using detail::AttentionRequest;
@@ -58,7 +58,7 @@ template <class T> class FewRows {
     w.batch = key / s_.groups, w.group = key % s_.groups;
     w.length = length_of(r_.lengths, w.batch, s_.columns);
     const Index copied = kColumnsOfFewRows * std::max(k_there_ ? 0 : s_.depth, v_there_ ? 0 : width_);
-    Buffer& scratch = detail::of_thread<FewRowsMemory>().buffer;
+    ScratchBuffer& scratch = detail::of_thread<FewRowsMemory>().buffer;
     const Index count = rows_ * (s_.depth + kColumnsOfFewRows + width_ + 2) + copied + 4 * tiles_.panel();
     T* at = reinterpret_cast<T*>(scratch.reserve(count * Index{sizeof(T)}));
     const auto take = [&](Index n) { return std::exchange(at, at + n); };

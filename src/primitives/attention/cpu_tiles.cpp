@@ -42,8 +42,8 @@ TileFormula::TileFormula(const Tape& tape, const KernelTable& table, const detai
 
 void TileFormula::run(std::byte* const (&tiles)[2], int into, Index head, Index row, Index column, Index rows,
                       Index cols) const {
-  Worker w = runner_.make_worker(kBlock);
-  const Index together = std::max<Index>(1, kBlock / cols), columns = order_.sizes[3];
+  Worker w = runner_.make_worker(kTapeBlock);
+  const Index together = std::max<Index>(1, kTapeBlock / cols), columns = order_.sizes[3];
   for (Index r = 0; r < rows; r += together) {
     Block b;
     b.rows = std::min(together, rows - r), b.cols = cols, b.pitch = columns;

@@ -17,7 +17,6 @@
 
 namespace tern::detail_cpu {
 
-using Index = std::int64_t;
 inline Index rounded_up(Index n, Index to) { return (n + to - 1) / to * to; }
 
 /// A matrix of an operand's own elements: one head of q, k, v, or of a gradient.

@@ -1,6 +1,13 @@
 // Products of tiles of f32 in workgroup memory, with the sums where tensor cores would leave them (mma_units.cu): of a
 // warp's rows and columns a lane has 2 rows and 2 columns of each block, so of 32 rows and 64 columns 4 rows and 16
 // columns. For each four elements of a row it loads one vector for each of them, and multiplies 256 times.
+//
+//   lane l:     columns 2 (l % 4), + 1   + 8, + 9   …        a block: 16 rows, 8 columns
+//   row l / 4   │ s[0][0]  s[0][1]     │ s[1][0] …
+//   + 8         │ s[0][2]  s[0][3]     │ s[1][2] …
+//
+// Bound by the multiply-adds. It was not measured by itself; what attention in f32 reached is in
+// docs/internals/attention.md.
 
 struct Four {
   f32 x[4];

@@ -1,5 +1,6 @@
 // What all kernels of attention on CUDA share: numbers, and rows of sums that lie as mma.m16n8k16 and wgmma leave them
 // (cuda/products/mma.cu, cuda/products/wgmma.cu).
+// Those draw what a lane holds; what bounds the kernels stands in their own files.
 // ---- numbers ----
 // 2^exponent.
 TERN_DEVICE f32 tern_power_of_two(f32 exponent) {

@@ -1,5 +1,6 @@
 // Products of tiles of 16-bit floats in workgroup memory by wgmma (PTX ISA, section wgmma), of the 64 rows of a warp
-// group: for the kernels of attention on Hopper. attention_wgmma.cu has drawings of tiles and sums.
+// group: for the kernels of attention on Hopper. attention_wgmma.cu has drawings of tiles and sums, what bounds the
+// kernels and how fast they are.
 // ---- rings ----
 // The place of a ring that comes next, and the parity of the round through it.
 struct Ring {

@@ -15,7 +15,7 @@ constexpr Index kDepthwiseTask = 256 << 10;
 constexpr Index kSummedPlaces = 2048, kMostSums = 32;
 
 struct DepthwiseScratch {
-  Buffer rows, results, weights, sums;
+  ScratchBuffer rows, results, weights, sums;
   std::vector<std::vector<Tap>> taps;  // of each row
 };
 DepthwiseScratch& depthwise_scratch() { return detail::of_thread<DepthwiseScratch>(); }
@@ -37,7 +37,7 @@ class Forward {
     parts_ = std::clamp<Index>(divide_up(want, whole), 1, divide_up(g_.out[1], plan_.rows));
     const Index tasks = whole * parts_, calls = want == 1 ? 1 : tasks;
     parallel_for(calls, [&](Index call) {
-      const Part part = part_of(call, calls, tasks);
+      const EvenPart part = part_of(call, calls, tasks);
       for (Index t = part.begin; t < part.begin + part.count; ++t) run_task(t);
     });
   }
@@ -61,8 +61,8 @@ class Forward {
     task /= plan_.stretches;
     const Index z = task % g_.out[0];
     task /= g_.out[0];
-    const Part vectors = part_of(task % plan_.tasks_of_channels, plan_.tasks_of_channels, plan_.vectors);
-    const Part rows = part_of(part, parts_, g_.out[1]);
+    const EvenPart vectors = part_of(task % plan_.tasks_of_channels, plan_.tasks_of_channels, plan_.vectors);
+    const EvenPart rows = part_of(part, parts_, g_.out[1]);
     KeptRows kept(g_, plan_.layout, plan_.rows, vectors.count);
     kept.begin(depthwise_scratch().rows.reserve(kept.bytes()));
     const Place place{task / plan_.tasks_of_channels, z, plan_.stretch(g_, stretch), vectors};
@@ -72,9 +72,9 @@ class Forward {
   struct Place {
     Index sample, z;
     Stretch stretch;
-    Part vectors;
+    EvenPart vectors;
   };
-  void run_rows(const Place& p, KeptRows& kept, Part rows) {
+  void run_rows(const Place& p, KeptRows& kept, EvenPart rows) {
     DepthwiseScratch& mine = depthwise_scratch();
     const Index columns = p.vectors.count * lanes_, first = p.vectors.begin * lanes_;
     const Index channels = std::min(columns, g_.groups - first), row_bytes = p.stretch.places * columns * g_.wide();
@@ -108,7 +108,7 @@ class Forward {
                         g_.position(p.sample, p.z, rows.begin + r, p.stretch.column) + first, p.stretch.places,
                         channels, g_.groups});
   }
-  void run_call(const std::vector<Tap>& taps, Index vector, Part places, std::byte* row, Index step) const {
+  void run_call(const std::vector<Tap>& taps, Index vector, EvenPart places, std::byte* row, Index step) const {
     g_.kernels->taps({taps.data(), static_cast<Index>(taps.size()),
                       places.begin * lanes_ + vector * plan_.layout.elements(lanes_), vector * g_.taps() * lanes_},
                      row + (places.begin * step + vector * lanes_) * g_.wide(), step, places.count);
@@ -148,8 +148,8 @@ class WeightGradient {
 
  private:
   void run_task(Index task) {
-    const Part rows = part_of(task / plan_.tasks_of_channels, sums_, rows_);
-    const Part vectors = part_of(task % plan_.tasks_of_channels, plan_.tasks_of_channels, plan_.vectors);
+    const EvenPart rows = part_of(task / plan_.tasks_of_channels, sums_, rows_);
+    const EvenPart vectors = part_of(task % plan_.tasks_of_channels, plan_.tasks_of_channels, plan_.vectors);
     DepthwiseScratch& mine = depthwise_scratch();
     mine.taps.resize(1);
     KeptRows kept(g_, plan_.layout, 1, vectors.count);
@@ -189,7 +189,7 @@ class WeightGradient {
     const Index calls = divide_up(places, g_.kernels->gradient_places);
     for (Index v = 0; v < vectors; ++v)
       for (Index call = 0; call < calls; ++call) {
-        const Part part = part_of(call, calls, places);
+        const EvenPart part = part_of(call, calls, places);
         g_.kernels->gradients({taps.data(), static_cast<Index>(taps.size()),
                                part.begin * lanes_ + v * plan_.layout.elements(lanes_), v * g_.taps() * lanes_},
                               y + (v * places + part.begin) * lanes_ * g_.wide(), part.count);

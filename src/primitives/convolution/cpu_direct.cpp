@@ -28,7 +28,7 @@ constexpr Index kTogether = 2;
 constexpr Index kDirectTask = 512 << 10;
 
 struct DirectScratch {
-  Buffer image, results, kernels, panel, strip;
+  ScratchBuffer image, results, kernels, panel, strip;
   std::vector<Segment> segments;
   std::vector<bool> has;
 };
@@ -42,6 +42,36 @@ const PairKernels* pairs_for(const Geometry& g) {
   if (g.dtype != DType::bf16 || g.c % 2 != 0 || g.c < kFewestChannels || g.kernels->panel != kPairCols) return nullptr;
   const PairKernels* const kernels = pair_kernels();
   return kernels && reads_in_place(*kernels) ? kernels : nullptr;
+}
+
+/// Factors of bf16 that were widened, in pairs.
+void pair_up(const std::uint32_t* from, std::uint32_t* to, Index pairs) {
+  for (Index p = 0; p < pairs; ++p, from += 2 * kPairCols, to += kPairCols)
+    for (Index j = 0; j < kPairCols; ++j) to[j] = from[j] >> 16 | (from[kPairCols + j] & 0xffff0000u);
+}
+/// Panel `panel` of a group: for each element of the kernel and channel the factors of as many results as a panel has.
+void pack_kernels(const Geometry& g, Index group, Index panel, std::byte* to) {
+  const Index width = g.kernels->panel, first = panel * width, cols = std::min(width, g.o - first), wide = g.wide(),
+              c = g.c;
+  const std::byte* const from = g.w.data + (group * g.w.group + first * g.w.batch) * g.size();
+  const Strided& w = g.w;
+  const auto copy = g.types.kernels->copy;
+  const Index step = w.axis[2] < 0 ? -1 : 1, taps = g.taps();
+  const bool run = (w.axis[2] == step || g.kernel[2] == 1) && (g.kernel[1] == 1 || w.axis[1] == step * g.kernel[2]) &&
+                   (g.kernel[0] == 1 || w.axis[0] == step * g.kernel[1] * g.kernel[2]);
+  if (taps >= 4 && run && w.channel != 1 && w.batch != 1) {  // elements of the kernel side by side
+    const std::byte* const begin = step > 0 ? from : from - (taps - 1) * g.size();
+    for (Index i = 0; i < c; ++i)
+      copy({begin + i * w.channel * g.size(), 1, w.batch}, taps, cols,
+           to + ((step > 0 ? 0 : (taps - 1) * c) + i) * width * wide, step * c * width, width);
+    return;
+  }
+  std::byte* at = to;
+  for (Index z = 0; z < g.kernel[0]; ++z)
+    for (Index y = 0; y < g.kernel[1]; ++y)
+      for (Index x = 0; x < g.kernel[2]; ++x, at += c * width * wide)
+        copy({from + (z * w.axis[0] + y * w.axis[1] + x * w.axis[2]) * g.size(), w.channel, w.batch}, c, cols, at,
+             width, width);
 }
 
 class Direct {
@@ -67,7 +97,7 @@ class Direct {
  private:
   struct Task {
     Index sample, group, z;
-    Part rows, columns, panels;
+    EvenPart rows, columns, panels;
   };
 
   Index depth() const { return g_.taps() * g_.c; }
@@ -94,41 +124,12 @@ class Direct {
     image_rows_ = (most_rows_ - 1) * g_.stride[1] + g_.reach(1);
   }
 
-  /// Panel `panel` of a group: for each element of the kernel and channel the factors of `panel_` results.
   void pack_panel(Index group, Index panel) {
     std::byte* const to = panel_at(group, panel);
-    if (!pairs_) return pack_panel(group, panel, to);
+    if (!pairs_) return pack_kernels(g_, group, panel, to);
     std::byte* const apart = direct_scratch().panel.reserve(depth() * panel_ * 4);
-    pack_panel(group, panel, apart);
-    pair_up(reinterpret_cast<const std::uint32_t*>(apart), reinterpret_cast<std::uint32_t*>(to));
-  }
-  /// Factors of bf16 that were widened, in pairs.
-  void pair_up(const std::uint32_t* from, std::uint32_t* to) const {
-    for (Index p = 0; p < depth() / 2; ++p, from += 2 * kPairCols, to += kPairCols)
-      for (Index j = 0; j < kPairCols; ++j) to[j] = from[j] >> 16 | (from[kPairCols + j] & 0xffff0000u);
-  }
-  void pack_panel(Index group, Index panel, std::byte* to) const {
-    const Index first = panel * panel_, cols = std::min(panel_, g_.o - first), wide = g_.wide(), c = g_.c;
-    const std::byte* const from = g_.w.data + (group * g_.w.group + first * g_.w.batch) * g_.size();
-    const Strided& w = g_.w;
-    const auto copy = g_.types.kernels->copy;
-    const Index step = w.axis[2] < 0 ? -1 : 1, taps = g_.taps();
-    const bool run = (w.axis[2] == step || g_.kernel[2] == 1) &&
-                     (g_.kernel[1] == 1 || w.axis[1] == step * g_.kernel[2]) &&
-                     (g_.kernel[0] == 1 || w.axis[0] == step * g_.kernel[1] * g_.kernel[2]);
-    if (taps >= 4 && run && w.channel != 1 && w.batch != 1) {  // elements of the kernel side by side
-      const std::byte* const begin = step > 0 ? from : from - (taps - 1) * g_.size();
-      for (Index i = 0; i < c; ++i)
-        copy({begin + i * w.channel * g_.size(), 1, w.batch}, taps, cols,
-             to + ((step > 0 ? 0 : (taps - 1) * c) + i) * panel_ * wide, step * c * panel_, panel_);
-      return;
-    }
-    std::byte* at = to;
-    for (Index z = 0; z < g_.kernel[0]; ++z)
-      for (Index y = 0; y < g_.kernel[1]; ++y)
-        for (Index x = 0; x < g_.kernel[2]; ++x, at += c * panel_ * wide)
-          copy({from + (z * w.axis[0] + y * w.axis[1] + x * w.axis[2]) * g_.size(), w.channel, w.batch}, c, cols, at,
-               panel_, panel_);
+    pack_kernels(g_, group, panel, apart);
+    pair_up(reinterpret_cast<const std::uint32_t*>(apart), reinterpret_cast<std::uint32_t*>(to), depth() / 2);
   }
   std::byte* panel_at(Index group, Index panel) const {
     return packed_ + (group * panels_ + panel) * depth() * panel_ * element();
@@ -148,7 +149,7 @@ class Direct {
     t.columns = part_of(stretch, stretches_, g_.out[2]);
     copy_rows(t);
     const Index together = divide_up(panels_, kTogether);
-    const Part mine = part_of(part, parts_, together);
+    const EvenPart mine = part_of(part, parts_, together);
     for (Index p = mine.begin; p < mine.begin + mine.count; ++p) {
       t.panels = {p * kTogether, std::min(kTogether, panels_ - p * kTogether)};
       run_panels(t);
@@ -239,7 +240,7 @@ class Direct {
     if (pairs_) return segments();
     return std::max<Index>(1, kKernelBytes / (depth() / segments() * panel_ * g_.wide()));
   }
-  void run_row(const Task& t, Index r, Index panel, Part part, std::byte* to, Index step) const {
+  void run_row(const Task& t, Index r, Index panel, EvenPart part, std::byte* to, Index step) const {
     std::vector<Segment>& list = direct_scratch().segments;
     list.clear();
     const Index across = runs_ ? 1 : g_.kernel[2], steps = depth() / segments();
@@ -257,7 +258,7 @@ class Direct {
     DirectCall call{list.data(), static_cast<Index>(list.size()),         steps,         a_row, to, step,
                     0,           std::min(panel_, g_.o - panel * panel_), part.begin > 0};
     for (Index i = 0; i < calls; ++i) {
-      const Part places = part_of(i, calls, t.columns.count);
+      const EvenPart places = part_of(i, calls, t.columns.count);
       call.rows = places.count, call.c = to + places.begin * step * g_.wide();
       g_.kernels->direct(call);
       for (Segment& s : list) s.a = static_cast<const std::byte*>(s.a) + places.count * a_row * g_.wide();
@@ -271,7 +272,7 @@ class Direct {
     float* const strip =
         straight_ ? reinterpret_cast<float*>(direct_scratch().strip.reserve(kMost * kPairCols * 4)) : nullptr;
     for (Index i = 0; i < calls; ++i) {
-      const Part places = part_of(i, calls, all);
+      const EvenPart places = part_of(i, calls, all);
       std::byte* const at = to + places.begin * step * (straight_ ? 2 : 4);
       float* const sums = straight_ ? strip : reinterpret_cast<float*>(at);
       const Index row = straight_ ? kPairCols : step;

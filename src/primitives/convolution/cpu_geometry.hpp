@@ -13,7 +13,6 @@
 namespace tern::detail_cpu::conv {
 
 using detail_cpu::divide_up;
-using Index = std::int64_t;
 /// Towards minus infinity, b > 0.
 constexpr Index floor_divide(Index a, Index b) { return a >= 0 ? a / b : -divide_up(-a, b); }
 

@@ -21,7 +21,7 @@ constexpr Index kNearBytes = 24 << 10;
 constexpr Index kWeightTask = 512 << 10;
 
 struct WeightScratch {
-  Buffer image, sums, panel, turned;
+  ScratchBuffer image, sums, panel, turned;
 };
 WeightScratch& weight_scratch() { return detail::of_thread<WeightScratch>(); }
 
@@ -115,14 +115,14 @@ class Weight {
 
   void run_task(Index task) const {
     const Index part = task % parts_, panel = task / parts_ % panels_, group = task / parts_ / panels_;
-    const Part channels = part_of(part, parts_, g_.c);
+    const EvenPart channels = part_of(part, parts_, g_.c);
     const Index cols = std::min(panel_, g_.o - panel * panel_), rows = g_.n * g_.out[0] * g_.out[1];
     const Index sums_bytes = g_.taps() * channels.count * panel_ * g_.wide();
     std::byte* const sums = weight_scratch().sums.reserve(sums_bytes);
     std::fill_n(sums, sums_bytes, std::byte{0});
     const Index near = std::max<Index>(1, kNearBytes / panel_bytes());
     for (Index row = 0; row < rows; row += near) {
-      const Part some{row, std::min(near, rows - row)};
+      const EvenPart some{row, std::min(near, rows - row)};
       std::byte* const y = weight_scratch().panel.reserve(near * panel_bytes());
       for (Index r = 0; r < some.count; ++r)
         copy_panel(some.begin + r, group * g_.o + panel * panel_, cols, y + r * panel_bytes());
@@ -154,13 +154,13 @@ class Weight {
   }
 
   /// The sums of one element of the kernel over some rows.
-  void add_tap(Index tap, Index group, Part channels, Part rows, const std::byte* y, Index cols,
+  void add_tap(Index tap, Index group, EvenPart channels, EvenPart rows, const std::byte* y, Index cols,
                std::byte* sums) const {
     const Index kx = tap % g_.kernel[2], ky = tap / g_.kernel[2] % g_.kernel[1], kz = tap / g_.kernel[2] / g_.kernel[1];
     const Index most = pairs_ ? kRows : g_.types.kernels->max_rows, calls = divide_up(channels.count, most);
     const Index shift = kx * g_.dilation[2];
     for (Index call = 0; call < calls; ++call) {
-      const Part some = part_of(call, calls, channels.count);
+      const EvenPart some = part_of(call, calls, channels.count);
       const Index first = channels.begin + some.begin;
       std::byte* const to = sums + (tap * channels.count + some.begin) * panel_ * g_.wide();
       for (Index r = 0; r < rows.count; ++r) {
@@ -185,7 +185,7 @@ class Weight {
   }
 
   /// [k.., c, columns] to the weight [o, c, k..].
-  template <class T> void store(Index group, Index panel, Part channels, Index cols, const std::byte* sums) const {
+  template <class T> void store(Index group, Index panel, EvenPart channels, Index cols, const std::byte* sums) const {
     const auto narrow = detail_cpu::kernels().store[static_cast<int>(g_.dtype)];
     alignas(64) T values[64];
     for (Index tap = 0; tap < g_.taps(); ++tap) {

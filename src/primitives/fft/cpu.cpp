@@ -19,10 +19,8 @@ using detail::View;
 namespace fft {
 namespace {
 
-using Index = std::int64_t;
-
-struct FftBlock : Buffer {};
-struct WholeLine : Buffer {};
+struct FftBlock : ScratchBuffer {};
+struct WholeLine : ScratchBuffer {};
 
 /// Elements of a line from which one that has few others beside it is transformed for itself.
 constexpr Index kOwnLine = 256;
@@ -97,7 +95,7 @@ template <class T> class FftRun {
     T* const x =
         reinterpret_cast<T*>(detail::of_thread<FftBlock>().reserve(4 * rows * lanes * static_cast<Index>(sizeof(T))));
     T* const y = x + 2 * rows * lanes;
-    std::array<Index, kMostLanes> from{}, to{};
+    std::array<Index, kMostLines> from{}, to{};
     for (Index l = 0; l < count; ++l) {
       from[static_cast<std::size_t>(l)] = in_.offset(lines_, first + l);
       to[static_cast<std::size_t>(l)] = out_.offset(lines_, first + l);
@@ -111,7 +109,7 @@ template <class T> class FftRun {
   void load(T* block, const Index* offsets, int count) {
     const Index rows = input_rows();
     const auto view = [&](const T* im, Index stride, Index re_rows, Index im_rows, bool swap) {
-      return LaneView<const T>{re_, im, offsets, stride, re_rows, im_rows, count, swap};
+      return LineView<const T>{re_, im, offsets, stride, re_rows, im_rows, count, swap};
     };
     if (r_.kind == FftKind::from_real && paired_)
       return kernels_.load(view(re_ + in_.stride, 2 * in_.stride, (rows + 1) / 2, rows / 2, false), length_, block);
@@ -137,7 +135,7 @@ template <class T> class FftRun {
     const Index rows = output_rows();
     const T scale = static_cast<T>(r_.scale);
     const auto view = [&](T* im, Index stride, Index re_rows, Index im_rows, bool swap) {
-      return LaneView<T>{out_re_, im, offsets, stride, re_rows, im_rows, count, swap};
+      return LineView<T>{out_re_, im, offsets, stride, re_rows, im_rows, count, swap};
     };
     if (r_.kind == FftKind::to_real && paired_)
       return kernels_.store(block, length_, scale,
@@ -171,7 +169,7 @@ template <class T> class FftRun {
           detail::of_thread<WholeLine>().reserve(4 * (length_ + 1) * static_cast<Index>(sizeof(T))));
       y = x + 2 * (length_ + 1);
     }
-    Line<const T> source{x, x + 1, 2};
+    StridedLine<const T> source{x, x + 1, 2};
     if (plain) source = {re_ + from, im_ + from, in_.stride, swap_};
     else if (real_pairs) source = {re_ + from, re_ + from + in_.stride, 2 * in_.stride};
     else gather(from, x);
@@ -207,7 +205,7 @@ template <class T> class FftRun {
       for (Index i = 0; i < n_; ++i) x[2 * i + swap_] = re(i), x[2 * i + !swap_] = im(i);
     }
   }
-  /// As LaneKernels::to_pairs.
+  /// As LineKernels::to_pairs.
   template <class Re, class Im> void gather_pairs(const Re& re, const Im& im, T* x) const {
     const T* const roots = roots_->data();
     const T inner = static_cast<T>(r_.inner);
@@ -238,7 +236,7 @@ template <class T> class FftRun {
       for (Index i = 0; i < rows; ++i) put(i, y[2 * i + swap_] * scale, y[2 * i + !swap_] * scale);
     }
   }
-  /// As LaneKernels::from_pairs.
+  /// As LineKernels::from_pairs.
   template <class Put> void scatter_pairs(const T* y, Index rows, T scale, T inner, const Put& put) const {
     const T *const roots = roots_->data(), half = T(0.5) * inner;
     if (rows > 0) put(0, scale * (y[0] + y[1]), T(0));
@@ -253,7 +251,7 @@ template <class T> class FftRun {
   }
 
   const FftRequest& r_;
-  const LaneKernels<T>& kernels_ = lane_kernels_of<T>();
+  const LineKernels<T>& kernels_ = line_kernels_of<T>();
   Index n_;
   AxisOrder lines_;
   Index given_, wanted_;

@@ -108,15 +108,15 @@ void convolve(GpuBackend& backend, const Lines& l) {
   const Temporary a(backend, one, 1, length, dtype), b(backend, one, 1, length, dtype);
   Lines kernel{.op = l.op, .space = one, .axis = 1, .n = length};
   read(kernel, b), write(kernel, a);
-  kernel.given = 0, kernel.factor = Factor::chirp_alone, kernel.chirp = l.n;
+  kernel.given = 0, kernel.factor = Multiplier::chirp_alone, kernel.chirp = l.n;
   map_lines(backend, kernel);
-  kernel.factor = Factor::none, kernel.chirp = 0, read(kernel, a), write(kernel, b);
+  kernel.factor = Multiplier::none, kernel.chirp = 0, read(kernel, a), write(kernel, b);
   kernel.scale = 1 / static_cast<double>(length);
   plain(backend, kernel);
 
   Lines in = l;  // elements times the chirp, and zeros
   write(in, x);
-  in.conjugate_out = false, in.scale = 1, in.factor = Factor::chirp, in.chirp = l.n;
+  in.conjugate_out = false, in.scale = 1, in.factor = Multiplier::chirp, in.chirp = l.n;
   if (l.kind == FftKind::from_real) in.kind = FftKind::complex, in.inner = 1;
   map_lines(backend, in);
   Lines between{.op = l.op, .space = l.space, .axis = l.axis, .n = length};
@@ -124,7 +124,7 @@ void convolve(GpuBackend& backend, const Lines& l) {
   plain(backend, between);
   Lines product = between;
   read(product, y), write(product, x);
-  product.factor = Factor::kernel, product.table_re = b.re, product.table_im = b.im;
+  product.factor = Multiplier::kernel, product.table_re = b.re, product.table_im = b.im;
   for (View* v : {&product.table_re, &product.table_im}) {
     v->strides = x.strides;
     for (int i = 0; i < l.space.rank(); ++i)
@@ -135,7 +135,7 @@ void convolve(GpuBackend& backend, const Lines& l) {
   plain(backend, between);
   Lines out = l;
   read(out, y);
-  out.conjugate_in = false, out.factor = Factor::chirp, out.chirp = l.n;
+  out.conjugate_in = false, out.factor = Multiplier::chirp, out.chirp = l.n;
   if (l.kind == FftKind::to_real) out.kind = FftKind::complex, out.inner = 1;
   map_lines(backend, out);
 }

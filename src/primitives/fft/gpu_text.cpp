@@ -262,7 +262,7 @@ std::string map_text(const Text& t, bool across) {
                     {"fft, elements times a chirp's transform", "$times_table"}};
   const auto& way = ways[static_cast<std::size_t>(l.factor)];
   holes["factor"] = way.piece;
-  if (l.factor == Factor::kernel) {
+  if (l.factor == Multiplier::kernel) {
     const Position at = t.plan.at(Names(t.plan.lines.sizes.size(), "0u"), "e");
     Names re, im;
     std::string& load = holes["load_table"] = io.load(t.table_re, at, re);

@@ -11,7 +11,7 @@ namespace tern::detail_gpu::fft {
 using detail::FftKind;
 
 /// What elements are multiplied by on their way through a kernel that transforms nothing.
-enum class Factor : int { none, chirp, chirp_alone, kernel };
+enum class Multiplier : int { none, chirp, chirp_alone, kernel };
 
 /// Lines on their way through one kernel: of `given` elements, as request.kind says, to `wanted` of them.
 struct Lines {
@@ -26,7 +26,7 @@ struct Lines {
   double scale = 1, inner = 1;
   /// Line l's element i is first multiplied by the root of `modulus` to the power of (l mod columns) · i; 0: is not.
   std::int64_t modulus = 0, columns = 0;
-  Factor factor = Factor::none;
+  Multiplier factor = Multiplier::none;
   std::int64_t chirp = 0;  // the length of the chirp
   View table_re = {}, table_im = {};
 

@@ -23,7 +23,7 @@ namespace tern::detail_cpu::fft {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-template <class T> struct Lanes {
+template <class T> struct ComplexLanes {
   using D = hn::ScalableTag<T>;
   using V = hn::Vec<D>;
   static constexpr std::int64_t kCount = hn::MaxLanes(D()), kRow = 2 * kCount;
@@ -48,7 +48,7 @@ template <class T> struct Lanes {
 // ---- butterflies: a transform of `radix` numbers in registers ----
 
 template <class T, int kRadix> struct Butterfly {  // odd, by pairs of conjugate roots
-  using L = Lanes<T>;
+  using L = ComplexLanes<T>;
   using C = typename L::C;
   static HWY_INLINE void Run(C* x, const T* roots) {
     constexpr int kHalf = kRadix / 2;
@@ -70,14 +70,14 @@ template <class T, int kRadix> struct Butterfly {  // odd, by pairs of conjugate
   }
 };
 template <class T> struct Butterfly<T, 2> {
-  using L = Lanes<T>;
+  using L = ComplexLanes<T>;
   static HWY_INLINE void Run(typename L::C* x, const T*) {
     const auto a = x[0];
     x[0] = L::Add(a, x[1]), x[1] = L::Sub(a, x[1]);
   }
 };
 template <class T> struct Butterfly<T, 3> {
-  using L = Lanes<T>;
+  using L = ComplexLanes<T>;
   static HWY_INLINE void Run(typename L::C* x, const T*) {
     const typename L::D d;
     const auto sum = L::Add(x[1], x[2]);
@@ -87,14 +87,14 @@ template <class T> struct Butterfly<T, 3> {
   }
 };
 template <class T> struct Butterfly<T, 4> {
-  using L = Lanes<T>;
+  using L = ComplexLanes<T>;
   static HWY_INLINE void Run(typename L::C* x, const T*) {
     const auto a = L::Add(x[0], x[2]), b = L::Sub(x[0], x[2]), c = L::Add(x[1], x[3]), e = L::Sub(x[1], x[3]);
     x[0] = L::Add(a, c), x[1] = L::SubTurned(b, e), x[2] = L::Sub(a, c), x[3] = L::AddTurned(b, e);
   }
 };
 template <class T> struct Butterfly<T, 5> {
-  using L = Lanes<T>;
+  using L = ComplexLanes<T>;
   static HWY_INLINE void Run(typename L::C* x, const T*) {
     const typename L::D d;
     const auto c1 = hn::Set(d, T(0.30901699437494742410)), c2 = hn::Set(d, T(-0.80901699437494742410));
@@ -109,7 +109,7 @@ template <class T> struct Butterfly<T, 5> {
   }
 };
 template <class T> struct Butterfly<T, 8> {
-  using L = Lanes<T>;
+  using L = ComplexLanes<T>;
   using C = typename L::C;
   static HWY_INLINE void Run(C* x, const T*) {
     const auto half = hn::Set(typename L::D(), T(0.70710678118654752440));
@@ -125,7 +125,7 @@ template <class T> struct Butterfly<T, 8> {
 };
 
 template <int kRadix, class T> void RunPass(const Pass<T>& pass, const T* HWY_RESTRICT x, T* HWY_RESTRICT y) {
-  using L = Lanes<T>;
+  using L = ComplexLanes<T>;
   const std::int64_t s = pass.s, apart = pass.m * s * L::kRow, out_apart = s * L::kRow;
   for (std::int64_t p = 0; p < pass.m; ++p) {
     const T* const w = pass.twiddles + 2 * p * (kRadix - 1);
@@ -170,19 +170,19 @@ constexpr std::int64_t kTile = 16;
 
 /// Lines whose numbers are pairs next to each other along the axis (turned: through a tile in L1), or from lane to
 /// lane.
-template <class T> bool LanesTogether(const LaneView<T>& v) {
+template <class T> bool LanesTogether(const LineView<T>& v) {
   for (int l = 0; l < v.count; ++l)
     if (v.offsets[l] != v.offsets[0] + 2 * l) return false;
-  return v.count == Lanes<std::remove_const_t<T>>::kCount;
+  return v.count == ComplexLanes<std::remove_const_t<T>>::kCount;
 }
 
-template <class T> void LoadPart(const T* from, const LaneView<const T>& v, std::int64_t given, T* block) {
-  using L = Lanes<T>;
+template <class T> void LoadPart(const T* from, const LineView<const T>& v, std::int64_t given, T* block) {
+  using L = ComplexLanes<T>;
   for (std::int64_t i = 0; i < given; ++i)
     for (int l = 0; l < v.count; ++l) block[i * L::kRow + l] = from[v.offsets[l] + i * v.stride];
 }
-template <class T> void LoadBlock(const LaneView<const T>& v, std::int64_t rows, T* block) {
-  using L = Lanes<T>;
+template <class T> void LoadBlock(const LineView<const T>& v, std::int64_t rows, T* block) {
+  using L = ComplexLanes<T>;
   const typename L::D d;
   const bool pairs = v.im == v.re + 1 && v.re_rows == v.im_rows;
   const std::int64_t given = std::min(std::max(v.re_rows, v.im ? v.im_rows : 0), rows);
@@ -217,8 +217,8 @@ template <class T> void LoadBlock(const LaneView<const T>& v, std::int64_t rows,
   if (given < rows) std::fill(block + given * L::kRow, block + rows * L::kRow, T(0));
 }
 
-template <class T> void StoreBlock(const T* block, std::int64_t rows, T scale, const LaneView<T>& v) {
-  using L = Lanes<T>;
+template <class T> void StoreBlock(const T* block, std::int64_t rows, T scale, const LineView<T>& v) {
+  using L = ComplexLanes<T>;
   const typename L::D d;
   const bool pairs = v.im == v.re + 1 && v.re_rows == v.im_rows;
   rows = std::min(rows, std::max(v.re_rows, v.im ? v.im_rows : 0));
@@ -250,8 +250,8 @@ template <class T> void StoreBlock(const T* block, std::int64_t rows, T scale, c
   }
 }
 
-template <class T> void TurnBlock(const T* block, std::int64_t rows, const Turn<T>& how) {
-  using L = Lanes<T>;
+template <class T> void TurnBlock(const T* block, std::int64_t rows, const ColumnTurn<T>& how) {
+  using L = ComplexLanes<T>;
   HWY_ALIGN T tile[kTile * L::kRow];
   for (std::int64_t i = 0; i < rows; i += kTile) {
     const std::int64_t now = std::min(kTile, rows - i);
@@ -271,7 +271,7 @@ template <class T> void TurnBlock(const T* block, std::int64_t rows, const Turn<
 // ---- rows by numbers, and real lines ----
 
 template <class T> void ScaleRows(T* block, std::int64_t rows, const T* by, bool conj) {
-  using L = Lanes<T>;
+  using L = ComplexLanes<T>;
   for (std::int64_t i = 0; i < rows; ++i, block += L::kRow) {
     auto z = L::Mul(L::Load(block), L::Set(by + 2 * i));
     if (conj) z.im = hn::Neg(z.im);
@@ -281,8 +281,8 @@ template <class T> void ScaleRows(T* block, std::int64_t rows, const T* by, bool
 
 /// a = (x + conj y)/2, b = (x - conj y)/2 of a row and the one that mirrors it.
 template <class T>
-HWY_INLINE void Halves(const T* x, const T* y, T by, typename Lanes<T>::C& a, typename Lanes<T>::C& b) {
-  using L = Lanes<T>;
+HWY_INLINE void Halves(const T* x, const T* y, T by, typename ComplexLanes<T>::C& a, typename ComplexLanes<T>::C& b) {
+  using L = ComplexLanes<T>;
   const auto p = L::Load(x), q = L::Load(y);
   const auto half = hn::Set(typename L::D(), by);
   a = L::Times({hn::Add(p.re, q.re), hn::Sub(p.im, q.im)}, half);
@@ -290,7 +290,7 @@ HWY_INLINE void Halves(const T* x, const T* y, T by, typename Lanes<T>::C& a, ty
 }
 /// X(k) = a - i·w·b, X(half - k) = conj(a + i·w·b), with w the root to the power of k.
 template <class T> void FromPairs(T* block, std::int64_t half, const T* roots, T inner) {
-  using L = Lanes<T>;
+  using L = ComplexLanes<T>;
   const typename L::D d;
   const auto first = L::Load(block);
   for (std::int64_t k = 1; 2 * k <= half; ++k) {
@@ -306,7 +306,7 @@ template <class T> void FromPairs(T* block, std::int64_t half, const T* roots, T
 }
 /// Z(k) = a + i·conj(w)·b, Z(half - k) = conj(a - i·conj(w)·b), where a and b are sums and differences.
 template <class T> void ToPairs(T* block, std::int64_t half, const T* roots, T inner) {
-  using L = Lanes<T>;
+  using L = ComplexLanes<T>;
   const auto first = L::Load(block), last = L::Load(block + half * L::kRow);
   for (std::int64_t k = 1; 2 * k <= half; ++k) {
     T *const low = block + k * L::kRow, *const high = block + (half - k) * L::kRow;
@@ -321,7 +321,7 @@ template <class T> void ToPairs(T* block, std::int64_t half, const T* roots, T i
 }
 
 template <class T> void MultiplyPairs(const T* a, const T* b, T* y, std::int64_t count, bool conj) {
-  using L = Lanes<T>;
+  using L = ComplexLanes<T>;
   const typename L::D d;
   std::int64_t i = 0;
   for (; i + L::kCount <= count; i += L::kCount) {
@@ -337,8 +337,8 @@ template <class T> void MultiplyPairs(const T* a, const T* b, T* y, std::int64_t
   }
 }
 
-template <class T> constexpr LaneKernels<T> KernelsOf() {
-  return {static_cast<int>(Lanes<T>::kCount),
+template <class T> constexpr LineKernels<T> KernelsOf() {
+  return {static_cast<int>(ComplexLanes<T>::kCount),
           &Transform<T>,
           &LoadBlock<T>,
           &StoreBlock<T>,
@@ -354,8 +354,8 @@ template <class T> constexpr LaneKernels<T> KernelsOf() {
 #define TERN_FFT_LANES_(name) fft_lanes_##name
 #define TERN_FFT_LANES(name) TERN_FFT_LANES_(name)
 /// fft_lanes_N_AVX2() and so on, called on processors that have the target.
-const AllLaneKernels& TERN_FFT_LANES(HWY_NAMESPACE)() {
-  static constexpr AllLaneKernels all{HWY_NAMESPACE::KernelsOf<float>(), HWY_NAMESPACE::KernelsOf<double>()};
+const AllLineKernels& TERN_FFT_LANES(HWY_NAMESPACE)() {
+  static constexpr AllLineKernels all{HWY_NAMESPACE::KernelsOf<float>(), HWY_NAMESPACE::KernelsOf<double>()};
   return all;
 }
 }  // namespace tern::detail_cpu::fft

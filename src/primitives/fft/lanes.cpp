@@ -4,8 +4,8 @@
 
 namespace tern::detail_cpu::fft {
 
-#define TERN_CHOOSE lane_kernels
-#define TERN_KERNELS AllLaneKernels
+#define TERN_CHOOSE line_kernels
+#define TERN_KERNELS AllLineKernels
 #define TERN_KERNELS_OF(target) fft_lanes_N_##target
 #include "cpu/simd/choose_target.inc"
 

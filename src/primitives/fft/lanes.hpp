@@ -8,7 +8,7 @@
 
 namespace tern::detail_cpu::fft {
 
-inline constexpr int kMostLanes = 16;
+inline constexpr int kMostLines = 16;
 /// Lengths have no other prime factors than these; others are convolutions (plan.hpp).
 inline constexpr int kPrimes[] = {2, 3, 5, 7, 11, 13};
 
@@ -24,7 +24,7 @@ template <class T> struct Pass {
 /// Where the lines of a block lie: element i of lane l at re[offsets[l] + i · stride]. Real lines have no `im`. Rows
 /// from `re_rows` (`im_rows`) on are zeros, or are not stored. `swap`: the parts change places on the way, which makes
 /// a transform its inverse.
-template <class T> struct LaneView {
+template <class T> struct LineView {
   T *re, *im;
   const std::int64_t* offsets;
   std::int64_t stride, re_rows, im_rows;
@@ -33,20 +33,20 @@ template <class T> struct LaneView {
 };
 
 /// How columns of a long line go into the buffer where they are rows (line.cpp): times base(row) · table(row, lane).
-template <class T> struct Turn {
+template <class T> struct ColumnTurn {
   const T *table, *base;  // table a block; base null for none
   T* to;                  // lane l, row i at to + l · pitch + 2 · i
   std::int64_t pitch;
   int count;
 };
 
-template <class T> struct LaneKernels {
+template <class T> struct LineKernels {
   int lanes;
   /// Transforms the block x, forward; the result is where it says, x or y.
   T* (*transform)(const Pass<T>* passes, int count, T* x, T* y);
-  void (*load)(const LaneView<const T>& from, std::int64_t rows, T* block);
-  void (*store)(const T* block, std::int64_t rows, T scale, const LaneView<T>& to);
-  void (*turn)(const T* block, std::int64_t rows, const Turn<T>& how);
+  void (*load)(const LineView<const T>& from, std::int64_t rows, T* block);
+  void (*store)(const T* block, std::int64_t rows, T scale, const LineView<T>& to);
+  void (*turn)(const T* block, std::int64_t rows, const ColumnTurn<T>& how);
   /// Row i times the complex number i; `conj`: and then its conjugate.
   void (*scale_rows)(T* block, std::int64_t rows, const T* by, bool conj);
   /// Of half + 1 rows: the transform of n = 2 · half real elements from that of pairs of them; roots of n, half + 1.
@@ -57,15 +57,15 @@ template <class T> struct LaneKernels {
   void (*multiply)(const T* a, const T* b, T* y, std::int64_t count, bool conj);
 };
 
-struct AllLaneKernels {
-  LaneKernels<float> f32;
-  LaneKernels<double> f64;
+struct AllLineKernels {
+  LineKernels<float> f32;
+  LineKernels<double> f64;
 };
 /// Those of the SIMD target in use.
-const AllLaneKernels& lane_kernels();
-template <class T> const LaneKernels<T>& lane_kernels_of() {
-  if constexpr (sizeof(T) == 4) return lane_kernels().f32;
-  else return lane_kernels().f64;
+const AllLineKernels& line_kernels();
+template <class T> const LineKernels<T>& line_kernels_of() {
+  if constexpr (sizeof(T) == 4) return line_kernels().f32;
+  else return line_kernels().f64;
 }
 
 }  // namespace tern::detail_cpu::fft

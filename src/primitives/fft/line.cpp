@@ -22,11 +22,9 @@ namespace tern::detail_cpu::fft {
 
 namespace {
 
-using Index = std::int64_t;
-
-struct Columns : Buffer {};  // of this thread: a block, twice
-struct Between : Buffer {};  // the matrix between both steps
-struct Convolved : Buffer {};
+struct Columns : ScratchBuffer {};  // of this thread: a block, twice
+struct Between : ScratchBuffer {};  // the matrix between both steps
+struct Convolved : ScratchBuffer {};
 
 /// A buffer's rows are not powers of two apart, which share sets of a cache.
 constexpr Index kApart = 16;
@@ -48,7 +46,7 @@ Index first_factor(Index n) {
   return best;
 }
 template <class T> T* block_of_this_thread(Index rows) {
-  const Index numbers = 2 * rows * lane_kernels_of<T>().lanes;
+  const Index numbers = 2 * rows * line_kernels_of<T>().lanes;
   return reinterpret_cast<T*>(detail::of_thread<Columns>().reserve((2 * numbers + 64) * static_cast<Index>(sizeof(T))));
 }
 
@@ -63,7 +61,7 @@ template <class T> TransformPlan<T>::TransformPlan(Index n) : n_(n) {
   n1_ = first_factor(n), n2_ = n / n1_;
   first_ = std::make_unique<Passes<T>>(n1_), second_ = std::make_unique<Passes<T>>(n2_);
   const Roots<T> roots(n);
-  const Index lanes = lane_kernels_of<T>().lanes, blocks = (n2_ + lanes - 1) / lanes;
+  const Index lanes = line_kernels_of<T>().lanes, blocks = (n2_ + lanes - 1) / lanes;
   table_.resize(static_cast<std::size_t>(2 * n1_ * lanes)), base_.resize(static_cast<std::size_t>(2 * blocks * n1_));
   T z[2];
   for (Index k = 0; k < n1_; ++k) {
@@ -76,17 +74,19 @@ template <class T> TransformPlan<T>::TransformPlan(Index n) : n_(n) {
   }
 }
 
-template <class T> void TransformPlan<T>::run(const Line<const T>& from, const Line<T>& to, T scale) const {
+template <class T>
+void TransformPlan<T>::run(const StridedLine<const T>& from, const StridedLine<T>& to, T scale) const {
   chirp_ ? convolve(from, to, scale) : steps(from, to, scale);
 }
 
-template <class T> void TransformPlan<T>::steps(const Line<const T>& from, const Line<T>& to, T scale) const {
-  const LaneKernels<T>& kernels = lane_kernels_of<T>();
+template <class T>
+void TransformPlan<T>::steps(const StridedLine<const T>& from, const StridedLine<T>& to, T scale) const {
+  const LineKernels<T>& kernels = line_kernels_of<T>();
   const Index lanes = kernels.lanes, pitch = n1_ + kApart, size = static_cast<Index>(sizeof(T));
   T* const between = reinterpret_cast<T*>(detail::of_thread<Between>().reserve(2 * n2_ * pitch * size));
   for_blocks((n2_ + lanes - 1) / lanes, n_, [&](Index b) {
     T* const x = block_of_this_thread<T>(n1_);
-    std::array<Index, kMostLanes> offsets;
+    std::array<Index, kMostLines> offsets;
     for (Index l = 0; l < lanes; ++l) offsets[static_cast<std::size_t>(l)] = (b * lanes + l) * from.stride;
     const int count = static_cast<int>(std::min(lanes, n2_ - b * lanes));
     kernels.load({from.re, from.im, offsets.data(), n2_ * from.stride, n1_, n1_, count, from.swap}, n1_, x);
@@ -97,7 +97,7 @@ template <class T> void TransformPlan<T>::steps(const Line<const T>& from, const
   });
   for_blocks((n1_ + lanes - 1) / lanes, n_, [&](Index b) {
     T* const x = block_of_this_thread<T>(n2_);
-    std::array<Index, kMostLanes> offsets, out;
+    std::array<Index, kMostLines> offsets, out;
     for (Index l = 0; l < lanes; ++l) {
       const auto at = static_cast<std::size_t>(l);
       offsets[at] = 2 * (b * lanes + l), out[at] = (b * lanes + l) * to.stride;
@@ -109,8 +109,9 @@ template <class T> void TransformPlan<T>::steps(const Line<const T>& from, const
   });
 }
 
-template <class T> void TransformPlan<T>::convolve(const Line<const T>& from, const Line<T>& to, T scale) const {
-  const LaneKernels<T>& kernels = lane_kernels_of<T>();
+template <class T>
+void TransformPlan<T>::convolve(const StridedLine<const T>& from, const StridedLine<T>& to, T scale) const {
+  const LineKernels<T>& kernels = line_kernels_of<T>();
   const auto length = static_cast<Index>(chirp_->kernel.size() / 2), size = static_cast<Index>(sizeof(T));
   T* const x = reinterpret_cast<T*>(detail::of_thread<Convolved>().reserve(4 * length * size));
   T* const y = x + 2 * length;

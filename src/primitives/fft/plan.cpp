@@ -104,7 +104,7 @@ template <class T> Chirp<T>::Chirp(std::int64_t n, std::int64_t length) {
     for (const std::size_t at : {j, (padded - j) % padded}) around[2 * at] = z[0], around[2 * at + 1] = -z[1];
     square = (square + 2 * static_cast<std::int64_t>(j) + 1) % (2 * n);
   }
-  const Line<const double> from{around.data(), around.data() + 1, 2};
+  const StridedLine<const double> from{around.data(), around.data() + 1, 2};
   line_plan<double>(length)->run(from, {transformed.data(), transformed.data() + 1, 2},
                                  1 / static_cast<double>(length));
   std::ranges::transform(transformed, kernel.begin(), [](double x) { return static_cast<T>(x); });
@@ -117,7 +117,7 @@ BlockPlan<T>::BlockPlan(std::int64_t n)
 }
 template <class T> T* BlockPlan<T>::run(T* x, T* y) const {
   if (!chirp_) return passes_.run(x, y);
-  const LaneKernels<T>& lanes = lane_kernels_of<T>();
+  const LineKernels<T>& lanes = line_kernels_of<T>();
   lanes.scale_rows(x, n_, chirp_->chirp.data(), false);
   std::fill(x + 2 * n_ * lanes.lanes, x + 2 * length_ * lanes.lanes, T(0));
   T* const z = passes_.run(x, y);
@@ -131,9 +131,9 @@ template <class T> T* BlockPlan<T>::run(T* x, T* y) const {
 
 namespace {
 /// The plans used last.
-template <class Plan> class KeptPlans {
+template <class Made> class KeptPlans {
  public:
-  template <class Make> std::shared_ptr<const Plan> get(std::int64_t n, const Make& make) {
+  template <class Make> std::shared_ptr<const Made> get(std::int64_t n, const Make& make) {
     {
       const std::lock_guard hold(lock_);
       const auto found = plans_.find(n);
@@ -142,7 +142,7 @@ template <class Plan> class KeptPlans {
         return found->second.plan;
       }
     }
-    std::shared_ptr<const Plan> plan = make();
+    std::shared_ptr<const Made> plan = make();
     const std::lock_guard hold(lock_);
     if (plans_.size() >= kMost) {
       const auto older = [](const auto& a, const auto& b) { return a.second.used < b.second.used; };
@@ -154,16 +154,16 @@ template <class Plan> class KeptPlans {
 
  private:
   static constexpr std::size_t kMost = 32;
-  struct Entry {
-    std::shared_ptr<const Plan> plan;
+  struct KeptPlan {
+    std::shared_ptr<const Made> plan;
     std::uint64_t used;
   };
   detail::ForkSafe<std::mutex> lock_;
-  std::map<std::int64_t, Entry> plans_;
+  std::map<std::int64_t, KeptPlan> plans_;
   std::uint64_t clock_ = 0;
 };
-template <class Plan, class Make> std::shared_ptr<const Plan> kept(std::int64_t n, const Make& make) {
-  static auto& plans = *new KeptPlans<Plan>;
+template <class Made, class Make> std::shared_ptr<const Made> kept(std::int64_t n, const Make& make) {
+  static auto& plans = *new KeptPlans<Made>;
   return plans.get(n, make);
 }
 }  // namespace

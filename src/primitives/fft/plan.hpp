@@ -40,7 +40,7 @@ template <class T> class Passes {
  public:
   explicit Passes(std::int64_t n);
   T* run(T* x, T* y) const {
-    return lane_kernels_of<T>().transform(passes_.data(), static_cast<int>(passes_.size()), x, y);
+    return line_kernels_of<T>().transform(passes_.data(), static_cast<int>(passes_.size()), x, y);
   }
 
  private:
@@ -76,7 +76,7 @@ template <class T> class BlockPlan {
 };
 
 /// A long line whose elements are at re[i · stride] and im[i · stride].
-template <class T> struct Line {
+template <class T> struct StridedLine {
   T *re, *im;
   std::int64_t stride;
   bool swap = false;
@@ -86,11 +86,11 @@ template <class T> struct Line {
 template <class T> class TransformPlan {
  public:
   explicit TransformPlan(std::int64_t n);
-  void run(const Line<const T>& from, const Line<T>& to, T scale) const;
+  void run(const StridedLine<const T>& from, const StridedLine<T>& to, T scale) const;
 
  private:
-  void steps(const Line<const T>& from, const Line<T>& to, T scale) const;
-  void convolve(const Line<const T>& from, const Line<T>& to, T scale) const;
+  void steps(const StridedLine<const T>& from, const StridedLine<T>& to, T scale) const;
+  void convolve(const StridedLine<const T>& from, const StridedLine<T>& to, T scale) const;
 
   std::int64_t n_, n1_ = 1, n2_ = 1;
   std::unique_ptr<Passes<T>> first_, second_;

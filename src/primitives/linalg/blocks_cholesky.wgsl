@@ -11,6 +11,9 @@
 // The factor of the diagonal goes elsewhere, as other workgroups may not have read the block yet. Bound by the latency
 // of 32 steps, each of a root, a division and a barrier. What is behind the last column or row is computed, and not
 // looked at.
+//
+// On an H200, 26 November 2026, all of Cholesky of 4096 x 4096 in f32 took 3967 µs through WebGPU and 2751 by CUDA,
+// cuSOLVER 1697 (docs/benchmarks.md). Of 4.4 ms on WebGPU's device these kernels, 128 of them, were 1.9.
 let matrix = group / $parts;
 let part = group - matrix * $parts;
 $coordinates

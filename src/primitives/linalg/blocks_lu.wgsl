@@ -11,6 +11,9 @@
 // Bound by the latency of the steps: each reads what it needs of l, from a cache where the panel fits one, and waits
 // for all invocations to compare what they found. A factor is 1 or -1 exactly where it should be, and u's rows are
 // made by the same steps as the other rows, so that equal rows end as zeros.
+//
+// It is what LU is slow by: 3.4 µs for each column of a matrix of 64 rows, 8 µs of one of 4096, cuSOLVER 3 (H200, CUDA;
+// docs/tuning.md). All of LU of 4096 x 4096 in f32 took 32.1 ms, 26 November 2026, cuSOLVER 12.1 (docs/benchmarks.md).
 let matrix = group;
 $coordinates
 var status = 0;

@@ -2,6 +2,10 @@
 //
 // An invocation has 32 numbers of its own in registers, the vectors x0 to x7. What is done to them is a loop over
 // vectors, of which the first is always the one whose turn it is: the others move up.
+//
+//   │ x0: 0 to 3 │ x1: 4 to 7 │ … │ x7: 28 to 31 │     after four steps:  │ x0: 4 to 7 │ x1: 8 to 11 │ … │
+//
+// What bounds the kernels, and how fast they are, stands in their own files.
 
 A block's part below the diagonal, [column][row / 4] vectors of rows, and what is on it.
 $define load_triangle

@@ -1,9 +1,19 @@
 // What a panel of LU does to the columns beside it, in what the GPU languages share (dialect.hpp; pieces in
 // blocks_pieces.wgsl): the exchanges of rows, and, to its right, the rows of u. An invocation has a column.
 //
+//           columns →   thread 0   1   2   …
+//                     ┌───────────┬───┬───┬──   the rows beside the panel: 32 numbers in the invocation's registers,
+//   32 rows           │ x0 to x7  │ … │   │     which to the right of it become l⁻¹ times what they were
+//                     ├───────────┼───┼───┼──
+//   rows further down │ exchanged │ … │   │     up to 32 of them change places with those
+//                     └───────────┴───┴───┴──
+//
 // The exchanges of 32 rows with rows further down are found first as what they come to: origins[k] is where what ends
 // in row k was, origins[32 + k] where what ends in the row that k was exchanged with was. So all that is read is read
 // before anything is written.
+//
+// Bound by latency: of 64 loads that lie a row apart, and of the 32 steps of a substitution. It was not measured by
+// itself: three quarters of LU's time are the panels (docs/benchmarks.md).
 let matrix = group / $parts;
 let part = group - matrix * $parts;
 $coordinates

@@ -15,9 +15,10 @@ using matrices::lane_kernels_of;
 using matrices::LaneView;
 
 /// Offsets of consecutive matrices of a view over a batch.
-class Walk {
+class MatrixOffsets {
  public:
-  Walk(const View& view, const Shape& batch, std::int64_t index) : view_(view), batch_(batch), offset_(view.offset) {
+  MatrixOffsets(const View& view, const Shape& batch, std::int64_t index)
+      : view_(view), batch_(batch), offset_(view.offset) {
     if (!view.storage) return;
     const auto rank = static_cast<std::size_t>(batch.rank());
     std::int64_t span = 0;  // from one of the next axis out to the next, where all lie evenly
@@ -61,7 +62,7 @@ class Walk {
 template <class T> class BlockSide {
  public:
   BlockSide(const View& view, const Shape& batch, std::int64_t first, std::int64_t rows, std::int64_t columns)
-      : walk_(view, batch, first), there_(view.storage != nullptr) {
+      : offsets_(view, batch, first), there_(view.storage != nullptr) {
     if (!there_) return;
     const auto rank = static_cast<std::size_t>(batch.rank()), has = static_cast<std::size_t>(view.strides.size());
     data_ = static_cast<T*>(view.storage->data());
@@ -73,21 +74,21 @@ template <class T> class BlockSide {
   const LaneView<T>& next(int count) {
     view_.count = count;
     std::int64_t first = 0, apart = 0;
-    if (walk_.even(count, first, apart)) {
+    if (offsets_.even(count, first, apart)) {
       T* const start = data_ + first;
       const std::int64_t last = count - 1;
       for (std::int64_t l = 0; l < kMostLanes; ++l)
         at_[static_cast<std::size_t>(l)] = start + std::min(l, last) * apart;
       return view_;
     }
-    for (int l = 0; l < count; ++l) at_[static_cast<std::size_t>(l)] = data_ + walk_.next();
+    for (int l = 0; l < count; ++l) at_[static_cast<std::size_t>(l)] = data_ + offsets_.next();
     for (int l = count; l < kMostLanes; ++l)
       at_[static_cast<std::size_t>(l)] = at_[static_cast<std::size_t>(count - 1)];
     return view_;
   }
 
  private:
-  Walk walk_;
+  MatrixOffsets offsets_;
   bool there_;
   T* data_ = nullptr;
   std::array<T*, kMostLanes> at_;
@@ -97,7 +98,7 @@ template <class T> class BlockSide {
 /// Calls f with a value of the C++ type.
 template <class F> void with_real_type(DType dtype, F f) { dtype == DType::f64 ? f(double{}) : f(float{}); }
 
-struct Memory : Buffer {};  // of a thread, kept
+struct Memory : ScratchBuffer {};  // of a thread, kept
 /// body(first, last, memory for `elements` elements of every lane) for parts of the batch.
 template <class T, class R, class Body> void for_parts(const R& r, std::int64_t elements, Body body) {
   const std::int64_t count = r.count(), lanes = lane_kernels_of<T>().lanes, blocks = (count + lanes - 1) / lanes;
@@ -108,7 +109,7 @@ template <class T, class R, class Body> void for_parts(const R& r, std::int64_t 
   const auto some = [&](std::int64_t t) {
     const std::int64_t first = blocks * t / tasks * lanes, last = std::min(count, blocks * (t + 1) / tasks * lanes);
     if (first >= last) return;
-    Buffer& memory = detail::of_thread<Memory>();
+    ScratchBuffer& memory = detail::of_thread<Memory>();
     body(first, last, reinterpret_cast<T*>(memory.reserve(elements * lanes * static_cast<std::int64_t>(sizeof(T)))));
   };
   if (tasks == 1) some(0);
@@ -120,9 +121,9 @@ template <class T, class Block> void for_blocks(std::int64_t first, std::int64_t
 }
 
 /// Statuses of a block: of `elements` of its memory, or of a triangle, whether they are finite, and then what is found.
-template <class T> class BlockStatus {
+template <class T> class LaneStatuses {
  public:
-  BlockStatus(const MatrixRequest& r, Statuses& all, const Shape& batch, std::int64_t first)
+  LaneStatuses(const MatrixRequest& r, Statuses& all, const Shape& batch, std::int64_t first)
       : all_(all), view_(r.status, batch, first, 1, 1), wanted_(r.checked || r.status.storage) {
     finite_.fill(1);
   }

@@ -40,7 +40,7 @@ T* dense_at(const View& view, const Shape& batch, std::int64_t first, std::int64
   if (!view.storage || rank == 0) return nullptr;
   if (has > rank && rows > 1 && view.strides[rank] != columns) return nullptr;
   if (has > rank + 1 && columns > 1 && view.strides[rank + 1] != 1) return nullptr;
-  const std::int64_t offset = Walk(view, batch, first).dense(rows * columns);
+  const std::int64_t offset = MatrixOffsets(view, batch, first).dense(rows * columns);
   return offset < 0 ? nullptr : static_cast<T*>(view.storage->data()) + offset;
 }
 /// Whole blocks by the kernel, which writes no statuses, and by(first, last) where it stops, and for the rest.
@@ -81,7 +81,7 @@ void cholesky_in_lanes(const detail::CholeskyRequest& r, Statuses& statuses) {
       const auto by_blocks = [&](std::int64_t first, std::int64_t last) {
         BlockSide<const T> from(r.input, batch, first, n, n);
         BlockSide<T> to(r.factor, batch, first, n, n);
-        BlockStatus<T> status(r, statuses, batch, first);
+        LaneStatuses<T> status(r, statuses, batch, first);
         for_blocks<T>(first, last, [&](std::int64_t i, int count) {
           kernels.load(from.next(count), block);
           status.begin(block, n * n, n);
@@ -109,7 +109,7 @@ void lu_in_lanes(const detail::LuRequest& r, Statuses& statuses) {
       BlockSide<const T> from(r.input, batch, first, m, n);
       BlockSide<T> to(r.lu, batch, first, m, n);
       BlockSide<std::int32_t> pivots(r.pivots, batch, first, least, 1);
-      BlockStatus<T> status(r, statuses, batch, first);
+      LaneStatuses<T> status(r, statuses, batch, first);
       std::int32_t exchanged[detail::kManyAtOnce * kMostLanes];
       for_blocks<T>(first, last, [&](std::int64_t i, int count) {
         kernels.load(from.next(count), block);
@@ -200,7 +200,7 @@ void direct_by_blocks(const detail::DirectSolveRequest& r, Statuses& statuses, s
   const int n = static_cast<int>(r.rows()), right = r.x.storage ? static_cast<int>(r.right) : 0;
   BlockSide<const T> a(r.a, batch, first, n, n), b(r.b, batch, first, n, right);
   BlockSide<T> x(r.x, batch, first, n, right), det(r.det, batch, first, 1, 1), log(r.log, batch, first, 1, 1);
-  BlockStatus<T> status(r, statuses, batch, first);
+  LaneStatuses<T> status(r, statuses, batch, first);
   T* const sides = memory + n * n * kernels.lanes;
   T numbers[kMostLanes];
   for_blocks<T>(first, last, [&](std::int64_t i, int count) {

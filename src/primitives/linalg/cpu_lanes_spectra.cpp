@@ -50,7 +50,7 @@ void eigh_in_lanes(const detail::EighRequest& r, Statuses& statuses) {
     for_parts<T>(r, 3 * whole + n, [&](std::int64_t first, std::int64_t last, T* block) {
       BlockSide<const T> from(r.input, batch, first, n, n);
       BlockSide<T> values(r.values, batch, first, n, 1), vectors(r.vectors, batch, first, n, n);
-      BlockStatus<T> status(r, statuses, batch, first);
+      LaneStatuses<T> status(r, statuses, batch, first);
       T *const rows = block + whole * kernels.lanes, *const spare = rows + whole * kernels.lanes;
       T* const list = spare + whole * kernels.lanes;
       for_blocks<T>(first, last, [&](std::int64_t i, int count) {
@@ -77,7 +77,7 @@ void svd_in_lanes(const detail::SvdRequest& r, Statuses& statuses) {
       BlockSide<const T> from(r.input, batch, first, r.rows(), r.columns());
       BlockSide<T> u(r.u, batch, first, r.rows(), left), vh(r.vh, batch, first, right, r.columns());
       BlockSide<T> values(r.s, batch, first, n, 1);
-      BlockStatus<T> status(r, statuses, batch, first);
+      LaneStatuses<T> status(r, statuses, batch, first);
       const auto behind = [&](T* memory, int elements) { return memory + std::int64_t{elements} * kernels.lanes; };
       T *const spare = behind(block, whole), *const long_side = behind(spare, whole);
       T *const short_side = behind(long_side, inner * m), *const list = behind(short_side, n * n);

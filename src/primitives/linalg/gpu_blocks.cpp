@@ -42,10 +42,10 @@ const detail::FormulaGraph* difference_graph() {
 /// What is the same for all kernels of blocks: the numbers 0 to 31 of an invocation and their places in vectors.
 Holes numbers_of_blocks() {
   Holes holes = pieces(kBlockPieces);
-  holes["steps"] = numbers(0, kBlock), holes["chunks"] = numbers(0, kBlock / 4);
-  holes["after"] = numbers(0, kBlock / 4 - 1), holes["later"] = numbers(1, kBlock / 4);
+  holes["steps"] = numbers(0, kMatrixBlock), holes["chunks"] = numbers(0, kMatrixBlock / 4);
+  holes["after"] = numbers(0, kMatrixBlock / 4 - 1), holes["later"] = numbers(1, kMatrixBlock / 4);
   holes["parts_of_vector"] = numbers(0, 4);
-  for (int k = 0; k < kBlock; ++k) {
+  for (int k = 0; k < kMatrixBlock; ++k) {
     const std::string part = cat(".", "xyzw"[k % 4]);
     holes[cat("value_", k)] = cat("x", k / 4, part), holes[cat("part_", k)] = part;
     holes[cat("rest_", k)] = numbers(k + 1, 4), holes[cat("next_", k)] = cat(k + 1);
@@ -82,9 +82,10 @@ void BlockText::add(const char* name, int access, bool written) {
   holes[cat("set_", name)] = store.substr(0, store.rfind(';'));
 }
 void BlockText::add_triangle(Diagonal diagonal) {
-  share_vectors("triangle", kBlock * kBlock / 4 + kBlock / 4);  // what is read behind it is not looked at
+  // What is read behind it is not looked at.
+  share_vectors("triangle", kMatrixBlock * kMatrixBlock / 4 + kMatrixBlock / 4);
   const bool unit = diagonal == Diagonal::ones;
-  if (!unit) share("diagonal", kBlock);
+  if (!unit) share("diagonal", kMatrixBlock);
   holes["load_diagonal"] = unit ? "" : "$load_diagonal_of_numbers";
   holes["pivot_of"] = diagonal == Diagonal::halves
                           ? cat("select(", kFirst, " * $type(0.5), $type(1.0), ", kFirst, " == $type(0.0))")
@@ -104,7 +105,7 @@ void BlockText::add_status(int access, int first_slot, const std::string& condit
 
 // ---- status ----
 
-BlockStatus::BlockStatus(GpuBackend& backend, const detail::MatrixRequest& r)
+RequestStatus::RequestStatus(GpuBackend& backend, const detail::MatrixRequest& r)
     : backend_(backend), r_(r), wanted_(r.status.storage || r.checked), view_(r.status) {
   if (!wanted_) return;
   if (!view_.storage) {
@@ -126,7 +127,7 @@ BlockStatus::BlockStatus(GpuBackend& backend, const detail::MatrixRequest& r)
                        {});
   });
 }
-void BlockStatus::finish(PrimitiveId by) const {
+void RequestStatus::finish(PrimitiveId by) const {
   if (!r_.checked) return;
   detail::StatusRequest r{};
   static_cast<detail::MatrixRequest&>(r) = r_;
@@ -136,14 +137,14 @@ void BlockStatus::finish(PrimitiveId by) const {
 
 // ---- products and triangles ----
 
-Blocks::Blocks(GpuBackend& backend, const detail::MatrixRequest& r, DType dtype)
+MatrixBlocks::MatrixBlocks(GpuBackend& backend, const detail::MatrixRequest& r, DType dtype)
     : backend(backend), r(r), dtype(dtype) {
   const detail::InputType types[] = {{dtype, false}, {dtype, false}};
   without_ = &detail::type_program(r.op, difference_graph(), types), alone_ = plain_epilogue(r.op, dtype);
 }
 
-void Blocks::product(const View& c, const View& a, const View& b, const Sizes& s, const detail::Program* epilogue,
-                     std::span<const detail::Operand> inputs) const {
+void MatrixBlocks::product(const View& c, const View& a, const View& b, const ProductSizes& s,
+                           const detail::Program* epilogue, std::span<const detail::Operand> inputs) const {
   if (s.m == 0 || s.n == 0) return;
   detail::GemmRequest product;
   product.op = r.op, product.m = s.m, product.n = s.n, product.k = s.k, product.batch = r.batch();
@@ -151,10 +152,10 @@ void Blocks::product(const View& c, const View& a, const View& b, const Sizes& s
   product.inputs = inputs, product.outputs = {&c, 1};
   backend.execute(product);
 }
-void Blocks::multiply(const View& c, const View& a, const View& b, const Sizes& s) const {
+void MatrixBlocks::multiply(const View& c, const View& a, const View& b, const ProductSizes& s) const {
   product(c, a, b, s, alone_, {});
 }
-void Blocks::subtract(const View& c, const View& a, const View& b, const Sizes& s) const {
+void MatrixBlocks::subtract(const View& c, const View& a, const View& b, const ProductSizes& s) const {
   if (s.k == 0) return;
   const std::size_t row = c.strides.size() - 2;
   // Results are written in vectors along rows.
@@ -164,8 +165,9 @@ void Blocks::subtract(const View& c, const View& a, const View& b, const Sizes& 
   product(c, a, b, s, without_, before);
 }
 
-void Blocks::solve(const View& a, const View& x, std::int64_t n, std::int64_t right, bool upper, bool unit) const {
-  if (n > kBlock) {
+void MatrixBlocks::solve(const View& a, const View& x, std::int64_t n, std::int64_t right, bool upper,
+                         bool unit) const {
+  if (n > kMatrixBlock) {
     const std::int64_t first = first_half(n), rest = n - first;
     const View low_a = part_of(a, first, first), low_x = part_of(x, first, 0);
     if (upper) solve(low_a, low_x, rest, right, upper, unit);
@@ -179,8 +181,8 @@ void Blocks::solve(const View& a, const View& x, std::int64_t n, std::int64_t ri
   solve_block(upper ? turned_around(a, n, n) : a, rows, rows, n, right, unit ? Diagonal::ones : Diagonal::numbers);
 }
 
-void Blocks::solve_block(const View& l, const View& b, const View& x, std::int64_t n, std::int64_t right,
-                         Diagonal diagonal) const {
+void MatrixBlocks::solve_block(const View& l, const View& b, const View& x, std::int64_t n, std::int64_t right,
+                               Diagonal diagonal) const {
   MatrixPlan plan(backend, r, 't');
   const std::int64_t parts = ceil_div(right, kBlockThreads);
   const int of_l = plan.add(l, {n, n}, false), of_b = plan.add(b, {n, right}, false);
@@ -203,7 +205,7 @@ bool by_blocks(GpuBackend& backend, const detail::TriangularRequest& r) {
   run_blocks(backend, r, [&] {
     const bool turned = r.how != 'N';
     move(backend, r, r.b, r.x, r.rows(), r.right);
-    Blocks(backend, r, r.a.dtype)
+    MatrixBlocks(backend, r, r.a.dtype)
         .solve(turned ? transposed(r.a) : r.a, r.x, r.rows(), r.right, r.upper != turned, r.unit);
   });
   return true;
@@ -214,19 +216,19 @@ bool by_blocks(GpuBackend& backend, const detail::TriangularRequest& r) {
 namespace {
 
 /// In the factor's memory, but for the blocks on the diagonal, which come last: their rows are those of `diagonal`.
-struct Cholesky : Blocks {
+struct Cholesky : MatrixBlocks {
   const Matrices diagonal;
   const View* status;
   View factor;
   Cholesky(GpuBackend& backend, const detail::CholeskyRequest& r, const View* status)
-      : Blocks(backend, r, r.input.dtype),
-        diagonal(backend, r, kBlock, r.rows(), r.input.dtype),
+      : MatrixBlocks(backend, r, r.input.dtype),
+        diagonal(backend, r, kMatrixBlock, r.rows(), r.input.dtype),
         status(status),
         factor(r.factor) {}
 
   /// Columns from `first` on, `width` of them.
   void panel(std::int64_t first, std::int64_t width) const {
-    if (width <= kBlock) return block(first, width);
+    if (width <= kMatrixBlock) return block(first, width);
     const std::int64_t left = first_half(width), middle = first + left, rest = r.rows() - middle;
     panel(first, left);
     const View below = part_of(factor, middle, first);
@@ -236,8 +238,8 @@ struct Cholesky : Blocks {
   void block(std::int64_t first, std::int64_t width) const {
     MatrixPlan plan(backend, r, 'y');
     const std::int64_t rows = r.rows() - first;
-    constexpr int own_rows = kBlockThreads - kBlock;
-    const std::int64_t parts = std::max<std::int64_t>(ceil_div(rows - kBlock, own_rows), 1);
+    constexpr int own_rows = kBlockThreads - kMatrixBlock;
+    const std::int64_t parts = std::max<std::int64_t>(ceil_div(rows - kMatrixBlock, own_rows), 1);
     const int of_a = plan.add(part_of(factor, first, first), {rows, width}, true);
     const int of_factor = plan.add(part_of(transposed(diagonal.view), first, 0), {width, width}, true);
     const int of_status = status ? plan.add(*status, {}, true) : -1;
@@ -245,7 +247,8 @@ struct Cholesky : Blocks {
     const int slots[] = {slot(rows), slot(parts), slot(first), slot(width)};
     plan.launch(static_cast<std::uint64_t>(r.count() * parts), kBlockThreads, [&] {
       BlockText text(plan, dtype, kBlockThreads);
-      text.add("a", of_a, true), text.add("factor", of_factor, true), text.share_vectors("column", 3 * kBlock / 4);
+      text.add("a", of_a, true), text.add("factor", of_factor, true),
+          text.share_vectors("column", 3 * kMatrixBlock / 4);
       text.param("rows", slots[0]), text.param("parts", slots[1]), text.param("size", slots[3]);
       text.holes["own_rows"] = cat(own_rows);
       // Rows outside are those of others; of a row on the diagonal what is right of that is not looked at.
@@ -257,16 +260,16 @@ struct Cholesky : Blocks {
   /// What products left above the diagonal goes, and blocks on the diagonal come into their places, all whole ones
   /// together.
   void finish() const {
-    const std::int64_t n = r.rows(), whole = n / kBlock, rest = n % kBlock;
+    const std::int64_t n = r.rows(), whole = n / kMatrixBlock, rest = n % kMatrixBlock;
     move(backend, r, factor, factor, n, n, {.part = PartOfMatrix::lower});
     const View from = transposed(diagonal.view);
     if (whole > 0) {
       detail::MatrixRequest blocks = r;
-      blocks.space = detail::with_sizes(r.batch(), {whole, kBlock, kBlock});
-      move(backend, blocks, of_blocks(from, false), of_blocks(factor, true), kBlock, kBlock);
+      blocks.space = detail::with_sizes(r.batch(), {whole, kMatrixBlock, kMatrixBlock});
+      move(backend, blocks, of_blocks(from, false), of_blocks(factor, true), kMatrixBlock, kMatrixBlock);
     }
     if (rest > 0) {
-      const std::int64_t at = whole * kBlock;
+      const std::int64_t at = whole * kMatrixBlock;
       move(backend, r, part_of(from, at, 0), part_of(factor, at, at), rest, rest);
     }
   }
@@ -274,7 +277,7 @@ struct Cholesky : Blocks {
   static View of_blocks(View v, bool along_diagonal) {
     const std::int64_t row = v.strides[v.strides.size() - 2], column = v.strides.back();
     v.strides.resize(v.strides.size() - 2);
-    for (const std::int64_t stride : {kBlock * (row + (along_diagonal ? column : 0)), row, column})
+    for (const std::int64_t stride : {kMatrixBlock * (row + (along_diagonal ? column : 0)), row, column})
       v.strides.push_back(stride);
     return v;
   }
@@ -285,7 +288,7 @@ struct Cholesky : Blocks {
 bool by_blocks(GpuBackend& backend, const detail::CholeskyRequest& r) {
   if (!go_by_blocks(backend, r, r.input.dtype)) return false;
   run_blocks(backend, r, [&] {
-    const BlockStatus status(backend, r);
+    const RequestStatus status(backend, r);
     const Cholesky cholesky(backend, r, status.view());
     move(backend, r, r.input, r.factor, r.rows(), r.rows(),
          {.part = PartOfMatrix::lower, .finite = status.view(), .kept = true});

@@ -7,7 +7,8 @@
 
 namespace tern::detail_gpu {
 
-inline constexpr int kBlock = 32;  // rows that a workgroup's memory, and numbers that an invocation's registers hold
+/// Rows that a workgroup's memory, and numbers that an invocation's registers hold.
+inline constexpr int kMatrixBlock = 32;
 
 /// Carries the request out by blocks; false, having done nothing, where there are no such kernels.
 bool by_blocks(GpuBackend&, const detail::CholeskyRequest&);
@@ -31,22 +32,22 @@ inline View turned_around(View v, std::int64_t rows, std::int64_t columns) {
   return v;
 }
 /// Of n columns, those of the first half, in whole blocks.
-inline std::int64_t first_half(std::int64_t n) { return ceil_div(ceil_div(n, kBlock), 2) * kBlock; }
+inline std::int64_t first_half(std::int64_t n) { return ceil_div(ceil_div(n, kMatrixBlock), 2) * kMatrixBlock; }
 
 /// Of a product of m × k times k × n.
-struct Sizes {
+struct ProductSizes {
   std::int64_t m, n, k;
 };
 /// What a triangle is divided by: ones, or what stands on its diagonal, or halves of that (1 where it is 0).
 enum class Diagonal : char { ones, numbers, halves };
 
 /// A request's matrices, and the products among their parts.
-class Blocks {
+class MatrixBlocks {
  public:
-  Blocks(GpuBackend& backend, const detail::MatrixRequest& r, DType dtype);
+  MatrixBlocks(GpuBackend& backend, const detail::MatrixRequest& r, DType dtype);
   /// c = a · b, and c -= a · b.
-  void multiply(const View& c, const View& a, const View& b, const Sizes& sizes) const;
-  void subtract(const View& c, const View& a, const View& b, const Sizes& sizes) const;
+  void multiply(const View& c, const View& a, const View& b, const ProductSizes& sizes) const;
+  void subtract(const View& c, const View& a, const View& b, const ProductSizes& sizes) const;
   /// x = A⁻¹·x of a triangle of n rows, for `right` columns.
   void solve(const View& a, const View& x, std::int64_t n, std::int64_t right, bool upper, bool unit) const;
   /// x = l⁻¹·b of a lower triangle of a block; x may be b.
@@ -58,16 +59,16 @@ class Blocks {
   DType dtype;
 
  private:
-  void product(const View& c, const View& a, const View& b, const Sizes& sizes, const detail::Program* epilogue,
+  void product(const View& c, const View& a, const View& b, const ProductSizes& sizes, const detail::Program* epilogue,
                std::span<const detail::Operand> inputs) const;
   const detail::Program *without_, *alone_;
 };
 
 /// The status of each matrix, where it is asked for: the request's own, or one that is kept for the errors alone.
-class BlockStatus {
+class RequestStatus {
  public:
   /// 0 for all.
-  BlockStatus(GpuBackend& backend, const detail::MatrixRequest& r);
+  RequestStatus(GpuBackend& backend, const detail::MatrixRequest& r);
   /// Null where nobody asks.
   const View* view() const { return wanted_ ? &view_ : nullptr; }
   /// Notes what failed, for an error when the device is waited for.
@@ -110,10 +111,10 @@ struct BlockText {
 /// Whether there are kernels of blocks for the request's views.
 template <class R> bool go_by_blocks(GpuBackend& backend, const R& r, DType dtype) {
   if (!has_matrix_texts(backend, dtype) || r.least() < 1 || r.count() == 0) return false;
-  Seen seen(backend);
+  SeenWhole seen(backend);
   R::views(r, seen);
   if (!seen.whole || seen.largest > seen.most) return false;
-  if (detail::tracing()) detail::note(cat("blocks of ", kBlock, " and products"));
+  if (detail::tracing()) detail::note(cat("blocks of ", kMatrixBlock, " and products"));
   return true;
 }
 /// Runs what a request is made of; reports say nothing of its products.

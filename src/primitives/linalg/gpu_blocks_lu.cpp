@@ -28,16 +28,16 @@ constexpr int kRowsAtOnce = 4;    // rows of an invocation of blocks_lu whose lo
 /// 2.5 and 1024 9.4, by blocks 1.4, 3.3 and 7.7 (H200, WebGPU, 26 November 2026): a column's pivot takes 6 us.
 constexpr std::int64_t kFewestColumns = 768;
 
-struct Lu : Blocks {
+struct Lu : MatrixBlocks {
   const View lu, pivots;
   const View* status;
   Lu(GpuBackend& backend, const detail::LuRequest& r, const View* status)
-      : Blocks(backend, r, r.input.dtype), lu(r.lu), pivots(r.pivots), status(status) {}
+      : MatrixBlocks(backend, r, r.input.dtype), lu(r.lu), pivots(r.pivots), status(status) {}
 
   void run() const {
     const std::int64_t m = r.rows(), n = r.columns(), least = r.least();
-    for (std::int64_t first = 0; first < least; first += kBlock) {
-      const std::int64_t size = std::min<std::int64_t>(kBlock, least - first), behind = first + size;
+    for (std::int64_t first = 0; first < least; first += kMatrixBlock) {
+      const std::int64_t size = std::min<std::int64_t>(kMatrixBlock, least - first), behind = first + size;
       panel(first, size);
       if (n > size) others(first, size);
       subtract(part_of(lu, behind, behind), part_of(lu, behind, first), part_of(lu, first, behind),
@@ -72,7 +72,8 @@ struct Lu : Blocks {
       text.param("rows", slots[0]), text.param("size", slots[1]), text.param("first", slots[2]);
       text.holes["quarters"] = numbers(0, kRowsAtOnce), text.holes["at_once"] = cat(kRowsAtOnce * threads);
       text.holes["half"] = cat(threads / 2);
-      text.share("upper", kBlock * kBlock), text.share("chosen", kBlock), text.share("sizes", threads);
+      text.share("upper", kMatrixBlock * kMatrixBlock), text.share("chosen", kMatrixBlock),
+          text.share("sizes", threads);
       text.share_numbers("places", threads);
       text.add_status(of_status, slots[2], "thread == 0u");
       // WGSL's division (2.5 ulp) need not give 1 or -1 where it should.
@@ -99,7 +100,7 @@ struct Lu : Blocks {
       text.add("a", of_a, true), text.add("l", of_l, false), text.add("pivot", of_pivots, false);
       text.param("size", slots[0]), text.param("first", slots[1]), text.param("columns", slots[2]);
       text.param("parts", slots[3]), text.add_triangle(Diagonal::ones);
-      text.share_numbers("places", kBlock), text.share_numbers("origins", 2 * kBlock);
+      text.share_numbers("places", kMatrixBlock), text.share_numbers("origins", 2 * kMatrixBlock);
       text.holes["number"] = cat("$a(origins[", kFirst, "], j)");
       text.holes["solved"] = cat("$set_a(", kFirst, ", j, ", kSecond, ")");
       return text.text("lu, rows beside a panel", kLuRows);
@@ -113,7 +114,7 @@ bool by_blocks(GpuBackend& backend, const detail::LuRequest& r) {
   if (r.count() == 1 && r.least() < kFewestColumns && !detail::recording_natively()) return false;
   if (!go_by_blocks(backend, r, r.input.dtype)) return false;
   run_blocks(backend, r, [&] {
-    const BlockStatus status(backend, r);
+    const RequestStatus status(backend, r);
     move(backend, r, r.input, r.lu, r.rows(), r.columns(), {.finite = status.view(), .kept = true});
     Lu(backend, r, status.view()).run();
     status.finish(PrimitiveId::lu);
@@ -128,7 +129,7 @@ bool by_blocks(GpuBackend& backend, const detail::LuSolveRequest& r) {
     const Matrices places(backend, r, n, 1, DType::i32);
     find_places(backend, r, r.pivots, places.view, n, r.adjoint);
     if (r.permutes) return move(backend, r, r.b, r.x, n, r.right, {.places = &places.view});
-    const Blocks blocks(backend, r, r.lu.dtype);
+    const MatrixBlocks blocks(backend, r, r.lu.dtype);
     if (!r.adjoint) {
       move(backend, r, r.b, r.x, n, r.right, {.places = &places.view});
       blocks.solve(r.lu, r.x, n, r.right, false, true), blocks.solve(r.lu, r.x, n, r.right, true, false);

@@ -18,28 +18,28 @@ constexpr const char* kQrPanel =
 /// Matrices by rows, each of which begins where vectors do.
 View by_rows(const Matrices& m) { return transposed(m.view); }
 
-struct Qr : Blocks {
+struct Qr : MatrixBlocks {
   const std::int64_t m, n, least;
   const Matrices work_, v_, z_, panel_, gram_, between_;
   const View work, v, z;
   Qr(GpuBackend& backend, const detail::QrRequest& r)
-      : Blocks(backend, r, r.input.dtype),
+      : MatrixBlocks(backend, r, r.input.dtype),
         m(r.rows()),
         n(r.columns()),
         least(r.least()),
         work_(backend, r, round_up(n, 4), m, dtype),
-        v_(backend, r, round_up(least, kBlock), m, dtype),
-        z_(backend, r, round_up(least, kBlock), m, dtype),
-        panel_(backend, r, kBlock, 2 * m, dtype),
-        gram_(backend, r, kBlock, kBlock, dtype),
-        between_(backend, r, round_up(std::max(n, r.inner()), 4), kBlock, dtype),
+        v_(backend, r, round_up(least, kMatrixBlock), m, dtype),
+        z_(backend, r, round_up(least, kMatrixBlock), m, dtype),
+        panel_(backend, r, kMatrixBlock, 2 * m, dtype),
+        gram_(backend, r, kMatrixBlock, kMatrixBlock, dtype),
+        between_(backend, r, round_up(std::max(n, r.inner()), 4), kMatrixBlock, dtype),
         work(by_rows(work_)),
         v(by_rows(v_)),
         z(by_rows(z_)) {}
 
   void factor() const {
-    for (std::int64_t first = 0; first < least; first += kBlock) {
-      const std::int64_t size = std::min<std::int64_t>(kBlock, least - first), rows = m - first;
+    for (std::int64_t first = 0; first < least; first += kMatrixBlock) {
+      const std::int64_t size = std::min<std::int64_t>(kMatrixBlock, least - first), rows = m - first;
       const View v_here = part_of(v, first, first), z_here = part_of(z, first, first), gram = by_rows(gram_);
       panel(first, size);
       multiply(gram, transposed(v_here), v_here, {size, size, rows});
@@ -50,8 +50,8 @@ struct Qr : Blocks {
   }
   /// q, which is the identity.
   void basis(const View& q, std::int64_t inner) const {
-    for (std::int64_t first = (least - 1) / kBlock * kBlock; first >= 0; first -= kBlock) {
-      const std::int64_t size = std::min<std::int64_t>(kBlock, least - first);
+    for (std::int64_t first = (least - 1) / kMatrixBlock * kMatrixBlock; first >= 0; first -= kMatrixBlock) {
+      const std::int64_t size = std::min<std::int64_t>(kMatrixBlock, least - first);
       reflect(part_of(q, first, first), part_of(z, first, first), part_of(v, first, first),
               {m - first, inner - first, size});
     }
@@ -59,7 +59,7 @@ struct Qr : Blocks {
 
  private:
   /// c -= x·(yᵀ·c), c of m × n, x and y of k columns.
-  void reflect(const View& c, const View& x, const View& y, const Sizes& s) const {
+  void reflect(const View& c, const View& x, const View& y, const ProductSizes& s) const {
     const View between = by_rows(between_);
     multiply(between, transposed(y), c, {s.k, s.n, s.m});
     subtract(c, x, between, s);
@@ -73,15 +73,15 @@ struct Qr : Blocks {
                                  std::min<std::int64_t>(backend.limits().threads, 1024)));
     const int of_a = plan.add(part_of(work, first, first), {rows, size}, true);
     const int of_v = plan.add(part_of(v, first, first), {rows, size}, true);
-    const int of_p = plan.add(by_rows(panel_), {2 * rows, kBlock}, true);
+    const int of_p = plan.add(by_rows(panel_), {2 * rows, kMatrixBlock}, true);
     const auto slot = [&](std::int64_t value) { return plan.plan.add_param(static_cast<std::uint64_t>(value)); };
     const int slots[] = {slot(rows), slot(size)};
     plan.launch(static_cast<std::uint64_t>(r.count()), static_cast<std::uint32_t>(threads), [&] {
       BlockText text(plan, dtype, threads);
       text.add("a", of_a, true), text.add("v", of_v, true), text.add("p", of_p, true);
-      text.param("rows", slots[0]), text.param("size", slots[1]), text.holes["slices"] = cat(threads / kBlock);
+      text.param("rows", slots[0]), text.param("size", slots[1]), text.holes["slices"] = cat(threads / kMatrixBlock);
       text.share("partial", threads);
-      for (const char* list : {"dots", "heads", "ws"}) text.share(list, kBlock);
+      for (const char* list : {"dots", "heads", "ws"}) text.share(list, kMatrixBlock);
       return text.text("qr of a panel", kQrPanel);
     });
   }

@@ -31,7 +31,7 @@ void note_library(MatrixLibrary& library);
 
 /// A request that no kernel takes alone: by the library, by blocks, or on the CPU.
 template <class R> void without_kernel(GpuBackend& backend, const R& r) {
-  Seen seen(backend);
+  SeenWhole seen(backend);
   R::views(r, seen);
   if (seen.whole && seen.largest <= seen.most)  // copies without gaps are seen whole, too
     if (MatrixLibrary* const library = library_for(backend, r); library && (at_once(*library, r) || pays_one_by_one(r)))

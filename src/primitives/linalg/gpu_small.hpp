@@ -101,10 +101,10 @@ inline int threads_for(std::int64_t rows) {
 }
 
 /// Whether a kernel can see every view whole.
-struct Seen : detail::ViewVisitor<Seen> {
+struct SeenWhole : detail::ViewVisitor<SeenWhole> {
   std::int64_t most, largest = 0;  // bytes; of a view without gaps
   bool whole = true;
-  explicit Seen(const GpuBackend& backend) : most(most_bytes(backend)) {}
+  explicit SeenWhole(const GpuBackend& backend) : most(most_bytes(backend)) {}
   void look(const View& view, const Shape& space) {
     if (!view.storage) return;
     const std::vector<std::int64_t> sizes(space.begin(), space.end());
@@ -124,7 +124,7 @@ inline bool has_matrix_texts(const GpuBackend& backend, DType dtype) {
 template <class R> bool goes_small(const GpuBackend& backend, const R& r, DType dtype) {
   if (!has_matrix_texts(backend, dtype) || r.rows() < 1 || r.columns() < 1 || r.most() > detail::kManyAtOnce)
     return false;
-  Seen seen(backend);
+  SeenWhole seen(backend);
   R::views(r, seen);
   return seen.whole;
 }

@@ -6,6 +6,7 @@
 
 #include "gpu/text/kernel_file.hpp"
 #include "primitives/linalg/gpu_small.hpp"
+#include "primitives/linalg/sweeps.hpp"
 
 namespace tern::detail_gpu {
 
@@ -24,8 +25,6 @@ struct SvdAccesses {
 
 /// small_pieces.wgsl.
 const Holes& small_pieces();
-
-inline constexpr int kMostSweeps = 40;  // of the tests, Hilbert's matrices take most: over nine
 
 /// A text of what these kernels share, with holes: of matrices whose n columns of m elements are kept.
 struct Spectral : Small {
@@ -109,7 +108,7 @@ struct Spectral : Small {
     const Dialect& d = plan.backend.dialect();
     const std::string name = compute_type_name(type);
     std::string functions;
-    const auto function = [&](const char* head, std::vector<Named> parameters) {
+    const auto function = [&](const char* head, std::vector<TypedName> parameters) {
       functions += cat(d.pure_function_head(head, parameters, name), indented(holes[cat(head, "_", name)]), "}\n");
     };
     function("power_of", {{name, "x"}});

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "primitives/linalg/lanes.hpp"
+#include "primitives/linalg/sweeps.hpp"
 
 #if defined(__clang__)
 #define TERN_LANES_UNROLL _Pragma("clang loop unroll(full)")

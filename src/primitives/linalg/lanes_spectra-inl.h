@@ -10,7 +10,6 @@ namespace tern::detail_cpu::matrices {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr int kMostSweeps = 40;
 constexpr int kInL1 = 16;
 
 /// 2^k ≤ |x| < 2^(k+1), of subnormal numbers and 0 the least normal one.

@@ -3,6 +3,7 @@
 //
 // Scales are powers of two between the least normal number and its reciprocal, so that what is scaled is exact.
 // WebGPU's devices may take subnormal numbers for zeros: those of f32 are scaled as integers.
+// What a thread holds, what bounds the kernels and how fast they are stands in their own files.
 
 Functions.
 $define power_of_f32

@@ -10,6 +10,9 @@
 // values are 0; they take the memory of the short side's, which are stored before. Columns that are nothing beside the
 // largest are not turned, as their squares would vanish. Sweeps end as in small_eigh.wgsl. Bound by workgroup memory:
 // of 32 × 32 a round takes 80 loads and stores a thread, 64 more with vectors, and two barriers.
+//
+// On an H100, 25 November 2026, an earlier version took 465 µs for 1,000 of 32 x 32 in f32, without vectors 284, and
+// for 10,000 of 8 x 8 59 and 37 (docs/benchmarks.md).
 $begin
 var status = 0;
 var not_finite = 0u;

@@ -1,5 +1,6 @@
 // Pieces of the kernels that have a matrix a thread (thread_qr.wgsl, thread_eigh.wgsl, thread_svd.wgsl), in registers:
-// element (i, j) is c<i><j>. What they share with the others is in small_pieces.wgsl.
+// element (i, j) is c<i><j>. What they share with the others is in small_pieces.wgsl. The kernels' files have drawings,
+// and say what bounds them and how fast they are.
 
 $define turned(one, two)
   {

@@ -1,7 +1,15 @@
 // Singular values of matrices of up to four rows and columns, a matrix a thread, in what the GPU languages share
-// (dialect.hpp; pieces in small_pieces.wgsl and thread_pieces.wgsl): as small_svd.wgsl, unrolled, in registers. A
-// thread sweeps until nothing is left to be turned in its own matrix. Bound by memory, and by the divisions of about
-// five sweeps of six rotations.
+// (dialect.hpp; pieces in small_pieces.wgsl and thread_pieces.wgsl): as small_svd.wgsl, unrolled, in registers.
+//
+//   thread 0            thread 1
+//   ┌─────┬─────┬──     ┌─────┬─────┬──     registers of the matrix, or of its transpose, whichever has fewer columns:
+//   │ c00 │ c01 │ …     │ c00 │ c01 │ …     (i, j) is c<i><j>; a rotation of the pair (p, q) makes columns p and q
+//   │ c10 │ c11 │       │ c10 │ c11 │       orthogonal, and their lengths, value<j>, become the singular values
+//   └─────┴─────┴──     └─────┴─────┴──     of the vectors, where they are wanted: v<i><j>
+//
+// A thread sweeps until nothing is left to be turned in its own matrix. Bound by memory, and by the divisions of about
+// five sweeps of six rotations. On an H100, 25 November 2026, an earlier version took 60 µs for 100,000 of 4 x 4 in
+// f32, without vectors 20 (docs/benchmarks.md).
 $begin
 var status = 0;
 $own_load

@@ -171,9 +171,9 @@ class Scan {
     const AxisOrder line = along(r_.space, r_.axis);
     order.axes[order.rank] = line.axes[0], order.sizes[order.rank++] = n_;
     const Cursor input(r_.input, order), output(r_.output, order);
-    const std::int64_t most = kBlock / n_ / 16 * 16;
+    const std::int64_t most = kTapeBlock / n_ / 16 * 16;
     for_lines((count + most - 1) / most, n_ * std::min(count, most), [&](std::int64_t first, std::int64_t last) {
-      alignas(64) T block[kBlock], columns[kBlock];
+      alignas(64) T block[kTapeBlock], columns[kTapeBlock];
       for (std::int64_t part = first; part < last; ++part) {
         const std::int64_t lines = std::min(most, count - part * most), position = part * most * n_;
         const auto column = [&](std::int64_t i) { return columns + (r_.reverse ? n_ - 1 - i : i) * lines; };
@@ -225,9 +225,10 @@ class Scan {
   }
   template <class T, Combine kCombine>
   void scan_columns(const Cursor& input, const Cursor& output, std::int64_t lines, std::int64_t column) const {
-    alignas(64) T block[kBlock];
+    alignas(64) T block[kTapeBlock];
     Sums<T> sums;
-    const std::int64_t columns = std::min(kTogether, lines - column), most = columns == lines ? kBlock / columns : 1;
+    const std::int64_t columns = std::min(kTogether, lines - column),
+                       most = columns == lines ? kTapeBlock / columns : 1;
     for (std::int64_t i = 0; i < n_; i += most) {
       const std::int64_t rows = std::min(most, n_ - i), row = r_.reverse ? n_ - i - rows : i;
       const std::int64_t position = row * lines + column;

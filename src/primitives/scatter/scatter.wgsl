@@ -11,7 +11,8 @@
 // An index out of range is noted once, by the invocations of place 0; negative ones count from the end.
 //
 // Bound by the table, which every element of the output reads: elements × entries. So only small tables come here, up
-// to 2048 entries; longer ones are sorted first (scatter_sorted.wgsl), or added line by line (scatter_lines.cu).
+// to 2048 entries; longer ones are sorted first (scatter_sorted.wgsl), or added line by line (scatter_lines.cu). It was
+// not measured by itself.
 //
 // gpu.cpp fills the holes, $name. To read it with all of them filled: tests/golden/kernels.wgsl.
 let t = group * ${threads}u + thread;

@@ -1,4 +1,5 @@
-// For each name the first of a line's sorted keys that is not less than its bound.
+// Part of scatter_sorted.wgsl and scatter_entries.wgsl: for each name the first of a line's sorted keys that is not
+// less than its bound. Bound by latency: a chain of loads, each of which waits for the one before.
 $for first in $searched
   var $first = 0u;
   var ${first}_high = $length;

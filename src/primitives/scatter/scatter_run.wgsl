@@ -1,5 +1,5 @@
 // Part of scatter_sorted.wgsl and scatter_entries.wgsl: the entries from `low` on that name the place `wanted` are
-// combined with what is there, in their order.
+// combined with what is there, in their order. What bounds it stands there.
 $load_old
 $for e in $elements
   var acc$e = $old_$e;

@@ -158,7 +158,8 @@ template <class T> class LineSort {
 template <class T> void sort_lines(const SortRequest& r, const KernelTable& table) {
   const std::int64_t n = r.space[static_cast<std::size_t>(r.axis)], wanted = r.first > 0 ? std::min(r.first, n) : n;
   AxisOrder order = lines_of(r.space, r.axis);
-  const std::int64_t count = order.count(), together = std::max<std::int64_t>(1, kBlock / std::max<std::int64_t>(n, 1));
+  const std::int64_t count = order.count(),
+                     together = std::max<std::int64_t>(1, kTapeBlock / std::max<std::int64_t>(n, 1));
   order.axes[order.rank] = r.axis, order.sizes[order.rank++] = n;
   AxisOrder results = order;
   results.sizes[results.rank - 1] = wanted;
