@@ -1,4 +1,4 @@
-// Entries of what selects, adds and orders by index (index.cpp).
+// Entries of what selects and adds by index (index.cpp).
 #include <algorithm>
 #include <cmath>
 
@@ -23,53 +23,8 @@ std::size_t scattered_place(std::int64_t i, std::int64_t count, std::int64_t siz
   const std::int32_t at = scattered_places(count, size)[static_cast<std::size_t>(i)];
   return static_cast<std::size_t>(at < 0 ? at + size : at);
 }
-/// f on a copy of each row of a matrix (axis 1) or each column (axis 0), cut to what f gives.
-template <class F> std::vector<Values> along(const Values& x, int axis, F f) {
-  const std::int64_t rows = x.shape[0], columns = x.shape[1], lines = axis == 1 ? rows : columns;
-  std::vector<std::vector<double>> list;
-  for (std::int64_t i = 0; i < lines; ++i) {
-    std::vector<double> line;
-    for (std::int64_t j = 0; j < (axis == 1 ? columns : rows); ++j)
-      line.push_back(axis == 1 ? at(x, i, j) : at(x, j, i));
-    list.push_back(f(line));
-  }
-  const auto length = static_cast<std::int64_t>(list.empty() ? 0 : list[0].size());
-  const auto element = [&](std::int64_t r, std::int64_t c) {
-    return axis == 1 ? list[static_cast<std::size_t>(r)][static_cast<std::size_t>(c)]
-                     : list[static_cast<std::size_t>(c)][static_cast<std::size_t>(r)];
-  };
-  return {axis == 1 ? made(rows, length, element) : made(length, columns, element)};
-}
-std::vector<double> ordered(std::vector<double> line, bool descending) {
-  std::ranges::sort(line);
-  if (descending) std::ranges::reverse(line);
-  return line;
-}
-std::vector<double> first_half(std::vector<double> line) {
-  line.resize((line.size() + 1) / 2);
-  return line;
-}
-std::int64_t half(std::int64_t size) { return (size + 1) / 2; }
-
-constexpr Tolerance kRunningSums{37, "a rounding for each of at most 37 elements"};
-
 Tensor zero_square(DType dtype) { return zeros(archived_square(), dtype); }
 Tensor first_places(std::int64_t count = kArchivedSide) { return zeros({count}, i32); }
-/// Lines that one group of invocations orders, and longer ones.
-template <class F> std::vector<ArchivedCall> of_lines(F f) {
-  return {[f](DType dtype) { f(zeros({2, kArchivedSide}, dtype)); }, [f](DType dtype) { f(zeros({2, 5000}, dtype)); }};
-}
-ArchivedCall running_sum(std::int64_t length) {
-  return [length](DType dtype) { return cumsum(Var(zeros({2, length}, dtype), is_floating(dtype)), 1); };
-}
-std::vector<ArchivedCall> selections() {
-  std::vector<ArchivedCall> list = of_lines([](const Tensor& line) {
-    topk(line, 1, 1), topk(line.transpose(0, 1), line.size(1) / 2, 0);
-  });
-  list.push_back([](DType dtype) { topk(zeros({2, 5000}, dtype), 1100, 1); });
-  return list;
-}
-
 const Entries by_index{
     {.name = "take",
      .family = Family::indices,
@@ -216,86 +171,6 @@ const Entries by_index{
              {index,
               {"scatter_add", "-4", "size 3"},
               [](auto make) { scatter_add(make({3}), tensor({-4}), make({1})); }}}},
-    {.name = "cumsum",
-     .family = Family::indices,
-     .arguments = "x, axis",
-     .says = "Running sums along an axis; booleans and narrow integers give i32, which wraps as other integers do",
-     .aliases = {"cumulative_sum"},
-     .tolerance = kRunningSums,
-     .archived = {running_sum(kArchivedSide), running_sum(5000), running_sum(1 << 17),
-                  [](DType dtype) { return cumsum(Var(zero_square(dtype), is_floating(dtype)), 1); }},
-     .samples = {{.with = "of rows",
-                  .shapes = matrix,
-                  .call = [](const auto& x) { return cumsum(x, 1); },
-                  .reference =
-                      [](const auto& x) {
-                        return along(x[0], 1, [](std::vector<double> line) {
-                          for (std::size_t i = 1; i < line.size(); ++i) line[i] += line[i - 1];
-                          return line;
-                        });
-                      },
-                  .empty = {{2, 0}}}},
-     .bad = {{index,
-              {"cumsum", "axis 2", "out of range"},
-              [](auto make) {
-                cumsum(make({2, 3}), 2);
-              }}}},
-    {.name = "sort",
-     .family = Family::indices,
-     .arguments = "x, axis = -1, descending = false",
-     .says = "The elements in order along an axis: stable, NaN is larger than everything",
-     .tolerance = kMoved,
-     .archived =
-         of_lines([](const Tensor& line) { sort(line, 1), sort(line, 1, true), sort(line.transpose(0, 1), 0); }),
-     .samples =
-         {{.with = "rows",
-           .shapes = matrix,
-           .call = [](const auto& x) { return sort(x, 1).values; },
-           .reference = [](const auto& x) { return along(x[0], 1, [](auto line) { return ordered(line, false); }); },
-           .broadcast_axis = 0},
-          {.with = "columns, the largest first",
-           .shapes =
-               [](Sizes s) {
-                 return std::vector<Shape>{{s.columns, s.rows}};
-               },
-           .call = [](const auto& x) { return sort(x, 0, true).values; },
-           .reference = [](const auto& x) { return along(x[0], 0, [](auto line) { return ordered(line, true); }); }}},
-     .bad = {{index,
-              {"sort", "axis -3", "out of range"},
-              [](auto make) {
-                sort(make({2, 3}), -3);
-              }}}},
-    {.name = "topk",
-     .family = Family::indices,
-     .arguments = "x, k, axis = -1, largest = true",
-     .says = "The k largest (smallest) elements along an axis, in order",
-     .tolerance = kMoved,
-     .archived = selections(),
-     .samples =
-         {{.with = "the largest of columns",
-           .shapes =
-               [](Sizes s) {
-                 return std::vector<Shape>{{s.columns, s.rows}};
-               },
-           .call = [](const auto& x) { return topk(x, half(x.size(0)), 0).values; },
-           .reference =
-               [](const auto& x) { return along(x[0], 0, [](auto line) { return first_half(ordered(line, true)); }); }},
-          {.with = "the smallest of rows",
-           .shapes = matrix,
-           .call = [](const auto& x) { return topk(x, half(x.size(1)), 1, false).values; },
-           .reference =
-               [](const auto& x) { return along(x[0], 1, [](auto line) { return first_half(ordered(line, false)); }); },
-           .empty = {}}},
-     .bad = {{index,
-              {"topk", "k = 4", "size 3"},
-              [](auto make) {
-                topk(make({2, 3}), 4);
-              }},
-             {index,
-              {"topk", "k = -1"},
-              [](auto make) {
-                topk(make({2, 3}), -1);
-              }}}},
     {.name = "one_hot",
      .family = Family::indices,
      .arguments = "labels, classes, dtype = default_dtype()",

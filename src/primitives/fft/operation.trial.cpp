@@ -1,4 +1,4 @@
-// Entries of Fourier transforms (fft.cpp) and what is made of them (spectra.cpp). Operands of samples are real.
+// Entries of Fourier transforms (operation.cpp) and what is made of them (spectra.cpp). Operands of samples are real.
 #include <cmath>
 #include <complex>
 #include <numbers>

@@ -1,4 +1,4 @@
-// Entries of running results along an axis (cumulative.cpp).
+// Entries of running results along an axis (operation.cpp).
 #include <cmath>
 
 #include "ops/lines.trial.hpp"
@@ -25,10 +25,41 @@ template <class F, class R> std::vector<Sample> along_both_axes(F call, R refere
        .call = [call](const auto& x) { return call(x.mT(), 0).mT(); },
        .reference = reference}};
 }
+constexpr Tolerance kRunningSums{37, "a rounding for each of at most 37 elements"};
+
+
+ArchivedCall running_sum(std::int64_t length) {
+  return [length](DType dtype) { return cumsum(Var(zeros({2, length}, dtype), is_floating(dtype)), 1); };
+}
+
 #define TERN_CALL(name) [](const auto& x, int axis) { return name(x, axis); }
 #define TERN_VALUES(name) [](const auto& x, int axis) { return name(x, axis).values; }
 
 const Entries running_results{
+    {.name = "cumsum",
+     .family = Family::indices,
+     .arguments = "x, axis",
+     .says = "Running sums along an axis; booleans and narrow integers give i32, which wraps as other integers do",
+     .aliases = {"cumulative_sum"},
+     .tolerance = kRunningSums,
+     .archived = {running_sum(kArchivedSide), running_sum(5000), running_sum(1 << 17),
+                  [](DType dtype) { return cumsum(Var(zeros(archived_square(), dtype), is_floating(dtype)), 1); }},
+     .samples = {{.with = "of rows",
+                  .shapes = matrix,
+                  .call = [](const auto& x) { return cumsum(x, 1); },
+                  .reference =
+                      [](const auto& x) {
+                        return by_rows(x[0], [](Line line) {
+                          for (std::size_t i = 1; i < line.size(); ++i) line[i] += line[i - 1];
+                          return line;
+                        });
+                      },
+                  .empty = {{2, 0}}}},
+     .bad = {{index,
+              {"cumsum", "axis 2", "out of range"},
+              [](auto make) {
+                cumsum(make({2, 3}), 2);
+              }}}},
     {.name = "cumulative_prod",
      .family = Family::statistics,
      .arguments = "x, axis",
