@@ -196,7 +196,8 @@ void Radix::pass(const Words& from, std::int64_t n, int shift, const Words& to) 
     job.note(few);
     const int in = job.words(counts, count_words, true), out = job.words(totals, total_words, true);
     const std::vector<Shared> shared = few ? std::vector<Shared>{} : std::vector<Shared>{{"u32", "sums", 256}};
-    job.launch("sort, adding up counts", few ? lines_ : total_words, shared, [&] {
+    const char* const title = few ? "sort, adding up counts of few blocks" : "sort, adding up counts";
+    job.launch(title, few ? lines_ : total_words, shared, [&] {
       holes["counts"] = job.binding(in), holes["totals"] = job.binding(out);
       return fill_holes(few ? kAddUpFew : kAddUp, holes);
     });

@@ -13,7 +13,7 @@
 // gpu_text.cpp fills the holes, $name, from fft_pieces.wgsl. To read it with all of them filled:
 // tests/golden/kernels.wgsl.
 let b = group * $threads + thread;
-$places
+$line_and_element
 if ($inside) {
   $load
   $factor

@@ -251,7 +251,7 @@ std::string map_text(const Text& t, bool across) {
   Io io(t.plan.plan, dialect);
   Holes holes = shared_holes(t, io);
   holes["threads"] = cat(kMapThreads);
-  holes["places"] = across ? "$places(e, line, $lines)" : "$places(line, e, $wanted)";
+  holes["line_and_element"] = across ? "$places(e, line, $lines)" : "$places(line, e, $wanted)";
   holes["inside"] = across ? "e < $wanted" : "line < $lines";
   holes["chirp"] = cat(l.chirp), holes["last_of_chirp"] = cat(l.chirp - 1), holes["period"] = cat(2 * l.chirp);
   struct {
