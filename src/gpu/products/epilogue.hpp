@@ -14,8 +14,8 @@ namespace tern::detail_gpu {
 
 /// The sizes of batch + [m, n], where contracted axes count as 1: what outputs and operands are laid over.
 std::vector<std::int64_t> sizes_over_tile(const detail::GemmRequest& request);
-/// Batches that share b, the last of the views, and whose rows follow each other in everything else are more rows of one
-/// product.
+/// Batches that share b, the last of the views, and whose rows follow each other in everything else are more rows of
+/// one product.
 void merge_rows(const detail::GemmRequest& request, const std::vector<const View*>& views, MergedAxes& kept,
                 std::int64_t& m);
 /// Whether contracted batches, so many elements apart in a and b, go on where the k steps before end.
@@ -68,8 +68,9 @@ class Epilogue {
 /// A product whose batches are merged as far as they go: into each other, rows or k.
 struct MergedProduct {
   std::int64_t m = 0, k = 0;
-  MergedAxes kept, contracted;  // strides of `kept`: of the epilogue's views, of a and of b; of `contracted`: of a and b
-  std::size_t a = 0;            // the place of a among the views of `kept`; b is the next one
+  // Strides of `kept` are of the epilogue's views, of a and of b, those of `contracted` of a and b.
+  MergedAxes kept, contracted;
+  std::size_t a = 0;  // the place of a among the views of `kept`; b is the next one
 };
 MergedProduct merged(const detail::GemmRequest& request, const Epilogue& epilogue);
 

@@ -19,8 +19,9 @@
 //
 // and at the end everything divided by the row's sum, a lane storing eight neighbours. Tiles that no row sees are not
 // visited. Workgroups with the most columns start first. attention_units.cu has tiles and products, mma_row_pieces.cu
-// what attention_mma_rows.cu does alike; cuda_forward.cpp fills the holes. A warp has 32 rows where registers allow (sums of 128 columns: 128 of them), as a block
-// of k or v read from workgroup memory then serves four instructions: with 16 rows reading would take as long.
+// what attention_mma_rows.cu does alike; cuda_forward.cpp fills the holes. A warp has 32 rows where registers allow
+// (sums of 128 columns: 128 of them), as a block of k or v read from workgroup memory then serves four instructions:
+// with 16 rows reading would take as long.
 //
 // Speed. Bound by mma.sync, with 0.54 of wgmma's speed (cuda/products/mma.cu), and of f32 by the multiply-adds. On an
 // H200, 25 November 2026, bf16 4×16×4096: of 128 elements 1.70 ms, causal 1.03; of 64 elements 0.962 and 0.567
