@@ -657,9 +657,10 @@ extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restri
   }
 }
 
-// ---- attention: attention, 2 workgroups of 128, 24 words (c4b39550)
-// ---- attention on tensor cores: attention, 2 workgroups of 128, 24 words
-// attention on tensor cores
+// ---- transform: fft, 1 workgroups of 256, 18 words (81fc938d)
+// ---- transform of lines of odd factors: fft, 1 workgroups of 256, 18 words (d1736b9a)
+// ---- attention: attention, 2 workgroups of 128, 24 words
+// attention in f32
 struct Params {
   u32 v[24];
 };
@@ -686,23 +687,23 @@ enum : bool { kWideQ = true, kWideK = true, kWideV = true };  // 16 bytes are co
 enum : u32 {
   kWarps = 4u, kThreads = 32u * kWarps,
   kBlocks = 1u,  // of 16 rows, of a warp
-  kRows = 16u * kBlocks * kWarps, kColumns = 64u, kAcross = kColumns / 8u,
-  kDepth = 64u, kWidth = 64u, kBytes = 2u,  // of an element
-  kScratch = 0u,  // bytes of a warp, where products take their first factor from memory
+  kRows = 16u * kBlocks * kWarps, kColumns = 32u, kAcross = kColumns / 8u,
+  kDepth = 64u, kWidth = 64u, kBytes = 4u,  // of an element
+  kScratch = 2048u,  // bytes of a warp, where products take their first factor from memory
   kBytesOfK = kBytes * kColumns * kDepth, kStage = kBytesOfK + kBytes * kColumns * kWidth,
 };
-typedef u16 Element;
-typedef u16 Word;
+typedef f32 Element;
+typedef u32 Word;
 // ---- copies to workgroup memory that run on their own ----
 TERN_DEVICE u32 tern_shared(const void* p) { return u32(__cvta_generic_to_shared(p)); }
 TERN_DEVICE void tern_copy(u32 to, const void* from, u32 bytes) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
 }
-TERN_DEVICE void tern_copy_word(u32 to, const void* from, u32 bytes) {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
-}
 TERN_DEVICE void tern_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-TERN_DEVICE void tern_wait_copies() { asm volatile("cp.async.wait_group 0;" ::: "memory"); }
+// Until all but the last `most` that were committed are there.
+template <int most = 0> TERN_DEVICE void tern_wait_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(most) : "memory");
+}
 TERN_DEVICE void tern_put(u32 to, const u32 (&words)[4]) {
   asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};"
                ::"r"(to), "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]) : "memory");
@@ -710,6 +711,28 @@ TERN_DEVICE void tern_put(u32 to, const u32 (&words)[4]) {
 // Where 16 bytes `part` of a row of `line` bytes, a multiple of 128, lie: turned so that the same part of eight rows, a
 // matrix, lies in different banks.
 TERN_DEVICE u32 tern_place(u32 row, u32 part, u32 line) { return row * line + ((part ^ (row & 7u)) << 4u); }
+// ---- tensor cores ----
+// Four matrices of 8×8 from workgroup memory, of each of which eight lanes name the rows; turned where they lie across
+// k.
+template <bool along_k = true> TERN_DEVICE void tern_matrices(u32 (&m)[4], u32 from) {
+  if constexpr (along_k)
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3]) : "r"(from) : "memory");
+  else
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3]) : "r"(from) : "memory");
+}
+// acc += a·b of a block of 16 rows and 8 columns, and 16 elements.
+TERN_DEVICE void multiply(f32* acc, const u32 (&a)[4], u32 b0, u32 b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+// One number.
+TERN_DEVICE void tern_copy_word(u32 to, const void* from, u32 bytes) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+}
 // Rows of elements in memory: the first, from where on they count, and the steps between rows and in a row.
 struct Rows {
   const Element* elements;
@@ -739,69 +762,82 @@ TERN_DEVICE void fetch(Rows r, u32 first, u32 end, u32 size, u32 to, u32 thread)
     }
   }
 }
-TERN_DEVICE void tern_matrices(u32 (&m)[4], u32 from) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3]) : "r"(from) : "memory");
+struct Four {
+  f32 x[4];
+};
+TERN_DEVICE Four tern_four(u32 from) {
+  Four f;
+  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(f.x[0]), "=f"(f.x[1]), "=f"(f.x[2]), "=f"(f.x[3]) : "r"(from) : "memory");
+  return f;
 }
-TERN_DEVICE void tern_matrices_turned(u32 (&m)[4], u32 from) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3]) : "r"(from) : "memory");
+struct Two {
+  f32 x[2];
+};
+TERN_DEVICE Two tern_two(u32 from) {
+  Two f;
+  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(f.x[0]), "=f"(f.x[1]) : "r"(from) : "memory");
+  return f;
 }
-TERN_DEVICE void multiply(f32 (&acc)[4], const u32 (&a)[4], u32 b0, u32 b1) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-      "{%0, %1, %2, %3};"
-      : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+TERN_DEVICE void tern_put_two(u32 to, f32 first, f32 second) {
+  asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(first), "f"(second) : "memory");
 }
-// acc += a·bᵀ for a warp's rows of a, from `row` on, and the first rows of b: both have `elements` in a row. A block of
-// b serves all of the warp's blocks of rows.
+// acc += a·bᵀ for a warp's rows of a, from `row` on, and the first rows of b: both have `elements` in a row.
 template <u32 blocks, u32 across, u32 elements>
 TERN_DEVICE void multiply_rows(f32 (&acc)[blocks][across][4], u32 a, u32 row, u32 b, u32 lane) {
-  let low = lane >> 3u & 1u, high = lane >> 4u;
+#pragma unroll 2
+  for (u32 part = 0u; part < elements / 4u; ++part) {
+    Four of_a[blocks][2];
 #pragma unroll
-  for (u32 kk = 0u; kk < elements / 16u; ++kk) {
-    u32 of_a[blocks][4];
+    for (u32 i = 0u; i < 2u * blocks; ++i)
+      of_a[i / 2u][i % 2u] = tern_four(a + tern_place(row + i * 8u + lane / 4u, part, 4u * elements));
 #pragma unroll
-    for (u32 i = 0u; i < blocks; ++i)
-      tern_matrices(of_a[i], a + tern_place(row + i * 16u + low * 8u + (lane & 7u), kk * 2u + high, 2u * elements));
+    for (u32 j = 0u; j < 2u * across; ++j) {
+      let of_b = tern_four(b + tern_place(j / 2u * 8u + (lane & 3u) * 2u + j % 2u, part, 4u * elements));
 #pragma unroll
-    for (u32 j = 0u; j < across; j += 2u) {
-      u32 of_b[4];
-      tern_matrices(of_b, b + tern_place(j * 8u + high * 8u + (lane & 7u), kk * 2u + low, 2u * elements));
+      for (u32 e = 0u; e < 4u; ++e)
 #pragma unroll
-      for (u32 i = 0u; i < blocks; ++i) {
-        multiply(acc[i][j], of_a[i], of_b[0], of_b[1]);
-        multiply(acc[i][j + 1u], of_a[i], of_b[2], of_b[3]);
-      }
+        for (u32 i = 0u; i < 2u * blocks; ++i) {
+          f32& sum = acc[i / 2u][j / 2u][i % 2u * 2u + j % 2u];
+          sum = fma(of_a[i / 2u][i % 2u].x[e], of_b.x[e], sum);
+        }
     }
   }
 }
-// acc += x·b for x in the layout of sums, rounded to 16 bits, and the rows of b, of which there are as many as x has
-// columns.
+// acc += x·b for x in the layout of sums and the rows of b, of which there are as many as x has columns. A warp puts x
+// into `scratch`, its own, from where every lane takes its rows: 4 vectors for each four columns.
 template <u32 blocks, u32 across, u32 elements>
 TERN_DEVICE void multiply_sums(f32 (&acc)[blocks][elements / 8u][4], const f32 (&x)[blocks][across][4], u32 b,
-                               u32 lane, u32) {
-  let low = lane >> 3u & 1u, high = lane >> 4u;
+                               u32 lane, u32 scratch) {
+  constexpr u32 parts = 2u * across, line = 16u * parts, turn = parts < 8u ? parts - 1u : 7u;
+  let own = lane / 4u;  // rows are 8 apart, and turned alike
+  __syncwarp();
 #pragma unroll
-  for (u32 kk = 0u; kk < across / 2u; ++kk) {
-    u32 of_a[blocks][4];
+  for (u32 i = 0u; i < 2u * blocks; ++i)
 #pragma unroll
-    for (u32 i = 0u; i < blocks; ++i)
-#pragma unroll
-      for (u32 h = 0u; h < 2u; ++h) {
-        of_a[i][2u * h] = tern_f32_pair_to_bf16(x[i][2u * kk + h][0], x[i][2u * kk + h][1]);
-        of_a[i][2u * h + 1u] = tern_f32_pair_to_bf16(x[i][2u * kk + h][2], x[i][2u * kk + h][3]);
-      }
-#pragma unroll
-    for (u32 j = 0u; j < elements / 8u; j += 2u) {
-      u32 of_b[4];
-      tern_matrices_turned(of_b, b + tern_place(kk * 16u + low * 8u + (lane & 7u), j + high, 2u * elements));
-#pragma unroll
-      for (u32 i = 0u; i < blocks; ++i) {
-        multiply(acc[i][j], of_a[i], of_b[0], of_b[1]);
-        multiply(acc[i][j + 1u], of_a[i], of_b[2], of_b[3]);
-      }
+    for (u32 j = 0u; j < across; ++j) {
+      let part = (2u * j + (lane & 3u) / 2u) ^ (own & turn);
+      tern_put_two(scratch + (8u * i + own) * line + part * 16u + (lane & 1u) * 8u, x[i / 2u][j][i % 2u * 2u],
+                   x[i / 2u][j][i % 2u * 2u + 1u]);
     }
+  __syncwarp();
+#pragma unroll 1
+  for (u32 part = 0u; part < parts; ++part) {
+    Four of_x[blocks][2];
+#pragma unroll
+    for (u32 i = 0u; i < 2u * blocks; ++i)
+      of_x[i / 2u][i % 2u] = tern_four(scratch + (8u * i + own) * line + (part ^ (own & turn)) * 16u);
+#pragma unroll
+    for (u32 e = 0u; e < 4u; ++e)
+#pragma unroll
+      for (u32 j = 0u; j < elements / 8u; ++j) {
+        let of_b = tern_two(b + tern_place(4u * part + e, 2u * j + (lane & 3u) / 2u, 4u * elements) + (lane & 1u) * 8u);
+#pragma unroll
+        for (u32 i = 0u; i < 4u * blocks; ++i) {
+          f32& sum = acc[i / 4u][j][i % 4u];
+          sum = fma(of_x[i / 4u][i % 4u / 2u].x[e], of_b.x[i % 2u], sum);
+        }
+      }
   }
 }
 TERN_DEVICE f32 tern_power_of_two(f32 exponent) {
@@ -846,6 +882,250 @@ TERN_DEVICE Row8 tern_quad_row(const f32 (*acc)[4], u32 h) {
   tern_quad_exchange(b0, b1, d0, d1, high, 2u);
   return {{a0, a1, b0, b1, c0, c1, d0, d1}};
 }
+TERN_DEVICE f32 score_of(const Params& params, f32 v0, f32 v3, i32 v4, i32 v7, i32 v8) {
+  let v1 = bitcast<f32>(params.v[23]);
+  let v2 = (v0 * v1);
+  let v5 = bitcast<i32>(1u);
+  let v6 = tern_add(v4, v5);
+  let v9 = tern_sub(v7, v8);
+  let v10 = tern_abs(v9);
+  let v11 = tern_mul(v6, v10);
+  let v12 = f32(v11);
+  let v13 = (v3 * v12);
+  let v14 = (v2 - v13);
+  return v14;
+}
+extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, vec4<u32>* __restrict__ b3, const u32* __restrict__ b4, const __grid_constant__ Params params) {
+  extern __shared__ __align__(128) unsigned char memory[];
+  const u32 thread = threadIdx.x, rows_of_q = tern_shared(memory);
+  let lane = thread & 31u, warp = thread / 32u;
+  let own_group = blockIdx.x;
+  let head_of_all = own_group / params.v[7];
+  let first_row = (params.v[7] - 1u - (own_group - head_of_all * params.v[7])) * kRows;
+  let batch = head_of_all / params.v[5];
+  let head = head_of_all - batch * params.v[5];
+  let key_head = head / (params.v[5] / params.v[6]);
+  var begin = 0u;
+  var end = params.v[2];
+  let middle_of_all = bitcast<i32>(first_row) + bitcast<i32>(params.v[8]);
+  begin = u32(clamp(middle_of_all - bitcast<i32>(params.v[9]) + 1, 0, bitcast<i32>(params.v[2]))) / 32u * 32u;
+  end = u32(clamp(middle_of_all + 64, 0, bitcast<i32>(params.v[2])));
+  const Rows q{(const Element*)b0, params.v[12] + batch * 0u + head * params.v[13], params.v[14], 1u}, k{(const Element*)b1, params.v[15] + batch * 0u + key_head * 0u, params.v[16], 1u},
+      v{(const Element*)b2, params.v[17] + batch * 0u + key_head * 0u, params.v[18], 1u};
+  // The first tile from `column` on of which something is seen.
+  const auto seek = [&](u32 column) {
+    return column;
+  };
+  begin = seek(begin);
+  u32 stage = rows_of_q + kBytes * kRows * kDepth, other = stage + kStage;
+  [[maybe_unused]] let scratch = other + kStage + warp * kScratch;
+  fetch<kWideQ, kRows, kDepth>(q, first_row, params.v[1], params.v[3], rows_of_q, thread);
+  fetch<kWideK, kColumns, kDepth>(k, begin, end, params.v[3], stage, thread);
+  fetch<kWideV, kColumns, kWidth>(v, begin, end, params.v[4], stage + kBytesOfK, thread);
+  tern_commit();
+  f32 sums[kBlocks][kWidth / 8u][4] = {}, tops[kBlocks][2], totals[kBlocks][2] = {};  // tops: times log2(e)
+#pragma unroll
+  for (u32 i = 0u; i < 2u * kBlocks; ++i) { tops[i / 2u][i % 2u] = tern_from_bits(0xff800000u); }
+#pragma unroll 1
+  for (u32 column = begin, next; column < end; column = next) {
+    tern_wait_copies();
+    __syncthreads();
+    next = seek(column + kColumns);
+    if (next < end) {
+      fetch<kWideK, kColumns, kDepth>(k, next, end, params.v[3], other, thread);
+      fetch<kWideV, kColumns, kWidth>(v, next, end, params.v[4], other + kBytesOfK, thread);
+    }
+    tern_commit();
+    f32 s[kBlocks][kAcross][4] = {};
+    [[maybe_unused]] let first = column + (lane & 3u) * 2u;
+    if constexpr (kBegins) {
+      [[maybe_unused]] let ahead = 0u, at = 0u;
+    #pragma unroll
+      for (u32 i = 0u; i < 2u * kBlocks; ++i) {
+        let row = first_row + (warp * kBlocks + i / 2u) * 16u + 8u * (i % 2u) + lane / 4u;
+        [[maybe_unused]] let own_row = min(row, params.v[1] - 1u);
+        f32 along = 0.0f;
+    #pragma unroll
+        for (u32 j = 0u; j < 2u * kAcross; ++j)
+          s[i / 2u][j / 2u][2u * (i % 2u) + j % 2u] = along * f32(j / 2u * 8u + (lane & 3u) * 2u + j % 2u);
+      }
+    }
+    multiply_rows<kBlocks, kAcross, kDepth>(s, rows_of_q, warp * 16u * kBlocks, stage, lane);
+    const bool edge = column + kColumns > end || i32(column + kColumns) > i32(first_row) + bitcast<i32>(params.v[8]) + 1 || i32(first_row + kRows) - 1 + bitcast<i32>(params.v[8]) - i32(column) >= bitcast<i32>(params.v[9]) || i32(column + kColumns) - 1 - i32(first_row) - bitcast<i32>(params.v[8]) >= bitcast<i32>(params.v[9]);
+#pragma unroll
+    for (u32 i = 0u; i < kBlocks; ++i)
+#pragma unroll
+      for (u32 h = 0u; h < 2u; ++h) {
+        let row = first_row + (warp * kBlocks + i) * 16u + 8u * h + lane / 4u;
+        [[maybe_unused]] let own_row = min(row, params.v[1] - 1u);
+        f32 place = 0.0f;  // what it adds to all scores of the row in the tile
+        if constexpr (kBegins) {
+          [[maybe_unused]] let first = column, ahead = 0u, at = 0u;
+          f32 begin = 0.0f;
+          place = begin * bitcast<f32>(params.v[11]);
+        }
+#pragma unroll
+        for (u32 j = 0u; j < 2u * kAcross; ++j) {
+          [[maybe_unused]] let ahead = j / 2u * 8u + j % 2u, at = min(first + ahead, 0xffffffffu);
+          [[maybe_unused]] f32& x = s[i][j / 2u][2u * h + j % 2u];
+          let x0 = bitcast<f32>(((u32*)b4)[params.v[22] + head]);
+          let y1 = score_of(params, x, x0, bitcast<i32>(head), bitcast<i32>(own_row), bitcast<i32>(at));
+          x = y1;
+        }
+        if (edge) {
+          [[maybe_unused]] let middle = i32(row) + i32(params.v[8]);
+#pragma unroll
+          for (u32 j = 0u; j < 2u * kAcross; ++j) {
+            let at = first + j / 2u * 8u + j % 2u;
+            if (!(at < end && (at < params.v[2]) && (bitcast<i32>(at) <= middle) && (abs(middle - bitcast<i32>(at)) < bitcast<i32>(params.v[9])))) { s[i][j / 2u][2u * h + j % 2u] = tern_from_bits(0xff800000u); }  // tiles may pass the end
+          }
+        }
+        f32 top = s[i][0][2u * h];
+#pragma unroll
+        for (u32 j = 0u; j < 2u * kAcross; ++j) { top = fmaxf(top, s[i][j / 2u][2u * h + j % 2u]); }
+        top = fmaxf(fma(tern_quad_largest(top), bitcast<f32>(params.v[11]), place), tops[i][h]);
+        let base = top == tern_from_bits(0xff800000u) ? 0.0f : top;
+        let older = tern_power_of_two(tops[i][h] - base);
+        tops[i][h] = top;
+        f32 total = 0.0f;
+#pragma unroll
+        for (u32 j = 0u; j < 2u * kAcross; ++j) {
+          [[maybe_unused]] let ahead = j / 2u * 8u + j % 2u, at = min(first + ahead, params.v[2] - 1u);
+          f32& x = s[i][j / 2u][2u * h + j % 2u];
+          x = tern_power_of_two(fma(x, bitcast<f32>(params.v[11]), place - base));
+          total += x;
+        }
+        totals[i][h] = fma(totals[i][h], older, total);
+#pragma unroll
+        for (u32 j = 0u; j < kWidth / 8u; ++j) { sums[i][j][2u * h] *= older, sums[i][j][2u * h + 1u] *= older; }
+      }
+    multiply_sums<kBlocks, kAcross, kWidth>(sums, s, stage + kBytesOfK, lane, scratch);
+    let used = stage;
+    stage = other, other = used;
+  }
+  tern_wait_copies();
+#pragma unroll
+  for (u32 i = 0u; i < kBlocks; ++i)
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      let row = first_row + (warp * kBlocks + i) * 16u + 8u * h + lane / 4u;
+      let total = tern_quad_sum(totals[i][h]);
+      let inverse = total == 0.0f ? 1.0f : 1.0f / total;
+#pragma unroll
+      for (u32 j = 0u; j < kWidth / 8u; j += 4u) {
+        let x = tern_quad_row(&sums[i][j], h);
+        let first = j * 8u + (lane & 3u) * 8u;
+        if (row < params.v[1] && first < params.v[4]) {
+          if ((first + 7u) < params.v[4]) {
+            let w2 = (params.v[19] + head * params.v[20] + row * params.v[21] + first) / 4u;
+            b3[w2 + 0u] = vec4<u32>(bitcast<u32>((x.x[0] * inverse)), bitcast<u32>((x.x[1] * inverse)), bitcast<u32>((x.x[2] * inverse)), bitcast<u32>((x.x[3] * inverse)));
+            b3[w2 + 1u] = vec4<u32>(bitcast<u32>((x.x[4] * inverse)), bitcast<u32>((x.x[5] * inverse)), bitcast<u32>((x.x[6] * inverse)), bitcast<u32>((x.x[7] * inverse)));
+          } else {
+            if ((first + 0u) < params.v[4]) { ((u32*)b3)[params.v[19] + head * params.v[20] + row * params.v[21] + first] = bitcast<u32>((x.x[0] * inverse));
+            }
+            if ((first + 1u) < params.v[4]) { ((u32*)b3)[params.v[19] + head * params.v[20] + row * params.v[21] + (first + 1u)] = bitcast<u32>((x.x[1] * inverse));
+// … 5 more of these 2 lines (a0c96f5a), and
+            }
+            if ((first + 7u) < params.v[4]) { ((u32*)b3)[params.v[19] + head * params.v[20] + row * params.v[21] + (first + 7u)] = bitcast<u32>((x.x[7] * inverse));
+            }
+          }
+        }
+      }
+      if ((lane & 3u) == 0u && row < params.v[1]) {
+        [[maybe_unused]] let top = tops[i][h] * 0.6931471805599453f;
+      }
+    }
+}
+
+// ---- attention on tensor cores: attention, 2 workgroups of 128, 24 words
+// attention on tensor cores
+// The instance.
+enum : bool { kBegins = false };
+enum : bool { kWideQ = true, kWideK = true, kWideV = true };  // 16 bytes are copied at once; else by elements
+enum : u32 {
+  kWarps = 4u, kThreads = 32u * kWarps,
+  kBlocks = 1u,  // of 16 rows, of a warp
+  kRows = 16u * kBlocks * kWarps, kColumns = 64u, kAcross = kColumns / 8u,
+  kDepth = 64u, kWidth = 64u, kBytes = 2u,  // of an element
+  kScratch = 0u,  // bytes of a warp, where products take their first factor from memory
+  kBytesOfK = kBytes * kColumns * kDepth, kStage = kBytesOfK + kBytes * kColumns * kWidth,
+};
+typedef u16 Element;
+typedef u16 Word;
+// ---- copies to workgroup memory that run on their own ----
+// Until all but the last `most` that were committed are there.
+// Where 16 bytes `part` of a row of `line` bytes, a multiple of 128, lie: turned so that the same part of eight rows, a
+// matrix, lies in different banks.
+// ---- tensor cores ----
+// Four matrices of 8×8 from workgroup memory, of each of which eight lanes name the rows; turned where they lie across
+// k.
+// acc += a·b of a block of 16 rows and 8 columns, and 16 elements.
+// One number.
+// Rows of elements in memory: the first, from where on they count, and the steps between rows and in a row.
+struct Rows {
+  const Element* elements;
+  u32 from, step, step_in;
+};
+// Sends rows [first, first + count) on their way to `to`; 0 in place of rows from `end`, and elements from `size` on.
+// acc += a·bᵀ for a warp's rows of a, from `row` on, and the first rows of b: both have `elements` in a row. A block of
+// b serves all of the warp's blocks of rows.
+template <u32 blocks, u32 across, u32 elements>
+TERN_DEVICE void multiply_rows(f32 (&acc)[blocks][across][4], u32 a, u32 row, u32 b, u32 lane) {
+  let low = lane >> 3u & 1u, high = lane >> 4u;
+#pragma unroll
+  for (u32 kk = 0u; kk < elements / 16u; ++kk) {
+    u32 of_a[blocks][4];
+#pragma unroll
+    for (u32 i = 0u; i < blocks; ++i)
+      tern_matrices(of_a[i], a + tern_place(row + i * 16u + low * 8u + (lane & 7u), kk * 2u + high, 2u * elements));
+#pragma unroll
+    for (u32 j = 0u; j < across; j += 2u) {
+      u32 of_b[4];
+      tern_matrices(of_b, b + tern_place(j * 8u + high * 8u + (lane & 7u), kk * 2u + low, 2u * elements));
+#pragma unroll
+      for (u32 i = 0u; i < blocks; ++i) {
+        multiply(acc[i][j], of_a[i], of_b[0], of_b[1]);
+        multiply(acc[i][j + 1u], of_a[i], of_b[2], of_b[3]);
+      }
+    }
+  }
+}
+// acc += x·b for x in the layout of sums, rounded to 16 bits, and the rows of b, of which there are as many as x has
+// columns.
+template <u32 blocks, u32 across, u32 elements>
+TERN_DEVICE void multiply_sums(f32 (&acc)[blocks][elements / 8u][4], const f32 (&x)[blocks][across][4], u32 b,
+                               u32 lane, u32) {
+  let low = lane >> 3u & 1u, high = lane >> 4u;
+#pragma unroll
+  for (u32 kk = 0u; kk < across / 2u; ++kk) {
+    u32 of_a[blocks][4];
+#pragma unroll
+    for (u32 i = 0u; i < blocks; ++i)
+#pragma unroll
+      for (u32 h = 0u; h < 2u; ++h) {
+        of_a[i][2u * h] = tern_f32_pair_to_bf16(x[i][2u * kk + h][0], x[i][2u * kk + h][1]);
+        of_a[i][2u * h + 1u] = tern_f32_pair_to_bf16(x[i][2u * kk + h][2], x[i][2u * kk + h][3]);
+      }
+#pragma unroll
+    for (u32 j = 0u; j < elements / 8u; j += 2u) {
+      u32 of_b[4];
+      tern_matrices<false>(of_b, b + tern_place(kk * 16u + low * 8u + (lane & 7u), j + high, 2u * elements));
+#pragma unroll
+      for (u32 i = 0u; i < blocks; ++i) {
+        multiply(acc[i][j], of_a[i], of_b[0], of_b[1]);
+        multiply(acc[i][j + 1u], of_a[i], of_b[2], of_b[3]);
+      }
+    }
+  }
+}
+// The largest, and the sum, of the values of the four lanes that share a row.
+// ---- from the layout of sums to rows ----
+// Lane q of four holds columns 8 j + 2 q and 8 j + 2 q + 1 for j = 0..3, and gets columns 8 q to 8 q + 7 in their
+// place. Two exchanges, with the neighbour and with the next but one.
+struct Row8 {
+  f32 x[8];
+};
+// Of four blocks, the upper or lower row (h) of a lane.
 TERN_DEVICE f32 score_of(const Params& params, f32 v0, f32 v3, i32 v4, i32 v7, i32 first, u32 ahead) {
   let v1 = bitcast<f32>(params.v[23]);
   let v5 = bitcast<i32>(1u);
@@ -862,7 +1142,6 @@ TERN_DEVICE f32 score_of(const Params& params, f32 v0, f32 v3, i32 v4, i32 v7, i
 }
 extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, vec4<u32>* __restrict__ b3, const u32* __restrict__ b4, const __grid_constant__ Params params) {
   extern __shared__ __align__(128) unsigned char memory[];
-  const u32 thread = threadIdx.x, rows_of_q = tern_shared(memory);
   let lane = thread & 31u, warp = thread / 32u;
   let own_group = blockIdx.x;
   let head_of_all = own_group / params.v[7];
@@ -902,14 +1181,14 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
     tern_commit();
     f32 s[kBlocks][kAcross][4] = {};
     [[maybe_unused]] let first = column + (lane & 3u) * 2u;
-    if constexpr (kBegins) {  // what the formula adds along the columns, from the tile's first on
+    if constexpr (kBegins) {
       [[maybe_unused]] let ahead = 0u, at = 0u;
-#pragma unroll
+    #pragma unroll
       for (u32 i = 0u; i < 2u * kBlocks; ++i) {
         let row = first_row + (warp * kBlocks + i / 2u) * 16u + 8u * (i % 2u) + lane / 4u;
         [[maybe_unused]] let own_row = min(row, params.v[1] - 1u);
         f32 along = 0.0f;
-#pragma unroll
+    #pragma unroll
         for (u32 j = 0u; j < 2u * kAcross; ++j)
           s[i / 2u][j / 2u][2u * (i % 2u) + j % 2u] = along * f32(j / 2u * 8u + (lane & 3u) * 2u + j % 2u);
       }
@@ -1071,8 +1350,14 @@ enum : u32 {
 typedef u16 Element;
 typedef u16 Word;
 // ---- copies to workgroup memory that run on their own ----
+// Until all but the last `most` that were committed are there.
 // Where 16 bytes `part` of a row of `line` bytes, a multiple of 128, lie: turned so that the same part of eight rows, a
 // matrix, lies in different banks.
+// ---- tensor cores ----
+// Four matrices of 8×8 from workgroup memory, of each of which eight lanes name the rows; turned where they lie across
+// k.
+// acc += a·b of a block of 16 rows and 8 columns, and 16 elements.
+// One number.
 // Rows of elements in memory: the first, from where on they count, and the steps between rows and in a row.
 struct Rows {
   const Element* elements;
@@ -1110,11 +1395,11 @@ TERN_DEVICE f32 slope_of(const Params& params, f32 v0, u32 ahead) {
 }
 extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, const u32* __restrict__ b3, const u32* __restrict__ b4, const u32* __restrict__ b5, vec4<u32>* __restrict__ b6, const u32* __restrict__ b7, const __grid_constant__ Params params) {
   extern __shared__ __align__(128) unsigned char memory[];
-  const u32 thread = threadIdx.x, group = blockIdx.x, rows_of_q = tern_shared(memory);
+  const u32 thread = threadIdx.x, own_group = blockIdx.x, rows_of_q = tern_shared(memory);
   let rows_of_out = rows_of_q + kBytesOfQ;
   let lane = thread & 31u, warp = thread / 32u;
-  let head_of_all = group / params.v[7];
-  let first_row = (params.v[7] - 1u - (group - head_of_all * params.v[7])) * kRows;
+  let head_of_all = own_group / params.v[7];
+  let first_row = (params.v[7] - 1u - (own_group - head_of_all * params.v[7])) * kRows;
   let batch = head_of_all / params.v[5];
   let head = head_of_all - batch * params.v[5];
   let key_head = head / (params.v[5] / params.v[6]);
@@ -1164,16 +1449,16 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
     tern_commit();
     f32 s[kBlocks][kAcross][4] = {}, g[kBlocks][kAcross][4] = {};
     [[maybe_unused]] let first = column + (lane & 3u) * 2u;
-    if constexpr (kBegins) {  // what the formula adds along the columns
+    if constexpr (kBegins) {
       [[maybe_unused]] let ahead = 0u, at = 0u;
-#pragma unroll
+    #pragma unroll
       for (u32 i = 0u; i < 2u * kBlocks; ++i) {
         let row = first_row + (warp * kBlocks + i / 2u) * 16u + 8u * (i % 2u) + lane / 4u;
         [[maybe_unused]] let own_row = min(row, params.v[1] - 1u);
         f32 along = 0.0f;
-#pragma unroll
+    #pragma unroll
         for (u32 j = 0u; j < 2u * kAcross; ++j)
-          s[i / 2u][j / 2u][2u * (i % 2u) + j % 2u] = along * f32(j / 2u * 8u + j % 2u);
+          s[i / 2u][j / 2u][2u * (i % 2u) + j % 2u] = along * f32(j / 2u * 8u + 0u + j % 2u);
       }
     }
     multiply_rows<kBlocks, kAcross, kDepth>(s, rows_of_q, warp * 16u * kBlocks, stage, lane);
@@ -1261,8 +1546,14 @@ enum : u32 {
 typedef u16 Element;
 typedef u16 Word;
 // ---- copies to workgroup memory that run on their own ----
+// Until all but the last `most` that were committed are there.
 // Where 16 bytes `part` of a row of `line` bytes, a multiple of 128, lie: turned so that the same part of eight rows, a
 // matrix, lies in different banks.
+// ---- tensor cores ----
+// Four matrices of 8×8 from workgroup memory, of each of which eight lanes name the rows; turned where they lie across
+// k.
+// acc += a·b of a block of 16 rows and 8 columns, and 16 elements.
+// One number.
 // Rows of elements in memory: the first, from where on they count, and the steps between rows and in a row.
 struct Rows {
   const Element* elements;
@@ -1799,6 +2090,9 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b
   }
 }
 
+// ---- transform of lines of a large prime factor: fft, 1 workgroups of 256, 13 words (3b0d8a2e)
+// ---- transform of lines of a large prime factor: fft, 1 workgroups of 256, 18 words (91ccd4c6)
+// ---- transform of lines of a large prime factor: fft, 1 workgroups of 256, 22 words (45b5401f)
 // ---- cholesky of small matrices: cholesky, 3 workgroups of 32, 11 words (f950acaf)
 // ---- lu of small matrices: lu_factor, 3 workgroups of 32, 13 words
 // lu of small matrices
@@ -1883,6 +2177,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
   }
 }
 
+// ---- solutions of small matrices: solve, 3 workgroups of 32, 16 words (c6701ef5)
 // ---- triangles of small matrices: solve_triangular, 3 workgroups of 32, 14 words (fd4b2718)
 // ---- qr of small matrices: qr, 3 workgroups of 32, 12 words (d71a6e34)
 // ---- eigh of small matrices: eigh, 3 workgroups of 32, 13 words
@@ -3182,18 +3477,29 @@ TERN_DEVICE void pack(u32 (&shares)[kAcross / 2u][4], const f32 (&s)[kAcross][4]
       shares[i][2u * h + 1u] = tern_f32_pair_to_bf16(s[2u * i + h][2], s[2u * i + h][3]);
     }
 }
-// ---- memory ----
-struct Memory {
-  u32 q, k, v, barriers;
+// ---- barriers ----
+// Of the rows, and of each place of the rings of k and v, two: full counts bytes that arrive, empty the warps that have
+// read it. Between them is a word that nobody reads (wgmma_units.cu, have_now).
+struct Barriers {
+  u32 barriers;
   __device__ __forceinline__ u32 full_q() const { return barriers; }
   __device__ __forceinline__ u32 empty_q() const { return barriers + 8u; }
-  __device__ __forceinline__ u32 patch() const { return barriers + 16u; }
-  __device__ __forceinline__ u32 nowhere() const { return barriers + 24u + 32u * kStages; }
+  __device__ __forceinline__ u32 nowhere() const { return barriers + 16u; }
   __device__ __forceinline__ u32 full_k(Ring r) const { return barriers + 24u + 8u * r.stage; }
   __device__ __forceinline__ u32 empty_k(Ring r) const { return full_k(r) + 8u * kStages; }
   __device__ __forceinline__ u32 full_v(Ring r) const { return full_k(r) + 16u * kStages; }
   __device__ __forceinline__ u32 empty_v(Ring r) const { return full_k(r) + 24u * kStages; }
+  __device__ __forceinline__ u32 end() const { return barriers + 24u + 32u * kStages; }
+  // By one thread.
+  __device__ __forceinline__ void init() const {
+    tern_barrier_init(full_q(), 1u), tern_barrier_init(empty_q(), 4u * kConsumers);
+    for (Ring r; r.round == 0u; r.advance()) {
+      tern_barrier_init(full_k(r), 1u), tern_barrier_init(full_v(r), 1u);
+      tern_barrier_init(empty_k(r), 4u * kConsumers), tern_barrier_init(empty_v(r), 4u * kConsumers);
+    }
+  }
 };
+// ---- rows ----
 // A block of rows, and the columns that they may see. Those from `length` on hold anything.
 struct Work {
   u32 batch, head, key_head, first_row, begin, end, length;
@@ -3209,7 +3515,7 @@ TERN_DEVICE f32 score_of(const Params& params, f32 v0, f32 v3, i32 v4, i32 first
   let v10 = t4;
   return v10;
 }
-struct Attention {
+struct RowBlocks {
   const Params& params;
   const u32* __restrict__ b0;
   const u32* __restrict__ b1;
@@ -3234,6 +3540,27 @@ struct Attention {
     [[maybe_unused]] let batch = w.batch, head = w.head, first_row = w.first_row, end = w.end;
     return column;
   }
+  // What the formula adds to scores along the columns, counted from the one at which its beginning is taken; a lane's
+  // first is the one `from` columns on.
+  __device__ __forceinline__ void begin_scores(f32 (&s)[kAcross][4], const Work& w, u32 own, u32 from) const {
+    if constexpr (!kBegins) return;
+    [[maybe_unused]] let batch = w.batch, head = w.head, first = 0u, ahead = 0u, at = 0u;
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      [[maybe_unused]] let own_row = min(own + 8u * h, params.v[1] - 1u);
+      f32 along = 0.0f;
+#pragma unroll
+      for (u32 j = 0u; j < 2u * kAcross; ++j) {
+        s[j / 2u][2u * h + j % 2u] = along * f32(j / 2u * 8u + from + j % 2u);
+      }
+    }
+  }
+};
+struct Memory : Barriers {
+  u32 q, k, v;
+  __device__ __forceinline__ u32 patch() const { return end(); }  // a barrier: fetch_v()
+};
+struct Attention : RowBlocks {
   // ---- producer ----
   __device__ __forceinline__ void fetch_q(const BoxMap& map, const Work& w, Memory at, u32 round, u32 lane) const {
     __syncwarp();
@@ -3302,20 +3629,6 @@ struct Attention {
     }
   }
   // ---- consumers ----
-  // What the formula adds to scores along the columns: from the tile's first on, as the lanes of a row compare them.
-  __device__ __forceinline__ void begin_scores(f32 (&s)[kAcross][4], const Work& w, u32 own, u32 lane) const {
-    if constexpr (!kBegins) return;
-    [[maybe_unused]] let batch = w.batch, head = w.head, first = 0u, ahead = 0u, at = 0u;
-#pragma unroll
-    for (u32 h = 0u; h < 2u; ++h) {
-      [[maybe_unused]] let own_row = min(own + 8u * h, params.v[1] - 1u);
-      f32 along = 0.0f;
-#pragma unroll
-      for (u32 j = 0u; j < 2u * kAcross; ++j) {
-        s[j / 2u][2u * h + j % 2u] = along * f32(j / 2u * 8u + (lane & 3u) * 2u + j % 2u);
-      }
-    }
-  }
   // Of products the scores, and of those, below the row's base, the powers of two: the shares, but for the sum of a
   // row. Returns whether a base of the warp has changed, so that sums of before are to be multiplied by `older`.
   __device__ __forceinline__ bool take_shares(f32 (&s)[kAcross][4], f32 (&tops)[2], f32 (&totals)[2], f32 (&older)[2],
@@ -3433,7 +3746,7 @@ struct Attention {
         u32 shares[kAcross / 2u][4];
         tern_wait(at.full_q(), blocks++ & 1u);
         tern_wait(at.full_k(ring_k), ring_k.round);
-        begin_scores(s, w, own, lane);
+        begin_scores(s, w, own, (lane & 3u) * 2u);
         tern_begin_products();
         multiply_rows<kDepth, kBegins>(s, of_q, kPieceOfQ, at.k + ring_k.stage * kBytesOfK, kPiece);
         tern_commit_products();
@@ -3445,7 +3758,7 @@ struct Attention {
 #pragma unroll 1
         for (u32 column = seek(w, w.begin + kColumns); column < w.end; column = seek(w, column + kColumns)) {
           tern_wait(at.full_k(ring_k), ring_k.round);
-          begin_scores(s, w, own, lane);
+          begin_scores(s, w, own, (lane & 3u) * 2u);
           take_turn(member);
           tern_begin_products();
           multiply_rows<kDepth, kBegins>(s, of_q, kPieceOfQ, at.k + ring_k.stage * kBytesOfK, kPiece);
@@ -3479,18 +3792,13 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel(const u32*
   extern __shared__ unsigned char memory[];
   let thread = threadIdx.x, begin = (tern_shared(memory) + 1023u) & ~1023u;
   let k = begin + kBytesOfQ, v = k + kStages * kBytesOfK;
-  const Memory at{begin, k, v, v + kStages * kBytesOfV};
+  const Memory at{{v + kStages * kBytesOfV}, begin, k, v};
   if (thread == 0u) {
-    tern_barrier_init(at.full_q(), 1u), tern_barrier_init(at.empty_q(), 4u * kConsumers);
-    tern_barrier_init(at.patch(), 1u);
-    for (Ring r; r.round == 0u; r.advance()) {
-      tern_barrier_init(at.full_k(r), 1u), tern_barrier_init(at.full_v(r), 1u);
-      tern_barrier_init(at.empty_k(r), 4u * kConsumers), tern_barrier_init(at.empty_v(r), 4u * kConsumers);
-    }
+    at.init(), tern_barrier_init(at.patch(), 1u);
     tern_barriers_ready();
   }
   __syncthreads();
-  const Attention call{params, b0, b1, b2, b3, b4};
+  const Attention call{{params, b0, b1, b2, b3, b4}};
   if (thread < 128u) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
     if (thread < 32u) call.fetch(map0, map1, map2, at, thread);
@@ -3566,8 +3874,11 @@ struct Ring {
 // What powers of two are below so that they are shares: the sum of a row joins what its powers were below. Of large
 // scores that loses less than the rounding of the score. Of a row that sees nothing shares are 0.
 // Rounded and packed, the first factor of the next product.
-struct Memory {
-  u32 q, out, k, v, barriers;
+// ---- barriers ----
+// Of the rows, and of each place of the rings of k and v, two: full counts bytes that arrive, empty the warps that have
+// read it. Between them is a word that nobody reads (wgmma_units.cu, have_now).
+struct Barriers {
+  u32 barriers;
   __device__ __forceinline__ u32 full_q() const { return barriers; }
   __device__ __forceinline__ u32 empty_q() const { return barriers + 8u; }
   __device__ __forceinline__ u32 nowhere() const { return barriers + 16u; }
@@ -3575,14 +3886,20 @@ struct Memory {
   __device__ __forceinline__ u32 empty_k(Ring r) const { return full_k(r) + 8u * kStages; }
   __device__ __forceinline__ u32 full_v(Ring r) const { return full_k(r) + 16u * kStages; }
   __device__ __forceinline__ u32 empty_v(Ring r) const { return full_k(r) + 24u * kStages; }
+  __device__ __forceinline__ u32 end() const { return barriers + 24u + 32u * kStages; }
+  // By one thread.
+  __device__ __forceinline__ void init() const {
+    tern_barrier_init(full_q(), 1u), tern_barrier_init(empty_q(), 4u * kConsumers);
+    for (Ring r; r.round == 0u; r.advance()) {
+      tern_barrier_init(full_k(r), 1u), tern_barrier_init(full_v(r), 1u);
+      tern_barrier_init(empty_k(r), 4u * kConsumers), tern_barrier_init(empty_v(r), 4u * kConsumers);
+    }
+  }
 };
-// A block of rows, and the columns that they may see.
+// ---- rows ----
+// A block of rows, and the columns that they may see. Those from `length` on hold anything.
 struct Work {
-  u32 batch, head, key_head, first_row, begin, end;
-};
-// What forward kept of the two rows that a lane has a part of.
-struct Known {
-  f32 tops[2], means[2];
+  u32 batch, head, key_head, first_row, begin, end, length;
 };
 TERN_DEVICE f32 score_of(const Params& params, f32 v0, f32 v3, i32 v4, i32 first, u32 ahead) {
   let v1 = bitcast<f32>(params.v[33]);
@@ -3595,7 +3912,7 @@ TERN_DEVICE f32 score_of(const Params& params, f32 v0, f32 v3, i32 v4, i32 first
   let v10 = t4;
   return v10;
 }
-struct Attention {
+struct RowBlocks {
   const Params& params;
   const u32* __restrict__ b0;
   const u32* __restrict__ b1;
@@ -3605,23 +3922,47 @@ struct Attention {
   vec4<u32>* __restrict__ b5;
   const u32* __restrict__ b6;
   // The blocks of a head stand together, those with the most columns first.
-  __device__ __forceinline__ Work work_of(u32 group) const {
-    let head_of_all = group / params.v[7];
-    let first_row = (params.v[7] - 1u - (group - head_of_all * params.v[7])) * kRows;
+  __device__ __forceinline__ Work work_of(u32 own_group) const {
+    let head_of_all = own_group / params.v[7];
+    let first_row = (params.v[7] - 1u - (own_group - head_of_all * params.v[7])) * kRows;
     let batch = head_of_all / params.v[5];
     let head = head_of_all - batch * params.v[5];
     var begin = 0u;
     var end = params.v[2];
     let middle_of_all = bitcast<i32>(first_row) + bitcast<i32>(params.v[8]);
     end = u32(clamp(middle_of_all + 128, 0, bitcast<i32>(params.v[2])));
-    const Work w{batch, head, head / (params.v[5] / params.v[6]), first_row, begin, end};
-    return {batch, head, w.key_head, first_row, seek(w, begin), end};
+    const Work w{batch, head, head / (params.v[5] / params.v[6]), first_row, begin, end, params.v[2]};
+    return {batch, head, w.key_head, first_row, seek(w, begin), end, w.length};
   }
   // The first tile from `column` on of which something is seen.
   __device__ __forceinline__ u32 seek(const Work& w, u32 column) const {
     [[maybe_unused]] let batch = w.batch, head = w.head, first_row = w.first_row, end = w.end;
     return column;
   }
+  // What the formula adds to scores along the columns, counted from the one at which its beginning is taken; a lane's
+  // first is the one `from` columns on.
+  __device__ __forceinline__ void begin_scores(f32 (&s)[kAcross][4], const Work& w, u32 own, u32 from) const {
+    if constexpr (!kBegins) return;
+    [[maybe_unused]] let batch = w.batch, head = w.head, first = 0u, ahead = 0u, at = 0u;
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      [[maybe_unused]] let own_row = min(own + 8u * h, params.v[1] - 1u);
+      f32 along = 0.0f;
+#pragma unroll
+      for (u32 j = 0u; j < 2u * kAcross; ++j) {
+        s[j / 2u][2u * h + j % 2u] = along * f32(j / 2u * 8u + from + j % 2u);
+      }
+    }
+  }
+};
+struct Memory : Barriers {
+  u32 q, out, k, v;
+};
+// What forward kept of the two rows that a lane has a part of.
+struct Known {
+  f32 tops[2], means[2];
+};
+struct Attention : RowBlocks {
   // ---- producer ----
   // By all lanes of a warp, which seek together.
   __device__ __forceinline__ void fetch_rows(const BoxMap& of_q, const BoxMap& of_out, const Work& w, Memory at,
@@ -3680,20 +4021,6 @@ struct Attention {
       known.tops[h] = top_of_shares(top, total), known.means[h] = mean;
     }
     return known;
-  }
-  // What the formula adds to scores along the columns.
-  __device__ __forceinline__ void begin_scores(f32 (&s)[kAcross][4], const Work& w, u32 own) const {
-    if constexpr (!kBegins) return;
-    [[maybe_unused]] let batch = w.batch, head = w.head, first = 0u, ahead = 0u, at = 0u;
-#pragma unroll
-    for (u32 h = 0u; h < 2u; ++h) {
-      [[maybe_unused]] let own_row = min(own + 8u * h, params.v[1] - 1u);
-      f32 along = 0.0f;
-#pragma unroll
-      for (u32 j = 0u; j < 2u * kAcross; ++j) {
-        s[j / 2u][2u * h + j % 2u] = along * f32(j / 2u * 8u + j % 2u);
-      }
-    }
   }
   // In place of products the slopes.
   __device__ __forceinline__ void take_slopes(f32 (&s)[kAcross][4], const f32 (&g)[kAcross][4], const Known& known,
@@ -3787,7 +4114,7 @@ struct Attention {
         const Known known = known_of(w, own);
         tern_wait(at.full_q(), blocks++ & 1u);
         tern_wait(at.full_k(ring), ring.round), tern_wait(at.full_v(ring), ring.round);
-        begin_scores(s, w, own);
+        begin_scores(s, w, own, 0u);
         send_products(s, g, at, ring, member);
         wait_for<0u>(s), hold(g);
         give_up(at.empty_v(ring), lane);
@@ -3797,7 +4124,7 @@ struct Attention {
 #pragma unroll 1
         for (u32 column = seek(w, w.begin + kColumns); column < w.end; column = seek(w, column + kColumns)) {
           tern_wait(at.full_k(ring), ring.round), tern_wait(at.full_v(ring), ring.round);
-          begin_scores(s, w, own);
+          begin_scores(s, w, own, 0u);
           take_turn(member);
           send_products(s, g, at, ring, member);
           send_slopes(sums, slopes, at, last);
@@ -3824,17 +4151,13 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel(const u32*
   extern __shared__ unsigned char memory[];
   let thread = threadIdx.x, q = (tern_shared(memory) + 1023u) & ~1023u;
   let out = q + kBytesOfQ, k = out + kBytesOfOut, v = k + kStages * kBytesOfK;
-  const Memory at{q, out, k, v, v + kStages * kBytesOfV};
+  const Memory at{{v + kStages * kBytesOfV}, q, out, k, v};
   if (thread == 0u) {
-    tern_barrier_init(at.full_q(), 1u), tern_barrier_init(at.empty_q(), 4u * kConsumers);
-    for (Ring r; r.round == 0u; r.advance()) {
-      tern_barrier_init(at.full_k(r), 1u), tern_barrier_init(at.full_v(r), 1u);
-      tern_barrier_init(at.empty_k(r), 4u * kConsumers), tern_barrier_init(at.empty_v(r), 4u * kConsumers);
-    }
+    at.init();
     tern_barriers_ready();
   }
   __syncthreads();
-  const Attention call{params, b0, b1, b2, b3, b4, b5, b6};
+  const Attention call{{params, b0, b1, b2, b3, b4, b5, b6}};
   if (thread < 128u) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
     if (thread < 32u) call.fetch(map0, map1, map2, map3, at, thread);
@@ -4232,46 +4555,22 @@ enum : u32 {
   kBlocksM = kWarpM / 16u, kBlocksN = kWarpN / 8u, kSumsOfRow = 4u * kBlocksN, kSums = kBlocksM * kSumsOfRow,
 };
 // ---- copies to workgroup memory that run on their own ----
-template <int most> TERN_DEVICE void tern_wait_copies() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(most) : "memory");
-}
+// Until all but the last `most` that were committed are there.
 // Where 16 bytes `part` of a row of `line` bytes, a multiple of 128, lie: turned so that the same part of eight rows, a
 // matrix, lies in different banks.
-// Bytes of 16 that are inside, of elements of 2 bytes, `left` of which follow.
-TERN_DEVICE u32 tern_inside(bool inside, u32 at, u32 end) { return inside && at < end ? min(end - at, 8u) * 2u : 0u; }
 // ---- tensor cores ----
 // Four matrices of 8×8 from workgroup memory, of each of which eight lanes name the rows; turned where they lie across
 // k.
-template <bool along_k> TERN_DEVICE void tern_matrices(u32 (&m)[4], u32 from) {
-  if constexpr (along_k)
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3]) : "r"(from) : "memory");
-  else
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3]) : "r"(from) : "memory");
-}
-TERN_DEVICE void multiply(f32* acc, const u32 (&a)[4], u32 b0, u32 b1) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-      "{%0, %1, %2, %3};"
-      : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
+// acc += a·b of a block of 16 rows and 8 columns, and 16 elements.
+// Bytes of 16 that are inside, of elements of 2 bytes, `left` of which follow.
+TERN_DEVICE u32 tern_inside(bool inside, u32 at, u32 end) { return inside && at < end ? min(end - at, 8u) * 2u : 0u; }
 // ---- from the layout of sums to rows ----
 // Lane q of four holds columns 8 j + 2 q and 8 j + 2 q + 1 for j = 0..3, and gets columns 8 q to 8 q + 7 in their
 // place. Two exchanges, with the neighbour and with the next but one.
 struct Row8 {
   f32 x[8];
 };
-// acc: the sums of a lane in the first of four blocks.
-TERN_DEVICE Row8 tern_quad_row(const f32* acc) {
-  const bool odd = threadIdx.x & 1u, high = threadIdx.x & 2u;
-  f32 a0 = acc[0], a1 = acc[1], b0 = acc[4], b1 = acc[5], c0 = acc[8], c1 = acc[9], d0 = acc[12], d1 = acc[13];
-  tern_quad_exchange(a0, a1, b0, b1, odd, 1u);
-  tern_quad_exchange(c0, c1, d0, d1, odd, 1u);
-  tern_quad_exchange(a0, a1, c0, c1, high, 2u);
-  tern_quad_exchange(b0, b1, d0, d1, high, 2u);
-  return {{a0, a1, b0, b1, c0, c1, d0, d1}};
-}
+// Of four blocks, the upper or lower row (h) of a lane.
 // ---- the formula ----
 struct Epilogue {
   const Params& params;
@@ -4391,7 +4690,7 @@ TERN_DEVICE void finish(const Params& params, const Epilogue& epilogue, f32 (&ac
     for (u32 first = 0u; first < kBlocksN; first += 4u)
 #pragma unroll
       for (u32 h = 0u; h < 2u; ++h) {
-        let sums = tern_quad_row(acc + 4u * first + 2u * h);
+        let sums = tern_quad_row((const f32 (*)[4])(acc + 4u * first), h);
         let its_row = first_m + block * 16u + 8u * h + lane / 4u, its_col = first_n + 8u * first + (lane & 3u) * 8u;
         if constexpr (kRagged) {
 #pragma unroll

@@ -1028,6 +1028,357 @@ fn epilogue(v0: f32, v1: f32) -> f32 {
   }
 }
 
+// ---- transform: fft, 1 workgroups of 256, 18 words
+// fft
+struct Params { v: array<vec4<u32>, 5> }
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+var<workgroup> a_re: array<f32, 512>;
+var<workgroup> a_im: array<f32, 512>;
+var<workgroup> b_re: array<f32, 512>;
+var<workgroup> b_im: array<f32, 512>;
+struct Turn {
+  re: f32,
+  im: f32,
+}
+fn turn(a: u32, n: u32) -> Turn {
+  var at = 8u * a;
+  let lower = at > 4u * n;
+  if (lower) { at = 8u * n - at; }
+  let left = at > 2u * n;
+  if (left) { at = 4u * n - at; }
+  let steep = at > n;
+  if (steep) { at = 2u * n - at; }
+  let angle = f32(at) * f32(0.78539816339744828) / f32(n);
+  let x = angle * angle;
+  let s = angle * (f32(1.0) + x * (f32(-0.16666666666666666) + x * (f32(0.0083333333333333332) + x * (f32(-0.00019841269841269841) + x * (f32(2.7557319223985893e-06) + x * f32(-2.505210838544172e-08))))));
+  let c = (f32(1.0) + x * (f32(-0.5) + x * (f32(0.041666666666666664) + x * (f32(-0.0013888888888888889) + x * (f32(2.4801587301587302e-05) + x * (f32(-2.7557319223985888e-07) + x * f32(2.08767569878681e-09)))))));
+  var re = select(c, s, steep);
+  var im = select(s, c, steep);
+  if (left) { re = -re; }
+  if (!lower) { im = -im; }
+  return Turn(re, im);
+}
+  for (var b = thread; b < 64u * 8u; b += 256u) {
+    let own = b / 8u;
+    let e = b - own * 8u;
+    let line = group * 64u + own;
+    var re = f32(0.0);
+    var im = f32(0.0);
+    if (line < params.v[0].y && e < 8u && e < params.v[4].x) {
+      let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + e * params.v[1].z]);
+      re = x0;
+      let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + e * params.v[2].y]);
+      im = x1;
+    }
+    let at = own * 8u + e;
+    a_re[at] = re;
+    a_im[at] = im;
+  }
+  workgroupBarrier();
+  for (var b = thread; b < 128u; b += 256u) {
+    let own = b / 2u;
+    let i = b - own * 2u;
+    let p = i / 1u;
+    let q = i - p * 1u;
+    let read = own * 8u + q + 1u * p;
+    let write = own * 8u + q + 4u * p;
+    let x0r = a_re[read + 0u];
+    let x0i = a_im[read + 0u];
+// … 2 more of these 2 lines (f3c5a281), and
+    let x3r = a_re[read + 6u];
+    let x3i = a_im[read + 6u];
+    let ar = x0r + x2r;
+    let ai = x0i + x2i;
+    let br = x0r - x2r;
+    let bi = x0i - x2i;
+    let cr = x1r + x3r;
+    let ci = x1i + x3i;
+    let dr = x1r - x3r;
+    let di = x1i - x3i;
+    let y0r = ar + cr;
+    let y0i = ai + ci;
+    let y1r = br + di;
+    let y1i = bi - dr;
+    let y2r = ar - cr;
+    let y2i = ai - ci;
+    let y3r = br - di;
+    let y3i = bi + dr;
+    b_re[write + 0u] = y0r;
+    b_im[write + 0u] = y0i;
+    let w1 = turn(p, 8u);
+    let w1r = w1.re;
+    let w1i = w1.im;
+    b_re[write + 1u] = y1r * w1r - y1i * w1i;
+    b_im[write + 1u] = y1r * w1i + y1i * w1r;
+    let w2r = w1r * w1r - w1i * w1i;
+    let w2i = w1r * w1i + w1i * w1r;
+    b_re[write + 2u] = y2r * w2r - y2i * w2i;
+    b_im[write + 2u] = y2r * w2i + y2i * w2r;
+    let w3r = w1r * w2r - w1i * w2i;
+    let w3i = w1r * w2i + w1i * w2r;
+    b_re[write + 3u] = y3r * w3r - y3i * w3i;
+    b_im[write + 3u] = y3r * w3i + y3i * w3r;
+  }
+  workgroupBarrier();
+  for (var b = thread; b < 256u; b += 256u) {
+    let own = b / 4u;
+    let i = b - own * 4u;
+    let p = i / 4u;
+    let q = i - p * 4u;
+    let read = own * 8u + q + 4u * p;
+    let write = own * 8u + q + 8u * p;
+    let x0r = b_re[read + 0u];
+    let x0i = b_im[read + 0u];
+    let x1r = b_re[read + 4u];
+    let x1i = b_im[read + 4u];
+    let y0r = x0r + x1r;
+    let y0i = x0i + x1i;
+    let y1r = x0r - x1r;
+    let y1i = x0i - x1i;
+    a_re[write + 0u] = y0r;
+    a_im[write + 0u] = y0i;
+    a_re[write + 4u] = y1r;
+    a_im[write + 4u] = y1i;
+  }
+  workgroupBarrier();
+  for (var b = thread; b < 64u * params.v[4].y; b += 256u) {
+    let own = b / params.v[4].y;
+    let e = b - own * params.v[4].y;
+    let line = group * 64u + own;
+    if (line < params.v[0].y) {
+      let at = own * 8u + min(e, 7u);
+      var re = a_re[at];
+      var im = a_im[at];
+      if (e >= 8u) {
+        re = f32(0.0);
+        im = f32(0.0);
+      }
+      let to2 = params.v[2].z + line * params.v[2].w + e * params.v[3].x;
+      b1[to2] = bitcast<u32>(re);
+      let to3 = params.v[3].y + line * params.v[3].z + e * params.v[3].w;
+      b1[to3] = bitcast<u32>(im);
+    }
+  }
+}
+
+// ---- transform of lines of odd factors: fft, 1 workgroups of 256, 18 words
+// fft
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+var<workgroup> a_re: array<f32, 945>;
+var<workgroup> a_im: array<f32, 945>;
+var<workgroup> b_re: array<f32, 945>;
+var<workgroup> b_im: array<f32, 945>;
+struct Turn {
+  re: f32,
+  im: f32,
+}
+fn turn(a: u32, n: u32) -> Turn {
+  var at = 8u * a;
+  let lower = at > 4u * n;
+  if (lower) { at = 8u * n - at; }
+  let left = at > 2u * n;
+  if (left) { at = 4u * n - at; }
+  let steep = at > n;
+  if (steep) { at = 2u * n - at; }
+  let angle = f32(at) * f32(0.78539816339744828) / f32(n);
+  let x = angle * angle;
+  let s = angle * (f32(1.0) + x * (f32(-0.16666666666666666) + x * (f32(0.0083333333333333332) + x * (f32(-0.00019841269841269841) + x * (f32(2.7557319223985893e-06) + x * f32(-2.505210838544172e-08))))));
+  let c = (f32(1.0) + x * (f32(-0.5) + x * (f32(0.041666666666666664) + x * (f32(-0.0013888888888888889) + x * (f32(2.4801587301587302e-05) + x * (f32(-2.7557319223985888e-07) + x * f32(2.08767569878681e-09)))))));
+  var re = select(c, s, steep);
+  var im = select(s, c, steep);
+  if (left) { re = -re; }
+  if (!lower) { im = -im; }
+  return Turn(re, im);
+}
+  for (var b = thread; b < 9u * 105u; b += 256u) {
+    let own = b / 105u;
+    let e = b - own * 105u;
+    let line = group * 9u + own;
+    var re = f32(0.0);
+    var im = f32(0.0);
+    if (line < params.v[0].y && e < 105u && e < params.v[4].x) {
+      let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + e * params.v[1].z]);
+      re = x0;
+      let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + e * params.v[2].y]);
+      im = x1;
+    }
+    let at = own * 105u + e;
+    a_re[at] = re;
+    a_im[at] = im;
+  }
+  workgroupBarrier();
+  for (var b = thread; b < 315u; b += 256u) {
+    let own = b / 35u;
+    let i = b - own * 35u;
+    let p = i / 1u;
+    let q = i - p * 1u;
+    let read = own * 105u + q + 1u * p;
+    let write = own * 105u + q + 3u * p;
+    let x0r = a_re[read + 0u];
+    let x0i = a_im[read + 0u];
+    let x1r = a_re[read + 35u];
+    let x1i = a_im[read + 35u];
+    let x2r = a_re[read + 70u];
+    let x2i = a_im[read + 70u];
+    let s1r = x1r + x2r;
+    let s1i = x1i + x2i;
+    let d1r = x1r - x2r;
+    let d1i = x1i - x2i;
+    let y0r = x0r + s1r;
+    let y0i = x0i + s1i;
+    let e1r = x0r + f32(-0.49999999999999978) * s1r;
+    let e1i = x0i + f32(-0.49999999999999978) * s1i;
+    let o1r = f32(0.86602540378443871) * d1r;
+    let o1i = f32(0.86602540378443871) * d1i;
+    let y1r = e1r + o1i;
+    let y1i = e1i - o1r;
+    let y2r = e1r - o1i;
+    let y2i = e1i + o1r;
+    b_re[write + 0u] = y0r;
+    b_im[write + 0u] = y0i;
+    let w1 = turn(p, 105u);
+    let w1r = w1.re;
+    let w1i = w1.im;
+    b_re[write + 1u] = y1r * w1r - y1i * w1i;
+    b_im[write + 1u] = y1r * w1i + y1i * w1r;
+    let w2r = w1r * w1r - w1i * w1i;
+    let w2i = w1r * w1i + w1i * w1r;
+    b_re[write + 2u] = y2r * w2r - y2i * w2i;
+    b_im[write + 2u] = y2r * w2i + y2i * w2r;
+  }
+  workgroupBarrier();
+  for (var b = thread; b < 189u; b += 256u) {
+    let own = b / 21u;
+    let i = b - own * 21u;
+    let p = i / 3u;
+    let q = i - p * 3u;
+    let read = own * 105u + q + 3u * p;
+    let write = own * 105u + q + 15u * p;
+    let x0r = b_re[read + 0u];
+    let x0i = b_im[read + 0u];
+// … 3 more of these 2 lines (3a351e93), and
+    let x4r = b_re[read + 84u];
+    let x4i = b_im[read + 84u];
+    let s1r = x1r + x4r;
+    let s1i = x1i + x4i;
+    let d1r = x1r - x4r;
+    let d1i = x1i - x4i;
+    let s2r = x2r + x3r;
+    let s2i = x2i + x3i;
+    let d2r = x2r - x3r;
+    let d2i = x2i - x3i;
+    let y0r = x0r + s1r + s2r;
+    let y0i = x0i + s1i + s2i;
+    let e1r = x0r + f32(0.30901699437494745) * s1r + f32(-0.80901699437494734) * s2r;
+    let e1i = x0i + f32(0.30901699437494745) * s1i + f32(-0.80901699437494734) * s2i;
+    let o1r = f32(0.95105651629515353) * d1r + f32(0.58778525229247325) * d2r;
+    let o1i = f32(0.95105651629515353) * d1i + f32(0.58778525229247325) * d2i;
+    let y1r = e1r + o1i;
+    let y1i = e1i - o1r;
+    let y4r = e1r - o1i;
+    let y4i = e1i + o1r;
+    let e2r = x0r + f32(-0.80901699437494734) * s1r + f32(0.30901699437494723) * s2r;
+    let e2i = x0i + f32(-0.80901699437494734) * s1i + f32(0.30901699437494723) * s2i;
+    let o2r = f32(0.58778525229247325) * d1r + f32(-0.95105651629515364) * d2r;
+    let o2i = f32(0.58778525229247325) * d1i + f32(-0.95105651629515364) * d2i;
+    let y2r = e2r + o2i;
+    let y2i = e2i - o2r;
+    let y3r = e2r - o2i;
+    let y3i = e2i + o2r;
+    a_re[write + 0u] = y0r;
+    a_im[write + 0u] = y0i;
+    let w1 = turn(p, 35u);
+    let w1r = w1.re;
+    let w1i = w1.im;
+    a_re[write + 3u] = y1r * w1r - y1i * w1i;
+    a_im[write + 3u] = y1r * w1i + y1i * w1r;
+    let w2r = w1r * w1r - w1i * w1i;
+    let w2i = w1r * w1i + w1i * w1r;
+// … 1 more of these 4 lines (22194c39), and
+    a_re[write + 9u] = y3r * w3r - y3i * w3i;
+    a_im[write + 9u] = y3r * w3i + y3i * w3r;
+    let w4r = w2r * w2r - w2i * w2i;
+    let w4i = w2r * w2i + w2i * w2r;
+    a_re[write + 12u] = y4r * w4r - y4i * w4i;
+    a_im[write + 12u] = y4r * w4i + y4i * w4r;
+  }
+  workgroupBarrier();
+  for (var b = thread; b < 135u; b += 256u) {
+    let own = b / 15u;
+    let i = b - own * 15u;
+    let p = i / 15u;
+    let q = i - p * 15u;
+    let read = own * 105u + q + 15u * p;
+    let write = own * 105u + q + 105u * p;
+    let x0r = a_re[read + 0u];
+    let x0i = a_im[read + 0u];
+// … 5 more of these 2 lines (085dbb3f), and
+    let x6r = a_re[read + 90u];
+    let x6i = a_im[read + 90u];
+    let s1r = x1r + x6r;
+    let s1i = x1i + x6i;
+    let d1r = x1r - x6r;
+    let d1i = x1i - x6i;
+// … 1 more of these 4 lines (7f21ae6d), and
+    let s3r = x3r + x4r;
+    let s3i = x3i + x4i;
+    let d3r = x3r - x4r;
+    let d3i = x3i - x4i;
+    let y0r = x0r + s1r + s2r + s3r;
+    let y0i = x0i + s1i + s2i + s3i;
+    let e1r = x0r + f32(0.62348980185873359) * s1r + f32(-0.22252093395631434) * s2r + f32(-0.90096886790241903) * s3r;
+    let e1i = x0i + f32(0.62348980185873359) * s1i + f32(-0.22252093395631434) * s2i + f32(-0.90096886790241903) * s3i;
+    let o1r = f32(0.7818314824680298) * d1r + f32(0.97492791218182362) * d2r + f32(0.43388373911755823) * d3r;
+    let o1i = f32(0.7818314824680298) * d1i + f32(0.97492791218182362) * d2i + f32(0.43388373911755823) * d3i;
+    let y1r = e1r + o1i;
+    let y1i = e1i - o1r;
+    let y6r = e1r - o1i;
+    let y6i = e1i + o1r;
+    let e2r = x0r + f32(-0.22252093395631434) * s1r + f32(-0.90096886790241915) * s2r + f32(0.62348980185873337) * s3r;
+    let e2i = x0i + f32(-0.22252093395631434) * s1i + f32(-0.90096886790241915) * s2i + f32(0.62348980185873337) * s3i;
+    let o2r = f32(0.97492791218182362) * d1r + f32(-0.43388373911755801) * d2r + f32(-0.78183148246802991) * d3r;
+    let o2i = f32(0.97492791218182362) * d1i + f32(-0.43388373911755801) * d2i + f32(-0.78183148246802991) * d3i;
+    let y2r = e2r + o2i;
+    let y2i = e2i - o2r;
+    let y5r = e2r - o2i;
+    let y5i = e2i + o2r;
+    let e3r = x0r + f32(-0.90096886790241903) * s1r + f32(0.62348980185873337) * s2r + f32(-0.22252093395631434) * s3r;
+    let e3i = x0i + f32(-0.90096886790241903) * s1i + f32(0.62348980185873337) * s2i + f32(-0.22252093395631434) * s3i;
+    let o3r = f32(0.43388373911755823) * d1r + f32(-0.78183148246802991) * d2r + f32(0.97492791218182362) * d3r;
+    let o3i = f32(0.43388373911755823) * d1i + f32(-0.78183148246802991) * d2i + f32(0.97492791218182362) * d3i;
+    let y3r = e3r + o3i;
+    let y3i = e3i - o3r;
+    let y4r = e3r - o3i;
+    let y4i = e3i + o3r;
+    b_re[write + 0u] = y0r;
+    b_im[write + 0u] = y0i;
+// … 5 more of these 2 lines (f9e2506d), and
+    b_re[write + 90u] = y6r;
+    b_im[write + 90u] = y6i;
+  }
+  workgroupBarrier();
+  for (var b = thread; b < 9u * params.v[4].y; b += 256u) {
+    let own = b / params.v[4].y;
+    let e = b - own * params.v[4].y;
+    let line = group * 9u + own;
+    if (line < params.v[0].y) {
+      let at = own * 105u + min(e, 104u);
+      var re = b_re[at];
+      var im = b_im[at];
+      if (e >= 105u) {
+        re = f32(0.0);
+        im = f32(0.0);
+      }
+      let to2 = params.v[2].z + line * params.v[2].w + e * params.v[3].x;
+      b1[to2] = bitcast<u32>(re);
+      let to3 = params.v[3].y + line * params.v[3].z + e * params.v[3].w;
+      b1[to3] = bitcast<u32>(im);
+    }
+  }
+}
+
 // ---- attention: attention, 2 workgroups of 256, 23 words
 // attention, 32 rows at a time
 struct Params { v: array<vec4<u32>, 6> }
@@ -2241,6 +2592,24 @@ fn key_of(w: u32, flip: u32) -> u32 {
   }
 }
 
+// ---- sort of long lines: sort, 2 workgroups of 256, 6 words
+// sort, adding up counts of few blocks
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+fn key_of(w: u32, flip: u32) -> u32 {
+  return tern_sort_key(bitcast<f32>(w)) ^ flip;
+}
+  if (group >= params.v[0].z) { return; }
+  let first = (group * 256u + thread) * params.v[0].w;
+  var carry = 0u;
+  for (var block = 0u; block < params.v[0].w; block += 1u) {
+    let here = b0[first + block];
+    b0[first + block] = carry;
+    carry += here;
+  }
+  b1[group * 256u + thread] = carry;
+}
+
 // ---- the first of a line: topk, 13 workgroups of 256, 11 words
 // selection
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
@@ -2641,6 +3010,201 @@ fn combine(v0: f32, v1: f32) -> f32 {
   }
 }
 
+// ---- transform of lines of a large prime factor: fft, 1 workgroups of 256, 13 words
+// fft, a chirp
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+struct Turn {
+  re: f32,
+  im: f32,
+}
+fn turn(a: u32, n: u32) -> Turn {
+  var at = 8u * a;
+  let lower = at > 4u * n;
+  if (lower) { at = 8u * n - at; }
+  let left = at > 2u * n;
+  if (left) { at = 4u * n - at; }
+  let steep = at > n;
+  if (steep) { at = 2u * n - at; }
+  let angle = f32(at) * f32(0.78539816339744828) / f32(n);
+  let x = angle * angle;
+  let s = angle * (f32(1.0) + x * (f32(-0.16666666666666666) + x * (f32(0.0083333333333333332) + x * (f32(-0.00019841269841269841) + x * (f32(2.7557319223985893e-06) + x * f32(-2.505210838544172e-08))))));
+  let c = (f32(1.0) + x * (f32(-0.5) + x * (f32(0.041666666666666664) + x * (f32(-0.0013888888888888889) + x * (f32(2.4801587301587302e-05) + x * (f32(-2.7557319223985888e-07) + x * f32(2.08767569878681e-09)))))));
+  var re = select(c, s, steep);
+  var im = select(s, c, steep);
+  if (left) { re = -re; }
+  if (!lower) { im = -im; }
+  return Turn(re, im);
+}
+fn square(a: u32, n: u32) -> u32 {
+  var r = 0u;
+  for (var k = 0u; k < 29u; k += 1u) {
+    r = r + r;
+    if (r >= n) { r -= n; }
+    if (((a >> (28u - k)) & 1u) == 1u) { r += a; }
+    if (r >= n) { r -= n; }
+  }
+  return r;
+}
+  let b = group * 256 + thread;
+  let line = b / params.v[3].x;
+  let e = b - line * params.v[3].x;
+  if (line < params.v[0].y) {
+    var re = f32(0.0);
+    var im = f32(0.0);
+    if (line < params.v[0].y && e < 32u && e < params.v[2].w) {
+      let x0 = bitcast<f32>(b0[params.v[0].w + e * params.v[1].x]);
+      re = x0;
+      let x1 = bitcast<f32>(b0[params.v[1].y + e * params.v[1].z]);
+      im = x1;
+    }
+    let far = min(e, 32u - e);
+    if (far < 11u) {
+      let w = turn(square(far, 22u), 22u);
+      re = w.re;
+      im = -w.im;
+    }
+    if (e >= 32u) {
+      re = f32(0.0);
+      im = f32(0.0);
+    }
+    let to2 = params.v[1].w + e * params.v[2].x;
+    b1[to2] = bitcast<u32>(re);
+    let to3 = params.v[2].y + e * params.v[2].z;
+    b1[to3] = bitcast<u32>(im);
+  }
+}
+
+// ---- transform of lines of a large prime factor: fft, 1 workgroups of 256, 18 words
+// fft, elements times a chirp
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+struct Turn {
+  re: f32,
+  im: f32,
+}
+fn turn(a: u32, n: u32) -> Turn {
+  var at = 8u * a;
+  let lower = at > 4u * n;
+  if (lower) { at = 8u * n - at; }
+  let left = at > 2u * n;
+  if (left) { at = 4u * n - at; }
+  let steep = at > n;
+  if (steep) { at = 2u * n - at; }
+  let angle = f32(at) * f32(0.78539816339744828) / f32(n);
+  let x = angle * angle;
+  let s = angle * (f32(1.0) + x * (f32(-0.16666666666666666) + x * (f32(0.0083333333333333332) + x * (f32(-0.00019841269841269841) + x * (f32(2.7557319223985893e-06) + x * f32(-2.505210838544172e-08))))));
+  let c = (f32(1.0) + x * (f32(-0.5) + x * (f32(0.041666666666666664) + x * (f32(-0.0013888888888888889) + x * (f32(2.4801587301587302e-05) + x * (f32(-2.7557319223985888e-07) + x * f32(2.08767569878681e-09)))))));
+  var re = select(c, s, steep);
+  var im = select(s, c, steep);
+  if (left) { re = -re; }
+  if (!lower) { im = -im; }
+  return Turn(re, im);
+}
+fn square(a: u32, n: u32) -> u32 {
+  var r = 0u;
+  for (var k = 0u; k < 29u; k += 1u) {
+    r = r + r;
+    if (r >= n) { r -= n; }
+    if (((a >> (28u - k)) & 1u) == 1u) { r += a; }
+    if (r >= n) { r -= n; }
+  }
+  return r;
+}
+  let b = group * 256 + thread;
+  let line = b / params.v[4].y;
+  let e = b - line * params.v[4].y;
+  if (line < params.v[0].y) {
+    var re = f32(0.0);
+    var im = f32(0.0);
+    if (line < params.v[0].y && e < 11u && e < params.v[4].x) {
+      let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + e * params.v[1].z]);
+      re = x0;
+      let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + e * params.v[2].y]);
+      im = x1;
+    }
+    let w = turn(square(min(e, 10u), 22u), 22u);
+    let turned = re * w.re - im * w.im;
+    im = re * w.im + im * w.re;
+    re = turned;
+    if (e >= 11u) {
+      re = f32(0.0);
+      im = f32(0.0);
+    }
+    let to2 = params.v[2].z + line * params.v[2].w + e * params.v[3].x;
+    b1[to2] = bitcast<u32>(re);
+    let to3 = params.v[3].y + line * params.v[3].z + e * params.v[3].w;
+    b1[to3] = bitcast<u32>(im);
+  }
+}
+
+// ---- transform of lines of a large prime factor: fft, 1 workgroups of 256, 22 words
+// fft, elements times a chirp's transform
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<u32>;
+struct Turn {
+  re: f32,
+  im: f32,
+}
+fn turn(a: u32, n: u32) -> Turn {
+  var at = 8u * a;
+  let lower = at > 4u * n;
+  if (lower) { at = 8u * n - at; }
+  let left = at > 2u * n;
+  if (left) { at = 4u * n - at; }
+  let steep = at > n;
+  if (steep) { at = 2u * n - at; }
+  let angle = f32(at) * f32(0.78539816339744828) / f32(n);
+  let x = angle * angle;
+  let s = angle * (f32(1.0) + x * (f32(-0.16666666666666666) + x * (f32(0.0083333333333333332) + x * (f32(-0.00019841269841269841) + x * (f32(2.7557319223985893e-06) + x * f32(-2.505210838544172e-08))))));
+  let c = (f32(1.0) + x * (f32(-0.5) + x * (f32(0.041666666666666664) + x * (f32(-0.0013888888888888889) + x * (f32(2.4801587301587302e-05) + x * (f32(-2.7557319223985888e-07) + x * f32(2.08767569878681e-09)))))));
+  var re = select(c, s, steep);
+  var im = select(s, c, steep);
+  if (left) { re = -re; }
+  if (!lower) { im = -im; }
+  return Turn(re, im);
+}
+fn square(a: u32, n: u32) -> u32 {
+  var r = 0u;
+  for (var k = 0u; k < 29u; k += 1u) {
+    r = r + r;
+    if (r >= n) { r -= n; }
+    if (((a >> (28u - k)) & 1u) == 1u) { r += a; }
+    if (r >= n) { r -= n; }
+  }
+  return r;
+}
+  let b = group * 256 + thread;
+  let line = b / params.v[5].y;
+  let e = b - line * params.v[5].y;
+  if (line < params.v[0].y) {
+    var re = f32(0.0);
+    var im = f32(0.0);
+    if (line < params.v[0].y && e < 32u && e < params.v[5].x) {
+      let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + e * params.v[1].z]);
+      re = x0;
+      let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + e * params.v[2].y]);
+      im = x1;
+    }
+    if (e < 32u) {
+      let x2 = bitcast<f32>(b1[params.v[2].z + e * params.v[2].w]);
+      let x3 = bitcast<f32>(b1[params.v[3].x + e * params.v[3].y]);
+      let turned = re * x2 - im * x3;
+      im = re * x3 + im * x2;
+      re = turned;
+    }
+    if (e >= 32u) {
+      re = f32(0.0);
+      im = f32(0.0);
+    }
+    let to4 = params.v[3].z + line * params.v[3].w + e * params.v[4].x;
+    b2[to4] = bitcast<u32>(re);
+    let to5 = params.v[4].y + line * params.v[4].z + e * params.v[4].w;
+    b2[to5] = bitcast<u32>(im);
+  }
+}
+
 // ---- cholesky of small matrices: cholesky, 3 workgroups of 32, 11 words
 // cholesky of small matrices
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
@@ -2810,6 +3374,92 @@ fn tern_abs_f32(x: f32) -> f32 {
         if (seen.exchanged || seen.old_value == params.v[3].x) { atomicMax(&b3[1], ~u32(min(matrix, 67108862u) * 64u + u32(status + 1))); }
         if (seen.exchanged || seen.old_value != 0u) { break; }
       }
+    }
+  }
+}
+
+// ---- solutions of small matrices: solve, 3 workgroups of 32, 16 words
+// solutions of small matrices
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+@group(0) @binding(4) var<storage, read_write> b3: array<u32>;
+var<workgroup> b: array<f32, 660>;
+var<workgroup> a: array<f32, 100>;
+var<workgroup> places: array<u32, 20>;
+  let block = group / params.v[0].w;
+  let first = (group - block * params.v[0].w) * 32u;
+  let width = min(32u, params.v[0].z - first);
+  let own = thread / 8u;
+  let r = thread - own * 8u;
+  let matrix = block * 4u + own;
+  let inside = matrix < params.v[0].y;
+  if (inside) {
+    for (var e = r; e < 5u * 5u; e += 8u) {
+      let i = e / 5u;
+      let j = e - i * 5u;
+      let x0 = bitcast<f32>(b0[params.v[1].y + matrix * params.v[1].z + i + (0u + j) * params.v[1].w]);
+      let x = x0;
+      a[own * 25u + (i) * 5u + j] = x;
+    }
+  }
+  if (inside) {
+    for (var e = r; e < 5u * width; e += 8u) {
+      let i = e / width;
+      let j = e - i * width;
+      let x1 = bitcast<f32>(b1[params.v[2].x + matrix * params.v[2].y + i * params.v[2].z + (first + j)]);
+      let x = x1;
+      b[own * 165u + (i) * 33u + j] = x;
+    }
+  }
+  if (r < 5u) {
+    var place = 0;
+    if (inside) {
+      let x2 = bitcast<i32>(b2[params.v[2].w + matrix * params.v[3].x + r]);
+      place = x2;
+    }
+    places[own * 5u + r] = u32(clamp(place, 0, 4));
+  }
+  workgroupBarrier();
+  for (var j = r; j < width; j += 8u) {
+    for (var s = 0u; s < 5u; s += 1u) {
+      let k = s;
+      let row = places[own * 5u + k];
+      let kept = b[own * 165u + (k) * 33u + j];
+      b[own * 165u + (k) * 33u + j] = b[own * 165u + (row) * 33u + j];
+      b[own * 165u + (row) * 33u + j] = kept;
+    }
+  }
+  workgroupBarrier();
+  for (var s = 0u; s < 5u; s += 1u) {
+    let k = s;
+    workgroupBarrier();
+    if (r > k && r < 5u) {
+      let factor = a[own * 25u + (r) * 5u + k];
+      for (var j = 0u; j < width; j += 1u) { b[own * 165u + (r) * 33u + j] -= factor * b[own * 165u + (k) * 33u + j]; }
+    }
+  }
+  workgroupBarrier();
+  for (var s = 0u; s < 5u; s += 1u) {
+    let k = 4u - s;
+    if (r == k) {
+      let pivot = a[own * 25u + (k) * 5u + k];
+      for (var j = 0u; j < width; j += 1u) { b[own * 165u + (k) * 33u + j] = b[own * 165u + (k) * 33u + j] / pivot; }
+    }
+    workgroupBarrier();
+    if (r < k && r < 5u) {
+      let factor = a[own * 25u + (r) * 5u + k];
+      for (var j = 0u; j < width; j += 1u) { b[own * 165u + (r) * 33u + j] -= factor * b[own * 165u + (k) * 33u + j]; }
+    }
+  }
+  workgroupBarrier();
+  if (inside) {
+    for (var e = r; e < 5u * width; e += 8u) {
+      let i = e / width;
+      let j = e - i * width;
+      let x = b[own * 165u + (i) * 33u + j];
+      let to3 = params.v[3].y + matrix * params.v[3].z + i * params.v[3].w + (first + j);
+      b3[to3] = bitcast<u32>(x);
     }
   }
 }
@@ -3512,7 +4162,7 @@ fn unscaled(x: f32, power: f32) -> f32 {
   }
 }
 
-// ---- lu of a panel: lu_factor, 1 workgroups of 256, 4 words
+// ---- cholesky of a block: cholesky, 1 workgroups of 256, 4 words
 // status of matrices, cleared
 struct Params { v: array<vec4<u32>, 1> }
 @group(0) @binding(1) var<storage, read_write> b0: array<u32>;
@@ -3521,6 +4171,269 @@ struct Params { v: array<vec4<u32>, 1> }
     let none = 0;
     let to0 = params.v[0].w + matrix;
     b0[to0] = bitcast<u32>(none);
+  }
+}
+
+// ---- cholesky of a block: cholesky, 400 workgroups of 256, 12 words
+// matrices, moved
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<u32>;
+  let e = group * 256u + thread;
+  let row = e / params.v[0].w;
+  let j = e - row * params.v[0].w;
+  let matrix = row / params.v[0].z;
+  let i = row - matrix * params.v[0].z;
+  if (matrix < params.v[0].y) {
+    let x0 = bitcast<f32>(b0[params.v[1].y + matrix * params.v[1].z + i * params.v[1].w + j]);
+    var x = x0;
+    if (j > i) { x = f32(0.0); }
+    if (!((tern_isfinite_f32(x)))) {
+      let status = -1;
+      let to1 = params.v[2].w + matrix;
+      b2[to1] = bitcast<u32>(status);
+    }
+    let to2 = params.v[2].x + matrix * params.v[2].y + i * params.v[2].z + j;
+    b1[to2] = bitcast<u32>(x);
+  }
+}
+
+// ---- cholesky of a block: cholesky, 64 workgroups of 64, 14 words
+// cholesky of a block
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<u32>;
+var<workgroup> column: array<vec4<f32>, 24>;
+  let matrix = group / params.v[0].w;
+  let part = group - matrix * params.v[0].w;
+  let below = thread >= 32u;
+  let row = part * 32u * u32(below) + thread;
+  let inside = row < params.v[0].z;
+  var x0 = vec4<f32>();
+// … 6 more of these 1 lines (a88951c6), and
+  var x7 = vec4<f32>();
+  x0.x = select(f32(0.0), bitcast<f32>(b0[params.v[1].w + matrix * params.v[2].x + (min(row, params.v[0].z - 1u)) * params.v[2].y + (min(0u, params.v[1].y - 1u))]), 0u < params.v[1].y);
+  x0.y = select(f32(0.0), bitcast<f32>(b0[params.v[1].w + matrix * params.v[2].x + (min(row, params.v[0].z - 1u)) * params.v[2].y + (min(1u, params.v[1].y - 1u))]), 1u < params.v[1].y);
+  x0.z = select(f32(0.0), bitcast<f32>(b0[params.v[1].w + matrix * params.v[2].x + (min(row, params.v[0].z - 1u)) * params.v[2].y + (min(2u, params.v[1].y - 1u))]), 2u < params.v[1].y);
+  x0.w = select(f32(0.0), bitcast<f32>(b0[params.v[1].w + matrix * params.v[2].x + (min(row, params.v[0].z - 1u)) * params.v[2].y + (min(3u, params.v[1].y - 1u))]), 3u < params.v[1].y);
+// … 6 more of these 4 lines (0fd2458f), and
+  x7.x = select(f32(0.0), bitcast<f32>(b0[params.v[1].w + matrix * params.v[2].x + (min(row, params.v[0].z - 1u)) * params.v[2].y + (min(28u, params.v[1].y - 1u))]), 28u < params.v[1].y);
+  x7.y = select(f32(0.0), bitcast<f32>(b0[params.v[1].w + matrix * params.v[2].x + (min(row, params.v[0].z - 1u)) * params.v[2].y + (min(29u, params.v[1].y - 1u))]), 29u < params.v[1].y);
+  x7.z = select(f32(0.0), bitcast<f32>(b0[params.v[1].w + matrix * params.v[2].x + (min(row, params.v[0].z - 1u)) * params.v[2].y + (min(30u, params.v[1].y - 1u))]), 30u < params.v[1].y);
+  x7.w = select(f32(0.0), bitcast<f32>(b0[params.v[1].w + matrix * params.v[2].x + (min(row, params.v[0].z - 1u)) * params.v[2].y + (min(31u, params.v[1].y - 1u))]), 31u < params.v[1].y);
+  var status = 0;
+  for (var turn = 0u; turn * 4u < params.v[1].y; turn += 1u) {
+    if (thread < 32u) { column[0u % 2u * 8u + thread / 4u][thread & 3u] = x0.x; }
+    workgroupBarrier();
+    {
+      let k = turn * 4u + 0u;
+      let c = column[0u % 2u * 8u + turn];
+      let pivot = c.x;
+      if (!(pivot > f32(0.0)) && status == 0 && k < params.v[1].y) { status = i32(k) + 1; }
+      let root = tern_sqrt((pivot));
+      let inverse = (tern_div((f32(1.0)), (root)));
+      let near = x0.x * inverse;
+      let exact = fma(fma(-near, root, x0.x), inverse, near);
+      x0.x = select(exact, root, thread == k);
+      if (inside && below && k < params.v[1].y) { b0[params.v[1].w + matrix * params.v[2].x + (row) * params.v[2].y + (k)] = bitcast<u32>(x0.x); }
+      if (inside && !below && part == 0u && k < params.v[1].y) {
+        b1[params.v[2].z + matrix * params.v[2].w + (thread) * params.v[3].x + (k)] = bitcast<u32>(select(x0.x, f32(0.0), thread < k));
+      }
+      x0.y = fma(-(x0.x * inverse), c.y, x0.y);
+      x0.z = fma(-(x0.x * inverse), c.z, x0.z);
+      x0.w = fma(-(x0.x * inverse), c.w, x0.w);
+      x1 = fma(vec4<f32>(-(x0.x * inverse)), column[0u % 2u * 8u + turn + 1u], x1);
+// … 5 more of these 1 lines (f7e54efc), and
+      x7 = fma(vec4<f32>(-(x0.x * inverse)), column[0u % 2u * 8u + turn + 7u], x7);
+    }
+    if (thread < 32u) { column[1u % 2u * 8u + thread / 4u][thread & 3u] = x0.y; }
+    workgroupBarrier();
+    {
+      let k = turn * 4u + 1u;
+      let c = column[1u % 2u * 8u + turn];
+      let pivot = c.y;
+      if (!(pivot > f32(0.0)) && status == 0 && k < params.v[1].y) { status = i32(k) + 1; }
+      let root = tern_sqrt((pivot));
+      let inverse = (tern_div((f32(1.0)), (root)));
+      let near = x0.y * inverse;
+      let exact = fma(fma(-near, root, x0.y), inverse, near);
+      x0.y = select(exact, root, thread == k);
+      if (inside && below && k < params.v[1].y) { b0[params.v[1].w + matrix * params.v[2].x + (row) * params.v[2].y + (k)] = bitcast<u32>(x0.y); }
+      if (inside && !below && part == 0u && k < params.v[1].y) {
+        b1[params.v[2].z + matrix * params.v[2].w + (thread) * params.v[3].x + (k)] = bitcast<u32>(select(x0.y, f32(0.0), thread < k));
+      }
+      x0.z = fma(-(x0.y * inverse), c.z, x0.z);
+      x0.w = fma(-(x0.y * inverse), c.w, x0.w);
+      x1 = fma(vec4<f32>(-(x0.y * inverse)), column[1u % 2u * 8u + turn + 1u], x1);
+// … 5 more of these 1 lines (cd74a324), and
+      x7 = fma(vec4<f32>(-(x0.y * inverse)), column[1u % 2u * 8u + turn + 7u], x7);
+    }
+    if (thread < 32u) { column[2u % 2u * 8u + thread / 4u][thread & 3u] = x0.z; }
+    workgroupBarrier();
+    {
+      let k = turn * 4u + 2u;
+      let c = column[2u % 2u * 8u + turn];
+      let pivot = c.z;
+      if (!(pivot > f32(0.0)) && status == 0 && k < params.v[1].y) { status = i32(k) + 1; }
+      let root = tern_sqrt((pivot));
+      let inverse = (tern_div((f32(1.0)), (root)));
+      let near = x0.z * inverse;
+      let exact = fma(fma(-near, root, x0.z), inverse, near);
+      x0.z = select(exact, root, thread == k);
+      if (inside && below && k < params.v[1].y) { b0[params.v[1].w + matrix * params.v[2].x + (row) * params.v[2].y + (k)] = bitcast<u32>(x0.z); }
+      if (inside && !below && part == 0u && k < params.v[1].y) {
+        b1[params.v[2].z + matrix * params.v[2].w + (thread) * params.v[3].x + (k)] = bitcast<u32>(select(x0.z, f32(0.0), thread < k));
+      }
+      x0.w = fma(-(x0.z * inverse), c.w, x0.w);
+      x1 = fma(vec4<f32>(-(x0.z * inverse)), column[2u % 2u * 8u + turn + 1u], x1);
+// … 5 more of these 1 lines (29c60a1c), and
+      x7 = fma(vec4<f32>(-(x0.z * inverse)), column[2u % 2u * 8u + turn + 7u], x7);
+    }
+    if (thread < 32u) { column[3u % 2u * 8u + thread / 4u][thread & 3u] = x0.w; }
+    workgroupBarrier();
+    {
+      let k = turn * 4u + 3u;
+      let c = column[3u % 2u * 8u + turn];
+      let pivot = c.w;
+      if (!(pivot > f32(0.0)) && status == 0 && k < params.v[1].y) { status = i32(k) + 1; }
+      let root = tern_sqrt((pivot));
+      let inverse = (tern_div((f32(1.0)), (root)));
+      let near = x0.w * inverse;
+      let exact = fma(fma(-near, root, x0.w), inverse, near);
+      x0.w = select(exact, root, thread == k);
+      if (inside && below && k < params.v[1].y) { b0[params.v[1].w + matrix * params.v[2].x + (row) * params.v[2].y + (k)] = bitcast<u32>(x0.w); }
+      if (inside && !below && part == 0u && k < params.v[1].y) {
+        b1[params.v[2].z + matrix * params.v[2].w + (thread) * params.v[3].x + (k)] = bitcast<u32>(select(x0.w, f32(0.0), thread < k));
+      }
+      x1 = fma(vec4<f32>(-(x0.w * inverse)), column[3u % 2u * 8u + turn + 1u], x1);
+// … 5 more of these 1 lines (6fcbe100), and
+      x7 = fma(vec4<f32>(-(x0.w * inverse)), column[3u % 2u * 8u + turn + 7u], x7);
+    }
+    x0 = x1;
+// … 5 more of these 1 lines (a95f3caa), and
+    x6 = x7;
+  }
+  if (thread == 0u && part == 0u && status != 0) {
+    let x0 = bitcast<i32>(b2[params.v[3].y + matrix]);
+    if (x0 == 0) {
+      let found = status + i32(params.v[1].x);
+      let to1 = params.v[3].y + matrix;
+      b2[to1] = bitcast<u32>(found);
+    }
+  }
+}
+
+// ---- cholesky of a block: cholesky, 64 workgroups of 64, 20 words
+// product, tiles of 32x32x8
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+var<workgroup> tile_a: array<vec4<f32>, 64>;
+var<workgroup> tile_b: array<vec4<f32>, 64>;
+fn epilogue(v0: f32, v1: f32) -> f32 {
+  let v2 = (v0 - v1);
+  return v2;
+}
+  let tiles = params.v[1].x * params.v[1].y;
+  let batch = group / tiles;
+  let tile = group - batch * tiles;
+  let band = tile / (8u * params.v[1].y);
+  let in_band = tile - band * 8u * params.v[1].y;
+  let band_rows = min(8u, params.v[1].x - band * 8u);
+  let first_m = (band * 8u + in_band % band_rows) * 32u;
+  let first_n = in_band / band_rows * 32u;
+  let ty = thread / 8u;
+  let tx = thread - ty * 8u;
+  var acc0_0 = vec4<f32>();
+  var acc1_0 = vec4<f32>();
+  var acc2_0 = vec4<f32>();
+  var acc3_0 = vec4<f32>();
+  let base_a = params.v[3].z + batch * params.v[3].w;
+  let base_b = params.v[4].y + batch * params.v[4].z;
+  for (var kt = 0u; kt < params.v[0].w; kt += 8u) {
+    {
+      let major = thread / 2u;
+      let minor = (thread - major * 2u) * 4u;
+      let o = major;
+      let kk = minor;
+      let at = base_a + (first_m + o) * params.v[4].x + (kt + kk);
+      var q = vec4<u32>();
+      if (first_m + o < params.v[0].y && kt + kk < params.v[0].w) { q = b0[at / 4u]; }
+      tile_a[(kk + 0u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.x);
+      tile_a[(kk + 1u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.y);
+      tile_a[(kk + 2u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.z);
+      tile_a[(kk + 3u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.w);
+    }
+    {
+      let major = thread / 2u;
+      let minor = (thread - major * 2u) * 4u;
+      let o = major;
+      let kk = minor;
+      let at = base_b + (first_n + o) * params.v[4].w + (kt + kk);
+      var q = vec4<u32>();
+      if (first_n + o < params.v[0].z && kt + kk < params.v[0].w) { q = b0[at / 4u]; }
+      tile_b[(kk + 0u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.x);
+      tile_b[(kk + 1u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.y);
+      tile_b[(kk + 2u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.z);
+      tile_b[(kk + 3u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.w);
+    }
+    workgroupBarrier();
+    {
+      let a0 = tile_a[0u + ty];
+      let c0 = tile_b[0u + tx];
+      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+    }
+// … 6 more of these 8 lines (de600345), and
+    {
+      let a0 = tile_a[56u + ty];
+      let c0 = tile_b[56u + tx];
+      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+    }
+    workgroupBarrier();
+  }
+  for (var i = 0u; i < 4u; i += 1u) {
+    let row = first_m + (i / 4u) * 32u + ty * 4u + (i & 3u);
+    if (row < params.v[0].y) {
+      if (first_n + 0u + tx * 4u < params.v[0].z) {
+        let col = first_n + 0u + tx * 4u;
+        let w0 = (params.v[2].w + batch * params.v[3].x + row * params.v[3].y + col) / 4u;
+        let q1 = b0[w0 + 0u];
+        let x2 = bitcast<f32>(q1.x);
+        let x3 = bitcast<f32>(q1.y);
+        let x4 = bitcast<f32>(q1.z);
+        let x5 = bitcast<f32>(q1.w);
+        let y6 = epilogue(x2, acc0_0.x);
+        let y7 = epilogue(x3, acc0_0.y);
+        let y8 = epilogue(x4, acc0_0.z);
+        let y9 = epilogue(x5, acc0_0.w);
+        let w10 = (params.v[2].x + batch * params.v[2].y + row * params.v[2].z + col) / 4u;
+        b0[w10 + 0u] = vec4<u32>(bitcast<u32>(y6), bitcast<u32>(y7), bitcast<u32>(y8), bitcast<u32>(y9));
+      }
+    }
+    acc0_0 = acc1_0;
+    acc1_0 = acc2_0;
+    acc2_0 = acc3_0;
+  }
+}
+
+// ---- cholesky of a block: cholesky, 1 workgroups of 256, 6 words
+// status of matrices
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<atomic<u32>>;
+  let matrix = group * 256u + thread;
+  if (matrix < params.v[0].y) {
+    let x0 = bitcast<i32>(b0[params.v[0].w + matrix]);
+    if (x0 != 0) {
+      loop {
+        let seen = atomicCompareExchangeWeak(&b1[0], 0u, params.v[1].y);
+        if (seen.exchanged || seen.old_value == params.v[1].y) { atomicMax(&b1[1], ~u32(min(matrix, 67108862u) * 64u + u32(x0 + 1))); }
+        if (seen.exchanged || seen.old_value != 0u) { break; }
+      }
+    }
   }
 }
 
@@ -3777,118 +4690,6 @@ var<workgroup> origins: array<u32, 64>;
   }
 }
 
-// ---- lu of a panel: lu_factor, 64 workgroups of 64, 20 words
-// product, tiles of 32x32x8
-struct Params { v: array<vec4<u32>, 5> }
-@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
-var<workgroup> tile_a: array<vec4<f32>, 64>;
-var<workgroup> tile_b: array<vec4<f32>, 64>;
-fn epilogue(v0: f32, v1: f32) -> f32 {
-  let v2 = (v0 - v1);
-  return v2;
-}
-  let tiles = params.v[1].x * params.v[1].y;
-  let batch = group / tiles;
-  let tile = group - batch * tiles;
-  let band = tile / (8u * params.v[1].y);
-  let in_band = tile - band * 8u * params.v[1].y;
-  let band_rows = min(8u, params.v[1].x - band * 8u);
-  let first_m = (band * 8u + in_band % band_rows) * 32u;
-  let first_n = in_band / band_rows * 32u;
-  let ty = thread / 8u;
-  let tx = thread - ty * 8u;
-  var acc0_0 = vec4<f32>();
-  var acc1_0 = vec4<f32>();
-  var acc2_0 = vec4<f32>();
-  var acc3_0 = vec4<f32>();
-  let base_a = params.v[3].z + batch * params.v[3].w;
-  let base_b = params.v[4].y + batch * params.v[4].z;
-  for (var kt = 0u; kt < params.v[0].w; kt += 8u) {
-    {
-      let major = thread / 2u;
-      let minor = (thread - major * 2u) * 4u;
-      let o = major;
-      let kk = minor;
-      let at = base_a + (first_m + o) * params.v[4].x + (kt + kk);
-      var q = vec4<u32>();
-      if (first_m + o < params.v[0].y && kt + kk < params.v[0].w) { q = b0[at / 4u]; }
-      tile_a[(kk + 0u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.x);
-      tile_a[(kk + 1u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.y);
-      tile_a[(kk + 2u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.z);
-      tile_a[(kk + 3u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.w);
-    }
-    {
-      let major = thread / 8u;
-      let minor = (thread - major * 8u) * 4u;
-      let o = minor;
-      let kk = major;
-      let at = base_b + (first_n + o) + (kt + kk) * params.v[4].w;
-      var q = vec4<u32>();
-      if (first_n + o < params.v[0].z && kt + kk < params.v[0].w) { q = b0[at / 4u]; }
-      tile_b[kk * 8u + o / 4u + 0u] = vec4<f32>(bitcast<f32>(q.x), bitcast<f32>(q.y), bitcast<f32>(q.z), bitcast<f32>(q.w));
-    }
-    workgroupBarrier();
-    {
-      let a0 = tile_a[0u + ty];
-      let c0 = tile_b[0u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-// … 6 more of these 8 lines (de600345), and
-    {
-      let a0 = tile_a[56u + ty];
-      let c0 = tile_b[56u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-    workgroupBarrier();
-  }
-  for (var i = 0u; i < 4u; i += 1u) {
-    let row = first_m + (i / 4u) * 32u + ty * 4u + (i & 3u);
-    if (row < params.v[0].y) {
-      if (first_n + 0u + tx * 4u < params.v[0].z) {
-        let col = first_n + 0u + tx * 4u;
-        let w0 = (params.v[2].w + batch * params.v[3].x + row * params.v[3].y + col) / 4u;
-        let q1 = b0[w0 + 0u];
-        let x2 = bitcast<f32>(q1.x);
-        let x3 = bitcast<f32>(q1.y);
-        let x4 = bitcast<f32>(q1.z);
-        let x5 = bitcast<f32>(q1.w);
-        let y6 = epilogue(x2, acc0_0.x);
-        let y7 = epilogue(x3, acc0_0.y);
-        let y8 = epilogue(x4, acc0_0.z);
-        let y9 = epilogue(x5, acc0_0.w);
-        let w10 = (params.v[2].x + batch * params.v[2].y + row * params.v[2].z + col) / 4u;
-        b0[w10 + 0u] = vec4<u32>(bitcast<u32>(y6), bitcast<u32>(y7), bitcast<u32>(y8), bitcast<u32>(y9));
-      }
-    }
-    acc0_0 = acc1_0;
-    acc1_0 = acc2_0;
-    acc2_0 = acc3_0;
-  }
-}
-
-// ---- lu of a panel: lu_factor, 1 workgroups of 256, 6 words
-// status of matrices
-@group(0) @binding(1) var<storage, read> b0: array<u32>;
-@group(0) @binding(2) var<storage, read_write> b1: array<atomic<u32>>;
-  let matrix = group * 256u + thread;
-  if (matrix < params.v[0].y) {
-    let x0 = bitcast<i32>(b0[params.v[0].w + matrix]);
-    if (x0 != 0) {
-      loop {
-        let seen = atomicCompareExchangeWeak(&b1[0], 0u, params.v[1].y);
-        if (seen.exchanged || seen.old_value == params.v[1].y) { atomicMax(&b1[1], ~u32(min(matrix, 67108862u) * 64u + u32(x0 + 1))); }
-        if (seen.exchanged || seen.old_value != 0u) { break; }
-      }
-    }
-  }
-}
-
 // ---- qr of a panel: qr, 2560 workgroups of 256, 12 words
 // matrices, largest
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
@@ -3914,28 +4715,6 @@ var<workgroup> seen: array<f32, 256>;
     let by = select(40 - i32(size >> 23u) + select(127, 276, subnormal), 0, largest == f32(0.0));
     let to1 = params.v[2].z + matrix * params.v[2].w + part;
     b1[to1] = bitcast<u32>(by);
-  }
-}
-
-// ---- qr of a panel: qr, 400 workgroups of 256, 13 words
-// matrices, moved
-@group(0) @binding(1) var<storage, read> b0: array<u32>;
-@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
-@group(0) @binding(3) var<storage, read> b2: array<u32>;
-  let e = group * 256u + thread;
-  let row = e / params.v[0].w;
-  let j = e - row * params.v[0].w;
-  let matrix = row / params.v[0].z;
-  let i = row - matrix * params.v[0].z;
-  if (matrix < params.v[0].y) {
-    let x0 = bitcast<f32>(b0[params.v[1].y + matrix * params.v[1].z + i * params.v[1].w + j]);
-    var x = x0;
-    let x1 = bitcast<i32>(b2[params.v[2].w + matrix * params.v[3].x + j]);
-    let half = (x1) / 2;
-    let other_half = (x1) - half;
-    x = x * bitcast<f32>(u32(half + 127) << 23u) * bitcast<f32>(u32(other_half + 127) << 23u);
-    let to2 = params.v[2].x + matrix * params.v[2].y + i * params.v[2].z + j;
-    b1[to2] = bitcast<u32>(x);
   }
 }
 
