@@ -39,7 +39,7 @@ static float float_of(bool half, unsigned word, unsigned which) {
   std::memcpy(&x, &wide, 4);
   return x;
 }
-static void multiply_matrices(float (&acc)[4], const unsigned (&a)[4], unsigned b0, unsigned b1, bool half) {
+static void multiply_matrices(float* acc, const unsigned (&a)[4], unsigned b0, unsigned b1, bool half) {
   const unsigned thread = host->thread, first = thread & ~31u, lane = thread & 31u;
   for (unsigned i = 0; i < 4; ++i) passed[thread][i] = a[i];
   passed[thread][4] = b0, passed[thread][5] = b1;
@@ -61,15 +61,15 @@ inline constexpr std::array<const char*, 2> kHostMatrixInstructions[] = {
     {R"(asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");)",
      "copy_to_workgroup(to, from, 4, bytes);"},
     {R"(asm volatile("cp.async.commit_group;" ::: "memory");)", ""},
-    {R"(asm volatile("cp.async.wait_group 0;" ::: "memory");)", ""},
+    {R"(asm volatile("cp.async.wait_group %0;" ::"n"(most) : "memory");)", ""},
     {R"(asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};"
                ::"r"(to), "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]) : "memory");)",
      "copy_to_workgroup(to, words, 16, 16);"},
     {R"(asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3]) : "r"(from) : "memory");)",
+                 : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3]) : "r"(from) : "memory");)",
      "load_matrices(m, from, false);"},
     {R"(asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3]) : "r"(from) : "memory");)",
+                 : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3]) : "r"(from) : "memory");)",
      "load_matrices(m, from, true);"},
     {R"(asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
       "{%0, %1, %2, %3};"
