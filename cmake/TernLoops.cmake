@@ -11,7 +11,8 @@ list(FILTER tern_sources EXCLUDE REGEX "src/cpu/tape/loops_none.cpp")
 # Kernels of one SIMD target stay alone, too: they set the compiler's target for themselves.
 in_batches(tern_sources 8
            "cuda/api|cuda/kernel_archive|webgpu/api|io/safetensors|lapack/eigen_|/lanes_|products/pairs_|cpu/simd/")
-add_library(tern_objects OBJECT ${tern_sources} ${target_files})
+# The files of SIMD targets first: each takes the compiler minutes, and at the end one processor would wait.
+add_library(tern_objects OBJECT ${target_files} ${tern_sources})
 add_library(tern $<TARGET_OBJECTS:tern_objects>)
 
 # compiled_like_tern <target>
