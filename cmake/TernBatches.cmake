@@ -1,6 +1,7 @@
 # Files compiled in batches, those of one folder as one: most of the compiler's time for a file is the text of its
 # headers, so that from nothing all takes half as long, and after a change of one file longer. For CI, therefore. Files
-# of a folder must then not meet in names: what is in an unnamed namespace has a name of its own in its folder.
+# of a folder must then not meet in names: what is in an unnamed namespace has a name of its own in its folder. What
+# is not tern's speed, Eigen's factorisations and the examples, is optimised little then.
 option(TERN_BATCHES "Compile source files in batches: sooner from nothing, later after a change" OFF)
 
 # in_batches(<list> <most> <alone>): where TERN_BATCHES is on, the list's files are replaced by batches of at most so

@@ -76,6 +76,9 @@ void compile_unit(const std::vector<std::map<std::string, std::string>::iterator
     kernels[i]->second = module_of(std::move(modules.at(entry_of(i))), entry_of(i));
 }
 
+// In place of PTX, in an archive that is a sample.
+constexpr std::string_view kNotCompiled = "// not compiled: this archive is a sample";
+
 /// Compiles the texts that have no PTX yet: all, or one of every `sample`.
 void compile(std::map<std::string, std::string>& texts, std::size_t sample) {
   std::vector<std::vector<std::map<std::string, std::string>::iterator>> units;
@@ -83,7 +86,7 @@ void compile(std::map<std::string, std::string>& texts, std::size_t sample) {
   for (auto it = texts.begin(); it != texts.end(); ++it) {
     if (!it->second.empty()) continue;
     if (number++ % sample != 0) {
-      it->second = "// not compiled: this archive is a sample";
+      it->second = kNotCompiled;
       continue;
     }
     if (units.empty() || units.back().size() == kUnit) units.emplace_back();
@@ -113,7 +116,8 @@ std::string contents(const std::string& path) {
 void take_over(const std::string& path, std::map<std::string, std::string>& texts) {
   try {
     const KernelArchive before(contents(path));
-    for (auto& [text, ptx] : texts) ptx = before.ptx(text);
+    for (auto& [text, ptx] : texts)
+      if (std::string known = before.ptx(text); known != kNotCompiled) ptx = std::move(known);
   } catch (const Error&) {  // none, or of another version
   }
 }
