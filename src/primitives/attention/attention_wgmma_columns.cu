@@ -4,7 +4,7 @@
 // head that shares the keys, turned over so that keys are rows of the products:
 //
 //   thread                                        rows: kRows at a time, through a ring of kStages places
-//   0           producer of tiles               ┌──────────────────┐
+//   0 to 31     producer of tiles               ┌──────────────────┐
 //   32 to 63    producer of what is known of    │                  │
 //               their rows                      │                  │
 //   128 to 255  consumer 0  64 keys and values  │ products, toward │ ──►  sums of k's and of v's gradient,

@@ -3,7 +3,7 @@
 // rows of q and of the result's gradient in workgroup memory; tiles of k and v pass by:
 //
 //   thread                                              columns: kColumns at a time, through rings of kStages places
-//   0           producer                              ┌──────────────────┐
+//   0 to 31     producer                              ┌──────────────────┐
 //   128 to 255  consumer 0  64 rows of q, and of the  │ products, toward │ ──►  sums [64 × kDepth] of the gradient of q
 //                           result's gradient         ├──────────────────┤
 //   256 to 383  consumer 1  64 rows                   │ shares, slopes   │ ──►  [64 × kDepth]
