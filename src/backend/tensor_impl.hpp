@@ -9,7 +9,7 @@
 
 namespace tern::detail {
 
-struct Selection;  // src/ops/indexing.hpp
+struct Selection;  // src/ops/indexing/indexing.hpp
 
 struct TensorImpl {
   std::shared_ptr<Storage> storage;

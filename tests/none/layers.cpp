@@ -95,7 +95,7 @@ std::string room_of(const fs::path& file) {
   if (last.find(".trial.") != std::string::npos || last == "entry.hpp") return "entries";
   if (folder != "primitives") return folder;
   if (last == "primitives.inc") return "backend";
-  if (last.starts_with("operation.")) return "ops";
+  if (last.starts_with("operation")) return "ops";
   const std::string name = (++part)->string();
   return last == name + ".hpp" ? "requests" : "primitives";
 }

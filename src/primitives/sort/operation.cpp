@@ -1,9 +1,9 @@
 // Sorting along an axis, and the first k of it. On variables the values are gathered by the indices.
 #include <string>
 
-#include "ops/complex_calls.hpp"
-#include "ops/fused.hpp"
 #include "ops/instances.hpp"
+#include "primitives/fused/operation.hpp"
+#include "primitives/fused/operation_complex.hpp"
 #include "primitives/sort/sort.hpp"
 #include "tern/ops.hpp"
 
