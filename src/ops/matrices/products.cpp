@@ -20,7 +20,7 @@ std::string letters(int count, char first = 'a') {
   return text;
 }
 /// The axes as they are counted from the front; throws index, naming op, where one is not there or is given twice.
-std::vector<int> normalized(const char* op, const Axes& axes, int rank) {
+std::vector<int> normalized_axes(const char* op, const Axes& axes, int rank) {
   axis_mask(op, axes, rank);  // throws
   std::vector<int> list;
   for (const std::int64_t axis : axes) list.push_back(normalize_axis(op, static_cast<int>(axis), rank));
@@ -38,7 +38,7 @@ template <TensorOrVar A, TensorOrVar B>
 ResultOf<A, B> tensordot(const A& a, const B& b, const Axes& axes_of_a, const Axes& axes_of_b) {
   constexpr const char* op = "tensordot";
   require_defined(op, "a", value_of(a)), require_defined(op, "b", value_of(b));
-  const std::vector<int> of_a = normalized(op, axes_of_a, a.dim()), of_b = normalized(op, axes_of_b, b.dim());
+  const std::vector<int> of_a = normalized_axes(op, axes_of_a, a.dim()), of_b = normalized_axes(op, axes_of_b, b.dim());
   if (of_a.size() != of_b.size())
     throw Error(ErrorKind::shape, "tensordot: expected as many axes of b as of a, got " + to_string(axes_of_a) +
                                       " and " + to_string(axes_of_b));
