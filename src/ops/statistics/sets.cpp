@@ -11,7 +11,7 @@
 #include "backend/recording/capture.hpp"
 #include "ops/instances.hpp"
 #include "primitives/fused/operation.hpp"
-#include "primitives/sort/sort.hpp"
+#include "primitives/sort/operation.hpp"
 #include "tern/creation.hpp"
 #include "tern/indexing.hpp"
 #include "tern/sets.hpp"
@@ -22,25 +22,7 @@ using namespace detail;
 
 namespace {
 template <class, class> using TensorOfTwo = Tensor;
-void require_positions(const char* op, const Tensor& x, std::int64_t count) {
-  if (count > kMostPositions)
-    throw Error(ErrorKind::shape, std::string(op) + ": positions are i32, and " + describe(x) + " has " +
-                                      std::to_string(count) + " elements along what is ordered, more than 2^31-1");
-}
 }  // namespace
-
-template <TensorOrVar T> Tensor argsort(const T& x, int axis, bool descending) {
-  constexpr const char* op = "argsort";
-  const Tensor& values = require_defined(op, "x", value_of(x));
-  const int a = normalize_axis(op, axis, values.dim());
-  require_positions(op, values, values.size(a));
-  Backend& backend = values.impl()->storage->backend();
-  backend.require<SortRequest>(op);
-  Tensor order = make_tensor(values.shape(), DType::i32, backend);
-  run(backend, SortRequest{op, values.shape(), a, descending, view_over(values, values.shape()), View{},
-                           view_over(order, values.shape())});
-  return order;
-}
 
 template <TensorOrVar T> Sorted<T> kthvalue(const T& x, std::int64_t k, int axis, bool keepdim) {
   require_defined("kthvalue", "x", value_of(x));
@@ -315,7 +297,6 @@ template <TensorOrVar X, TensorOrVar E> Tensor isin(const X& x, const E& element
 TERN_INSTANCES_2(TensorOfTwo, isin, bool)
 
 #define TERN_INSTANCES(T)                                         \
-  template Tensor argsort(const T&, int, bool);                   \
   template Sorted<T> kthvalue(const T&, std::int64_t, int, bool); \
   template Unique<T> unique_all(const T&);                        \
   template T unique_values(const T&);                             \

@@ -1,6 +1,5 @@
 // Entries of order, search and sets (sets.cpp).
 #include <cmath>
-#include <numeric>
 
 #include "ops/lines.trial.hpp"
 
@@ -11,12 +10,6 @@ using enum ErrorKind;
 
 constexpr Tolerance kPositions{0, "positions"};
 
-Line order_of(const Line& x) {
-  std::vector<std::size_t> order(x.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return x[a] < x[b]; });
-  return {order.begin(), order.end()};
-}
 /// How many of these are below each of the values.
 Values below(const Line& line, const Values& values) {
   Values y{values.shape, {}};
@@ -38,17 +31,6 @@ template <class F> std::vector<Sample> unique_samples(F call) {
 }
 
 const Entries in_order{
-    {.name = "argsort",
-     .family = Family::sets,
-     .arguments = "x, axis = -1, descending = false",
-     .says = "The positions (i32) of the elements in order along an axis: sort's indices",
-     .differentiable = false,
-     .tolerance = kPositions,
-     .samples = {{.shapes = matrix,
-                  .call = [](const auto& x) { return argsort(x); },
-                  .reference = [](const auto& x) { return by_rows(x[0], order_of); },
-                  .empty = {{2, 0}}}},
-     .bad = {{index, {"argsort", "axis 1"}, [](auto make) { argsort(make({3}), 1); }}}},
     {.name = "kthvalue",
      .family = Family::sets,
      .arguments = "x, k, axis = -1, keepdim = false",
