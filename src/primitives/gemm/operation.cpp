@@ -7,11 +7,6 @@
 
 namespace tern::detail {
 
-Shape matrix_shape(Shape batch, std::int64_t m, std::int64_t n) {
-  batch.push_back(m), batch.push_back(n);
-  return batch;
-}
-
 namespace {
 
 [[noreturn]] void fail(ErrorKind kind, const char* op, const std::string& what, const Tensor& a, const Tensor& b) {
@@ -83,7 +78,7 @@ void run_product(const ProductCall& call, const Tensor& a, const Tensor& b, std:
     if (wanted == 1 && p.batch[axis] != 1) contracted |= 1u << i;
     kept.push_back(contracted >> i & 1 ? 1 : p.batch[axis]);
   }
-  const Shape space = matrix_shape(kept, p.m, p.n);
+  const Shape space = with_sizes(kept, {p.m, p.n});
   SmallVector<InputType, 8> types;
   types.push_back({call.acc_type.value_or(a.dtype()), false});
   SmallVector<Operand, 8> inputs;
@@ -109,7 +104,7 @@ void run_product(const ProductCall& call, const Tensor& a, const Tensor& b, std:
   run(backend, GemmRequest{call.op, p.m, p.n, p.k, p.batch, contracted, matrix_view(a, p.batch),
                            matrix_view(b, p.batch), &program, inputs, views});
   // What stands before the wanted batch is gone, whether it was summed over or of size 1.
-  const Shape shape = matrix_shape(without_axes(kept, (1u << std::max(shift, 0)) - 1), p.m, p.n);
+  const Shape shape = with_sizes(without_axes(kept, (1u << std::max(shift, 0)) - 1), {p.m, p.n});
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (!given(i) && shape != space) outputs[i] = outputs[i].reshape(shape);
 }
@@ -119,7 +114,7 @@ Var product(const char* op, const Var& a, const Var& b, const Shape& batch, std:
   run_product({op, nullptr, batch, type}, a.value(), b.value(), {}, {}, {&result, 1});
   const bool wants_a = a.requires_grad(), wants_b = b.requires_grad();
   if (!grad_enabled() || !(wants_a || wants_b)) {
-    const Shape full = matrix_shape(batch, a.size(-2), b.size(-1));
+    const Shape full = with_sizes(batch, {a.size(-2), b.size(-1)});
     return as_var(result.shape() == full ? result : result.broadcast_to(full));
   }
   const Var* inputs[] = {&a, &b};
@@ -137,7 +132,7 @@ Var product(const char* op, const Var& a, const Var& b, const Shape& batch, std:
            return grads;
          },
          {&y, 1});
-  const Shape full = matrix_shape(batch, y.size(-2), y.size(-1));
+  const Shape full = with_sizes(batch, {y.size(-2), y.size(-1)});
   return y.shape() == full ? y : y.broadcast_to(full);
 }
 

@@ -44,7 +44,4 @@ Var product(const char* op, const Var& a, const Var& b, const Shape& batch, std:
 void product_with_epilogue(const char* op, const FormulaGraph* graph, const Shape& space, const Var& a, const Var& b,
                            std::span<const Argument> operands, std::span<Var> results);
 
-/// batch + [m, n]
-Shape matrix_shape(Shape batch, std::int64_t m, std::int64_t n);
-
 }  // namespace tern::detail

@@ -120,7 +120,7 @@ Shape detail::check_bias(const char* op, const Tensor& a, const Tensor& b, const
   if (!is_floating(bias.dtype()))
     throw Error(ErrorKind::dtype, std::string(op) + ": needs floating-point operands, bias is " + describe(bias));
   require_same_device(op, a, bias);
-  return matrix_shape(p.batch, p.m, p.n);
+  return with_sizes(p.batch, {p.m, p.n});
 }
 
 template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> matmul(const A& a, const B& b) {
@@ -182,7 +182,7 @@ template <TensorOrVar R> R activated(const R& a, const R& b, const Pointwise<>& 
   const ProductShape p = product_shape(op, value_of(a), value_of(b));
   if (!is_floating(a.dtype()))
     throw Error(ErrorKind::dtype, std::string(op) + ": needs floating-point operands, a is " + describe(value_of(a)));
-  run_epilogue<R>(op, activation.graph(), matrix_shape(p.batch, p.m, p.n), a, b, parameters, {&result, 1});
+  run_epilogue<R>(op, activation.graph(), with_sizes(p.batch, {p.m, p.n}), a, b, parameters, {&result, 1});
   return result;
 }
 }  // namespace

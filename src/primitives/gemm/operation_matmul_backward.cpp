@@ -34,7 +34,7 @@ void check_bwd(const Tensor& grad, const Tensor& a, const Tensor& b, const Tenso
   check_bias(kBwd, a, b, bias);
   require_defined(kBwd, "grad", grad);
   const ProductShape p = product_shape(kBwd, a, b);
-  const Shape shape = matrix_shape(p.batch, p.m, p.n);
+  const Shape shape = with_sizes(p.batch, {p.m, p.n});
   const auto check = [&](const char* name, const Tensor& t) {
     if (t.shape() != shape || t.dtype() != a.dtype())
       throw Error(t.shape() != shape ? ErrorKind::shape : ErrorKind::dtype,

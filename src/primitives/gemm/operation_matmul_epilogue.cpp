@@ -185,7 +185,7 @@ Shape checked_space(const char* name, const FormulaGraph* graph, std::size_t val
     throw Error(ErrorKind::shape, std::string(kMatmulEpilogue) + ": expected a kind for each of the " +
                                       std::to_string(operands) + " operands, got " +
                                       std::to_string(options.kinds.size()));
-  return matrix_shape(p.batch, p.m, p.n / options.parts);
+  return with_sizes(p.batch, {p.m, p.n / options.parts});
 }
 
 /// The gradients of a stack's parts as one, zeros where a part has none; undefined where none has.
