@@ -1,4 +1,4 @@
-// Entries of the reductions (reduce.cpp, sum.cpp).
+// Entries of the reductions (reduce.cpp, sum.cpp, allclose.cpp).
 #include <algorithm>
 #include <cmath>
 
@@ -319,6 +319,32 @@ const Entries reductions{
                          all_above, true),
          [](const auto& x, const Where& which) { return all(x > -0.5, {1}, false, which); }, all_above),
      .bad = and_bad_masks(bad_axes("all", TERN_CALL(all)), "all", TERN_BAD_MASKS(all))},
+    {.name = "allclose",
+     .family = Family::reductions,
+     .arguments = "a, b, rtol = 1e-5, atol = 1e-8, equal_nan = false",
+     .says = "Whether |a - b| ≤ atol + rtol·|b| everywhere; of integers exactly, and an infinity is close to nothing "
+             "but itself",
+     .differentiable = false,
+     .tolerance = kPlaceOrPredicate,
+     .archived = {[](DType dtype) { allclose(zeros(archived_square(), dtype), zeros(archived_square(), dtype)); }},
+     .samples = {{.with = "equal elements",
+                  .shapes = matrix,
+                  .call = [](const auto& x) { return allclose(elements(x), elements(x)); },
+                  .reference =
+                      [](const auto&) {
+                        return std::vector<Values>{{{1}, {1}}};
+                      },
+                  .reads_elements = true},
+                 {.with = "others",
+                  .shapes = matrix,
+                  .call = [](const auto& x) { return allclose(elements(x), elements(x) + 0.25); },
+                  .reference =
+                      [](const auto&) {
+                        return std::vector<Values>{{{1}, {0}}};
+                      },
+                  .empty = {},
+                  .reads_elements = true}},
+     .bad = {{shape, {"allclose", "[2]", "[3]"}, [](auto) { allclose(ones({2}), ones({3})); }}}},
 };
 #undef TERN_CALL
 #undef TERN_WHERE

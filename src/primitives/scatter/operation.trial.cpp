@@ -192,32 +192,6 @@ const Entries by_index{
               }},
              {index, {"one_hot", "0 classes"}, [](auto) { one_hot(tensor({0}), 0); }},
              {dtype, {"one_hot", "labels", "i32 or i64"}, [](auto) { one_hot(ones({2}), 3); }}}},
-    {.name = "allclose",
-     .family = Family::indices,
-     .arguments = "a, b, rtol = 1e-5, atol = 1e-8, equal_nan = false",
-     .says = "Whether |a - b| ≤ atol + rtol·|b| everywhere; of integers exactly, and an infinity is close to nothing "
-             "but itself",
-     .differentiable = false,
-     .tolerance = kMoved,
-     .archived = {[](DType dtype) { allclose(zero_square(dtype), zero_square(dtype)); }},
-     .samples = {{.with = "equal elements",
-                  .shapes = matrix,
-                  .call = [](const auto& x) { return allclose(elements(x), elements(x)); },
-                  .reference =
-                      [](const auto&) {
-                        return std::vector<Values>{{{1}, {1}}};
-                      },
-                  .reads_elements = true},
-                 {.with = "others",
-                  .shapes = matrix,
-                  .call = [](const auto& x) { return allclose(elements(x), elements(x) + 0.25); },
-                  .reference =
-                      [](const auto&) {
-                        return std::vector<Values>{{{1}, {0}}};
-                      },
-                  .empty = {},
-                  .reads_elements = true}},
-     .bad = {{shape, {"allclose", "[2]", "[3]"}, [](auto) { allclose(ones({2}), ones({3})); }}}},
 };
 
 }  // namespace
