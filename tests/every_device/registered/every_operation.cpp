@@ -129,7 +129,8 @@ std::string without_details(const std::string& text) {
   std::string rest;
   std::ptrdiff_t open = 0;  // braces
   for (std::string line; std::getline(lines, line);) {
-    if (open == 0 && !line.starts_with("namespace detail {")) rest += line + "\n";
+    const bool details = line.starts_with("namespace detail {") || line.starts_with("namespace tern::detail {");
+    if (open == 0 && !details) rest += line + "\n";
     else open += std::count(line.begin(), line.end(), '{') - std::count(line.begin(), line.end(), '}');
   }
   return rest;
@@ -148,7 +149,7 @@ std::string headers(bool with_methods) {
   if (with_methods) text += header("tensor.hpp");
   for (const auto& folder : std::filesystem::directory_iterator(TERN_HEADERS "../../src/primitives"))
     if (std::filesystem::exists(folder.path() / "operation.hpp"))
-      text += header("../../src/primitives/" + folder.path().filename().string() + "/operation.hpp");
+      text += without_details(header("../../src/primitives/" + folder.path().filename().string() + "/operation.hpp"));
   return text;
 }
 struct Declaration {
