@@ -1,7 +1,8 @@
 # Files compiled in batches, those of one folder as one: most of the compiler's time for a file is the text of its
 # headers, so that from nothing all takes half as long, and after a change of one file longer. For CI, therefore. Files
-# of a folder must then not meet in names: what is in an unnamed namespace has a name of its own in its folder. What
-# is not tern's speed, Eigen's factorisations and the examples, is optimised little then.
+# of a folder must then not meet in names: what is in an unnamed namespace has a name of its own in its folder. The
+# small folders below src/ops and tests/every_device count as one there: batches are filled across them. What is not
+# tern's speed, Eigen's factorisations and the examples, is optimised little then.
 option(TERN_BATCHES "Compile source files in batches: sooner from nothing, later after a change" OFF)
 
 # in_batches(<list> <most> <alone>): where TERN_BATCHES is on, the list's files are replaced by batches of at most so
@@ -21,6 +22,7 @@ function(in_batches list most alone)
     cmake_path(ABSOLUTE_PATH file)
     cmake_path(RELATIVE_PATH file BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE folder)
     cmake_path(GET folder PARENT_PATH folder)
+    string(REGEX REPLACE "^(src/ops|tests/every_device)/.*" "\\1" folder "${folder}")
     string(MAKE_C_IDENTIFIER "${folder}" folder)
     list(APPEND folders ${folder})
     list(APPEND files_${folder} ${file})

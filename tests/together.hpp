@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "backend/instruments/trace.hpp"
-#include "ops/fused.hpp"
+#include "primitives/fused/operation.hpp"
 #include "tern/tern.hpp"
 
 namespace tern::test {

@@ -1,5 +1,5 @@
-// The operations that transforms are made of: declared here and defined in src/ops/join.cpp, for operations may include
-// autodiff and not the other way round.
+// The operations that transforms are made of: declared here and defined in src/ops/views/join.cpp, for operations may
+// include autodiff and not the other way round.
 #pragma once
 #include <vector>
 

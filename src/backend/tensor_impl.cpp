@@ -80,6 +80,10 @@ Shape batch_of(const Shape& space, int dropped) {
   batch.resize(std::max(space.rank() - dropped, 0));
   return batch;
 }
+Shape with_sizes(Shape batch, std::initializer_list<std::int64_t> sizes) {
+  for (const std::int64_t size : sizes) batch.push_back(size);
+  return batch;
+}
 Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b) {
   if (a == b) return a;
   const int rank = std::max(a.rank(), b.rank());

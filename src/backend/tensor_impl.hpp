@@ -1,5 +1,6 @@
 // What a Tensor handle points at, and the layout arithmetic shared by everything above the backends.
 #pragma once
+#include <initializer_list>
 #include <memory>
 #include <string>
 
@@ -9,7 +10,7 @@
 
 namespace tern::detail {
 
-struct Selection;  // src/ops/indexing.hpp
+struct Selection;  // src/ops/indexing/indexing.hpp
 
 struct TensorImpl {
   std::shared_ptr<Storage> storage;
@@ -44,6 +45,8 @@ std::string describe(DType dtype, const Shape& shape);
 Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b);
 /// The leading axes of [.., M, N], or of what has another number of axes of its own.
 Shape batch_of(const Shape& space, int dropped = 2);
+/// The leading axes with these after them: with_sizes(batch, {m, n}) is [.., m, n].
+Shape with_sizes(Shape batch, std::initializer_list<std::int64_t> sizes);
 /// Strides of a tensor of this shape laid over `space` (aligned at the last axis, 0 along broadcast axes).
 Strides broadcast_strides(const Shape& shape, const Strides& strides, const Shape& space);
 /// A tensor laid over an index space.

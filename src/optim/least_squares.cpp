@@ -3,7 +3,7 @@
 #include <string>
 
 #include "backend/tensor_impl.hpp"
-#include "ops/linalg/linalg.hpp"
+#include "primitives/linalg/operation.hpp"
 #include "tern/implicit.hpp"
 
 namespace tern::detail {

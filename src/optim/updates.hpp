@@ -3,7 +3,7 @@
 #pragma once
 #include <list>
 
-#include "ops/fused.hpp"
+#include "primitives/fused/operation.hpp"
 
 namespace tern::detail {
 

@@ -10,7 +10,7 @@
 #include "every_device.hpp"
 #include "formula/caches.hpp"
 #include "formula/graph.hpp"
-#include "ops/fused.hpp"
+#include "primitives/fused/operation.hpp"
 
 namespace tern::contract {
 

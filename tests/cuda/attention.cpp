@@ -6,11 +6,11 @@
 
 #include "cuda/api.hpp"
 #include "cuda/compiler.hpp"
-#include "every_device/attention_formulas.hpp"
+#include "every_device/neural/attention_formulas.hpp"
 #include "golden/printing.hpp"
 #include "host_gpu.hpp"
-#include "ops/neural/attention_fused.hpp"
 #include "primitives/attention/cuda_plan.hpp"
+#include "primitives/attention/operation_fused.hpp"
 
 namespace tern::test {
 namespace {

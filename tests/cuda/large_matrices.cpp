@@ -10,7 +10,7 @@
 #include "backend/tensor_impl.hpp"
 #include "cuda/solver.hpp"
 #include "host_gpu.hpp"
-#include "ops/linalg/linalg.hpp"
+#include "primitives/linalg/operation.hpp"
 
 namespace tern::test {
 namespace {

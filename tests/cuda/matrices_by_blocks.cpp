@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "host_gpu.hpp"
-#include "ops/linalg/linalg.hpp"
+#include "primitives/linalg/operation.hpp"
 
 namespace tern::test {
 namespace {

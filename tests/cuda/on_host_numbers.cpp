@@ -5,8 +5,8 @@
 #include <functional>
 
 #include "host_gpu.hpp"
-#include "ops/fused.hpp"
-#include "ops/random.hpp"
+#include "ops/random/random.hpp"
+#include "primitives/fused/operation.hpp"
 
 namespace tern::test {
 namespace {

@@ -42,11 +42,13 @@ const std::map<std::string, std::set<std::string>>& rooms() {
         {"requests", {"backend", "formula", "process"}},  // src/primitives/<name>/<name>.hpp
         {"gpu", interface},
         {"autodiff", interface},
-        {"ops", with({"autodiff"})},
-        {"optim", with({"autodiff", "ops"})},
+        {"operations", with({"autodiff", "ops"})},  // src/primitives/<name>/operation*: what makes requests
+        {"ops", {"autodiff", "operations", "backend", "formula", "process"}},
+        {"optim", {"autodiff", "operations", "ops", "backend", "formula", "process"}},
         {"io", with({"autodiff"})},
-        {"tern", with({"autodiff", "ops", "optim", "io"})},             // tern/tern.hpp
-        {"entries", with({"autodiff", "ops", "optim", "io", "tern"})},  // compiled into tests and tools
+        {"tern", with({"autodiff", "ops", "optim", "io"})},  // tern/tern.hpp
+        // compiled into tests and tools
+        {"entries", with({"autodiff", "operations", "ops", "optim", "io", "tern"})},
     };
     std::set<std::string> of_primitives = with({"gpu"});  // kernels and rules
     for (const std::string& backend : names("include/tern/backends.inc", "TERN_BACKEND(")) {
@@ -84,7 +86,7 @@ const std::map<std::string, std::string>& public_headers() {
 }
 
 /// The room of a file, given from src/ or include/ on: that of a public header, else its first folder, or "requests",
-/// of an operation that lies with its primitive, "ops", and of entries, whichever folder they lie in, "entries".
+/// of an operation that lies with its primitive, "operations", and of entries, whichever folder they lie in, "entries".
 std::string room_of(const fs::path& file) {
   auto part = file.begin();
   const std::string folder = part->string(), last = file.filename();
@@ -95,7 +97,7 @@ std::string room_of(const fs::path& file) {
   if (last.find(".trial.") != std::string::npos || last == "entry.hpp") return "entries";
   if (folder != "primitives") return folder;
   if (last == "primitives.inc") return "backend";
-  if (last.starts_with("operation.")) return "ops";
+  if (last.starts_with("operation")) return "operations";
   const std::string name = (++part)->string();
   return last == name + ".hpp" ? "requests" : "primitives";
 }

@@ -9,7 +9,7 @@
 #include "autodiff/draws.hpp"
 #include "backend/recording/capture.hpp"
 #include "backend/tensor_impl.hpp"
-#include "ops/fused.hpp"
+#include "primitives/fused/operation.hpp"
 #include "tern/tern.hpp"
 
 namespace tern {

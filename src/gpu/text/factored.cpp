@@ -1,12 +1,11 @@
 #include "gpu/text/factored.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <utility>
 
 #include "formula/rule.hpp"
-#include "gpu/text/factored_form.hpp"
+#include "gpu/text/factored_lines.hpp"
 
 namespace tern::detail_gpu {
 namespace {
@@ -16,13 +15,63 @@ using detail::Elementary;
 using detail::Step;
 using detail::StepKind;
 
-/// Prints one function. (Longer than other classes: each rule may give its arguments names, lines of the text, before
-/// it decides what form its value has, so that all of them would need all of what it holds.)
+template <class T> T& of(std::vector<T>& list, int i) { return list[static_cast<std::size_t>(i)]; }
+/// Whether it was not in the list yet; then it is.
+bool once(std::vector<int>& list, int i) {
+  const bool first = std::find(list.begin(), list.end(), i) == list.end();
+  if (first) list.push_back(i);
+  return first;
+}
+
+/// What of a form's factor may be left out.
+class LeftOutFactor {
+ public:
+  LeftOutFactor(const ProgramPrinter& printer, const LeftOut& left_out) : printer_(printer), left_out_(left_out) {}
+  bool positive(const Form& form) const {
+    return form.number > 0 && std::all_of(form.shared.begin(), form.shared.end(), [&](const SharedFactor& s) {
+             return !s.inverse && step(s).kind == StepKind::param && left_out_.positive(step(s).index);
+           });
+  }
+  /// Takes out of a form what of its factor may be left out.
+  void take(Form& form, Factor& factor) const {
+    if (left_out_.positive && !positive(form)) return;
+    factor.number = std::exchange(form.number, 1.0);
+    std::vector<SharedFactor> kept;
+    for (const SharedFactor& s : form.shared) {
+      if (s.inverse || step(s).kind != StepKind::param) {
+        kept.push_back(s);
+        continue;
+      }
+      factor.inputs.push_back(step(s).index);
+      factor.text += cat(factor.text.empty() ? "" : " * ", printer_.expression(s.step));
+    }
+    form.shared = kept;
+    if (factor.number != 1 || factor.inputs.empty())
+      factor.text += cat(factor.text.empty() ? "" : " * ", number_text(factor.number));
+  }
+  /// 1 over the factor of a form.
+  std::string inverse(const Form& form) const {
+    return printer_.dialect().elementary(Elementary::div, ComputeType::f32, {number_text(1), form.scale()});
+  }
+
+ private:
+  const Step& step(const SharedFactor& s) const { return printer_.program().steps[static_cast<std::size_t>(s.step)]; }
+
+  const ProgramPrinter& printer_;
+  const LeftOut& left_out_;
+};
+
+/// Prints one function.
 class FactoredText {
  public:
   FactoredText(const ProgramPrinter& printer, const Neighbours& neighbours, int wanted,
                const std::function<bool(int)>& is_source, const LeftOut& left_out)
-      : printer_(printer), neighbours_(neighbours), is_source_(is_source), wanted_(wanted), left_out_(left_out) {
+      : printer_(printer),
+        neighbours_(neighbours),
+        is_source_(is_source),
+        wanted_(wanted),
+        left_out_(left_out),
+        factor_(printer, left_out) {
     const detail::Program& program = printer.program();
     needed_ = needed_steps(program, {wanted}, is_source);
     const std::size_t n = program.steps.size();
@@ -42,11 +91,11 @@ class FactoredText {
     const Form* const form = form_of(wanted_);
     if (!form || form->line() || !left_out_.factor) return value(wanted_);
     Form rest = *form;
-    take_factor(rest, taken.factor);
+    factor_.take(rest, taken.factor);
     taken.apart = !form->beside.empty();
     if (part != Part::rest) {
       const Form& line = form->beside[0];
-      const std::string factor = rest_of_factor(*form);
+      const std::string factor = factor_.inverse(*form);
       return cat(part == Part::along ? line.scale() : line.first, " * ", factor);
     }
     return taken.apart ? rest.factors[0] : taken.factor.trivial() ? value(wanted_) : rest.text();
@@ -57,20 +106,10 @@ class FactoredText {
       if (needed_[static_cast<std::size_t>(i)] && is_source_(i)) all.push_back(i);
     return all;
   }
-  /// The lines whose names `result`, or a line after them, asks for.
-  std::string lines(const std::string& result) const {
-    std::string asked = result, text;
-    for (auto line = lines_.rbegin(); line != lines_.rend(); ++line) {
-      if (!names(asked, line->first)) continue;
-      asked += cat(" ", line->second);
-      text = cat("  let ", line->first, " = ", line->second, ";\n", text);
-    }
-    return text;
-  }
+  const FactoredLines& lines() const { return lines_; }
 
  private:
   const Step& at(int i) const { return printer_.program().steps[static_cast<std::size_t>(i)]; }
-  template <class T> static T& of(std::vector<T>& list, int i) { return list[static_cast<std::size_t>(i)]; }
   template <class Visit> void each_argument(int i, Visit visit) const {
     for (const int arg : at(i).args)
       if (arg >= 0) visit(arg);
@@ -81,48 +120,6 @@ class FactoredText {
     const Step& s = at(i);
     if (s.kind != StepKind::number) return {};
     return s.number.is_integer ? static_cast<double>(s.number.integer) : s.number.real;
-  }
-  bool positive(const Form& form) const {
-    return form.number > 0 && std::all_of(form.shared.begin(), form.shared.end(), [&](const SharedFactor& s) {
-             return !s.inverse && at(s.step).kind == StepKind::param && left_out_.positive(at(s.step).index);
-           });
-  }
-  /// Takes out of a form what of its factor may be left out.
-  void take_factor(Form& form, Factor& factor) const {
-    if (left_out_.positive && !positive(form)) return;
-    factor.number = std::exchange(form.number, 1.0);
-    std::vector<SharedFactor> kept;
-    for (const SharedFactor& s : form.shared) {
-      if (s.inverse || at(s.step).kind != StepKind::param) {
-        kept.push_back(s);
-        continue;
-      }
-      factor.inputs.push_back(at(s.step).index);
-      factor.text += cat(factor.text.empty() ? "" : " * ", printer_.expression(s.step));
-    }
-    form.shared = kept;
-    if (factor.number != 1 || factor.inputs.empty())
-      factor.text += cat(factor.text.empty() ? "" : " * ", number_text(factor.number));
-  }
-  /// 1 over the factor of a form.
-  std::string rest_of_factor(const Form& form) const {
-    return printer_.dialect().elementary(Elementary::div, ComputeType::f32, {number_text(1), form.scale()});
-  }
-  void let(const std::string& name, const std::string& text) { lines_.emplace_back(name, text); }
-  static bool names(const std::string& text, const std::string& name) {
-    const auto in_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-    for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
-      const std::size_t end = at + name.size();
-      if ((at == 0 || !in_name(text[at - 1])) && (end == text.size() || !in_name(text[end]))) return true;
-    }
-    return false;
-  }
-
-  /// Whether it was not in the list yet; then it is.
-  static bool once(std::vector<int>& list, int i) {
-    const bool first = std::find(list.begin(), list.end(), i) == list.end();
-    if (first) list.push_back(i);
-    return first;
   }
   /// Its form, where it has one.
   const Form* form_of(int i) const {
@@ -135,12 +132,12 @@ class FactoredText {
     if (of(there_, i)) return name;
     of(there_, i) = 1;
     const Form* const form = form_of(i);
-    if (i == neighbours_.along) let(name, cat("first + i32(ahead)"));
+    if (i == neighbours_.along) lines_.let(name, cat("first + i32(ahead)"));
     else if (is_source_(i)) return name;
-    else if (form && is(i, ComputeType::f32) && varies(i)) let(name, form->text());
+    else if (form && is(i, ComputeType::f32) && varies(i)) lines_.let(name, form->text());
     else {
       each_argument(i, [&](int arg) { value(arg); });
-      let(name, printer_.expression(i));
+      lines_.let(name, printer_.expression(i));
     }
     return name;
   }
@@ -149,14 +146,7 @@ class FactoredText {
     if (is(i, ComputeType::f32)) return value(i);
     if (const auto number = number_of(i)) return number_text(*number);
     const std::string name = cat("f", i);
-    if (once(converted_, i)) let(name, cat("f32(", value(i), ")"));
-    return name;
-  }
-  /// One name for it, f32.
-  std::string one(const Form& form) {
-    if (!form.product() && !form.line()) return form.factors[0];
-    const std::string name = cat("t", next_++);
-    let(name, form.text());
+    if (once(converted_, i)) lines_.let(name, cat("f32(", value(i), ")"));
     return name;
   }
   /// The form of an argument; f32 text of what is the same for all neighbours is its only factor.
@@ -186,21 +176,19 @@ class FactoredText {
       form = taken(s.args[0]), form->most = kExact + 1;
     } else if (s.kind == StepKind::elementary && s.type == ComputeType::f32) {
       if (s.elementary == Elementary::mul) form = product(s.args[0], s.args[1]);
-      else if (s.elementary == Elementary::div) form = quotient(s.args[0], s.args[1]);
+      else if (s.elementary == Elementary::div && !varies(s.args[1])) form = scaled(taken(s.args[0]), s.args[1], true);
       else if (s.elementary == Elementary::neg) form = Form::negated(taken(s.args[0]));
       else if (s.elementary == Elementary::add || s.elementary == Elementary::sub)
         form = sum_or_apart(i, s.elementary == Elementary::sub);
       else if (s.elementary == Elementary::where) form = chosen(i);
     }
     if (form && form->factors.size() == 2 && of(users_, i) > 1) {
-      const std::string name = cat("t", next_++);
-      let(name, join(form->factors, " * "));
-      form->factors = {name};
+      form->factors = {lines_.named(join(form->factors, " * "))};
     }
     if (form) return form;
     each_argument(i, [&](int arg) { value(arg); });
     const std::string name = cat("v", i);
-    let(name, printer_.expression(i)), of(there_, i) = 1;
+    lines_.let(name, printer_.expression(i)), of(there_, i) = 1;
     return Form::plain(name);
   }
   /// times what the neighbours share.
@@ -211,15 +199,13 @@ class FactoredText {
       form.number *= factor;
     } else if (inverse) {
       const std::string divisor = value(by);
-      if (once(inverses_, by)) let(cat("w", by), cat("1.0f / ", divisor));
+      if (once(inverses_, by)) lines_.let(cat("w", by), cat("1.0f / ", divisor));
       form.shared.push_back({by, true});
     } else value(by), form.shared.push_back({by, false});
     if (form.line()) {
-      const std::string name = cat("t", next_++);
-      let(name,
-          cat(form.first, " * ",
-              number_of(by) ? number_text(inverse ? 1 / *number_of(by) : *number_of(by)) : form.shared.back().text()));
-      form.first = name;
+      const auto number = number_of(by);
+      const std::string factor = number ? number_text(inverse ? 1 / *number : *number) : form.shared.back().text();
+      form.first = lines_.named(cat(form.first, " * ", factor));
     }
     return form;
   }
@@ -227,21 +213,17 @@ class FactoredText {
     if (!varies(a)) std::swap(a, b);
     if (!varies(b)) return scaled(taken(a), b, false);
     Form x = taken(a), y = taken(b);
-    if (x.line()) x = Form::plain(one(x));
-    if (y.line()) y = Form::plain(one(y));
+    if (x.line()) x = Form::plain(lines_.one(x));
+    if (y.line()) y = Form::plain(lines_.one(y));
     if (!is_normal(x.number * y.number)) return {};
     Form all;
     all.number = x.number * y.number;
     all.shared = x.shared, all.shared.insert(all.shared.end(), y.shared.begin(), y.shared.end());
     for (Form* form : {&x, &y}) {
       form->number = 1, form->shared.clear();
-      all.factors.push_back(one(*form));
+      all.factors.push_back(lines_.one(*form));
     }
     return all;
-  }
-  std::optional<Form> quotient(int a, int b) {
-    if (varies(b)) return {};
-    return scaled(taken(a), b, true);
   }
   Form sum_or_apart(int i, bool minus) {
     const int a = at(i).args[0], b = at(i).args[1];
@@ -250,8 +232,8 @@ class FactoredText {
       if (!varies(x) || (minus && x == b)) continue;
       Form form = *form_of(x), line = taken(y);
       const bool bare = !form.line() && form.factors == std::vector<std::string>{cat("v", left_out_.bare)};
-      if (!bare || (varies(y) && !line.line()) || !positive(form)) continue;
-      if (!form.beside.empty()) line = sum_of(form.beside[0], true, line, varies(y), minus);
+      if (!bare || (varies(y) && !line.line()) || !factor_.positive(form)) continue;
+      if (!form.beside.empty()) line = lines_.sum(form.beside[0], true, line, varies(y), minus);
       else if (!line.line()) line.first = line.factors[0], line.number = 0;
       if (!line.line()) continue;
       form.beside = {minus && form.beside.empty() ? Form::negated(line) : line};
@@ -262,35 +244,7 @@ class FactoredText {
   /// a + b or a - b.
   Form sum(int a, int b, bool minus) {
     const Form x = taken(a), y = taken(b);
-    return sum_of(x, varies(a), y, varies(b), minus);
-  }
-  Form sum_of(const Form& x, bool x_varies, const Form& y, bool y_varies, bool minus) {
-    const char* const sign = minus ? " - " : " + ";
-    const bool lines = (x.line() || !x_varies) && (y.line() || !y_varies);
-    if (lines && (!x.line() || !y.line() || (x.shared.empty() && y.shared.empty()))) {
-      Form form = x.line() ? x : minus ? Form::negated(y) : y;
-      if (x.line() && y.line()) form.number = minus ? x.number - y.number : x.number + y.number;
-      const std::string name = cat("t", next_++);
-      let(name, cat(x.line() ? x.first : x.factors[0], sign, y.line() ? y.first : y.factors[0]));
-      form.first = name;
-      return form;
-    }
-    const bool first = x.product() && x_varies;
-    const Form &product = first ? x : y, &other = first ? y : x;
-    if (first || (y.product() && y_varies)) {
-      const bool two = product.factors.size() == 2 && !product.scaled();
-      Form rest = product;
-      rest.number = 1, rest.shared.clear();
-      const std::string left = two ? product.factors[0] : one(rest), right = two ? product.factors[1] : product.scale(),
-                        added = one(other);
-      const std::string name = cat("t", next_++);
-      let(name,
-          cat("fma(", minus && !first ? "-" : "", left, ", ", right, ", ", minus && first ? "-" : "", added, ")"));
-      return Form::plain(name);
-    }
-    const std::string left = one(x), right = one(y), name = cat("t", next_++);
-    let(name, cat(left, sign, right));
-    return Form::plain(name);
+    return lines_.sum(x, varies(a), y, varies(b), minus);
   }
   /// where(c, x, 0), and where(c, x, ±infinity), are multiples of what x is a multiple of.
   std::optional<Form> chosen(int i) {
@@ -303,11 +257,9 @@ class FactoredText {
       if (*number != 0 && !(std::isinf(*number) && form.shared.empty() && form.number > 0)) continue;
       Form inner = form;
       inner.number = 1, inner.shared.clear();
-      std::vector<std::string> arguments{value(s.args[0]), one(inner), number_text(*number)};
+      std::vector<std::string> arguments{value(s.args[0]), lines_.one(inner), number_text(*number)};
       if (k == 2) std::swap(arguments[1], arguments[2]);
-      const std::string name = cat("t", next_++);
-      let(name, printer_.dialect().elementary(s.elementary, s.type, arguments));
-      form.factors = {name};
+      form.factors = {lines_.named(printer_.dialect().elementary(s.elementary, s.type, arguments))};
       return form;
     }
     return {};
@@ -344,10 +296,8 @@ class FactoredText {
       for (const int k : {0, 1})
         if (number_of(s.args[k]).value_or(0) != 0) return *scaled(taken(s.args[1 - k]), s.args[k], false);
     std::vector<std::string> arguments;
-    each_argument(i, [&](int arg) { arguments.push_back(one(taken(arg))); });
-    const std::string name = cat("t", next_++);
-    let(name, printer_.dialect().elementary(s.elementary, ComputeType::f32, arguments));
-    return Form::plain(name);
+    each_argument(i, [&](int arg) { arguments.push_back(lines_.one(taken(arg))); });
+    return Form::plain(lines_.named(printer_.dialect().elementary(s.elementary, ComputeType::f32, arguments)));
   }
 
   const ProgramPrinter& printer_;
@@ -355,11 +305,11 @@ class FactoredText {
   const std::function<bool(int)>& is_source_;
   const int wanted_;
   const LeftOut& left_out_;
+  const LeftOutFactor factor_;
   std::vector<char> needed_, varies_, there_;
   std::vector<int> users_, inverses_, converted_;
   std::vector<std::optional<Form>> forms_;
-  std::vector<std::pair<std::string, std::string>> lines_;
-  int next_ = 0;
+  FactoredLines lines_;
 };
 
 }  // namespace
@@ -375,8 +325,8 @@ Function factored_function(const ProgramPrinter& printer, const Neighbours& neig
   parameters.push_back({"u32", "ahead"});
   Taken apart;
   const std::string result = text.result(part, taken ? *taken : apart);
-  f.text = cat(printer.dialect().function_head(name, parameters, printer.type(wanted)), text.lines(result), "  return ",
-               result, ";\n}\n");
+  f.text = cat(printer.dialect().function_head(name, parameters, printer.type(wanted)), text.lines().before(result),
+               "  return ", result, ";\n}\n");
   return f;
 }
 

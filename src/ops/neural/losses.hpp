@@ -1,4 +1,4 @@
-// What cross_entropy (src/ops/row.cpp) leaves to the losses: weights, soft targets, other reductions.
+// What cross_entropy (src/ops/reductions/row.cpp) leaves to the losses: weights, soft targets, other reductions.
 #pragma once
 #include "ops/neural/neural.hpp"
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "ops/fused.hpp"
-#include "ops/gemm.hpp"
+#include "primitives/fused/operation.hpp"
+#include "primitives/gemm/operation.hpp"
 #include "tern/neural.hpp"
 
 namespace tern::detail {

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "backend/instruments/trace.hpp"
-#include "ops/complex_calls.hpp"
 #include "ops/instances.hpp"
 #include "primitives/fft/fft.hpp"
+#include "primitives/fused/operation_complex.hpp"
 
 namespace tern {
 

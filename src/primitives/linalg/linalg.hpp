@@ -11,11 +11,6 @@
 
 namespace tern::detail {
 
-inline Shape with_sizes(Shape batch, std::initializer_list<std::int64_t> sizes) {
-  for (const std::int64_t size : sizes) batch.push_back(size);
-  return batch;
-}
-
 struct MatrixRequest {
   const char* op = "";
   Shape space;  // of the matrices that are factorised or solved with

@@ -24,9 +24,7 @@ if (inside) {
     let i = e / ${n}u;
     let j = e - i * ${n}u;
     if (j <= i) {
-      $load
-      if (!($finite($x))) { not_finite = 1u; }
-      most = max(most, $abs($x));
+      $load_looking
       a[$at(i, j)] = $x;
     }
   }

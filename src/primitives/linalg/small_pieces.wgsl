@@ -134,6 +134,12 @@ $define rotation(difference, off)
   let c = $divided($type(1.0), $sqrt(fma(t, t, $type(1.0))));
   let s = t * c;
 $end
+An element $x, and what it adds to what a thread finds: the largest, and whether all are finite.
+$define load_looking
+  $load
+  if (!($finite($x))) { not_finite = 1u; }
+  most = max(most, $abs($x));
+$end
 The largest element of a matrix, of what its threads have found, as a power of two; status -1 where one has found an
 element that is not finite.
 $define power_of_all

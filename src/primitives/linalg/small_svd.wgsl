@@ -20,9 +20,7 @@ var most = $type(0.0);
 if (inside) {
   for (var e = r; e < ${m}u * ${n}u; e += ${threads}u) {
     $places
-    $load
-    if (!($finite($x))) { not_finite = 1u; }
-    most = max(most, $abs($x));
+    $load_looking
     columns[$place(j) + i] = $x;
   }
 }

@@ -4,8 +4,8 @@
 
 #include "backend/instruments/trace.hpp"
 
-#include "ops/complex_calls.hpp"
 #include "ops/instances.hpp"
+#include "primitives/fused/operation_complex.hpp"
 #include "primitives/scan/scan.hpp"
 #include "tern/complex.hpp"
 #include "tern/statistics.hpp"

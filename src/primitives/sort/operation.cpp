@@ -1,15 +1,25 @@
-// Sorting along an axis, and the first k of it. On variables the values are gathered by the indices.
+// Sorting along an axis, the first k of it, and the positions alone. On variables the values are gathered by the
+// indices.
+#include "primitives/sort/operation.hpp"
+
 #include <string>
 
-#include "ops/complex_calls.hpp"
-#include "ops/fused.hpp"
 #include "ops/instances.hpp"
+#include "primitives/fused/operation.hpp"
+#include "primitives/fused/operation_complex.hpp"
 #include "primitives/sort/sort.hpp"
 #include "tern/ops.hpp"
+#include "tern/sets.hpp"
 
 namespace tern {
 
 using namespace detail;
+
+void detail::require_positions(const char* op, const Tensor& x, std::int64_t count) {
+  if (count > kMostPositions)
+    throw Error(ErrorKind::shape, std::string(op) + ": positions are i32, and " + describe(x) + " has " +
+                                      std::to_string(count) + " elements along what is ordered, more than 2^31-1");
+}
 
 namespace {
 struct SortOutputs {
@@ -51,7 +61,22 @@ template <TensorOrVar T> Sorted<T> topk(const T& x, std::int64_t k, int axis, bo
   if constexpr (std::same_as<T, Tensor>) return {std::move(order.values), std::move(order.indices)};
   else return {gather(x, order.indices, axis), order.indices};
 }
+template <TensorOrVar T> Tensor argsort(const T& x, int axis, bool descending) {
+  constexpr const char* op = "argsort";
+  const Tensor& values = require_defined(op, "x", value_of(x));
+  const int a = normalize_axis(op, axis, values.dim());
+  require_positions(op, values, values.size(a));
+  Backend& backend = values.impl()->storage->backend();
+  backend.require<SortRequest>(op);
+  Tensor order = make_tensor(values.shape(), DType::i32, backend);
+  run(backend, SortRequest{op, values.shape(), a, descending, view_over(values, values.shape()), View{},
+                           view_over(order, values.shape())});
+  return order;
+}
+
 TERN_INSTANCES_1(Sorted, sort, int, bool)
 TERN_INSTANCES_1(Sorted, topk, std::int64_t, int, bool)
+template Tensor argsort(const Tensor&, int, bool);
+template Tensor argsort(const Var&, int, bool);
 
 }  // namespace tern

@@ -1,5 +1,6 @@
 // Entries of sorting (operation.cpp).
 #include <algorithm>
+#include <numeric>
 
 #include "ops/operands.trial.hpp"
 
@@ -33,6 +34,12 @@ std::vector<double> ordered(std::vector<double> line, bool descending) {
 std::vector<double> first_half(std::vector<double> line) {
   line.resize((line.size() + 1) / 2);
   return line;
+}
+std::vector<double> order_of(const std::vector<double>& line) {
+  std::vector<std::size_t> order(line.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return line[a] < line[b]; });
+  return {order.begin(), order.end()};
 }
 std::int64_t half(std::int64_t size) { return (size + 1) / 2; }
 
@@ -105,6 +112,17 @@ const Entries sorting{
               [](auto make) {
                 topk(make({2, 3}), -1);
               }}}},
+    {.name = "argsort",
+     .family = Family::sets,
+     .arguments = "x, axis = -1, descending = false",
+     .says = "The positions (i32) of the elements in order along an axis: sort's indices",
+     .differentiable = false,
+     .tolerance = {0, "positions"},
+     .samples = {{.shapes = matrix,
+                  .call = [](const auto& x) { return argsort(x); },
+                  .reference = [](const auto& x) { return along(x[0], 1, order_of); },
+                  .empty = {{2, 0}}}},
+     .bad = {{index, {"argsort", "axis 1"}, [](auto make) { argsort(make({3}), 1); }}}},
 };
 
 }  // namespace

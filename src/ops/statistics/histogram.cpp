@@ -1,0 +1,196 @@
+// Counts: histograms, and how often each number stands in a list.
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "backend/recording/capture.hpp"
+#include "primitives/fused/operation.hpp"
+#include "tern/creation.hpp"
+#include "tern/sets.hpp"
+#include "tern/statistics.hpp"
+
+namespace tern {
+
+using namespace detail;
+
+namespace {
+
+void require_countable(const char* op, const Tensor& x) {
+  if (x.numel() > kMostPositions)
+    throw Error(ErrorKind::shape, std::string(op) + ": i32 cannot count the elements of " + describe(x) +
+                                      ", which are more than 2^31-1; take them in parts");
+}
+/// How often each of [0, size) is among these positions.
+Tensor counted(const Tensor& positions, std::int64_t size) {
+  const Options like{.dtype = DType::i32, .device = positions.device()};
+  return scatter_add(zeros({size}, like), positions.reshape({-1}), ones({positions.numel()}, like));
+}
+
+/// The sums of the weights of each of [0, size) among these positions.
+template <TensorOrVar W> W weighed(const Tensor& positions, const W& weights, std::int64_t size) {
+  const Tensor none = zeros({size}, {.dtype = weights.dtype(), .device = weights.device()});
+  return scatter_add(none, positions.reshape({-1}), weights.reshape({-1}));
+}
+
+/// Between which edges each x lies; what lies outside is in one more part, number `bins`.
+Tensor parts_between(const Tensor& x, const Tensor& edges) {
+  const std::int64_t bins = edges.numel() - 1;
+  const Tensor behind = searchsorted(edges, x, Side::right);
+  const Tensor last = x == edges.slice(0, bins).reshape({});
+  return where(last, bins - 1, where(behind == 0, bins, minimum(behind - 1, bins)));
+}
+/// The same of edges that are equally far from each other, up to rounding: where an element would lie if they were
+/// exactly so, or beside that.
+template <class T> Tensor parts_evenly(const Tensor& x, const Tensor& edges) {
+  const Tensor values = x.contiguous(), line = edges.contiguous();
+  const T *const value = std::as_const(values).data_ptr<const T>(), *const edge =
+                                                                        std::as_const(line).data_ptr<const T>();
+  const auto bins = static_cast<std::int32_t>(edges.numel() - 1);
+  const T begin = edge[0], end = edge[bins], scale = static_cast<T>(bins) / (end - begin);
+  Tensor parts = empty(x.shape(), {.dtype = DType::i32, .device = x.device()});
+  std::int32_t* const to = parts.data_ptr<std::int32_t>();
+  for (std::int64_t i = 0; i < x.numel(); ++i) {
+    const T v = value[i];
+    if (!(v >= begin && v <= end)) {
+      to[i] = bins;
+      continue;
+    }
+    const T at = (v - begin) * scale;  // not a number or infinite where the edges hardly differ
+    std::int32_t part = at < static_cast<T>(bins) ? static_cast<std::int32_t>(at) : bins - 1;
+    while (part > 0 && v < edge[part]) --part;
+    while (part + 1 < bins && v >= edge[part + 1]) ++part;
+    to[i] = part;
+  }
+  return parts;
+}
+Tensor parts_of_even(const Tensor& x, const Tensor& edges) {
+  const DType both = promote_types(x.dtype(), edges.dtype());
+  if (x.device() != cpu() || current_capture() || x.numel() == 0 || is_complex(both)) return parts_between(x, edges);
+  if (both == DType::f64) return parts_evenly<double>(x.to(both), edges.to(both));
+  return parts_evenly<float>(x.to(DType::f32), edges.to(DType::f32));
+}
+/// Counts (i32), or sums of weights, over their sum and the width of their part.
+template <TensorOrVar T> T density_of(const T& counts, const Tensor& edges, DType dtype) {
+  const DType work = dtype == DType::f64 ? DType::f64 : DType::f32;
+  const Tensor widths = (edges.slice(0, 1) - edges.slice(0, 0, edges.numel() - 1)).to(work);
+  const T wide = counts.to(work);
+  return (wide / (sum(wide) * widths)).to(dtype);
+}
+
+using Range = std::pair<double, double>;
+Range range_of(const char* op, const Tensor& x, HistogramRange given) {
+  Range range = given.value_or(Range{0, 1});
+  if (!given && x.numel() > 0) {
+    require_values(op);
+    const auto number = [](const Tensor& t) { return t.to(cpu()).to(DType::f64).item<double>(); };
+    range = {number(min(x)), number(max(x))};
+  }
+  const auto [begin, end] = range;
+  if (!std::isfinite(begin) || !std::isfinite(end) || begin > end)
+    throw Error(ErrorKind::value, std::string(op) + ": the range " + (given ? "" : "of the elements ") +
+                                      "must be finite and in order, got [" + std::to_string(begin) + ", " +
+                                      std::to_string(end) + "]");
+  return begin < end ? range : Range{begin - 0.5, end + 0.5};
+}
+
+/// Into which parts the elements fall, and the edges of those.
+struct Parts {
+  Tensor places, edges;
+  std::int64_t count() const { return edges.numel() - 1; }
+};
+Parts parts_of(const Tensor& x, const Tensor& edges) {
+  constexpr const char* op = "histogram";
+  require_defined(op, "x", x), require_defined(op, "edges", edges), require_same_device(op, x, edges);
+  if (edges.dim() != 1 || edges.numel() < 2)
+    throw Error(ErrorKind::shape, "histogram: edges must be along one axis, two or more, they are " + describe(edges));
+  require_countable(op, x);
+  return {parts_between(x, edges), edges};
+}
+Parts parts_of(const Tensor& x, std::int64_t bins, HistogramRange range) {
+  constexpr const char* op = "histogram";
+  require_defined(op, "x", x);
+  if (bins < 1) throw Error(ErrorKind::value, "histogram: bins must be 1 or more, got " + std::to_string(bins));
+  require_countable(op, x);
+  const auto [begin, end] = range_of(op, x, range);
+  const DType dtype = is_floating(x.dtype()) ? x.dtype() : DType::f32;
+  const Tensor edges = linspace(begin, end, bins + 1, {.dtype = dtype, .device = x.device()});
+  return {parts_of_even(x, edges), edges};
+}
+Histogram counted(const Tensor& x, const Parts& parts, bool density) {
+  const Tensor counts = counted(parts.places, parts.count() + 1).slice(0, 0, parts.count());
+  if (!density) return {counts.clone(), parts.edges};
+  return {density_of(counts, parts.edges, is_floating(x.dtype()) ? x.dtype() : DType::f32), parts.edges};
+}
+template <TensorOrVar W> void check_weights(const char* op, const Tensor& x, const W& weights) {
+  require_defined(op, "x", x), require_defined(op, "weights", value_of(weights));
+  require_same_device(op, x, value_of(weights));
+  if (weights.shape() != x.shape())
+    throw Error(ErrorKind::shape, std::string(op) + ": weights must have x's shape: x is " + describe(x) +
+                                      ", weights are " + describe(value_of(weights)));
+}
+template <TensorOrVar W> HistogramOf<W> weighed(const Parts& parts, bool density, const W& weights) {
+  const W sums = weighed(parts.places, weights, parts.count() + 1).slice(0, 0, parts.count());
+  if (!density) return {sums.clone(), parts.edges};
+  return {density_of(sums, parts.edges, is_floating(weights.dtype()) ? weights.dtype() : DType::f32), parts.edges};
+}
+
+}  // namespace
+
+template <TensorOrVar T> Histogram histogram(const T& x, const Tensor& edges, bool density) {
+  return counted(value_of(x), parts_of(value_of(x), edges), density);
+}
+template <TensorOrVar T> Histogram histogram(const T& x, std::int64_t bins, HistogramRange range, bool density) {
+  return counted(value_of(x), parts_of(value_of(x), bins, range), density);
+}
+template <TensorOrVar T, TensorOrVar W>
+HistogramOf<W> histogram(const T& x, const Tensor& edges, bool density, const W& weights) {
+  check_weights("histogram", value_of(x), weights);
+  return weighed(parts_of(value_of(x), edges), density, weights);
+}
+template <TensorOrVar T, TensorOrVar W>
+HistogramOf<W> histogram(const T& x, std::int64_t bins, HistogramRange range, bool density, const W& weights) {
+  check_weights("histogram", value_of(x), weights);
+  return weighed(parts_of(value_of(x), bins, range), density, weights);
+}
+
+namespace {
+/// How many sums there are: one more than the largest element.
+std::int64_t checked_size(const char* op, const Tensor& x, std::int64_t minlength) {
+  require_defined(op, "x", x);
+  require_index_dtype(op, "x", x);
+  if (x.dim() != 1) throw Error(ErrorKind::shape, std::string(op) + ": x must have one axis, it is " + describe(x));
+  if (minlength < 0)
+    throw Error(ErrorKind::value, std::string(op) + ": minlength must be 0 or more, got " + std::to_string(minlength));
+  require_countable(op, x);
+  if (x.numel() == 0) return minlength;
+  require_values(op);
+  const auto number = [](const Tensor& t) { return t.to(cpu()).to(DType::i64).item<std::int64_t>(); };
+  const std::int64_t least = number(min(x)), most = number(max(x));
+  if (least < 0 || most >= kMostPositions)
+    throw Error(ErrorKind::index,
+                std::string(op) + ": elements must be in [0, 2^31-1), got " + std::to_string(least < 0 ? least : most));
+  return std::max(minlength, most + 1);
+}
+}  // namespace
+Tensor bincount(const Tensor& x, std::int64_t minlength) {
+  const std::int64_t size = checked_size("bincount", x, minlength);
+  return counted(x, size);
+}
+template <TensorOrVar W> W bincount(const Tensor& x, const W& weights, std::int64_t minlength) {
+  check_weights("bincount", x, weights);
+  return weighed(x, weights, checked_size("bincount", x, minlength));
+}
+
+#define TERN_INSTANCES(T)                                                                              \
+  template Histogram histogram(const T&, std::int64_t, HistogramRange, bool);                          \
+  template Histogram histogram(const T&, const Tensor&, bool);                                         \
+  template HistogramOf<Tensor> histogram(const T&, std::int64_t, HistogramRange, bool, const Tensor&); \
+  template HistogramOf<Var> histogram(const T&, std::int64_t, HistogramRange, bool, const Var&);       \
+  template HistogramOf<Tensor> histogram(const T&, const Tensor&, bool, const Tensor&);                \
+  template HistogramOf<Var> histogram(const T&, const Tensor&, bool, const Var&);                      \
+  template T bincount(const Tensor&, const T&, std::int64_t);
+TERN_INSTANCES(Tensor)
+TERN_INSTANCES(Var)
+#undef TERN_INSTANCES
+
+}  // namespace tern

@@ -1,0 +1,290 @@
+// Other orders, shapes and views: compositions of slices, permutations and copies.
+#include "tern/views.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "backend/recording/capture.hpp"
+#include "ops/instances.hpp"
+#include "primitives/fused/operation.hpp"
+
+namespace tern {
+
+using namespace detail;
+
+namespace {
+
+template <class T> int checked_axis(const char* op, const T& x, std::int64_t axis) {
+  require_defined(op, "x", value_of(x));
+  return normalize_axis(op, axis, x.dim());
+}
+/// Two axes that differ.
+template <class T> std::pair<int, int> two_axes(const char* op, const T& x, int axis_a, int axis_b) {
+  const int a = checked_axis(op, x, axis_a), b = checked_axis(op, x, axis_b);
+  if (a == b)
+    throw Error(ErrorKind::index, std::string(op) + ": the two axes are the same, " + std::to_string(axis_a) + " and " +
+                                      std::to_string(axis_b) + " of " + describe(value_of(x)));
+  return {a, b};
+}
+[[noreturn]] void refuse(const char* op, const std::string& what, const Tensor& x) {
+  throw Error(ErrorKind::shape, std::string(op) + ": " + what + "; x is " + describe(x));
+}
+
+/// A view of x's storage as make(tensor) gives it. Its gradient is added up where the elements came from: where the
+/// same view of their numbers says.
+template <class T, class F> T viewed(const char* op, const T& x, F make) {
+  if constexpr (std::same_as<T, Tensor>) return make(x);
+  else
+    return record_one(op, {&x, 1}, make(x.value()), {}, [make, shape = x.shape()](const RuleContext& c) {
+      const Var& g = c.grads[0];
+      const std::int64_t n = shape.numel();
+      const Tensor at = make(arange(0, n, 1, {.dtype = i32, .device = g.device()}).reshape(shape)).reshape({-1});
+      const Tensor none = zeros({n}, {.dtype = g.dtype(), .device = g.device()});
+      return PoolVector<Var>{scatter_add(none, at, g.reshape({-1})).reshape(shape)};
+    });
+}
+
+}  // namespace
+
+template <TensorOrVar T> T flip(const T& x, const Axes& axes) {
+  require_defined("flip", "x", value_of(x));
+  const std::uint32_t mask = axis_mask("flip", axes, x.dim());
+  T result = x;
+  for (int axis = 0; axis < x.dim(); ++axis)
+    if (mask >> axis & 1) result = result.slice(axis, {}, {}, -1);
+  return result;
+}
+TERN_INSTANCES_1(ResultOf, flip, const Axes&)
+
+template <TensorOrVar T> T narrow(const T& x, int axis, std::int64_t start, std::int64_t length) {
+  const int a = checked_axis("narrow", x, axis);
+  const std::int64_t size = x.size(a), from = start < 0 ? start + size : start;
+  if (from < 0 || length < 0 || from > size || length > size - from)
+    throw Error(ErrorKind::index, "narrow: " + std::to_string(length) + " elements from " + std::to_string(start) +
+                                      " on are out of range for axis " + std::to_string(axis) + " of " +
+                                      describe(value_of(x)));
+  return x.slice(a, from, from + length);
+}
+TERN_INSTANCES_1(ResultOf, narrow, int, std::int64_t, std::int64_t)
+
+template <TensorOrVar T> T flatten(const T& x, int first, int last) {
+  require_defined("flatten", "x", value_of(x));
+  if (x.dim() == 0) return x.reshape({1});
+  const int a = checked_axis("flatten", x, first), b = checked_axis("flatten", x, last);
+  if (a > b)
+    throw Error(ErrorKind::index, "flatten: the first axis, " + std::to_string(first) + ", is behind the last, " +
+                                      std::to_string(last) + ", of " + describe(value_of(x)));
+  Shape shape;
+  std::int64_t size = 1;
+  for (int axis = 0; axis < x.dim(); ++axis) {
+    if (axis < a || axis > b) shape.push_back(x.size(axis));
+    else if (size *= x.size(axis); axis == b) shape.push_back(size);
+  }
+  return x.reshape(shape);
+}
+TERN_INSTANCES_1(ResultOf, flatten, int, int)
+
+template <TensorOrVar T> T moveaxis(const T& x, const Axes& from, const Axes& to) {
+  require_defined("moveaxis", "x", value_of(x));
+  if (from.rank() != to.rank())
+    throw Error(ErrorKind::index, "moveaxis: " + std::to_string(from.rank()) + " axes are to go to " +
+                                      std::to_string(to.rank()) + " places");
+  if (from.empty()) return x;
+  const std::uint32_t moved = axis_mask("moveaxis", from, x.dim());
+  axis_mask("moveaxis", to, x.dim());
+  std::array<int, kMaxRank> at{};
+  at.fill(-1);
+  for (std::size_t i = 0; i < from.size(); ++i)
+    at[static_cast<std::size_t>(normalize_axis("moveaxis", to[i], x.dim()))] =
+        normalize_axis("moveaxis", from[i], x.dim());
+  Axes order;
+  int next = 0;
+  for (int axis = 0; axis < x.dim(); ++axis) {
+    if (const int given = at[static_cast<std::size_t>(axis)]; given >= 0) order.push_back(given);
+    else {
+      while (moved >> next & 1) ++next;
+      order.push_back(next++);
+    }
+  }
+  return x.permute(order);
+}
+TERN_INSTANCES_1(ResultOf, moveaxis, const Axes&, const Axes&)
+
+template <TensorOrVar T> T diagonal(const T& x, std::int64_t offset, int axis_a, int axis_b) {
+  const auto [a, b] = two_axes("diagonal", x, axis_a, axis_b);
+  return viewed("diagonal", x, [a = a, b = b, offset](const Tensor& t) {
+    Shape shape;
+    Strides strides;
+    for (int axis = 0; axis < t.dim(); ++axis)
+      if (const auto i = static_cast<std::size_t>(axis); axis != a && axis != b)
+        shape.push_back(t.shape()[i]), strides.push_back(t.strides()[i]);
+    const std::int64_t rows = t.size(a), columns = t.size(b), below = offset < 0 ? -offset : 0,
+                       right = offset > 0 ? offset : 0;
+    const std::int64_t of_a = t.strides()[static_cast<std::size_t>(a)], of_b = t.strides()[static_cast<std::size_t>(b)];
+    shape.push_back(std::max<std::int64_t>(0, std::min(rows - below, columns - right)));
+    strides.push_back(of_a + of_b);
+    return make_view(t, shape, strides, t.impl()->offset + (shape.back() > 0 ? below * of_a + right * of_b : 0));
+  });
+}
+TERN_INSTANCES_1(ResultOf, diagonal, std::int64_t, int, int)
+
+template <TensorOrVar T> std::vector<T> broadcast_arrays(const std::vector<T>& list) {
+  Shape shape;
+  constexpr const char* op = "broadcast_arrays";
+  for (const T& x : list) shape = broadcast_shapes(op, shape, require_defined(op, "a tensor", value_of(x)).shape());
+  std::vector<T> result;
+  for (const T& x : list) result.push_back(x.broadcast_to(shape));
+  return result;
+}
+template std::vector<Tensor> broadcast_arrays(const std::vector<Tensor>&);
+template std::vector<Var> broadcast_arrays(const std::vector<Var>&);
+
+template <TensorOrVar T> std::vector<T> unstack(const T& x, int axis) {
+  const int a = checked_axis("unstack", x, axis);
+  std::vector<T> result;
+  for (std::int64_t i = 0; i < x.size(a); ++i) result.push_back(a == 0 ? x[i] : x.slice(a, i, i + 1).squeeze(a));
+  return result;
+}
+template std::vector<Tensor> unstack(const Tensor&, int);
+template std::vector<Var> unstack(const Var&, int);
+
+template <TensorOrVar T> T tile(const T& x, const Shape& times) {
+  require_defined("tile", "x", value_of(x));
+  const int rank = std::max(x.dim(), times.rank());
+  Shape single, spread, whole;
+  for (int i = 0; i < rank; ++i) {
+    const int of_x = i - rank + x.dim(), of_times = i - rank + times.rank();
+    const std::int64_t size = of_x < 0 ? 1 : x.size(of_x);
+    const std::int64_t n = of_times < 0 ? 1 : times[static_cast<std::size_t>(of_times)];
+    if (n < 0) refuse("tile", "a negative number of times, " + to_string(times), value_of(x));
+    if (n != 1) single.push_back(1), spread.push_back(n);
+    single.push_back(size), spread.push_back(size), whole.push_back(size * n);
+  }
+  return x.reshape(single).broadcast_to(spread).reshape(whole);
+}
+TERN_INSTANCES_1(ResultOf, tile, const Shape&)
+
+template <TensorOrVar T> T repeat(const T& x, std::int64_t times, int axis) {
+  const int a = checked_axis("repeat", x, axis);
+  if (times < 0) refuse("repeat", "a negative number of times, " + std::to_string(times), value_of(x));
+  const T apart = x.unsqueeze(a + 1);
+  Shape spread = apart.shape(), whole = x.shape();
+  spread[static_cast<std::size_t>(a + 1)] = times, whole[static_cast<std::size_t>(a)] *= times;
+  return apart.broadcast_to(spread).reshape(whole);
+}
+TERN_INSTANCES_1(ResultOf, repeat, std::int64_t, int)
+
+template <TensorOrVar T> T roll(const T& x, std::int64_t shift, int axis) {
+  const int a = checked_axis("roll", x, axis);
+  const std::int64_t size = x.size(a);
+  const std::int64_t by = size > 0 ? (shift % size + size) % size : 0;
+  if (by == 0) return x;
+  return concatenate(std::vector<T>{x.slice(a, size - by), x.slice(a, 0, size - by)}, a);
+}
+TERN_INSTANCES_1(ResultOf, roll, std::int64_t, int)
+
+namespace {
+/// The element inside [0, size) that stands at place i of the padded axis.
+std::int64_t reflected(std::int64_t i, std::int64_t size, PadMode mode) {
+  switch (mode) {
+    case PadMode::wrap: return (i % size + size) % size;
+    case PadMode::symmetric: {
+      const std::int64_t at = (i % (2 * size) + 2 * size) % (2 * size);
+      return at < size ? at : 2 * size - 1 - at;
+    }
+    case PadMode::reflect: {
+      if (size == 1) return 0;
+      const std::int64_t period = 2 * size - 2, at = (i % period + period) % period;
+      return at < size ? at : period - at;
+    }
+    default: return std::clamp<std::int64_t>(i, 0, size - 1);
+  }
+}
+template <class T> T padded(const T& x, int axis, std::int64_t before, std::int64_t after, PadMode mode, Number value) {
+  const std::int64_t size = x.size(axis);
+  const Device device = x.device();
+  if (mode == PadMode::constant) {
+    std::vector<T> parts{x};
+    const auto more = [&](std::int64_t count) {
+      Shape shape = x.shape();
+      shape[static_cast<std::size_t>(axis)] = count;
+      const Tensor part = full({}, value, {.dtype = x.dtype(), .device = device}).broadcast_to(shape);
+      if constexpr (std::same_as<T, Var>) return constant(part);
+      else return part;
+    };
+    if (before > 0) parts.insert(parts.begin(), more(before));
+    if (after > 0) parts.push_back(more(after));
+    return concatenate(parts, axis);
+  }
+  if (size == 0) refuse("pad", "axis " + std::to_string(axis) + " has no element to take others from", value_of(x));
+  std::vector<std::int32_t> places;
+  for (std::int64_t i = -before; i < size + after; ++i)
+    places.push_back(static_cast<std::int32_t>(reflected(i, size, mode)));
+  return take(x, tensor(places, device), axis);
+}
+}  // namespace
+template <TensorOrVar T>
+T pad(const T& x, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths, PadMode mode, Number value) {
+  require_defined("pad", "x", value_of(x));
+  const int count = static_cast<int>(widths.size());
+  if (widths.size() > x.shape().size())
+    refuse("pad", std::to_string(widths.size()) + " pairs of widths are more than axes", value_of(x));
+  for (const auto& [before, after] : widths)
+    if (before < 0 || after < 0)
+      refuse("pad", "negative widths, {" + std::to_string(before) + ", " + std::to_string(after) + "}", value_of(x));
+  T result = x;
+  for (int i = 0; i < count; ++i)
+    if (const auto [before, after] = widths[static_cast<std::size_t>(i)]; before + after > 0)
+      result = padded(result, x.dim() - count + i, before, after, mode, value);
+  return result;
+}
+template Tensor pad(const Tensor&, const std::vector<std::pair<std::int64_t, std::int64_t>>&, PadMode, Number);
+template Var pad(const Var&, const std::vector<std::pair<std::int64_t, std::int64_t>>&, PadMode, Number);
+
+template <TensorOrVar T> T rot90(const T& x, int times, int axis_a, int axis_b) {
+  const auto [a, b] = two_axes("rot90", x, axis_a, axis_b);
+  switch ((times % 4 + 4) % 4) {
+    case 1: return flip(x, {b}).transpose(a, b);
+    case 2: return flip(x, {a, b});
+    case 3: return flip(x, {a}).transpose(a, b);
+    default: return x;
+  }
+}
+TERN_INSTANCES_1(ResultOf, rot90, int, int, int)
+
+template <TensorOrVar T> T as_strided(const T& x, const Shape& shape, const Strides& strides, std::int64_t offset) {
+  require_defined("as_strided", "x", value_of(x));
+  if (shape.rank() != strides.rank())
+    refuse("as_strided", "shape " + to_string(shape) + " and strides " + to_string(strides) + " differ in length",
+           value_of(x));
+  if (!x.is_contiguous()) refuse("as_strided", "x must be contiguous (use .contiguous())", value_of(x));
+  __int128 low = offset, high = offset;
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    (strides[i] < 0 ? low : high) += __int128{strides[i]} * std::max<std::int64_t>(shape[i] - 1, 0);
+  if (shape.numel() > 0 && (low < 0 || high >= x.numel()))
+    refuse("as_strided",
+           "shape " + to_string(shape) + " with strides " + to_string(strides) + " from " + std::to_string(offset) +
+               " on reaches outside the elements",
+           value_of(x));
+  return viewed("as_strided", x,
+                [=](const Tensor& t) { return make_view(t, shape, strides, t.impl()->offset + offset); });
+}
+TERN_INSTANCES_1(ResultOf, as_strided, const Shape&, const Strides&, std::int64_t)
+
+template <TensorOrVar T> T sliding_window_view(const T& x, std::int64_t window, int axis) {
+  const int a = checked_axis("sliding_window_view", x, axis);
+  if (window < 1 || window > x.size(a))
+    refuse("sliding_window_view",
+           "a window of " + std::to_string(window) + " does not fit axis " + std::to_string(axis), value_of(x));
+  return viewed("sliding_window_view", x, [a, window](const Tensor& t) {
+    Shape shape = t.shape();
+    Strides strides = t.strides();
+    const auto at = static_cast<std::size_t>(a);
+    shape[at] -= window - 1, shape.push_back(window), strides.push_back(strides[at]);
+    return make_view(t, shape, strides, t.impl()->offset);
+  });
+}
+TERN_INSTANCES_1(ResultOf, sliding_window_view, std::int64_t, int)
+
+}  // namespace tern

@@ -1,0 +1,310 @@
+// Eigenvalues and singular values, what is made of them, and the rules of their derivatives.
+#include <limits>
+#include <vector>
+
+#include "ops/limits.hpp"
+#include "primitives/linalg/operation.hpp"
+
+namespace tern {
+
+using namespace detail;
+
+namespace linalg {
+namespace {
+
+double epsilon_of(DType dtype) {
+  return real_dtype(dtype) == DType::f64 ? std::numeric_limits<double>::epsilon()
+                                         : std::numeric_limits<float>::epsilon();
+}
+Tensor largest(const Tensor& x) { return max(abs(x), {-2, -1}, true); }
+
+/// x / gaps of square matrices, but 0 where both are nothing but roundings (of values as large as those in `of_gaps`
+/// and `of_x`): what a loss that does not depend on the gauge leaves there. Else the quotient, infinite where a gap is
+/// 0.
+Var over_gaps(const Var& x, const Var& gaps, const Tensor& of_x, const Tensor& of_gaps) {
+  const double roundings = 8 * epsilon_of(x.dtype()) * static_cast<double>(std::max<std::int64_t>(x.size(-1), 1));
+  const Tensor no_gap = abs(gaps.value()) <= of_gaps * roundings;
+  const Tensor nothing = abs(x.value()) <= of_x * roundings;
+  const Tensor none = logical_and(no_gap, nothing);
+  return where(none, 0, x / where(none, 1, gaps));
+}
+/// Without the diagonal.
+Var off_diagonal(const Var& x) { return x - diag_embed(diagonal(x, 0, -2, -1)); }
+
+Eigh<Tensor> eigh_of(const char* op, const Tensor& a) {
+  const auto [values, vectors] = eigh_tensors(op, a, true);
+  return {values, vectors};
+}
+/// V·(diag(gw) + (Vᴴ·gV) / (w_j - w_i))·Vᴴ, its Hermitian part.
+Eigh<Var> eigh_of(const char* op, const Var& a) {
+  const auto [values, vectors] = eigh_tensors(op, a.value(), true);
+  if (!tracked({&a, 1})) return {as_var(values), as_var(vectors)};
+  const std::vector<Var> made =
+      record(op, {&a, 1}, {values, vectors}, {{Var(), 0}, {Var(), 1}}, [](const RuleContext& c) {
+        const Var &w = c.saved[0], &v = c.saved[1];
+        Var inner;
+        if (c.grads[1].defined() && w.size(-1) > 0) {
+          const Var k = matmul(adjoint(v), c.grads[1]), skew = off_diagonal((k - adjoint(k)) * 0.5);
+          const Var off = as_var(1 - identity_like(w.value(), w.size(-1)));
+          const Var gaps = (for_columns(w) - for_rows(w)) * off;
+          inner = over_gaps(skew, gaps, largest(k.value()), largest(for_rows(w.value())));
+        }
+        if (c.grads[0].defined()) {
+          const Var on = diag_embed(c.grads[0]);
+          inner = inner.defined() ? inner + on : on.to(v.dtype());
+        }
+        if (!inner.defined()) return PoolVector<Var>{v * 0};
+        return PoolVector<Var>{hermitian(matmul(matmul(v, inner), adjoint(v)))};
+      });
+  return {made[0], made[1]};
+}
+
+Svd<Tensor> svd_of(const char* op, const Tensor& a, bool full) {
+  const SvdTensors made = svd_tensors(op, a, full, true);
+  return {made.u, made.s, made.vh};
+}
+/// The rule of the first min(M, N) vectors: Wan and Zhang, as PyTorch writes it.
+Var svd_rule(const RuleContext& c) {
+  const Var& s = c.saved[1];
+  const std::int64_t k = s.size(-1);
+  const Var u = c.saved[0].slice(-1, 0, k), vh = c.saved[2].slice(-2, 0, k);
+  if (k == 0) return matmul(u, vh);
+  const Tensor size = largest(for_rows(s.value()));
+  const auto skew = [](const Var& x) { return x - adjoint(x); };
+  Var inner, left, right;
+  const Var off = as_var(1 - identity_like(s.value(), k));
+  const Var gaps = (for_columns(s) - for_rows(s)) * (for_columns(s) + for_rows(s)) * off;
+  if (c.grads[0].defined()) {
+    const Var g = c.grads[0].slice(-1, 0, k), x = matmul(adjoint(u), g), turned = skew(x);
+    inner = over_gaps(off_diagonal(turned), gaps, largest(x.value()), size * size) * for_columns(s);
+    if (is_complex(u.dtype())) inner = inner + diag_embed(diagonal(turned, 0, -2, -1) / (2 * s));
+    if (u.size(-2) > k) left = over_gaps(g - matmul(u, x), for_columns(s), largest(g.value()), size);
+  }
+  if (c.grads[2].defined()) {
+    const Var g = c.grads[2].slice(-2, 0, k), x = matmul(vh, adjoint(g));
+    const Var more = over_gaps(off_diagonal(skew(x)), gaps, largest(x.value()), size * size) * for_rows(s);
+    inner = inner.defined() ? inner + more : more;
+    if (vh.size(-1) > k) right = over_gaps(g - matmul(adjoint(x), vh), for_rows(s), largest(g.value()), size);
+  }
+  if (c.grads[1].defined()) {
+    const Var on = diag_embed(c.grads[1]);
+    inner = inner.defined() ? inner + on : on.to(u.dtype());
+  }
+  if (!inner.defined()) inner = as_var(zeros(u.shape(), {.dtype = u.dtype(), .device = u.device()})).slice(-2, 0, k);
+  Var middle = matmul(u, inner);
+  if (left.defined()) middle = middle + left;
+  const Var result = matmul(middle, vh);
+  return right.defined() ? result + matmul(u, right) : result;
+}
+Svd<Var> svd_of(const char* op, const Var& a, bool full) {
+  const SvdTensors t = svd_tensors(op, a.value(), full, true);
+  if (!tracked({&a, 1})) return {as_var(t.u), as_var(t.s), as_var(t.vh)};
+  const std::vector<Var> made = record(op, {&a, 1}, {t.u, t.s, t.vh}, {{Var(), 0}, {Var(), 1}, {Var(), 2}},
+                                       [](const RuleContext& c) { return PoolVector<Var>{svd_rule(c)}; });
+  return {made[0], made[1], made[2]};
+}
+
+Eig<Tensor> eig_of(const char* op, const Tensor& a) {
+  const auto [values, vectors] = eig_tensors(op, a, true);
+  return {values, vectors};
+}
+/// V⁻ᴴ·(diag(gw) + (Vᴴ·gV - Vᴴ·V·Re diag(Vᴴ·gV)) / conj(w_j - w_i))·Vᴴ: vectors keep the length 1.
+Eig<Var> eig_of(const char* op, const Var& a) {
+  const auto [values, vectors] = eig_tensors(op, a.value(), true);
+  if (!tracked({&a, 1})) return {as_var(values), as_var(vectors)};
+  const std::vector<Var> made =
+      record(op, {&a, 1}, {values, vectors}, {{Var(), 0}, {Var(), 1}}, [dtype = a.dtype(), op](const RuleContext& c) {
+        const Var &w = c.saved[0], &v = c.saved[1];
+        Var inner;
+        if (c.grads[1].defined() && w.size(-1) > 0) {
+          const Var k = matmul(adjoint(v), c.grads[1]);
+          const Var lengths = matmul(adjoint(v), v * for_columns(real(diagonal(k, 0, -2, -1))));
+          const Var off = as_var(1 - identity_like(v.value(), w.size(-1)));
+          const Var gaps = conj(for_columns(w) - for_rows(w)) * off;
+          inner = over_gaps(off_diagonal(k - lengths), gaps, largest(k.value()), largest(for_rows(w.value())));
+        }
+        if (c.grads[0].defined()) inner = inner.defined() ? inner + diag_embed(c.grads[0]) : diag_embed(c.grads[0]);
+        if (!inner.defined()) inner = v * 0;
+        const LuTensors factors = lu_tensors(op, v.value(), false, false);
+        const Var g = solve_with(op, v, factors, matmul(inner, adjoint(v)), true);
+        return PoolVector<Var>{is_complex(dtype) ? g : real(g)};
+      });
+  return {made[0], made[1]};
+}
+
+}  // namespace
+
+template <TensorOrVar T> Eigh<T> eigh(const T& a) {
+  require_square("eigh", "a", value_of(a));
+  const Eigh<T> made = eigh_of("eigh", widened(a));
+  return {narrowed(made.eigenvalues, a.dtype()), narrowed(made.eigenvectors, a.dtype())};
+}
+/// Values alone where no gradient is wanted, which would need the vectors.
+template <TensorOrVar T> bool alone(const T& a) {
+  if constexpr (std::same_as<T, Var>) return !tracked({&a, 1});
+  return true;
+}
+template <TensorOrVar T> T eigvalsh(const T& a) {
+  constexpr const char* op = "eigvalsh";
+  require_square(op, "a", value_of(a));
+  const T wide = widened(a);
+  if (alone(wide)) return narrowed(operand_as<T>(eigh_tensors(op, value_of(wide), false).first), a.dtype());
+  return narrowed(eigh_of(op, wide).eigenvalues, a.dtype());
+}
+template <TensorOrVar T> Svd<T> svd(const T& a, bool full_matrices) {
+  require_matrices("svd", "a", value_of(a));
+  const Svd<T> made = svd_of("svd", widened(a), full_matrices);
+  const auto fit = [&](const T& x) { return narrowed(x, a.dtype()); };
+  return {fit(made.u), fit(made.s), fit(made.vh)};
+}
+template <TensorOrVar T> T svdvals_in(const char* op, const T& a) {
+  require_matrices(op, "a", value_of(a));
+  const T wide = widened(a);
+  if (alone(wide)) return operand_as<T>(svd_tensors(op, value_of(wide), false, false).s);
+  return svd_of(op, wide, false).s;
+}
+template <TensorOrVar T> T svdvals(const T& a) { return narrowed(svdvals_in("svdvals", a), a.dtype()); }
+template <TensorOrVar T> Eig<T> eig(const T& a) {
+  require_square("eig", "a", value_of(a));
+  const Eig<T> made = eig_of("eig", widened(a));
+  return {made.eigenvalues, made.eigenvectors};
+}
+template <TensorOrVar T> T eigvals(const T& a) {
+  constexpr const char* op = "eigvals";
+  require_square(op, "a", value_of(a));
+  const T wide = widened(a);
+  if (alone(wide)) return operand_as<T>(eig_tensors(op, value_of(wide), false).first);
+  return eig_of(op, wide).eigenvalues;
+}
+
+namespace {
+
+double tolerance_of(double rtol, const Tensor& a) {
+  return rtol >= 0 ? rtol : epsilon_of(a.dtype()) * static_cast<double>(std::max(a.size(-1), a.size(-2)));
+}
+/// Which singular values count, as ones and zeros.
+Tensor counting(const Tensor& s, double rtol) {
+  if (s.size(-1) == 0) return s;
+  return (s > s.slice(-1, 0, 1) * rtol).to(s.dtype());
+}
+Tensor pinv_tensor(const Svd<Tensor>& f, double rtol) {
+  const Tensor keep = counting(f.s, rtol), inverse = where(keep == 0, 0, 1 / where(keep == 0, 1, f.s));
+  return matmul(adjoint(f.vh) * for_columns(inverse), adjoint(f.u));
+}
+Tensor pinv_of(const char* op, const Tensor& a, double rtol) { return pinv_tensor(svd_of(op, a, false), rtol); }
+/// P = A⁺: -Pᴴ·g·Pᴴ + (I - A·P)·gᴴ·P·Pᴴ + Pᴴ·P·gᴴ·(I - P·A).
+Var pinv_known(const char* op, const Var& a, const Tensor& value) {
+  return record_one(op, {&a, 1}, value, PoolVector<Save>{{as_var(a.value()), -1, 0}, {Var(), 0}},
+                    [](const RuleContext& c) {
+                      const Var &x = c.saved[0], &p = c.saved[1], &g = c.grads[0];
+                      const Var p_h = adjoint(p), g_h = adjoint(g);
+                      const Var rows = matmul(g_h, matmul(p, p_h)), columns = matmul(matmul(p_h, p), g_h);
+                      return PoolVector<Var>{-matmul(p_h, matmul(g, p_h)) + (rows - matmul(x, matmul(p, rows))) +
+                                             (columns - matmul(matmul(columns, p), x))};
+                    });
+}
+Var pinv_of(const char* op, const Var& a, double rtol) { return pinv_known(op, a, pinv_of(op, a.value(), rtol)); }
+
+}  // namespace
+
+template <TensorOrVar T> T pinv(const T& a, double rtol) {
+  require_matrices("pinv", "a", value_of(a));
+  const T wide = widened(a);
+  return narrowed(pinv_of("pinv", wide, tolerance_of(rtol, value_of(wide))), a.dtype());
+}
+template <TensorOrVar T> Tensor matrix_rank(const T& a, double rtol) {
+  const Tensor s = svd_tensors("matrix_rank", (require_matrices("matrix_rank", "a", value_of(a)), widened(value_of(a))),
+                               false, false)
+                       .s;
+  return sum(counting(s, tolerance_of(rtol, widened(value_of(a)))), {-1}).to(i32);
+}
+template <TensorOrVar A, TensorOrVar B> Lstsq<ResultOf<A, B>> lstsq(const A& a, const B& b, double rtol) {
+  using R = ResultOf<A, B>;
+  constexpr const char* op = "lstsq";
+  require_matrices(op, "a", value_of(a)), require_defined(op, "b", value_of(b));
+  const bool vector = b.dim() == 1;
+  if (b.dim() < 1 || b.size(vector ? -1 : -2) != a.size(-2))
+    throw Error(ErrorKind::shape,
+                "lstsq: b must have as many rows as a, " + describe(value_of(a)) + ", it is " + describe(value_of(b)));
+  const DType dtype = promote_types(a.dtype(), b.dtype());
+  const R x = widened(operand_as<R>(a).to(dtype));
+  R y = widened(operand_as<R>(b).to(dtype));
+  if (vector) y = y.unsqueeze(-1);
+  const Svd<R> f = svd_of(op, x, false);
+  const double least = tolerance_of(rtol, value_of(x));
+  R p;
+  if constexpr (std::same_as<R, Var>)
+    p = pinv_known(op, x, pinv_tensor({f.u.value(), f.s.value(), f.vh.value()}, least));
+  else p = pinv_tensor(f, least);
+  const R solution = matmul(p, y);
+  return {narrowed(vector ? solution.squeeze(-1) : solution, dtype), sum(counting(value_of(f.s), least), {-1}).to(i32),
+          narrowed(f.s, dtype)};
+}
+
+namespace {
+
+[[noreturn]] void unknown_norm(const char* op, const Norm& norm) {
+  throw Error(ErrorKind::value, std::string(op) + ": there is no norm " + norm.text() +
+                                    "; of matrices there are \"fro\", \"nuc\", 1, -1, 2, -2, inf and -inf");
+}
+
+}  // namespace
+
+template <TensorOrVar T> T matrix_norm(const T& a, const Norm& norm, bool keepdim) {
+  constexpr const char* op = "matrix_norm";
+  require_matrices(op, "a", value_of(a));
+  const auto over = [&](const T& reduced) { return keepdim ? reduced.unsqueeze(-1).unsqueeze(-1) : reduced; };
+  if (norm.is("fro")) return tern::norm(a, {-2, -1}, keepdim);
+  if (norm.is("nuc")) return over(sum(svdvals(a), {-1}));
+  const double p = norm.named() ? 0 : norm.p();
+  if (std::abs(p) == 2) return over(p > 0 ? max(svdvals(a), {-1}) : min(svdvals(a), {-1}));
+  if (std::abs(p) != 1 && std::abs(p) != kInfinity) unknown_norm(op, norm);
+  const T sums = sum(T(abs(a)), {std::abs(p) == 1 ? -2 : -1});
+  return over(p > 0 ? max(sums, {-1}) : min(sums, {-1}));
+}
+template <TensorOrVar T> T vector_norm(const T& x, const Norm& norm, const Axes& axes, bool keepdim) {
+  require_defined("vector_norm", "x", value_of(x));
+  if (norm.named()) unknown_norm("vector_norm", norm);
+  const double p = norm.p();
+  if (p == 2) return tern::norm(x, axes, keepdim);
+  const T size = abs(x);
+  if (std::abs(p) == kInfinity) return p > 0 ? max(size, axes, keepdim) : min(size, axes, keepdim);
+  if (p == 0) return sum(size * 0 + (value_of(size) != 0).to(size.dtype()), axes, keepdim);
+  if (p == 1) return sum(size, axes, keepdim);
+  return pow(sum(T(pow(size, p)), axes, keepdim), 1 / p);
+}
+template <TensorOrVar T> T cond(const T& a, const Norm& norm) {
+  require_matrices("cond", "a", value_of(a));
+  if (!norm.named() && std::abs(norm.p()) == 2) {
+    const T s = svdvals(a);
+    const T quotient = max(s, {-1}) / min(s, {-1});
+    return norm.p() > 0 ? quotient : 1 / quotient;
+  }
+  require_square("cond", "a", value_of(a));
+  return matrix_norm(a, norm) * matrix_norm(inv_ex(a).inverse, norm);
+}
+
+#define TERN_INSTANCES(T)                                           \
+  template Eigh<T> eigh(const T&);                                  \
+  template T eigvalsh(const T&);                                    \
+  template Svd<T> svd(const T&, bool);                              \
+  template T svdvals(const T&);                                     \
+  template Eig<T> eig(const T&);                                    \
+  template T eigvals(const T&);                                     \
+  template T pinv(const T&, double);                                \
+  template Tensor matrix_rank(const T&, double);                    \
+  template T matrix_norm(const T&, const Norm&, bool);              \
+  template T vector_norm(const T&, const Norm&, const Axes&, bool); \
+  template T cond(const T&, const Norm&);
+TERN_INSTANCES(Tensor)
+TERN_INSTANCES(Var)
+#undef TERN_INSTANCES
+#define TERN_LSTSQ(A, B) template Lstsq<ResultOf<A, B>> lstsq(const A&, const B&, double);
+TERN_LSTSQ(Tensor, Tensor)
+TERN_LSTSQ(Tensor, Var)
+TERN_LSTSQ(Var, Tensor)
+TERN_LSTSQ(Var, Var)
+#undef TERN_LSTSQ
+
+}  // namespace linalg
+}  // namespace tern

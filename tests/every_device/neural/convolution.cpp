@@ -1,0 +1,159 @@
+// Convolutions of sizes that the entries do not have: several vectors of channels, panels, stretches and phases,
+// against plain loops in double, with their gradients and an epilogue's.
+#include "every_device/reference.hpp"
+
+namespace tern::test {
+namespace {
+
+class Convolutions : public EveryDevice {};
+TERN_EVERY_DEVICE(Convolutions);
+
+struct ConvolutionSizes {
+  std::int64_t n, groups, c, o, in[2], kernel[2], stride[2], dilation[2], before[2];
+  std::int64_t out(int i) const { return (in[i] + 2 * before[i] - dilation[i] * (kernel[i] - 1) - 1) / stride[i] + 1; }
+  Shape of_x() const { return {n, groups * c, in[0], in[1]}; }
+  Shape of_w() const { return {groups * o, c, kernel[0], kernel[1]}; }
+  Shape of_y() const { return {n, groups * o, out(0), out(1)}; }
+  ConvOptions options() const {
+    return {.stride = {stride[0], stride[1]},
+            .padding = {before[0], before[1]},
+            .dilation = {dilation[0], dilation[1]},
+            .groups = groups};
+  }
+  /// f(element of x, of w, of y) where they meet.
+  template <class F> void each(F f) const {
+    for (std::int64_t y = 0; y < of_y().numel(); ++y) {
+      const std::int64_t column = y % out(1), row = y / out(1) % out(0), channel = y / out(1) / out(0) % (groups * o);
+      const std::int64_t sample = y / out(1) / out(0) / (groups * o), group = channel / o;
+      for (std::int64_t k = 0; k < c * kernel[0] * kernel[1]; ++k) {
+        const std::int64_t kx = k % kernel[1], ky = k / kernel[1] % kernel[0], ch = k / kernel[1] / kernel[0];
+        const std::int64_t at_x = column * stride[1] + kx * dilation[1] - before[1];
+        const std::int64_t at_y = row * stride[0] + ky * dilation[0] - before[0];
+        if (at_x < 0 || at_y < 0 || at_x >= in[1] || at_y >= in[0]) continue;
+        f(static_cast<std::size_t>(((sample * groups * c + group * c + ch) * in[0] + at_y) * in[1] + at_x),
+          static_cast<std::size_t>(channel * c * kernel[0] * kernel[1] + k), static_cast<std::size_t>(y));
+      }
+    }
+  }
+};
+
+/// A sum of products and of their sizes, which bounds its error.
+struct Sum {
+  double value = 0, size = 0;
+  double rounded = 0;  // of what was rounded to the dtype on the way
+  void add(double product) { value += product, size += std::abs(product); }
+};
+void expect_sums(const Tensor& got, const std::vector<Sum>& want, DType dtype, const std::string& what) {
+  const std::vector<double> x = doubles(got);
+  ASSERT_EQ(x.size(), want.size()) << what;
+  const double of_result = dtype == bf16 ? 0x1p-8 : dtype == f16 ? 0x1p-10 : 0;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    ASSERT_NEAR(
+        x[i], want[i].value,
+        32 * work_epsilon(dtype) * want[i].size + of_result * (std::abs(want[i].value) + want[i].rounded) + 1e-6)
+        << what << " at " << i;
+}
+Tensor channels_last(const Tensor& x) { return x.permute({0, 2, 3, 1}).contiguous().permute({0, 3, 1, 2}); }
+
+void compare_convolutions(const ConvolutionSizes& s, DType dtype, bool last, Device device, const std::string& what) {
+  Random random(11);
+  const auto make = [&](const Shape& shape) {
+    const Tensor t = random.tensor(shape, dtype, device);
+    return last ? channels_last(t) : t;
+  };
+  const Tensor x = make(s.of_x()), w = make(s.of_w()), u = make(s.of_y());
+  const auto xs = doubles(x), ws = doubles(w), us = doubles(u);
+  std::vector<Sum> y(us.size()), dx(xs.size()), dw(ws.size());
+  s.each([&](std::size_t i, std::size_t k, std::size_t j) {
+    y[j].add(xs[i] * ws[k]), dx[i].add(us[j] * ws[k]), dw[k].add(xs[i] * us[j]);
+  });
+  const Var image(x), kernel(w);
+  const Var result = conv2d(image, kernel, {}, s.options());
+  expect_sums(result.value(), y, dtype, what + ", result");
+  const Gradients g = backward(result, u);
+  expect_sums(g[image], dx, dtype, what + ", gradient of x");
+  expect_sums(g[kernel], dw, dtype, what + ", gradient of the weight");
+
+  // The slope of the formula is 1 for one half of the channels and 0.5 for the other.
+  std::vector<float> factors;
+  for (std::int64_t i = 0; i < s.groups * s.o; ++i) factors.push_back(i % 2 ? 0.5F : 1.0F);
+  const Tensor factor = tensor(factors, device).reshape({s.groups * s.o, 1, 1}).to(dtype);
+  const auto formula = [](auto sum, auto by, auto more) { return sum * by + more; };
+  const Var added(make(s.of_y()));
+  const Var with = conv2d_epilogue(image, kernel, s.options(), formula, factor, added);
+  const auto as = doubles(added.value());
+  const auto plane = static_cast<std::size_t>(s.out(0) * s.out(1)), channels = factors.size();
+  const auto factor_of = [&](std::size_t j) { return static_cast<double>(factors[j / plane % channels]); };
+  // GPUs sum channels by themselves before the formula: so they are rounded before it.
+  const bool apart = device != cpu() && s.c == 1 && s.o == 1;
+  std::vector<Sum> want(y), of_x(xs.size());
+  for (std::size_t j = 0; j < y.size(); ++j) {
+    want[j].value = y[j].value * factor_of(j), want[j].rounded = apart ? std::abs(want[j].value) : 0;
+    want[j].add(as[j]);
+  }
+  s.each([&](std::size_t i, std::size_t k, std::size_t j) { of_x[i].add(us[j] * factor_of(j) * ws[k]); });
+  expect_sums(with.value(), want, dtype, what + ", epilogue");
+  const Gradients slopes = backward(with, u);
+  expect_sums(slopes[image], of_x, dtype, what + ", gradient of x with an epilogue");
+  EXPECT_EQ(doubles(slopes[added]), us) << what;
+}
+
+// samples, groups, channels of x and of the result in a group; sizes, kernel, stride, dilation, padding
+constexpr ConvolutionSizes kConvolutionSizes[] = {
+    {2, 70, 1, 1, {11, 30}, {7, 7}, {1, 1}, {1, 1}, {3, 3}},   // each channel by itself, several vectors of them
+    {1, 17, 1, 1, {9, 130}, {3, 3}, {2, 3}, {2, 1}, {1, 4}},   // stretches, phases, more zeros than are needed
+    {1, 5, 1, 1, {8, 8}, {1, 2}, {3, 3}, {1, 1}, {0, 0}},      // places that no element of the kernel meets
+    {2, 1, 33, 70, {7, 15}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},   // panels of results
+    {1, 1, 16, 32, {9, 40}, {3, 5}, {2, 2}, {1, 1}, {9, 1}},   // rows that meet nothing; pairs of channels, places
+    {1, 3, 16, 17, {10, 12}, {2, 3}, {3, 2}, {2, 3}, {1, 2}},  // groups
+    {2, 1, 3, 16, {16, 18}, {7, 7}, {2, 2}, {1, 1}, {3, 3}},   // a first layer
+    {1, 1, 20, 24, {9, 9}, {1, 1}, {2, 2}, {1, 1}, {0, 0}},    // one element, some places
+    {0, 1, 3, 4, {5, 5}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},      // no samples
+    // Elements so far apart that most of the kernel meets padding alone, as it lies and between places of a stride.
+    {1, 1, 3, 4, {9, 9}, {3, 3}, {1, 1}, {20000, 4}, {20000, 4}},
+    {2, 6, 1, 1, {9, 9}, {3, 3}, {1, 1}, {20000, 20000}, {20000, 20000}},
+    {1, 2, 2, 3, {9, 8}, {3, 3}, {2, 3}, {20000, 2}, {20000, 1}},
+    {1, 1, 2, 3, {9, 9}, {2, 3}, {1, 1}, {20000, 1}, {10000, 1}},  // none of it meets the image
+};
+
+TEST_P(Convolutions, AreThePlainLoops) {
+  for (const ConvolutionSizes& s : kConvolutionSizes)
+    for (const DType dtype : dtypes_of(device(), {f32, bf16, f16}))
+      for (const bool last : {false, true})
+        compare_convolutions(s, dtype, last, device(),
+                             to_string(s.of_x()) + " * " + to_string(s.of_w()) + " " + std::string(to_string(dtype)) +
+                                 (last ? ", channels last" : ""));
+}
+TEST_P(Convolutions, CountPositionsInTheirEpilogue) {
+  const Tensor x = ones({1, 4, 5, 6}, {.device = device()}), w = zeros({3, 4, 2, 2}, {.device = device()});
+  const auto place = [](auto sum) {
+    return sum + cast(index(sum, 1) * 100 + index(sum, 2) * 10 + index(sum, -1), f32);
+  };
+  const Tensor y = conv2d_epilogue(x, w, {.stride = 2}, place);
+  const std::vector<double> got = doubles(y);
+  ASSERT_EQ(y.shape(), (Shape{1, 3, 2, 3}));
+  for (std::size_t i = 0; i < got.size(); ++i)
+    EXPECT_EQ(got[i], static_cast<double>(i / 6 * 100 + i / 3 % 2 * 10 + i % 3)) << i;
+  const Var image(x), kernel(w);
+  EXPECT_EQ(doubles(conv2d_epilogue(image, kernel, {.stride = 2}, place).value()), got);
+}
+/// Also where only the declared derivative of a declared derivative has them.
+TEST_P(Convolutions, CountPositionsInSecondDerivatives) {
+  static const Pointwise slope(
+      "slope", [](auto v) { return v * 1.5F; }, [](auto v) { return cast(index(v, 1) + 1, f32); });
+  static const Pointwise bent(
+      "bent", [](auto v) { return v * 3; }, [](auto v) { return slope(v); });
+  Random random(3);
+  const Var x(random.tensor({1, 4, 5, 6}, f32, device())), w(random.tensor({4, 4, 2, 2}, f32, device()));
+  const auto second = [&](const Var& y) {
+    const Gradients first = backward(sum(y), {.create_graph = true});
+    return backward(sum(square(first.var(x))))[x];
+  };
+  const std::vector<double> got = doubles(second(conv2d_epilogue(x, w, {}, bent))),
+                            want = doubles(second(bent(conv2d(x, w))));
+  // Sums of 16 products of sums of 16, each in another order, of slopes up to 4·1.5.
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i], 256 * 36 * work_epsilon(f32)) << i;
+}
+
+}  // namespace
+}  // namespace tern::test

@@ -1,0 +1,395 @@
+// What every entry of an operation (src/ops/entry.hpp) promises: values as by independent means, in every dtype and
+// layout, of Tensors, Vars and mixtures alike; recorded and replayed; explained; its errors. Gradients: operations.cpp
+// and orders.cpp. TERN_TEST_OPERATION=softmax: that operation alone.
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "every_device/registered/trials.hpp"
+
+namespace tern::test {
+namespace {
+
+using operations::Sample;
+
+class EveryOperation : public EveryDevice {
+ protected:
+  using Operands = std::vector<Tensor>;
+
+  /// Devices that compile a kernel for every dtype and layout take one size, dtype and layout of each sample, in turn.
+  bool everything() const { return device() == cpu() || full_test(); }
+  template <class F> void for_each_sample(F f) {
+    for (const operations::Entry* entry : entries_asked_for())
+      for (const Sample& sample : entry->samples) {
+        SCOPED_TRACE(std::string(entry->name) + (*sample.with ? std::string(", ") + sample.with : ""));
+        f(*entry, sample);
+        ++turn_;
+      }
+  }
+  std::vector<DType> dtypes() const {
+    const std::vector<DType> all = all_floats(device());
+    return everything() ? all : std::vector{all[turn_ % all.size()]};
+  }
+  std::vector<operations::Sizes> sizes(const Sample& sample) const {
+    return everything() ? sample.sizes : std::vector{sample.sizes[turn_ % sample.sizes.size()]};
+  }
+  Operands operands(const Sample& sample, operations::Sizes s, DType dtype) {
+    Operands list;
+    for (const Shape& shape : sample.shapes(s)) list.push_back(random_.tensor(shape, dtype, device()));
+    return list;
+  }
+
+  void expect_reference(const operations::Entry& entry, const Sample& sample, const Operands& x,
+                        const std::vector<Tensor>& got, const std::string& what) const {
+    std::vector<operations::Values> exact;
+    for (const Tensor& t : x) exact.push_back({t.shape(), doubles(t)});
+    const std::vector<operations::Values> want = sample.reference(exact);
+    ASSERT_EQ(got.size(), want.size()) << what;
+    for (std::size_t k = 0; k < got.size(); ++k) {
+      ASSERT_EQ(got[k].shape(), want[k].shape) << what;
+      const std::vector<double> values = doubles(got[k]);
+      double largest = 1;
+      for (const double v : want[k].of) largest = std::max(largest, std::abs(v));
+      const DType dtype = got[k].dtype();
+      const double bound =
+          (entry.tolerance.roundings * work_epsilon(dtype) + entry.tolerance.stores * epsilon(dtype)) * largest;
+      for (std::size_t i = 0; i < values.size(); ++i)
+        ASSERT_NEAR(values[i], want[k].of[i], bound + epsilon(dtype) * std::abs(want[k].of[i])) << what << " at " << i;
+    }
+  }
+
+  std::size_t turn_ = 0;
+  Random random_{83};
+};
+TERN_EVERY_DEVICE(EveryOperation);
+
+template <class T> std::vector<std::vector<double>> bits(const std::vector<T>& list) {
+  std::vector<std::vector<double>> all;
+  for (const T& t : list) all.push_back(doubles(t));
+  return all;
+}
+
+void expect_all_near(const std::vector<std::vector<double>>& got, const std::vector<std::vector<double>>& want,
+                     double relative) {
+  ASSERT_EQ(got.size(), want.size());
+  for (std::size_t k = 0; k < got.size(); ++k) {
+    ASSERT_EQ(got[k].size(), want[k].size());
+    for (std::size_t i = 0; i < got[k].size(); ++i) ASSERT_NEAR(got[k][i], want[k][i], relative * std::abs(want[k][i]));
+  }
+}
+
+/// Without the "x." of methods.
+std::string plain_name(const operations::Entry& entry) {
+  const std::string name = entry.name;
+  return name.starts_with("x.") ? name.substr(2) : name;
+}
+/// As its header declares it: of gradients of gated activations the name in TERN_GATED.
+std::string declared_name(const operations::Entry& entry) {
+#define TERN_FORMULA(formula, ...)
+#define TERN_GATED(formula, activation) \
+  if (std::string(entry.name) == #formula "_bwd") return "name##_bwd";
+#include "tern/formulas.inc"
+#undef TERN_FORMULA
+#undef TERN_GATED
+  return plain_name(entry);
+}
+
+// ---- the entries themselves ----
+TEST(OperationEntries, AreWhole) {
+  std::set<std::string> names;
+  for (const operations::Entry& entry : operations::entries()) {
+    SCOPED_TRACE(entry.name);
+    EXPECT_TRUE(names.insert(entry.name).second) << "there are two entries of this name";
+    for (const char* alias : entry.aliases)
+      EXPECT_TRUE(names.insert(alias).second) << alias << " is another's name, too";
+    EXPECT_NE(std::string(entry.says), "") << "without documentation";
+    EXPECT_FALSE(entry.samples.empty()) << "without a sample";
+    EXPECT_FALSE(entry.bad.empty()) << "without bad input";
+    bool compared = false;
+    for (const Sample& sample : entry.samples) {
+      EXPECT_EQ(sample.shapes({}).size(), sample.call.operands()) << sample.with;
+      compared |= static_cast<bool>(sample.reference);
+    }
+    EXPECT_TRUE(compared) << "no sample has a reference";
+    EXPECT_NE(std::string(entry.tolerance.because), "") << "a tolerance without its reason";
+  }
+}
+
+std::string header(const std::string& name) {
+  std::ifstream in(TERN_HEADERS + name);
+  EXPECT_TRUE(in.good()) << TERN_HEADERS << name;
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+/// A header's text but for what stands in namespaces "detail".
+std::string without_details(const std::string& text) {
+  std::istringstream lines(text);
+  std::string rest;
+  std::ptrdiff_t open = 0;  // braces
+  for (std::string line; std::getline(lines, line);) {
+    if (open == 0 && !line.starts_with("namespace detail {")) rest += line + "\n";
+    else open += std::count(line.begin(), line.end(), '{') - std::count(line.begin(), line.end(), '}');
+  }
+  return rest;
+}
+/// Everything that declares operations: the public headers but for those of what operations are made of, and
+/// operation.hpp in a primitive's folder.
+std::string headers(bool with_methods) {
+  static const std::set<std::string> others = {"aliases.hpp", "autodiff.hpp", "dlpack.hpp", "eigen.hpp",
+                                               "fixed.hpp",   "formula.hpp",  "io.hpp",     "interop.hpp",
+                                               "tensor.hpp",  "transforms.hpp"};
+  std::set<std::string> names;
+  for (const auto& file : std::filesystem::directory_iterator(TERN_HEADERS)) names.insert(file.path().filename());
+  std::string text = without_details(header("ops.hpp"));  // first: others have more arguments for some of its names
+  for (const std::string& name : names)
+    if (name.ends_with(".hpp") && name != "ops.hpp" && !others.contains(name)) text += without_details(header(name));
+  if (with_methods) text += header("tensor.hpp");
+  for (const auto& folder : std::filesystem::directory_iterator(TERN_HEADERS "../../src/primitives"))
+    if (std::filesystem::exists(folder.path() / "operation.hpp"))
+      text += header("../../src/primitives/" + folder.path().filename().string() + "/operation.hpp");
+  return text;
+}
+struct Declaration {
+  std::string comment, text;  // each in one line
+};
+/// The first declaration of a function of this name that has a comment (///) above it.
+Declaration declaration(const std::string& text, const std::string& name) {
+  std::istringstream lines(text);
+  Declaration d;
+  bool in_comment = false;
+  for (std::string line; std::getline(lines, line);) {
+    line.erase(0, line.find_first_not_of(' '));
+    if (line.starts_with("///")) {
+      if (!in_comment) d = {};
+      in_comment = true, d.comment += line.substr(3);
+      continue;
+    }
+    in_comment = false, d.text += line + " ";
+    if (line.find(';') == std::string::npos && !line.ends_with("{")) continue;
+    if (!d.comment.empty() && d.text.find(" " + name + "(") != std::string::npos) return d;
+    d = {};
+  }
+  return {};
+}
+/// Each of "x, axis = -1" in its order.
+bool lists(const std::string& declared, const std::string& arguments) {
+  std::istringstream list(arguments);
+  std::size_t at = declared.find('(');
+  for (std::string argument; std::getline(list, argument, ',');) {
+    argument.erase(0, argument.find_first_not_of(' '));
+    at = declared.find(argument, at);
+    if (at == std::string::npos) return false;
+    at += argument.size();
+  }
+  return true;
+}
+/// The names of functions of tensors that a header declares: lines "template <TensorOrVar T> … name(" and
+/// "Tensor name(".
+std::set<std::string> declared(const std::string& text, const std::string& indent = "") {
+  std::istringstream lines(text);
+  std::set<std::string> names;
+  bool is_one = false;
+  for (std::string line; std::getline(lines, line);) {
+    is_one |= line.starts_with("template <TensorOrVar");
+    for (const char* result : {"Tensor ", "Var ", "std::vector<Tensor> ", "std::vector<Var> "})
+      is_one |= line.starts_with(indent + result);
+    is_one |= indent.empty() && line.starts_with("bool ");  // of methods, it is a question about the object
+    const std::size_t end = line.find('(');
+    is_one &= line.find("operator") == std::string::npos && line.find("static_assert") == std::string::npos;
+    if (!is_one || end == std::string::npos || line.find("requires") != std::string::npos) continue;
+    const std::size_t begin = line.rfind(' ', end) + 1;
+    names.insert(line.substr(begin, end - begin)), is_one = false;
+  }
+  return names;
+}
+/// What a header says between "class <name> {" and its end.
+std::string class_text(const std::string& text, const std::string& name) {
+  const std::size_t begin = text.find("class " + name + " {"), end = text.find("\n};", begin);
+  EXPECT_NE(begin, std::string::npos) << name;
+  return text.substr(begin, end - begin);
+}
+TEST(OperationEntries, AreThereForEveryDeclaration) {
+  std::set<std::string> names;
+  for (const operations::Entry& entry : operations::entries()) {
+    names.insert(entry.name);
+    for (const char* alias : entry.aliases) names.insert(alias);
+  }
+#define TERN_FORMULA(name, ...)
+#define TERN_GATED(name, activation) EXPECT_TRUE(names.contains(#name "_bwd")) << #name;
+#include "tern/formulas.inc"
+#undef TERN_FORMULA
+#undef TERN_GATED
+  const std::string optimisers = header("optim.hpp");
+  int count = 0;
+  for (std::size_t at = 0; (at = optimisers.find("\nclass ", at)) != optimisers.npos;) {
+    at += 7;
+    const std::string name = optimisers.substr(at, optimisers.find_first_of(" {;", at) - at);
+    if (class_text(optimisers, name).find(" step(") == std::string::npos) continue;  // not an optimiser
+    EXPECT_TRUE(names.contains(name)) << name << " is declared without an entry";
+    ++count;
+  }
+  EXPECT_GE(count, 2);
+  const std::set<std::string> functions = declared(headers(false));
+  EXPECT_GT(functions.size(), 30u);
+  for (const std::string& name : functions)
+    EXPECT_TRUE(names.contains(name)) << name << " is declared without an entry";
+  // Methods that give tensors; `detach` only cuts the graph, and operators and accessors compute nothing.
+  const std::set<std::string> without{"detach", "operator[]", "grad", "value"};
+  for (const auto& [file, type] : {std::pair{"tensor.hpp", "Tensor"}, std::pair{"autodiff.hpp", "Var"}}) {
+    const std::set<std::string> methods = declared(class_text(header(file), type), "  ");
+    EXPECT_GT(methods.size(), 8u) << type;
+    for (const std::string& name : methods)
+      EXPECT_TRUE(names.contains("x." + name) || names.contains(name) || without.contains(name))
+          << type << "::" << name << " is declared without an entry";
+  }
+}
+TEST(OperationEntries, SayWhatTheHeadersSay) {
+  const std::string text = headers(true), methods = header("tensor.hpp");
+  for (const operations::Entry& entry : operations::entries()) {
+    const bool is_method = plain_name(entry) != entry.name;
+    const Declaration d = declaration(is_method ? methods : text, declared_name(entry));
+    EXPECT_TRUE(d.comment.starts_with(" " + std::string(entry.says)))
+        << entry.name << " is commented with \"" << d.comment << "\"";
+    EXPECT_TRUE(lists(d.text, entry.arguments)) << entry.name << " is declared " << d.text;
+  }
+}
+
+// ---- values ----
+TEST_P(EveryOperation, GivesTheReferencesValues) {
+  for_each_sample([&](const operations::Entry& entry, const Sample& sample) {
+    if (!sample.reference) return;
+    for (const DType dtype : dtypes())
+      for (const operations::Sizes s : sizes(sample)) {
+        const Operands x = operands(sample, s, dtype);
+        expect_reference(entry, sample, x, sample.call(x), std::string(to_string(dtype)));
+      }
+  });
+}
+/// Views into larger memory, transposed memory, and the same element everywhere.
+TEST_P(EveryOperation, TakesEveryLayout) {
+  for_each_sample([&](const operations::Entry& entry, const Sample& sample) {
+    if (!sample.reference) return;
+    const DType dtype = dtypes().front();
+    const Operands x = operands(sample, sample.sizes.back(), dtype);
+    Operands within, turned, broadcast;
+    for (const Tensor& t : x) {
+      within.push_back(strided(t));
+      turned.push_back(t.dim() < 2 ? t : t.mT().clone().mT());
+      const int axis = std::min(sample.broadcast_axis, t.dim() - 1);
+      broadcast.push_back(t.dim() == 0 || t.numel() == 0 ? t : t.slice(axis, 0, 1).broadcast_to(t.shape()));
+    }
+    if (everything() || turn_ % 3 == 0) expect_reference(entry, sample, x, sample.call(within), "in larger memory");
+    if (everything() || turn_ % 3 == 1) expect_reference(entry, sample, x, sample.call(turned), "transposed");
+    if (everything() || turn_ % 3 == 2) expect_reference(entry, sample, broadcast, sample.call(broadcast), "broadcast");
+  });
+}
+TEST_P(EveryOperation, TakesNothing) {
+  for_each_sample([&](const operations::Entry&, const Sample& sample) {
+    for (const operations::Sizes s : sample.empty) {
+      const Operands x = operands(sample, s, f32);
+      for (const Tensor& y : sample.call(x)) EXPECT_TRUE(y.defined());
+    }
+  });
+}
+/// The results are the same, and a Var comes out where one goes in.
+TEST_P(EveryOperation, TakesTensorsVarsAndMixtures) {
+  for_each_sample([&](const operations::Entry& entry, const Sample& sample) {
+    const DType dtype = dtypes().front();
+    const Operands x = operands(sample, sizes(sample).front(), dtype);
+    const auto want = bits(sample.call(x));
+    const auto expect_same = [&](const std::vector<Var>& y, const std::string& what) {
+      const auto got = bits(y);
+      if (entry.recorded_roundings == 0) ASSERT_EQ(got, want) << what;
+      else expect_all_near(got, want, entry.recorded_roundings * epsilon(dtype));
+    };
+    const auto expect = [&](const std::vector<Var>& y, bool recorded, const std::string& what) {
+      expect_same(y, what);
+      for (const Var& v : y) EXPECT_EQ(v.requires_grad(), recorded) << what;
+    };
+    std::vector<Var> tracked, constants;
+    for (const Tensor& t : x) tracked.emplace_back(t), constants.push_back(constant(t));
+    expect(sample.call(constants), false, "constants");
+    expect(sample.call(tracked), entry.differentiable, "variables");
+    for (std::size_t i = 0; i < sample.call.mixtures(); ++i) {
+      const std::vector<Var> y = sample.call.mixed(x, i);
+      expect_same(y, "operand " + std::to_string(i) + " alone a Var");
+      EXPECT_TRUE(std::ranges::any_of(y, &Var::requires_grad)) << "operand " << i << " alone a Var";
+    }
+  });
+}
+
+// ---- recorded, explained ----
+/// On some devices: `x.to(cpu())` reads nothing on the CPU.
+template <class F> void may_be_refused(F f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    EXPECT_EQ(static_cast<int>(e.kind()), static_cast<int>(ErrorKind::unsupported)) << e.what();
+  }
+}
+TEST_P(EveryOperation, ReplaysWhatTheProgramGives) {
+  for_each_sample([&](const operations::Entry& entry, const Sample& sample) {
+    if (!everything() && turn_ % 3 != 0) return;
+    const Operands x = operands(sample, sizes(sample).front(), f32);
+    const auto run = [&] {
+      std::vector<Tensor> all;
+      std::vector<Var> at;
+      for (const Tensor& t : x) at.emplace_back(t, entry.differentiable);
+      Var total;
+      for (const Var& y : sample.call(at)) {
+        all.push_back(y.value());
+        if (y.requires_grad()) total += sum(y * y);
+      }
+      if (!total.requires_grad()) return all;
+      const Gradients g = backward(total);
+      for (const Var& v : at) all.push_back(g[v]);
+      return all;
+    };
+    std::vector<Tensor> replayed;
+    if (sample.reads_elements) return may_be_refused([&] { capture(device(), run); });
+    const Graph graph = capture(device(), [&] { replayed = run(); });
+    for (int i = 0; i < 2; ++i) {
+      if (i)
+        for (const Tensor& t : x) Tensor(t).copy_from(random_.tensor(t.shape(), f32, device()));
+      graph.replay();
+      EXPECT_EQ(bits(replayed), bits(run()));
+    }
+  });
+}
+TEST_P(EveryOperation, IsExplained) {
+  for_each_sample([&](const operations::Entry& entry, const Sample& sample) {
+    const Operands x = operands(sample, sizes(sample).front(), f32);
+    std::vector<Tensor> y;
+    const TraceCounts before = trace_counts();
+    const std::string text = explain([&] { y = sample.call(x); });
+    const TraceCounts after = trace_counts();
+    const std::int64_t calls = after.calls - before.calls;
+    EXPECT_EQ(std::ranges::count(text, '\n'), calls) << text;
+    if (sample.flops) {
+      EXPECT_EQ(cost_of([&] { sample.call(x); }).flops, sample.flops(sizes(sample).front()));
+    }
+    if (sample.kernel_calls < 0) return;
+    EXPECT_EQ(calls, sample.kernel_calls) << text;
+    if (calls != 1) return;
+    EXPECT_TRUE(text.starts_with(plain_name(entry) + ": ")) << text;
+    std::int64_t bytes = 0;
+    for (const std::vector<Tensor>& list : {x, y})
+      for (const Tensor& t : list) bytes += t.numel() * static_cast<std::int64_t>(dtype_size(t.dtype()));
+    EXPECT_EQ(after.bytes_read + after.bytes_written - before.bytes_read - before.bytes_written, bytes);
+  });
+}
+
+// ---- errors ----
+TEST_P(EveryOperation, RefusesBadInput) {
+  for (const operations::Entry* entry : entries_asked_for())
+    for (const operations::BadInput& bad : entry->bad) {
+      SCOPED_TRACE(entry->name);
+      expect_error(bad.kind, bad.says, bad.plain);
+      expect_error(bad.kind, bad.says, bad.recorded);
+    }
+}
+
+}  // namespace
+}  // namespace tern::test
