@@ -55,7 +55,7 @@ struct Operands {
 
 void run(const Work& work, const Operands& of, bool both) {
   if (!both) {
-    work(Var(of.q), Var(of.k), Var(of.v));
+    work(constant(of.q), constant(of.k), constant(of.v));
     return;
   }
   const Var q = parameter(of.q), k = parameter(of.k), v = parameter(of.v);

@@ -10,6 +10,7 @@
 #include "cuda/compiler.hpp"
 #include "cuda/products/mma.hpp"
 #include "cuda/products/wgmma.hpp"
+#include "every_device.hpp"
 #include "golden/kinds.hpp"
 
 namespace tern::test {
@@ -81,16 +82,23 @@ TEST_F(CudaTexts, EveryElementaryFunctionAndFormula) {
   EXPECT_GT(compiled.count(), 300u);
 }
 
+/// What a kind is compiled in: by an older compiler, whose text is the same, the dtype in which it is reviewed.
+bool is_compiled_in(const Kind& kind, DType d) {
+  if (std::getenv("TERN_TEST_NVRTC")) return d == kind.dtype;
+  return full_test() || (d != DType::i8 && d != DType::i16 && d != DType::u32);  // others have their widths and signs
+}
+
 /// With every file's kernel among them: none/kernel_files.cpp.
 TEST_F(CudaTexts, EveryKind) {
   Compiled compiled({kNewest}), oldest({kOldest});
   for (const Kind& kind : every_kind())
     for (const DType d : kDTypes) {
+      if (!is_compiled_in(kind, d)) continue;
       const std::string what = std::string(kind.name) + " of " + std::string(to_string(d));
       compiled(what, [&](Printing& p) { kind.call(p, d); });
       if (d == kind.dtype && kind.architecture <= kOldest) oldest(what, [&](Printing& p) { kind.call(p, d); });
     }
-  EXPECT_GT(compiled.count(), 300u);
+  EXPECT_GT(compiled.count(), every_kind().size());
 }
 
 TEST_F(CudaTexts, EveryProductOnMatrixUnits) {

@@ -25,19 +25,40 @@ struct ScannedLine {
   std::vector<std::int64_t> values, part;
 };
 
-template <class T, Combine kCombine> void scan_line(T* x, std::int64_t n, bool reverse) {
-  const auto at = [&](std::int64_t i) -> T& { return x[reverse ? n - 1 - i : i]; };
-  T before{};
-  for (std::int64_t begin = 0; begin < n; begin += kRun) {
-    const std::int64_t end = std::min(n, begin + kRun);
-    T sum = at(begin);
-    for (std::int64_t i = begin; i < end; ++i) {
-      if (i > begin) sum = combined(kCombine, sum, at(i));
-      at(i) = begin ? combined(kCombine, before, sum) : sum;
+/// A line, part after part of whole runs (the last may have fewer elements): several runs at once, since the next sum of
+/// a run waits for the one before, and then each with all before it.
+template <class T, Combine kCombine> class RunsOfLine {
+ public:
+  static constexpr std::int64_t kAtOnce = 8, kPart = 16 * kRun;
+
+  template <bool kReverse> void scan(T* x, std::int64_t n) {
+    const auto at = [&](std::int64_t i) -> T& { return x[kReverse ? n - 1 - i : i]; };
+    std::int64_t begin = 0;
+    for (; begin + kAtOnce * kRun <= n; begin += kAtOnce * kRun) scan_runs<kAtOnce>(at, begin, kRun);
+    for (; begin < n; begin += kRun) scan_runs<1>(at, begin, std::min(kRun, n - begin));
+    for (begin = 0; begin < n; begin += kRun) {
+      const std::int64_t end = std::min(n, begin + kRun);
+      const T before = before_;
+      if (!first_)
+        for (std::int64_t i = begin; i < end; ++i) at(i) = combined(kCombine, before, at(i));
+      before_ = at(end - 1), first_ = false;
     }
-    before = at(end - 1);
   }
-}
+
+ private:
+  template <std::int64_t kRuns, class At> static void scan_runs(const At& at, std::int64_t begin, std::int64_t length) {
+    T sums[kRuns];
+    for (std::int64_t r = 0; r < kRuns; ++r) sums[r] = at(begin + r * kRun);
+    for (std::int64_t i = 1; i < length; ++i)
+      for (std::int64_t r = 0; r < kRuns; ++r) {
+        T& x = at(begin + r * kRun + i);
+        x = sums[r] = combined(kCombine, sums[r], x);
+      }
+  }
+
+  T before_{};
+  bool first_ = true;
+};
 
 /// a[c] combined with b[c], to `out`, which may be either; logarithms of sums in vectors.
 template <class T, Combine kCombine>
@@ -150,19 +171,37 @@ class Scan {
 
  private:
   template <class T, Combine kCombine> void by_lines(std::int64_t count) const {
-    const AxisOrder order = along(r_.space, r_.axis), lines = lines_of(r_.space, r_.axis);
+    const bool log_sums = kCombine == Combine::logaddexp && n_ >= LogSumLine<T>::kFewest;
     for_lines(count, n_, [&](std::int64_t first, std::int64_t last) {
       ScannedLine& mine = detail::of_thread<ScannedLine>();
-      std::vector<std::int64_t>& buffer = mine.values;
-      buffer.resize(static_cast<std::size_t>(n_));
-      for (std::int64_t line = first; line < last; ++line) {
-        Cursor(at_line(r_.input, lines, line), order).load(table_, 0, n_, buffer.data());
-        T* const x = reinterpret_cast<T*>(buffer.data());
-        if (kCombine != Combine::logaddexp || n_ < LogSumLine<T>::kFewest) scan_line<T, kCombine>(x, n_, r_.reverse);
-        else if constexpr (kCombine == Combine::logaddexp) LogSumLine<T>(table_, x, n_, r_.reverse, mine.part).run();
-        Cursor(at_line(r_.output, lines, line), order).store(table_, 0, n_, buffer.data());
-      }
+      for (std::int64_t line = first; line < last; ++line)
+        if (!log_sums) by_parts<T, kCombine>(line, mine.values);
+        else if constexpr (kCombine == Combine::logaddexp) by_log_sums<T>(line, mine);
     });
+  }
+  /// A part at a time, which stays in cache: 2^22 numbers of f32 at once took 2.7 ns each.
+  template <class T, Combine kCombine> void by_parts(std::int64_t line, std::vector<std::int64_t>& buffer) const {
+    const AxisOrder order = along(r_.space, r_.axis), lines = lines_of(r_.space, r_.axis);
+    const Cursor input(at_line(r_.input, lines, line), order), output(at_line(r_.output, lines, line), order);
+    RunsOfLine<T, kCombine> runs;
+    constexpr std::int64_t most = RunsOfLine<T, kCombine>::kPart;
+    buffer.resize(static_cast<std::size_t>(std::min(n_, most)));
+    T* const x = reinterpret_cast<T*>(buffer.data());
+    for (std::int64_t begin = 0; begin < n_; begin += most) {
+      const std::int64_t count = std::min(most, n_ - begin), position = r_.reverse ? n_ - begin - count : begin;
+      input.load(table_, position, count, x);
+      if (r_.reverse) runs.template scan<true>(x, count);
+      else runs.template scan<false>(x, count);
+      output.store(table_, position, count, x);
+    }
+  }
+  template <class T> void by_log_sums(std::int64_t line, ScannedLine& mine) const {
+    const AxisOrder order = along(r_.space, r_.axis), lines = lines_of(r_.space, r_.axis);
+    mine.values.resize(static_cast<std::size_t>(n_));
+    T* const x = reinterpret_cast<T*>(mine.values.data());
+    Cursor(at_line(r_.input, lines, line), order).load(table_, 0, n_, x);
+    LogSumLine<T>(table_, x, n_, r_.reverse, mine.part).run();
+    Cursor(at_line(r_.output, lines, line), order).store(table_, 0, n_, x);
   }
 
   /// Lines of a few elements, one behind the other: a block of them is turned into columns and back.
