@@ -25,8 +25,8 @@ struct ScannedLine {
   std::vector<std::int64_t> values, part;
 };
 
-/// A line, part after part of whole runs (the last may have fewer elements): several runs at once, since the next sum of
-/// a run waits for the one before, and then each with all before it.
+/// A line, part after part of whole runs (the last may have fewer elements): several runs at once, since the next sum
+/// of a run waits for the one before, and then each with all before it.
 template <class T, Combine kCombine> class RunsOfLine {
  public:
   static constexpr std::int64_t kAtOnce = 8, kPart = 16 * kRun;
