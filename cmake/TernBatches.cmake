@@ -2,7 +2,7 @@
 # headers, so that from nothing all takes half as long, and after a change of one file longer. For CI, therefore. Files
 # of a folder must then not meet in names: what is in an unnamed namespace has a name of its own in its folder. The
 # small folders below src/ops and tests/every_device count as one there: batches are filled across them. What is not
-# tern's speed, Eigen's factorisations and the examples, is optimised little then.
+# tern's speed (Eigen's factorisations, the examples, all that plans and does not compute) is optimised little then.
 option(TERN_BATCHES "Compile source files in batches: sooner from nothing, later after a change" OFF)
 
 # in_batches(<list> <most> <alone>): where TERN_BATCHES is on, the list's files are replaced by batches of at most so
@@ -41,7 +41,11 @@ function(in_batches list most alone)
       file(CONFIGURE OUTPUT ${name} CONTENT "${text}" @ONLY)
       # False alarms: a batch is the main file, where GCC expects no unnamed namespace from an #include; and more is
       # inlined there (GCC 12, std::array).
-      set_source_files_properties(${name} PROPERTIES COMPILE_OPTIONS "-Wno-subobject-linkage;-Wno-array-bounds")
+      set(options -Wno-subobject-linkage -Wno-array-bounds)
+      if(list STREQUAL tern_sources AND NOT folder MATCHES "src_cpu|src_primitives")
+        list(APPEND options $<$<CONFIG:Release>:-O1>)  # half to two thirds of -O3's time; what computes has -O3
+      endif()
+      set_source_files_properties(${name} PROPERTIES COMPILE_OPTIONS "${options}")
       list(APPEND result ${name})
     endforeach()
   endforeach()

@@ -11,11 +11,28 @@ if [ -z "${CMAKE_BUILD_PARALLEL_LEVEL-}" ]; then
 fi
 export CMAKE_BUILD_PARALLEL_LEVEL
 
+# Shows the processor's flags, one a line; nothing where it is no x86.
+flags() { sed -n '/^flags/ { s/^[^:]*://p; q }' /proc/cpuinfo | tr ' ' '\n'; }
+has() {
+  for flag in "$@"; do
+    flags | grep -qx "$flag" || return 1
+  done
+}
+# The best SIMD target of this processor.
+best_target() {
+  if has avx512f avx512vl avx512bw avx512dq avx512cd; then echo AVX3
+  elif has avx2 fma bmi1 bmi2 f16c; then echo AVX2
+  elif has sse4_2; then echo SSE4
+  else echo NEON
+  fi
+}
+
 # configure <folder> <cmake arguments…>: of the sources in $sources, which is this folder if nothing else is said. With
 # TERN_FRESH, where a compiler cache begins empty, files are compiled in batches, and precompiled headers take the
-# cache's place for the tests; of the archive of CUDA kernels a sample is compiled. (The library is compiled once more
-# for tests/packaging, out of the cache: in a folder beside, so that paths are the same.)
-fresh='-DTERN_BATCHES=ON -DTERN_PRECOMPILED_TESTS=ON -DTERN_CUDA_ARCHIVE_SAMPLE=16'
+# cache's place for the tests; of the archive of CUDA kernels a sample is compiled, and loops for the best SIMD target.
+# (The library is compiled once more for tests/packaging, out of the cache: in a folder beside, so that paths are the
+# same.)
+fresh="-DTERN_BATCHES=ON -DTERN_PRECOMPILED_TESTS=ON -DTERN_CUDA_ARCHIVE_SAMPLE=16 -DTERN_LOOP_TARGET=$(best_target)"
 sources=$root
 [ -z "${TERN_FRESH-}" ] || export CCACHE_BASEDIR="$root"
 configure() {

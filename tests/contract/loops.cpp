@@ -13,7 +13,12 @@ namespace {
 
 using detail_cpu::enable_loops;
 
-bool are_built() { return detail_cpu::loop_keys().count > 0; }
+/// Whether this program has loops for the SIMD target that runs.
+bool are_built() {
+  std::vector<detail_cpu::LoopFunctions> loops(detail_cpu::loop_keys().count);
+  detail_cpu::fill_loops(detail_cpu::kernels().target, loops.data());
+  return std::ranges::any_of(loops, [](const auto& loop) { return loop.f32 || loop.f64; });
+}
 
 /// f's tensors from the tape alone.
 template <class F> std::vector<Tensor> interpreted(const F& f) {
