@@ -186,7 +186,9 @@ TEST_P(ShortRuns, RowsWithNaNAndInfinity) {
     const bool is_nan = i == 1 || i == 399;
     EXPECT_EQ(std::isnan(most[i]), is_nan) << i;
     EXPECT_EQ(std::isnan(total[i]), is_nan) << i;
-    if (!is_nan) EXPECT_EQ(total[i], i == 3 ? inf : i == 5 ? -inf : 3) << i;
+    if (!is_nan) {
+      EXPECT_EQ(total[i], i == 3 ? inf : i == 5 ? -inf : 3) << i;
+    }
   }
 }
 
