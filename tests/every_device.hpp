@@ -18,6 +18,9 @@ inline bool full_test() {
   return value && *value && std::string(value) != "0";
 }
 
+/// Whether few combinations must do, since compiling a kernel may take a second: WebGPU, as it is in CI, in software.
+inline bool in_software(Device device) { return device.kind() == DeviceKind::webgpu && !full_test(); }
+
 /// The devices present here.
 inline std::vector<Device> present_devices() {
   std::vector<Device> list;

@@ -82,7 +82,8 @@ TEST_P(Fourier, EveryLength) {
 
 /// Several lines, along each axis, of turned and stepped views: the same bits as of each line alone, or as near.
 TEST_P(Fourier, LinesOfAnyLayout) {
-  for (const std::int64_t n : {7, 12, 30, 64}) {
+  const std::vector<std::int64_t> every{7, 12, 30, 64}, few{30};
+  for (const std::int64_t n : in_software(device()) ? few : every) {
     const Tensor z = complex_noise({n, 5, n}, 3);
     const auto near = [&](const Tensor& got, const Tensor& want) {
       EXPECT_EQ(got.shape(), want.shape());

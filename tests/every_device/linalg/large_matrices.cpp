@@ -37,8 +37,10 @@ TERN_EVERY_DEVICE(LargeMatrices);
 
 TEST_P(LargeMatrices, FactorsGiveTheMatrices) {
   using Size = std::pair<std::int64_t, std::int64_t>;
+  const std::vector<Size> every{{33, 33}, {64, 64}, {65, 65}, {100, 100}, {100, 40}, {40, 100}, {300, 300}},
+      few{{65, 65}, {100, 40}, {40, 100}};
   for (const DType dtype : dtypes())
-    for (const auto& [m, n] : {Size{33, 33}, {64, 64}, {65, 65}, {100, 100}, {100, 40}, {40, 100}, {300, 300}}) {
+    for (const auto& [m, n] : in_software(device()) ? few : every) {
       SCOPED_TRACE(std::to_string(m) + "x" + std::to_string(n) + " " + std::string(to_string(dtype)));
       const Tensor a = noise_matrices(2, m, n, dtype), x = here(a);
       const auto f = lu(there(a));
@@ -114,8 +116,10 @@ TEST_P(LargeMatrices, AnyLayout) {
     EXPECT_LE(max(abs(got - want)).item<double>(), 1e-4 * size) << what;
   };
   const auto layouts = [](const Tensor& x) {
-    return std::vector<Tensor>{x.mT().clone().mT(), strided(x), x.permute({1, 2, 0}).clone().permute({2, 0, 1}),
-                               flip(flip(x, {0}).clone(), {0})};
+    std::vector<Tensor> all{x.mT().clone().mT(), flip(flip(x, {0}).clone(), {0})};
+    if (!in_software(x.device()))
+      all.insert(all.end(), {strided(x), x.permute({1, 2, 0}).clone().permute({2, 0, 1})});
+    return all;
   };
   const Tensor factor = cholesky(st), x = solve(at, bt), q = qr(at).q, y = solve_triangular(st, bt, true);
   for (const Tensor& other : layouts(st)) {

@@ -93,7 +93,8 @@ void expect_decomposed(const AttentionCase& c, const std::string& what, const Ca
 }
 
 TEST_P(Attention, LengthsAroundTiles) {
-  for (const std::int64_t n : {1, 63, 64, 65, 127, 128, 129}) {
+  const std::vector<std::int64_t> every{1, 63, 64, 65, 127, 128, 129}, few{1, 64, 65, 129};
+  for (const std::int64_t n : in_software(device()) ? few : every) {
     expect_decomposed({.rows = n, .columns = n}, "square " + std::to_string(n));
     expect_decomposed({.heads = 4, .rows = n, .columns = n + 7, .options = {.causal = true}}, "causal, more columns");
   }
@@ -147,6 +148,7 @@ TEST_P(Attention, FormulasOnScores) {
 void expect_taken_apart(const Call& call) {
   AttentionCase c{.groups = 1, .rows = 200, .columns = 330, .depth = 64, .width = 64, .options = {.causal = true}};
   expect_decomposed(c, "causal, 64 elements", call, {f16});
+  if (in_software(default_device())) return;
   c.depth = c.width = 128, c.options = {};
   expect_decomposed(c, "128 elements", call, {bf16});
 }
@@ -245,10 +247,12 @@ TEST_P(Attention, MasksInBlocks) {
   EXPECT_EQ(documents.blocks().shape(), (Shape{1, 1, 4, 4}));
   EXPECT_EQ(doubles(documents.blocks()), (std::vector<double>{1, 0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 0, 0, 1, 2, 1}));
   EXPECT_EQ(documents.visited(), 8 / 16.0);
-  expect_decomposed(c, "documents");
   c.options = {.dropout = 0.25};
   expect_decomposed(c, "documents, a formula and dropout", soft_alibi, {f32});
-  c.options = {}, c.columns = 330;
+  c.options = {};
+  const bool few = in_software(device());
+  if (!few) expect_decomposed(c, "documents");
+  c.columns = 330;
   c.blocks = [] {
     return block_mask(
         [](auto b, auto h, auto i, auto j, auto n) { return ((j < 4) | (i - j < n * (h + 1))) & (j <= i + b); }, 2, 4,
@@ -257,7 +261,7 @@ TEST_P(Attention, MasksInBlocks) {
   expect_decomposed(c, "sinks and a window of each head", plain, {f32, bf16});
   c.blocks = [] { return block_mask([](auto, auto, auto, auto j) { return j < 64; }, 1, 1, 200, 330); };
   EXPECT_EQ(doubles(c.blocks().blocks()(0, 0, 0)), (std::vector<double>{2, 0, 0, 0, 0, 0}));
-  expect_decomposed(c, "whole blocks", soft_alibi, {f32});
+  if (!few) expect_decomposed(c, "whole blocks", soft_alibi, {f32});
   c.rows = 1, c.columns = 1300;
   c.blocks = [] { return block_mask([](auto, auto, auto, auto j) { return (j & 127) >= 64; }, 1, 1, 1, 1300); };
   expect_decomposed(c, "one row", plain, {f32});

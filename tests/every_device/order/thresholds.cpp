@@ -37,9 +37,6 @@ Integers in_order(Integers x) {
   std::ranges::sort(x);
   return x;
 }
-/// A driver in software takes a second for each kernel.
-bool in_software(Device device) { return device.to_string().starts_with("webgpu") && !full_test(); }
-
 // Comparisons to 256 elements, then bytes (CPU); blocks of 64 and 1024 and tiles from 512 on (GPUs).
 TEST_P(Thresholds, Sorts) {
   for (const DType dtype : dtypes_of(

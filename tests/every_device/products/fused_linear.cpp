@@ -12,7 +12,7 @@ TEST_P(FusedLinear, EveryActivationShapeAndDtype) {
     for (const LinearCase& c : linear_cases()) {
       const LinearTensors t = linear_tensors(c, dtype, device(), 1);
       const Array pre = reference_pre(t);
-      for (const Activation& act : activations())
+      for (const Activation& act : activations_of(c, dtype, device()))
         expect_within(matmul_bias_activation(t.a, t.b, t.bias, act.formula), activate(pre, act, work_epsilon(dtype)),
                       label(c, act.name, dtype));
     }
@@ -25,7 +25,7 @@ TEST_P(FusedLinear, MatmulBiasAndMatmulActivation) {
       const double eps = work_epsilon(dtype);
       expect_within(matmul_bias(t.a, t.b, t.bias), reference_pre(t), label(c, "bias only", dtype));
       const Array product = matmul(Array(t.a), Array(t.b), eps);
-      for (const Activation& act : activations())
+      for (const Activation& act : activations_of(c, dtype, device()))
         expect_within(matmul_activation(t.a, t.b, act.formula), activate(product, act, eps), label(c, act.name, dtype));
     }
 }

@@ -14,7 +14,7 @@ TEST_P(FusedLinearBackward, RecomputesThePreActivation) {
     for (const LinearCase& c : linear_cases()) {
       const LinearTensors t = linear_tensors(c, dtype, device(), 11);
       const Array pre = reference_pre(t);
-      for (const Activation& act : activations())
+      for (const Activation& act : activations_of(c, dtype, device()))
         if (usable(act, pre))
           expect_gradients(matmul_bias_activation_bwd(t.grad, t.a, t.b, t.bias, act.formula),
                            reference_backward(t, act, pre), label(c, act.name, dtype));
@@ -27,7 +27,7 @@ TEST_P(FusedLinearBackward, BelievesTheGivenPreActivation) {
       const LinearTensors t = linear_tensors(c, dtype, device(), 12);
       const Tensor given = Random(13).tensor(t.grad.shape(), dtype, device(), -4, 4);  // nothing to do with a·b + bias
       const Tensor passed = c.strided ? strided(given) : given;
-      for (const Activation& act : activations())
+      for (const Activation& act : activations_of(c, dtype, device()))
         expect_gradients(matmul_bias_activation_bwd(t.grad, t.a, t.b, t.bias, act.formula, {.pre_activation = passed}),
                          reference_backward(t, act, Array(given)), label(c, act.name, dtype));
     }
@@ -38,7 +38,7 @@ TEST_P(FusedLinearBackward, AutogradGivesTheSame) {
     for (const LinearCase& c : linear_cases()) {
       const LinearTensors t = linear_tensors(c, dtype, device(), 14);
       const Array pre = reference_pre(t);
-      for (const Activation& act : activations()) {
+      for (const Activation& act : activations_of(c, dtype, device())) {
         if (!usable(act, pre) || dtype_size(dtype) == 2) continue;
         const Var a(t.a), b(t.b), bias(t.bias);
         const Gradients g = backward(matmul_bias_activation(a, b, bias, act.formula), t.grad);
@@ -53,7 +53,7 @@ TEST_P(FusedLinearBackward, AutogradInSixteenBits) {
     for (const LinearCase& c : linear_cases()) {
       const LinearTensors t = linear_tensors(c, dtype, device(), 15);
       const Array pre = stored(reference_pre(t), dtype);
-      for (const Activation& act : activations()) {
+      for (const Activation& act : activations_of(c, dtype, device())) {
         const std::string name = act.name;
         if (!kink_free(pre) || name == "tanh" || name == "sigmoid") continue;  // those start from a rounded output
         const Var a(t.a), b(t.b), bias(t.bias);

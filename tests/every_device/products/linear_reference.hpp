@@ -139,6 +139,12 @@ inline const std::vector<LinearCase>& linear_cases() {
   };
   return list;
 }
+/// What a case is tried with: every activation, or in software one, another for each case and dtype.
+inline std::vector<Activation> activations_of(const LinearCase& c, DType dtype, Device device) {
+  const std::vector<Activation> all = activations();
+  if (!in_software(device)) return all;
+  return {all[(static_cast<std::size_t>(&c - linear_cases().data()) + static_cast<std::size_t>(dtype)) % all.size()]};
+}
 inline std::string label(const LinearCase& c, const char* activation, DType dtype) {
   return c.name + ", " + activation + ", " + std::string(to_string(dtype));
 }
