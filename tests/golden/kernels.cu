@@ -3674,200 +3674,278 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
   ((u16*)b1)[params.v[14] + tap + channel * params.v[15] + (result + 3u) * params.v[16]] = u16(tern_f32_to_bf16_bits(sums[3]));
 }
 
-// ---- channels convolved by themselves, and their gradients: conv2d, 1 workgroups of 128, 23 words
+// ---- channels convolved by themselves, and their gradients: conv2d, 2 workgroups of 128, 27 words
 // channels convolved by themselves
 struct Params {
-  u32 v[23];
+  u32 v[27];
 };
-enum : bool { kSkips = true };
 enum : u32 {
-  kLines = 3u, kRows = 4u,  // of results
+  kLines = 6u, kRows = 2u,  // of results, of a lane
+  kWarpLines = 1u, kWarpRows = 4u, kThreads = 32u * kWarpLines * kWarpRows,
   kTapLines = 3u, kTapRows = 2u,
-  kStrideLines = 1u, kStrideRows = 1u, kDilationLines = 1u,
-  kDilationRows = 1u,
-  kSpanLines = (kLines - 1u) * kStrideLines + (kTapLines - 1u) * kDilationLines + 1u,  // of the image
+  kStrideLines = 1u, kStrideRows = 1u,
+  kDilationLines = 1u, kDilationRows = 1u,
+  kTileLines = kLines * kWarpLines, kTileRows = kRows * kWarpRows,
+  kSpanLines = (kLines - 1u) * kStrideLines + (kTapLines - 1u) * kDilationLines + 1u,  // of the image, of a lane
   kSpanRows = (kRows - 1u) * kStrideRows + (kTapRows - 1u) * kDilationRows + 1u,
+  kImageLines = (kTileLines - kLines) * kStrideLines + kSpanLines,
+  kImageRows = (kTileRows - kRows) * kStrideRows + kSpanRows,
+  kPlace = 128u,  // bytes of 64 channels
+  kImageBytes = kImageLines * kImageRows * kPlace,
+  kBuffers = 2u,
 };
 struct Pair {
   f32 x, y;
 };
-// In registers: the compiler would read and convert them again for each line.
-TERN_DEVICE Pair kept(Pair pair) {
-  asm volatile("" : "+f"(pair.x), "+f"(pair.y));
-  return pair;
+// The two channels of a lane at a place.
+TERN_DEVICE Pair pair_at(const unsigned char* at) {
+  let word = *reinterpret_cast<const u32*>(at);
+  return {tern_bf16_bits_to_f32((word & 0xffffu)), tern_bf16_bits_to_f32((word >> 16u))};
 }
-struct Memory {
-  const Params& params;
-  vec4<u32>* __restrict__ b0;
-  const vec4<u32>* __restrict__ b1;
-  const u32* __restrict__ b2;
-  const vec4<u32>* __restrict__ b3;
-  __device__ __forceinline__ Pair image(u32 sample, [[maybe_unused]] u32 line, u32 row, u32 channel) const {
-    let x0 = tern_bf16_bits_to_f32(u32(((u16*)b2)[params.v[16] + sample * params.v[17] + line * params.v[18] + row + channel * params.v[19]]));
-    let x1 = tern_bf16_bits_to_f32(u32(((u16*)b2)[params.v[16] + sample * params.v[17] + line * params.v[18] + row + (channel + 1u) * params.v[19]]));
-    return {x0, x1};
+// Fetches 16 bytes, or zeros.
+TERN_DEVICE void fetch_vector(void* to, const unsigned char* from, bool inside) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+               :: "r"(u32(__cvta_generic_to_shared(to))), "l"(from), "r"(inside ? 16u : 0u) : "memory");
+}
+TERN_DEVICE void end_of_fetches() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <u32 count> TERN_DEVICE void wait_for_fetches_but() {
+  asm volatile("cp.async.wait_group %0;" :: "n"(count) : "memory");
+}
+// Places [lines, rows] of an image from (line, row) on, zeros for those outside; steps are elements.
+template <u32 lines, u32 rows>
+TERN_DEVICE void fetch_places(unsigned char* to, const unsigned char* image, i32 line, i32 row, u32 channel,
+                              u32 channels, u32 all_lines, u32 all_rows, u32 step_line, u32 step_row) {
+  constexpr u32 vectors = kPlace / 16u, channels_of_vector = 64u / vectors;
+#pragma unroll 4
+  for (u32 i = threadIdx.x; i < lines * rows * vectors; i += kThreads) {
+    let place = i / vectors, vector = i % vectors;
+    let y = u32(line + i32(place / rows)), x = u32(row + i32(place % rows)), c = channel + vector * channels_of_vector;
+    let inside = y < all_lines && x < all_rows && c < channels;
+    let from = image + u64(y * step_line + x * step_row + c) * 2u;
+    fetch_vector(to + i * 16u, inside ? from : image, inside);
   }
-  __device__ __forceinline__ Pair weight([[maybe_unused]] u32 tap_line, u32 tap_row, u32 channel) const {
-    let q2 = ((u32*)b3)[u64((params.v[20] + tap_line * params.v[21] + tap_row * params.v[22] + channel) / 2u) + 0u];
-    let x3 = tern_bf16_bits_to_f32((u32(q2) & 0xffffu));
-    let x4 = tern_bf16_bits_to_f32((u32((q2 >> 16u)) & 0xffffu));
-    return {x3, x4};
-  }
-  __device__ __forceinline__ void finish(f32 sum_0, f32 sum_1, u32 sample, [[maybe_unused]] u32 line, u32 row,
-                                         u32 col) const {
-    let q5 = ((u32*)b1)[u64((params.v[15] + col) / 2u) + 0u];
-    let x6 = tern_bf16_bits_to_f32((u32(q5) & 0xffffu));
-    let x7 = tern_bf16_bits_to_f32((u32((q5 >> 16u)) & 0xffffu));
-    let y8 = epilogue(params, sum_0, x6);
-    let y9 = epilogue(params, sum_1, x7);
-    ((u32*)b0)[u64((params.v[11] + sample * params.v[12] + line * params.v[13] + row * params.v[14] + col) / 2u) + 0u] = tern_f32_pair_to_bf16(y8, y9);
-  }
+}
+struct Tile {
+  u32 sample, line, row;
 };
-extern "C" __global__ void __launch_bounds__(128, 1) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const u32* __restrict__ b2, const vec4<u32>* __restrict__ b3, const __grid_constant__ Params params) {
-  const Memory memory{params, b0, b1, b2, b3};
-  let item = blockIdx.x * u32(128) + threadIdx.x, pairs = params.v[1] / 2u;
-  let channel = item % pairs * 2u, strip = item / pairs;
-  let strips_of_rows = (params.v[6] + (kRows - 1u)) / kRows, strips_of_lines = (params.v[5] + (kLines - 1u)) / kLines;
-  let first_row = strip % strips_of_rows * kRows, first_line = strip / strips_of_rows % strips_of_lines * kLines;
-  let sample = strip / strips_of_rows / strips_of_lines;
-  if (sample >= params.v[2]) return;
-  Pair w[kTapLines][kTapRows];
-#pragma unroll
-  for (u32 i = 0u; i < kTapLines; ++i)
-#pragma unroll
-    for (u32 k = 0u; k < kTapRows; ++k) w[i][k] = kept(memory.weight(i, k, channel));
-  Pair sums[kLines][kRows] = {};
-  let top = i32(first_line * kStrideLines) - i32(params.v[7]);
-  let left = i32(first_row * kStrideRows) - i32(params.v[8]);
+TERN_DEVICE u32 tiles_along(const Params& params) { return (params.v[6] + (kTileRows - 1u)) / kTileRows; }
+TERN_DEVICE u32 tiles_down(const Params& params) { return (params.v[5] + (kTileLines - 1u)) / kTileLines; }
+TERN_DEVICE Tile tile_of(const Params& params, u32 tile) {
+  let along = tiles_along(params), down = tiles_down(params);
+  return {tile / along / down, tile / along % down * kTileLines, tile % along * kTileRows};
+}
+TERN_DEVICE void fetch_image(const Params& params, unsigned char* to, const unsigned char* image, const Tile& tile,
+                             u32 channel) {
+  fetch_places<kImageLines, kImageRows>(
+      to, image + u64(tile.sample) * params.v[17] * 2u,
+      i32(tile.line * kStrideLines) - i32(params.v[7]), i32(tile.row * kStrideRows) - i32(params.v[8]), channel,
+      params.v[1], params.v[3], params.v[4], params.v[19], params.v[18]);
+}
+// What a lane has: channels, and within a tile the first line and row.
+struct Lane {
+  u32 first_channel, channel, line, row, lane;
+};
+TERN_DEVICE Lane this_lane(const Params& params) {
+  let lane = threadIdx.x % 32u, warp = threadIdx.x / 32u, first = blockIdx.x % params.v[9] * 64u;
+  return {first, first + 2u * lane, warp / kWarpRows * kLines, warp % kWarpRows * kRows, lane};
+}
+// Calls f(tap line, tap row, result line, result row, pair of the image) for all that meet.
+template <class F> TERN_DEVICE void each_meeting(const unsigned char* image, const Lane& mine, const F& f) {
+  const unsigned char* const at =
+      image + (mine.line * kStrideLines * kImageRows + mine.row * kStrideRows) * kPlace + mine.lane * (kPlace / 32u);
 #pragma unroll
   for (u32 i = 0u; i < kSpanLines; ++i) {
-    let line = u32(top + i32(i));
-    if (kSkips && line >= params.v[3]) continue;
     Pair x[kSpanRows];
 #pragma unroll
-    for (u32 k = 0u; k < kSpanRows; ++k) {
-      let row = u32(left + i32(k));
-      x[k] = Pair{0.0f, 0.0f};
-      if (row < params.v[4] && (kSkips || line < params.v[3])) x[k] = memory.image(sample, line, row, channel);
-    }
+    for (u32 k = 0u; k < kSpanRows; ++k) x[k] = pair_at(at + (i * kImageRows + k) * kPlace);
 #pragma unroll
     for (u32 result = 0u; result < kLines; ++result) {
-      // Within an unrolled loop: a condition of constants.
+      // Conditions of constants, as the loops are unrolled.
       if (i < result * kStrideLines || (i - result * kStrideLines) % kDilationLines != 0u) continue;
       let tap = (i - result * kStrideLines) / kDilationLines;
       if (tap >= kTapLines) continue;
 #pragma unroll
       for (u32 k = 0u; k < kTapRows; ++k)
 #pragma unroll
-        for (u32 place = 0u; place < kRows; ++place) {
-          let& at = x[place * kStrideRows + k * kDilationRows];
-          sums[result][place].x = fma(at.x, w[tap][k].x, sums[result][place].x);
-          sums[result][place].y = fma(at.y, w[tap][k].y, sums[result][place].y);
-        }
+        for (u32 place = 0u; place < kRows; ++place)
+          f(tap, k, result, place, x[place * kStrideRows + k * kDilationRows]);
     }
   }
+}
+struct Memory {
+  const Params& params;
+  vec4<u32>* __restrict__ b0;
+  const vec4<u32>* __restrict__ b1;
+  const vec4<u32>* __restrict__ b2;
+  const u32* __restrict__ b3;
+  __device__ __forceinline__ Pair weight([[maybe_unused]] u32 tap_line, u32 tap_row, u32 channel) const {
+    let x0 = tern_bf16_bits_to_f32(u32(((u16*)b3)[params.v[24] + tap_line * params.v[25] + tap_row + channel * params.v[26]]));
+    let x1 = tern_bf16_bits_to_f32(u32(((u16*)b3)[params.v[24] + tap_line * params.v[25] + tap_row + (channel + 1u) * params.v[26]]));
+    return {x0, x1};
+  }
+  __device__ __forceinline__ void finish(f32 sum_0, f32 sum_1, u32 sample, [[maybe_unused]] u32 line, u32 row,
+                                         u32 col) const {
+    let q2 = ((u32*)b1)[u64((params.v[16] + col) / 2u) + 0u];
+    let x3 = tern_bf16_bits_to_f32((u32(q2) & 0xffffu));
+    let x4 = tern_bf16_bits_to_f32((u32((q2 >> 16u)) & 0xffffu));
+    let y5 = epilogue(params, sum_0, x3);
+    let y6 = epilogue(params, sum_1, x4);
+    ((u32*)b0)[u64((params.v[12] + sample * params.v[13] + line * params.v[14] + row * params.v[15] + col) / 2u) + 0u] = tern_f32_pair_to_bf16(y5, y6);
+  }
+};
+extern "C" __global__ void __launch_bounds__(kThreads, 4) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const u32* __restrict__ b3, const __grid_constant__ Params params) {
+  extern __shared__ __align__(128) unsigned char tiles[];
+  const Memory memory{params, b0, b1, b2, b3};
+  let image = reinterpret_cast<const unsigned char*>(b2) + u64(params.v[20]) * 2u;
+  let mine = this_lane(params);
+  let step = gridDim.x / params.v[9], count = params.v[2] * tiles_down(params) * tiles_along(params);
+  // Kept: the compiler would read and convert them again for each line.
+  Pair w[kTapLines][kTapRows] = {};
 #pragma unroll
-  for (u32 i = 0u; i < kLines; ++i)
+  for (u32 i = 0u; i < kTapLines; ++i)
 #pragma unroll
-    for (u32 k = 0u; k < kRows; ++k)
-      if (first_line + i < params.v[5] && first_row + k < params.v[6])
-        memory.finish(sums[i][k].x, sums[i][k].y, sample, first_line + i, first_row + k, channel);
+    for (u32 k = 0u; k < kTapRows; ++k) {
+      if (mine.channel < params.v[1]) w[i][k] = memory.weight(i, k, mine.channel);
+      asm volatile("" : "+f"(w[i][k].x), "+f"(w[i][k].y));
+    }
+  u32 number = blockIdx.x / params.v[9], buffer = 0u;
+  if (kBuffers == 2u && number < count) fetch_image(params, tiles, image, tile_of(params, number), mine.first_channel);
+  end_of_fetches();
+#pragma unroll 1
+  for (; number < count; number += step) {
+    let ahead = kBuffers == 2u ? number + step : number, to = kBuffers == 2u ? buffer ^ 1u : 0u;
+    if (ahead < count)
+      fetch_image(params, tiles + to * kImageBytes, image, tile_of(params, ahead), mine.first_channel);
+    end_of_fetches();
+    wait_for_fetches_but<kBuffers - 1u>();
+    __syncthreads();
+    Pair sums[kLines][kRows] = {};
+    each_meeting(tiles + buffer * kImageBytes, mine, [&](u32 tap, u32 k, u32 result, u32 place, const Pair& x) {
+      sums[result][place].x = fma(x.x, w[tap][k].x, sums[result][place].x);
+      sums[result][place].y = fma(x.y, w[tap][k].y, sums[result][place].y);
+    });
+    let tile = tile_of(params, number);
+    let line = tile.line + mine.line, row = tile.row + mine.row;
+#pragma unroll
+    for (u32 i = 0u; i < kLines; ++i)
+#pragma unroll
+      for (u32 k = 0u; k < kRows; ++k)
+        if (line + i < params.v[5] && row + k < params.v[6] && mine.channel < params.v[1])
+          memory.finish(sums[i][k].x, sums[i][k].y, tile.sample, line + i, row + k, mine.channel);
+    __syncthreads();
+    buffer = kBuffers == 2u ? buffer ^ 1u : 0u;
+  }
 }
 
-// ---- channels convolved by themselves, and their gradients: conv2d, 1 workgroups of 128, 21 words
+// ---- channels convolved by themselves, and their gradients: conv2d, 2 workgroups of 128, 27 words
 // gradient of kernels of channels by themselves
-struct Params {
-  u32 v[21];
-};
-enum : bool { kSkips = true };
 enum : u32 {
-  kLines = 3u, kRows = 4u,  // of results
+  kLines = 6u, kRows = 2u,  // of results, of a lane
+  kWarpLines = 1u, kWarpRows = 4u, kThreads = 32u * kWarpLines * kWarpRows,
   kTapLines = 3u, kTapRows = 2u,
-  kStrideLines = 1u, kStrideRows = 1u, kDilationLines = 1u,
-  kDilationRows = 1u,
-  kSpanLines = (kLines - 1u) * kStrideLines + (kTapLines - 1u) * kDilationLines + 1u,  // of the image
+  kStrideLines = 1u, kStrideRows = 1u,
+  kDilationLines = 1u, kDilationRows = 1u,
+  kTileLines = kLines * kWarpLines, kTileRows = kRows * kWarpRows,
+  kSpanLines = (kLines - 1u) * kStrideLines + (kTapLines - 1u) * kDilationLines + 1u,  // of the image, of a lane
   kSpanRows = (kRows - 1u) * kStrideRows + (kTapRows - 1u) * kDilationRows + 1u,
+  kImageLines = (kTileLines - kLines) * kStrideLines + kSpanLines,
+  kImageRows = (kTileRows - kRows) * kStrideRows + kSpanRows,
+  kPlace = 128u,  // bytes of 64 channels
+  kImageBytes = kImageLines * kImageRows * kPlace,
+  kBuffers = 2u,
 };
 struct Pair {
   f32 x, y;
 };
-// In registers: the compiler would read and convert them again for each line.
+// The two channels of a lane at a place.
+// Fetches 16 bytes, or zeros.
+// Places [lines, rows] of an image from (line, row) on, zeros for those outside; steps are elements.
+struct Tile {
+  u32 sample, line, row;
+};
+TERN_DEVICE void fetch_image(const Params& params, unsigned char* to, const unsigned char* image, const Tile& tile,
+                             u32 channel) {
+  fetch_places<kImageLines, kImageRows>(
+      to, image + u64(tile.sample) * params.v[10] * 2u,
+      i32(tile.line * kStrideLines) - i32(params.v[7]), i32(tile.row * kStrideRows) - i32(params.v[8]), channel,
+      params.v[1], params.v[3], params.v[4], params.v[12], params.v[11]);
+}
+// What a lane has: channels, and within a tile the first line and row.
+struct Lane {
+  u32 first_channel, channel, line, row, lane;
+};
+// Calls f(tap line, tap row, result line, result row, pair of the image) for all that meet.
+enum : u32 { kResultBytes = kTileLines * kTileRows * kPlace, kTileBytes = kImageBytes + kResultBytes };
+TERN_DEVICE void fetch_tile(const Params& params, unsigned char* to, const unsigned char* image,
+                            const unsigned char* results, u32 number, u32 channel) {
+  let tile = tile_of(params, number);
+  fetch_image(params, to, image, tile, channel);
+  fetch_places<kTileLines, kTileRows>(to + kImageBytes, results + u64(tile.sample) * params.v[17] * 2u,
+                                      i32(tile.line), i32(tile.row), channel, params.v[1], params.v[5], params.v[6],
+                                      params.v[19], params.v[18]);
+}
 struct Memory {
   const Params& params;
-  const u32* __restrict__ b0;
-  const u32* __restrict__ b1;
+  const vec4<u32>* __restrict__ b0;
+  const vec4<u32>* __restrict__ b1;
   vec4<u32>* __restrict__ b2;
-  __device__ __forceinline__ Pair image(u32 sample, [[maybe_unused]] u32 line, u32 row, u32 channel) const {
-    let x0 = tern_bf16_bits_to_f32(u32(((u16*)b0)[params.v[10] + sample * params.v[11] + line * params.v[12] + row + channel * params.v[13]]));
-    let x1 = tern_bf16_bits_to_f32(u32(((u16*)b0)[params.v[10] + sample * params.v[11] + line * params.v[12] + row + (channel + 1u) * params.v[13]]));
-    return {x0, x1};
-  }
-  __device__ __forceinline__ Pair gradient(u32 sample, [[maybe_unused]] u32 line, u32 row, u32 channel) const {
-    let x2 = tern_bf16_bits_to_f32(u32(((u16*)b1)[params.v[14] + sample * params.v[15] + line * params.v[16] + row + channel * params.v[17]]));
-    let x3 = tern_bf16_bits_to_f32(u32(((u16*)b1)[params.v[14] + sample * params.v[15] + line * params.v[16] + row + (channel + 1u) * params.v[17]]));
-    return {x2, x3};
-  }
   __device__ __forceinline__ void part(f32 sum_0, f32 sum_1, u32 share, u32 tap, u32 channel) const {
-    ((u64*)b2)[u64((params.v[18] + share * params.v[19] + tap * params.v[20] + channel) / 2u) + 0u] = u64(u64(bitcast<u32>(sum_0)) << 0u | u64(bitcast<u32>(sum_1)) << 32u);
+    ((u64*)b2)[u64((params.v[24] + share * params.v[25] + tap * params.v[26] + channel) / 2u) + 0u] = u64(u64(bitcast<u32>(sum_0)) << 0u | u64(bitcast<u32>(sum_1)) << 32u);
   }
 };
-extern "C" __global__ void __launch_bounds__(128, 1) tern_kernel(const u32* __restrict__ b0, const u32* __restrict__ b1, vec4<u32>* __restrict__ b2, const __grid_constant__ Params params) {
+extern "C" __global__ void __launch_bounds__(kThreads, 3) tern_kernel(const vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, vec4<u32>* __restrict__ b2, const __grid_constant__ Params params) {
+  extern __shared__ __align__(128) unsigned char tiles[];
   const Memory memory{params, b0, b1, b2};
-  let item = blockIdx.x * u32(128) + threadIdx.x, pairs = params.v[1] / 2u;
-  let channel = item % pairs * 2u, share = item / pairs;
-  if (share >= params.v[9]) return;
-  let strips_of_rows = (params.v[6] + (kRows - 1u)) / kRows, strips_of_lines = (params.v[5] + (kLines - 1u)) / kLines;
-  let strips = params.v[2] * strips_of_lines * strips_of_rows;
+  let image = reinterpret_cast<const unsigned char*>(b0) + u64(params.v[13]) * 2u;
+  let results = reinterpret_cast<const unsigned char*>(b1) + u64(params.v[20]) * 2u;
+  let mine = this_lane(params);
+  let step = gridDim.x / params.v[9], count = params.v[2] * tiles_down(params) * tiles_along(params);
   Pair sums[kTapLines][kTapRows] = {};
+  u32 number = blockIdx.x / params.v[9], buffer = 0u;
+  if (kBuffers == 2u && number < count) fetch_tile(params, tiles, image, results, number, mine.first_channel);
+  end_of_fetches();
 #pragma unroll 1
-  for (u32 strip = u32(u64(strips) * share / params.v[9]), end = u32(u64(strips) * (share + 1u) / params.v[9]); strip < end;
-       ++strip) {
-    let first_row = strip % strips_of_rows * kRows, first_line = strip / strips_of_rows % strips_of_lines * kLines;
-    let sample = strip / strips_of_rows / strips_of_lines;
+  for (; number < count; number += step) {
+    let ahead = kBuffers == 2u ? number + step : number, to = kBuffers == 2u ? buffer ^ 1u : 0u;
+    if (ahead < count) fetch_tile(params, tiles + to * kTileBytes, image, results, ahead, mine.first_channel);
+    end_of_fetches();
+    wait_for_fetches_but<kBuffers - 1u>();
+    __syncthreads();
+    const unsigned char* const tile = tiles + buffer * kTileBytes;
     Pair y[kLines][kRows];
 #pragma unroll
     for (u32 i = 0u; i < kLines; ++i)
 #pragma unroll
       for (u32 k = 0u; k < kRows; ++k) {
-        y[i][k] = Pair{0.0f, 0.0f};
-        if (first_line + i < params.v[5] && first_row + k < params.v[6])
-          y[i][k] = memory.gradient(sample, first_line + i, first_row + k, channel);
-        y[i][k] = kept(y[i][k]);
+        y[i][k] = pair_at(tile + kImageBytes + ((mine.line + i) * kTileRows + mine.row + k) * kPlace +
+                          mine.lane * (kPlace / 32u));
+        asm volatile("" : "+f"(y[i][k].x), "+f"(y[i][k].y));  // kept, as the weights there
       }
-    let top = i32(first_line * kStrideLines) - i32(params.v[7]),
-        left = i32(first_row * kStrideRows) - i32(params.v[8]);
-#pragma unroll
-    for (u32 i = 0u; i < kSpanLines; ++i) {
-      let line = u32(top + i32(i));
-      if (kSkips && line >= params.v[3]) continue;
-      Pair x[kSpanRows];
-#pragma unroll
-      for (u32 k = 0u; k < kSpanRows; ++k) {
-        let row = u32(left + i32(k));
-        x[k] = Pair{0.0f, 0.0f};
-        if (row < params.v[4] && (kSkips || line < params.v[3])) x[k] = memory.image(sample, line, row, channel);
-      }
-#pragma unroll
-      for (u32 result = 0u; result < kLines; ++result) {
-        // Within an unrolled loop: a condition of constants.
-        if (i < result * kStrideLines || (i - result * kStrideLines) % kDilationLines != 0u) continue;
-        let tap = (i - result * kStrideLines) / kDilationLines;
-        if (tap >= kTapLines) continue;
-#pragma unroll
-        for (u32 k = 0u; k < kTapRows; ++k)
-#pragma unroll
-          for (u32 place = 0u; place < kRows; ++place) {
-            let& at = x[place * kStrideRows + k * kDilationRows];
-            sums[tap][k].x = fma(at.x, y[result][place].x, sums[tap][k].x);
-            sums[tap][k].y = fma(at.y, y[result][place].y, sums[tap][k].y);
-          }
-      }
-    }
+    each_meeting(tile, mine, [&](u32 tap, u32 k, u32 result, u32 place, const Pair& x) {
+      sums[tap][k].x = fma(x.x, y[result][place].x, sums[tap][k].x);
+      sums[tap][k].y = fma(x.y, y[result][place].y, sums[tap][k].y);
+    });
+    __syncthreads();
+    buffer = kBuffers == 2u ? buffer ^ 1u : 0u;
   }
+  Pair* const shared = reinterpret_cast<Pair*>(tiles) + mine.lane;
+  let warp = threadIdx.x / 32u;
+#pragma unroll 1
+  for (u32 turn = 0u; turn < kThreads / 32u; ++turn) {
+    if (warp == turn)
 #pragma unroll
-  for (u32 i = 0u; i < kTapLines; ++i)
+      for (u32 i = 0u; i < kTapLines; ++i)
 #pragma unroll
-    for (u32 k = 0u; k < kTapRows; ++k) memory.part(sums[i][k].x, sums[i][k].y, share, i * kTapRows + k, channel);
+        for (u32 k = 0u; k < kTapRows; ++k) {
+          Pair& total = shared[(i * kTapRows + k) * 32u];
+          if (turn == 0u) total = sums[i][k];
+          else total = Pair{total.x + sums[i][k].x, total.y + sums[i][k].y};
+        }
+    __syncthreads();
+  }
+  if (mine.channel >= params.v[1]) return;
+  for (u32 tap = warp; tap < kTapLines * kTapRows; tap += kThreads / 32u)
+    memory.part(shared[tap * 32u].x, shared[tap * 32u].y, blockIdx.x / params.v[9], tap, mine.channel);
 }
 
 // ---- attention on Hopper's matrix units: attention, 2 workgroups of 384, 29 words

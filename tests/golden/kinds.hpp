@@ -295,17 +295,17 @@ inline void convolution_by(const detail_cuda::MatrixUnits& units, const detail::
                            DType d) {
   if (!p.in_cuda() || (d != DType::f16 && d != DType::bf16)) return;
   const Tensor x = p.make(sizes.of_x(), d), w = p.make(sizes.of_w(), d), y = p.make(sizes.of_y(), d);
-  const Tensor bias = p.make({sizes.o}, d).broadcast_to(sizes.of_y());
+  const Tensor bias = p.make({sizes.groups * sizes.o}, d).broadcast_to(sizes.of_y());
   const auto view = [](const Tensor& t) { return detail::view_over(t, t.shape()); };
   const detail::InputType types[] = {{d, false}, {d, false}};
   const detail::Operand operand{view(bias), {}, nullptr};
   const detail::View result = view(y);
   const auto* formula = detail::graph_of([](auto sum, auto b) { return sum + b; });
-  detail_gpu::convolution_by_wgmma(
+  detail_gpu::convolution_by_units(
       p,
       {"conv2d", sizes, view(x), view(w), &detail::type_program("conv2d", formula, types), {&operand, 1}, {&result, 1}},
       units);
-  detail_gpu::convolution_weight_by_wgmma(p, {"conv2d", sizes, view(x), view(y), view(w)}, units);
+  detail_gpu::convolution_weight_by_units(p, {"conv2d", sizes, view(x), view(y), view(w)}, units);
 }
 inline std::vector<Kind> unit_kinds() {
   using P = Printing;
@@ -326,10 +326,7 @@ inline std::vector<Kind> unit_kinds() {
        90},
       {"channels convolved by themselves, and their gradients", bf16, Kind::in_cuda,
        [](P& p, DType d) {
-         if (!p.in_cuda() || (d != DType::f16 && d != DType::bf16)) return;
-         const Var x(p.make({2, 32, 5, 6}, d)), w(p.make({32, 1, 3, 2}, d));
-         const Var y = conv2d(x, w, p.make({32}, d), {.padding = 1, .groups = 32});
-         backward(y, p.make(y.shape(), d));
+         convolution_by({80, 2, 99 << 10}, {2, 2, 32, 1, 1, {5, 6}, {6, 7}, {3, 2}, {1, 1}, {1, 1}, {1, 1}}, p, d);
        }},
       {"attention on Hopper's matrix units", bf16, Kind::in_cuda,
        [](P& p, DType d) {

@@ -55,7 +55,10 @@ Tiling tiling_of(GpuBackend& backend, const char* part, std::int64_t m, std::int
     t.tile_n = n <= 64 ? 64 : 128;
     for (const int tile_n : {192, 256})
       if (n > 128 && cost(tile_n) <= cost(t.tile_n)) t.tile_n = tile_n;
-    t.ping_pong = !divided && t.tile_n != 256 && (t.tile_n == 192 || t.pairs * ceil_div(n, t.tile_n) > t.clusters);
+    // Divided, of 1152 x 128 results, with the gradient of the image, us: ping-pong 244, halves 263; of 576 x 64 116,
+    // 109.
+    t.ping_pong =
+        divided ? t.tile_n == 128 : t.tile_n == 192 || (t.tile_n < 192 && t.pairs * ceil_div(n, t.tile_n) > t.clusters);
   }
   if (n >= t.tile_n) t.last_n = n - t.tile_n;
   t.tiles = ceil_div(n, t.tile_n), t.works = t.pairs * t.tiles, t.fills = true;
@@ -107,8 +110,6 @@ void run_with_pass(GpuBackend& backend, const ConvRequest& r, const std::functio
   backend.execute(pass);
 }
 
-}  // namespace
-
 void convolution_by_wgmma(GpuBackend& backend, const ConvRequest& r, const MatrixUnits& units) {
   run_prepared_products(backend, r, [&] {
     backend.require_supported(r.op, *r.epilogue);
@@ -150,41 +151,42 @@ void convolution_weight_by_wgmma(GpuBackend& backend, const ConvWeightRequest& r
   });
 }
 
-void depthwise_on_cuda(GpuBackend& backend, const ConvRequest& r) {
+void depthwise_by_units(GpuBackend& backend, const ConvRequest& r, const MatrixUnits& units) {
   run_prepared_products(backend, r, [&] {
     backend.require_supported(r.op, *r.epilogue);
     backend.require_supported(r.op, r.x.dtype);
-    const auto run = [&](const ConvRequest& part) { return conv::run_depthwise(backend, part); };
+    const auto run = [&](const ConvRequest& part) { return conv::run_depthwise(backend, part, units); };
     if (!run(r)) run_with_pass(backend, r, run);
   });
 }
-void depthwise_weight_on_cuda(GpuBackend& backend, const ConvWeightRequest& r, std::int64_t processors) {
+
+}  // namespace
+
+void convolution_by_units(GpuBackend& backend, const ConvRequest& r, const MatrixUnits& units) {
+  if (r.sizes.of_y().numel() == 0) return;
+  r.sizes.one_channel_a_group() ? depthwise_by_units(backend, r, units) : convolution_by_wgmma(backend, r, units);
+}
+void convolution_weight_by_units(GpuBackend& backend, const ConvWeightRequest& r, const MatrixUnits& units) {
+  if (!r.sizes.one_channel_a_group()) return convolution_weight_by_wgmma(backend, r, units);
   run_prepared_products(backend, r, [&] {
     backend.require_supported(r.op, r.x.dtype);
-    conv::run_depthwise_weight(backend, r, processors);
+    conv::run_depthwise_weight(backend, r, units);
   });
 }
-
 void convolution_on_cuda(GpuBackend& backend, const ConvRequest& r) {
-  if (r.sizes.of_y().numel() == 0) return;
-  if (r.sizes.one_channel_a_group()) return depthwise_on_cuda(backend, r);
-  convolution_by_wgmma(backend, r, units_of_convolutions(backend));
+  convolution_by_units(backend, r, units_of_convolutions(backend));
 }
 void convolution_weight_on_cuda(GpuBackend& backend, const ConvWeightRequest& r) {
-  const MatrixUnits units = units_of_convolutions(backend);
-  if (r.sizes.one_channel_a_group()) return depthwise_weight_on_cuda(backend, r, units.processors);
-  convolution_weight_by_wgmma(backend, r, units);
+  convolution_weight_by_units(backend, r, units_of_convolutions(backend));
 }
 bool convolution_pays_on_cuda(GpuBackend& backend, const ConvSizes& s, DType dtype) {
+  const MatrixUnits units = units_of_convolutions(backend);
   if (backend.limits().archived) return false;
-  if (s.one_channel_a_group()) return conv::has_depthwise(s, dtype);
-  return units_of_convolutions(backend).architecture == 90 && convolution_pays_on_wgmma(s, dtype);
-}
-bool convolution_pays_on_wgmma(const ConvSizes& s, DType dtype) {
+  if (s.one_channel_a_group()) return conv::has_depthwise(s, dtype, units);
   // Steps of k have 64 channels, tiles 64 results: of fewer than half as many most of the work would be for zeros.
   constexpr std::int64_t kFewest = 32, kMost = std::int64_t{1} << 29;  // elements: bytes of any dtype have 32 bits
-  return conv::fetches_windows(s, dtype) && s.c >= kFewest && s.o >= kFewest && s.of_y().numel() > 0 &&
-         std::max(s.of_x().numel(), s.of_y().numel()) < kMost;
+  return units.architecture == 90 && conv::fetches_windows(s, dtype) && s.c >= kFewest && s.o >= kFewest &&
+         s.of_y().numel() > 0 && std::max(s.of_x().numel(), s.of_y().numel()) < kMost;
 }
 
 }  // namespace tern::detail_gpu

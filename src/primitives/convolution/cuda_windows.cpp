@@ -49,7 +49,7 @@ detail::GemmRequest product_of(const detail::ConvRequest& r) {
   const Shape y = r.sizes.of_y();
   const std::size_t last = y.size() - 2;
   detail::GemmRequest g;
-  g.op = r.op, g.m = y[last], g.n = r.sizes.o, g.k = 1;
+  g.op = r.op, g.m = y[last], g.n = r.sizes.groups * r.sizes.o, g.k = 1;
   for (std::size_t i = 0; i < last; ++i) g.batch.push_back(y[i]);
   // Places follow each other; what the factors are besides is the kernel's.
   g.a = {r.x.storage, r.x.dtype, 0, {}}, g.b = {r.w.storage, r.w.dtype, 0, {}};

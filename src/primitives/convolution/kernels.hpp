@@ -21,10 +21,9 @@ void convolution_on_cuda(GpuBackend& backend, const detail::ConvRequest& request
 void convolution_weight_on_cuda(GpuBackend& backend, const detail::ConvWeightRequest& request);
 /// Whether these have a kernel for both on the device, faster than products over windows.
 bool convolution_pays_on_cuda(GpuBackend& backend, const detail::ConvSizes& sizes, DType dtype);
-/// The same by units that are given, of compute capability 9.0.
-void convolution_by_wgmma(GpuBackend& backend, const detail::ConvRequest& request,
+/// The same by units that are given.
+void convolution_by_units(GpuBackend& backend, const detail::ConvRequest& request,
                           const detail_cuda::MatrixUnits& units);
-void convolution_weight_by_wgmma(GpuBackend& backend, const detail::ConvWeightRequest& request,
+void convolution_weight_by_units(GpuBackend& backend, const detail::ConvWeightRequest& request,
                                  const detail_cuda::MatrixUnits& units);
-bool convolution_pays_on_wgmma(const detail::ConvSizes& sizes, DType dtype);
 }  // namespace tern::detail_gpu
