@@ -9,6 +9,10 @@
 // In the first b is a matrix [channels, results] for each tap, which kFlipped counts backwards; in the second the
 // gradient of the result. Numbers of an axis, the last axis first: places of the result, stride, what lies before the
 // image, elements of the kernel, dilation, their product. Behind them: channels, and taps.
+//
+// Speed. Bound as that kernel is, and with 64 channels by what is fetched: each element nine times for a kernel of 3×3.
+// On an H200, 26 November 2026, bf16, forward: 64×256×28×28 → 256 in 78 µs, 763 TFLOP/s, 64×512×14×14 → 512 85 µs, 697,
+// 64×64×56×56 → 64 46 µs, 320; beside cuDNN 1.05, 0.95 and 0.99 of its speed (docs/benchmarks.md).
 enum : u32 { kAxes = $axes, kBlocks = kAAlongK ? 1u : kTileM / 64u };
 enum : bool { kFlipped = $flipped };
 
