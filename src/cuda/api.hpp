@@ -56,55 +56,59 @@ inline constexpr int kPointerRangeStart = 11, kPointerRangeSize = 12;
 inline constexpr unsigned kMemoryOfDevice = 2;                         // CUmemorytype
 
 // name, parameters; all return a CuResult.
-#define TERN_CUDA_DRIVER(X)                                                                                        \
-  X(cuInit, (unsigned flags))                                                                                      \
-  X(cuDriverGetVersion, (int* version))                                                                            \
-  X(cuDeviceGetCount, (int* count))                                                                                \
-  X(cuDeviceGet, (DeviceHandle * device, int ordinal))                                                             \
-  X(cuDeviceGetName, (char* name, int length, DeviceHandle device))                                                \
-  X(cuDeviceGetAttribute, (int* value, int attribute, DeviceHandle device))                                        \
-  X(cuDevicePrimaryCtxRetain, (Context * context, DeviceHandle device))                                            \
-  X(cuCtxSetCurrent, (Context context))                                                                            \
-  X(cuCtxGetCurrent, (Context * context))                                                                          \
-  X(cuDeviceCanAccessPeer, (int* can, DeviceHandle device, DeviceHandle peer))                                     \
-  X(cuCtxEnablePeerAccess, (Context peer, unsigned flags))                                                         \
-  X(cuMemGetInfo_v2, (std::size_t * free, std::size_t * total))                                                    \
-  X(cuMemAlloc_v2, (DevicePointer * pointer, std::size_t bytes))                                                   \
-  X(cuMemFree_v2, (DevicePointer pointer))                                                                         \
-  X(cuMemHostAlloc, (void** pointer, std::size_t bytes, unsigned flags))                                           \
-  X(cuMemFreeHost, (void* pointer))                                                                                \
-  X(cuMemcpyHtoDAsync_v2, (DevicePointer to, const void* from, std::size_t bytes, Stream stream))                  \
-  X(cuMemcpyDtoHAsync_v2, (void* to, DevicePointer from, std::size_t bytes, Stream stream))                        \
-  X(cuMemcpyPeerAsync, (DevicePointer to, Context to_context, DevicePointer from, Context from_context,            \
-                        std::size_t bytes, Stream stream))                                                         \
-  X(cuPointerGetAttribute, (void* value, int attribute, DevicePointer pointer))                                    \
-  X(cuMemsetD8Async, (DevicePointer to, unsigned char value, std::size_t bytes, Stream stream))                    \
-  X(cuStreamCreate, (Stream * stream, unsigned flags))                                                             \
-  X(cuStreamSynchronize, (Stream stream))                                                                          \
-  X(cuStreamWaitEvent, (Stream stream, Event event, unsigned flags))                                               \
-  X(cuStreamGetCtx, (Stream stream, Context * context))                                                            \
-  X(cuEventCreate, (Event * event, unsigned flags))                                                                \
-  X(cuEventRecord, (Event event, Stream stream))                                                                   \
-  X(cuEventSynchronize, (Event event))                                                                             \
-  X(cuEventQuery, (Event event))                                                                                   \
-  X(cuModuleLoadDataEx,                                                                                            \
-    (CuModule * module, const void* image, unsigned options, int* option_names, void** option_values))             \
-  X(cuModuleUnload, (CuModule module))                                                                             \
-  X(cuFuncSetAttribute, (CuFunction function, int attribute, int value))                                           \
-  X(cuModuleGetFunction, (CuFunction * function, CuModule module, const char* name))                               \
-  X(cuLaunchKernel,                                                                                                \
-    (CuFunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,   \
-     unsigned block_z, unsigned shared_bytes, Stream stream, void** parameters, void** extra))                     \
-  X(cuTensorMapEncodeTiled, (BoxMapData * map, int type, unsigned rank, void* address, const std::uint64_t* sizes, \
-                             const std::uint64_t* strides, const std::uint32_t* box, const std::uint32_t* steps,   \
-                             int interleave, int swizzle, int promotion, int fill))                                \
-  X(cuStreamBeginCapture_v2, (Stream stream, unsigned mode))                                                       \
-  X(cuStreamEndCapture, (Stream stream, CuGraph * graph))                                                          \
-  X(cuGraphInstantiateWithFlags, (GraphExec * exec, CuGraph graph, unsigned long long flags))                      \
-  X(cuGraphLaunch, (GraphExec exec, Stream stream))                                                                \
-  X(cuGraphExecDestroy, (GraphExec exec))                                                                          \
-  X(cuGraphDestroy, (CuGraph graph))                                                                               \
-  X(cuGetErrorName, (CuResult error, const char** text))                                                           \
+#define TERN_CUDA_DRIVER(X)                                                                                          \
+  X(cuInit, (unsigned flags))                                                                                        \
+  X(cuDriverGetVersion, (int* version))                                                                              \
+  X(cuDeviceGetCount, (int* count))                                                                                  \
+  X(cuDeviceGet, (DeviceHandle * device, int ordinal))                                                               \
+  X(cuDeviceGetName, (char* name, int length, DeviceHandle device))                                                  \
+  X(cuDeviceGetAttribute, (int* value, int attribute, DeviceHandle device))                                          \
+  X(cuDevicePrimaryCtxRetain, (Context * context, DeviceHandle device))                                              \
+  X(cuCtxSetCurrent, (Context context))                                                                              \
+  X(cuCtxGetCurrent, (Context * context))                                                                            \
+  X(cuDeviceCanAccessPeer, (int* can, DeviceHandle device, DeviceHandle peer))                                       \
+  X(cuCtxEnablePeerAccess, (Context peer, unsigned flags))                                                           \
+  X(cuMemGetInfo_v2, (std::size_t * free, std::size_t * total))                                                      \
+  X(cuMemAlloc_v2, (DevicePointer * pointer, std::size_t bytes))                                                     \
+  X(cuMemFree_v2, (DevicePointer pointer))                                                                           \
+  X(cuMemHostAlloc, (void** pointer, std::size_t bytes, unsigned flags))                                             \
+  X(cuMemFreeHost, (void* pointer))                                                                                  \
+  X(cuMemcpyHtoDAsync_v2, (DevicePointer to, const void* from, std::size_t bytes, Stream stream))                    \
+  X(cuMemcpyDtoHAsync_v2, (void* to, DevicePointer from, std::size_t bytes, Stream stream))                          \
+  X(cuMemcpyPeerAsync, (DevicePointer to, Context to_context, DevicePointer from, Context from_context,              \
+                        std::size_t bytes, Stream stream))                                                           \
+  X(cuPointerGetAttribute, (void* value, int attribute, DevicePointer pointer))                                      \
+  X(cuMemsetD8Async, (DevicePointer to, unsigned char value, std::size_t bytes, Stream stream))                      \
+  X(cuStreamCreate, (Stream * stream, unsigned flags))                                                               \
+  X(cuStreamSynchronize, (Stream stream))                                                                            \
+  X(cuStreamWaitEvent, (Stream stream, Event event, unsigned flags))                                                 \
+  X(cuStreamGetCtx, (Stream stream, Context * context))                                                              \
+  X(cuEventCreate, (Event * event, unsigned flags))                                                                  \
+  X(cuEventRecord, (Event event, Stream stream))                                                                     \
+  X(cuEventSynchronize, (Event event))                                                                               \
+  X(cuEventQuery, (Event event))                                                                                     \
+  X(cuModuleLoadDataEx,                                                                                              \
+    (CuModule * module, const void* image, unsigned options, int* option_names, void** option_values))               \
+  X(cuModuleUnload, (CuModule module))                                                                               \
+  X(cuFuncSetAttribute, (CuFunction function, int attribute, int value))                                             \
+  X(cuModuleGetFunction, (CuFunction * function, CuModule module, const char* name))                                 \
+  X(cuLaunchKernel,                                                                                                  \
+    (CuFunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,     \
+     unsigned block_z, unsigned shared_bytes, Stream stream, void** parameters, void** extra))                       \
+  X(cuTensorMapEncodeTiled, (BoxMapData * map, int type, unsigned rank, void* address, const std::uint64_t* sizes,   \
+                             const std::uint64_t* strides, const std::uint32_t* box, const std::uint32_t* steps,     \
+                             int interleave, int swizzle, int promotion, int fill))                                  \
+  X(cuTensorMapEncodeIm2col,                                                                                         \
+    (BoxMapData * map, int type, unsigned rank, void* address, const std::uint64_t* sizes,                           \
+     const std::uint64_t* strides, const int* lower, const int* upper, std::uint32_t channels, std::uint32_t places, \
+     const std::uint32_t* steps, int interleave, int swizzle, int promotion, int fill))                              \
+  X(cuStreamBeginCapture_v2, (Stream stream, unsigned mode))                                                         \
+  X(cuStreamEndCapture, (Stream stream, CuGraph * graph))                                                            \
+  X(cuGraphInstantiateWithFlags, (GraphExec * exec, CuGraph graph, unsigned long long flags))                        \
+  X(cuGraphLaunch, (GraphExec exec, Stream stream))                                                                  \
+  X(cuGraphExecDestroy, (GraphExec exec))                                                                            \
+  X(cuGraphDestroy, (CuGraph graph))                                                                                 \
+  X(cuGetErrorName, (CuResult error, const char** text))                                                             \
   X(cuGetErrorString, (CuResult error, const char** text))
 
 #define TERN_CUDA_NVRTC(X)                                                                        \

@@ -1,5 +1,6 @@
 #include "cuda/device.hpp"
 
+#include <algorithm>
 #include <chrono>
 
 #include "cuda/compiler.hpp"
@@ -221,11 +222,20 @@ void CudaDevice::start(const detail_gpu::Launch& launch, CuFunction kernel, void
 }
 
 void CudaDevice::encode(const detail_gpu::BoxMap& map, BoxMapData& data, const char* op) const {
-  const std::uint32_t box[] = {map.box[0], map.box[1], 1, 1}, steps[] = {1, 1, 1, 1};
+  const std::uint32_t box[] = {map.box[0], map.box[1], 1, 1};
+  std::uint32_t steps[] = {1, 1, 1, 1, 1};
   void* address = static_cast<std::byte*>(map.storage->data()) + map.begin;
-  check(driver_.cuTensorMapEncodeTiled(&data, kBoxOf16Bits, map.axes, address, map.sizes, map.strides, box, steps, 0,
-                                       map.box[0] == 64 ? kSwizzle128 : kSwizzle64, kPromote256, 0),
-        std::string(op) + ": describing a matrix");
+  const int swizzle = map.box[0] == 64 ? kSwizzle128 : kSwizzle64;
+  CuResult encoded = kSuccess;
+  if (map.windows) {
+    std::copy_n(map.steps, map.axes - 2, steps + 1);
+    encoded = driver_.cuTensorMapEncodeIm2col(&data, kBoxOf16Bits, map.axes, address, map.sizes, map.strides, map.lower,
+                                              map.upper, map.box[0], map.box[1], steps, 0, swizzle, kPromote256, 0);
+  } else {
+    encoded = driver_.cuTensorMapEncodeTiled(&data, kBoxOf16Bits, map.axes, address, map.sizes, map.strides, box, steps,
+                                             0, swizzle, kPromote256, 0);
+  }
+  if (encoded != kSuccess) check(encoded, std::string(op) + ": describing a matrix");
 }
 
 /// A cubin, or PTX, which the driver compiles: what it has against that is part of the error.

@@ -11,11 +11,11 @@ constexpr const char* kReason = "this build of tern has no WebGPU backend (webgp
 [[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::device, what + ": " + kReason); }
 detail::Backend& no_backend(int index) { refuse("device " + webgpu(index).to_string() + " is not available"); }
 std::vector<DeviceInfo> no_devices() { return {{webgpu(), false, "", kReason}}; }
-void borrow(detail::TensorImpl&, void*, std::shared_ptr<const void>, int) { refuse("view"); }
+void borrow_nothing(detail::TensorImpl&, void*, std::shared_ptr<const void>, int) { refuse("view"); }
 
 }  // namespace
 
-constinit const detail::BackendEntry detail::webgpu_entry{no_backend, no_devices, borrow, /*numbered=*/true,
+constinit const detail::BackendEntry detail::webgpu_entry{no_backend, no_devices, borrow_nothing, /*numbered=*/true,
                                                           /*addresses=*/false};
 
 Device webgpu_device(WGPUDeviceImpl*, WGPUQueueImpl*) { refuse("webgpu_device"); }

@@ -154,6 +154,22 @@ TEST_F(CudaTexts, EveryProductOnMatrixUnits) {
   EXPECT_GE(compiled.count(), 26u);
 }
 
+TEST_F(CudaTexts, EveryConvolutionOnMatrixUnits) {
+  Compiled compiled({90});
+  // One axis, two and three; one to three tiles of 64, 128 and 256 columns; kernels read backwards.
+  const detail::ConvSizes sizes[] = {
+      {1, 2, 1, 64, 64, {50}, {48}, {3}, {1}, {1}, {0}},
+      {2, 2, 1, 72, 96, {9, 10}, {5, 10}, {3, 3}, {2, 1}, {1, 2}, {1, 2}},
+      {2, 2, 1, 64, 520, {9, 10}, {9, 10}, {3, 3}, {1, 1}, {-1, -1}, {1, 1}},
+      {2, 60, 1, 64, 64, {9, 10}, {9, 10}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
+      {3, 2, 1, 64, 200, {4, 5, 6}, {4, 5, 6}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}},
+  };
+  for (const detail::ConvSizes& s : sizes)
+    for (const DType d : {DType::bf16, f16})
+      compiled(to_string(s.of_x()), [&](Printing& p) { convolution_by({90, 4}, s, p, d); });
+  EXPECT_GE(compiled.instances(), 8u);
+}
+
 TEST_F(CudaTexts, EveryProductOnTensorCores) {
   Compiled compiled({kOldest, kNewest});
   constexpr int kFew = 1, kMany = 1 << 20;  // processors: for those a product has large tiles, for these small ones

@@ -284,6 +284,10 @@ int cuTensorMapEncodeTiled(void*, int, unsigned, void*, const unsigned long*, co
                            const unsigned*, int, int, int, int) {
   return 0;
 }
+int cuTensorMapEncodeIm2col(void*, int, unsigned, void*, const unsigned long*, const unsigned long*, const int*,
+                            const int*, unsigned, unsigned, const unsigned*, int, int, int, int) {
+  return 0;
+}
 int cuModuleGetFunction(void** function, void*, const char*) { return *function = &token, fault; }
 int cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void* stream,
                    void** parameters, void**) {

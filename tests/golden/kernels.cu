@@ -2903,16 +2903,14 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
 // ---- qr of a panel: qr, 64 workgroups of 64, 15 words (3ea805bc)
 // ---- qr of a panel: qr, 4 workgroups of 128, 17 words (54f24767)
 // ---- qr of a panel: qr, 64 workgroups of 256, 20 words (e11ae01e)
-// ---- product on Hopper's matrix units: matmul_bias_activation, 2 workgroups of 384, 10 words
+// ---- product on Hopper's matrix units: matmul_bias_activation, 2 workgroups of 384, 11 words
 // product on matrix units, tiles of 128x128x64 ping-pong
-struct Params {
-  u32 v[10];
-};
 // The instance. (Enumerators, since constants at namespace scope become variables in the GPU's memory.)
 enum : bool {
   kPingPong = true,
   kAAlongK = true, kBAlongK = false,  // neighbours in memory lie along k; else along m or n
   kABatched = false, kBBatched = false,
+  kDivided = false,
   kKeepsA = true,  // in the cache of the whole GPU, where a band's rows fit
 };
 enum : u32 {
@@ -3074,7 +3072,7 @@ struct Epilogue {
     // Sums stay floats: where a formula stores their bits as they are, the compiler would keep integers, and wait for
     // each product of the matrix units before the next.
     asm("" : "+f"(sum_0), "+f"(sum_1));
-    let q0 = ((u32*)b1)[u64((params.v[9] + col) / 2u) + ahead / 2u];
+    let q0 = ((u32*)b1)[u64((params.v[10] + col) / 2u) + ahead / 2u];
     let x1 = tern_bf16_bits_to_f32((u32(q0) & 0xffffu));
     let x2 = tern_bf16_bits_to_f32((u32((q0 >> 16u)) & 0xffffu));
     let y3 = epilogue(params, sum_0, x1);
@@ -3085,6 +3083,7 @@ struct Epilogue {
 // ---- tiles ----
 struct Tile {
   u32 batch, first_m, first_n;
+  u32 begin, end;  // along k
 };
 TERN_DEVICE Tile tile_of(const Params& params, u32 work, u32 rank) {
   let in_batch = params.v[4] * params.v[5];
@@ -3093,8 +3092,36 @@ TERN_DEVICE Tile tile_of(const Params& params, u32 work, u32 rank) {
   let band = tile / (kBands * params.v[5]);
   let in_band = tile - band * kBands * params.v[5];
   let pairs = min(kBands, params.v[4] - band * kBands);
-  return {batch, ((band * kBands + in_band % pairs) * 2u + rank) * kTileM, in_band / pairs * kTileN};
+  return {batch, ((band * kBands + in_band % pairs) * 2u + rank) * kTileM,
+          min(in_band / pairs * kTileN, params.v[7]), 0u, params.v[3]};
 }
+// What a pair of workgroups takes: every so many a tile, or its stretch of all their steps.
+struct Share {
+  const Params& params;
+  u32 pair, at, end;
+  __device__ __forceinline__ Share(const Params& p, u32 group) : params(p), pair(group / 2u), at(pair), end(params.v[6]) {
+    if constexpr (kDivided) at = first_step(pair), end = first_step(pair + 1u);
+  }
+  __device__ __forceinline__ u32 steps() const { return (params.v[3] + (kTileK - 1u)) / kTileK; }  // of a tile
+  __device__ __forceinline__ u32 first_step(u32 of) const { return u32(u64(params.v[6] * steps()) * of / (gridDim.x / 2u)); }
+  __device__ __forceinline__ u32 next() const {
+    if constexpr (kDivided) return min(end, (at / steps() + 1u) * steps());
+    else return at + gridDim.x / 2u;
+  }
+  __device__ __forceinline__ bool any() const { return at < end; }
+  __device__ __forceinline__ bool more() const { return next() < end; }
+  __device__ __forceinline__ void advance() { at = next(); }
+  __device__ __forceinline__ Tile tile(u32 rank) const {
+    if constexpr (!kDivided) return tile_of(params, at, rank);
+    Tile tile = tile_of(params, at / steps(), rank);
+    tile.begin = at % steps() * kTileK, tile.end = tile.begin + (next() - at) * kTileK;
+    return tile;
+  }
+  // Where the results of a tile go.
+  __device__ __forceinline__ Tile results(const Tile& tile, u32 rank) const {
+    return kDivided ? Tile{at / steps() + pair, rank * kTileM, 0u, 0u, 0u} : tile;
+  }
+};
 // Where a workgroup's memory begins: the ring, its barriers (full, then empty), and boxes of results.
 struct Memory {
   u32 ring, barriers, results;
@@ -3107,36 +3134,50 @@ struct Ring {
   }
 };
 // ---- producer ----
-TERN_DEVICE void fetch_stage(const BoxMap& map_a, const BoxMap& map_b, const Tile& tile, u32 k, u32 rank, u32 at,
-                             u32 full, u64 for_a, u64 for_b) {
-  let batch_a = kABatched ? tile.batch : 0u, batch_b = kBBatched ? tile.batch : 0u;
-  if constexpr (kAAlongK) tern_fetch(at, map_a, k, tile.first_m, batch_a, full, for_a);
-  else
+struct Steps {
+  u32 first_m, batch, k;
+  __device__ __forceinline__ Steps(const Params&, const Tile& tile)
+      : first_m(tile.first_m), batch(tile.batch), k(tile.begin) {}
+  __device__ __forceinline__ void fetch_a(const BoxMap& map, u32 to, u32 full, u64 policy) const {
+    let matrix = kABatched ? batch : 0u;
+    if constexpr (kAAlongK) tern_fetch(to, map, k, first_m, matrix, full, policy);
+    else
 #pragma unroll
-    for (u32 i = 0u; i < kTileM / 64u; ++i)
-      tern_fetch(at + i * kBoxOf64, map_a, tile.first_m + 64u * i, k, batch_a, full, for_a);
-  // Each workgroup of the pair fetches half of b for both: half the columns, or half of k.
-  constexpr bool by_k = kPingPong && !kBAlongK;
+      for (u32 i = 0u; i < kTileM / 64u; ++i)
+        tern_fetch(to + i * kBoxOf64, map, first_m + 64u * i, k, matrix, full, policy);
+  }
+  __device__ __forceinline__ u32 k_of_b() const { return k; }
+  __device__ __forceinline__ u32 batch_of_b() const { return kBBatched ? batch : 0u; }
+  __device__ __forceinline__ void advance(const Params&) { k += kTileK; }
+};
+// Each workgroup of the pair fetches half of b for both: half the columns, or half of k.
+TERN_DEVICE void fetch_b(const BoxMap& map, const Tile& tile, const Steps& steps, u32 rank, u32 at, u32 full,
+                         u64 policy) {
+  constexpr bool by_k = !kBAlongK && (kPingPong || kTileN % 128u != 0u);
+  constexpr u32 boxes = by_k || kBAlongK ? kTileN / 64u : kTileN / 128u;
   let to = at + kBytesOfA + rank * (by_k ? kBoxOf64 / 2u : kTileN * 64u);
-  let mine = tile.first_n + (by_k ? 0u : rank * (kTileN / 2u));
-  if constexpr (kBAlongK) tern_fetch_for_both(to, map_b, k, mine, batch_b, full, for_b);
+  let mine = tile.first_n + (by_k ? 0u : rank * (kTileN / 2u)), k = steps.k_of_b(), batch = steps.batch_of_b();
+  if constexpr (kBAlongK) tern_fetch_for_both(to, map, k, mine, batch, full, policy);
   else
 #pragma unroll
-    for (u32 i = 0u; i < (by_k ? kTileN / 64u : kTileN / 128u); ++i)
-      tern_fetch_for_both(to + i * kBoxOf64, map_b, mine + 64u * i, by_k ? k + rank * (kTileK / 2u) : k, batch_b, full,
-                          for_b);
+    for (u32 i = 0u; i < boxes; ++i)
+      tern_fetch_for_both(to + i * kBoxOf64, map, mine + 64u * i, by_k ? k + rank * (kTileK / 2u) : k, batch, full,
+                          policy);
 }
 TERN_DEVICE void fetch(const Params& params, const BoxMap& map_a, const BoxMap& map_b, u32 group, u32 rank,
                        Memory memory) {
   let for_a = kKeepsA ? tern_kept() : tern_as_ever(), for_b = kKeepsA ? tern_passing() : for_a;
   Ring ring{0u, 0u};
-  for (u32 work = group / 2u; work < params.v[6]; work += gridDim.x / 2u) {
-    let tile = tile_of(params, work, rank);
-    for (u32 k = 0u; k < params.v[3]; k += kTileK) {
+  for (Share share(params, group); share.any(); share.advance()) {
+    let tile = share.tile(rank);
+    Steps steps(params, tile);
+    for (u32 k = tile.begin; k < tile.end; k += kTileK) {
       let at = memory.ring + ring.stage * kStageBytes, full = memory.barriers + 8u * ring.stage;
       tern_wait(full + 8u * kStages, ring.round ^ 1u);
       tern_expect(full, kStageBytes);
-      fetch_stage(map_a, map_b, tile, k, rank, at, full, for_a, for_b);
+      steps.fetch_a(map_a, at, full, for_a);
+      fetch_b(map_b, tile, steps, rank, at, full, for_b);
+      steps.advance(params);
       ring.advance();
     }
   }
@@ -3219,7 +3260,8 @@ TERN_DEVICE void finish_box(const Params& params, const Epilogue& epilogue, cons
                        batched[i] ? tile.batch : 0u, places[i], staging.policy);
   }
 }
-// A tile inside the matrix has no conditions; at its edges boxes take turns in the first sums, in one piece of code.
+// A tile inside the matrix has no conditions; at its edges boxes take turns in the first sums, in one piece of code, up
+// to the last that has columns. (The next tile begins with the first place again.)
 TERN_DEVICE void finish(const Params& params, const Epilogue& epilogue, const BoxMap* const (&maps)[2],
                         f32 (&acc)[kSums], const Tile& tile, u32 thread, u32 member, const Staging& staging) {
   constexpr u32 sums_of_box = kColumns / 2u;  // of 64 rows
@@ -3232,11 +3274,12 @@ TERN_DEVICE void finish(const Params& params, const Epilogue& epilogue, const Bo
                         member, staging);
   } else {
 #pragma unroll 1
-    for (u32 box = 0u; box < kBoxes; ++box, col += kColumns) {
+    for (u32 box = 0u; box < kBoxes && tile.first_n + box * kColumns < params.v[2]; ++box, col += kColumns) {
       finish_box<true>(params, epilogue, maps, acc, tile, box, top, col, 0u, thread, member, staging);
 #pragma unroll
       for (u32 i = 0u; i < kSums - sums_of_box; ++i) { acc[i] = acc[i + sums_of_box]; }
     }
+    if (kStagedOutputs > 0u && thread % 128u == 0u) { tern_wait_for_boxes_but<0>(); }
   }
 }
 // Every other tile: one warp group multiplies while the other finishes a tile. Who is to multiply waits at a barrier of
@@ -3246,26 +3289,25 @@ TERN_DEVICE void multiply_ping_pong(const Params& params, const Epilogue& epilog
                                     const Staging& staging) {
   f32 acc[kSums] = {};
   Ring ring{0u, 0u};
-  let steps = (params.v[3] + (kTileK - 1u)) / kTileK;
   u32 nth = 0u;
   if (member == 1u) { asm volatile("barrier.cta.arrive 4, 256;" ::: "memory"); }
-  for (u32 work = group / 2u; work < params.v[6]; work += gridDim.x / 2u) {
-    let tile = tile_of(params, work, rank);
+  for (Share share(params, group); share.any(); share.advance()) {
+    let tile = share.tile(rank);
     if ((nth++ & 1u) != member) {
-      ring.stage += steps;
+      ring.stage += (tile.end - tile.begin + (kTileK - 1u)) / kTileK;
       ring.round ^= ring.stage / kStages & 1u;
       ring.stage %= kStages;
       continue;
     }
     asm volatile("barrier.cta.sync %0, 256;" :: "r"(4u + member) : "memory");
-    for (u32 k = 0u; k < params.v[3]; k += kTileK) {
-      multiply_stage(acc, thread, member, k, ring, memory);
+    for (u32 k = tile.begin; k < tile.end; k += kTileK) {
+      multiply_stage(acc, thread, member, k - tile.begin, ring, memory);
       ring.advance();
     }
-    if (work + gridDim.x / 2u < params.v[6]) { asm volatile("barrier.cta.arrive %0, 256;" :: "r"(5u - member) : "memory"); }
+    if (share.more()) { asm volatile("barrier.cta.arrive %0, 256;" :: "r"(5u - member) : "memory"); }
     wait_for_products(acc);
     give_up_last_stage(thread, ring, memory);
-    finish(params, epilogue, maps, acc, tile, thread, member, staging);
+    finish(params, epilogue, maps, acc, share.results(tile, rank), thread, member, staging);
   }
 }
 // Half the rows of each tile. The second warp group stays two stages behind, so that one multiplies while the other
@@ -3276,11 +3318,11 @@ TERN_DEVICE void multiply_halves(const Params& params, const Epilogue& epilogue,
   Ring ring{0u, 0u};
   bool ahead = false;
   if (member == 1u) { asm volatile("barrier.cta.sync 1, 256;"); }
-  for (u32 work = group / 2u; work < params.v[6]; work += gridDim.x / 2u) {
-    let tile = tile_of(params, work, rank);
-    for (u32 k = 0u; k < params.v[3]; k += kTileK) {
-      multiply_stage(acc, thread, member, k, ring, memory);
-      if (member == 0u && !ahead && (k == kTileK || k + kTileK >= params.v[3])) {
+  for (Share share(params, group); share.any(); share.advance()) {
+    let tile = share.tile(rank);
+    for (u32 k = tile.begin; k < tile.end; k += kTileK) {
+      multiply_stage(acc, thread, member, k - tile.begin, ring, memory);
+      if (member == 0u && !ahead && (k == tile.begin + kTileK || k + kTileK >= tile.end)) {
         asm volatile("barrier.cta.arrive 1, 256;");
         ahead = true;
       }
@@ -3288,10 +3330,10 @@ TERN_DEVICE void multiply_halves(const Params& params, const Epilogue& epilogue,
     }
     wait_for_products(acc);
     give_up_last_stage(thread, ring, memory);
-    finish(params, epilogue, maps, acc, tile, thread, member, staging);
+    finish(params, epilogue, maps, acc, share.results(tile, rank), thread, member, staging);
   }
 }
-extern "C" __global__ void __launch_bounds__(384) __cluster_dims__(2, 1, 1) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ BoxMap map0, const __grid_constant__ BoxMap map1, const __grid_constant__ BoxMap map2, const __grid_constant__ Params params) {
+extern "C" __global__ void __launch_bounds__(384, 1) __cluster_dims__(2, 1, 1) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ BoxMap map0, const __grid_constant__ BoxMap map1, const __grid_constant__ BoxMap map2, const __grid_constant__ Params params) {
   extern __shared__ unsigned char memory[];
   const u32 thread = threadIdx.x, group = blockIdx.x, rank = tern_rank();
   let begin = (tern_shared(memory) + 1023u) & ~1023u;
@@ -3319,6 +3361,591 @@ extern "C" __global__ void __launch_bounds__(384) __cluster_dims__(2, 1, 1) tern
     if (kStagedOutputs > 0u && thread % 128u == 0u) { tern_wait_for_boxes_but<0>(); }
   }
   tern_cluster_sync();  // the other workgroup may still write here
+}
+
+// ---- convolution on Hopper's matrix units: conv2d, 2 workgroups of 384, 25 words
+// product on matrix units, tiles of 128x64x64
+struct Params {
+  u32 v[25];
+};
+// The instance. (Enumerators, since constants at namespace scope become variables in the GPU's memory.)
+enum : bool {
+  kPingPong = false,
+  kAAlongK = true, kBAlongK = true,  // neighbours in memory lie along k; else along m or n
+  kABatched = false, kBBatched = true,
+  kDivided = false,
+  kKeepsA = false,  // in the cache of the whole GPU, where a band's rows fit
+};
+enum : u32 {
+  kTileM = 128u, kTileN = 64, kTileK = 64u,  // 64 along k: 128 bytes, a row of a swizzled box
+  kStages = 8u,
+  kBands = 8u,  // pairs of rows of tiles traversed together
+  kStagedOutputs = 1u,
+  kPlaces = 2u,  // for boxes of results
+  kHalves = kPingPong ? 2u : 1u,  // of a tile's rows, of one consumer
+  kSumsOf64 = kTileN / 2u, kSums = kHalves * kSumsOf64,  // of one thread
+  kBoxOf64 = 64u * 128u,  // bytes of a box of 64 rows
+  kBytesOfA = kTileM * 128u, kStageBytes = kBytesOfA + kTileN * 128u,
+  kColumns = 32u, kBoxes = kTileN / kColumns,  // boxes of results
+  kResultsOf64 = 64u * kColumns * 2u,  // bytes of 64 rows of one
+};
+static_assert(197632u + 2u * 4u * kHalves * kResultsOf64 + 1024u == 231424u, "workgroup memory");
+// How the copy engine finds boxes of a matrix (a tensor map of the driver's).
+struct alignas(64) BoxMap {
+  u64 words[16];
+};
+// ---- barriers in workgroup memory ----
+// Arrives at the barrier in the same place of a workgroup of the cluster. (Released to the workgroup only: what is
+// given up was read by the matrix units, which have finished. To the cluster, the compiler waits for all memory of the
+// GPU: 424 instead of 610 TFLOP/s at 8192×4096×16384 with silu on an H200.)
+// The same in this workgroup.
+// ---- the copy engine ----
+// How long the cache of the whole GPU is to hold what is fetched or stored: longer than the rest, shorter, or as ever.
+// Fetches a box into this workgroup's memory.
+// Fetches a box into the memory of both workgroups of the cluster.
+// Stores a box from this workgroup's memory, as a group of its own; what lies outside the matrix stays.
+// Until all boxes this thread stored but the last few are read.
+// What was written to workgroup memory is there for the copy engine, too.
+// Four blocks of eight rows of 16 bytes, in the layout of the matrix units' sums; each lane says where one row begins.
+// ---- the matrix units ----
+// How a matrix lies in workgroup memory, in rows of 128 bytes swizzled over 1024. `leading`: bytes between blocks of 64
+// elements across k, where those are neighbours.
+// ---- products ----
+// 64 rows, 16 elements of k, added to the sums from acc[first] on, which it sets where `add` is 0. The last two numbers
+// of the instruction: whether a and b lie across k.
+template <u32 first> TERN_DEVICE void multiply_64(f32 (&acc)[kSums], u64 a, u64 b, u32 add) {
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %34, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n64" "k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
+      "%32, %33, p, 1, 1, 0, 0;\n}"
+      : "+f"(acc[first + 0]), "+f"(acc[first + 1]), "+f"(acc[first + 2]), "+f"(acc[first + 3]), "+f"(acc[first + 4]), "+f"(acc[first + 5]), "+f"(acc[first + 6]), "+f"(acc[first + 7]), "+f"(acc[first + 8]), "+f"(acc[first + 9]), "+f"(acc[first + 10]), "+f"(acc[first + 11]), "+f"(acc[first + 12]), "+f"(acc[first + 13]), "+f"(acc[first + 14]), "+f"(acc[first + 15]), "+f"(acc[first + 16]), "+f"(acc[first + 17]), "+f"(acc[first + 18]), "+f"(acc[first + 19]), "+f"(acc[first + 20]), "+f"(acc[first + 21]), "+f"(acc[first + 22]), "+f"(acc[first + 23]), "+f"(acc[first + 24]), "+f"(acc[first + 25]), "+f"(acc[first + 26]), "+f"(acc[first + 27]), "+f"(acc[first + 28]), "+f"(acc[first + 29]), "+f"(acc[first + 30]), "+f"(acc[first + 31])
+      : "l"(a), "l"(b), "r"(add));
+}
+template <u32 first> TERN_DEVICE void wait_for_products_of_64(f32 (&acc)[kSums]) {
+  if constexpr (first == 0u) asm volatile("wgmma.wait_group.sync.aligned 0;" : "+f"(acc[first + 0]), "+f"(acc[first + 1]), "+f"(acc[first + 2]), "+f"(acc[first + 3]), "+f"(acc[first + 4]), "+f"(acc[first + 5]), "+f"(acc[first + 6]), "+f"(acc[first + 7]), "+f"(acc[first + 8]), "+f"(acc[first + 9]), "+f"(acc[first + 10]), "+f"(acc[first + 11]), "+f"(acc[first + 12]), "+f"(acc[first + 13]), "+f"(acc[first + 14]), "+f"(acc[first + 15]), "+f"(acc[first + 16]), "+f"(acc[first + 17]), "+f"(acc[first + 18]), "+f"(acc[first + 19]), "+f"(acc[first + 20]), "+f"(acc[first + 21]), "+f"(acc[first + 22]), "+f"(acc[first + 23]), "+f"(acc[first + 24]), "+f"(acc[first + 25]), "+f"(acc[first + 26]), "+f"(acc[first + 27]), "+f"(acc[first + 28]), "+f"(acc[first + 29]), "+f"(acc[first + 30]), "+f"(acc[first + 31]) :: "memory");
+  else asm volatile("" : "+f"(acc[first + 0]), "+f"(acc[first + 1]), "+f"(acc[first + 2]), "+f"(acc[first + 3]), "+f"(acc[first + 4]), "+f"(acc[first + 5]), "+f"(acc[first + 6]), "+f"(acc[first + 7]), "+f"(acc[first + 8]), "+f"(acc[first + 9]), "+f"(acc[first + 10]), "+f"(acc[first + 11]), "+f"(acc[first + 12]), "+f"(acc[first + 13]), "+f"(acc[first + 14]), "+f"(acc[first + 15]), "+f"(acc[first + 16]), "+f"(acc[first + 17]), "+f"(acc[first + 18]), "+f"(acc[first + 19]), "+f"(acc[first + 20]), "+f"(acc[first + 21]), "+f"(acc[first + 22]), "+f"(acc[first + 23]), "+f"(acc[first + 24]), "+f"(acc[first + 25]), "+f"(acc[first + 26]), "+f"(acc[first + 27]), "+f"(acc[first + 28]), "+f"(acc[first + 29]), "+f"(acc[first + 30]), "+f"(acc[first + 31]) :: "memory");
+}
+// ---- the formula ----
+TERN_DEVICE f32 epilogue(const Params& params, f32 v0, f32 v1) {
+  let v2 = (v0 + v1);
+  return v2;
+}
+struct Epilogue {
+  const Params& params;
+  vec4<u32>* __restrict__ b0;
+  const vec4<u32>* __restrict__ b1;
+  // Loads the operands for the columns col + ahead and the next one of a row, applies the formula to their sums, and
+  // stores the results, or puts them into a word of each staged output.
+  __device__ __forceinline__ void two_columns(f32 sum_0, f32 sum_1, [[maybe_unused]] u32 batch,
+                                              [[maybe_unused]] u32 row, [[maybe_unused]] u32 col,
+                                              [[maybe_unused]] u32 ahead, [[maybe_unused]] u32 (&words)[2][4],
+                                              [[maybe_unused]] u32 word) const {
+    // Sums stay floats: where a formula stores their bits as they are, the compiler would keep integers, and wait for
+    // each product of the matrix units before the next.
+    asm("" : "+f"(sum_0), "+f"(sum_1));
+    let q0 = ((u32*)b1)[u64((params.v[24] + col) / 2u) + ahead / 2u];
+    let x1 = tern_bf16_bits_to_f32((u32(q0) & 0xffffu));
+    let x2 = tern_bf16_bits_to_f32((u32((q0 >> 16u)) & 0xffffu));
+    let y3 = epilogue(params, sum_0, x1);
+    let y4 = epilogue(params, sum_1, x2);
+    words[0][word] = tern_f32_pair_to_bf16(y3, y4);
+  }
+};
+// ---- tiles ----
+struct Tile {
+  u32 batch, first_m, first_n;
+  u32 begin, end;  // along k
+};
+// What a pair of workgroups takes: every so many a tile, or its stretch of all their steps.
+struct Share {
+  const Params& params;
+  u32 pair, at, end;
+  __device__ __forceinline__ Share(const Params& p, u32 group) : params(p), pair(group / 2u), at(pair), end(params.v[6]) {
+    if constexpr (kDivided) at = first_step(pair), end = first_step(pair + 1u);
+  }
+  __device__ __forceinline__ u32 steps() const { return (params.v[3] + (kTileK - 1u)) / kTileK; }  // of a tile
+  __device__ __forceinline__ u32 first_step(u32 of) const { return u32(u64(params.v[6] * steps()) * of / (gridDim.x / 2u)); }
+  __device__ __forceinline__ u32 next() const {
+    if constexpr (kDivided) return min(end, (at / steps() + 1u) * steps());
+    else return at + gridDim.x / 2u;
+  }
+  __device__ __forceinline__ bool any() const { return at < end; }
+  __device__ __forceinline__ bool more() const { return next() < end; }
+  __device__ __forceinline__ void advance() { at = next(); }
+  __device__ __forceinline__ Tile tile(u32 rank) const {
+    if constexpr (!kDivided) return tile_of(params, at, rank);
+    Tile tile = tile_of(params, at / steps(), rank);
+    tile.begin = at % steps() * kTileK, tile.end = tile.begin + (next() - at) * kTileK;
+    return tile;
+  }
+  // Where the results of a tile go.
+  __device__ __forceinline__ Tile results(const Tile& tile, u32 rank) const {
+    return kDivided ? Tile{at / steps() + pair, rank * kTileM, 0u, 0u, 0u} : tile;
+  }
+};
+// Where a workgroup's memory begins: the ring, its barriers (full, then empty), and boxes of results.
+struct Memory {
+  u32 ring, barriers, results;
+};
+// The stage of the ring that comes next, and the parity of the round through it.
+struct Ring {
+  u32 stage, round;
+  __device__ __forceinline__ void advance() {
+    if (++stage == kStages) { stage = 0u, round ^= 1u; }
+  }
+};
+// ---- producer ----
+enum : u32 { kAxes = 2u, kBlocks = kAAlongK ? 1u : kTileM / 64u };
+enum : bool { kFlipped = false };
+struct Place {
+  i32 at[kAxes];
+  u32 sample;
+};
+struct Tap {
+  u32 at[kAxes];
+  u32 number, channel;
+};
+TERN_DEVICE u32 number_of(const Params& params, u32 axis, u32 which) { return params.v[8u + 6u * axis + which]; }
+TERN_DEVICE u32 channels_of(const Params& params) { return params.v[8u + 6u * kAxes]; }
+TERN_DEVICE u32 taps_of(const Params& params) { return params.v[8u + 6u * kAxes + 1u]; }
+// What the first tap meets at a place of the result.
+TERN_DEVICE Place place_of(const Params& params, u32 place) {
+  Place p;
+#pragma unroll
+  for (u32 i = 0u; i < kAxes; ++i) {
+    let rest = place / number_of(params, i, 0u);
+    p.at[i] = i32((place - rest * number_of(params, i, 0u)) * number_of(params, i, 1u)) - i32(number_of(params, i, 2u));
+    place = rest;
+  }
+  p.sample = place;
+  return p;
+}
+// Of a block of 64 channels. Behind the last tap stands the last one: rows that are not used.
+TERN_DEVICE Tap tap_of(const Params& params, u32 block) {
+  let blocks = (channels_of(params) + 63u) / 64u;
+  Tap t;
+  t.number = min(block / blocks, taps_of(params) - 1u), t.channel = block % blocks * 64u;
+  u32 rest = t.number;
+#pragma unroll
+  for (u32 i = 0u; i < kAxes; ++i) {
+    t.at[i] = rest % number_of(params, i, 3u) * number_of(params, i, 4u);
+    rest /= number_of(params, i, 3u);
+  }
+  return t;
+}
+TERN_DEVICE void advance_tap(const Params& params, Tap& t) {
+  t.channel += 64u;
+  if (t.channel < channels_of(params)) return;
+  t.channel = 0u, ++t.number;
+#pragma unroll
+  for (u32 i = 0u; i < kAxes; ++i) {
+    t.at[i] += number_of(params, i, 4u);
+    if (t.at[i] < number_of(params, i, 5u)) return;
+    t.at[i] = 0u;
+  }
+}
+TERN_DEVICE void fetch_windows(u32 to, const BoxMap& map, const Place& p, const Tap& t, u32 barrier, u64 policy) {
+  if constexpr (kAxes == 1u)
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes.L2::cache_hint "
+        "[%0], [%1, {%2, %3, %4}], [%5], {%6}, %7;"
+        :: "r"(to), "l"(&map), "r"(t.channel), "r"(p.at[0]), "r"(p.sample), "r"(barrier), "h"(u16(t.at[0])),
+        "l"(policy) : "memory");
+  else if constexpr (kAxes == 2u)
+    asm volatile(
+        "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes.L2::cache_hint "
+        "[%0], [%1, {%2, %3, %4, %5}], [%6], {%7, %8}, %9;"
+        :: "r"(to), "l"(&map), "r"(t.channel), "r"(p.at[0]), "r"(p.at[kAxes - 1u]), "r"(p.sample), "r"(barrier),
+        "h"(u16(t.at[0])), "h"(u16(t.at[kAxes - 1u])), "l"(policy) : "memory");
+  else
+    asm volatile(
+        "cp.async.bulk.tensor.5d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes.L2::cache_hint "
+        "[%0], [%1, {%2, %3, %4, %5, %6}], [%7], {%8, %9, %10}, %11;"
+        :: "r"(to), "l"(&map), "r"(t.channel), "r"(p.at[0]), "r"(p.at[kAxes / 2u]), "r"(p.at[kAxes - 1u]),
+        "r"(p.sample), "r"(barrier), "h"(u16(t.at[0])), "h"(u16(t.at[kAxes / 2u])), "h"(u16(t.at[kAxes - 1u])),
+        "l"(policy) : "memory");
+}
+struct Steps {
+  Place place;
+  Tap taps[kBlocks];
+  u32 k, last_tap;
+  __device__ __forceinline__ Steps(const Params& params, const Tile& tile)
+      : place(place_of(params, kAAlongK ? tile.first_m : tile.begin)), k(tile.begin), last_tap(taps_of(params) - 1u) {
+#pragma unroll
+    for (u32 i = 0u; i < kBlocks; ++i) taps[i] = tap_of(params, (kAAlongK ? k : tile.first_m) / 64u + i);
+  }
+  __device__ __forceinline__ void fetch_a(const BoxMap& map, u32 to, u32 full, u64 policy) const {
+#pragma unroll
+    for (u32 i = 0u; i < kBlocks; ++i) fetch_windows(to + i * kBoxOf64, map, place, taps[i], full, policy);
+  }
+  __device__ __forceinline__ u32 k_of_b() const { return kAAlongK ? taps[0].channel : k; }
+  __device__ __forceinline__ u32 batch_of_b() const {
+    return !kAAlongK ? 0u : kFlipped ? last_tap - taps[0].number : taps[0].number;
+  }
+  __device__ __forceinline__ void advance(const Params& params) {
+    k += kTileK;
+    if constexpr (kAAlongK) advance_tap(params, taps[0]);
+    else place = place_of(params, k);
+  }
+};
+// Each workgroup of the pair fetches half of b for both: half the columns, or half of k.
+// ---- consumers: products ----
+// Gives the stage before this one up, in both workgroups of the pair.
+// ---- consumers: results ----
+// Where this warp group stages results, and within a box the place of the row this lane names: a row is 64 bytes, its
+// pieces of 16 swapped by half the row's number.
+struct Staging {
+  u64 policy;
+  u32 begin, swapped;
+};
+// 16 rows of each warp and 16 columns, which go to the boxes' places. What is alike in both halves of the rows stands
+// together, or the compiler keeps all operands of the columns in registers. `sums`: the first; `at`: from col.
+// The columns of a box, of all this warp group's rows. `sums`: the first half's first; `at`: from col.
+// A tile inside the matrix has no conditions; at its edges boxes take turns in the first sums, in one piece of code, up
+// to the last that has columns. (The next tile begins with the first place again.)
+// Every other tile: one warp group multiplies while the other finishes a tile. Who is to multiply waits at a barrier of
+// its own (4 and 5), at which the other arrives when it has no more to multiply.
+// Half the rows of each tile. The second warp group stays two stages behind, so that one multiplies while the other
+// finishes a tile.
+extern "C" __global__ void __launch_bounds__(384, 1) __cluster_dims__(2, 1, 1) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ BoxMap map0, const __grid_constant__ BoxMap map1, const __grid_constant__ BoxMap map2, const __grid_constant__ Params params) {
+  extern __shared__ unsigned char memory[];
+  let begin = (tern_shared(memory) + 1023u) & ~1023u;
+  const Memory at{begin, begin + 196608u, begin + 197632u};
+  if (thread == 0u) {
+    for (u32 i = 0u; i < kStages; ++i) {
+      tern_barrier_init(at.barriers + 8u * i, 1u);
+      tern_barrier_init(at.barriers + 8u * (kStages + i), kPingPong ? 2u : 4u);  // warp groups of two workgroups
+    }
+    tern_barriers_ready();
+  }
+  tern_cluster_sync();
+  if (thread < 128u) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(kPingPong ? 24 : 40));
+    if (thread == 0u) fetch(params, map0, map1, group, rank, at);
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(kPingPong ? 240 : 232));
+    // The same in all lanes, and said so: addresses of matrices are then kept in uniform registers.
+    let member = __shfl_sync(0xffffffffu, thread / 128u, 0) - 1u;
+    const Epilogue epilogue{params, b0, b1};
+    const BoxMap* const maps[2] = {&map2, nullptr};
+    let staging = staging_of(thread, member, at);
+    if constexpr (kPingPong) multiply_ping_pong(params, epilogue, maps, thread, group, member, rank, at, staging);
+    else multiply_halves(params, epilogue, maps, thread, group, member, rank, at, staging);
+    if (kStagedOutputs > 0u && thread % 128u == 0u) { tern_wait_for_boxes_but<0>(); }
+  }
+  tern_cluster_sync();  // the other workgroup may still write here
+}
+
+// ---- convolution on Hopper's matrix units: conv2d, 36 workgroups of 256, 17 words
+// sums of stretches of a product
+struct Params {
+  u32 v[17];
+};
+enum : u32 { kTileN = 64u, kBands = 8u, kRows = 256u };
+// The pair of workgroups whose stretch has a step.
+TERN_DEVICE u32 pair_of(const Params& params, u32 step) {
+  let steps = u64(params.v[6]) * params.v[7];
+  return u32(((u64(step) + 1u) * params.v[9] + steps - 1u) / steps) - 1u;
+}
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
+  let item = blockIdx.x * 256u + threadIdx.x, quads = params.v[1] / 4u;
+  let result = item % quads * 4u, tap = item / quads / params.v[2], channel = item / quads % params.v[2];
+  if (tap >= params.v[3]) return;
+  let m = tap * ((params.v[2] + 63u) / 64u * 64u) + channel;
+  let rows = m / kRows, columns = result / kTileN, band = rows / kBands;
+  let work = band * kBands * params.v[5] + columns * min(kBands, params.v[4] - band * kBands) + rows % kBands;
+  let row = m % kRows, col = result - min(columns * kTileN, params.v[8]);
+  f32 sums[4] = {};
+  let last = work + pair_of(params, work * params.v[7] + params.v[7] - 1u);
+  for (u32 stretch = work + pair_of(params, work * params.v[7]); stretch <= last; ++stretch) {
+    let w0 = (params.v[11] + stretch * params.v[12] + row * params.v[13] + col) / 4u;
+    let q1 = b0[w0 + 0u];
+    let x2 = bitcast<f32>(q1.x);
+    let x3 = bitcast<f32>(q1.y);
+    let x4 = bitcast<f32>(q1.z);
+    let x5 = bitcast<f32>(q1.w);
+    sums[0] += x2;
+    sums[1] += x3;
+    sums[2] += x4;
+    sums[3] += x5;
+  }
+  ((u16*)b1)[params.v[14] + tap + channel * params.v[15] + result * params.v[16]] = u16(tern_f32_to_bf16_bits(sums[0]));
+  ((u16*)b1)[params.v[14] + tap + channel * params.v[15] + (result + 1u) * params.v[16]] = u16(tern_f32_to_bf16_bits(sums[1]));
+  ((u16*)b1)[params.v[14] + tap + channel * params.v[15] + (result + 2u) * params.v[16]] = u16(tern_f32_to_bf16_bits(sums[2]));
+  ((u16*)b1)[params.v[14] + tap + channel * params.v[15] + (result + 3u) * params.v[16]] = u16(tern_f32_to_bf16_bits(sums[3]));
+}
+
+// ---- channels convolved by themselves, and their gradients: conv2d, 2 workgroups of 128, 27 words
+// channels convolved by themselves
+struct Params {
+  u32 v[27];
+};
+enum : u32 {
+  kLines = 6u, kRows = 2u,  // of results, of a lane
+  kWarpLines = 1u, kWarpRows = 4u, kThreads = 32u * kWarpLines * kWarpRows,
+  kTapLines = 3u, kTapRows = 2u,
+  kStrideLines = 1u, kStrideRows = 1u,
+  kDilationLines = 1u, kDilationRows = 1u,
+  kTileLines = kLines * kWarpLines, kTileRows = kRows * kWarpRows,
+  kSpanLines = (kLines - 1u) * kStrideLines + (kTapLines - 1u) * kDilationLines + 1u,  // of the image, of a lane
+  kSpanRows = (kRows - 1u) * kStrideRows + (kTapRows - 1u) * kDilationRows + 1u,
+  kImageLines = (kTileLines - kLines) * kStrideLines + kSpanLines,
+  kImageRows = (kTileRows - kRows) * kStrideRows + kSpanRows,
+  kPlace = 128u,  // bytes of 64 channels
+  kImageBytes = kImageLines * kImageRows * kPlace,
+  kBuffers = 2u,
+};
+struct Pair {
+  f32 x, y;
+};
+// The two channels of a lane at a place.
+TERN_DEVICE Pair pair_at(const unsigned char* at) {
+  let word = *reinterpret_cast<const u32*>(at);
+  return {tern_bf16_bits_to_f32((word & 0xffffu)), tern_bf16_bits_to_f32((word >> 16u))};
+}
+// Fetches 16 bytes, or zeros.
+TERN_DEVICE void fetch_vector(void* to, const unsigned char* from, bool inside) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+               :: "r"(u32(__cvta_generic_to_shared(to))), "l"(from), "r"(inside ? 16u : 0u) : "memory");
+}
+TERN_DEVICE void end_of_fetches() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <u32 count> TERN_DEVICE void wait_for_fetches_but() {
+  asm volatile("cp.async.wait_group %0;" :: "n"(count) : "memory");
+}
+// Places [lines, rows] of an image from (line, row) on, zeros for those outside; steps are elements.
+template <u32 lines, u32 rows>
+TERN_DEVICE void fetch_places(unsigned char* to, const unsigned char* image, i32 line, i32 row, u32 channel,
+                              u32 channels, u32 all_lines, u32 all_rows, u32 step_line, u32 step_row) {
+  constexpr u32 vectors = kPlace / 16u, channels_of_vector = 64u / vectors;
+#pragma unroll 4
+  for (u32 i = threadIdx.x; i < lines * rows * vectors; i += kThreads) {
+    let place = i / vectors, vector = i % vectors;
+    let y = u32(line + i32(place / rows)), x = u32(row + i32(place % rows)), c = channel + vector * channels_of_vector;
+    let inside = y < all_lines && x < all_rows && c < channels;
+    let from = image + u64(y * step_line + x * step_row + c) * 2u;
+    fetch_vector(to + i * 16u, inside ? from : image, inside);
+  }
+}
+struct Tile {
+  u32 sample, line, row;
+};
+TERN_DEVICE u32 tiles_along(const Params& params) { return (params.v[6] + (kTileRows - 1u)) / kTileRows; }
+TERN_DEVICE u32 tiles_down(const Params& params) { return (params.v[5] + (kTileLines - 1u)) / kTileLines; }
+TERN_DEVICE Tile tile_of(const Params& params, u32 tile) {
+  let along = tiles_along(params), down = tiles_down(params);
+  return {tile / along / down, tile / along % down * kTileLines, tile % along * kTileRows};
+}
+TERN_DEVICE void fetch_image(const Params& params, unsigned char* to, const unsigned char* image, const Tile& tile,
+                             u32 channel) {
+  fetch_places<kImageLines, kImageRows>(
+      to, image + u64(tile.sample) * params.v[17] * 2u,
+      i32(tile.line * kStrideLines) - i32(params.v[7]), i32(tile.row * kStrideRows) - i32(params.v[8]), channel,
+      params.v[1], params.v[3], params.v[4], params.v[19], params.v[18]);
+}
+// What a lane has: channels, and within a tile the first line and row.
+struct Lane {
+  u32 first_channel, channel, line, row, lane;
+};
+TERN_DEVICE Lane this_lane(const Params& params) {
+  let lane = threadIdx.x % 32u, warp = threadIdx.x / 32u, first = blockIdx.x % params.v[9] * 64u;
+  return {first, first + 2u * lane, warp / kWarpRows * kLines, warp % kWarpRows * kRows, lane};
+}
+// Calls f(tap line, tap row, result line, result row, pair of the image) for all that meet.
+template <class F> TERN_DEVICE void each_meeting(const unsigned char* image, const Lane& mine, const F& f) {
+  const unsigned char* const at =
+      image + (mine.line * kStrideLines * kImageRows + mine.row * kStrideRows) * kPlace + mine.lane * (kPlace / 32u);
+#pragma unroll
+  for (u32 i = 0u; i < kSpanLines; ++i) {
+    Pair x[kSpanRows];
+#pragma unroll
+    for (u32 k = 0u; k < kSpanRows; ++k) x[k] = pair_at(at + (i * kImageRows + k) * kPlace);
+#pragma unroll
+    for (u32 result = 0u; result < kLines; ++result) {
+      // Conditions of constants, as the loops are unrolled.
+      if (i < result * kStrideLines || (i - result * kStrideLines) % kDilationLines != 0u) continue;
+      let tap = (i - result * kStrideLines) / kDilationLines;
+      if (tap >= kTapLines) continue;
+#pragma unroll
+      for (u32 k = 0u; k < kTapRows; ++k)
+#pragma unroll
+        for (u32 place = 0u; place < kRows; ++place)
+          f(tap, k, result, place, x[place * kStrideRows + k * kDilationRows]);
+    }
+  }
+}
+struct Memory {
+  const Params& params;
+  vec4<u32>* __restrict__ b0;
+  const vec4<u32>* __restrict__ b1;
+  const vec4<u32>* __restrict__ b2;
+  const u32* __restrict__ b3;
+  __device__ __forceinline__ Pair weight([[maybe_unused]] u32 tap_line, u32 tap_row, u32 channel) const {
+    let x0 = tern_bf16_bits_to_f32(u32(((u16*)b3)[params.v[24] + tap_line * params.v[25] + tap_row + channel * params.v[26]]));
+    let x1 = tern_bf16_bits_to_f32(u32(((u16*)b3)[params.v[24] + tap_line * params.v[25] + tap_row + (channel + 1u) * params.v[26]]));
+    return {x0, x1};
+  }
+  __device__ __forceinline__ void finish(f32 sum_0, f32 sum_1, u32 sample, [[maybe_unused]] u32 line, u32 row,
+                                         u32 col) const {
+    let q2 = ((u32*)b1)[u64((params.v[16] + col) / 2u) + 0u];
+    let x3 = tern_bf16_bits_to_f32((u32(q2) & 0xffffu));
+    let x4 = tern_bf16_bits_to_f32((u32((q2 >> 16u)) & 0xffffu));
+    let y5 = epilogue(params, sum_0, x3);
+    let y6 = epilogue(params, sum_1, x4);
+    ((u32*)b0)[u64((params.v[12] + sample * params.v[13] + line * params.v[14] + row * params.v[15] + col) / 2u) + 0u] = tern_f32_pair_to_bf16(y5, y6);
+  }
+};
+extern "C" __global__ void __launch_bounds__(kThreads, 4) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const u32* __restrict__ b3, const __grid_constant__ Params params) {
+  extern __shared__ __align__(128) unsigned char tiles[];
+  const Memory memory{params, b0, b1, b2, b3};
+  let image = reinterpret_cast<const unsigned char*>(b2) + u64(params.v[20]) * 2u;
+  let mine = this_lane(params);
+  let step = gridDim.x / params.v[9], count = params.v[2] * tiles_down(params) * tiles_along(params);
+  // Kept: the compiler would read and convert them again for each line.
+  Pair w[kTapLines][kTapRows] = {};
+#pragma unroll
+  for (u32 i = 0u; i < kTapLines; ++i)
+#pragma unroll
+    for (u32 k = 0u; k < kTapRows; ++k) {
+      if (mine.channel < params.v[1]) w[i][k] = memory.weight(i, k, mine.channel);
+      asm volatile("" : "+f"(w[i][k].x), "+f"(w[i][k].y));
+    }
+  u32 number = blockIdx.x / params.v[9], buffer = 0u;
+  if (kBuffers == 2u && number < count) fetch_image(params, tiles, image, tile_of(params, number), mine.first_channel);
+  end_of_fetches();
+#pragma unroll 1
+  for (; number < count; number += step) {
+    let ahead = kBuffers == 2u ? number + step : number, to = kBuffers == 2u ? buffer ^ 1u : 0u;
+    if (ahead < count)
+      fetch_image(params, tiles + to * kImageBytes, image, tile_of(params, ahead), mine.first_channel);
+    end_of_fetches();
+    wait_for_fetches_but<kBuffers - 1u>();
+    __syncthreads();
+    Pair sums[kLines][kRows] = {};
+    each_meeting(tiles + buffer * kImageBytes, mine, [&](u32 tap, u32 k, u32 result, u32 place, const Pair& x) {
+      sums[result][place].x = fma(x.x, w[tap][k].x, sums[result][place].x);
+      sums[result][place].y = fma(x.y, w[tap][k].y, sums[result][place].y);
+    });
+    let tile = tile_of(params, number);
+    let line = tile.line + mine.line, row = tile.row + mine.row;
+#pragma unroll
+    for (u32 i = 0u; i < kLines; ++i)
+#pragma unroll
+      for (u32 k = 0u; k < kRows; ++k)
+        if (line + i < params.v[5] && row + k < params.v[6] && mine.channel < params.v[1])
+          memory.finish(sums[i][k].x, sums[i][k].y, tile.sample, line + i, row + k, mine.channel);
+    __syncthreads();
+    buffer = kBuffers == 2u ? buffer ^ 1u : 0u;
+  }
+}
+
+// ---- channels convolved by themselves, and their gradients: conv2d, 2 workgroups of 128, 27 words
+// gradient of kernels of channels by themselves
+enum : u32 {
+  kLines = 6u, kRows = 2u,  // of results, of a lane
+  kWarpLines = 1u, kWarpRows = 4u, kThreads = 32u * kWarpLines * kWarpRows,
+  kTapLines = 3u, kTapRows = 2u,
+  kStrideLines = 1u, kStrideRows = 1u,
+  kDilationLines = 1u, kDilationRows = 1u,
+  kTileLines = kLines * kWarpLines, kTileRows = kRows * kWarpRows,
+  kSpanLines = (kLines - 1u) * kStrideLines + (kTapLines - 1u) * kDilationLines + 1u,  // of the image, of a lane
+  kSpanRows = (kRows - 1u) * kStrideRows + (kTapRows - 1u) * kDilationRows + 1u,
+  kImageLines = (kTileLines - kLines) * kStrideLines + kSpanLines,
+  kImageRows = (kTileRows - kRows) * kStrideRows + kSpanRows,
+  kPlace = 128u,  // bytes of 64 channels
+  kImageBytes = kImageLines * kImageRows * kPlace,
+  kBuffers = 2u,
+};
+struct Pair {
+  f32 x, y;
+};
+// The two channels of a lane at a place.
+// Fetches 16 bytes, or zeros.
+// Places [lines, rows] of an image from (line, row) on, zeros for those outside; steps are elements.
+struct Tile {
+  u32 sample, line, row;
+};
+TERN_DEVICE void fetch_image(const Params& params, unsigned char* to, const unsigned char* image, const Tile& tile,
+                             u32 channel) {
+  fetch_places<kImageLines, kImageRows>(
+      to, image + u64(tile.sample) * params.v[10] * 2u,
+      i32(tile.line * kStrideLines) - i32(params.v[7]), i32(tile.row * kStrideRows) - i32(params.v[8]), channel,
+      params.v[1], params.v[3], params.v[4], params.v[12], params.v[11]);
+}
+// What a lane has: channels, and within a tile the first line and row.
+struct Lane {
+  u32 first_channel, channel, line, row, lane;
+};
+// Calls f(tap line, tap row, result line, result row, pair of the image) for all that meet.
+enum : u32 { kResultBytes = kTileLines * kTileRows * kPlace, kTileBytes = kImageBytes + kResultBytes };
+TERN_DEVICE void fetch_tile(const Params& params, unsigned char* to, const unsigned char* image,
+                            const unsigned char* results, u32 number, u32 channel) {
+  let tile = tile_of(params, number);
+  fetch_image(params, to, image, tile, channel);
+  fetch_places<kTileLines, kTileRows>(to + kImageBytes, results + u64(tile.sample) * params.v[17] * 2u,
+                                      i32(tile.line), i32(tile.row), channel, params.v[1], params.v[5], params.v[6],
+                                      params.v[19], params.v[18]);
+}
+struct Memory {
+  const Params& params;
+  const vec4<u32>* __restrict__ b0;
+  const vec4<u32>* __restrict__ b1;
+  vec4<u32>* __restrict__ b2;
+  __device__ __forceinline__ void part(f32 sum_0, f32 sum_1, u32 share, u32 tap, u32 channel) const {
+    ((u64*)b2)[u64((params.v[24] + share * params.v[25] + tap * params.v[26] + channel) / 2u) + 0u] = u64(u64(bitcast<u32>(sum_0)) << 0u | u64(bitcast<u32>(sum_1)) << 32u);
+  }
+};
+extern "C" __global__ void __launch_bounds__(kThreads, 3) tern_kernel(const vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, vec4<u32>* __restrict__ b2, const __grid_constant__ Params params) {
+  extern __shared__ __align__(128) unsigned char tiles[];
+  const Memory memory{params, b0, b1, b2};
+  let image = reinterpret_cast<const unsigned char*>(b0) + u64(params.v[13]) * 2u;
+  let results = reinterpret_cast<const unsigned char*>(b1) + u64(params.v[20]) * 2u;
+  let mine = this_lane(params);
+  let step = gridDim.x / params.v[9], count = params.v[2] * tiles_down(params) * tiles_along(params);
+  Pair sums[kTapLines][kTapRows] = {};
+  u32 number = blockIdx.x / params.v[9], buffer = 0u;
+  if (kBuffers == 2u && number < count) fetch_tile(params, tiles, image, results, number, mine.first_channel);
+  end_of_fetches();
+#pragma unroll 1
+  for (; number < count; number += step) {
+    let ahead = kBuffers == 2u ? number + step : number, to = kBuffers == 2u ? buffer ^ 1u : 0u;
+    if (ahead < count) fetch_tile(params, tiles + to * kTileBytes, image, results, ahead, mine.first_channel);
+    end_of_fetches();
+    wait_for_fetches_but<kBuffers - 1u>();
+    __syncthreads();
+    const unsigned char* const tile = tiles + buffer * kTileBytes;
+    Pair y[kLines][kRows];
+#pragma unroll
+    for (u32 i = 0u; i < kLines; ++i)
+#pragma unroll
+      for (u32 k = 0u; k < kRows; ++k) {
+        y[i][k] = pair_at(tile + kImageBytes + ((mine.line + i) * kTileRows + mine.row + k) * kPlace +
+                          mine.lane * (kPlace / 32u));
+        asm volatile("" : "+f"(y[i][k].x), "+f"(y[i][k].y));  // kept, as the weights there
+      }
+    each_meeting(tile, mine, [&](u32 tap, u32 k, u32 result, u32 place, const Pair& x) {
+      sums[tap][k].x = fma(x.x, y[result][place].x, sums[tap][k].x);
+      sums[tap][k].y = fma(x.y, y[result][place].y, sums[tap][k].y);
+    });
+    __syncthreads();
+    buffer = kBuffers == 2u ? buffer ^ 1u : 0u;
+  }
+  Pair* const shared = reinterpret_cast<Pair*>(tiles) + mine.lane;
+  let warp = threadIdx.x / 32u;
+#pragma unroll 1
+  for (u32 turn = 0u; turn < kThreads / 32u; ++turn) {
+    if (warp == turn)
+#pragma unroll
+      for (u32 i = 0u; i < kTapLines; ++i)
+#pragma unroll
+        for (u32 k = 0u; k < kTapRows; ++k) {
+          Pair& total = shared[(i * kTapRows + k) * 32u];
+          if (turn == 0u) total = sums[i][k];
+          else total = Pair{total.x + sums[i][k].x, total.y + sums[i][k].y};
+        }
+    __syncthreads();
+  }
+  if (mine.channel >= params.v[1]) return;
+  for (u32 tap = warp; tap < kTapLines * kTapRows; tap += kThreads / 32u)
+    memory.part(shared[tap * 32u].x, shared[tap * 32u].y, blockIdx.x / params.v[9], tap, mine.channel);
 }
 
 // ---- attention on Hopper's matrix units: attention, 2 workgroups of 384, 29 words

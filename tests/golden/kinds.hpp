@@ -9,6 +9,7 @@
 #include "cuda/products/wgmma.hpp"
 #include "golden/printing.hpp"
 #include "primitives/attention/cuda_plan.hpp"
+#include "primitives/convolution/kernels.hpp"
 #include "together.hpp"
 
 namespace tern::test {
@@ -289,6 +290,23 @@ inline void product_by(const std::function<bool(detail_gpu::GpuBackend&, const d
   matmul_bias_activation(p.make({200, 64}, d), p.make({64, 304}, d), p.make({304}, d), op::relu);
   p.multiply = nullptr;
 }
+/// A convolution of 16-bit floats with a bias by units of NVIDIA's, and the gradient of its kernels.
+inline void convolution_by(const detail_cuda::MatrixUnits& units, const detail::ConvSizes& sizes, Printing& p,
+                           DType d) {
+  if (!p.in_cuda() || (d != DType::f16 && d != DType::bf16)) return;
+  const Tensor x = p.make(sizes.of_x(), d), w = p.make(sizes.of_w(), d), y = p.make(sizes.of_y(), d);
+  const Tensor bias = p.make({sizes.groups * sizes.o}, d).broadcast_to(sizes.of_y());
+  const auto view = [](const Tensor& t) { return detail::view_over(t, t.shape()); };
+  const detail::InputType types[] = {{d, false}, {d, false}};
+  const detail::Operand operand{view(bias), {}, nullptr};
+  const detail::View result = view(y);
+  const auto* formula = detail::graph_of([](auto sum, auto b) { return sum + b; });
+  detail_gpu::convolution_by_units(
+      p,
+      {"conv2d", sizes, view(x), view(w), &detail::type_program("conv2d", formula, types), {&operand, 1}, {&result, 1}},
+      units);
+  detail_gpu::convolution_weight_by_units(p, {"conv2d", sizes, view(x), view(y), view(w)}, units);
+}
 inline std::vector<Kind> unit_kinds() {
   using P = Printing;
   return {
@@ -301,6 +319,15 @@ inline std::vector<Kind> unit_kinds() {
              p, d);
        },
        90},
+      {"convolution on Hopper's matrix units", bf16, Kind::in_cuda,
+       [](P& p, DType d) {
+         convolution_by({90, 2}, {2, 2, 1, 64, 64, {9, 10}, {9, 10}, {3, 3}, {1, 1}, {1, 1}, {1, 1}}, p, d);
+       },
+       90},
+      {"channels convolved by themselves, and their gradients", bf16, Kind::in_cuda,
+       [](P& p, DType d) {
+         convolution_by({80, 2, 99 << 10}, {2, 2, 32, 1, 1, {5, 6}, {6, 7}, {3, 2}, {1, 1}, {1, 1}, {1, 1}}, p, d);
+       }},
       {"attention on Hopper's matrix units", bf16, Kind::in_cuda,
        [](P& p, DType d) {
          if (!p.in_cuda() || (d != DType::f16 && d != DType::bf16)) return;

@@ -12,6 +12,9 @@ namespace {
 constexpr const char* kWgmmaProduct =
 #include "cuda/products/wgmma.cu.inc"
     ;
+constexpr const char* kMatrices =
+#include "cuda/products/wgmma_matrices.cu.inc"
+    ;
 constexpr const char* kInstructions =
 #include "cuda/products/hopper.cu.inc"
     ;
@@ -56,6 +59,7 @@ void fill_instance(const WgmmaKernel& kernel, Holes& holes) {
   const auto yes = [](bool is) { return is ? "true" : "false"; };
   const Tiling& t = kernel.tiling;
   holes["ping_pong"] = yes(t.ping_pong), holes["keeps_a"] = yes(kernel.keeps_a);
+  holes["divided"] = yes(t.divided);
   holes["a_along_k"] = yes(kernel.problem.a.along_k), holes["b_along_k"] = yes(kernel.problem.b.along_k);
   holes["a_batched"] = yes(kernel.problem.a.batched), holes["b_batched"] = yes(kernel.problem.b.batched);
   holes["tile_m"] = cat(kTileM, "u"), holes["tile_n"] = cat(t.tile_n), holes["tile_k"] = cat(kTileK, "u");
@@ -68,13 +72,14 @@ void fill_instance(const WgmmaKernel& kernel, Holes& holes) {
 void fill_staged_outputs(const WgmmaKernel& kernel, Holes& holes) {
   const int count = static_cast<int>(kernel.staged.size());
   // So many that every tile begins with the first.
-  const bool divides = kernel.tiling.tile_n / kBoxColumns * count % kMostPlaces == 0;
+  int places = kMostPlaces;
+  while (kernel.tiling.tile_n / kBoxColumns * count % places != 0) --places;
   std::vector<std::string> maps(2, "nullptr"), batched(2, "false");
   for (std::size_t i = 0; i < kernel.staged.size(); ++i)
     maps[i] = cat("&map", 2 + i), batched[i] = kernel.staged[i].batched ? "true" : "false";
   holes["staged_outputs"] = cat(count, "u");
   holes["staged_maps"] = join(maps), holes["staged_batched"] = join(batched);
-  holes["places"] = cat(divides ? kMostPlaces : 3, "u"), holes["most_places"] = cat(kMostPlaces, "u");
+  holes["places"] = cat(places, "u"), holes["most_places"] = cat(kMostPlaces, "u");
 }
 
 std::string text(const WgmmaKernel& kernel) {
@@ -90,15 +95,33 @@ std::string text(const WgmmaKernel& kernel) {
   Holes& holes = module.holes;
   fill_instance(kernel, holes), fill_instruction(kernel, holes), fill_staged_outputs(kernel, holes);
   const WgmmaSlots& s = kernel.slots;
-  const std::pair<const char*, int> sizes[] = {{"m", s.m},         {"n", s.n},         {"k", s.k},
-                                               {"pairs", s.pairs}, {"tiles", s.tiles}, {"works", s.works}};
+  const std::pair<const char*, int> sizes[] = {{"m", s.m},          {"n", s.n},         {"k", s.k},
+                                               {"pairs", s.pairs},  {"tiles", s.tiles}, {"works", s.works},
+                                               {"last_n", s.last_n}};
   for (const auto& [name, slot] : sizes) holes[name] = dialect.param(slot);
-  holes["instructions"] = kInstructions;
+  holes["instructions"] = kInstructions, holes["steps"] = kMatrices;
+  if (const std::optional<StepsText>& steps = kernel.problem.steps) {
+    holes["steps"] = steps->text, holes["numbers"] = cat(s.numbers, "u");
+    for (const auto& [name, filling] : steps->holes) holes[name] = filling;
+  }
   holes["formula"] = formula.text, holes["two_columns"] = two_columns(kernel, formula);
   return dialect.module(module);
 }
 
 }  // namespace
+
+bool run(WgmmaKernel& kernel) {
+  if (!bind(kernel)) return false;
+  arrange(kernel);
+  const Tiling& t = kernel.tiling;
+  if (detail::tracing())
+    detail::note(cat("matrix units, tiles of ", kTileM, "x", t.tile_n, "x", kTileK, t.ping_pong ? " ping-pong, " : ", ",
+                     kernel.plan.launch.groups, " workgroups for ", 2 * t.works, t.divided ? " divided" : "",
+                     " tiles"));
+  kernel.backend.queue(kernel.plan.launch, [&] { return text(kernel); });
+  return true;
+}
+
 }  // namespace wgmma
 
 bool run_wgmma(detail_gpu::GpuBackend& backend, const detail::GemmRequest& request, const MatrixUnits& units,
@@ -112,14 +135,7 @@ bool run_wgmma(detail_gpu::GpuBackend& backend, const detail::GemmRequest& reque
   if (!problem) return false;
   kernel.problem = *std::move(problem);
   kernel.tiling = choose_tiling(backend, request, kernel.problem, units);
-  if ((!always && !kernel.tiling.fills) || !bind(kernel)) return false;
-  arrange(kernel);
-  const Tiling& t = kernel.tiling;
-  if (detail::tracing())
-    detail::note(cat("matrix units, tiles of ", kTileM, "x", t.tile_n, "x", kTileK, t.ping_pong ? " ping-pong, " : ", ",
-                     kernel.plan.launch.groups, " workgroups for ", 2 * t.works, " tiles"));
-  backend.queue(kernel.plan.launch, [&] { return text(kernel); });
-  return true;
+  return (always || kernel.tiling.fills) && run(kernel);
 }
 
 }  // namespace tern::detail_cuda

@@ -42,6 +42,16 @@
 // and, of the second 64 rows of a tile (kPingPong), the same from acc[kSumsOf64] on. Outputs of 16 bits are staged:
 // they go through workgroup memory in boxes of 32 columns, which the copy engine stores; others leave from registers.
 //
+// Where the next step along k lies in the factors is told by Steps ($steps): of matrices wgmma_matrices.cu, and of
+// images that meet a kernel src/primitives/convolution/cuda_windows.cu.
+//
+// Few tiles of a long k are divided (kDivided): the steps of all tiles, one tile after the other, are a line, of which
+// each pair takes an even stretch. What it has of a tile is a result of its own, in f32; a second kernel adds them up,
+// always in the same order.
+//
+//   tile    │     0     │     1     │     2     │
+//   pair    │  0  │  1  │  2  │  3  │  4  │  5  │     five pairs: 0 0 │ 0 1 1 │ 1 … result = tile + pair
+//
 // Speed. Bound by the matrix units, and they by the power of the chip. On an H200, 22 November 2026, 8192×4096×16384 in
 // bf16 (docs/benchmarks.md): with gelu 674 TFLOP/s, 0.99 to 1.00 of the plain product by cuBLASLt in the same run.
 //
@@ -55,6 +65,7 @@ enum : bool {
   kPingPong = $ping_pong,
   kAAlongK = $a_along_k, kBAlongK = $b_along_k,  // neighbours in memory lie along k; else along m or n
   kABatched = $a_batched, kBBatched = $b_batched,
+  kDivided = $divided,
   kKeepsA = $keeps_a,  // in the cache of the whole GPU, where a band's rows fit
 };
 enum : u32 {
@@ -117,6 +128,7 @@ struct Epilogue {
 // ---- tiles ----
 struct Tile {
   u32 batch, first_m, first_n;
+  u32 begin, end;  // along k
 };
 TERN_DEVICE Tile tile_of(const Params& params, u32 work, u32 rank) {
   let in_batch = $pairs * $tiles;
@@ -125,8 +137,36 @@ TERN_DEVICE Tile tile_of(const Params& params, u32 work, u32 rank) {
   let band = tile / (kBands * $tiles);
   let in_band = tile - band * kBands * $tiles;
   let pairs = min(kBands, $pairs - band * kBands);
-  return {batch, ((band * kBands + in_band % pairs) * 2u + rank) * kTileM, in_band / pairs * kTileN};
+  return {batch, ((band * kBands + in_band % pairs) * 2u + rank) * kTileM,
+          min(in_band / pairs * kTileN, $last_n), 0u, $k};
 }
+// What a pair of workgroups takes: every so many a tile, or its stretch of all their steps.
+struct Share {
+  const Params& params;
+  u32 pair, at, end;
+  __device__ __forceinline__ Share(const Params& p, u32 group) : params(p), pair(group / 2u), at(pair), end($works) {
+    if constexpr (kDivided) at = first_step(pair), end = first_step(pair + 1u);
+  }
+  __device__ __forceinline__ u32 steps() const { return ($k + (kTileK - 1u)) / kTileK; }  // of a tile
+  __device__ __forceinline__ u32 first_step(u32 of) const { return u32(u64($works * steps()) * of / (gridDim.x / 2u)); }
+  __device__ __forceinline__ u32 next() const {
+    if constexpr (kDivided) return min(end, (at / steps() + 1u) * steps());
+    else return at + gridDim.x / 2u;
+  }
+  __device__ __forceinline__ bool any() const { return at < end; }
+  __device__ __forceinline__ bool more() const { return next() < end; }
+  __device__ __forceinline__ void advance() { at = next(); }
+  __device__ __forceinline__ Tile tile(u32 rank) const {
+    if constexpr (!kDivided) return tile_of(params, at, rank);
+    Tile tile = tile_of(params, at / steps(), rank);
+    tile.begin = at % steps() * kTileK, tile.end = tile.begin + (next() - at) * kTileK;
+    return tile;
+  }
+  // Where the results of a tile go.
+  __device__ __forceinline__ Tile results(const Tile& tile, u32 rank) const {
+    return kDivided ? Tile{at / steps() + pair, rank * kTileM, 0u, 0u, 0u} : tile;
+  }
+};
 
 // Where a workgroup's memory begins: the ring, its barriers (full, then empty), and boxes of results.
 struct Memory {
@@ -141,36 +181,35 @@ struct Ring {
 };
 
 // ---- producer ----
-TERN_DEVICE void fetch_stage(const BoxMap& map_a, const BoxMap& map_b, const Tile& tile, u32 k, u32 rank, u32 at,
-                             u32 full, u64 for_a, u64 for_b) {
-  let batch_a = kABatched ? tile.batch : 0u, batch_b = kBBatched ? tile.batch : 0u;
-  if constexpr (kAAlongK) tern_fetch(at, map_a, k, tile.first_m, batch_a, full, for_a);
-  else
-#pragma unroll
-    for (u32 i = 0u; i < kTileM / 64u; ++i)
-      tern_fetch(at + i * kBoxOf64, map_a, tile.first_m + 64u * i, k, batch_a, full, for_a);
-  // Each workgroup of the pair fetches half of b for both: half the columns, or half of k.
-  constexpr bool by_k = kPingPong && !kBAlongK;
+$steps
+// Each workgroup of the pair fetches half of b for both: half the columns, or half of k.
+TERN_DEVICE void fetch_b(const BoxMap& map, const Tile& tile, const Steps& steps, u32 rank, u32 at, u32 full,
+                         u64 policy) {
+  constexpr bool by_k = !kBAlongK && (kPingPong || kTileN % 128u != 0u);
+  constexpr u32 boxes = by_k || kBAlongK ? kTileN / 64u : kTileN / 128u;
   let to = at + kBytesOfA + rank * (by_k ? kBoxOf64 / 2u : kTileN * 64u);
-  let mine = tile.first_n + (by_k ? 0u : rank * (kTileN / 2u));
-  if constexpr (kBAlongK) tern_fetch_for_both(to, map_b, k, mine, batch_b, full, for_b);
+  let mine = tile.first_n + (by_k ? 0u : rank * (kTileN / 2u)), k = steps.k_of_b(), batch = steps.batch_of_b();
+  if constexpr (kBAlongK) tern_fetch_for_both(to, map, k, mine, batch, full, policy);
   else
 #pragma unroll
-    for (u32 i = 0u; i < (by_k ? kTileN / 64u : kTileN / 128u); ++i)
-      tern_fetch_for_both(to + i * kBoxOf64, map_b, mine + 64u * i, by_k ? k + rank * (kTileK / 2u) : k, batch_b, full,
-                          for_b);
+    for (u32 i = 0u; i < boxes; ++i)
+      tern_fetch_for_both(to + i * kBoxOf64, map, mine + 64u * i, by_k ? k + rank * (kTileK / 2u) : k, batch, full,
+                          policy);
 }
 TERN_DEVICE void fetch(const Params& params, const BoxMap& map_a, const BoxMap& map_b, u32 group, u32 rank,
                        Memory memory) {
   let for_a = kKeepsA ? tern_kept() : tern_as_ever(), for_b = kKeepsA ? tern_passing() : for_a;
   Ring ring{0u, 0u};
-  for (u32 work = group / 2u; work < $works; work += gridDim.x / 2u) {
-    let tile = tile_of(params, work, rank);
-    for (u32 k = 0u; k < $k; k += kTileK) {
+  for (Share share(params, group); share.any(); share.advance()) {
+    let tile = share.tile(rank);
+    Steps steps(params, tile);
+    for (u32 k = tile.begin; k < tile.end; k += kTileK) {
       let at = memory.ring + ring.stage * kStageBytes, full = memory.barriers + 8u * ring.stage;
       tern_wait(full + 8u * kStages, ring.round ^ 1u);
       tern_expect(full, kStageBytes);
-      fetch_stage(map_a, map_b, tile, k, rank, at, full, for_a, for_b);
+      steps.fetch_a(map_a, at, full, for_a);
+      fetch_b(map_b, tile, steps, rank, at, full, for_b);
+      steps.advance(params);
       ring.advance();
     }
   }
@@ -255,7 +294,8 @@ TERN_DEVICE void finish_box(const Params& params, const Epilogue& epilogue, cons
                        batched[i] ? tile.batch : 0u, places[i], staging.policy);
   }
 }
-// A tile inside the matrix has no conditions; at its edges boxes take turns in the first sums, in one piece of code.
+// A tile inside the matrix has no conditions; at its edges boxes take turns in the first sums, in one piece of code, up
+// to the last that has columns. (The next tile begins with the first place again.)
 TERN_DEVICE void finish(const Params& params, const Epilogue& epilogue, const BoxMap* const (&maps)[2],
                         f32 (&acc)[kSums], const Tile& tile, u32 thread, u32 member, const Staging& staging) {
   constexpr u32 sums_of_box = kColumns / 2u;  // of 64 rows
@@ -268,11 +308,12 @@ TERN_DEVICE void finish(const Params& params, const Epilogue& epilogue, const Bo
                         member, staging);
   } else {
 #pragma unroll 1
-    for (u32 box = 0u; box < kBoxes; ++box, col += kColumns) {
+    for (u32 box = 0u; box < kBoxes && tile.first_n + box * kColumns < $n; ++box, col += kColumns) {
       finish_box<true>(params, epilogue, maps, acc, tile, box, top, col, 0u, thread, member, staging);
 #pragma unroll
       for (u32 i = 0u; i < kSums - sums_of_box; ++i) { acc[i] = acc[i + sums_of_box]; }
     }
+    if (kStagedOutputs > 0u && thread % 128u == 0u) { tern_wait_for_boxes_but<0>(); }
   }
 }
 
@@ -283,26 +324,25 @@ TERN_DEVICE void multiply_ping_pong(const Params& params, const Epilogue& epilog
                                     const Staging& staging) {
   f32 acc[kSums] = {};
   Ring ring{0u, 0u};
-  let steps = ($k + (kTileK - 1u)) / kTileK;
   u32 nth = 0u;
   if (member == 1u) { asm volatile("barrier.cta.arrive 4, 256;" ::: "memory"); }
-  for (u32 work = group / 2u; work < $works; work += gridDim.x / 2u) {
-    let tile = tile_of(params, work, rank);
+  for (Share share(params, group); share.any(); share.advance()) {
+    let tile = share.tile(rank);
     if ((nth++ & 1u) != member) {
-      ring.stage += steps;
+      ring.stage += (tile.end - tile.begin + (kTileK - 1u)) / kTileK;
       ring.round ^= ring.stage / kStages & 1u;
       ring.stage %= kStages;
       continue;
     }
     asm volatile("barrier.cta.sync %0, 256;" :: "r"(4u + member) : "memory");
-    for (u32 k = 0u; k < $k; k += kTileK) {
-      multiply_stage(acc, thread, member, k, ring, memory);
+    for (u32 k = tile.begin; k < tile.end; k += kTileK) {
+      multiply_stage(acc, thread, member, k - tile.begin, ring, memory);
       ring.advance();
     }
-    if (work + gridDim.x / 2u < $works) { asm volatile("barrier.cta.arrive %0, 256;" :: "r"(5u - member) : "memory"); }
+    if (share.more()) { asm volatile("barrier.cta.arrive %0, 256;" :: "r"(5u - member) : "memory"); }
     wait_for_products(acc);
     give_up_last_stage(thread, ring, memory);
-    finish(params, epilogue, maps, acc, tile, thread, member, staging);
+    finish(params, epilogue, maps, acc, share.results(tile, rank), thread, member, staging);
   }
 }
 // Half the rows of each tile. The second warp group stays two stages behind, so that one multiplies while the other
@@ -313,11 +353,11 @@ TERN_DEVICE void multiply_halves(const Params& params, const Epilogue& epilogue,
   Ring ring{0u, 0u};
   bool ahead = false;
   if (member == 1u) { asm volatile("barrier.cta.sync 1, 256;"); }
-  for (u32 work = group / 2u; work < $works; work += gridDim.x / 2u) {
-    let tile = tile_of(params, work, rank);
-    for (u32 k = 0u; k < $k; k += kTileK) {
-      multiply_stage(acc, thread, member, k, ring, memory);
-      if (member == 0u && !ahead && (k == kTileK || k + kTileK >= $k)) {
+  for (Share share(params, group); share.any(); share.advance()) {
+    let tile = share.tile(rank);
+    for (u32 k = tile.begin; k < tile.end; k += kTileK) {
+      multiply_stage(acc, thread, member, k - tile.begin, ring, memory);
+      if (member == 0u && !ahead && (k == tile.begin + kTileK || k + kTileK >= tile.end)) {
         asm volatile("barrier.cta.arrive 1, 256;");
         ahead = true;
       }
@@ -325,11 +365,11 @@ TERN_DEVICE void multiply_halves(const Params& params, const Epilogue& epilogue,
     }
     wait_for_products(acc);
     give_up_last_stage(thread, ring, memory);
-    finish(params, epilogue, maps, acc, tile, thread, member, staging);
+    finish(params, epilogue, maps, acc, share.results(tile, rank), thread, member, staging);
   }
 }
 
-extern "C" __global__ void __launch_bounds__(384) __cluster_dims__(2, 1, 1) tern_kernel($parameters) {
+extern "C" __global__ void __launch_bounds__(384, 1) __cluster_dims__(2, 1, 1) tern_kernel($parameters) {
   extern __shared__ unsigned char memory[];
   const u32 thread = threadIdx.x, group = blockIdx.x, rank = tern_rank();
   let begin = (tern_shared(memory) + 1023u) & ~1023u;

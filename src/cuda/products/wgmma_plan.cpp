@@ -40,15 +40,6 @@ bool describe(const View& view, const Problem& p, std::int64_t stride_k, std::in
   return describe_boxes(view, p.batch.count(), inner, rows, f.along_k ? stride_across : stride_k, step, f.map);
 }
 
-/// Whether eight neighbours of a row begin at a multiple of 16 bytes, in every row.
-bool in_vectors(const Access& x) {
-  const std::int64_t unit = kVectorBytes / x.size();
-  for (std::size_t i = 0; i + 1 < x.actual.size(); ++i)
-    if (x.actual[i] % unit != 0) return false;
-  return x.actual.back() == 1 && x.view->offset % unit == 0 && x.size() > 1 &&
-         reinterpret_cast<std::uintptr_t>(x.view->storage->data()) % kVectorBytes == 0;
-}
-
 /// Outputs of 16 bits leave through workgroup memory in boxes. Stored from registers, in pairs or, shuffled, in eights,
 /// they took 100 of the 350 µs of 8192x512x16384 on an H200.
 std::vector<StagedOutput> staged_outputs(const WgmmaKernel& kernel) {
@@ -68,6 +59,14 @@ std::vector<StagedOutput> staged_outputs(const WgmmaKernel& kernel) {
 }
 
 }  // namespace
+
+bool in_vectors(const Access& x) {
+  const std::int64_t unit = kVectorBytes / x.size();
+  for (std::size_t i = 0; i + 1 < x.actual.size(); ++i)
+    if (x.actual[i] % unit != 0) return false;
+  return x.actual.back() == 1 && x.view->offset % unit == 0 && x.size() > 1 &&
+         reinterpret_cast<std::uintptr_t>(x.view->storage->data()) % kVectorBytes == 0;
+}
 
 std::optional<Problem> problem_of(const GemmRequest& r, const Epilogue& epilogue) {
   Problem p;
@@ -127,11 +126,20 @@ bool bind(WgmmaKernel& kernel) {
   Problem& p = kernel.problem;
   Plan& plan = kernel.plan;
   WgmmaSlots& s = kernel.slots;
-  for (int* slot : {&s.m, &s.n, &s.k, &s.pairs, &s.tiles, &s.works}) *slot = plan.add_param(0);
-  const std::pair<int, std::int64_t> numbers[] = {
-      {s.m, p.m}, {s.n, p.n}, {s.k, p.k}, {s.pairs, kernel.tiling.pairs}, {s.tiles, kernel.tiling.tiles},
-      {s.works, kernel.tiling.works}};
+  for (int* slot : {&s.m, &s.n, &s.k, &s.pairs, &s.tiles, &s.works, &s.last_n}) *slot = plan.add_param(0);
+  const std::pair<int, std::int64_t> numbers[] = {{s.m, p.m},
+                                                  {s.n, p.n},
+                                                  {s.k, p.k},
+                                                  {s.pairs, kernel.tiling.pairs},
+                                                  {s.tiles, kernel.tiling.tiles},
+                                                  {s.works, kernel.tiling.works},
+                                                  {s.last_n, kernel.tiling.last_n}};
   for (const auto& [slot, value] : numbers) plan.set(slot, static_cast<std::uint64_t>(value));
+  if (p.steps)
+    for (const std::int64_t number : p.steps->numbers) {
+      const int slot = plan.add_param(static_cast<std::uint64_t>(number));
+      if (s.numbers < 0) s.numbers = slot;
+    }
   plan.add_axes(p.batch);
   kernel.epilogue.add_accesses(plan, p.batch);
   kernel.epilogue.add_numbers(plan);
@@ -146,7 +154,7 @@ bool bind(WgmmaKernel& kernel) {
   for (std::size_t i = 0; i < plan.accesses.size(); ++i)
     if (in_vectors(plan.accesses[i])) plan.make_wide(static_cast<int>(i));
   kernel.staged = staged_outputs(kernel);
-  kernel.keeps_a = std::min<std::int64_t>(kernel.tiling.pairs, kBandPairs) * 2 * kTileM * p.k * 2 <= kKept;
+  kernel.keeps_a = !p.steps && std::min<std::int64_t>(kernel.tiling.pairs, kBandPairs) * 2 * kTileM * p.k * 2 <= kKept;
   return true;
 }
 
@@ -158,14 +166,18 @@ void arrange(WgmmaKernel& kernel) {
   launch.threads = 384;
   const int bytes_of_results = 2 * kMostPlaces * t.halves() * 64 * kBoxColumns * 2;
   launch.shared_bytes = static_cast<std::uint32_t>(t.results_begin() + bytes_of_results + 1024);
-  launch.groups = 2 * static_cast<std::uint64_t>(std::min(t.works, t.clusters));
+  const std::int64_t shares = t.divided ? t.works * ceil_div(kernel.problem.k, kTileK) : t.works;
+  launch.groups = 2 * static_cast<std::uint64_t>(std::min(shares, t.clusters));
   a.map.box[0] = b.map.box[0] = 64;
   a.map.box[1] = a.along_k ? kTileM : kTileK;
-  b.map.box[1] = b.along_k ? static_cast<std::uint32_t>(t.tile_n) / 2 : t.ping_pong ? kTileK / 2 : kTileK;
+  const bool by_k = t.ping_pong || t.tile_n % 128 != 0;  // each workgroup of a pair fetches half of k
+  b.map.box[1] = b.along_k ? static_cast<std::uint32_t>(t.tile_n) / 2 : by_k ? kTileK / 2 : kTileK;
   launch.maps = {a.map, b.map};
   for (const StagedOutput& x : kernel.staged) launch.maps.push_back(x.map), plan.note(static_cast<char>(x.output));
   plan.note('m'), plan.note(kernel.request.epilogue->serial), plan.note(kernel.request.a.dtype);
-  plan.note(t.tile_n), plan.note(t.ping_pong), plan.note(kernel.keeps_a);
+  plan.note(t.tile_n), plan.note(t.ping_pong), plan.note(kernel.keeps_a), plan.note(t.divided);
+  if (kernel.problem.steps)
+    for (const auto& [name, filling] : kernel.problem.steps->holes) launch.key += name + '=' + filling + ';';
   for (const FetchedFactor* f : {&a, &b}) plan.note(f->along_k), plan.note(f->batched);
   for (const int axis : kernel.problem.batch.original) plan.note(static_cast<char>(axis));
   plan.finish_key();

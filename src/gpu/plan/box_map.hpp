@@ -17,9 +17,15 @@ struct BoxMap {
   Storage* storage = nullptr;
   std::uint64_t begin = 0;                  // bytes; the address is a multiple of 16
   std::uint32_t axes = 3;                   // 4 where matrices lie along two axes
-  std::uint64_t sizes[4] = {1, 1, 1, 1};    // elements, rows, matrices
-  std::uint64_t strides[3] = {16, 16, 16};  // bytes between rows and between matrices, multiples of 16
-  std::uint32_t box[2] = {1, 1};            // elements and rows moved at once; 64 or 128 bytes of elements, swizzled
+  std::uint64_t sizes[5] = {1, 1, 1, 1, 1};     // elements, rows, matrices
+  std::uint64_t strides[4] = {16, 16, 16, 16};  // bytes between rows and between matrices, multiples of 16
+  std::uint32_t box[2] = {1, 1};  // elements and rows moved at once; 64 or 128 bytes of elements, swizzled
+  /// Of an image: channels, places along axes - 2 axes (the last one first), samples. A box has the channels of box[1]
+  /// places, from line to line and sample to sample: those from `lower` on up to so many before or behind the last one
+  /// (`upper`), a step apart.
+  bool windows = false;
+  std::int32_t lower[3] = {0, 0, 0}, upper[3] = {0, 0, 0};
+  std::uint32_t steps[3] = {1, 1, 1};
 };
 
 }  // namespace tern::detail_gpu

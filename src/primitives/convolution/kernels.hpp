@@ -12,3 +12,18 @@ bool direct_weight_pays(const detail::ConvSizes& sizes, DType dtype);
 void convolution_on_cpu(detail::Backend& backend, const detail::ConvRequest& request);
 void convolution_weight_on_cpu(detail::Backend& backend, const detail::ConvWeightRequest& request);
 }  // namespace tern::detail_cpu
+namespace tern::detail_cuda {
+struct MatrixUnits;
+}  // namespace tern::detail_cuda
+namespace tern::detail_gpu {
+class GpuBackend;
+void convolution_on_cuda(GpuBackend& backend, const detail::ConvRequest& request);
+void convolution_weight_on_cuda(GpuBackend& backend, const detail::ConvWeightRequest& request);
+/// Whether these have a kernel for both on the device, faster than products over windows.
+bool convolution_pays_on_cuda(GpuBackend& backend, const detail::ConvSizes& sizes, DType dtype);
+/// The same by units that are given.
+void convolution_by_units(GpuBackend& backend, const detail::ConvRequest& request,
+                          const detail_cuda::MatrixUnits& units);
+void convolution_weight_by_units(GpuBackend& backend, const detail::ConvWeightRequest& request,
+                                 const detail_cuda::MatrixUnits& units);
+}  // namespace tern::detail_gpu

@@ -1,0 +1,30 @@
+// Adds up the sums of a product that is divided along k (src/cuda/products/wgmma.cu, kDivided), in the order of its
+// stretches, into the gradient of a convolution's kernels [taps, channels, results]: a thread has four results.
+//
+//   rows of the product: channels of each tap, in blocks of 64; columns: results
+//
+// Bound by memory, of which most lies in the cache of the whole GPU: as many sums as the pairs of workgroups have
+// stretches.
+enum : u32 { kTileN = $tile_n, kBands = $bands, kRows = $rows };
+
+// The pair of workgroups whose stretch has a step.
+TERN_DEVICE u32 pair_of(const Params& params, u32 step) {
+  let steps = u64($works) * $steps;
+  return u32(((u64(step) + 1u) * $shares + steps - 1u) / steps) - 1u;
+}
+
+extern "C" __global__ void __launch_bounds__(256) tern_kernel($parameters) {
+  let item = blockIdx.x * 256u + threadIdx.x, quads = $results / 4u;
+  let result = item % quads * 4u, tap = item / quads / $channels, channel = item / quads % $channels;
+  if (tap >= $taps) return;
+  let m = tap * (($channels + 63u) / 64u * 64u) + channel;
+  let rows = m / kRows, columns = result / kTileN, band = rows / kBands;
+  let work = band * kBands * $tiles + columns * min(kBands, $pairs - band * kBands) + rows % kBands;
+  let row = m % kRows, col = result - min(columns * kTileN, $last_n);
+  f32 sums[4] = {};
+  let last = work + pair_of(params, work * $steps + $steps - 1u);
+  for (u32 stretch = work + pair_of(params, work * $steps); stretch <= last; ++stretch) {
+    $add
+  }
+  $store
+}
