@@ -1,5 +1,5 @@
-// Convolution of each channel by itself where there is no kernel for it (operation_direct.cpp), such as on WebGPU: a sum
-// over the window, which GPUs read from their caches.
+// Convolution of each channel by itself where there is no kernel for it (operation_direct.cpp), such as on WebGPU: a
+// sum over the window, which GPUs read from their caches.
 #include "primitives/convolution/operation.hpp"
 
 namespace tern::detail {
