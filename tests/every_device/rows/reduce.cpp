@@ -132,7 +132,7 @@ void check_all(const Tensor& x, const AxisSet& s, const std::string& layout) {
 }
 
 TEST_P(Reduce, EveryAxisSet) {
-  for (const DType dtype : all_floats(device()))
+  for (const DType dtype : in_software(device()) ? std::vector{f32} : all_floats(device()))
     for (const AxisSet& s : every_axis_set()) check_all(Random(61).tensor(s.shape, dtype, device()), s, "");
 }
 TEST_P(Reduce, StridedInputs) {
