@@ -58,7 +58,7 @@ class Accuracy : public testing::TestWithParam<std::tuple<Device, BudgetedFormul
 template <class S> Columns<S> formula_points(const BudgetedFormula& f, Device device) {
   const bool few = test::in_software(device);
   if (f.op->graph()->inputs == 2) return tuple_inputs<S>(2, few ? 1 << 15 : 1 << 17);
-  Columns<S> columns{unary_inputs<S>()};
+  Columns<S> columns{unary_inputs<S>(few)};
   for (std::uint64_t i = 0; i < (few ? 1u << 17 : sizeof(S) == 4 ? 1u << 20 : 1u << 18); ++i) {
     const double u = 2 * random_unit(i) - 1;
     columns[0].push_back(static_cast<S>(i % 3 == 0 ? u : i % 3 == 1 ? 24 * u : 800 * u));

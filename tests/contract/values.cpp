@@ -33,8 +33,8 @@ template <class S> Policy policy_of(Device device) {
           .flushes = flushes(device)};
 }
 
-template <class S> Columns<S> inputs_of(const Entry& e) {
-  if (e.arity() == 1) return {unary_inputs<S>()};
+template <class S> Columns<S> inputs_of(const Entry& e, Device device) {
+  if (e.arity() == 1) return {unary_inputs<S>(test::in_software(device))};
   return tuple_inputs<S>(e.arity(), kFewPoints ? 1 << 16 : 1 << 18);
 }
 /// Conditions are 0 or 1 to the reference, too.
@@ -51,7 +51,7 @@ template <class S> std::vector<Tensor> tensors_of(const Entry& e, const Columns<
 }
 
 template <class S> void check_values(const Entry& e, Device device) {
-  Columns<S> columns = inputs_of<S>(e);
+  Columns<S> columns = inputs_of<S>(e, device);
   make_conditions(e, columns);
   const Tensor y = call(e, tensors_of(e, columns, device));
   ASSERT_EQ(to_string(y.dtype()), e.predicate() ? "boolean" : to_string(dtype_of<S>)) << e.name;
@@ -111,7 +111,7 @@ template <class S> std::vector<S> seed_column(std::size_t size) {
 }
 
 template <class S> void check_gradients(const Entry& e, Device device) {
-  Columns<S> columns = inputs_of<S>(e);
+  Columns<S> columns = inputs_of<S>(e, device);
   make_conditions(e, columns);
   const std::vector<Tensor> tensors = tensors_of(e, columns, device);
   std::vector<Var> vars;
