@@ -153,7 +153,7 @@ TEST_P(Reduce, WhereTheyLieAreExact) {
   const std::vector<Shape> shapes{{1, 5, 3},      {2, 9, 17},    {1, 64, 100},   {3, 70, 1000},
                                   {1, 8, 1024},   {1, 17, 1025}, {1, 66, 4096},  {2, 65, 4097},
                                   {1, 130, 1500}, {1, 1, 5000},  {1, 300, 2100}, {5, 3, 9000}};
-  for (const DType dtype : {f32, f16, bf16})
+  for (const DType dtype : in_software(device()) ? std::vector{f16} : std::vector{f32, f16, bf16})
     for (const Shape& shape : shapes) {
       const auto outer = static_cast<std::size_t>(shape[0]), length = static_cast<std::size_t>(shape[1]),
                  width = static_cast<std::size_t>(shape[2]);
