@@ -32,12 +32,12 @@ best_target() {
 # cache's place for the tests; of the archive of CUDA kernels a sample is compiled, and loops for the best SIMD target.
 # (The library is compiled once more for tests/packaging, out of the cache: in a folder beside, so that paths are the
 # same.)
-fresh="-DTERN_BATCHES=ON -DTERN_PRECOMPILED_TESTS=ON -DTERN_CUDA_ARCHIVE_SAMPLE=16 -DTERN_LOOP_TARGET=$(best_target)"
+fresh='-DTERN_BATCHES=ON -DTERN_PRECOMPILED_TESTS=ON -DTERN_CUDA_ARCHIVE_SAMPLE=16'
 sources=$root
 [ -z "${TERN_FRESH-}" ] || export CCACHE_BASEDIR="$root"
 configure() {
   folder=$root/$1
   shift
   # shellcheck disable=SC2086  # several arguments
-  cmake -S "$sources" -B "$folder" -G Ninja ${TERN_FRESH:+$fresh} "$@"
+  cmake -S "$sources" -B "$folder" -G Ninja ${TERN_FRESH:+$fresh -DTERN_LOOP_TARGET=$(best_target)} "$@"
 }

@@ -91,7 +91,7 @@ template <class S> void check_slopes(const BesselFunction& f, Device device) {
     std::printf("%s %s: %.1f, %.1f\n", f.name, sizeof(S) == 8 ? "f64" : "f32", worst[0], worst[1]);
 }
 TEST_P(BesselSlopes, AreWithinTheirBounds) {
-  if (device().kind() == DeviceKind::webgpu && !test::full_test()) return;  // in software: minutes of compilation
+  if (test::in_software(device())) return;  // in software: minutes of compilation
   for (const BesselFunction& f : kBesselFunctions) {
     check_slopes<float>(f, device());
     if (device().kind() != DeviceKind::webgpu) check_slopes<double>(f, device());

@@ -166,8 +166,7 @@ void arrange(WgmmaKernel& kernel) {
   launch.threads = 384;
   const int bytes_of_results = 2 * kMostPlaces * t.halves() * 64 * kBoxColumns * 2;
   launch.shared_bytes = static_cast<std::uint32_t>(t.results_begin() + bytes_of_results + 1024);
-  const std::int64_t shares = t.divided ? t.works * ceil_div(kernel.problem.k, kTileK) : t.works;
-  launch.groups = 2 * static_cast<std::uint64_t>(std::min(shares, t.clusters));
+  launch.groups = 2 * static_cast<std::uint64_t>(t.shares(kernel.problem.k));
   a.map.box[0] = b.map.box[0] = 64;
   a.map.box[1] = a.along_k ? kTileM : kTileK;
   const bool by_k = t.ping_pong || t.tile_n % 128 != 0;  // each workgroup of a pair fetches half of k

@@ -1,5 +1,6 @@
 // From a request to the arguments of wgmma.cu: the product as its kernel sees it, the tiles, what is bound.
 #pragma once
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -57,6 +58,10 @@ struct Tiling {
   std::int64_t clusters = 1;                     // of two workgroups, that run at once
   bool fills = false;                            // the processors have enough to do
 
+  /// Pairs of workgroups that take part in a product over k; divided, the results are works + shares - 1 stretches.
+  std::int64_t shares(std::int64_t k) const {
+    return std::min(divided ? works * ceil_div(k, kTileK) : works, clusters);
+  }
   /// Times 64 rows of a tile that one consumer has.
   int halves() const { return ping_pong ? 2 : 1; }
   int stage_bytes() const { return (kTileM + tile_n) * kTileK * 2; }

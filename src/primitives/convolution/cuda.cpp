@@ -132,8 +132,7 @@ void convolution_weight_by_wgmma(GpuBackend& backend, const ConvWeightRequest& r
     const std::int64_t m = windows.taps() * windows.padded_channels(), places = windows.places();
     const Tiling tiling = tiling_of(backend, "kernels", m, r.sizes.o, ceil_div(places, kTileK), units, true);
     // The sums of stretches, and the product as a request: its results are those.
-    const std::int64_t stretches =
-        tiling.works + std::min(tiling.works * ceil_div(places, kTileK), tiling.clusters) - 1;
+    const std::int64_t stretches = tiling.works + tiling.shares(places) - 1;
     temporaries.push_back(backend.temporary(stretches * 2 * kTileM * tiling.tile_n, DType::f32));
     const View sums{temporaries.back().get(), DType::f32, 0, {2 * kTileM * tiling.tile_n, tiling.tile_n, 1}};
     GemmRequest g;

@@ -18,7 +18,7 @@ class Stretches {
   Stretches(GpuBackend& backend, const detail::ConvWeightRequest& r, const View& sums, const Windows& windows,
             const Tiling& t)
       : backend_(backend), s_(r.sizes), tile_n_(t.tile_n), plan_(backend.limits(), r.op, 'W') {
-    const std::int64_t steps = ceil_div(windows.places(), kTileK);
+    const std::int64_t steps = ceil_div(windows.places(), kTileK), shares = t.shares(windows.places());
     for (const auto& [name, value] : {std::pair<const char*, std::int64_t>{"results", s_.o},
                                       {"channels", s_.c},
                                       {"taps", s_.taps()},
@@ -27,7 +27,7 @@ class Stretches {
                                       {"works", t.works},
                                       {"steps", steps},
                                       {"last_n", t.last_n},
-                                      {"shares", std::min(t.works * steps, t.clusters)}})
+                                      {"shares", shares}})
       slots_.emplace_back(name, plan_.add_param(static_cast<std::uint64_t>(value)));
     // Taps, then channels and results.
     View of_taps{r.w.storage, r.w.dtype, r.w.offset, {}};
@@ -41,9 +41,8 @@ class Stretches {
     std::vector<std::int64_t> strides = taps_.strides[0];
     strides.push_back(r.w.strides[2]), strides.push_back(r.w.strides[1]);
     w_ = plan_.add_access(r.w, strides, true);
-    const std::int64_t all = t.works + std::min(t.works * steps, t.clusters) - 1;
     const Shape of_w = s_.of_w();
-    const std::int64_t of_sums[] = {all, 2 * kTileM, t.tile_n};
+    const std::int64_t of_sums[] = {t.works + shares - 1, 2 * kTileM, t.tile_n};
     plan_.bind({bytes_touched(sums, of_sums), bytes_touched(r.w, {of_w.begin(), of_w.size()})});
     for (const int access : {sums_, w_})
       if (detail_cuda::wgmma::in_vectors(plan_.access(access))) plan_.make_wide(access);

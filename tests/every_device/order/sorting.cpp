@@ -15,7 +15,7 @@ const std::vector<DType> kSortedDTypes{f32, f16, bf16, f64, i8, u8, i16, i32, u3
 /// Of these, on WebGPU one of each way to store and to compare, but for full tests: a driver in software takes a second
 /// for each kernel.
 std::vector<DType> few_of(Device device, std::vector<DType> dtypes) {
-  if (device.to_string().starts_with("webgpu") && !full_test())
+  if (in_software(device))
     std::erase_if(dtypes, [](DType d) { return d != f32 && d != bf16 && d != u8 && d != i32; });
   return dtypes_of(device, dtypes);
 }
