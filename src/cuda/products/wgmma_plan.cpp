@@ -16,9 +16,7 @@ constexpr int kKept = 24 << 20;  // bytes of a that the cache of the whole GPU (
 bool describe_boxes(const View& view, std::int64_t batches, std::int64_t inner, std::int64_t rows, std::int64_t stride,
                     std::int64_t step, BoxMap& map) {
   if (rows == 1) stride = round_up(inner, 8);
-  const auto address =
-      reinterpret_cast<std::uintptr_t>(view.storage->data()) + 2 * static_cast<std::uintptr_t>(view.offset);
-  if (stride < inner || stride % 8 != 0 || step % 8 != 0 || step < 0 || address % 16 != 0) return false;
+  if (stride < inner || stride % 8 != 0 || step % 8 != 0 || step < 0 || !begins_in_vectors(view)) return false;
   if (std::max({inner, rows, batches}) > INT32_MAX || 2 * std::max(stride, step) >= std::int64_t{1} << 40)
     return false;
   map.storage = view.storage, map.begin = 2 * static_cast<std::uint64_t>(view.offset);

@@ -84,6 +84,11 @@ struct Launch {
 
 /// Bytes in one vector of words: the unit of wide loads and stores.
 inline constexpr int kVectorBytes = 16;
+/// Whether a view's first element lies where such a vector may begin.
+inline bool begins_in_vectors(const detail::View& v) {
+  const auto memory = reinterpret_cast<std::uintptr_t>(v.storage->data());
+  return (memory + static_cast<std::uintptr_t>(v.offset) * dtype_size(v.dtype)) % kVectorBytes == 0;
+}
 
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }

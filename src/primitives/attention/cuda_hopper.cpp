@@ -95,9 +95,7 @@ namespace hopper {
 
 bool in_boxes(const View& view, const Shape& shape) {
   constexpr std::int64_t kUnit = kVectorBytes / 2, kMost = std::int64_t{1} << 38;
-  const auto address =
-      reinterpret_cast<std::uintptr_t>(view.storage->data()) + 2 * static_cast<std::uintptr_t>(view.offset);
-  if (address % kVectorBytes != 0 || (shape[3] > 1 && view.strides[3] != 1)) return false;
+  if (!begins_in_vectors(view) || (shape[3] > 1 && view.strides[3] != 1)) return false;
   if (shape[2] > 1 && view.strides[2] < shape[3]) return false;
   for (std::size_t i = 0; i < 3; ++i) {
     const std::int64_t stride = view.strides[i];

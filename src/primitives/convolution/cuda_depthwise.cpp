@@ -109,10 +109,8 @@ class TilesOf {
 
 /// Where 16 bytes can be fetched of an image's places.
 bool in_places(const View& view, const Shape& shape) {
-  const auto size = static_cast<std::int64_t>(dtype_size(view.dtype)), unit = kVectorBytes / size;
-  const auto address =
-      reinterpret_cast<std::uintptr_t>(view.storage->data()) + static_cast<std::uintptr_t>(view.offset * size);
-  bool fits = address % kVectorBytes == 0 && view.strides[shape.size() - 1] == 1;
+  const auto unit = kVectorBytes / static_cast<std::int64_t>(dtype_size(view.dtype));
+  bool fits = begins_in_vectors(view) && view.strides[shape.size() - 1] == 1;
   for (std::size_t i = 0; i + 1 < shape.size(); ++i)
     fits =
         fits && (shape[i] == 1 || (view.strides[i] >= 0 && view.strides[i] % unit == 0 && view.strides[i] < INT32_MAX));

@@ -13,11 +13,6 @@ constexpr const char* kWindows =
     ;
 constexpr std::int64_t kUnit = kVectorBytes / 2;  // elements; addresses and strides are multiples
 
-bool begins_in_vectors(const View& v) {
-  return (reinterpret_cast<std::uintptr_t>(v.storage->data()) + 2 * static_cast<std::uintptr_t>(v.offset)) %
-             kVectorBytes ==
-         0;
-}
 bool is_stride(std::int64_t stride) { return stride > 0 && stride % kUnit == 0 && stride < std::int64_t{1} << 38; }
 
 /// A matrix as one to be fetched across its rows; none where the copy engine cannot.
