@@ -196,7 +196,10 @@ int main(int argc, char** argv) {
   const std::string folder = argv[1];
   const std::vector<std::string> targets(argv + 3, argv + argc);
   detail_cpu::listen_to_loops(&remember);
-  for (const DType dtype : {f32, f64, bf16}) tools::call_registered(dtype, {4, 4});
+  for (const DType dtype : {f32, f64, bf16}) {
+    tools::call_registered(dtype, {4, 4});
+    tools::call_later(dtype, {4, 4});
+  }
   const auto count = static_cast<std::size_t>(shards);
   for (const std::string& target : targets)
     for (std::size_t s = 0; s < count; ++s)

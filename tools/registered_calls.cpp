@@ -26,6 +26,21 @@ std::vector<Registered> registry() {
   };
 }
 
+namespace {
+std::vector<const Pointwise<>*> later() {
+  return {
+#define TERN_FORMULA(name, ...)
+#define TERN_GATED(name, activation)
+#define TERN_FORMULA_PREDICATE(name, ...)
+#define TERN_FORMULA_MORE(name, arity, ...)
+#define TERN_FORMULA_LATER(name, ...) &op::name,
+#include "tern/formulas.inc"
+#undef TERN_FORMULA
+#undef TERN_GATED
+  };
+}
+}  // namespace
+
 void attempt(const std::function<void()>& call) {
   try {
     call();
@@ -103,6 +118,12 @@ void call_epilogue(const Pointwise<>& activation, const Var& x, const Var& w, co
 void call_formulas(DType dtype, const Shape& shape) {
   for (const Registered& r : registry()) call_formula(*r.formula, r.arity(), dtype, shape);
   call_where(dtype, shape);
+}
+
+void call_later(DType dtype, const Shape& shape) {
+  const detail::Argument x(full(shape, 0.5, dtype));
+  for (const Pointwise<>* formula : later())
+    if (formula->graph()->inputs == 1) attempt([&] { applied(*formula, {&x, 1}); });
 }
 
 void call_epilogues(DType dtype, const Shape& shape) {

@@ -30,6 +30,9 @@ Var applied(const Pointwise<>& f, std::span<const detail::Argument> arguments);
 void call_registered(DType dtype, const Shape& shape);
 void call_formulas(DType dtype, const Shape& shape);
 void call_operations(DType dtype, const Shape& shape);
+/// The values alone of formulas of one argument whose kernels are otherwise made where they are first used. (On a
+/// processor cosh takes TIMES of its time where its operations go through memory one by one.)
+void call_later(DType dtype, const Shape& shape);
 /// Products of [m, k] and [k, k] with every activation.
 void call_epilogues(DType dtype, const Shape& shape);
 
