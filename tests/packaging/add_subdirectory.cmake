@@ -7,7 +7,7 @@ else()
 endif()
 configure_consumer(${SUBPROJECT} -D TERN_FROM=sources -D TERN_SOURCE=${TERN_SOURCE} -D BUILD_SHARED_LIBS=${other}
                    -D TERN_INSTALL=ON -D TERN_BATCHES=${BATCHES} -D TERN_LOOP_TARGET=${LOOP_TARGET}
-                   -D CMAKE_BUILD_TYPE=${BUILD_TYPE}
+                   -D TERN_CPU_TARGETS=${CPU_TARGETS} -D CMAKE_BUILD_TYPE=${BUILD_TYPE}
                    -D CMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER})
 build_and_run_consumer(${SUBPROJECT})
 check_installed(${SUBPROJECT}/tern ${WORK}/installed)
