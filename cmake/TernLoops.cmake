@@ -43,7 +43,8 @@ in_batches(entry_sources 8 "compositions.trial.cpp")
 add_library(tern_entries OBJECT EXCLUDE_FROM_ALL ${entry_sources})
 compiled_like_tern(tern_entries)
 # As in tests/CMakeLists.txt, where the reasons are.
-target_compile_options(tern_entries PRIVATE $<$<CONFIG:Release>:-O1> $<$<CONFIG:Sanitize>:-O0>
+target_compile_options(tern_entries PRIVATE $<$<CONFIG:Release>:$<IF:$<BOOL:${TERN_BATCHES}>,-O0,-O1>>
+                                            $<$<CONFIG:Sanitize>:-O0>
                                             $<$<CONFIG:Sanitize>:-fno-sanitize=all>)
 if(TERN_PRECOMPILED_TESTS OR NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set_target_properties(tern_entries PROPERTIES CXX_COMPILER_LAUNCHER "")
