@@ -109,10 +109,11 @@ TEST_P(Attention, DepthsAndWidths) {
 }
 TEST_P(Attention, EveryKindOfMask) {
   AttentionCase c{.batch = 2, .heads = 4, .groups = 2, .rows = 150, .columns = 290};
+  const bool few = in_software(device());  // both of the first two are in the third
   c.options = {.causal = true};
-  expect_decomposed(c, "causal");
+  if (!few) expect_decomposed(c, "causal");
   c.options = {.window = 30};
-  expect_decomposed(c, "window");
+  if (!few) expect_decomposed(c, "window");
   c.options = {.causal = true, .window = 30};
   expect_decomposed(c, "causal window");
   c.options = {.lengths = tensor({0, 200})};

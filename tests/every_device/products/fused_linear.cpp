@@ -9,10 +9,10 @@ TERN_EVERY_DEVICE(FusedLinear);
 
 TEST_P(FusedLinear, EveryActivationShapeAndDtype) {
   for (const DType dtype : all_floats(device()))
-    for (const LinearCase& c : linear_cases()) {
+    for (const LinearCase& c : linear_cases(dtype, device())) {
       const LinearTensors t = linear_tensors(c, dtype, device(), 1);
       const Array pre = reference_pre(t);
-      for (const Activation& act : activations_of(c, dtype, device()))
+      for (const Activation& act : activations_of(c, device()))
         expect_within(matmul_bias_activation(t.a, t.b, t.bias, act.formula), activate(pre, act, work_epsilon(dtype)),
                       label(c, act.name, dtype));
     }
@@ -20,19 +20,19 @@ TEST_P(FusedLinear, EveryActivationShapeAndDtype) {
 
 TEST_P(FusedLinear, MatmulBiasAndMatmulActivation) {
   for (const DType dtype : all_floats(device()))
-    for (const LinearCase& c : linear_cases()) {
+    for (const LinearCase& c : linear_cases(dtype, device())) {
       const LinearTensors t = linear_tensors(c, dtype, device(), 2);
       const double eps = work_epsilon(dtype);
       expect_within(matmul_bias(t.a, t.b, t.bias), reference_pre(t), label(c, "bias only", dtype));
       const Array product = matmul(Array(t.a), Array(t.b), eps);
-      for (const Activation& act : activations_of(c, dtype, device()))
+      for (const Activation& act : activations_of(c, device()))
         expect_within(matmul_activation(t.a, t.b, act.formula), activate(product, act, eps), label(c, act.name, dtype));
     }
 }
 
 TEST_P(FusedLinear, Residual) {
   for (const DType dtype : all_floats(device()))
-    for (const LinearCase& c : linear_cases()) {
+    for (const LinearCase& c : linear_cases(dtype, device())) {
       const LinearTensors t = linear_tensors(c, dtype, device(), 3);
       const Array want = add(reference_pre(t), Array(t.grad), work_epsilon(dtype));
       expect_within(matmul_bias_residual(t.a, t.b, t.bias, t.grad), want, label(c, "residual", dtype));
@@ -53,7 +53,7 @@ TEST_P(FusedLinear, ResidualBroadcasts) {
 
 TEST_P(FusedLinear, SavesThePreActivation) {
   for (const DType dtype : all_floats(device()))
-    for (const LinearCase& c : linear_cases()) {
+    for (const LinearCase& c : linear_cases(dtype, device())) {
       const LinearTensors t = linear_tensors(c, dtype, device(), 5);
       Tensor pre;
       const Tensor y = matmul_bias_activation(t.a, t.b, t.bias, op::gelu, {.save_pre_activation = &pre});

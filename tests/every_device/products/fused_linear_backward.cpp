@@ -11,10 +11,10 @@ bool usable(const Activation& act, const Array& pre) { return std::string(act.na
 
 TEST_P(FusedLinearBackward, RecomputesThePreActivation) {
   for (const DType dtype : all_floats(device()))
-    for (const LinearCase& c : linear_cases()) {
+    for (const LinearCase& c : linear_cases(dtype, device())) {
       const LinearTensors t = linear_tensors(c, dtype, device(), 11);
       const Array pre = reference_pre(t);
-      for (const Activation& act : activations_of(c, dtype, device()))
+      for (const Activation& act : activations_of(c, device()))
         if (usable(act, pre))
           expect_gradients(matmul_bias_activation_bwd(t.grad, t.a, t.b, t.bias, act.formula),
                            reference_backward(t, act, pre), label(c, act.name, dtype));
@@ -23,11 +23,11 @@ TEST_P(FusedLinearBackward, RecomputesThePreActivation) {
 
 TEST_P(FusedLinearBackward, BelievesTheGivenPreActivation) {
   for (const DType dtype : all_floats(device()))
-    for (const LinearCase& c : linear_cases()) {
+    for (const LinearCase& c : linear_cases(dtype, device())) {
       const LinearTensors t = linear_tensors(c, dtype, device(), 12);
       const Tensor given = Random(13).tensor(t.grad.shape(), dtype, device(), -4, 4);  // nothing to do with a·b + bias
       const Tensor passed = c.strided ? strided(given) : given;
-      for (const Activation& act : activations_of(c, dtype, device()))
+      for (const Activation& act : activations_of(c, device()))
         expect_gradients(matmul_bias_activation_bwd(t.grad, t.a, t.b, t.bias, act.formula, {.pre_activation = passed}),
                          reference_backward(t, act, Array(given)), label(c, act.name, dtype));
     }
@@ -35,10 +35,10 @@ TEST_P(FusedLinearBackward, BelievesTheGivenPreActivation) {
 
 TEST_P(FusedLinearBackward, AutogradGivesTheSame) {
   for (const DType dtype : all_floats(device()))
-    for (const LinearCase& c : linear_cases()) {
+    for (const LinearCase& c : linear_cases(dtype, device())) {
       const LinearTensors t = linear_tensors(c, dtype, device(), 14);
       const Array pre = reference_pre(t);
-      for (const Activation& act : activations_of(c, dtype, device())) {
+      for (const Activation& act : activations_of(c, device())) {
         if (!usable(act, pre) || dtype_size(dtype) == 2) continue;
         const Var a(t.a), b(t.b), bias(t.bias);
         const Gradients g = backward(matmul_bias_activation(a, b, bias, act.formula), t.grad);
@@ -50,10 +50,10 @@ TEST_P(FusedLinearBackward, AutogradGivesTheSame) {
 /// In 16 bits autograd starts from the saved, rounded pre-activation or output.
 TEST_P(FusedLinearBackward, AutogradInSixteenBits) {
   for (const DType dtype : dtypes_of(device(), {f16, bf16}))
-    for (const LinearCase& c : linear_cases()) {
+    for (const LinearCase& c : linear_cases(dtype, device())) {
       const LinearTensors t = linear_tensors(c, dtype, device(), 15);
       const Array pre = stored(reference_pre(t), dtype);
-      for (const Activation& act : activations_of(c, dtype, device())) {
+      for (const Activation& act : activations_of(c, device())) {
         const std::string name = act.name;
         if (!kink_free(pre) || name == "tanh" || name == "sigmoid") continue;  // those start from a rounded output
         const Var a(t.a), b(t.b), bias(t.bias);
@@ -119,12 +119,12 @@ void check_accumulation(const LinearTensors& t, const std::string& what, DType a
 }
 TEST_P(FusedLinearBackward, AccumulatesIntoGivenTensors) {
   for (const DType dtype : all_floats(device()))
-    for (const LinearCase& c : linear_cases())
+    for (const LinearCase& c : linear_cases(dtype, device()))
       check_accumulation(linear_tensors(c, dtype, device(), 19), label(c, "accumulating", dtype), dtype);
 }
 TEST_P(FusedLinearBackward, SixteenBitsAccumulateIntoSingle) {
   for (const DType dtype : dtypes_of(device(), {f16, bf16}))
-    for (const LinearCase& c : linear_cases())
+    for (const LinearCase& c : linear_cases(dtype, device()))
       check_accumulation(linear_tensors(c, dtype, device(), 20), label(c, "into f32", dtype), f32);
 }
 
