@@ -68,7 +68,9 @@ std::vector<Entry> entries_and_compositions() {
 }
 /// f's value under a fixed cotangent, its value and gradient, and a Hessian-vector product.
 TEST_P(Costs, OfEveryFormula) {
+  int turn = 0;
   for (const Entry& f : entries_and_compositions()) {
+    if (in_software(device()) && turn++ % 4 != 0) continue;
     const int n = arity(*f.op);
     ASSERT_GT(n, 0) << f.name;
     std::vector<Tensor> x, v;

@@ -69,14 +69,17 @@ void expect_sorted(const std::string& name, const Tensor& x, int axis, bool desc
 
 TEST_P(Sorting, LinesOfEveryLength) {
   const std::vector<std::int64_t> every{1, 2, 255, 513, 1024, 1025, 2049, 4096, 4097, 9001}, few{1, 513, 1025, 4097};
+  int turn = 0;
   for (const DType d : few_of(device(), kSortedDTypes))
     for (const std::int64_t n : in_software(device()) ? few : every) {
       if (n > 2100 && n != 4097 && d != f32 && d != f64 && !full_test()) continue;
       for (const bool descending : {false, true}) {
+        if (in_software(device()) && descending != (turn % 2 == 1)) continue;
         const Tensor x = mixed_numbers({3, n}, d).to(device());
         expect_sorted(std::string(to_string(d)) + " " + std::to_string(n), x, 1, descending, sort(x, 1, descending));
         if (HasFatalFailure()) return;
       }
+      ++turn;
     }
 }
 
@@ -99,7 +102,7 @@ TEST_P(Sorting, AnyLayout) {
 }
 
 TEST_P(Sorting, AllAlikeAndInOrder) {
-  const std::vector<std::int64_t> every{1000, 5000, 70000}, few{1000, 5000};
+  const std::vector<std::int64_t> every{1000, 5000, 70000}, few{5000};
   for (const std::int64_t n : in_software(device()) ? few : every) {
     const Tensor same = full({n}, 2.5), up = arange(0, n, 1, {.dtype = i32});
     expect_sorted("alike", same, 0, true, sort(same, 0, true));
