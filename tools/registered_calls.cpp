@@ -121,7 +121,8 @@ void call_formulas(DType dtype, const Shape& shape) {
 }
 
 void call_later(DType dtype, const Shape& shape) {
-  const detail::Argument x(full(shape, 0.5, dtype));
+  const Tensor operand = full(shape, 0.5, dtype);
+  const detail::Argument x(operand);
   for (const Pointwise<>* formula : later())
     if (formula->graph()->inputs == 1) attempt([&] { applied(*formula, {&x, 1}); });
 }
