@@ -5,6 +5,7 @@
 {"measure": LIBRARY, "seconds": S, "processor_time": B}  -> {"seconds_per_call": …}
 
 `prepare` drops what was prepared before. A peer with "part" does a part of the work, and its values are not compared.
+(Longer than other files: it has a counterpart of each of tern_bench's workloads.)
 Usage: peers_torch.py THREADS DEVICE [--compile] (cpu or cuda; torch.compile as a second peer).
 """
 import json

@@ -1,5 +1,6 @@
 // Vectors and matrices of a fixed size in formulas: each is one tensor [..., N] or [..., R, C] and, while a formula is
 // traced, N or R·C symbolic values. A formula of them, and each of its derivatives, is one kernel on every backend.
+// (Longer than other files: vectors, matrices and rotations are made of each other, and one include has them all.)
 //
 //   auto pose = tern::formula("pose", [](Vec<3> p, Vec<4> q, Vec<3> t) { return rotate(q, p) + t; });
 //   Var moved = pose(points, rotations, shifts);    // [1000000, 3], [1000000, 4], [3]

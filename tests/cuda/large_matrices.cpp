@@ -1,5 +1,5 @@
 // What is done with large matrices on CUDA, without a GPU: kernels that copy them run on the host, and a pretended
-// library of the vendor's takes them.
+// library of the vendor's takes them. (Longer than other files: the pretended library serves every factorisation.)
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which do not know fibers
 
 #include <cmath>

@@ -1,5 +1,6 @@
 // No cliffs: every kind of operation on the CPU against a plain loop, one thread each, where shapes are unkind to long
 // vectors: last axes of 1 to 16 elements, permuted views, casts to 16 bits, short lines, batches of tiny products.
+// (Longer than other files: a plain loop for every kind of operation.)
 #include <gtest/gtest.h>
 
 #include <algorithm>

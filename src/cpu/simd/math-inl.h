@@ -1,7 +1,8 @@
 // Building blocks of the elementary functions, for the target being compiled: error-free sums and products,
 // polynomials, and the exponential, logarithm, sine and complementary error function that several elementary functions
 // share. Part of elementary-inl.h (no include guard: once per target file). V is a float or double vector, T its lane
-// type.
+// type. (Longer than other files: these blocks call each other, and each says where its coefficients and bound come
+// from.)
 //
 // All polynomial coefficients were fitted for this library with 90-digit arithmetic: least squares at Chebyshev nodes,
 // reweighted towards the minimax error (Lawson), weighted by the error they make in the function's own relative error;

@@ -1,5 +1,6 @@
 // Linear algebra: factors give their matrix again, and are orthogonal, at k·n·eps, on every kind of matrix, size and
 // layout; singular, indefinite and non-finite matrices; gradients of complex numbers and where eigenvalues meet.
+// (Longer than other files: each factorisation is held to the same kinds of matrices.)
 #include <functional>
 #include <limits>
 

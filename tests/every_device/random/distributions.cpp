@@ -1,5 +1,6 @@
 // Distributions (include/tern/random.hpp): each against its distribution function, with fixed seeds and bounds that a
-// right one exceeds once in a thousand seeds; the same numbers on every device; gradients; replays; errors.
+// right one exceeds once in a thousand seeds; the same numbers on every device; gradients; replays; errors. (Longer
+// than other files: a list of all distributions serves each of these.)
 #include <algorithm>
 #include <functional>
 #include <numeric>

@@ -1,4 +1,4 @@
-// Reductions over every set of axes, of every layout and length.
+// Reductions over every set of axes, of every layout and length. (Longer than other files: one reference serves all.)
 #include <limits>
 
 #include "every_device/reference.hpp"
