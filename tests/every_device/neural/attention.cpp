@@ -140,8 +140,9 @@ TEST_P(Attention, FormulasOnScores) {
           q, k, v, o, [](auto s, auto, auto, auto, auto, auto add) { return s + s * s * add / 16; }, bias);
     };
   };
-  for (const Shape& shape : {Shape{}, Shape{270}, Shape{130, 1}, Shape{130, 270}, Shape{4, 1, 1}, Shape{4, 1, 270},
-                             Shape{2, 1, 1, 1}, Shape{2, 4, 130, 270}})
+  const std::vector<Shape> few{{130, 270}, {4, 1, 1}}, every{{},        {270},       {130, 1},     {130, 270},
+                                                              {4, 1, 1}, {4, 1, 270}, {2, 1, 1, 1}, {2, 4, 130, 270}};
+  for (const Shape& shape : in_software(device()) ? few : every)
     expect_decomposed(c, "bias " + to_string(shape), biased(shape), {f32});
 }
 /// Few rows to many columns: those are divided, and heads that share keys are rows of one.
@@ -176,12 +177,13 @@ TEST_P(Attention, Decoding) {
   AttentionCase c{.heads = 8, .groups = 1, .rows = 1, .columns = 1100, .depth = 32, .width = 48};
   expect_decomposed(c, "heads that share all keys");
   c.options = {.causal = true};
-  expect_decomposed(c, "the same by a formula", soft_alibi, {f32});
+  const bool few = in_software(device());
+  if (!few) expect_decomposed(c, "the same by a formula", soft_alibi, {f32});
   c = {.batch = 3, .heads = 4, .groups = 2, .rows = 1, .columns = 1100, .depth = 20};
   c.options = {.lengths = tensor({0, 600, 1100})};
   expect_decomposed(c, "lengths", soft_alibi);
   c.options = {.window = 600};
-  expect_decomposed(c, "a window", plain, {f32});
+  if (!few) expect_decomposed(c, "a window", plain, {f32});
   c.options = {.mask = Pointwise<>([](auto b, auto h, auto, auto j, auto least) { return (j + b > least) | (h == 1); }),
                .mask_operands = {700}};
   expect_decomposed(c, "a mask", plain, {f32});
