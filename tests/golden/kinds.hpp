@@ -167,6 +167,7 @@ inline std::vector<Kind> line_kinds() {
       {"sort of a line", f32, Kind::in_cuda, [](P& p, DType d) { sort(p.make({3, 3000}, d), 1); }},
       {"sort of a long line", f32, Kind::in_both, [](P& p, DType d) { sort(p.make({1 << 19}, d), 0); }},
       {"sort of long lines", f32, Kind::in_wgsl, [](P& p, DType d) { sort(p.make({2, 5000}, d), 1, true); }},
+      {"order of booleans", f32, Kind::nowhere, [](P& p, DType) { argsort(p.make({20'000}, boolean), 0); }},
       {"ranks in a long line", f32, Kind::nowhere, [](P& p, DType d) { median(p.make({20'000}, d)); }},
       {"the first of a line", f32, Kind::in_wgsl, [](P& p, DType d) { topk(p.make({100000}, d), 3, 0); }},
       {"the first of many", f32, Kind::nowhere, [](P& p, DType d) { topk(p.make({2, 100000}, d), 3000, 1, false); }},

@@ -311,6 +311,7 @@ void sort_by_digits(const Job& job, Radix& radix) {
 }
 
 void sort_whole(GpuBackend& backend, const SortRequest& r) {
+  if (r.rank_count == 0 && sort_booleans(backend, r)) return;
   const Job job(backend, r);
   if (fits_tile(job)) return sort_tiles(job);
   Radix radix(backend, r.op, job.dtype, r.descending, job.lines);  // holds the temporaries

@@ -9,4 +9,8 @@ namespace tern::detail_gpu {
 /// where such are sorted).
 bool in_words(const detail::View& v, const Shape& space, int axis, bool halves);
 
+/// The places of booleans in order, by two kernels and a scan; false, having done nothing, where the request is
+/// another.
+bool sort_booleans(GpuBackend& backend, const detail::SortRequest& request);
+
 }  // namespace tern::detail_gpu

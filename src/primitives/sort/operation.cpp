@@ -22,6 +22,15 @@ void detail::require_positions(const char* op, const Tensor& x, std::int64_t cou
                                       std::to_string(count) + " elements along what is ordered, more than 2^31-1");
 }
 
+Tensor detail::first_positions(const char* op, const Tensor& x, std::int64_t count, bool descending) {
+  Backend& backend = x.impl()->storage->backend();
+  backend.require<SortRequest>(op);
+  Tensor places = make_tensor(Shape{count}, DType::i32, backend);
+  if (count == 0) return places;
+  run(backend, SortRequest{op, x.shape(), 0, descending, view_over(x, x.shape()), View{},
+                           view_over(places, places.shape()), count});
+  return places;
+}
 Tensor detail::positions_at_ranks(const char* op, const Tensor& x, std::span<const std::int32_t> ranks) {
   Backend& backend = x.impl()->storage->backend();
   backend.require<SortRequest>(op);
