@@ -2822,12 +2822,13 @@ fn key_of(w: u32, flip: u32) -> u32 {
   }
 }
 
-// ---- scatter: scatter_add, 1 workgroups of 256, 16 words
+// ---- scatter: scatter_add, 1 workgroups of 256, 18 words
 // scatter
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<u32>;
 @group(0) @binding(4) var<storage, read_write> b3: array<atomic<u32>>;
+@group(0) @binding(5) var<storage, read> b4: array<vec4<u32>>;
 fn combine(v0: f32, v1: f32) -> f32 {
   let v2 = (v0 + v1);
   return v2;
@@ -2837,8 +2838,8 @@ fn combine(v0: f32, v1: f32) -> f32 {
   let entry = t / params.v[0].z;
   let k = (t - entry * params.v[0].z) * 4u;
   let wanted = entry + params.v[0].w;
-  let w0 = (params.v[2].y + k + wanted * params.v[2].z) / 4u;
-  let q1 = b0[w0 + 0u];
+  let w0 = (params.v[4].x + k + wanted * params.v[4].y) / 4u;
+  let q1 = b4[w0 + 0u];
   let x2 = bitcast<f32>(q1.x);
   let x3 = bitcast<f32>(q1.y);
   let x4 = bitcast<f32>(q1.z);

@@ -183,6 +183,10 @@ inline std::vector<Kind> line_kinds() {
        [](P& p, DType d) { scatter_add(p.make({9, 4}, d), p.make({3000}, i32), p.make({3000, 4}, d)); }},
       {"scatter with a table for each line", f32, Kind::in_cuda,
        [](P& p, DType d) { scatter_add(p.make({9, 64}, d), p.make({300, 64}, i32), p.make({300, 64}, d)); }},
+      {"scatter with a table for each line, whose entries lie together", f32, Kind::nowhere,
+       [](P& p, DType d) { scatter_add(p.make({64, 9}, d), p.make({64, 300}, i32), p.make({64, 300}, d), 1); }},
+      {"scatter of long rows", f32, Kind::nowhere,
+       [](P& p, DType d) { scatter_add(p.make({99, 128}, d), p.make({3000}, i32), p.make({3000, 128}, d)); }},
       {"transform of lines of a large prime factor", f32, Kind::in_wgsl,
        [](P& p, DType d) { fft::fft(p.make({3, 11}, complex_dtype(d))); }},
   };
