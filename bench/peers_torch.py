@@ -240,7 +240,7 @@ def overhead(parts, wrap):
 def cliffs(parts, wrap):
     """What workloads_cliffs.cpp does, by name; there is told which results are not compared."""
     name, dtype = parts[0], DTYPES[parts[1]]
-    many, side, points, batches = 1 << 24, 4096, 1 << 22, 100_000
+    many, side, wide, points, batches = 1 << 24, 4096, 8192, 1 << 22, 100_000
     x = lambda *shape, seed=1: pattern(list(shape), dtype, seed)
     at = lambda count, bound: torch.arange(count) * 7919 % bound
     permuted = lambda t: t.permute(3, 1, 0, 2)
@@ -257,9 +257,30 @@ def cliffs(parts, wrap):
     def square(n):
         return product([batches, n, n], [batches, n, n])
 
-    def scattered(size, count, *width):
-        to, source, index = torch.zeros(size, *width, dtype=dtype), x(count, *width), at(count, size)
+    def spread(shape, bound):
+        """The positions of scattered_positions in workloads_cliffs.cpp."""
+        return ((pattern(shape, torch.float64, 9) + 1) / 2 * bound).long()
+
+    def scattered(size, count, *width, index=None):
+        to, source = torch.zeros(size, *width, dtype=dtype), x(count, *width)
+        index = at(count, size) if index is None else index
         return lambda: to.index_add(0, index, source)
+
+    def scattered_within(axis):
+        to, source, index = torch.zeros(side, side, dtype=dtype), x(side, side), spread([side, side], side)
+        return lambda: to.scatter_add(axis, index, source)
+
+    def gathered(axis):
+        t, index = x(side, side), spread([side, side], side)
+        return lambda: t.gather(axis, index)
+
+    def taken():
+        t, index = x(wide, wide), spread([wide], wide)
+        return lambda: t.index_select(0, index)
+
+    def selected():
+        t, mask = x(many), x(many, seed=2) > 0
+        return lambda: t.masked_select(mask)
 
     def concatenated():
         all_parts = [x(1000, seed=i) for i in range(256)]
@@ -281,10 +302,23 @@ def cliffs(parts, wrap):
         "argmax": lambda: unary(torch.argmax, many),
         "sort": lambda: unary(lambda t: torch.sort(t, stable=True)[0], many),
         "sort_rows": lambda: unary(lambda t: torch.sort(t, dim=1, stable=True)[0], side, side),
+        "argsort": lambda: unary(lambda t: torch.argsort(t, stable=True), many),
         "topk": lambda: unary(lambda t: torch.topk(t, 10)[0], many),
+        "topk_rows": lambda: unary(lambda t: torch.topk(t, 10, dim=1)[0], side, side),
+        "quantile": lambda: unary(lambda t: torch.quantile(t, 0.3), many),
+        "median": lambda: unary(torch.median, many),
         "cumsum_columns": lambda: unary(lambda t: t.cumsum(0), 1 << 20, 4),
+        "cumsum_line": lambda: unary(lambda t: t.cumsum(0), wide * wide),
         "scatter_rows": lambda: scattered(50_304, 16_384, 768),
+        "scatter_to_1000_rows": lambda: scattered(1000, wide, wide, index=spread([wide], 1000)),
         "scatter_few": lambda: scattered(100, 1 << 21),
+        "scatter_many": lambda: scattered(1 << 21, 1 << 21, index=spread([1 << 21], 1 << 21)),
+        "scatter_columns": lambda: scattered_within(0),
+        "scatter_lines": lambda: scattered_within(1),
+        "take_rows": taken,
+        "gather_columns": lambda: gathered(0),
+        "gather_lines": lambda: gathered(1),
+        "masked_select": selected,
         "concatenate": concatenated,
         "product_2x2": lambda: square(2),
         "product_4x4": lambda: square(4),
@@ -301,7 +335,11 @@ def cliffs(parts, wrap):
         "rows_of_3_scaled_both": lambda: on_points(scaled, True),
         "rows_of_3_normalized": lambda: on_points(of_length_1, False),
         "rows_of_3_normalized_both": lambda: on_points(of_length_1, True),
+        "copy": lambda: unary(torch.clone, many),
         "transposed_copy": lambda: unary(lambda t: t.T.contiguous(), side, side),
+        "transposed_copy_8192": lambda: unary(lambda t: t.T.contiguous(), wide, wide),
+        "permuted_copy_heads": lambda: unary(lambda t: t.transpose(1, 2).contiguous(), 64, 32, 128, 64),
+        "permuted_copy_uneven": lambda: unary(lambda t: permuted(t).contiguous(), 64, 32, 128, 64),
         "permuted_copy": lambda: unary(lambda t: permuted(t).contiguous(), 64, 64, 64, 64),
         "permuted_sum": lambda: unary(lambda t: permuted(t).sum(), 64, 64, 64, 64),
     }

@@ -17,7 +17,7 @@ using tern::Tensor;
 using tern::Var;
 
 constexpr std::int64_t kMany = 1 << 24, kSide = 4096, kPoints = 1 << 22, kBatches = 100'000;
-constexpr std::int64_t kRows = 16'384, kWidth = 768, kVocabulary = 50'304;
+constexpr std::int64_t kRows = 16'384, kWidth = 768, kVocabulary = 50'304, kWide = 8192;
 
 /// What one call gives, all of which is compared.
 using Call = std::function<std::vector<Tensor>()>;
@@ -39,6 +39,16 @@ Tensor positions(std::int64_t count, std::int64_t bound, tern::Device device) {
   for (std::size_t i = 0; i < values.size(); ++i)
     values[i] = static_cast<std::int32_t>(static_cast<std::int64_t>(i) * 7919 % bound);
   return tern::tensor(values, {count}, device);
+}
+
+/// Positions in [0, bound) that the pattern's bits give, as peers_torch.py makes them.
+Tensor scattered_positions(const tern::Shape& shape, std::int64_t bound, tern::Device device) {
+  std::vector<std::int32_t> values(static_cast<std::size_t>(shape.numel()));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double unit = (pattern_value(static_cast<std::int64_t>(i), 9, 1) + 1) / 2;
+    values[i] = static_cast<std::int32_t>(unit * static_cast<double>(bound));
+  }
+  return tern::tensor(values, shape, device);
 }
 
 /// A call of f on a pattern.
@@ -95,30 +105,68 @@ std::vector<Cliff> orders() {
   return {
       {"sort", {tern::f32, tern::bf16}, 2 * kMany, on_pattern({kMany}, sorted(0))},
       {"sort_rows", {tern::f32}, 2 * kMany, on_pattern({kSide, kSide}, sorted(1))},
+      {"argsort", {tern::f32}, 2 * kMany, on_pattern({kMany}, [](const Tensor& x) { return tern::argsort(x, 0); })},
       {"topk", {tern::f32}, kMany, on_pattern({kMany}, [](const Tensor& x) { return tern::topk(x, 10).values; })},
-      {"cumsum_columns", {tern::f32}, 8 << 20,
-       on_pattern({1 << 20, 4}, [](const Tensor& x) { return cumsum(x, 0); }), false},
+      {"topk_rows", {tern::f32}, kMany,
+       on_pattern({kSide, kSide}, [](const Tensor& x) { return tern::topk(x, 10, 1).values; })},
+      {"quantile", {tern::f32}, kMany, on_pattern({kMany}, [](const Tensor& x) { return tern::quantile(x, 0.3); })},
+      {"median", {tern::f32}, kMany, on_pattern({kMany}, [](const Tensor& x) { return tern::median(x); }), false},
   };
 }
 
-std::vector<Cliff> by_index() {
-  const auto rows = [](DType dtype, tern::Device device) -> Call {
-    const Tensor x = tern::zeros({kVocabulary, kWidth}, {.dtype = dtype, .device = device});
-    const Tensor source = pattern(dtype, {kRows, kWidth}, device), at = positions(kRows, kVocabulary, device);
-    return [=] { return std::vector<Tensor>{scatter_add(x, at, source)}; };
+std::vector<Cliff> running_sums() {
+  const auto summed = [](const Tensor& x) { return cumsum(x, 0); };
+  return {{"cumsum_columns", {tern::f32}, 8 << 20, on_pattern({1 << 20, 4}, summed), false},
+          {"cumsum_line", {tern::f32, tern::bf16}, 2 * kWide * kWide, on_pattern({kWide * kWide}, summed), false}};
+}
+
+/// Source elements added to zeros of the shape `to`, along `axis`, at positions in no order that `at` has the shape of.
+auto added(tern::Shape to, tern::Shape at, tern::Shape from, int axis, bool spread) {
+  return [=](DType dtype, tern::Device device) -> Call {
+    const Tensor x = tern::zeros(to, {.dtype = dtype, .device = device}), source = pattern(dtype, from, device);
+    const std::int64_t bound = to[static_cast<std::size_t>(axis)];
+    const Tensor places = spread ? scattered_positions(at, bound, device) : positions(at.numel(), bound, device);
+    return [=] { return std::vector<Tensor>{scatter_add(x, places, source, axis)}; };
   };
-  const auto few = [](DType dtype, tern::Device device) -> Call {
-    const Tensor x = tern::zeros({100}, {.dtype = dtype, .device = device});
-    const Tensor source = pattern(dtype, {1 << 21}, device), at = positions(1 << 21, 100, device);
-    return [=] { return std::vector<Tensor>{scatter_add(x, at, source)}; };
+}
+
+std::vector<Cliff> added_by_index() {
+  const std::vector<DType> f32{tern::f32}, floats{tern::f32, tern::bf16};
+  const tern::Shape square{kSide, kSide}, wide{kWide, kWide};
+  const double rows = 2.0 * kVocabulary * kWidth + kRows * kWidth;
+  return {{"scatter_rows", floats, rows, added({kVocabulary, kWidth}, {kRows}, {kRows, kWidth}, 0, false)},
+          {"scatter_to_1000_rows", floats, kWide * (kWide + 2000), added({1000, kWide}, {kWide}, wide, 0, true)},
+          {"scatter_few", f32, 2 << 21, added({100}, {1 << 21}, {1 << 21}, 0, false), false},
+          {"scatter_many", f32, 4 << 21, added({1 << 21}, {1 << 21}, {1 << 21}, 0, true)},
+          {"scatter_columns", f32, 4 * kMany, added(square, square, square, 0, true)},
+          {"scatter_lines", f32, 4 * kMany, added(square, square, square, 1, true)}};
+}
+
+std::vector<Cliff> taken_by_index() {
+  const std::vector<DType> floats{tern::f32, tern::bf16};
+  const auto rows = [](DType dtype, tern::Device device) -> Call {
+    const Tensor x = pattern(dtype, {kWide, kWide}, device), at = scattered_positions({kWide}, kWide, device);
+    return [=] { return std::vector<Tensor>{take(x, at)}; };
+  };
+  const auto elements = [](int axis) {
+    return [axis](DType dtype, tern::Device device) -> Call {
+      const Tensor x = pattern(dtype, {kSide, kSide}, device), at = scattered_positions({kSide, kSide}, kSide, device);
+      return [=] { return std::vector<Tensor>{gather(x, at, axis)}; };
+    };
+  };
+  const auto selected = [](DType dtype, tern::Device device) -> Call {
+    const Tensor x = pattern(dtype, {kMany}, device), mask = pattern(dtype, {kMany}, device, 2) > 0;
+    return [=] { return std::vector<Tensor>{masked_select(x, mask)}; };
   };
   const auto concatenated = [](DType dtype, tern::Device device) -> Call {
     std::vector<Tensor> parts;
     for (std::uint32_t i = 0; i < 256; ++i) parts.push_back(pattern(dtype, {1000}, device, i));
     return [=] { return std::vector<Tensor>{tern::concatenate(parts)}; };
   };
-  return {{"scatter_rows", {tern::f32}, 2.0 * kVocabulary * kWidth + kRows * kWidth, rows},
-          {"scatter_few", {tern::f32}, 2 << 21, few, false},
+  return {{"take_rows", floats, 2 * kWide * kWide, rows},
+          {"gather_columns", {tern::f32}, 3 * kMany, elements(0)},
+          {"gather_lines", {tern::f32}, 3 * kMany, elements(1)},
+          {"masked_select", {tern::f32}, 1.75 * kMany, selected},
           {"concatenate", {tern::f32}, 2 * 256'000, concatenated}};
 }
 
@@ -157,9 +205,17 @@ std::vector<Cliff> short_rows() {
 }
 
 std::vector<Cliff> other_orders() {
+  const std::vector<DType> floats{tern::f32, tern::bf16};
   const auto permuted = [](const Tensor& x) { return x.permute({3, 1, 0, 2}); };
-  return {{"transposed_copy", {tern::f32, tern::bf16}, 2 * kMany,
-           on_pattern({kSide, kSide}, [](const Tensor& x) { return x.transpose(0, 1).contiguous(); })},
+  const auto transposed = [](const Tensor& x) { return x.transpose(0, 1).contiguous(); };
+  const auto heads = [](const Tensor& x) { return x.permute({0, 2, 1, 3}).contiguous(); };
+  const tern::Shape uneven{64, 32, 128, 64};
+  return {{"copy", {tern::f32}, 2 * kMany, on_pattern({kMany}, [](const Tensor& x) { return x.clone(); })},
+          {"transposed_copy", floats, 2 * kMany, on_pattern({kSide, kSide}, transposed)},
+          {"transposed_copy_8192", floats, 2 * kWide * kWide, on_pattern({kWide, kWide}, transposed)},
+          {"permuted_copy_heads", {tern::f32}, 2 * kMany, on_pattern(uneven, heads)},
+          {"permuted_copy_uneven", {tern::f32}, 2 * kMany,
+           on_pattern(uneven, [=](const Tensor& x) { return permuted(x).contiguous(); })},
           {"permuted_copy", {tern::f32}, 2 * kMany,
            on_pattern({64, 64, 64, 64}, [=](const Tensor& x) { return permuted(x).contiguous(); })},
           {"permuted_sum", {tern::f32}, kMany,
@@ -185,8 +241,8 @@ Prepared prepare(const Cliff& cliff, DType dtype, const Target& target) {
 
 void add_cliffs(Workloads& workloads, const Target& target) {
   using Make = std::vector<Cliff> (*)();
-  for (const Make make : {&random_numbers, &element_by_element, &orders, &by_index, &small_products, &short_rows,
-                          &other_orders})
+  for (const Make make : {&random_numbers, &element_by_element, &orders, &running_sums, &added_by_index,
+                          &taken_by_index, &small_products, &short_rows, &other_orders})
     for (const Cliff& cliff : make())
       for (const DType dtype : cliff.dtypes) {
         if (dtype == tern::f64 && target.device.kind() == tern::DeviceKind::webgpu) continue;

@@ -29,6 +29,7 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     limits_.bindings = 60;
     limits_.binding_bytes = 0xffffff00ull;  // indices inside a kernel have 32 bits
     limits_.threads = 1024, limits_.shared_bytes = 48 << 10;
+    limits_.most_shared_bytes = static_cast<std::uint32_t>(gpu_.shared_bytes());
     limits_.groups = 0x7fffffffu;
     limits_.param_words = 900;               // 4096 bytes of arguments
     limits_.steps = std::uint64_t{1} << 42;  // no display waits

@@ -84,6 +84,7 @@ static unsigned __ballot_sync(unsigned, bool vote) {
   return votes;
 }
 static unsigned __any_sync(unsigned mask, bool vote) { return __ballot_sync(mask, vote) != 0; }
+static bool __all_sync(unsigned mask, bool vote) { return __ballot_sync(mask, vote) == 0xffffffffu; }
 static unsigned __match_any_sync(unsigned, unsigned mine) {
   unsigned same = 0;
   host->words[host->thread] = mine;

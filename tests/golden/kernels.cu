@@ -2017,76 +2017,105 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
 }
 
 // ---- the first of a line: topk, 13 workgroups of 256, 11 words (1c8dabd1)
-// ---- scatter: scatter_add, 1 workgroups of 256, 16 words (50015812)
+// ---- scatter: scatter_add, 1 workgroups of 256, 18 words (dfa67ce8)
 // ---- scatter to many: scatter_add, 12 workgroups of 256, 8 words (604d163c)
 // ---- scatter to many: scatter_add, 1 workgroups of 256, 14 words (0f02d74b)
 // ---- scatter of rows to more: scatter_add, 12 workgroups of 256, 15 words (534e932a)
 // ---- scatter of many to few: scatter_add, 9 workgroups of 256, 14 words (b33462ac)
-// ---- scatter with a table for each line: scatter_add, 64 workgroups of 32, 13 words
-// scatter, lines
+// ---- scatter with a table for each line: scatter_add, 16 workgroups of 128, 16 words
+// scatter, neighbouring lines
+struct Params {
+  u32 v[16];
+};
 TERN_DEVICE f32 combine(f32 v0, f32 v1) {
   let v2 = (v0 + v1);
   return v2;
 }
-extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
-  __shared__ f32 sums[1024];
-  for (u32 k = thread; k < params.v[2]; k += 32u) {
-    let x0 = bitcast<f32>(((u32*)b0)[params.v[5] + group + k * params.v[6]]);
-    sums[k] = x0;
+extern "C" __global__ void __launch_bounds__(128) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const u32* __restrict__ b4, const __grid_constant__ Params params) {
+  extern __shared__ u64 shared_words[];
+  f32* const results = (f32*)shared_words;
+  f32* const values = results + 4u * 1032u;
+  u32* const places = (u32*)(values + 4u * 136u);
+  const u32 lane = thread & 31u, mine = thread >> 5, column = thread % 4u, row = thread / 4u;
+  const u32 line = group * 4u + column;
+  const bool inside = line < params.v[3];
+  if (inside) {
+    for (u32 k = row; k < params.v[2]; k += 32u) {
+      let x0 = bitcast<f32>(((u32*)b4)[params.v[14] + line + k * params.v[15]]);
+      results[column * 1032u + k] = x0;
+    }
   }
-  __syncwarp();
-  for (u32 start = 0u; start < params.v[1]; start += 4u * 32u) {
-    u32 place0 = 0xffffffffu;
-    f32 value0 = f32();
-    {
-      let j = start + 0u * 32u + thread;
-      if (j < params.v[1]) {
-        let index = bitcast<i32>(((u32*)b2)[params.v[9] + group + j * params.v[10]]);
-        place0 = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
-        let x1 = bitcast<f32>(((u32*)b1)[params.v[7] + group + j * params.v[8]]);
-        value0 = x1;
-        if (place0 >= params.v[2]) {
-          if (atomicCAS(&b3[0], 0u, params.v[12]) == 0u) { b3[1] = u32(index); }
+  f32* const own = results + mine * 1032u;
+  u32 next_place[4];
+  f32 next_value[4];
+  for (u32 begin = 0u; begin < params.v[1] + 128u; begin += 128u) {
+    if (begin > 0u) {
+      __syncthreads();
+      places[column * 136u + 0u * 32u + row] = next_place[0];
+      values[column * 136u + 0u * 32u + row] = next_value[0];
+// … 2 more of these 2 lines (2eeba765), and
+      places[column * 136u + 3u * 32u + row] = next_place[3];
+      values[column * 136u + 3u * 32u + row] = next_value[3];
+      __syncthreads();
+    }
+    next_place[0] = 0xffffffffu;
+    if (inside && begin + 0u * 32u + row < params.v[1]) {
+      let j = begin + 0u * 32u + row;
+      let index = bitcast<i32>(((u32*)b2)[params.v[10] + line + j * params.v[11]]);
+      next_place[0] = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
+      let x1 = bitcast<f32>(((u32*)b1)[params.v[8] + line + j * params.v[9]]);
+      next_value[0] = x1;
+      if (next_place[0] >= params.v[2]) {
+        if (atomicCAS(&b3[0], 0u, params.v[13]) == 0u) { b3[1] = u32(index); }
+      }
+// … 2 more of these 11 lines (6229bb67), and
+    }
+    next_place[3] = 0xffffffffu;
+    if (inside && begin + 3u * 32u + row < params.v[1]) {
+      let j = begin + 3u * 32u + row;
+      let index = bitcast<i32>(((u32*)b2)[params.v[10] + line + j * params.v[11]]);
+      next_place[3] = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
+      let x4 = bitcast<f32>(((u32*)b1)[params.v[8] + line + j * params.v[9]]);
+      next_value[3] = x4;
+      if (next_place[3] >= params.v[2]) {
+        if (atomicCAS(&b3[0], 0u, params.v[13]) == 0u) { b3[1] = u32(index); }
+      }
+    }
+    if (begin > 0u) {
+  #pragma unroll
+      for (u32 e = 0u; e < 4u; ++e) {
+        const u32 place = places[mine * 136u + e * 32u + lane];
+        const f32 value = values[mine * 136u + e * 32u + lane];
+        {
+          const bool there = place < params.v[2];
+          f32 old = f32();
+          if (there) { old = own[place]; }
+          __syncwarp();
+          if (there) { own[place] = f32(lane); }
+          __syncwarp();
+          const bool alone = !there || own[place] == f32(lane);
+          if (__all_sync(0xffffffffu, alone)) {
+            if (there) { own[place] = combine(old, value); }
+            __syncwarp();
+          } else {
+            if (there) { own[place] = old; }
+            __syncwarp();
+            const u32 same = __match_any_sync(0xffffffffu, place);
+            const u32 turn = u32(__popc(same & ((1u << lane) - 1u)));
+            for (u32 now = 0u; __any_sync(0xffffffffu, there && turn >= now); ++now) {
+              if (there && turn == now) { own[place] = combine(own[place], value); }
+              __syncwarp();
+            }
+          }
         }
       }
     }
-// … 2 more of these 14 lines (b8dc0a3b), and
-    u32 place3 = 0xffffffffu;
-    f32 value3 = f32();
-    {
-      let j = start + 3u * 32u + thread;
-      if (j < params.v[1]) {
-        let index = bitcast<i32>(((u32*)b2)[params.v[9] + group + j * params.v[10]]);
-        place3 = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
-        let x4 = bitcast<f32>(((u32*)b1)[params.v[7] + group + j * params.v[8]]);
-        value3 = x4;
-        if (place3 >= params.v[2]) {
-          if (atomicCAS(&b3[0], 0u, params.v[12]) == 0u) { b3[1] = u32(index); }
-        }
-      }
-    }
-    {
-      const u32 same = __match_any_sync(0xffffffffu, place0);
-      const u32 turn = u32(__popc(same & ((1u << thread) - 1u)));
-      const bool there = place0 < params.v[2];
-      for (u32 now = 0u; __any_sync(0xffffffffu, there && turn >= now); ++now) {
-        if (there && turn == now) { sums[place0] = combine(sums[place0], value0); }
-        __syncwarp();
-      }
-    }
-// … 2 more of these 9 lines (023fb266), and
-    {
-      const u32 same = __match_any_sync(0xffffffffu, place3);
-      const u32 turn = u32(__popc(same & ((1u << thread) - 1u)));
-      const bool there = place3 < params.v[2];
-      for (u32 now = 0u; __any_sync(0xffffffffu, there && turn >= now); ++now) {
-        if (there && turn == now) { sums[place3] = combine(sums[place3], value3); }
-        __syncwarp();
-      }
-    }
   }
-  for (u32 k = thread; k < params.v[2]; k += 32u) {
-    ((u32*)b0)[params.v[5] + group + k * params.v[6]] = bitcast<u32>(sums[k]);
+  __syncthreads();
+  if (inside) {
+    for (u32 k = row; k < params.v[2]; k += 32u) {
+      ((u32*)b0)[params.v[6] + line + k * params.v[7]] = bitcast<u32>(results[column * 1032u + k]);
+    }
   }
 }
 
@@ -2619,9 +2648,6 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
 
 // ---- spectra, a matrix a thread: svd, 1 workgroups of 32, 16 words
 // svd, a matrix a thread
-struct Params {
-  u32 v[16];
-};
 extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, u32* __restrict__ b2, u32* __restrict__ b3, u32* __restrict__ b4, const __grid_constant__ Params params) {
   let own = thread;
   let matrix = group * 32u + own;

@@ -2534,8 +2534,11 @@ fn key_of(w: u32, flip: u32) -> u32 {
 @group(0) @binding(3) var<storage, read> b2: array<u32>;
 @group(0) @binding(4) var<storage, read_write> b3: array<u32>;
 @group(0) @binding(5) var<storage, read_write> b4: array<u32>;
-var<workgroup> masks: array<atomic<u32>, 2048>;
+var<workgroup> words: array<u32, 2112>;
+var<workgroup> pairs: array<vec2<u32>, 256>;
+var<workgroup> groups: array<vec2<u32>, 16>;
 var<workgroup> next: array<u32, 256>;
+var<workgroup> first: array<u32, 256>;
 var<workgroup> sums: array<u32, 256>;
 fn key_of(w: u32, flip: u32) -> u32 {
   return tern_sort_key(bitcast<f32>(w)) ^ flip;
@@ -2560,34 +2563,98 @@ fn key_of(w: u32, flip: u32) -> u32 {
     workgroupBarrier();
   }
   next[thread] = line * params.v[1].x + sums[thread] - total + b1[(line * 256u + thread) * params.v[0].w + block];
-  for (var w = 0u; w < 8u; w += 1u) { atomicStore(&masks[w * 256u + thread], 0u); }
-  workgroupBarrier();
-  let mine = thread / 32u;
-  for (var start = begin; start < end; start += 256u) {
-    let i = start + thread;
-    var digit = 0u;
-    var bits = 0u;
-    if (i < end) {
-      let source = line * params.v[1].x + i;
-      bits = b0[params.v[1].z + source];
-      digit = (key_of(bits, params.v[0].y) >> params.v[1].y) & 255u;
-      atomicOr(&masks[mine * 256u + digit], 1u << (thread & 31u));
+  let mine = thread * 8u + thread * 8u / 32u;
+  for (var start = begin; start < end; start += 2048u) {
+    var digit0 = 255u;
+    if (start + 0u * 256u + thread < end) {
+      digit0 = (key_of(b0[params.v[1].z + line * params.v[1].x + start + 0u * 256u + thread], params.v[0].y) >> params.v[1].y) & 255u;
     }
+// … 6 more of these 4 lines (4c8752df), and
+    var digit7 = 255u;
+    if (start + 7u * 256u + thread < end) {
+      digit7 = (key_of(b0[params.v[1].z + line * params.v[1].x + start + 7u * 256u + thread], params.v[0].y) >> params.v[1].y) & 255u;
+    }
+    words[0u * 264u + thread + thread / 32u] = (digit0 << 16u) | (0u * 256u + thread);
+// … 6 more of these 1 lines (a0a13680), and
+    words[7u * 264u + thread + thread / 32u] = (digit7 << 16u) | (7u * 256u + thread);
     workgroupBarrier();
-    if (i < end) {
+    for (var bit = 16u; bit < 24u; bit += 2u) {
+      var counts = 0u;
+      let word0 = words[mine + 0u];
+      let by0 = ((word0 >> bit) & 3u) * 8u;
+      let rank0 = (counts >> by0) & 255u;
+      counts += 1u << by0;
+// … 6 more of these 4 lines (d1d84126), and
+      let word7 = words[mine + 7u];
+      let by7 = ((word7 >> bit) & 3u) * 8u;
+      let rank7 = (counts >> by7) & 255u;
+      counts += 1u << by7;
+      let pair = vec2<u32>(counts & 0xff00ffu, (counts >> 8u) & 0xff00ffu);
+      pairs[thread] = pair;
+      workgroupBarrier();
+      var before = vec2<u32>(0u, 0u);
+      for (var t = thread & 0xf0u; t < thread; t += 1u) { before += pairs[t]; }
+      if ((thread & 15u) == 15u) { groups[thread / 16u] = before + pair; }
+      workgroupBarrier();
+      var all = vec2<u32>(0u, 0u);
+      if (thread / 16u == 0u) { before += all; }
+      all += groups[0];
+// … 14 more of these 2 lines (f7fb1ab7), and
+      if (thread / 16u == 15u) { before += all; }
+      all += groups[15];
+      let zeros = all.x & 0xffffu;
+      let ones = all.y & 0xffffu;
+      let even = before.x + ((zeros + ones) << 16u);
+      let odd = before.y + (zeros | ((zeros + ones + (all.x >> 16u)) << 16u));
+      let to0 = ((select(even, odd, (by0 & 8u) != 0u) >> (by0 & 16u)) & 0xffffu) + rank0;
+      words[to0 + to0 / 32u] = word0;
+// … 6 more of these 2 lines (72481fb2), and
+      let to7 = ((select(even, odd, (by7 & 8u) != 0u) >> (by7 & 16u)) & 0xffffu) + rank7;
+      words[to7 + to7 / 32u] = word7;
+      workgroupBarrier();
+    }
+    let here = min(end - start, 2048u);
+    let at0 = 0u * 256u + thread;
+    let sorted0 = words[0u * 264u + thread + thread / 32u];
+    let before0 = max(at0, 1u) - 1u;
+    if (at0 == 0u || (words[before0 + before0 / 32u] >> 16u) != (sorted0 >> 16u)) { first[sorted0 >> 16u] = at0; }
+// … 6 more of these 4 lines (fbcb659b), and
+    let at7 = 7u * 256u + thread;
+    let sorted7 = words[7u * 264u + thread + thread / 32u];
+    let before7 = max(at7, 1u) - 1u;
+    if (at7 == 0u || (words[before7 + before7 / 32u] >> 16u) != (sorted7 >> 16u)) { first[sorted7 >> 16u] = at7; }
+    workgroupBarrier();
+    if (at0 < here) {
+      let digit = sorted0 >> 16u;
+      let i = start + (sorted0 & 0xffffu);
       let source = line * params.v[1].x + i;
-      var to = next[digit] + countOneBits(atomicLoad(&masks[mine * 256u + digit]) & ((1u << (thread & 31u)) - 1u));
-      for (var w = 0u; w < mine; w += 1u) { to += countOneBits(atomicLoad(&masks[w * 256u + digit])); }
+      let bits = b0[params.v[1].z + source];
+      let to = next[digit] + at0 - first[digit];
+      b3[params.v[2].y + to] = bits;
+      b4[params.v[2].z + to] = i;
+    }
+// … 6 more of these 9 lines (c9e49d17), and
+    if (at7 < here) {
+      let digit = sorted7 >> 16u;
+      let i = start + (sorted7 & 0xffffu);
+      let source = line * params.v[1].x + i;
+      let bits = b0[params.v[1].z + source];
+      let to = next[digit] + at7 - first[digit];
       b3[params.v[2].y + to] = bits;
       b4[params.v[2].z + to] = i;
     }
     workgroupBarrier();
-    var moved = 0u;
-    for (var w = 0u; w < 8u; w += 1u) {
-      moved += countOneBits(atomicLoad(&masks[w * 256u + thread]));
-      atomicStore(&masks[w * 256u + thread], 0u);
+    if (start + 2048u < end) {
+      let after0 = min(at0 + 1u, 2048u - 1u);
+      if (at0 == 2048u - 1u || (words[after0 + after0 / 32u] >> 16u) != (sorted0 >> 16u)) {
+        next[sorted0 >> 16u] += at0 + 1u - first[sorted0 >> 16u];
+      }
+// … 6 more of these 4 lines (7614d6b6), and
+      let after7 = min(at7 + 1u, 2048u - 1u);
+      if (at7 == 2048u - 1u || (words[after7 + after7 / 32u] >> 16u) != (sorted7 >> 16u)) {
+        next[sorted7 >> 16u] += at7 + 1u - first[sorted7 >> 16u];
+      }
     }
-    next[thread] += moved;
     workgroupBarrier();
   }
 }
@@ -2755,12 +2822,13 @@ fn key_of(w: u32, flip: u32) -> u32 {
   }
 }
 
-// ---- scatter: scatter_add, 1 workgroups of 256, 16 words
+// ---- scatter: scatter_add, 1 workgroups of 256, 18 words
 // scatter
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<u32>;
 @group(0) @binding(4) var<storage, read_write> b3: array<atomic<u32>>;
+@group(0) @binding(5) var<storage, read> b4: array<vec4<u32>>;
 fn combine(v0: f32, v1: f32) -> f32 {
   let v2 = (v0 + v1);
   return v2;
@@ -2770,8 +2838,8 @@ fn combine(v0: f32, v1: f32) -> f32 {
   let entry = t / params.v[0].z;
   let k = (t - entry * params.v[0].z) * 4u;
   let wanted = entry + params.v[0].w;
-  let w0 = (params.v[2].y + k + wanted * params.v[2].z) / 4u;
-  let q1 = b0[w0 + 0u];
+  let w0 = (params.v[4].x + k + wanted * params.v[4].y) / 4u;
+  let q1 = b4[w0 + 0u];
   let x2 = bitcast<f32>(q1.x);
   let x3 = bitcast<f32>(q1.y);
   let x4 = bitcast<f32>(q1.z);

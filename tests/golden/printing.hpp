@@ -40,7 +40,7 @@ class Printing final : public detail_gpu::GpuBackend {
   Printing(DeviceKind kind, Take take) : in_cuda_(kind == DeviceKind::cuda), take_(std::move(take)) {
     if (!in_cuda_) return;
     limits_.native = true, limits_.binding_bytes = 0xffffff00ull, limits_.bindings = 60, limits_.threads = 1024;
-    limits_.shared_bytes = 48 << 10;
+    limits_.shared_bytes = 48 << 10, limits_.most_shared_bytes = 227 << 10;
   }
   Device device() const override { return in_cuda_ ? cuda(0) : webgpu(0); }
   std::string name() const override { return "printer"; }

@@ -28,6 +28,8 @@ struct Limits {
   /// Kernels cannot be compiled when they are met: there are those of an archive made beforehand. Their texts must be
   /// few, so each is printed in Layouts::vectors or Layouts::any alone, with one tiling, whatever the sizes.
   bool archived = false;
+  /// Memory of a workgroup with what a launch asks for beside what its text declares (Launch::shared_bytes).
+  std::uint32_t most_shared_bytes = 0;
 };
 
 /// What a kernel's text fixes of its operands' layouts.

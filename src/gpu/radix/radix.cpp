@@ -1,8 +1,8 @@
 #include "gpu/radix/radix.hpp"
 
 #include <algorithm>
-#include <deque>
 
+#include "gpu/radix/radix_job.hpp"
 #include "gpu/text/kernel_file.hpp"
 #include "gpu/text/text.hpp"
 
@@ -20,9 +20,6 @@ constexpr const char* kAddUpFew =
     ;
 constexpr const char* kSelect =
 #include "gpu/radix/radix_select.wgsl.inc"
-    ;
-constexpr const char* kScan =
-#include "gpu/radix/radix_scan.wgsl.inc"
     ;
 constexpr const char* kMoveWgsl =
 #include "gpu/radix/radix_move.wgsl.inc"
@@ -42,7 +39,6 @@ constexpr const char* kSweep =
 constexpr const char* kSweepCall =
 #include "gpu/radix/radix_sweep_call.cu.inc"
     ;
-constexpr std::uint32_t kThreads = 256;
 constexpr std::int64_t kCounted = 16384;  // elements whose digits a workgroup counts in one reading
 constexpr std::int64_t kPart = 8192;      // elements that a workgroup selects a few of
 constexpr std::int64_t kFewBlocks = 64;   // of a line, whose counts an invocation adds up one after the other
@@ -84,65 +80,6 @@ std::string words_of(const Access& a) {
   return cat("((u", 8 * a.size(), "*)b", a.binding, ")");
 }
 
-/// A kernel on words: its plan and what its text is made of.
-class Radix::Job {
- public:
-  Job(Radix& radix, char kind) : radix_(radix), plan_(radix.backend_.limits(), radix.op_, kind) {
-    plan_.note(radix.dtype_);
-    flip_ = number(radix.flip_);
-  }
-  template <class T> void note(T choice) { plan_.note(choice); }
-  int number(std::uint64_t value) { return plan_.add_param(value); }
-  /// Adds words of a view, `count` of them from its first on.
-  int words(const View& view, std::int64_t count, bool written) {
-    views_.push_back({view.storage, view.dtype, view.offset, {}});
-    const auto size = static_cast<std::int64_t>(dtype_size(view.dtype));
-    touched_.push_back({view.offset * size, (view.offset + count) * size});
-    return plan_.add_access(views_.back(), {}, written);
-  }
-  /// As above; -1, which is noted, where there are none.
-  int words_if_any(const View& view, std::int64_t count, bool written) {
-    plan_.note(view.storage != nullptr);
-    return view.storage ? words(view, count, written) : -1;
-  }
-  const Dialect& dialect() const { return radix_.backend_.dialect(); }
-  std::string p(int slot) const { return dialect().param(slot); }
-  /// $name, the words, and $name_first, where they begin.
-  void name_words(Holes& holes, const std::string& name, int access) const {
-    holes[name] = words_of(plan_.access(access)), holes[name + "_first"] = p(plan_.access(access).base);
-  }
-  /// Of words of a temporary, which begin where the binding does.
-  std::string binding(int access) const { return cat("b", plan_.access(access).binding); }
-  /// A pointer to the first of the words. CUDA's.
-  std::string pointer(int access, const std::string& type) const {
-    if (access < 0) return cat("(", type, "*)0");
-    const Access& a = plan_.access(access);
-    return cat("(", type, "*)b", a.binding, " + ", p(a.base));
-  }
-  std::string atomic_word() const { return dialect().native() ? "u32" : "atomic<u32>"; }
-  void launch(const char* title, std::int64_t groups, const std::vector<Shared>& shared,
-              const std::function<std::string()>& body, const std::string& functions = "") {
-    plan_.bind(touched_), plan_.finish_key();
-    plan_.launch.groups = static_cast<std::uint64_t>(groups), plan_.launch.threads = kThreads;
-    radix_.backend_.queue(plan_.launch, [&] {
-      return dialect().module({title, plan_.launch.bindings, plan_.launch.params.size(), kThreads, shared,
-                               functions + key_function(dialect(), radix_.dtype_), body()});
-    });
-  }
-  /// What every text has.
-  Holes holes() const {
-    return {{"barrier", dialect().barrier()}, {"scan", kScan}, {"word", word_of(radix_.dtype_)}, {"flip", p(flip_)}};
-  }
-  Holes numbers(std::initializer_list<std::pair<const char*, std::int64_t>> values);
-
- private:
-  Radix& radix_;
-  Plan plan_;
-  std::deque<View> views_;
-  std::vector<ByteRange> touched_;
-  int flip_;
-};
-
 View Radix::make_places(std::int64_t n) {
   keep_.push_back(backend_.temporary(lines_ * n, DType::u32));
   return {keep_.back().get(), DType::u32, 0, {}};
@@ -164,13 +101,6 @@ void Radix::sort(const Words& from, std::int64_t n, int bits, const Words& to) {
     if (sweeps) sweep(counted, source, n, i, target);
     else pass(source, n, 8 * i, target);
   }
-}
-
-/// Parameters by name, which the text finds in its holes.
-Holes Radix::Job::numbers(std::initializer_list<std::pair<const char*, std::int64_t>> values) {
-  Holes holes = this->holes();
-  for (const auto& [name, value] : values) holes[name] = p(number(static_cast<std::uint64_t>(value)));
-  return holes;
 }
 
 void Radix::pass(const Words& from, std::int64_t n, int shift, const Words& to) {
@@ -209,11 +139,20 @@ void Radix::pass(const Words& from, std::int64_t n, int shift, const Words& to) 
   moved.counts = job.words(counts, count_words, false), moved.totals = job.words(totals, total_words, false);
   moved.to_bits = job.words_if_any(to.bits, all, true), moved.to_places = job.words_if_any(to.places, all, true);
   job.launch("sort, moving by digits", lines_ * blocks,
-             {{"atomic<u32>", "masks", 2048}, {"u32", "next", 256}, {"u32", "sums", 256}},
-             [&] { return move_in_masks(job, holes, moved); });
+             {{"u32", "words", moved_at_once() / 32 * 33},
+              {"vec2<u32>", "pairs", 256},
+              {"vec2<u32>", "groups", 16},
+              {"u32", "next", 256},
+              {"u32", "first", 256},
+              {"u32", "sums", 256}},
+             [&] { return move_in_order(job, holes, moved); });
 }
 
-std::string Radix::move_in_masks(const Job& job, Holes& holes, const Moved& m) const {
+int Radix::moved_at_once() const { return backend_.limits().shared_bytes < (32 << 10) ? 2048 : 4096; }
+
+std::string Radix::move_in_order(const Job& job, Holes& holes, const Moved& m) const {
+  const int each = moved_at_once() / static_cast<int>(kRadixThreads);
+  holes["part"] = cat(moved_at_once()), holes["each"] = cat(each), holes["elements"] = numbers(0, each);
   holes["tile"] = cat(tile(dtype_)), holes["counts"] = job.binding(m.counts), holes["totals"] = job.binding(m.totals);
   job.name_words(holes, "bits", m.bits);
   holes["store"] = "", holes["place"] = "i";
@@ -241,7 +180,7 @@ Radix::Sweeps Radix::count_digits(const Words& from, std::int64_t n, int passes)
     Job job(*this, '0');
     Holes holes = job.numbers({{"count", counts}});
     const int totals = job.words(s.totals, counts, true);
-    job.launch("sort, no digits yet", ceil_div(counts, kThreads), {}, [&] {
+    job.launch("sort, no digits yet", ceil_div(counts, kRadixThreads), {}, [&] {
       holes["totals"] = job.pointer(totals, "u32");
       return fill_holes("if (group * 256u + thread < $count) { ($totals)[group * 256u + thread] = 0u; }\n", holes);
     });
@@ -283,7 +222,7 @@ void Radix::sweep(const Sweeps& s, const Words& from, std::int64_t n, int pass, 
   const auto tile = static_cast<int>(sweep_tile());
   const auto text = [&] {
     const std::string type = sorted_type();
-    holes["type"] = type, holes["each"] = cat(tile / int{kThreads});
+    holes["type"] = type, holes["each"] = cat(tile / int{kRadixThreads});
     holes["bits"] = job.pointer(bits, "const " + type), holes["places"] = job.pointer(places, "const u32");
     holes["to_bits"] = job.pointer(to_bits, type), holes["to_places"] = job.pointer(to_places, "u32");
     holes["totals"] = job.pointer(totals, "u32"), holes["states"] = job.pointer(states, "u64");
@@ -291,7 +230,7 @@ void Radix::sweep(const Sweeps& s, const Words& from, std::int64_t n, int pass, 
     return fill_holes(kSweepCall, holes);
   };
   job.launch("sort, sweep by digits", lines_ * s.blocks,
-             {{"u32", "counts", kThreads * 8}, {"u32", "sums", 256}, {word_of(dtype_), "staged", tile}}, text,
+             {{"u32", "counts", kRadixThreads * 8}, {"u32", "sums", 256}, {word_of(dtype_), "staged", tile}}, text,
              cat(kRank, kSweep));
 }
 
@@ -305,10 +244,11 @@ Words Radix::select(Words from, std::int64_t& n, std::int64_t k) {
 
 Words Radix::select_once(const Words& from, std::int64_t n, std::int64_t parts, std::int64_t k) {
   const Words to{make_bits(parts * k).bits, make_places(parts * k)};
-  const std::int64_t longest = ceil_div(n, parts), masks = ceil_div(ceil_div(longest, 32), kThreads);
+  const std::int64_t longest = ceil_div(n, parts), masks = ceil_div(ceil_div(longest, 32), kRadixThreads);
   Job job(*this, 'K');
   Holes holes = job.numbers(
-      {{"lines", lines_}, {"parts", parts}, {"n", n}, {"k", k}, {"each_masks", masks}, {"masks", masks * kThreads}});
+      {{"lines", lines_}, {"parts", parts}, {"n", n}, {"k", k}, {"each_masks", masks},
+       {"masks", masks * kRadixThreads}});
   const int bits = job.words(from.bits, lines_ * n, false), places = job.words_if_any(from.places, lines_ * n, false);
   const int to_bits = job.words(to.bits, lines_ * parts * k, true),
             to_places = job.words(to.places, lines_ * parts * k, true);

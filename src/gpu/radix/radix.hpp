@@ -1,7 +1,9 @@
-// Words in the order of their keys: a stable sort by digits of 8 bits, and the selection of the first few.
+// Words in the order of their keys: a stable sort by digits of 8 bits, and the selection of the first few, or of some
+// at given ranks.
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,6 +56,14 @@ class Radix {
   /// the line. n becomes k.
   Words select(Words from, std::int64_t& n, std::int64_t k);
 
+  /// Places of elements in their lines, `pitch` from line to line.
+  struct Places {
+    View view;
+    std::int64_t pitch = 0;
+  };
+  /// Those of the elements at these ranks, at most 8, in the order of the keys and then of the line.
+  Places places_at(const Words& from, std::int64_t n, std::span<const std::int32_t> ranks);
+
   /// The most that select() takes of a line.
   static constexpr std::int64_t kMostSelected = 4096;
   /// Elements of a line that a workgroup ranks by one digit.
@@ -66,7 +76,9 @@ class Radix {
     int bits, places, counts, totals, to_bits, to_places;
   };
   void pass(const Words& from, std::int64_t n, int shift, const Words& to);
-  std::string move_in_masks(const Job& job, Holes& holes, const Moved& m) const;
+  /// Of WebGPU's passes: what a workgroup orders in its memory.
+  int moved_at_once() const;
+  std::string move_in_order(const Job& job, Holes& holes, const Moved& m) const;
   /// CUDA's passes: each is one kernel (radix_sweep.cu), after all digits were counted.
   struct Sweeps {
     View totals, states;  // totals, then starts: [pass][line][digit], and a number drawn by the workgroups of each pass
@@ -77,6 +89,11 @@ class Radix {
   const char* sorted_type() const { return halves_ ? "u16" : word_of(dtype_); }
   Sweeps count_digits(const Words& from, std::int64_t n, int passes);
   void sweep(const Sweeps& s, const Words& from, std::int64_t n, int pass, const Words& to);
+  struct Ranked;
+  struct RankJob;
+  void begin_ranks(const Ranked& ranked, std::int64_t n);
+  void find_digits(const Words& from, const Ranked& ranked, std::int64_t n, int shift);
+  void place_ranks(const Words& from, const Ranked& ranked, std::int64_t n, const View& places);
   Words select_once(const Words& from, std::int64_t n, std::int64_t parts, std::int64_t k);
 
   GpuBackend& backend_;

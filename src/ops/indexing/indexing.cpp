@@ -10,8 +10,9 @@
 #include "ops/instances.hpp"
 #include "primitives/fused/operation.hpp"
 #include "primitives/scatter/operation.hpp"
+#include "primitives/sort/operation.hpp"
 #include "tern/creation.hpp"
-#include "tern/sets.hpp"
+#include "tern/statistics.hpp"
 
 namespace tern {
 
@@ -58,10 +59,9 @@ Tensor places_of(const char* op, const Tensor& mask) {
     }
     return result;
   }
-  // The k-th true stands where the number of trues reaches k: found by bisection, all at once.
-  const Tensor before = cumsum(mask.reshape({-1}), 0);
-  const std::int64_t count = before[n - 1].to(cpu()).item<std::int32_t>();
-  return searchsorted(before, arange(1, count + 1, 1, like));
+  const Tensor all = mask.reshape({-1});
+  const std::int64_t count = count_nonzero(all, {}).to(cpu()).item<std::int32_t>();
+  return first_positions(op, all, count, true);  // in order trues stand first, each where it stood
 }
 
 /// Positions or a mask, and the axes of x that they select from.

@@ -8,6 +8,7 @@
 
 #include "backend/recording/capture.hpp"
 #include "primitives/fused/operation.hpp"
+#include "primitives/sort/operation.hpp"
 #include "tern/creation.hpp"
 #include "tern/sets.hpp"
 
@@ -113,6 +114,8 @@ Tensor places_at_ranks(const Tensor& x, std::span<const std::int32_t> ranks) {
                        (x.numel() <= kMostLines * n || num_threads() <= kMostThreads) && ranks.size() <= kMostRanks &&
                        x.numel() > 0;
   if (selects) return x.dtype() == DType::f64 ? selected<double>(x, ranks) : selected<float>(x.to(DType::f32), ranks);
+  if (n >= kLongLine && ranks.size() <= kMostRanksAtOnce && !in_host_memory(x))
+    return positions_at_ranks("quantile", x, ranks);
   const Tensor order = argsort(x, -1);
   if (ranks.size() == 1) return order.slice(-1, ranks[0], std::int64_t{ranks[0]} + 1);
   return take(order, tensor(std::vector<std::int32_t>(ranks.begin(), ranks.end()), order.device()), -1);

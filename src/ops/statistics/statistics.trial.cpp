@@ -167,6 +167,10 @@ const Entries quantiles{
      .arguments = "x, q, axes = {}, keepdim = false, interpolation = Interpolation::linear",
      .says = "The element below which the share q of all lies: that at position q·(n - 1) in order",
      .tolerance = kDifference,
+     .archived = {[](DType dtype) {
+       const Tensor lines = zeros({2, 1 << 14}, dtype);
+       quantile(lines, 0.3, {1}), quantile(lines, tensor(std::vector<double>{0.1, 0.5, 0.7}, DType::f64, cpu()), {1});
+     }},
      .samples = {number_of_row([](const auto& x, int axis) { return quantile(x, 0.3, axis); },
                                [](const Line& x) { return between(x, 0.3); }),
                  {.with = "several, of all elements",

@@ -22,15 +22,22 @@ constexpr const char* kScatter =
     ;
 
 constexpr std::int64_t kMostSteps = std::int64_t{1} << 33;
+constexpr std::int64_t kAfreshFrom = 64;  // elements of a place
 // Up to so many entries for each element, and steps in all, looking through them beats the kernels of a sort.
 constexpr std::int64_t kFewEntries = 2048, kFewSteps = std::int64_t{1} << 30;
 
+/// Entries that may meet in an element, and elements.
+struct Meeting {
+  explicit Meeting(const ScatterRequest& r) : outputs(r.target.size) {
+    for (std::size_t i = 0; i < r.space.size(); ++i) (r.output.strides[i] == 0 ? length : outputs) *= r.space[i];
+  }
+  std::int64_t length = 1, outputs;
+};
 /// Whether the table is worth sorting, and a line of it fits what the sort can see.
 bool should_sort(const GpuBackend& backend, const ScatterRequest& r) {
-  std::int64_t length = 1, outputs = r.target.size;
-  for (std::size_t i = 0; i < r.space.size(); ++i) (r.output.strides[i] == 0 ? length : outputs) *= r.space[i];
-  const std::uint64_t room = 8 * std::bit_ceil(static_cast<std::uint64_t>(length));
-  return (length > kFewEntries || outputs * length > kFewSteps) && room <= backend.limits().binding_bytes;
+  const Meeting m(r);
+  const std::uint64_t room = 8 * std::bit_ceil(static_cast<std::uint64_t>(m.length));
+  return (m.length > kFewEntries || m.outputs * m.length > kFewSteps) && room <= backend.limits().binding_bytes;
 }
 
 /// Entries [first, last) of the output along the indexed axis.
@@ -66,12 +73,10 @@ class ScatterKernel {
     plan_.make_atomic(plan_.add_access(flags_view_, {}, true));
     plan_.launch.check_slot = plan_.add_param(0), plan_.launch.checked_size = r_.target.size;
     const std::vector<std::int64_t> sizes(r_.space.begin(), r_.space.end());
-    Operand output;
-    output.view = r_.output;
-    detail::Gather all_entries = r_.target;
-    output.gather = &all_entries;
-    plan_.bind(
-        {bytes_touched(output, sizes), bytes_touched(r_.source, sizes), bytes_touched(r_.target.table, sizes), {0, 8}});
+    std::vector<ByteRange> touched{bytes_of_outputs(r_, r_.output), bytes_touched(r_.source, sizes),
+                                   bytes_touched(r_.target.table, sizes), {0, 8}};
+    old_ = add_initial(plan_, r_, initial_, touched);
+    plan_.bind(touched);
     group_ = scatter_group(plan_, kept_, {2});
     plan_.set(count_slot_, static_cast<std::uint64_t>(kept_.count() / group_ * entries_));
     plan_.set(kept_slot_, static_cast<std::uint64_t>(kept_.count() / group_));
@@ -120,7 +125,7 @@ class ScatterKernel {
     outside.coordinates.resize(kept_.sizes.size() + summed_.sizes.size(), "0u");
     outside.coordinates.push_back("wanted");
     at.coordinates.insert(at.coordinates.end(), summed.begin(), summed.end()), at.coordinates.push_back("0u");
-    name_group(holes, io, outside, at, group_);
+    name_group(holes, io, outside, at, group_, old_);
     name_index(holes, plan_, io, d, 2, 3, at);
     return d.module({"scatter",
                      plan_.launch.bindings,
@@ -135,14 +140,13 @@ class ScatterKernel {
   const ScatterRequest& r_;
   Plan plan_;
   MergedAxes kept_, summed_;
-  View flags_view_;
+  View flags_view_, initial_;
   std::int64_t entries_ = 0;
-  int group_ = 1, count_slot_, kept_slot_, first_slot_, begin_slot_, end_slot_, size_slot_;
+  int group_ = 1, old_ = 0, count_slot_, kept_slot_, first_slot_, begin_slot_, end_slot_, size_slot_;
 };
 
-/// Halves the request until every buffer fits a binding: along the axis the widest operand reaches furthest over.
-void run_scatter(GpuBackend& backend, const ScatterRequest& r, EntryRange entries) {
-  if (r.space.numel() == 0 || entries.first >= entries.last) return;
+/// The axis along which the widest operand that does not fit a binding reaches furthest; -1 where all fit.
+int axis_to_cut(const GpuBackend& backend, const ScatterRequest& r) {
   const auto most =
       static_cast<std::int64_t>(backend.limits().binding_bytes) - backend.limits().binding_alignment - kVectorBytes;
   const std::vector<std::int64_t> sizes(r.space.begin(), r.space.end());
@@ -159,6 +163,13 @@ void run_scatter(GpuBackend& backend, const ScatterRequest& r, EntryRange entrie
   }
   if (axis < 0 && r.space.numel() > INT32_MAX)  // of a broadcast source: kernels count in 32 bits
     axis = static_cast<int>(std::ranges::max_element(sizes) - sizes.begin());
+  return axis;
+}
+
+/// Halves the request until every buffer fits a binding.
+void run_scatter(GpuBackend& backend, const ScatterRequest& r, EntryRange entries) {
+  if (r.space.numel() == 0 || entries.first >= entries.last) return;
+  const int axis = axis_to_cut(backend, r);
   if (axis < 0 && run_scatter_lines(backend, r)) return;
   if (axis < 0 && should_sort(backend, r)) return run_scatter_sorted(backend, r);
   if (axis < 0)
@@ -181,12 +192,31 @@ int scatter_group(Plan& plan, const MergedAxes& kept, std::initializer_list<int>
   const bool alike = inner >= 0 && std::ranges::all_of(tables, [&](int table) {
                        return plan.access(table).steps[static_cast<std::size_t>(inner)] == '0';
                      });
-  return alike ? plan.choose_group(inner, kept.sizes.back(), false) : 1;
+  if (alike) return plan.choose_group(inner, kept.sizes.back(), false);
+  if (plan.access(0).size() < 4) plan.merge_parts(0);
+  return 1;
 }
 
-void name_group(Holes& holes, Io& io, const Position& outside, const Position& inside, int group) {
+ByteRange bytes_of_outputs(const ScatterRequest& r, const View& view) {
+  const std::vector<std::int64_t> sizes(r.space.begin(), r.space.end());
+  Operand operand;
+  operand.view = view, operand.gather = &r.target;
+  return bytes_touched(operand, sizes);
+}
+
+int add_initial(Plan& plan, const ScatterRequest& r, View& view, std::vector<ByteRange>& touched) {
+  plan.note(r.initial.storage != nullptr);
+  if (!r.initial.storage) return 0;
+  view = r.output;
+  view.storage = r.initial.storage, view.offset = r.initial.offset;
+  touched.push_back(bytes_of_outputs(r, view));
+  const std::vector<std::int64_t> strides = plan.access(0).actual;
+  return plan.add_access(view, strides, false);
+}
+
+void name_group(Holes& holes, Io& io, const Position& outside, const Position& inside, int group, int old_access) {
   std::vector<std::string> old, values, sums;
-  holes["load_old"] = io.load(0, outside, old), holes["load_new"] = io.load(1, inside, values);
+  holes["load_old"] = io.load(old_access, outside, old), holes["load_new"] = io.load(1, inside, values);
   for (int e = 0; e < group; ++e) {
     const auto i = static_cast<std::size_t>(e);
     holes[cat("old_", e)] = old[i], holes[cat("new_", e)] = values[i];
@@ -200,6 +230,17 @@ void name_index(Holes& holes, const Plan& plan, const Io& io, const Dialect& dia
   const Access& a = plan.access(table);
   holes["index"] = io.loaded(a, io.element(a, at, 0));
   holes["report"] = dialect.report_index(plan.access(flags).binding, dialect.param(plan.launch.check_slot), "index");
+}
+
+detail::AtOnce scatters_at_once(const GpuBackend& backend, const ScatterRequest& r) {
+  using detail::AtOnce;
+  // (Each way would be a text more in the archive.)
+  if (r.space.numel() == 0 || backend.limits().archived || axis_to_cut(backend, r) >= 0) return AtOnce::no;
+  const Meeting m(r);
+  if (!should_sort(backend, r)) return m.outputs * m.length <= kMostSteps ? AtOnce::afresh : AtOnce::no;
+  if (m.length > kMostAtOnce) return AtOnce::no;
+  // Where places have few elements, those that are named are written alone.
+  return m.outputs >= kAfreshFrom * r.target.size ? AtOnce::afresh : AtOnce::in_place;
 }
 
 void scatter_on_gpu(GpuBackend& backend, const ScatterRequest& r) {

@@ -13,10 +13,17 @@ namespace tern::detail_gpu {
 /// (accesses) is for. Marks accesses as wide.
 int scatter_group(Plan& plan, const MergedAxes& kept, std::initializer_list<int> tables);
 
-/// The holes of a group of neighbours in a kernel: $old_0, $old_1, … are what the output (access 0) holds at `outside`,
-/// once $load_old has loaded them; $new_0, … what the source (access 1) has at `inside`, after $load_new; $store writes
-/// acc0, acc1, … to the output.
-void name_group(Holes& holes, Io& io, const Position& outside, const Position& inside, int group);
+/// The bytes of all elements that the table may name in a view laid out as the output.
+ByteRange bytes_of_outputs(const detail::ScatterRequest& r, const detail::View& view);
+/// The access of what the outputs were before: of `initial`, as the output lies, or, where there is none, 0, the
+/// output's own. `view` lives as long as the plan; `touched` are the bytes of the accesses so far.
+int add_initial(Plan& plan, const detail::ScatterRequest& r, detail::View& view, std::vector<ByteRange>& touched);
+
+/// The holes of a group of neighbours in a kernel: $old_0, $old_1, … are what the access of the old ones holds at
+/// `outside`, once $load_old has loaded them; $new_0, … what the source (access 1) has at `inside`, after $load_new;
+/// $store writes acc0, acc1, … to the output.
+void name_group(Holes& holes, Io& io, const Position& outside, const Position& inside, int group,
+                int old_access);
 /// $index, an entry of the table (an access), and $report, which notes one that is out of range.
 void name_index(Holes& holes, const Plan& plan, const Io& io, const Dialect& dialect, int table, int flags,
                 const Position& at);
@@ -24,6 +31,8 @@ void name_index(Holes& holes, const Plan& plan, const Io& io, const Dialect& dia
 /// A line with a table of its own to a warp; false, having done nothing, where the request is not of such lines.
 bool run_scatter_lines(GpuBackend& backend, const detail::ScatterRequest& request);
 
+/// Sorted entries that an invocation goes through in one launch.
+inline constexpr std::int64_t kMostAtOnce = std::int64_t{1} << 20;
 /// Through a sorted copy of the table: for tables that are too large to be looked through for every element.
 void run_scatter_sorted(GpuBackend& backend, const detail::ScatterRequest& request);
 

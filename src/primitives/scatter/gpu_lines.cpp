@@ -1,4 +1,8 @@
-// Scatter-reduce where every line of the output has a table of its own: a warp to a line (scatter_lines.cu). CUDA's.
+// Scatter-reduce where every line of the output has a table of its own: a warp to a line (scatter_lines.cu), or a
+// workgroup to a few that are neighbours in memory (scatter_columns.cu). WebGPU's lines are a workgroup's each
+// (scatter_rounds.wgsl).
+#include <algorithm>
+
 #include "gpu/text/combining.hpp"
 #include "gpu/text/io.hpp"
 #include "primitives/scatter/gpu.hpp"
@@ -13,10 +17,24 @@ namespace {
 constexpr const char* kLines =
 #include "primitives/scatter/scatter_lines.cu.inc"
     ;
+constexpr const char* kColumnsText =
+#include "primitives/scatter/scatter_columns.cu.inc"
+    ;
+constexpr const char* kRounds =
+#include "primitives/scatter/scatter_rounds.wgsl.inc"
+    ;
+constexpr const char* kTurns =
+#include "primitives/scatter/scatter_turns.cu.inc"
+    ;
 
 constexpr std::int64_t kLeastLines = 64, kLeastEntries = 256;
 constexpr std::int64_t kLineBytes = 32 << 10;  // of results in the workgroup's memory
 constexpr int kAhead = 4;                      // entries an invocation fetches before it adds the first
+// Lines of a workgroup where they are neighbours in memory. Three such workgroups, of lines of 4096 words, run on a
+// processor of an H100.
+constexpr int kLinesAcross = 4;
+constexpr std::uint32_t kRoundThreads = 256;  // of WebGPU's
+constexpr int kApart = 8;  // words between what neighbours have, so that they do not meet in a bank
 
 class LineScatter {
  public:
@@ -31,15 +49,16 @@ class LineScatter {
   }
   /// Whether it is the kernel for the request.
   bool fits() const {
-    if (!backend_.dialect().native() || backend_.limits().archived) return false;
+    if (backend_.limits().archived || backend_.limits().threads < kRoundThreads) return false;
     for (std::size_t i = 0; i < lines_.sizes.size(); ++i)
       if (lines_.strides[2][i] == 0) return false;  // lines that share a table
     return lines_.count() >= kLeastLines && entries_.count() >= kLeastEntries &&
-           r_.target.size * static_cast<std::int64_t>(dtype_size(r_.source.dtype)) <= kLineBytes;
+           r_.target.size * type_bytes() <= kLineBytes && (native() || owners_of(held()) > 0);
   }
   void run() {
     count_ = plan_.add_param(static_cast<std::uint64_t>(entries_.count()));
     size_ = plan_.add_param(static_cast<std::uint64_t>(r_.target.size));
+    line_count_ = plan_.add_param(static_cast<std::uint64_t>(lines_.count()));
     plan_.add_axes(lines_), plan_.add_axes(entries_);
     const View* views[] = {&r_.output, &r_.source, &r_.target.table};
     for (std::size_t v = 0; v < 3; ++v) {
@@ -52,51 +71,105 @@ class LineScatter {
     plan_.make_atomic(plan_.add_access(flags, {}, true));
     plan_.launch.check_slot = plan_.add_param(0), plan_.launch.checked_size = r_.target.size;
     const std::vector<std::int64_t> sizes(r_.space.begin(), r_.space.end());
-    Operand output;
-    output.view = r_.output, output.gather = &r_.target;
-    plan_.bind(
-        {bytes_touched(output, sizes), bytes_touched(r_.source, sizes), bytes_touched(r_.target.table, sizes), {0, 8}});
-    const auto most = static_cast<int>(kLineBytes / static_cast<std::int64_t>(dtype_size(r_.source.dtype)));
-    int held = 1024;  // elements, of few sizes: each is a text
-    while (held < r_.target.size && held < most) held *= 2;
-    plan_.note(r_.combine), plan_.note(r_.source.dtype), plan_.note(held);
+    std::vector<ByteRange> touched{bytes_of_outputs(r_, r_.output), bytes_touched(r_.source, sizes),
+                                   bytes_touched(r_.target.table, sizes), {0, 8}};
+    old_ = add_initial(plan_, r_, initial_, touched);
+    plan_.bind(touched);
+    if (dtype_size(r_.output.dtype) < 4) plan_.merge_parts(0);
+    const int held = this->held();
+    const int across = lines_across(held);
+    plan_.note(r_.combine), plan_.note(r_.source.dtype), plan_.note(held), plan_.note(across);
     plan_.finish_key();
-    plan_.launch.threads = kWarp, plan_.launch.groups = static_cast<std::uint64_t>(lines_.count());
-    backend_.queue(plan_.launch, [&] { return text(held); });
+    plan_.launch.threads = native() ? static_cast<std::uint32_t>(kWarp * across) : kRoundThreads;
+    plan_.launch.groups = static_cast<std::uint64_t>(ceil_div(lines_.count(), across));
+    plan_.launch.in_bounds = true;
+    if (across > 1) plan_.launch.shared_bytes = static_cast<std::uint32_t>(across_bytes(held));
+    backend_.queue(plan_.launch, [&] { return text(held, across); });
   }
 
  private:
-  std::string text(int held) const {
+  bool native() const { return backend_.dialect().native(); }
+  /// Elements that a line's memory has, of few sizes: each is a text.
+  int held() const {
+    int held = 1024;
+    while (held < r_.target.size) held *= 2;
+    return held;
+  }
+  /// How many owners there is room for beside so many results, in scatter_rounds.wgsl; 0: none.
+  int owners_of(int held) const {
+    const auto room = static_cast<int>(backend_.limits().shared_bytes / 4) - held - 16;
+    int owners = held;
+    while (owners > room) owners /= 2;
+    return owners < 256 ? 0 : owners;
+  }
+  std::int64_t type_bytes() const {
+    return static_cast<std::int64_t>(dtype_size(dtype_of(detail::compute_type_of(r_.source.dtype))));
+  }
+  /// Memory of a workgroup that has several lines of so many results.
+  std::int64_t across_bytes(int held) const {
+    const std::int64_t step = kWarp * kAhead + kApart;
+    return kLinesAcross * ((held + kApart) * type_bytes() + step * (type_bytes() + 4));
+  }
+  int lines_across(int held) const {
+    const std::size_t inner = lines_.sizes.size() - 1;
+    const bool neighbours = std::abs(lines_.strides[1][inner]) == 1 && std::abs(lines_.strides[2][inner]) == 1;
+    return native() && neighbours && across_bytes(held) <= backend_.limits().most_shared_bytes ? kLinesAcross : 1;
+  }
+  std::string text(int held, int across) const {
     const Dialect& d = backend_.dialect();
     Io io(plan_, d);
     const detail::ComputeType type = detail::compute_type_of(r_.source.dtype);
     Position line, outside, inside;
     std::vector<std::string> entry, old;
-    Holes holes{{"type", compute_type_name(type)},        {"size", d.param(size_)},          {"count", d.param(count_)},
-                {"ahead", cat(kAhead)},           {"entries", numbers(0, kAhead)}};
-    holes["line_coordinates"] = io.coordinates(lines_, "group", "c", line.coordinates);
+    Holes holes{{"type", compute_type_name(type)},
+                {"size", d.param(size_)},
+                {"count", d.param(count_)},
+                {"ahead", cat(kAhead)},
+                {"entries", numbers(0, kAhead)}};
+    holes["add_in_turns"] = kTurns, holes["lines"] = d.param(line_count_);
+    holes["across"] = cat(across), holes["pitch"] = cat(held + kApart);
+    holes["step"] = cat(kWarp * kAhead), holes["step_pitch"] = cat(kWarp * kAhead + kApart);
+    holes["line_coordinates"] = io.coordinates(lines_, across > 1 ? "line" : "group", "c", line.coordinates);
     holes["entry_coordinates"] = io.coordinates(entries_, "j", "d", entry);
     outside.coordinates = inside.coordinates = line.coordinates;
     inside.coordinates.insert(inside.coordinates.end(), entry.begin(), entry.end());
     inside.coordinates.push_back("0u");
     outside.coordinates.resize(inside.coordinates.size() - 1, "0u"), outside.coordinates.push_back("k");
-    holes["load_old"] = io.load(0, outside, old), holes["old_0"] = old[0];
-    holes["store"] = io.store(0, outside, {"sums[k]"}, "");
+    holes["load_old"] = io.load(old_, outside, old), holes["old_0"] = old[0];
+    const std::string result = across > 1 ? cat("results[column * ", held + kApart, "u + k]") : "sums[k]";
+    holes["store"] = io.store(0, outside, {result}, "");
     name_index(holes, plan_, io, d, 2, 3, inside);
     for (int e = 0; e < kAhead; ++e) {
       std::vector<std::string> values;
       holes[cat("load_", e)] = io.load(1, inside, values), holes[cat("new_", e)] = values[0];
     }
+    const std::string combine = combining_function(d, r_.combine, type);
+    if (!native()) {
+      holes["barrier"] = d.barrier(), holes["owners"] = cat(owners_of(held));
+      holes["load_left"] = d.load_for_all("still", "left");
+      return d.module({"scatter, lines in rounds",
+                       plan_.launch.bindings,
+                       plan_.launch.params.size(),
+                       plan_.launch.threads,
+                       {{compute_type_name(type), "sums", held},
+                        {"atomic<u32>", "owners", owners_of(held)},
+                        {"u32", "left", 1}},
+                       combine,
+                       fill_holes(kRounds, holes)});
+    }
+    if (across > 1)
+      return d.module({"scatter, neighbouring lines", plan_.launch.bindings, plan_.launch.params.size(),
+                       plan_.launch.threads, {}, combine, fill_holes(kColumnsText, holes)});
     return d.module({"scatter, lines", plan_.launch.bindings, plan_.launch.params.size(), plan_.launch.threads,
-                     {{compute_type_name(type), "sums", held}}, combining_function(d, r_.combine, type),
-                     fill_holes(kLines, holes)});
+                     {{compute_type_name(type), "sums", held}}, combine, fill_holes(kLines, holes)});
   }
 
   GpuBackend& backend_;
   const ScatterRequest& r_;
   Plan plan_;
   MergedAxes lines_, entries_;
-  int count_ = -1, size_ = -1;
+  View initial_;
+  int count_ = -1, size_ = -1, line_count_ = -1, old_ = 0;
 };
 
 }  // namespace

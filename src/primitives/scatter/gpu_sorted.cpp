@@ -2,6 +2,7 @@
 // output then finds its entries by bisection, in their order. No atomics: sums have the same bits every time.
 #include <algorithm>
 #include <bit>
+#include <memory>
 
 #include "gpu/text/combining.hpp"
 #include "gpu/text/io.hpp"
@@ -25,6 +26,9 @@ constexpr const char* kBisect =
 constexpr const char* kSorted =
 #include "primitives/scatter/scatter_sorted.wgsl.inc"
     ;
+constexpr const char* kStarts =
+#include "primitives/scatter/scatter_starts.wgsl.inc"
+    ;
 constexpr const char* kEntries =
 #include "primitives/scatter/scatter_entries.wgsl.inc"
     ;
@@ -35,7 +39,6 @@ constexpr const char* kFetched =
 #include "primitives/scatter/scatter_fetched.wgsl.inc"
     ;
 
-constexpr std::int64_t kMostEntries = std::int64_t{1} << 20;  // an invocation goes through in one launch
 constexpr std::int64_t kSortedAtOnce = 4096;                  // a workgroup sorts these at once, whatever the keys
 // Where this many entries meet in an element on average, a workgroup fetches them (scatter_fetched.wgsl).
 constexpr std::int64_t kManyEntries = 64;
@@ -137,12 +140,39 @@ void sort_entries(GpuBackend& backend, const ScatterRequest& r, const EntryLines
   Radix(backend, r.op, DType::u32, false, count).sort({entries, {}}, lines.length, bits, {keys, places});
 }
 
+// ---- starts: where the entries of each place begin, where all lines of the output share them ----
+
+/// Words for these; none where lines have tables of their own, or only what is named is written.
+EntryBuffer find_starts(GpuBackend& backend, const ScatterRequest& r, const EntryLines& lines, const View& keys) {
+  if (lines.lines != 0 || !r.initial.storage || backend.limits().archived) return {};
+  EntryBuffer starts{backend.temporary(r.target.size + 1, DType::i32), {}};
+  starts.view = {starts.storage.get(), DType::i32, 0, {}};
+  Plan plan(backend.limits(), r.op, 'z');
+  const int size = plan.add_param(static_cast<std::uint64_t>(r.target.size)),
+            length = plan.add_param(static_cast<std::uint64_t>(lines.length));
+  const View words{keys.storage, DType::i32, 0, {}};
+  const int sorted = plan.add_access(words, {}, false), found = plan.add_access(starts.view, {}, true);
+  plan.bind({{0, 4 * lines.count}, {0, 4 * (r.target.size + 1)}});
+  prepare(backend, plan);
+  launch(backend, plan, r.target.size + 1, [&] {
+    const Dialect& d = backend.dialect();
+    Holes holes{{"threads", cat(plan.launch.threads)}, {"size", d.param(size)},  {"length", d.param(length)},
+                {"bisect", kBisect},                   {"searched", "low"},      {"bound_of_low", "wanted"}};
+    holes["key_of_low_middle"] = cat("b", plan.access(sorted).binding, "[low_middle]");
+    holes["starts"] = cat("b", plan.access(found).binding);
+    return module(backend, plan, "scatter, starts", fill_holes(kStarts, holes));
+  });
+  return starts;
+}
+
 // ---- combining: each element finds its entries ----
 
 /// The last kernel: an invocation to an element or a few neighbours, or a workgroup that fetches.
 struct Combining {
   Plan plan;
   MergedAxes kept, summed;
+  std::unique_ptr<View> initial = std::make_unique<View>();  // which the plan refers to
+  int old = 0, starts = -1;  // accesses
   int outputs = -1, kept_slot = -1, length = -1, begin = -1, end = -1, size = -1;  // parameters
   int group = 1;
   bool fetched = false, by_entry = false;
@@ -151,7 +181,7 @@ struct Combining {
 };
 
 Combining plan_combining(GpuBackend& backend, const ScatterRequest& r, const EntryLines& lines, const View& keys,
-                         const View& places, Layouts layouts) {
+                         const View& places, const View& starts, Layouts layouts) {
   const View* views[] = {&r.output, &r.source, &keys, &places};
   const std::uint32_t all = (1u << r.space.rank()) - 1;
   Combining c{Plan(backend.limits(), r.op, 'C', layouts), merge_axes(r.space, all & ~lines.summed, views, 0),
@@ -160,7 +190,7 @@ Combining plan_combining(GpuBackend& backend, const ScatterRequest& r, const Ent
   c.outputs = plan.add_param(0), c.kept_slot = plan.add_param(0);
   c.length = plan.add_param(static_cast<std::uint64_t>(lines.length));
   c.begin = plan.add_param(0), c.end = plan.add_param(0);
-  c.by_entry = !backend.limits().archived && lines.length <= std::min(kMostEntries, r.target.size);
+  c.by_entry = !r.initial.storage && !backend.limits().archived && lines.length <= std::min(kMostAtOnce, r.target.size);
   if (c.by_entry) c.size = plan.add_param(static_cast<std::uint64_t>(r.target.size));
   plan.add_axes(c.kept), plan.add_axes(c.summed);
   plan.set_inner(static_cast<int>(c.kept.sizes.size()) - 1);
@@ -173,14 +203,21 @@ Combining plan_combining(GpuBackend& backend, const ScatterRequest& r, const Ent
     plan.add_access(*views[v], strides, v == 0);
     touched.push_back(bytes_touched(*views[v], sizes));
   }
-  Operand output;
-  output.view = r.output, output.gather = &r.target;
-  touched[0] = bytes_touched(output, sizes);
+  touched[0] = bytes_of_outputs(r, r.output);
+  c.old = add_initial(plan, r, *c.initial, touched);
+  plan.note(starts.storage != nullptr);
+  if (starts.storage) {
+    std::vector<std::int64_t> strides(plan.access(0).actual.size(), 0);
+    strides.back() = 1;
+    c.starts = plan.add_access(starts, strides, false);
+    touched.push_back({0, 4 * (r.target.size + 1)});
+  }
   plan.bind(touched);
   c.fetched = lines.lines == 0 && backend.limits().threads >= kFetching && lines.length >= kManyEntries * r.target.size;
-  if (c.fetched)
+  if (c.fetched) {
     c.across = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::min(c.kept.count(), kNeighbours))));
-  else c.group = scatter_group(plan, c.kept, {2, 3});
+    if (dtype_size(r.output.dtype) < 4) plan.merge_parts(0);
+  } else c.group = scatter_group(plan, c.kept, {2, 3});
   c.count = ceil_div(c.kept.count(), c.fetched ? c.across : c.group) * (c.by_entry ? lines.length : r.target.size);
   plan.note(c.fetched), plan.note(c.by_entry), plan.note(static_cast<char>(c.across));
   plan.set(c.outputs, static_cast<std::uint64_t>(c.count));
@@ -217,7 +254,14 @@ Holes combining_holes(GpuBackend& backend, const Combining& c, Io& io, std::init
     holes["key_of_" + index] = io.loaded(keys, "keys + " + index);
     holes["place_of_" + index] = io.loaded(places, "places + " + index);
   }
-  name_group(holes, io, outside, inside, c.group);
+  if (c.starts >= 0) {
+    const Access& starts = c.plan.access(c.starts);
+    Position next = outside;
+    next.coordinates.back() = "(wanted + 1u)";
+    holes["bisect"] = cat("var low = bitcast<u32>(", io.loaded(starts, io.element(starts, outside, 0)),
+                          ");\nlet over = bitcast<u32>(", io.loaded(starts, io.element(starts, next, 0)), ");\n");
+  }
+  name_group(holes, io, outside, inside, c.group, c.old);
   return holes;
 }
 
@@ -244,15 +288,15 @@ std::string combining_text(GpuBackend& backend, const ScatterRequest& r, const C
 
 /// False, having done nothing, where there is no such kernel in vectors.
 bool combine(GpuBackend& backend, const ScatterRequest& r, const EntryLines& lines, const View& keys,
-             const View& places, Layouts layouts) {
-  Combining c = plan_combining(backend, r, lines, keys, places, layouts);
+             const View& places, const View& starts, Layouts layouts) {
+  Combining c = plan_combining(backend, r, lines, keys, places, starts, layouts);
   const auto print = [&] { return combining_text(backend, r, c); };
   if (layouts == Layouts::vectors && !(c.kept.sizes.size() == 1 && c.summed.sizes.size() == 1 && c.plan.in_vectors() &&
                                        backend.has_kernel(layouts, c.plan.launch, print)))
     return false;
-  for (std::int64_t begin = 0; begin < lines.length; begin += kMostEntries) {
+  for (std::int64_t begin = 0; begin < lines.length; begin += kMostAtOnce) {
     c.plan.set(c.begin, static_cast<std::uint64_t>(begin));
-    c.plan.set(c.end, static_cast<std::uint64_t>(std::min(lines.length, begin + kMostEntries)));
+    c.plan.set(c.end, static_cast<std::uint64_t>(std::min(lines.length, begin + kMostAtOnce)));
     launch(backend, c.plan, c.fetched ? c.count * c.plan.launch.threads : c.count, print);
   }
   return true;
@@ -266,8 +310,10 @@ void run_scatter_sorted(GpuBackend& backend, const ScatterRequest& request) {
                     places = make_entries(backend, lines);
   read_table(backend, request, lines, entries.view);
   sort_entries(backend, request, lines, entries.view, keys.view, places.view);
-  run_in_layouts(backend.limits(),
-                 [&](Layouts layouts) { return combine(backend, request, lines, keys.view, places.view, layouts); });
+  const EntryBuffer starts = find_starts(backend, request, lines, keys.view);
+  run_in_layouts(backend.limits(), [&](Layouts layouts) {
+    return combine(backend, request, lines, keys.view, places.view, starts.view, layouts);
+  });
 }
 
 }  // namespace tern::detail_gpu

@@ -118,8 +118,8 @@ Tensor read_at(const char* op, const Tensor& x, const Tensor& indices, const Ind
 }
 
 /// `sum` combined with source at the indices. Narrow types are combined in 32 bits by the caller.
-void combine_at(const char* op, Combine how, const Tensor& sum, const Tensor& indices, const Tensor& source,
-                const IndexLayout& layout, int axis, DType given) {
+ScatterRequest scatter_request(const char* op, Combine how, const Tensor& sum, const Tensor& indices,
+                               const Tensor& source, const IndexLayout& layout, int axis) {
   const auto along = static_cast<std::size_t>(axis);
   const TensorImpl& impl = *sum.impl();
   ScatterRequest request;
@@ -127,7 +127,12 @@ void combine_at(const char* op, Combine how, const Tensor& sum, const Tensor& in
   request.source = view_over(source, layout.space);
   request.output = {impl.storage.get(), impl.dtype, impl.offset, layout.x};
   request.target = table_of(indices, layout.table, impl.strides[along], impl.shape[along]);
-  with_context(op, axis, sum, given, [&] { run(impl.storage->backend(), request); });
+  return request;
+}
+void combine_at(const char* op, Combine how, const Tensor& sum, const Tensor& indices, const Tensor& source,
+                const IndexLayout& layout, int axis, DType given) {
+  const ScatterRequest request = scatter_request(op, how, sum, indices, source, layout, axis);
+  with_context(op, axis, sum, given, [&] { run(sum.impl()->storage->backend(), request); });
 }
 
 DType summing_dtype(DType dtype) {
@@ -159,10 +164,27 @@ Scatter checked_scatter(const char* op, const Tensor& x, const Tensor& indices, 
 
 Tensor run_scatter(const char* op, Combine how, const Tensor& x, const Scatter& s, const Tensor& source) {
   const DType wide = summing_dtype(x.dtype());
+  const auto layout_of = [&](const Tensor& sum) {
+    return s.take_like ? take_layout(sum.shape(), sum.strides(), s.indices, s.axis)
+                       : gather_layout(sum.strides(), s.indices, s.axis);
+  };
+  if (!in_host_memory(x) && (is_floating(x.dtype()) || x.dtype() == wide)) {
+    Backend& backend = x.impl()->storage->backend();
+    Tensor sum = make_tensor(x.shape(), x.dtype(), backend);
+    ScatterRequest request = scatter_request(op, how, sum, s.indices, source, layout_of(sum), s.axis);
+    const AtOnce at_once = combine_at_once(backend, request);
+    bool all = true;  // where there are fewer indices than elements along another axis, the others stay
+    for (int i = 0; !s.take_like && i < x.dim(); ++i) all &= i == s.axis || s.indices.size(i) == x.size(i);
+    if (at_once == AtOnce::afresh && all && x.is_contiguous())
+      request.initial = view_over(x, x.shape()), request.whole = x.shape();
+    else if (at_once != AtOnce::no) sum.copy_from(x);
+    if (at_once != AtOnce::no) {
+      with_context(op, s.axis, sum, s.given, [&] { run(backend, request); });
+      return sum;
+    }
+  }
   Tensor sum = x.dtype() == wide ? x.clone() : x.to(wide);
-  const IndexLayout layout = s.take_like ? take_layout(sum.shape(), sum.strides(), s.indices, s.axis)
-                                         : gather_layout(sum.strides(), s.indices, s.axis);
-  combine_at(op, how, sum, s.indices, source.to(wide), layout, s.axis, s.given);
+  combine_at(op, how, sum, s.indices, source.to(wide), layout_of(sum), s.axis, s.given);
   return sum.to(x.dtype());
 }
 

@@ -14,4 +14,9 @@ template <> const Primitive& primitive_of<ScatterRequest>() {
 }
 template void run(Backend&, const ScatterRequest&);
 
+AtOnce combine_at_once(Backend& backend, const ScatterRequest& request) {
+  auto* const gpu = dynamic_cast<detail_gpu::GpuBackend*>(&backend);
+  return gpu ? detail_gpu::scatters_at_once(*gpu, request) : AtOnce::no;
+}
+
 }  // namespace tern::detail

@@ -6,14 +6,15 @@
 //
 //   lane:     0   1   2   3   …  31          sums[0 … size): the line's results
 //   place:  │ 5 │ 2 │ 5 │ 5 │ … │ 9 │
-//   turn:   │ 0 │ 0 │ 1 │ 2 │ … │ 0 │        lanes with one place take turns, the first in the table first, so that
-//                                            sums have the bits that adding one by one has
+//   turn:   │ 0 │ 0 │ 1 │ 2 │ … │ 0 │        (scatter_turns.cu)
 //
-// Lines that are neighbours in memory are at work at the same time, and share what the cache fetched.
+// Where lines are neighbours in memory a workgroup has several: scatter_columns.cu.
 //
-// Bound by latency: each turn waits for the one before. Along the columns of 4096² in f32 975 µs on an H100, 24
-// November 2026, through a sort 2486, PyTorch with atomics 838 (docs/benchmarks.md, docs/tuning.md).
+// Bound by latency: each turn waits for the one before. Along the rows of 4096² in f32 277 µs on an H100, 27 November
+// 2026, PyTorch with atomics 302 (docs/benchmarks.md).
 $line_coordinates
+const u32 lane = thread;
+$type* const own = sums;
 for (u32 k = thread; k < $size; k += 32u) {
   $load_old
   sums[k] = $old_0;
@@ -39,13 +40,9 @@ for (u32 start = 0u; start < $count; start += ${ahead}u * 32u) {
   $end
   $for e in $entries
     {
-      const u32 same = __match_any_sync(0xffffffffu, place$e);
-      const u32 turn = u32(__popc(same & ((1u << thread) - 1u)));
-      const bool there = place$e < $size;
-      for (u32 now = 0u; __any_sync(0xffffffffu, there && turn >= now); ++now) {
-        if (there && turn == now) { sums[place$e] = combine(sums[place$e], value$e); }
-        __syncwarp();
-      }
+      const u32 place = place$e;
+      const $type value = value$e;
+      $add_in_turns
     }
   $end
 }

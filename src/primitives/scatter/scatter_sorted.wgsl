@@ -8,8 +8,10 @@
 // An invocation has an element of the output, or a group of neighbours along another axis in vectors. Where many
 // entries meet in an element, a workgroup fetches them: scatter_fetched.wgsl.
 //
-// Bound by memory where neighbours are many: 16384 rows of 768 in f32 into 50304 took 309 µs on an H100, 24 November
-// 2026, PyTorch with atomics 207 (docs/benchmarks.md).
+// Where places have many elements, $bisect is the list of where their entries begin (scatter_starts.wgsl).
+//
+// Bound by memory where neighbours are many: 16384 rows of 768 in f32 into 50304 take 163 µs on an H100, 27 November
+// 2026, PyTorch with atomics 204 (docs/benchmarks.md).
 let t = group * ${threads}u + thread;
 if (t >= $outputs) { return; }
 let wanted = t / $kept;

@@ -157,12 +157,13 @@ template <class T> class LineSort {
 /// As many lines as fit a block are read and written together.
 template <class T> void sort_lines(const SortRequest& r, const KernelTable& table) {
   const std::int64_t n = r.space[static_cast<std::size_t>(r.axis)], wanted = r.first > 0 ? std::min(r.first, n) : n;
+  const std::int64_t given = r.rank_count > 0 ? r.rank_count : wanted;
   AxisOrder order = lines_of(r.space, r.axis);
   const std::int64_t count = order.count(),
                      together = std::max<std::int64_t>(1, kTapeBlock / std::max<std::int64_t>(n, 1));
   order.axes[order.rank] = r.axis, order.sizes[order.rank++] = n;
   AxisOrder results = order;
-  results.sizes[results.rank - 1] = wanted;
+  results.sizes[results.rank - 1] = given;
   const Cursor input(r.input, order);
   const auto cursor_of = [&](const detail::View& view) { return view.storage ? Cursor(view, results) : Cursor(); };
   const Cursor values = cursor_of(r.values), indices = cursor_of(r.indices);
@@ -172,19 +173,20 @@ template <class T> void sort_lines(const SortRequest& r, const KernelTable& tabl
     for (std::int64_t line = first; line < last; line += together) {
       const std::int64_t some = std::min(together, last - line);
       lines.values.resize(static_cast<std::size_t>(some * n));
-      lines.sorted.resize(static_cast<std::size_t>(some * wanted)), lines.places.resize(lines.sorted.size());
+      lines.sorted.resize(static_cast<std::size_t>(some * given)), lines.places.resize(lines.sorted.size());
       input.load(table, line * n, some * n, lines.values.data());
       std::size_t to = 0;
       for (std::int64_t k = 0; k < some; ++k) {
         const T* const x = lines.values.data() + k * n;
         sorter.sort(x, n, wanted);
-        for (std::int64_t i = 0; i < wanted; ++i, ++to) {
-          const std::uint32_t place = place_of(lines.items[static_cast<std::size_t>(i)]);
+        for (std::int64_t i = 0; i < given; ++i, ++to) {
+          const auto rank = static_cast<std::size_t>(r.rank_count > 0 ? r.ranks[static_cast<std::size_t>(i)] : i);
+          const std::uint32_t place = place_of(lines.items[rank]);
           lines.places[to] = static_cast<std::int32_t>(place), lines.sorted[to] = x[place];
         }
       }
-      if (r.values.storage) values.store(table, line * wanted, some * wanted, lines.sorted.data());
-      if (r.indices.storage) indices.store(table, line * wanted, some * wanted, lines.places.data());
+      if (r.values.storage) values.store(table, line * given, some * given, lines.sorted.data());
+      if (r.indices.storage) indices.store(table, line * given, some * given, lines.places.data());
     }
   });
 }

@@ -5,7 +5,7 @@
 #include "gpu/plan/lines.hpp"
 #include "gpu/radix/radix.hpp"
 #include "gpu/text/kernel_file.hpp"
-#include "primitives/sort/kernels.hpp"
+#include "primitives/sort/gpu.hpp"
 
 namespace tern::detail_gpu {
 
@@ -57,31 +57,10 @@ std::int64_t padded_length(const GpuBackend& backend, std::int64_t n) {
   return std::max(padded, n <= kShortBlock ? kShortBlock : std::int64_t{kSortBlock});
 }
 
-/// Whether the view's lines along the axis are dense, one after the other, in words of their own (or halves of words,
-/// where such are sorted).
-bool in_words(const View& v, const Shape& space, int axis, bool halves) {
-  if (dtype_size(v.dtype) < 4 && !halves) return false;
-  std::int64_t step = space[static_cast<std::size_t>(axis)];
-  if (step != 1 && v.strides[static_cast<std::size_t>(axis)] != 1) return false;
-  for (int i = space.rank() - 1; i >= 0; --i) {
-    const auto a = static_cast<std::size_t>(i);
-    if (i == axis || space[a] == 1) continue;
-    if (v.strides[a] != step) return false;
-    step *= space[a];
-  }
-  return true;
-}
-
-Shape result_space(const SortRequest& r) {
-  Shape space = r.space;
-  if (r.first > 0) space[static_cast<std::size_t>(r.axis)] = r.first;
-  return space;
-}
-
 /// A request, and what every stage asks of it.
 struct Job {
   Job(GpuBackend& backend, const SortRequest& request)
-      : backend(backend), r(request), results(result_space(r)), n(r.space[static_cast<std::size_t>(r.axis)]),
+      : backend(backend), r(request), results(r.results()), n(r.space[static_cast<std::size_t>(r.axis)]),
         wanted(results[static_cast<std::size_t>(r.axis)]), lines(r.space.numel() / n), dtype(r.input.dtype),
         halves(Radix::sorts_halves(backend, dtype)) {}
   const Dialect& dialect() const { return backend.dialect(); }
@@ -103,10 +82,8 @@ struct Job {
   bool halves;
 };
 
-/// The places of sorted elements, `pitch` from line to line; of lines sorted in blocks, their length.
-struct Places {
-  View view;
-  std::int64_t pitch = 0;
+/// The places of sorted elements; of lines sorted in blocks, their length.
+struct Places : Radix::Places {
   std::uint32_t block = 0;
 };
 
@@ -245,8 +222,8 @@ Words read_words(const Job& job, Radix& radix) {
 
 /// Whether a workgroup sorts a whole line by digits, in its memory.
 bool fits_tile(const Job& job) {
-  return job.dialect().native() && !job.backend.limits().archived && job.wanted == job.n && job.n > kLeastTile &&
-         job.n <= Radix::tile(job.dtype);
+  return job.dialect().native() && !job.backend.limits().archived && job.wanted == job.n && job.r.rank_count == 0 &&
+         job.n > kLeastTile && job.n <= Radix::tile(job.dtype);
 }
 void sort_tiles(const Job& job) {
   LinePlan l(job.backend, job.r.op, 't', job.r.space, job.r.axis, job.views({&job.r.input}), 1, Layouts::own);
@@ -334,9 +311,14 @@ void sort_by_digits(const Job& job, Radix& radix) {
 }
 
 void sort_whole(GpuBackend& backend, const SortRequest& r) {
+  if (r.rank_count == 0 && sort_booleans(backend, r)) return;
   const Job job(backend, r);
   if (fits_tile(job)) return sort_tiles(job);
   Radix radix(backend, r.op, job.dtype, r.descending, job.lines);  // holds the temporaries
+  if (r.rank_count > 0) {
+    const std::span ranks = std::span(r.ranks).first(static_cast<std::size_t>(r.rank_count));
+    return write_by_place(job, {radix.places_at(read_words(job, radix), job.n, ranks), 0});
+  }
   if (job.n <= kSortBlock) write_by_place(job, sort_blocks(job, radix));
   else sort_by_digits(job, radix);
 }
@@ -344,7 +326,7 @@ void sort_whole(GpuBackend& backend, const SortRequest& r) {
 void run_sort(GpuBackend& backend, const SortRequest& r) {
   bool fits = true, results_fit = true;
   int axis = axis_to_halve(backend, r.space, r.axis, {&r.input}, fits);
-  const int other = axis_to_halve(backend, result_space(r), r.axis, {&r.values, &r.indices}, results_fit);
+  const int other = axis_to_halve(backend, r.results(), r.axis, {&r.values, &r.indices}, results_fit);
   if (axis < 0) axis = other;
   fits &= results_fit;
   const std::int64_t n = r.space[static_cast<std::size_t>(r.axis)], lines = r.space.numel() / n;
@@ -370,6 +352,19 @@ void run_sort(GpuBackend& backend, const SortRequest& r) {
 }
 
 }  // namespace
+
+bool in_words(const View& v, const Shape& space, int axis, bool halves) {
+  if (dtype_size(v.dtype) < 4 && !halves) return false;
+  std::int64_t step = space[static_cast<std::size_t>(axis)];
+  if (step != 1 && v.strides[static_cast<std::size_t>(axis)] != 1) return false;
+  for (int i = space.rank() - 1; i >= 0; --i) {
+    const auto a = static_cast<std::size_t>(i);
+    if (i == axis || space[a] == 1) continue;
+    if (v.strides[a] != step) return false;
+    step *= space[a];
+  }
+  return true;
+}
 
 void sort_on_gpu(GpuBackend& backend, const SortRequest& r) {
   backend.require_supported(r.op, r.input.dtype);

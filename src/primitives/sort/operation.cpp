@@ -2,6 +2,7 @@
 // indices.
 #include "primitives/sort/operation.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "ops/instances.hpp"
@@ -19,6 +20,28 @@ void detail::require_positions(const char* op, const Tensor& x, std::int64_t cou
   if (count > kMostPositions)
     throw Error(ErrorKind::shape, std::string(op) + ": positions are i32, and " + describe(x) + " has " +
                                       std::to_string(count) + " elements along what is ordered, more than 2^31-1");
+}
+
+Tensor detail::first_positions(const char* op, const Tensor& x, std::int64_t count, bool descending) {
+  Backend& backend = x.impl()->storage->backend();
+  backend.require<SortRequest>(op);
+  Tensor places = make_tensor(Shape{count}, DType::i32, backend);
+  if (count == 0) return places;
+  run(backend, SortRequest{op, x.shape(), 0, descending, view_over(x, x.shape()), View{},
+                           view_over(places, places.shape()), count});
+  return places;
+}
+Tensor detail::positions_at_ranks(const char* op, const Tensor& x, std::span<const std::int32_t> ranks) {
+  Backend& backend = x.impl()->storage->backend();
+  backend.require<SortRequest>(op);
+  SortRequest request{op, x.shape(), x.dim() - 1, false, view_over(x, x.shape()), View{}, View{}};
+  static_assert(SortRequest::kMostRanks == kMostRanksAtOnce);
+  request.rank_count = static_cast<int>(ranks.size());
+  std::ranges::copy(ranks, request.ranks.begin());
+  Tensor places = make_tensor(request.results(), DType::i32, backend);
+  request.indices = view_over(places, places.shape());
+  if (places.numel() > 0) run(backend, request);
+  return places;
 }
 
 namespace {

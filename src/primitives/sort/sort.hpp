@@ -1,5 +1,7 @@
 // Primitive `sort`: the elements along an axis in order, with their positions.
 #pragma once
+#include <array>
+
 #include "backend/primitive.hpp"
 
 namespace tern::detail {
@@ -13,17 +15,23 @@ struct SortRequest {
   bool descending = false;
   View input, values, indices;
   std::int64_t first = 0;
+  /// Where there are ranks (and `first` is 0), only the results at these are wanted.
+  static constexpr int kMostRanks = 8;
+  std::array<std::int32_t, kMostRanks> ranks = {};
+  int rank_count = 0;
 
   Shape results() const {
     Shape shape = space;
     if (first > 0) shape[static_cast<std::size_t>(axis)] = first;
+    if (rank_count > 0) shape[static_cast<std::size_t>(axis)] = rank_count;
     return shape;
   }
   template <class Self, class Visitor> static void views(Self& r, Visitor&& visit) {
     visit.reads(r.input, r.space), visit.writes(r.values, r.results()), visit.writes(r.indices, r.results());
   }
   template <class Add> void parameters(Add&& add) const {
-    add(space), add(axis), add(descending), add(input.dtype), add(first);
+    add(space), add(axis), add(descending), add(input.dtype), add(first), add(rank_count);
+    for (int i = 0; i < rank_count; ++i) add(ranks[static_cast<std::size_t>(i)]);
   }
   std::int64_t flops() const { return 0; }
   std::string text() const { return to_string(space); }

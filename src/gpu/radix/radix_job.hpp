@@ -1,0 +1,90 @@
+// A kernel of the sort and the selections by digits: its plan, and what its text is made of.
+#pragma once
+#include <deque>
+
+#include "gpu/radix/radix.hpp"
+#include "gpu/text/kernel_file.hpp"
+#include "gpu/text/text.hpp"
+
+namespace tern::detail_gpu {
+
+inline constexpr std::uint32_t kRadixThreads = 256;
+inline constexpr const char* kRadixScan =
+#include "gpu/radix/radix_scan.wgsl.inc"
+    ;
+
+/// A kernel on words: its plan and what its text is made of.
+class Radix::Job {
+ public:
+  Job(Radix& radix, char kind) : radix_(radix), plan_(radix.backend_.limits(), radix.op_, kind) {
+    plan_.note(radix.dtype_);
+    flip_ = number(radix.flip_);
+  }
+  template <class T> void note(T choice) { plan_.note(choice); }
+  int number(std::uint64_t value) { return plan_.add_param(value); }
+  /// Adds words of a view, `count` of them from its first on.
+  int words(const View& view, std::int64_t count, bool written) {
+    views_.push_back({view.storage, view.dtype, view.offset, {}});
+    const auto size = static_cast<std::int64_t>(dtype_size(view.dtype));
+    touched_.push_back({view.offset * size, (view.offset + count) * size});
+    return plan_.add_access(views_.back(), {}, written);
+  }
+  /// As above; -1, which is noted, where there are none.
+  int words_if_any(const View& view, std::int64_t count, bool written) {
+    plan_.note(view.storage != nullptr);
+    return view.storage ? words(view, count, written) : -1;
+  }
+  const Dialect& dialect() const { return radix_.backend_.dialect(); }
+  std::string p(int slot) const { return dialect().param(slot); }
+  /// $name, the words, and $name_first, where they begin.
+  void name_words(Holes& holes, const std::string& name, int access) const {
+    holes[name] = words_of(plan_.access(access)), holes[name + "_first"] = p(plan_.access(access).base);
+  }
+  /// Of words of a temporary, which begin where the binding does.
+  std::string binding(int access) const { return cat("b", plan_.access(access).binding); }
+  /// $known: words of keys, in a temporary.
+  void name_known(Holes& holes, int access) const { holes["known"] = words_of(plan_.access(access)); }
+  /// A pointer to the first of the words. CUDA's.
+  std::string pointer(int access, const std::string& type) const {
+    if (access < 0) return cat("(", type, "*)0");
+    const Access& a = plan_.access(access);
+    return cat("(", type, "*)b", a.binding, " + ", p(a.base));
+  }
+  /// The words are added to by several workgroups at once.
+  void make_atomic(int access) { plan_.make_atomic(access); }
+  std::string atomic_word() const { return dialect().native() ? "u32" : "atomic<u32>"; }
+  void launch(const char* title, std::int64_t groups, const std::vector<Shared>& shared,
+              const std::function<std::string()>& body, const std::string& functions = "") {
+    plan_.bind(touched_), plan_.finish_key();
+    plan_.launch.groups = static_cast<std::uint64_t>(groups), plan_.launch.threads = kRadixThreads;
+    plan_.launch.in_bounds = true;
+    radix_.backend_.queue(plan_.launch, [&] {
+      return dialect().module({title, plan_.launch.bindings, plan_.launch.params.size(), kRadixThreads, shared,
+                               functions + key_function(dialect(), radix_.dtype_), body()});
+    });
+  }
+  /// What every text has.
+  Holes holes() const {
+    return {{"barrier", dialect().barrier()},
+            {"scan", kRadixScan},
+            {"word", word_of(radix_.dtype_)},
+            {"flip", p(flip_)}};
+  }
+  Holes numbers(std::initializer_list<std::pair<const char*, std::int64_t>> values);
+
+ private:
+  Radix& radix_;
+  Plan plan_;
+  std::deque<View> views_;
+  std::vector<ByteRange> touched_;
+  int flip_;
+};
+
+/// Parameters by name, which the text finds in its holes.
+inline Holes Radix::Job::numbers(std::initializer_list<std::pair<const char*, std::int64_t>> values) {
+  Holes holes = this->holes();
+  for (const auto& [name, value] : values) holes[name] = p(number(static_cast<std::uint64_t>(value)));
+  return holes;
+}
+
+}  // namespace tern::detail_gpu

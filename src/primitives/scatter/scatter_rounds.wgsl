@@ -1,0 +1,65 @@
+// The same as scatter_lines.cu where the lanes of a warp cannot compare their places: WebGPU's. A workgroup of 256 has
+// a line, whose results it keeps in its memory, and takes 256 entries of the table at once, in order, $ahead times 256
+// of them loaded before the first are added:
+//
+//   owners[place]:  the first of the invocations that wait for the place; it adds its entry, and the others wait for
+//                   the next round, so that sums have the bits that adding one by one has
+//
+// Where there is no room for an owner of each place, several places share one, which costs rounds and nothing else.
+//
+// Bound by barriers: three a round, and about two rounds where few entries have one place. 4096² in f32 along rows 563
+// µs on an H100, 27 November 2026, along columns, of which a sector has one element, 804 (docs/benchmarks.md).
+if (group >= $lines) { return; }
+$line_coordinates
+for (var k = thread; k < $size; k += 256u) {
+  $load_old
+  sums[k] = $old_0;
+}
+for (var k = thread; k < ${owners}u; k += 256u) { atomicStore(&owners[k], 0xffffffffu); }
+var round = 0u;
+if (thread == 0u) { left[0] = 0u; }
+$barrier
+for (var start = 0u; start < $count; start += ${ahead}u * 256u) {
+  $for e in $entries
+    var place$e = 0xffffffffu;
+    var value$e = $type();
+    {
+      let j = start + ${e}u * 256u + thread;
+      if (j < $count) {
+        $entry_coordinates
+        let index = $index;
+        place$e = bitcast<u32>(index) + select(0u, $size, index < 0);
+        $load_$e
+        value$e = $new_$e;
+        if (place$e >= $size) {
+          $report
+        }
+      }
+    }
+  $end
+  $for e in $entries
+    {
+      let own = place$e & (${owners}u - 1u);
+      var waits = place$e < $size;
+      for (;;) {
+        round += 1u;
+        if (waits) { atomicMin(&owners[own], thread); }
+        $barrier
+        if (waits) {
+          if (atomicLoad(&owners[own]) == thread) {
+            sums[place$e] = combine(sums[place$e], value$e);
+            atomicStore(&owners[own], 0xffffffffu);
+            waits = false;
+          } else {
+            left[0] = round;
+          }
+        }
+        $load_left
+        if (still != round) { break; }
+      }
+    }
+  $end
+}
+for (var k = thread; k < $size; k += 256u) {
+  $store
+}
