@@ -588,19 +588,18 @@ extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restri
   var acc3_0 = vec4<f32>();
   let base_a = params.v[10];
   let base_b = params.v[12];
-  for (var kt = 0u; kt < params.v[3]; kt += 8u) {
+  {
+    var kt = 0u;
+    var unit0_0 = vec4<u32>();
+    var unit1_0 = vec4<u32>();
     {
       let major = thread / 2u;
       let minor = (thread - major * 2u) * 4u;
       let o = major;
       let kk = minor;
       let at = base_a + (first_m + o) * params.v[11] + (kt + kk);
-      var q = vec4<u32>();
-      if (first_m + o < params.v[1] && kt + kk < params.v[3]) { q = b2[at / 4u]; }
-      tile_a[(kk + 0u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.x);
-      tile_a[(kk + 1u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.y);
-      tile_a[(kk + 2u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.z);
-      tile_a[(kk + 3u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.w);
+      unit0_0 = vec4<u32>();
+      if (first_m + o < params.v[1] && kt + kk < params.v[3]) { unit0_0 = b2[at / 4u]; }
     }
     {
       let major = thread / 8u;
@@ -608,29 +607,68 @@ extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restri
       let o = minor;
       let kk = major;
       let at = base_b + (first_n + o) + (kt + kk) * params.v[13];
-      var q = vec4<u32>();
-      if (first_n + o < params.v[2] && kt + kk < params.v[3]) { q = b3[at / 4u]; }
-      tile_b[kk * 8u + o / 4u + 0u] = vec4<f32>(bitcast<f32>(q.x), bitcast<f32>(q.y), bitcast<f32>(q.z), bitcast<f32>(q.w));
+      unit1_0 = vec4<u32>();
+      if (first_n + o < params.v[2] && kt + kk < params.v[3]) { unit1_0 = b3[at / 4u]; }
     }
-    __syncthreads();
-    {
-      let a0 = tile_a[0u + ty];
-      let c0 = tile_b[0u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+    while (kt < params.v[3]) {
+      {
+        let major = thread / 2u;
+        let minor = (thread - major * 2u) * 4u;
+        let o = major;
+        let kk = minor;
+        tile_a[(kk + 0u) * 8u + o / 4u][o & 3u] = bitcast<f32>(unit0_0.x);
+        tile_a[(kk + 1u) * 8u + o / 4u][o & 3u] = bitcast<f32>(unit0_0.y);
+        tile_a[(kk + 2u) * 8u + o / 4u][o & 3u] = bitcast<f32>(unit0_0.z);
+        tile_a[(kk + 3u) * 8u + o / 4u][o & 3u] = bitcast<f32>(unit0_0.w);
+      }
+      {
+        let major = thread / 8u;
+        let minor = (thread - major * 8u) * 4u;
+        let o = minor;
+        let kk = major;
+        tile_b[kk * 8u + o / 4u + 0u] = vec4<f32>(bitcast<f32>(unit1_0.x), bitcast<f32>(unit1_0.y), bitcast<f32>(unit1_0.z), bitcast<f32>(unit1_0.w));
+      }
+      __syncthreads();
+      kt += 8u;
+      if (kt < params.v[3]) {
+        {
+          let major = thread / 2u;
+          let minor = (thread - major * 2u) * 4u;
+          let o = major;
+          let kk = minor;
+          let at = base_a + (first_m + o) * params.v[11] + (kt + kk);
+          unit0_0 = vec4<u32>();
+          if (first_m + o < params.v[1] && kt + kk < params.v[3]) { unit0_0 = b2[at / 4u]; }
+        }
+        {
+          let major = thread / 8u;
+          let minor = (thread - major * 8u) * 4u;
+          let o = minor;
+          let kk = major;
+          let at = base_b + (first_n + o) + (kt + kk) * params.v[13];
+          unit1_0 = vec4<u32>();
+          if (first_n + o < params.v[2] && kt + kk < params.v[3]) { unit1_0 = b3[at / 4u]; }
+        }
+      }
+      {
+        let a0 = tile_a[0u + ty];
+        let c0 = tile_b[0u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+// … 6 more of these 8 lines (af3c3b8d), and
+      }
+      {
+        let a0 = tile_a[56u + ty];
+        let c0 = tile_b[56u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+      }
+      __syncthreads();
     }
-// … 6 more of these 8 lines (de600345), and
-    {
-      let a0 = tile_a[56u + ty];
-      let c0 = tile_b[56u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-    __syncthreads();
   }
   for (var i = 0u; i < 4u; i += 1u) {
     let row = first_m + (i / 4u) * 32u + ty * 4u + (i & 3u);
@@ -694,6 +732,183 @@ enum : u32 {
 };
 typedef f32 Element;
 typedef u32 Word;
+// ---- attention on tensor cores: attention, 2 workgroups of 128, 24 words
+// attention on tensor cores
+// The instance.
+enum : bool { kBegins = false };
+enum : bool { kWideQ = true, kWideK = true, kWideV = true };  // 16 bytes are copied at once; else by elements
+enum : u32 {
+  kWarps = 4u, kThreads = 32u * kWarps,
+  kBlocks = 1u,  // of 16 rows, of a warp
+  kRows = 16u * kBlocks * kWarps, kColumns = 64u, kAcross = kColumns / 8u,
+  kDepth = 64u, kWidth = 64u, kBytes = 2u,  // of an element
+  kScratch = 0u,  // bytes of a warp, where products take their first factor from memory
+  kBytesOfK = kBytes * kColumns * kDepth, kStage = kBytesOfK + kBytes * kColumns * kWidth,
+};
+typedef u16 Element;
+typedef u16 Word;
+// ---- the gradients of attention on tensor cores: formula, 2 workgroups of 32, 13 words
+// reduction
+TERN_DEVICE f32 pass0(const Params& params, f32 v0, f32 v1) {
+  let v2 = (v0 * v1);
+  return v2;
+}
+TERN_DEVICE f32 finish(const Params& params, f32 v3) {
+  return v3;
+}
+extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const __grid_constant__ Params params) {
+  let row_group = group;
+  let segment = 0u;
+  let tx = thread / 4u;
+  let ty = thread - tx * 4u;
+  let k = row_group * 8u + tx;
+  let inside = k < params.v[1];
+  let begin = segment * params.v[5];
+  let end = min(params.v[3], begin + params.v[5]);
+  var acc3 = f32(0.0);
+  if (inside) {
+    for (var r = begin + ty * 8u; r < end; r += 32u) {
+      let w0 = (params.v[9] + k * params.v[10] + r) / 8u;
+      let q1 = b1[w0 + 0u];
+      let x2 = tern_bf16_bits_to_f32((q1.x & 0xffffu));
+      let x3 = tern_bf16_bits_to_f32((q1.x >> 16u));
+      let x4 = tern_bf16_bits_to_f32((q1.y & 0xffffu));
+      let x5 = tern_bf16_bits_to_f32((q1.y >> 16u));
+      let x6 = tern_bf16_bits_to_f32((q1.z & 0xffffu));
+      let x7 = tern_bf16_bits_to_f32((q1.z >> 16u));
+      let x8 = tern_bf16_bits_to_f32((q1.w & 0xffffu));
+      let x9 = tern_bf16_bits_to_f32((q1.w >> 16u));
+      let w10 = (params.v[11] + k * params.v[12] + r) / 8u;
+      let q11 = b2[w10 + 0u];
+      let x12 = tern_bf16_bits_to_f32((q11.x & 0xffffu));
+      let x13 = tern_bf16_bits_to_f32((q11.x >> 16u));
+      let x14 = tern_bf16_bits_to_f32((q11.y & 0xffffu));
+      let x15 = tern_bf16_bits_to_f32((q11.y >> 16u));
+      let x16 = tern_bf16_bits_to_f32((q11.z & 0xffffu));
+      let x17 = tern_bf16_bits_to_f32((q11.z >> 16u));
+      let x18 = tern_bf16_bits_to_f32((q11.w & 0xffffu));
+      let x19 = tern_bf16_bits_to_f32((q11.w >> 16u));
+      let y20 = pass0(params, x2, x12);
+// … 6 more of these 1 lines (27ab5e22), and
+      let y27 = pass0(params, x9, x19);
+      acc3 = (acc3 + y20);
+// … 6 more of these 1 lines (d79ec11c), and
+      acc3 = (acc3 + y27);
+    }
+  }
+  var warp_red3 = acc3;
+  let warp_red3_2 = __shfl_xor_sync(0xffffffffu, warp_red3, 2);
+  warp_red3 = (warp_red3 + warp_red3_2);
+  let warp_red3_1 = __shfl_xor_sync(0xffffffffu, warp_red3, 1);
+  warp_red3 = (warp_red3 + warp_red3_1);
+  let red3 = __shfl_sync(0xffffffffu, warp_red3, (thread & 28u));
+  if (inside && ty == 0u) {
+    let y28 = finish(params, red3);
+    ((u32*)b0)[params.v[8] + k] = bitcast<u32>(y28);
+  }
+}
+
+// ---- the gradients of attention on tensor cores: attention, 2 workgroups of 128, 34 words
+// gradient of attention on tensor cores, of q
+struct Params {
+  u32 v[34];
+};
+// The instance.
+enum : bool { kBegins = false };
+enum : bool { kWideQ = true, kWideK = true, kWideV = true, kWideOut = true };
+enum : u32 {
+  kWarps = 4u, kThreads = 32u * kWarps,
+  kBlocks = 2u,  // of 16 rows, of a warp
+  kRows = 16u * kBlocks * kWarps, kColumns = 64u, kAcross = kColumns / 8u,
+  kDepth = 64u, kWidth = 64u, kBytes = 2u,  // of an element
+  kScratch = 0u,  // bytes of a warp, where products take their first factor from memory
+  kBytesOfQ = kBytes * kRows * kDepth, kBytesOfK = kBytes * kColumns * kDepth,
+  kStage = kBytesOfK + kBytes * kColumns * kWidth,
+};
+typedef u16 Element;
+typedef u16 Word;
+// ---- the gradients of attention on tensor cores: attention, 1 workgroups of 128, 35 words
+// gradients of attention on tensor cores, of k and v
+struct Params {
+  u32 v[35];
+};
+// The instance.
+enum : bool { kBegins = false };
+enum : bool {
+  kWideQ = true, kWideK = true, kWideV = true, kWideOut = true,
+  kOfK = true, kOfV = true,  // whose gradients it gives
+};
+enum : u32 {
+  kWarps = 4u, kThreads = 32u * kWarps,
+  kBlocks = 2u,  // of 16 keys, of a warp
+  kColumns = 16u * kBlocks * kWarps, kRows = 32u, kAcross = kRows / 8u,
+  kDepth = 64u, kWidth = 64u, kBytes = 2u,  // of an element
+  kScratch = 0u,  // bytes of a warp, where products take their first factor from memory
+  kBytesOfK = kBytes * kColumns * kDepth, kBytesOfQ = kBytes * kRows * kDepth, kBytesOfOut = kBytes * kRows * kWidth,
+  kStage = kBytesOfQ + kBytesOfOut + 4u * 3u * kRows,  // tops, totals and means last
+};
+typedef u16 Element;
+typedef u16 Word;
+// ---- the gradients of attention: attention, 1 workgroups of 64, 13 words (a4d9e92a)
+// ---- attention on Hopper's matrix units: attention, 2 workgroups of 384, 29 words
+// attention on Hopper
+struct Params {
+  u32 v[29];
+};
+// The instance.
+enum : u32 {
+  kConsumers = 2u, kThreads = 128u * (1u + kConsumers), kRows = 64u * kConsumers,
+  kColumns = 128u, kAcross = kColumns / 8u,
+  kDepth = 64u, kWidth = 64u, kSumsAcross = kWidth / 8u,
+  kStages = 2u,
+  kPieceOfQ = 128u * kRows, kPiece = 128u * kColumns,  // bytes of 64 elements of all rows
+  kBytesOfQ = kPieceOfQ * (kDepth / 64u), kBytesOfK = kPiece * (kDepth / 64u), kBytesOfV = kPiece * (kWidth / 64u),
+};
+enum : bool { kRagged = false, kTakesTurns = true, kBegins = false };
+// The base of a row's powers of two is a greatest score of before as long as no score is more than so much greater, in
+// powers of two: sums are multiplied in few tiles (FlashAttention-4), and shares of up to 2^8 lose nothing in 16 bits.
+constexpr f32 kSlack = 8.0f;
+// How the copy engine finds boxes of a matrix (a tensor map of the driver's).
+struct alignas(64) BoxMap {
+  u64 words[16];
+};
+// ---- attention on Hopper's matrix units: attention, 2 workgroups of 384, 35 words
+// gradient of attention on Hopper, of q
+// The instance.
+enum : bool { kTakesTurns = true, kBegins = false };
+enum : u32 {
+  kConsumers = 2u, kThreads = 128u * (1u + kConsumers), kRows = 64u * kConsumers,
+  kColumns = 128u, kAcross = kColumns / 8u,
+  kDepth = 64u, kWidth = 64u, kSumsAcross = kDepth / 8u,
+  kStages = 3u,  // three: k serves two tiles' time
+  kPieceOfQ = 128u * kRows, kPiece = 128u * kColumns,  // bytes of 64 elements of all rows
+  kBytesOfQ = kPieceOfQ * (kDepth / 64u), kBytesOfOut = kPieceOfQ * (kWidth / 64u),
+  kBytesOfK = kPiece * (kDepth / 64u), kBytesOfV = kPiece * (kWidth / 64u),
+};
+// How the copy engine finds boxes of a matrix (a tensor map of the driver's).
+struct alignas(64) BoxMap {
+  u64 words[16];
+};
+// ---- attention on Hopper's matrix units: attention, 1 workgroups of 384, 36 words
+// gradients of attention on Hopper, of k and v
+struct Params {
+  u32 v[36];
+};
+// The instance.
+enum : bool { kTakesTurns = false, kBegins = false };
+enum : u32 {
+  kConsumers = 2u, kThreads = 128u * (1u + kConsumers), kColumns = 64u * kConsumers,
+  kRows = 96u, kAcross = kRows / 8u,
+  kDepth = 64u, kSumsAcross = kDepth / 8u,  // v's rows are padded to as many
+  kStages = 3u,
+  kPieceOfK = 128u * kColumns, kPiece = 128u * kRows,  // bytes of 64 elements of all rows
+  kBytesOfK = kPieceOfK * (kDepth / 64u), kBytesOfQ = kPiece * (kDepth / 64u),
+  kKnown = 8u * kRows,  // bytes of what is known of a tile's rows: tops of shares, means
+};
+// How the copy engine finds boxes of a matrix (a tensor map of the driver's).
+struct alignas(64) BoxMap {
+  u64 words[16];
+};
 // ---- copies to workgroup memory that run on their own ----
 TERN_DEVICE u32 tern_shared(const void* p) { return u32(__cvta_generic_to_shared(p)); }
 TERN_DEVICE void tern_copy(u32 to, const void* from, u32 bytes) {
@@ -1037,21 +1252,6 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
     }
 }
 
-// ---- attention on tensor cores: attention, 2 workgroups of 128, 24 words
-// attention on tensor cores
-// The instance.
-enum : bool { kBegins = false };
-enum : bool { kWideQ = true, kWideK = true, kWideV = true };  // 16 bytes are copied at once; else by elements
-enum : u32 {
-  kWarps = 4u, kThreads = 32u * kWarps,
-  kBlocks = 1u,  // of 16 rows, of a warp
-  kRows = 16u * kBlocks * kWarps, kColumns = 64u, kAcross = kColumns / 8u,
-  kDepth = 64u, kWidth = 64u, kBytes = 2u,  // of an element
-  kScratch = 0u,  // bytes of a warp, where products take their first factor from memory
-  kBytesOfK = kBytes * kColumns * kDepth, kStage = kBytesOfK + kBytes * kColumns * kWidth,
-};
-typedef u16 Element;
-typedef u16 Word;
 // ---- copies to workgroup memory that run on their own ----
 // Until all but the last `most` that were committed are there.
 // Where 16 bytes `part` of a row of `line` bytes, a multiple of 128, lie: turned so that the same part of eight rows, a
@@ -1269,86 +1469,6 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
     }
 }
 
-// ---- the gradients of attention on tensor cores: formula, 2 workgroups of 32, 13 words
-// reduction
-TERN_DEVICE f32 pass0(const Params& params, f32 v0, f32 v1) {
-  let v2 = (v0 * v1);
-  return v2;
-}
-TERN_DEVICE f32 finish(const Params& params, f32 v3) {
-  return v3;
-}
-extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const __grid_constant__ Params params) {
-  let row_group = group;
-  let segment = 0u;
-  let tx = thread / 4u;
-  let ty = thread - tx * 4u;
-  let k = row_group * 8u + tx;
-  let inside = k < params.v[1];
-  let begin = segment * params.v[5];
-  let end = min(params.v[3], begin + params.v[5]);
-  var acc3 = f32(0.0);
-  if (inside) {
-    for (var r = begin + ty * 8u; r < end; r += 32u) {
-      let w0 = (params.v[9] + k * params.v[10] + r) / 8u;
-      let q1 = b1[w0 + 0u];
-      let x2 = tern_bf16_bits_to_f32((q1.x & 0xffffu));
-      let x3 = tern_bf16_bits_to_f32((q1.x >> 16u));
-      let x4 = tern_bf16_bits_to_f32((q1.y & 0xffffu));
-      let x5 = tern_bf16_bits_to_f32((q1.y >> 16u));
-      let x6 = tern_bf16_bits_to_f32((q1.z & 0xffffu));
-      let x7 = tern_bf16_bits_to_f32((q1.z >> 16u));
-      let x8 = tern_bf16_bits_to_f32((q1.w & 0xffffu));
-      let x9 = tern_bf16_bits_to_f32((q1.w >> 16u));
-      let w10 = (params.v[11] + k * params.v[12] + r) / 8u;
-      let q11 = b2[w10 + 0u];
-      let x12 = tern_bf16_bits_to_f32((q11.x & 0xffffu));
-      let x13 = tern_bf16_bits_to_f32((q11.x >> 16u));
-      let x14 = tern_bf16_bits_to_f32((q11.y & 0xffffu));
-      let x15 = tern_bf16_bits_to_f32((q11.y >> 16u));
-      let x16 = tern_bf16_bits_to_f32((q11.z & 0xffffu));
-      let x17 = tern_bf16_bits_to_f32((q11.z >> 16u));
-      let x18 = tern_bf16_bits_to_f32((q11.w & 0xffffu));
-      let x19 = tern_bf16_bits_to_f32((q11.w >> 16u));
-      let y20 = pass0(params, x2, x12);
-// … 6 more of these 1 lines (27ab5e22), and
-      let y27 = pass0(params, x9, x19);
-      acc3 = (acc3 + y20);
-// … 6 more of these 1 lines (d79ec11c), and
-      acc3 = (acc3 + y27);
-    }
-  }
-  var warp_red3 = acc3;
-  let warp_red3_2 = __shfl_xor_sync(0xffffffffu, warp_red3, 2);
-  warp_red3 = (warp_red3 + warp_red3_2);
-  let warp_red3_1 = __shfl_xor_sync(0xffffffffu, warp_red3, 1);
-  warp_red3 = (warp_red3 + warp_red3_1);
-  let red3 = __shfl_sync(0xffffffffu, warp_red3, (thread & 28u));
-  if (inside && ty == 0u) {
-    let y28 = finish(params, red3);
-    ((u32*)b0)[params.v[8] + k] = bitcast<u32>(y28);
-  }
-}
-
-// ---- the gradients of attention on tensor cores: attention, 2 workgroups of 128, 34 words
-// gradient of attention on tensor cores, of q
-struct Params {
-  u32 v[34];
-};
-// The instance.
-enum : bool { kBegins = false };
-enum : bool { kWideQ = true, kWideK = true, kWideV = true, kWideOut = true };
-enum : u32 {
-  kWarps = 4u, kThreads = 32u * kWarps,
-  kBlocks = 2u,  // of 16 rows, of a warp
-  kRows = 16u * kBlocks * kWarps, kColumns = 64u, kAcross = kColumns / 8u,
-  kDepth = 64u, kWidth = 64u, kBytes = 2u,  // of an element
-  kScratch = 0u,  // bytes of a warp, where products take their first factor from memory
-  kBytesOfQ = kBytes * kRows * kDepth, kBytesOfK = kBytes * kColumns * kDepth,
-  kStage = kBytesOfK + kBytes * kColumns * kWidth,
-};
-typedef u16 Element;
-typedef u16 Word;
 // ---- copies to workgroup memory that run on their own ----
 // Until all but the last `most` that were committed are there.
 // Where 16 bytes `part` of a row of `line` bytes, a multiple of 128, lie: turned so that the same part of eight rows, a
@@ -1523,28 +1643,6 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
     }
 }
 
-// ---- the gradients of attention on tensor cores: attention, 1 workgroups of 128, 35 words
-// gradients of attention on tensor cores, of k and v
-struct Params {
-  u32 v[35];
-};
-// The instance.
-enum : bool { kBegins = false };
-enum : bool {
-  kWideQ = true, kWideK = true, kWideV = true, kWideOut = true,
-  kOfK = true, kOfV = true,  // whose gradients it gives
-};
-enum : u32 {
-  kWarps = 4u, kThreads = 32u * kWarps,
-  kBlocks = 2u,  // of 16 keys, of a warp
-  kColumns = 16u * kBlocks * kWarps, kRows = 32u, kAcross = kRows / 8u,
-  kDepth = 64u, kWidth = 64u, kBytes = 2u,  // of an element
-  kScratch = 0u,  // bytes of a warp, where products take their first factor from memory
-  kBytesOfK = kBytes * kColumns * kDepth, kBytesOfQ = kBytes * kRows * kDepth, kBytesOfOut = kBytes * kRows * kWidth,
-  kStage = kBytesOfQ + kBytesOfOut + 4u * 3u * kRows,  // tops, totals and means last
-};
-typedef u16 Element;
-typedef u16 Word;
 // ---- copies to workgroup memory that run on their own ----
 // Until all but the last `most` that were committed are there.
 // Where 16 bytes `part` of a row of `line` bytes, a multiple of 128, lie: turned so that the same part of eight rows, a
@@ -1726,7 +1824,6 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
     }
 }
 
-// ---- the gradients of attention: attention, 1 workgroups of 64, 13 words (a4d9e92a)
 // ---- scan: cumsum, 6 workgroups of 256, 8 words (3d8ac92b)
 // ---- scan of a long line: cumsum, 3 workgroups of 256, 9 words (a1c8b317)
 // ---- scan of a long line: cumsum, 3 workgroups of 256, 10 words (2f9b620e)
@@ -2902,7 +2999,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
 // ---- qr of a panel: qr, 64 workgroups of 256, 14 words (f29b53b2)
 // ---- qr of a panel: qr, 64 workgroups of 64, 15 words (3ea805bc)
 // ---- qr of a panel: qr, 4 workgroups of 128, 17 words (54f24767)
-// ---- qr of a panel: qr, 64 workgroups of 256, 20 words (e11ae01e)
+// ---- qr of a panel: qr, 64 workgroups of 256, 20 words (df68e00d)
 // ---- product on Hopper's matrix units: matmul_bias_activation, 2 workgroups of 384, 11 words
 // product on matrix units, tiles of 128x128x64 ping-pong
 // The instance. (Enumerators, since constants at namespace scope become variables in the GPU's memory.)
@@ -3948,28 +4045,6 @@ extern "C" __global__ void __launch_bounds__(kThreads, 3) tern_kernel(const vec4
     memory.part(shared[tap * 32u].x, shared[tap * 32u].y, blockIdx.x / params.v[9], tap, mine.channel);
 }
 
-// ---- attention on Hopper's matrix units: attention, 2 workgroups of 384, 29 words
-// attention on Hopper
-struct Params {
-  u32 v[29];
-};
-// The instance.
-enum : u32 {
-  kConsumers = 2u, kThreads = 128u * (1u + kConsumers), kRows = 64u * kConsumers,
-  kColumns = 128u, kAcross = kColumns / 8u,
-  kDepth = 64u, kWidth = 64u, kSumsAcross = kWidth / 8u,
-  kStages = 2u,
-  kPieceOfQ = 128u * kRows, kPiece = 128u * kColumns,  // bytes of 64 elements of all rows
-  kBytesOfQ = kPieceOfQ * (kDepth / 64u), kBytesOfK = kPiece * (kDepth / 64u), kBytesOfV = kPiece * (kWidth / 64u),
-};
-enum : bool { kRagged = false, kTakesTurns = true, kBegins = false };
-// The base of a row's powers of two is a greatest score of before as long as no score is more than so much greater, in
-// powers of two: sums are multiplied in few tiles (FlashAttention-4), and shares of up to 2^8 lose nothing in 16 bits.
-constexpr f32 kSlack = 8.0f;
-// How the copy engine finds boxes of a matrix (a tensor map of the driver's).
-struct alignas(64) BoxMap {
-  u64 words[16];
-};
 // ---- barriers in workgroup memory ----
 // Arrives at the barrier in the same place of a workgroup of the cluster. (Released to the workgroup only: what is
 // given up was read by the matrix units, which have finished. To the cluster, the compiler waits for all memory of the
@@ -4435,23 +4510,6 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel(const u32*
   }
 }
 
-// ---- attention on Hopper's matrix units: attention, 2 workgroups of 384, 35 words
-// gradient of attention on Hopper, of q
-// The instance.
-enum : bool { kTakesTurns = true, kBegins = false };
-enum : u32 {
-  kConsumers = 2u, kThreads = 128u * (1u + kConsumers), kRows = 64u * kConsumers,
-  kColumns = 128u, kAcross = kColumns / 8u,
-  kDepth = 64u, kWidth = 64u, kSumsAcross = kDepth / 8u,
-  kStages = 3u,  // three: k serves two tiles' time
-  kPieceOfQ = 128u * kRows, kPiece = 128u * kColumns,  // bytes of 64 elements of all rows
-  kBytesOfQ = kPieceOfQ * (kDepth / 64u), kBytesOfOut = kPieceOfQ * (kWidth / 64u),
-  kBytesOfK = kPiece * (kDepth / 64u), kBytesOfV = kPiece * (kWidth / 64u),
-};
-// How the copy engine finds boxes of a matrix (a tensor map of the driver's).
-struct alignas(64) BoxMap {
-  u64 words[16];
-};
 // ---- barriers in workgroup memory ----
 // Arrives at the barrier in the same place of a workgroup of the cluster. (Released to the workgroup only: what is
 // given up was read by the matrix units, which have finished. To the cluster, the compiler waits for all memory of the
@@ -4794,26 +4852,6 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel(const u32*
   }
 }
 
-// ---- attention on Hopper's matrix units: attention, 1 workgroups of 384, 36 words
-// gradients of attention on Hopper, of k and v
-struct Params {
-  u32 v[36];
-};
-// The instance.
-enum : bool { kTakesTurns = false, kBegins = false };
-enum : u32 {
-  kConsumers = 2u, kThreads = 128u * (1u + kConsumers), kColumns = 64u * kConsumers,
-  kRows = 96u, kAcross = kRows / 8u,
-  kDepth = 64u, kSumsAcross = kDepth / 8u,  // v's rows are padded to as many
-  kStages = 3u,
-  kPieceOfK = 128u * kColumns, kPiece = 128u * kRows,  // bytes of 64 elements of all rows
-  kBytesOfK = kPieceOfK * (kDepth / 64u), kBytesOfQ = kPiece * (kDepth / 64u),
-  kKnown = 8u * kRows,  // bytes of what is known of a tile's rows: tops of shares, means
-};
-// How the copy engine finds boxes of a matrix (a tensor map of the driver's).
-struct alignas(64) BoxMap {
-  u64 words[16];
-};
 // ---- barriers in workgroup memory ----
 // Arrives at the barrier in the same place of a workgroup of the cluster. (Released to the workgroup only: what is
 // given up was read by the matrix units, which have finished. To the cluster, the compiler waits for all memory of the

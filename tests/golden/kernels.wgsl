@@ -959,19 +959,18 @@ fn epilogue(v0: f32, v1: f32) -> f32 {
   var acc3_0 = vec4<f32>();
   let base_a = params.v[2].z;
   let base_b = params.v[3].x;
-  for (var kt = 0u; kt < params.v[0].w; kt += 8u) {
+  {
+    var kt = 0u;
+    var unit0_0 = vec4<u32>();
+    var unit1_0 = vec4<u32>();
     {
       let major = thread / 2u;
       let minor = (thread - major * 2u) * 4u;
       let o = major;
       let kk = minor;
       let at = base_a + (first_m + o) * params.v[2].w + (kt + kk);
-      var q = vec4<u32>();
-      if (first_m + o < params.v[0].y && kt + kk < params.v[0].w) { q = b2[at / 4u]; }
-      tile_a[(kk + 0u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.x);
-      tile_a[(kk + 1u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.y);
-      tile_a[(kk + 2u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.z);
-      tile_a[(kk + 3u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.w);
+      unit0_0 = vec4<u32>();
+      if (first_m + o < params.v[0].y && kt + kk < params.v[0].w) { unit0_0 = b2[at / 4u]; }
     }
     {
       let major = thread / 8u;
@@ -979,29 +978,68 @@ fn epilogue(v0: f32, v1: f32) -> f32 {
       let o = minor;
       let kk = major;
       let at = base_b + (first_n + o) + (kt + kk) * params.v[3].y;
-      var q = vec4<u32>();
-      if (first_n + o < params.v[0].z && kt + kk < params.v[0].w) { q = b3[at / 4u]; }
-      tile_b[kk * 8u + o / 4u + 0u] = vec4<f32>(bitcast<f32>(q.x), bitcast<f32>(q.y), bitcast<f32>(q.z), bitcast<f32>(q.w));
+      unit1_0 = vec4<u32>();
+      if (first_n + o < params.v[0].z && kt + kk < params.v[0].w) { unit1_0 = b3[at / 4u]; }
     }
-    workgroupBarrier();
-    {
-      let a0 = tile_a[0u + ty];
-      let c0 = tile_b[0u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+    while (kt < params.v[0].w) {
+      {
+        let major = thread / 2u;
+        let minor = (thread - major * 2u) * 4u;
+        let o = major;
+        let kk = minor;
+        tile_a[(kk + 0u) * 8u + o / 4u][o & 3u] = bitcast<f32>(unit0_0.x);
+        tile_a[(kk + 1u) * 8u + o / 4u][o & 3u] = bitcast<f32>(unit0_0.y);
+        tile_a[(kk + 2u) * 8u + o / 4u][o & 3u] = bitcast<f32>(unit0_0.z);
+        tile_a[(kk + 3u) * 8u + o / 4u][o & 3u] = bitcast<f32>(unit0_0.w);
+      }
+      {
+        let major = thread / 8u;
+        let minor = (thread - major * 8u) * 4u;
+        let o = minor;
+        let kk = major;
+        tile_b[kk * 8u + o / 4u + 0u] = vec4<f32>(bitcast<f32>(unit1_0.x), bitcast<f32>(unit1_0.y), bitcast<f32>(unit1_0.z), bitcast<f32>(unit1_0.w));
+      }
+      workgroupBarrier();
+      kt += 8u;
+      if (kt < params.v[0].w) {
+        {
+          let major = thread / 2u;
+          let minor = (thread - major * 2u) * 4u;
+          let o = major;
+          let kk = minor;
+          let at = base_a + (first_m + o) * params.v[2].w + (kt + kk);
+          unit0_0 = vec4<u32>();
+          if (first_m + o < params.v[0].y && kt + kk < params.v[0].w) { unit0_0 = b2[at / 4u]; }
+        }
+        {
+          let major = thread / 8u;
+          let minor = (thread - major * 8u) * 4u;
+          let o = minor;
+          let kk = major;
+          let at = base_b + (first_n + o) + (kt + kk) * params.v[3].y;
+          unit1_0 = vec4<u32>();
+          if (first_n + o < params.v[0].z && kt + kk < params.v[0].w) { unit1_0 = b3[at / 4u]; }
+        }
+      }
+      {
+        let a0 = tile_a[0u + ty];
+        let c0 = tile_b[0u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+// … 6 more of these 8 lines (af3c3b8d), and
+      }
+      {
+        let a0 = tile_a[56u + ty];
+        let c0 = tile_b[56u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+      }
+      workgroupBarrier();
     }
-// … 6 more of these 8 lines (de600345), and
-    {
-      let a0 = tile_a[56u + ty];
-      let c0 = tile_b[56u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-    workgroupBarrier();
   }
   for (var i = 0u; i < 4u; i += 1u) {
     let row = first_m + (i / 4u) * 32u + ty * 4u + (i & 3u);
@@ -1376,6 +1414,361 @@ fn turn(a: u32, n: u32) -> Turn {
       let to3 = params.v[3].y + line * params.v[3].z + e * params.v[3].w;
       b1[to3] = bitcast<u32>(im);
     }
+  }
+}
+
+// ---- convolution, and its gradients: conv2d, 2 workgroups of 64, 32 words
+// convolution, tiles of 32x32x8
+struct Params { v: array<vec4<u32>, 8> }
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
+var<workgroup> tile_a: array<vec4<f32>, 64>;
+var<workgroup> tile_b: array<vec4<f32>, 64>;
+fn epilogue(v0: f32) -> f32 {
+  return v0;
+}
+  let tiles = params.v[1].x * params.v[1].y;
+  let batch = group / tiles;
+  let tile = group - batch * tiles;
+  let band = tile / (8u * params.v[1].y);
+  let in_band = tile - band * 8u * params.v[1].y;
+  let band_rows = min(8u, params.v[1].x - band * 8u);
+  let first_m = (band * 8u + in_band % band_rows) * 32u;
+  let first_n = in_band / band_rows * 32u;
+  let ty = thread / 8u;
+  let tx = thread - ty * 8u;
+  var acc0_0 = vec4<f32>();
+  var acc1_0 = vec4<f32>();
+  var acc2_0 = vec4<f32>();
+  var acc3_0 = vec4<f32>();
+  let base_a = params.v[6].z;
+  let base_b = params.v[7].z;
+  let place0 = first_m + (thread + 0u * 64u) / 2u;
+  var rest0 = place0;
+  let corner0_1 = bitcast<i32>(rest0 % params.v[4].z * params.v[4].w) - bitcast<i32>(params.v[5].x);
+  rest0 = rest0 / params.v[4].z;
+  let corner0_0 = bitcast<i32>(rest0 % params.v[2].z * params.v[2].w) - bitcast<i32>(params.v[3].x);
+  rest0 = rest0 / params.v[2].z;
+  let image0 = base_a + rest0 * params.v[6].w;
+  var tap_0 = i32(0);
+  var tap_1 = i32(0);
+  var channel = thread % 2u * 4u;
+  while (channel >= params.v[6].y) {
+    channel -= params.v[6].y;
+    tap_1 += bitcast<i32>(params.v[5].z);
+    if (tap_1 == bitcast<i32>(params.v[6].x)) {
+      tap_1 = i32(0);
+      tap_0 += bitcast<i32>(params.v[3].z);
+    }
+  }
+  {
+    var kt = 0u;
+    var unit0_0 = vec4<u32>();
+    var unit1_0 = vec4<u32>();
+    {
+      let major = thread / 2u;
+      let minor = (thread - major * 2u) * 4u;
+      let o = major;
+      let kk = minor;
+      let at = image0 + bitcast<u32>(corner0_0 + tap_0) * params.v[7].x + bitcast<u32>(corner0_1 + tap_1) * params.v[7].y + channel * 1u;
+      unit0_0 = vec4<u32>();
+      if (place0 < params.v[0].y && kt + kk < params.v[0].w && bitcast<u32>(corner0_0 + tap_0) < params.v[2].y && bitcast<u32>(corner0_1 + tap_1) < params.v[4].y) { unit0_0 = b1[at / 4u]; }
+    }
+    {
+      let major = thread / 8u;
+      let minor = (thread - major * 8u) * 4u;
+      let o = minor;
+      let kk = major;
+      let at = base_b + (first_n + o) + (kt + kk) * params.v[7].w;
+      unit1_0 = vec4<u32>();
+      if (first_n + o < params.v[0].z && kt + kk < params.v[0].w) { unit1_0 = b2[at / 4u]; }
+    }
+    while (kt < params.v[0].w) {
+      {
+        let major = thread / 2u;
+        let minor = (thread - major * 2u) * 4u;
+        let o = major;
+        let kk = minor;
+        tile_a[(kk + 0u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.x);
+        tile_a[(kk + 1u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.y);
+        tile_a[(kk + 2u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.z);
+        tile_a[(kk + 3u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.w);
+      }
+      {
+        let major = thread / 8u;
+        let minor = (thread - major * 8u) * 4u;
+        let o = minor;
+        let kk = major;
+        tile_b[kk * 8u + o / 4u + 0u] = vec4<f32>(bitcast<f32>(unit1_0.x), bitcast<f32>(unit1_0.y), bitcast<f32>(unit1_0.z), bitcast<f32>(unit1_0.w));
+      }
+      workgroupBarrier();
+      kt += 8u;
+      channel += 8u;
+      while (channel >= params.v[6].y) {
+        channel -= params.v[6].y;
+        tap_1 += bitcast<i32>(params.v[5].z);
+        if (tap_1 == bitcast<i32>(params.v[6].x)) {
+          tap_1 = i32(0);
+          tap_0 += bitcast<i32>(params.v[3].z);
+        }
+      }
+      if (kt < params.v[0].w) {
+        {
+          let major = thread / 2u;
+          let minor = (thread - major * 2u) * 4u;
+          let o = major;
+          let kk = minor;
+          let at = image0 + bitcast<u32>(corner0_0 + tap_0) * params.v[7].x + bitcast<u32>(corner0_1 + tap_1) * params.v[7].y + channel * 1u;
+          unit0_0 = vec4<u32>();
+          if (place0 < params.v[0].y && kt + kk < params.v[0].w && bitcast<u32>(corner0_0 + tap_0) < params.v[2].y && bitcast<u32>(corner0_1 + tap_1) < params.v[4].y) { unit0_0 = b1[at / 4u]; }
+        }
+        {
+          let major = thread / 8u;
+          let minor = (thread - major * 8u) * 4u;
+          let o = minor;
+          let kk = major;
+          let at = base_b + (first_n + o) + (kt + kk) * params.v[7].w;
+          unit1_0 = vec4<u32>();
+          if (first_n + o < params.v[0].z && kt + kk < params.v[0].w) { unit1_0 = b2[at / 4u]; }
+        }
+      }
+      {
+        let a0 = tile_a[0u + ty];
+        let c0 = tile_b[0u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+// … 2 more of these 8 lines (312ec3ad), and
+      }
+      {
+        let a0 = tile_a[24u + ty];
+        let c0 = tile_b[24u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+      }
+      {
+        let a0 = tile_a[32u + (ty ^ 2u)];
+        let c0 = tile_b[32u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+// … 2 more of these 8 lines (11d46b09), and
+      }
+      {
+        let a0 = tile_a[56u + (ty ^ 2u)];
+        let c0 = tile_b[56u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+      }
+      workgroupBarrier();
+    }
+  }
+  for (var i = 0u; i < 4u; i += 1u) {
+    let row = first_m + (i / 4u) * 32u + ty * 4u + (i & 3u);
+    if (row < params.v[0].y) {
+      if (first_n + 0u + tx * 4u < params.v[0].z) {
+        let col = first_n + 0u + tx * 4u;
+        let y0 = epilogue(acc0_0.x);
+        let y1 = epilogue(acc0_0.y);
+        let y2 = epilogue(acc0_0.z);
+        let y3 = epilogue(acc0_0.w);
+        let w4 = (params.v[1].w + row * params.v[2].x + col) / 4u;
+        b0[w4 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+      }
+    }
+    acc0_0 = acc1_0;
+    acc1_0 = acc2_0;
+    acc2_0 = acc3_0;
+  }
+}
+
+// ---- convolution, and its gradients: conv2d, 3 workgroups of 64, 35 words
+// gradient of a convolution's kernels, tiles of 32x32x8
+struct Params { v: array<vec4<u32>, 9> }
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
+var<workgroup> tile_a: array<vec4<f32>, 64>;
+var<workgroup> tile_b: array<vec4<f32>, 64>;
+fn epilogue(v0: f32) -> f32 {
+  return v0;
+}
+  let tiles = params.v[1].x * params.v[1].y;
+  let batch = group / tiles;
+  let tile = group - batch * tiles;
+  let band = tile / (8u * params.v[1].y);
+  let in_band = tile - band * 8u * params.v[1].y;
+  let band_rows = min(8u, params.v[1].x - band * 8u);
+  let first_m = (band * 8u + in_band % band_rows) * 32u;
+  let first_n = in_band / band_rows * 32u;
+  let ty = thread / 8u;
+  let tx = thread - ty * 8u;
+  var acc0_0 = vec4<f32>();
+  var acc1_0 = vec4<f32>();
+  var acc2_0 = vec4<f32>();
+  var acc3_0 = vec4<f32>();
+  let base_a = params.v[7].y;
+  let base_b = params.v[8].y;
+  let first_place = (params.v[7].x) * params.v[6].w;
+  let depth_here = min(params.v[6].w, params.v[6].z - first_place);
+  let window = first_m + thread % 8u * 4u;
+  var rest = window / params.v[6].y;
+  let channel = window - rest * params.v[6].y;
+  let tap_1 = bitcast<i32>(rest % params.v[5].y) * bitcast<i32>(params.v[5].z) - bitcast<i32>(params.v[5].x);
+  rest = rest / params.v[5].y;
+  let tap_0 = bitcast<i32>(rest % params.v[3].y) * bitcast<i32>(params.v[3].z) - bitcast<i32>(params.v[3].x);
+  rest = rest / params.v[3].y;
+  var rest0 = first_place + (thread + 0u * 64u) / 8u;
+  var corner0_1 = rest0 % params.v[4].z * params.v[4].w;
+  rest0 = rest0 / params.v[4].z;
+  var corner0_0 = rest0 % params.v[2].z * params.v[2].w;
+  rest0 = rest0 / params.v[2].z;
+  var image0 = base_a + rest0 * params.v[7].z;
+  {
+    var kt = 0u;
+    var unit0_0 = vec4<u32>();
+    var unit1_0 = vec4<u32>();
+    {
+      let major = thread / 8u;
+      let minor = (thread - major * 8u) * 4u;
+      let o = minor;
+      let kk = major;
+      let at = image0 + bitcast<u32>(bitcast<i32>(corner0_0) + tap_0) * params.v[7].w + bitcast<u32>(bitcast<i32>(corner0_1) + tap_1) * params.v[8].x + channel * 1u;
+      unit0_0 = vec4<u32>();
+      if (window < params.v[0].y && kt + kk < depth_here && bitcast<u32>(bitcast<i32>(corner0_0) + tap_0) < params.v[2].y && bitcast<u32>(bitcast<i32>(corner0_1) + tap_1) < params.v[4].y) { unit0_0 = b1[at / 4u]; }
+    }
+    {
+      let major = thread / 8u;
+      let minor = (thread - major * 8u) * 4u;
+      let o = minor;
+      let kk = major;
+      let at = base_b + (first_n + o) + (kt + kk) * params.v[8].z;
+      unit1_0 = vec4<u32>();
+      if (first_n + o < params.v[0].z && kt + kk < depth_here) { unit1_0 = b2[at / 4u]; }
+    }
+    while (kt < depth_here) {
+      {
+        let major = thread / 8u;
+        let minor = (thread - major * 8u) * 4u;
+        let o = minor;
+        let kk = major;
+        tile_a[kk * 8u + o / 4u + 0u] = vec4<f32>(bitcast<f32>(unit0_0.x), bitcast<f32>(unit0_0.y), bitcast<f32>(unit0_0.z), bitcast<f32>(unit0_0.w));
+      }
+      {
+        let major = thread / 8u;
+        let minor = (thread - major * 8u) * 4u;
+        let o = minor;
+        let kk = major;
+        tile_b[kk * 8u + o / 4u + 0u] = vec4<f32>(bitcast<f32>(unit1_0.x), bitcast<f32>(unit1_0.y), bitcast<f32>(unit1_0.z), bitcast<f32>(unit1_0.w));
+      }
+      workgroupBarrier();
+      kt += 8u;
+      corner0_1 += 8u * params.v[4].w;
+      while (corner0_1 >= params.v[5].w) {
+        corner0_1 -= params.v[5].w;
+        corner0_0 += params.v[2].w;
+        if (corner0_0 == params.v[3].w) {
+          corner0_0 = 0u;
+          image0 += params.v[7].z;
+        }
+      }
+      if (kt < depth_here) {
+        {
+          let major = thread / 8u;
+          let minor = (thread - major * 8u) * 4u;
+          let o = minor;
+          let kk = major;
+          let at = image0 + bitcast<u32>(bitcast<i32>(corner0_0) + tap_0) * params.v[7].w + bitcast<u32>(bitcast<i32>(corner0_1) + tap_1) * params.v[8].x + channel * 1u;
+          unit0_0 = vec4<u32>();
+          if (window < params.v[0].y && kt + kk < depth_here && bitcast<u32>(bitcast<i32>(corner0_0) + tap_0) < params.v[2].y && bitcast<u32>(bitcast<i32>(corner0_1) + tap_1) < params.v[4].y) { unit0_0 = b1[at / 4u]; }
+        }
+        {
+          let major = thread / 8u;
+          let minor = (thread - major * 8u) * 4u;
+          let o = minor;
+          let kk = major;
+          let at = base_b + (first_n + o) + (kt + kk) * params.v[8].z;
+          unit1_0 = vec4<u32>();
+          if (first_n + o < params.v[0].z && kt + kk < depth_here) { unit1_0 = b2[at / 4u]; }
+        }
+      }
+      {
+        let a0 = tile_a[0u + ty];
+        let c0 = tile_b[0u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+// … 6 more of these 8 lines (af3c3b8d), and
+      }
+      {
+        let a0 = tile_a[56u + ty];
+        let c0 = tile_b[56u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+      }
+      workgroupBarrier();
+    }
+  }
+  for (var i = 0u; i < 4u; i += 1u) {
+    let row = first_m + (i / 4u) * 32u + ty * 4u + (i & 3u);
+    if (row < params.v[0].y) {
+      if (first_n + 0u + tx * 4u < params.v[0].z) {
+        let col = first_n + 0u + tx * 4u;
+        let y0 = epilogue(acc0_0.x);
+        let y1 = epilogue(acc0_0.y);
+        let y2 = epilogue(acc0_0.z);
+        let y3 = epilogue(acc0_0.w);
+        let w4 = (params.v[1].w + row * params.v[2].x + col) / 4u;
+        b0[w4 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+      }
+    }
+    acc0_0 = acc1_0;
+    acc1_0 = acc2_0;
+    acc2_0 = acc3_0;
+  }
+}
+
+// ---- convolution, and its gradients: conv2d, 3 workgroups of 256, 9 words
+// reduction
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+fn pass0(v0: f32) -> f32 {
+  return v0;
+}
+fn finish(v1: f32) -> f32 {
+  return v1;
+}
+  let row_group = group;
+  let segment = 0u;
+  let tx = thread / 1u;
+  let ty = thread - tx * 1u;
+  let k = row_group * 256u + tx;
+  let inside = k < params.v[0].y;
+  let begin = segment * params.v[1].y;
+  let end = min(params.v[0].w, begin + params.v[1].y);
+  var acc1 = f32(0.0);
+  if (inside) {
+    for (var r = begin + ty * 1u; r < end; r += 1u) {
+      let x0 = bitcast<f32>(b1[params.v[2].x + k]);
+      let y1 = pass0(x0);
+      acc1 = (acc1 + y1);
+    }
+  }
+  let red1 = acc1;
+  if (inside && ty == 0u) {
+    let y2 = finish(red1);
+    let to3 = params.v[1].w + k;
+    b0[to3] = bitcast<u32>(y2);
   }
 }
 
@@ -4348,19 +4741,18 @@ fn epilogue(v0: f32, v1: f32) -> f32 {
   var acc3_0 = vec4<f32>();
   let base_a = params.v[3].z + batch * params.v[3].w;
   let base_b = params.v[4].y + batch * params.v[4].z;
-  for (var kt = 0u; kt < params.v[0].w; kt += 8u) {
+  {
+    var kt = 0u;
+    var unit0_0 = vec4<u32>();
+    var unit1_0 = vec4<u32>();
     {
       let major = thread / 2u;
       let minor = (thread - major * 2u) * 4u;
       let o = major;
       let kk = minor;
       let at = base_a + (first_m + o) * params.v[4].x + (kt + kk);
-      var q = vec4<u32>();
-      if (first_m + o < params.v[0].y && kt + kk < params.v[0].w) { q = b0[at / 4u]; }
-      tile_a[(kk + 0u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.x);
-      tile_a[(kk + 1u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.y);
-      tile_a[(kk + 2u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.z);
-      tile_a[(kk + 3u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.w);
+      unit0_0 = vec4<u32>();
+      if (first_m + o < params.v[0].y && kt + kk < params.v[0].w) { unit0_0 = b0[at / 4u]; }
     }
     {
       let major = thread / 2u;
@@ -4368,32 +4760,71 @@ fn epilogue(v0: f32, v1: f32) -> f32 {
       let o = major;
       let kk = minor;
       let at = base_b + (first_n + o) * params.v[4].w + (kt + kk);
-      var q = vec4<u32>();
-      if (first_n + o < params.v[0].z && kt + kk < params.v[0].w) { q = b0[at / 4u]; }
-      tile_b[(kk + 0u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.x);
-      tile_b[(kk + 1u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.y);
-      tile_b[(kk + 2u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.z);
-      tile_b[(kk + 3u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.w);
+      unit1_0 = vec4<u32>();
+      if (first_n + o < params.v[0].z && kt + kk < params.v[0].w) { unit1_0 = b0[at / 4u]; }
     }
-    workgroupBarrier();
-    {
-      let a0 = tile_a[0u + ty];
-      let c0 = tile_b[0u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+    while (kt < params.v[0].w) {
+      {
+        let major = thread / 2u;
+        let minor = (thread - major * 2u) * 4u;
+        let o = major;
+        let kk = minor;
+        tile_a[(kk + 0u) * 8u + o / 4u][o & 3u] = bitcast<f32>(unit0_0.x);
+        tile_a[(kk + 1u) * 8u + o / 4u][o & 3u] = bitcast<f32>(unit0_0.y);
+        tile_a[(kk + 2u) * 8u + o / 4u][o & 3u] = bitcast<f32>(unit0_0.z);
+        tile_a[(kk + 3u) * 8u + o / 4u][o & 3u] = bitcast<f32>(unit0_0.w);
+      }
+      {
+        let major = thread / 2u;
+        let minor = (thread - major * 2u) * 4u;
+        let o = major;
+        let kk = minor;
+        tile_b[(kk + 0u) * 8u + o / 4u][o & 3u] = bitcast<f32>(unit1_0.x);
+        tile_b[(kk + 1u) * 8u + o / 4u][o & 3u] = bitcast<f32>(unit1_0.y);
+        tile_b[(kk + 2u) * 8u + o / 4u][o & 3u] = bitcast<f32>(unit1_0.z);
+        tile_b[(kk + 3u) * 8u + o / 4u][o & 3u] = bitcast<f32>(unit1_0.w);
+      }
+      workgroupBarrier();
+      kt += 8u;
+      if (kt < params.v[0].w) {
+        {
+          let major = thread / 2u;
+          let minor = (thread - major * 2u) * 4u;
+          let o = major;
+          let kk = minor;
+          let at = base_a + (first_m + o) * params.v[4].x + (kt + kk);
+          unit0_0 = vec4<u32>();
+          if (first_m + o < params.v[0].y && kt + kk < params.v[0].w) { unit0_0 = b0[at / 4u]; }
+        }
+        {
+          let major = thread / 2u;
+          let minor = (thread - major * 2u) * 4u;
+          let o = major;
+          let kk = minor;
+          let at = base_b + (first_n + o) * params.v[4].w + (kt + kk);
+          unit1_0 = vec4<u32>();
+          if (first_n + o < params.v[0].z && kt + kk < params.v[0].w) { unit1_0 = b0[at / 4u]; }
+        }
+      }
+      {
+        let a0 = tile_a[0u + ty];
+        let c0 = tile_b[0u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+// … 6 more of these 8 lines (af3c3b8d), and
+      }
+      {
+        let a0 = tile_a[56u + ty];
+        let c0 = tile_b[56u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+      }
+      workgroupBarrier();
     }
-// … 6 more of these 8 lines (de600345), and
-    {
-      let a0 = tile_a[56u + ty];
-      let c0 = tile_b[56u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-    workgroupBarrier();
   }
   for (var i = 0u; i < 4u; i += 1u) {
     let row = first_m + (i / 4u) * 32u + ty * 4u + (i & 3u);
@@ -4971,19 +5402,18 @@ fn epilogue(v0: f32, v1: f32) -> f32 {
   var acc3_0 = vec4<f32>();
   let base_a = params.v[3].z + batch * params.v[3].w;
   let base_b = params.v[4].y + batch * params.v[4].z;
-  for (var kt = 0u; kt < params.v[0].w; kt += 16u) {
+  {
+    var kt = 0u;
+    var unit0_0 = vec4<u32>();
+    var unit1_0 = vec4<u32>();
     {
       let major = thread / 4u;
       let minor = (thread - major * 4u) * 4u;
       let o = major;
       let kk = minor;
       let at = base_a + (first_m + o) * params.v[4].x + (kt + kk);
-      var q = vec4<u32>();
-      if (first_m + o < params.v[0].y && kt + kk < params.v[0].w) { q = b1[at / 4u]; }
-      tile_a[(kk + 0u) * 16u + o / 4u][o & 3u] = bitcast<f32>(q.x);
-      tile_a[(kk + 1u) * 16u + o / 4u][o & 3u] = bitcast<f32>(q.y);
-      tile_a[(kk + 2u) * 16u + o / 4u][o & 3u] = bitcast<f32>(q.z);
-      tile_a[(kk + 3u) * 16u + o / 4u][o & 3u] = bitcast<f32>(q.w);
+      unit0_0 = vec4<u32>();
+      if (first_m + o < params.v[0].y && kt + kk < params.v[0].w) { unit0_0 = b1[at / 4u]; }
     }
     {
       let major = thread / 16u;
@@ -4991,29 +5421,68 @@ fn epilogue(v0: f32, v1: f32) -> f32 {
       let o = minor;
       let kk = major;
       let at = base_b + (first_n + o) + (kt + kk) * params.v[4].w;
-      var q = vec4<u32>();
-      if (first_n + o < params.v[0].z && kt + kk < params.v[0].w) { q = b2[at / 4u]; }
-      tile_b[kk * 16u + o / 4u + 0u] = vec4<f32>(bitcast<f32>(q.x), bitcast<f32>(q.y), bitcast<f32>(q.z), bitcast<f32>(q.w));
+      unit1_0 = vec4<u32>();
+      if (first_n + o < params.v[0].z && kt + kk < params.v[0].w) { unit1_0 = b2[at / 4u]; }
     }
-    workgroupBarrier();
-    {
-      let a0 = tile_a[0u + ty];
-      let c0 = tile_b[0u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+    while (kt < params.v[0].w) {
+      {
+        let major = thread / 4u;
+        let minor = (thread - major * 4u) * 4u;
+        let o = major;
+        let kk = minor;
+        tile_a[(kk + 0u) * 16u + o / 4u][o & 3u] = bitcast<f32>(unit0_0.x);
+        tile_a[(kk + 1u) * 16u + o / 4u][o & 3u] = bitcast<f32>(unit0_0.y);
+        tile_a[(kk + 2u) * 16u + o / 4u][o & 3u] = bitcast<f32>(unit0_0.z);
+        tile_a[(kk + 3u) * 16u + o / 4u][o & 3u] = bitcast<f32>(unit0_0.w);
+      }
+      {
+        let major = thread / 16u;
+        let minor = (thread - major * 16u) * 4u;
+        let o = minor;
+        let kk = major;
+        tile_b[kk * 16u + o / 4u + 0u] = vec4<f32>(bitcast<f32>(unit1_0.x), bitcast<f32>(unit1_0.y), bitcast<f32>(unit1_0.z), bitcast<f32>(unit1_0.w));
+      }
+      workgroupBarrier();
+      kt += 16u;
+      if (kt < params.v[0].w) {
+        {
+          let major = thread / 4u;
+          let minor = (thread - major * 4u) * 4u;
+          let o = major;
+          let kk = minor;
+          let at = base_a + (first_m + o) * params.v[4].x + (kt + kk);
+          unit0_0 = vec4<u32>();
+          if (first_m + o < params.v[0].y && kt + kk < params.v[0].w) { unit0_0 = b1[at / 4u]; }
+        }
+        {
+          let major = thread / 16u;
+          let minor = (thread - major * 16u) * 4u;
+          let o = minor;
+          let kk = major;
+          let at = base_b + (first_n + o) + (kt + kk) * params.v[4].w;
+          unit1_0 = vec4<u32>();
+          if (first_n + o < params.v[0].z && kt + kk < params.v[0].w) { unit1_0 = b2[at / 4u]; }
+        }
+      }
+      {
+        let a0 = tile_a[0u + ty];
+        let c0 = tile_b[0u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+// … 14 more of these 8 lines (f64e1f13), and
+      }
+      {
+        let a0 = tile_a[240u + ty];
+        let c0 = tile_b[240u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+      }
+      workgroupBarrier();
     }
-// … 14 more of these 8 lines (aa2d5aff), and
-    {
-      let a0 = tile_a[240u + ty];
-      let c0 = tile_b[240u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-    workgroupBarrier();
   }
   for (var i = 0u; i < 4u; i += 1u) {
     let row = first_m + (i / 4u) * 64u + ty * 4u + (i & 3u);
