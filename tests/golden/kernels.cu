@@ -732,183 +732,6 @@ enum : u32 {
 };
 typedef f32 Element;
 typedef u32 Word;
-// ---- attention on tensor cores: attention, 2 workgroups of 128, 24 words
-// attention on tensor cores
-// The instance.
-enum : bool { kBegins = false };
-enum : bool { kWideQ = true, kWideK = true, kWideV = true };  // 16 bytes are copied at once; else by elements
-enum : u32 {
-  kWarps = 4u, kThreads = 32u * kWarps,
-  kBlocks = 1u,  // of 16 rows, of a warp
-  kRows = 16u * kBlocks * kWarps, kColumns = 64u, kAcross = kColumns / 8u,
-  kDepth = 64u, kWidth = 64u, kBytes = 2u,  // of an element
-  kScratch = 0u,  // bytes of a warp, where products take their first factor from memory
-  kBytesOfK = kBytes * kColumns * kDepth, kStage = kBytesOfK + kBytes * kColumns * kWidth,
-};
-typedef u16 Element;
-typedef u16 Word;
-// ---- the gradients of attention on tensor cores: formula, 2 workgroups of 32, 13 words
-// reduction
-TERN_DEVICE f32 pass0(const Params& params, f32 v0, f32 v1) {
-  let v2 = (v0 * v1);
-  return v2;
-}
-TERN_DEVICE f32 finish(const Params& params, f32 v3) {
-  return v3;
-}
-extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const __grid_constant__ Params params) {
-  let row_group = group;
-  let segment = 0u;
-  let tx = thread / 4u;
-  let ty = thread - tx * 4u;
-  let k = row_group * 8u + tx;
-  let inside = k < params.v[1];
-  let begin = segment * params.v[5];
-  let end = min(params.v[3], begin + params.v[5]);
-  var acc3 = f32(0.0);
-  if (inside) {
-    for (var r = begin + ty * 8u; r < end; r += 32u) {
-      let w0 = (params.v[9] + k * params.v[10] + r) / 8u;
-      let q1 = b1[w0 + 0u];
-      let x2 = tern_bf16_bits_to_f32((q1.x & 0xffffu));
-      let x3 = tern_bf16_bits_to_f32((q1.x >> 16u));
-      let x4 = tern_bf16_bits_to_f32((q1.y & 0xffffu));
-      let x5 = tern_bf16_bits_to_f32((q1.y >> 16u));
-      let x6 = tern_bf16_bits_to_f32((q1.z & 0xffffu));
-      let x7 = tern_bf16_bits_to_f32((q1.z >> 16u));
-      let x8 = tern_bf16_bits_to_f32((q1.w & 0xffffu));
-      let x9 = tern_bf16_bits_to_f32((q1.w >> 16u));
-      let w10 = (params.v[11] + k * params.v[12] + r) / 8u;
-      let q11 = b2[w10 + 0u];
-      let x12 = tern_bf16_bits_to_f32((q11.x & 0xffffu));
-      let x13 = tern_bf16_bits_to_f32((q11.x >> 16u));
-      let x14 = tern_bf16_bits_to_f32((q11.y & 0xffffu));
-      let x15 = tern_bf16_bits_to_f32((q11.y >> 16u));
-      let x16 = tern_bf16_bits_to_f32((q11.z & 0xffffu));
-      let x17 = tern_bf16_bits_to_f32((q11.z >> 16u));
-      let x18 = tern_bf16_bits_to_f32((q11.w & 0xffffu));
-      let x19 = tern_bf16_bits_to_f32((q11.w >> 16u));
-      let y20 = pass0(params, x2, x12);
-// … 6 more of these 1 lines (27ab5e22), and
-      let y27 = pass0(params, x9, x19);
-      acc3 = (acc3 + y20);
-// … 6 more of these 1 lines (d79ec11c), and
-      acc3 = (acc3 + y27);
-    }
-  }
-  var warp_red3 = acc3;
-  let warp_red3_2 = __shfl_xor_sync(0xffffffffu, warp_red3, 2);
-  warp_red3 = (warp_red3 + warp_red3_2);
-  let warp_red3_1 = __shfl_xor_sync(0xffffffffu, warp_red3, 1);
-  warp_red3 = (warp_red3 + warp_red3_1);
-  let red3 = __shfl_sync(0xffffffffu, warp_red3, (thread & 28u));
-  if (inside && ty == 0u) {
-    let y28 = finish(params, red3);
-    ((u32*)b0)[params.v[8] + k] = bitcast<u32>(y28);
-  }
-}
-
-// ---- the gradients of attention on tensor cores: attention, 2 workgroups of 128, 34 words
-// gradient of attention on tensor cores, of q
-struct Params {
-  u32 v[34];
-};
-// The instance.
-enum : bool { kBegins = false };
-enum : bool { kWideQ = true, kWideK = true, kWideV = true, kWideOut = true };
-enum : u32 {
-  kWarps = 4u, kThreads = 32u * kWarps,
-  kBlocks = 2u,  // of 16 rows, of a warp
-  kRows = 16u * kBlocks * kWarps, kColumns = 64u, kAcross = kColumns / 8u,
-  kDepth = 64u, kWidth = 64u, kBytes = 2u,  // of an element
-  kScratch = 0u,  // bytes of a warp, where products take their first factor from memory
-  kBytesOfQ = kBytes * kRows * kDepth, kBytesOfK = kBytes * kColumns * kDepth,
-  kStage = kBytesOfK + kBytes * kColumns * kWidth,
-};
-typedef u16 Element;
-typedef u16 Word;
-// ---- the gradients of attention on tensor cores: attention, 1 workgroups of 128, 35 words
-// gradients of attention on tensor cores, of k and v
-struct Params {
-  u32 v[35];
-};
-// The instance.
-enum : bool { kBegins = false };
-enum : bool {
-  kWideQ = true, kWideK = true, kWideV = true, kWideOut = true,
-  kOfK = true, kOfV = true,  // whose gradients it gives
-};
-enum : u32 {
-  kWarps = 4u, kThreads = 32u * kWarps,
-  kBlocks = 2u,  // of 16 keys, of a warp
-  kColumns = 16u * kBlocks * kWarps, kRows = 32u, kAcross = kRows / 8u,
-  kDepth = 64u, kWidth = 64u, kBytes = 2u,  // of an element
-  kScratch = 0u,  // bytes of a warp, where products take their first factor from memory
-  kBytesOfK = kBytes * kColumns * kDepth, kBytesOfQ = kBytes * kRows * kDepth, kBytesOfOut = kBytes * kRows * kWidth,
-  kStage = kBytesOfQ + kBytesOfOut + 4u * 3u * kRows,  // tops, totals and means last
-};
-typedef u16 Element;
-typedef u16 Word;
-// ---- the gradients of attention: attention, 1 workgroups of 64, 13 words (a4d9e92a)
-// ---- attention on Hopper's matrix units: attention, 2 workgroups of 384, 29 words
-// attention on Hopper
-struct Params {
-  u32 v[29];
-};
-// The instance.
-enum : u32 {
-  kConsumers = 2u, kThreads = 128u * (1u + kConsumers), kRows = 64u * kConsumers,
-  kColumns = 128u, kAcross = kColumns / 8u,
-  kDepth = 64u, kWidth = 64u, kSumsAcross = kWidth / 8u,
-  kStages = 2u,
-  kPieceOfQ = 128u * kRows, kPiece = 128u * kColumns,  // bytes of 64 elements of all rows
-  kBytesOfQ = kPieceOfQ * (kDepth / 64u), kBytesOfK = kPiece * (kDepth / 64u), kBytesOfV = kPiece * (kWidth / 64u),
-};
-enum : bool { kRagged = false, kTakesTurns = true, kBegins = false };
-// The base of a row's powers of two is a greatest score of before as long as no score is more than so much greater, in
-// powers of two: sums are multiplied in few tiles (FlashAttention-4), and shares of up to 2^8 lose nothing in 16 bits.
-constexpr f32 kSlack = 8.0f;
-// How the copy engine finds boxes of a matrix (a tensor map of the driver's).
-struct alignas(64) BoxMap {
-  u64 words[16];
-};
-// ---- attention on Hopper's matrix units: attention, 2 workgroups of 384, 35 words
-// gradient of attention on Hopper, of q
-// The instance.
-enum : bool { kTakesTurns = true, kBegins = false };
-enum : u32 {
-  kConsumers = 2u, kThreads = 128u * (1u + kConsumers), kRows = 64u * kConsumers,
-  kColumns = 128u, kAcross = kColumns / 8u,
-  kDepth = 64u, kWidth = 64u, kSumsAcross = kDepth / 8u,
-  kStages = 3u,  // three: k serves two tiles' time
-  kPieceOfQ = 128u * kRows, kPiece = 128u * kColumns,  // bytes of 64 elements of all rows
-  kBytesOfQ = kPieceOfQ * (kDepth / 64u), kBytesOfOut = kPieceOfQ * (kWidth / 64u),
-  kBytesOfK = kPiece * (kDepth / 64u), kBytesOfV = kPiece * (kWidth / 64u),
-};
-// How the copy engine finds boxes of a matrix (a tensor map of the driver's).
-struct alignas(64) BoxMap {
-  u64 words[16];
-};
-// ---- attention on Hopper's matrix units: attention, 1 workgroups of 384, 36 words
-// gradients of attention on Hopper, of k and v
-struct Params {
-  u32 v[36];
-};
-// The instance.
-enum : bool { kTakesTurns = false, kBegins = false };
-enum : u32 {
-  kConsumers = 2u, kThreads = 128u * (1u + kConsumers), kColumns = 64u * kConsumers,
-  kRows = 96u, kAcross = kRows / 8u,
-  kDepth = 64u, kSumsAcross = kDepth / 8u,  // v's rows are padded to as many
-  kStages = 3u,
-  kPieceOfK = 128u * kColumns, kPiece = 128u * kRows,  // bytes of 64 elements of all rows
-  kBytesOfK = kPieceOfK * (kDepth / 64u), kBytesOfQ = kPiece * (kDepth / 64u),
-  kKnown = 8u * kRows,  // bytes of what is known of a tile's rows: tops of shares, means
-};
-// How the copy engine finds boxes of a matrix (a tensor map of the driver's).
-struct alignas(64) BoxMap {
-  u64 words[16];
-};
 // ---- copies to workgroup memory that run on their own ----
 TERN_DEVICE u32 tern_shared(const void* p) { return u32(__cvta_generic_to_shared(p)); }
 TERN_DEVICE void tern_copy(u32 to, const void* from, u32 bytes) {
@@ -1252,6 +1075,21 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
     }
 }
 
+// ---- attention on tensor cores: attention, 2 workgroups of 128, 24 words
+// attention on tensor cores
+// The instance.
+enum : bool { kBegins = false };
+enum : bool { kWideQ = true, kWideK = true, kWideV = true };  // 16 bytes are copied at once; else by elements
+enum : u32 {
+  kWarps = 4u, kThreads = 32u * kWarps,
+  kBlocks = 1u,  // of 16 rows, of a warp
+  kRows = 16u * kBlocks * kWarps, kColumns = 64u, kAcross = kColumns / 8u,
+  kDepth = 64u, kWidth = 64u, kBytes = 2u,  // of an element
+  kScratch = 0u,  // bytes of a warp, where products take their first factor from memory
+  kBytesOfK = kBytes * kColumns * kDepth, kStage = kBytesOfK + kBytes * kColumns * kWidth,
+};
+typedef u16 Element;
+typedef u16 Word;
 // ---- copies to workgroup memory that run on their own ----
 // Until all but the last `most` that were committed are there.
 // Where 16 bytes `part` of a row of `line` bytes, a multiple of 128, lie: turned so that the same part of eight rows, a
@@ -1469,6 +1307,86 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
     }
 }
 
+// ---- the gradients of attention on tensor cores: formula, 2 workgroups of 32, 13 words
+// reduction
+TERN_DEVICE f32 pass0(const Params& params, f32 v0, f32 v1) {
+  let v2 = (v0 * v1);
+  return v2;
+}
+TERN_DEVICE f32 finish(const Params& params, f32 v3) {
+  return v3;
+}
+extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const __grid_constant__ Params params) {
+  let row_group = group;
+  let segment = 0u;
+  let tx = thread / 4u;
+  let ty = thread - tx * 4u;
+  let k = row_group * 8u + tx;
+  let inside = k < params.v[1];
+  let begin = segment * params.v[5];
+  let end = min(params.v[3], begin + params.v[5]);
+  var acc3 = f32(0.0);
+  if (inside) {
+    for (var r = begin + ty * 8u; r < end; r += 32u) {
+      let w0 = (params.v[9] + k * params.v[10] + r) / 8u;
+      let q1 = b1[w0 + 0u];
+      let x2 = tern_bf16_bits_to_f32((q1.x & 0xffffu));
+      let x3 = tern_bf16_bits_to_f32((q1.x >> 16u));
+      let x4 = tern_bf16_bits_to_f32((q1.y & 0xffffu));
+      let x5 = tern_bf16_bits_to_f32((q1.y >> 16u));
+      let x6 = tern_bf16_bits_to_f32((q1.z & 0xffffu));
+      let x7 = tern_bf16_bits_to_f32((q1.z >> 16u));
+      let x8 = tern_bf16_bits_to_f32((q1.w & 0xffffu));
+      let x9 = tern_bf16_bits_to_f32((q1.w >> 16u));
+      let w10 = (params.v[11] + k * params.v[12] + r) / 8u;
+      let q11 = b2[w10 + 0u];
+      let x12 = tern_bf16_bits_to_f32((q11.x & 0xffffu));
+      let x13 = tern_bf16_bits_to_f32((q11.x >> 16u));
+      let x14 = tern_bf16_bits_to_f32((q11.y & 0xffffu));
+      let x15 = tern_bf16_bits_to_f32((q11.y >> 16u));
+      let x16 = tern_bf16_bits_to_f32((q11.z & 0xffffu));
+      let x17 = tern_bf16_bits_to_f32((q11.z >> 16u));
+      let x18 = tern_bf16_bits_to_f32((q11.w & 0xffffu));
+      let x19 = tern_bf16_bits_to_f32((q11.w >> 16u));
+      let y20 = pass0(params, x2, x12);
+// … 6 more of these 1 lines (27ab5e22), and
+      let y27 = pass0(params, x9, x19);
+      acc3 = (acc3 + y20);
+// … 6 more of these 1 lines (d79ec11c), and
+      acc3 = (acc3 + y27);
+    }
+  }
+  var warp_red3 = acc3;
+  let warp_red3_2 = __shfl_xor_sync(0xffffffffu, warp_red3, 2);
+  warp_red3 = (warp_red3 + warp_red3_2);
+  let warp_red3_1 = __shfl_xor_sync(0xffffffffu, warp_red3, 1);
+  warp_red3 = (warp_red3 + warp_red3_1);
+  let red3 = __shfl_sync(0xffffffffu, warp_red3, (thread & 28u));
+  if (inside && ty == 0u) {
+    let y28 = finish(params, red3);
+    ((u32*)b0)[params.v[8] + k] = bitcast<u32>(y28);
+  }
+}
+
+// ---- the gradients of attention on tensor cores: attention, 2 workgroups of 128, 34 words
+// gradient of attention on tensor cores, of q
+struct Params {
+  u32 v[34];
+};
+// The instance.
+enum : bool { kBegins = false };
+enum : bool { kWideQ = true, kWideK = true, kWideV = true, kWideOut = true };
+enum : u32 {
+  kWarps = 4u, kThreads = 32u * kWarps,
+  kBlocks = 2u,  // of 16 rows, of a warp
+  kRows = 16u * kBlocks * kWarps, kColumns = 64u, kAcross = kColumns / 8u,
+  kDepth = 64u, kWidth = 64u, kBytes = 2u,  // of an element
+  kScratch = 0u,  // bytes of a warp, where products take their first factor from memory
+  kBytesOfQ = kBytes * kRows * kDepth, kBytesOfK = kBytes * kColumns * kDepth,
+  kStage = kBytesOfK + kBytes * kColumns * kWidth,
+};
+typedef u16 Element;
+typedef u16 Word;
 // ---- copies to workgroup memory that run on their own ----
 // Until all but the last `most` that were committed are there.
 // Where 16 bytes `part` of a row of `line` bytes, a multiple of 128, lie: turned so that the same part of eight rows, a
@@ -1643,6 +1561,28 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
     }
 }
 
+// ---- the gradients of attention on tensor cores: attention, 1 workgroups of 128, 35 words
+// gradients of attention on tensor cores, of k and v
+struct Params {
+  u32 v[35];
+};
+// The instance.
+enum : bool { kBegins = false };
+enum : bool {
+  kWideQ = true, kWideK = true, kWideV = true, kWideOut = true,
+  kOfK = true, kOfV = true,  // whose gradients it gives
+};
+enum : u32 {
+  kWarps = 4u, kThreads = 32u * kWarps,
+  kBlocks = 2u,  // of 16 keys, of a warp
+  kColumns = 16u * kBlocks * kWarps, kRows = 32u, kAcross = kRows / 8u,
+  kDepth = 64u, kWidth = 64u, kBytes = 2u,  // of an element
+  kScratch = 0u,  // bytes of a warp, where products take their first factor from memory
+  kBytesOfK = kBytes * kColumns * kDepth, kBytesOfQ = kBytes * kRows * kDepth, kBytesOfOut = kBytes * kRows * kWidth,
+  kStage = kBytesOfQ + kBytesOfOut + 4u * 3u * kRows,  // tops, totals and means last
+};
+typedef u16 Element;
+typedef u16 Word;
 // ---- copies to workgroup memory that run on their own ----
 // Until all but the last `most` that were committed are there.
 // Where 16 bytes `part` of a row of `line` bytes, a multiple of 128, lie: turned so that the same part of eight rows, a
@@ -1824,6 +1764,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
     }
 }
 
+// ---- the gradients of attention: attention, 1 workgroups of 64, 13 words (2d8942ea)
 // ---- scan: cumsum, 6 workgroups of 256, 8 words (3d8ac92b)
 // ---- scan of a long line: cumsum, 3 workgroups of 256, 9 words (a1c8b317)
 // ---- scan of a long line: cumsum, 3 workgroups of 256, 10 words (2f9b620e)
@@ -4045,6 +3986,28 @@ extern "C" __global__ void __launch_bounds__(kThreads, 3) tern_kernel(const vec4
     memory.part(shared[tap * 32u].x, shared[tap * 32u].y, blockIdx.x / params.v[9], tap, mine.channel);
 }
 
+// ---- attention on Hopper's matrix units: attention, 2 workgroups of 384, 29 words
+// attention on Hopper
+struct Params {
+  u32 v[29];
+};
+// The instance.
+enum : u32 {
+  kConsumers = 2u, kThreads = 128u * (1u + kConsumers), kRows = 64u * kConsumers,
+  kColumns = 128u, kAcross = kColumns / 8u,
+  kDepth = 64u, kWidth = 64u, kSumsAcross = kWidth / 8u,
+  kStages = 2u,
+  kPieceOfQ = 128u * kRows, kPiece = 128u * kColumns,  // bytes of 64 elements of all rows
+  kBytesOfQ = kPieceOfQ * (kDepth / 64u), kBytesOfK = kPiece * (kDepth / 64u), kBytesOfV = kPiece * (kWidth / 64u),
+};
+enum : bool { kRagged = false, kTakesTurns = true, kBegins = false };
+// The base of a row's powers of two is a greatest score of before as long as no score is more than so much greater, in
+// powers of two: sums are multiplied in few tiles (FlashAttention-4), and shares of up to 2^8 lose nothing in 16 bits.
+constexpr f32 kSlack = 8.0f;
+// How the copy engine finds boxes of a matrix (a tensor map of the driver's).
+struct alignas(64) BoxMap {
+  u64 words[16];
+};
 // ---- barriers in workgroup memory ----
 // Arrives at the barrier in the same place of a workgroup of the cluster. (Released to the workgroup only: what is
 // given up was read by the matrix units, which have finished. To the cluster, the compiler waits for all memory of the
@@ -4510,6 +4473,23 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel(const u32*
   }
 }
 
+// ---- attention on Hopper's matrix units: attention, 2 workgroups of 384, 35 words
+// gradient of attention on Hopper, of q
+// The instance.
+enum : bool { kTakesTurns = true, kBegins = false };
+enum : u32 {
+  kConsumers = 2u, kThreads = 128u * (1u + kConsumers), kRows = 64u * kConsumers,
+  kColumns = 128u, kAcross = kColumns / 8u,
+  kDepth = 64u, kWidth = 64u, kSumsAcross = kDepth / 8u,
+  kStages = 3u,  // three: k serves two tiles' time
+  kPieceOfQ = 128u * kRows, kPiece = 128u * kColumns,  // bytes of 64 elements of all rows
+  kBytesOfQ = kPieceOfQ * (kDepth / 64u), kBytesOfOut = kPieceOfQ * (kWidth / 64u),
+  kBytesOfK = kPiece * (kDepth / 64u), kBytesOfV = kPiece * (kWidth / 64u),
+};
+// How the copy engine finds boxes of a matrix (a tensor map of the driver's).
+struct alignas(64) BoxMap {
+  u64 words[16];
+};
 // ---- barriers in workgroup memory ----
 // Arrives at the barrier in the same place of a workgroup of the cluster. (Released to the workgroup only: what is
 // given up was read by the matrix units, which have finished. To the cluster, the compiler waits for all memory of the
@@ -4852,6 +4832,26 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel(const u32*
   }
 }
 
+// ---- attention on Hopper's matrix units: attention, 1 workgroups of 384, 36 words
+// gradients of attention on Hopper, of k and v
+struct Params {
+  u32 v[36];
+};
+// The instance.
+enum : bool { kTakesTurns = false, kBegins = false };
+enum : u32 {
+  kConsumers = 2u, kThreads = 128u * (1u + kConsumers), kColumns = 64u * kConsumers,
+  kRows = 96u, kAcross = kRows / 8u,
+  kDepth = 64u, kSumsAcross = kDepth / 8u,  // v's rows are padded to as many
+  kStages = 3u,
+  kPieceOfK = 128u * kColumns, kPiece = 128u * kRows,  // bytes of 64 elements of all rows
+  kBytesOfK = kPieceOfK * (kDepth / 64u), kBytesOfQ = kPiece * (kDepth / 64u),
+  kKnown = 8u * kRows,  // bytes of what is known of a tile's rows: tops of shares, means
+};
+// How the copy engine finds boxes of a matrix (a tensor map of the driver's).
+struct alignas(64) BoxMap {
+  u64 words[16];
+};
 // ---- barriers in workgroup memory ----
 // Arrives at the barrier in the same place of a workgroup of the cluster. (Released to the workgroup only: what is
 // given up was read by the matrix units, which have finished. To the cluster, the compiler waits for all memory of the
