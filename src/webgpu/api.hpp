@@ -1,5 +1,6 @@
 // The functions of webgpu.h, found at run time in wgpu-native or Dawn.
 #pragma once
+#include <cstdint>
 #include <string>
 
 #include <webgpu.h>

@@ -16,7 +16,8 @@
 // result's gradient for v's, k for q's gradient, q for k's. No sum is shared between workgroups, so the bits are the
 // same every run. The scores are computed twice, once in each kernel. Holes are filled by gpu_backward.cpp.
 //
-// Speed. Bound as attention.wgsl is, by seven products in place of the five that were needed with sums in common.
+// Speed. Bound as attention.wgsl is, by seven products in place of the five that were needed with sums in common: with
+// forward 29.1 TFLOP/s of what is computed, 22.6 of what is counted (f32, 128 elements, the same run).
 let tile = group % $tiles;
 let head_of_all = group / $tiles;
 let batch = head_of_all / $own_heads;

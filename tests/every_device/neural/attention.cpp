@@ -147,9 +147,9 @@ TEST_P(Attention, FormulasOnScores) {
 TEST_P(Attention, ManyHeads) {
   AttentionCase c{.batch = 4, .heads = 16, .groups = 4, .rows = 70, .columns = 90, .depth = 20, .width = 40};
   expect_decomposed(c, "64 rows", plain, {f32, f16});
-  c.width = 72, c.options = {.causal = true};
+  if (in_software(device())) return;  // their kernels take it ten seconds each
+  c.groups = 16, c.width = 72, c.options = {.causal = true};
   expect_decomposed(c, "128 rows", soft_alibi, {f32, f16});
-  if (in_software(device())) return;
   c.width = 130, c.options = {.window = 30, .lengths = tensor({0, 20, 64, 90})};
   expect_decomposed(c, "a wide tile", plain, {f32, f16});
   c.depth = c.width = 128, c.rows = c.columns = 200, c.options = {.dropout = 0.25};
