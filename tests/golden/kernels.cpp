@@ -156,6 +156,7 @@ void show_all(Golden& golden) {
   };
   for (const auto& kinds : {elementwise_kinds(), reducing_kinds(), product_kinds(), transform_kinds()})
     show(kinds, false);
+  show(convolution_kinds(), true);
   show(attention_kinds(), true);
   show(line_kinds(), true);
   show(matrix_kinds(), true);

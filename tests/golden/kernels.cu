@@ -588,19 +588,18 @@ extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restri
   var acc3_0 = vec4<f32>();
   let base_a = params.v[10];
   let base_b = params.v[12];
-  for (var kt = 0u; kt < params.v[3]; kt += 8u) {
+  {
+    var kt = 0u;
+    var unit0_0 = vec4<u32>();
+    var unit1_0 = vec4<u32>();
     {
       let major = thread / 2u;
       let minor = (thread - major * 2u) * 4u;
       let o = major;
       let kk = minor;
       let at = base_a + (first_m + o) * params.v[11] + (kt + kk);
-      var q = vec4<u32>();
-      if (first_m + o < params.v[1] && kt + kk < params.v[3]) { q = b2[at / 4u]; }
-      tile_a[(kk + 0u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.x);
-      tile_a[(kk + 1u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.y);
-      tile_a[(kk + 2u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.z);
-      tile_a[(kk + 3u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.w);
+      unit0_0 = vec4<u32>();
+      if (first_m + o < params.v[1] && kt + kk < params.v[3]) { unit0_0 = b2[at / 4u]; }
     }
     {
       let major = thread / 8u;
@@ -608,29 +607,68 @@ extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restri
       let o = minor;
       let kk = major;
       let at = base_b + (first_n + o) + (kt + kk) * params.v[13];
-      var q = vec4<u32>();
-      if (first_n + o < params.v[2] && kt + kk < params.v[3]) { q = b3[at / 4u]; }
-      tile_b[kk * 8u + o / 4u + 0u] = vec4<f32>(bitcast<f32>(q.x), bitcast<f32>(q.y), bitcast<f32>(q.z), bitcast<f32>(q.w));
+      unit1_0 = vec4<u32>();
+      if (first_n + o < params.v[2] && kt + kk < params.v[3]) { unit1_0 = b3[at / 4u]; }
     }
-    __syncthreads();
-    {
-      let a0 = tile_a[0u + ty];
-      let c0 = tile_b[0u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+    while (kt < params.v[3]) {
+      {
+        let major = thread / 2u;
+        let minor = (thread - major * 2u) * 4u;
+        let o = major;
+        let kk = minor;
+        tile_a[(kk + 0u) * 8u + o / 4u][o & 3u] = bitcast<f32>(unit0_0.x);
+        tile_a[(kk + 1u) * 8u + o / 4u][o & 3u] = bitcast<f32>(unit0_0.y);
+        tile_a[(kk + 2u) * 8u + o / 4u][o & 3u] = bitcast<f32>(unit0_0.z);
+        tile_a[(kk + 3u) * 8u + o / 4u][o & 3u] = bitcast<f32>(unit0_0.w);
+      }
+      {
+        let major = thread / 8u;
+        let minor = (thread - major * 8u) * 4u;
+        let o = minor;
+        let kk = major;
+        tile_b[kk * 8u + o / 4u + 0u] = vec4<f32>(bitcast<f32>(unit1_0.x), bitcast<f32>(unit1_0.y), bitcast<f32>(unit1_0.z), bitcast<f32>(unit1_0.w));
+      }
+      __syncthreads();
+      kt += 8u;
+      if (kt < params.v[3]) {
+        {
+          let major = thread / 2u;
+          let minor = (thread - major * 2u) * 4u;
+          let o = major;
+          let kk = minor;
+          let at = base_a + (first_m + o) * params.v[11] + (kt + kk);
+          unit0_0 = vec4<u32>();
+          if (first_m + o < params.v[1] && kt + kk < params.v[3]) { unit0_0 = b2[at / 4u]; }
+        }
+        {
+          let major = thread / 8u;
+          let minor = (thread - major * 8u) * 4u;
+          let o = minor;
+          let kk = major;
+          let at = base_b + (first_n + o) + (kt + kk) * params.v[13];
+          unit1_0 = vec4<u32>();
+          if (first_n + o < params.v[2] && kt + kk < params.v[3]) { unit1_0 = b3[at / 4u]; }
+        }
+      }
+      {
+        let a0 = tile_a[0u + ty];
+        let c0 = tile_b[0u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+// … 6 more of these 8 lines (af3c3b8d), and
+      }
+      {
+        let a0 = tile_a[56u + ty];
+        let c0 = tile_b[56u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+      }
+      __syncthreads();
     }
-// … 6 more of these 8 lines (de600345), and
-    {
-      let a0 = tile_a[56u + ty];
-      let c0 = tile_b[56u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-    __syncthreads();
   }
   for (var i = 0u; i < 4u; i += 1u) {
     let row = first_m + (i / 4u) * 32u + ty * 4u + (i & 3u);
@@ -1726,7 +1764,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
     }
 }
 
-// ---- the gradients of attention: attention, 1 workgroups of 64, 13 words (a4d9e92a)
+// ---- the gradients of attention: attention, 1 workgroups of 64, 13 words (2d8942ea)
 // ---- scan: cumsum, 6 workgroups of 256, 8 words (3d8ac92b)
 // ---- scan of a long line: cumsum, 3 workgroups of 256, 9 words (a1c8b317)
 // ---- scan of a long line: cumsum, 3 workgroups of 256, 10 words (2f9b620e)
@@ -2928,7 +2966,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
 // ---- qr of a panel: qr, 64 workgroups of 256, 14 words (f29b53b2)
 // ---- qr of a panel: qr, 64 workgroups of 64, 15 words (3ea805bc)
 // ---- qr of a panel: qr, 4 workgroups of 128, 17 words (54f24767)
-// ---- qr of a panel: qr, 64 workgroups of 256, 20 words (e11ae01e)
+// ---- qr of a panel: qr, 64 workgroups of 256, 20 words (df68e00d)
 // ---- product on Hopper's matrix units: matmul_bias_activation, 2 workgroups of 384, 11 words
 // product on matrix units, tiles of 128x128x64 ping-pong
 // The instance. (Enumerators, since constants at namespace scope become variables in the GPU's memory.)

@@ -959,19 +959,18 @@ fn epilogue(v0: f32, v1: f32) -> f32 {
   var acc3_0 = vec4<f32>();
   let base_a = params.v[2].z;
   let base_b = params.v[3].x;
-  for (var kt = 0u; kt < params.v[0].w; kt += 8u) {
+  {
+    var kt = 0u;
+    var unit0_0 = vec4<u32>();
+    var unit1_0 = vec4<u32>();
     {
       let major = thread / 2u;
       let minor = (thread - major * 2u) * 4u;
       let o = major;
       let kk = minor;
       let at = base_a + (first_m + o) * params.v[2].w + (kt + kk);
-      var q = vec4<u32>();
-      if (first_m + o < params.v[0].y && kt + kk < params.v[0].w) { q = b2[at / 4u]; }
-      tile_a[(kk + 0u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.x);
-      tile_a[(kk + 1u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.y);
-      tile_a[(kk + 2u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.z);
-      tile_a[(kk + 3u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.w);
+      unit0_0 = vec4<u32>();
+      if (first_m + o < params.v[0].y && kt + kk < params.v[0].w) { unit0_0 = b2[at / 4u]; }
     }
     {
       let major = thread / 8u;
@@ -979,29 +978,68 @@ fn epilogue(v0: f32, v1: f32) -> f32 {
       let o = minor;
       let kk = major;
       let at = base_b + (first_n + o) + (kt + kk) * params.v[3].y;
-      var q = vec4<u32>();
-      if (first_n + o < params.v[0].z && kt + kk < params.v[0].w) { q = b3[at / 4u]; }
-      tile_b[kk * 8u + o / 4u + 0u] = vec4<f32>(bitcast<f32>(q.x), bitcast<f32>(q.y), bitcast<f32>(q.z), bitcast<f32>(q.w));
+      unit1_0 = vec4<u32>();
+      if (first_n + o < params.v[0].z && kt + kk < params.v[0].w) { unit1_0 = b3[at / 4u]; }
     }
-    workgroupBarrier();
-    {
-      let a0 = tile_a[0u + ty];
-      let c0 = tile_b[0u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+    while (kt < params.v[0].w) {
+      {
+        let major = thread / 2u;
+        let minor = (thread - major * 2u) * 4u;
+        let o = major;
+        let kk = minor;
+        tile_a[(kk + 0u) * 8u + o / 4u][o & 3u] = bitcast<f32>(unit0_0.x);
+        tile_a[(kk + 1u) * 8u + o / 4u][o & 3u] = bitcast<f32>(unit0_0.y);
+        tile_a[(kk + 2u) * 8u + o / 4u][o & 3u] = bitcast<f32>(unit0_0.z);
+        tile_a[(kk + 3u) * 8u + o / 4u][o & 3u] = bitcast<f32>(unit0_0.w);
+      }
+      {
+        let major = thread / 8u;
+        let minor = (thread - major * 8u) * 4u;
+        let o = minor;
+        let kk = major;
+        tile_b[kk * 8u + o / 4u + 0u] = vec4<f32>(bitcast<f32>(unit1_0.x), bitcast<f32>(unit1_0.y), bitcast<f32>(unit1_0.z), bitcast<f32>(unit1_0.w));
+      }
+      workgroupBarrier();
+      kt += 8u;
+      if (kt < params.v[0].w) {
+        {
+          let major = thread / 2u;
+          let minor = (thread - major * 2u) * 4u;
+          let o = major;
+          let kk = minor;
+          let at = base_a + (first_m + o) * params.v[2].w + (kt + kk);
+          unit0_0 = vec4<u32>();
+          if (first_m + o < params.v[0].y && kt + kk < params.v[0].w) { unit0_0 = b2[at / 4u]; }
+        }
+        {
+          let major = thread / 8u;
+          let minor = (thread - major * 8u) * 4u;
+          let o = minor;
+          let kk = major;
+          let at = base_b + (first_n + o) + (kt + kk) * params.v[3].y;
+          unit1_0 = vec4<u32>();
+          if (first_n + o < params.v[0].z && kt + kk < params.v[0].w) { unit1_0 = b3[at / 4u]; }
+        }
+      }
+      {
+        let a0 = tile_a[0u + ty];
+        let c0 = tile_b[0u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+// … 6 more of these 8 lines (af3c3b8d), and
+      }
+      {
+        let a0 = tile_a[56u + ty];
+        let c0 = tile_b[56u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+      }
+      workgroupBarrier();
     }
-// … 6 more of these 8 lines (de600345), and
-    {
-      let a0 = tile_a[56u + ty];
-      let c0 = tile_b[56u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-    workgroupBarrier();
   }
   for (var i = 0u; i < 4u; i += 1u) {
     let row = first_m + (i / 4u) * 32u + ty * 4u + (i & 3u);
@@ -1379,19 +1417,378 @@ fn turn(a: u32, n: u32) -> Turn {
   }
 }
 
-// ---- attention: attention, 2 workgroups of 256, 23 words
-// attention, 32 rows at a time
-struct Params { v: array<vec4<u32>, 6> }
-@group(0) @binding(1) var<storage, read> b0: array<u32>;
+// ---- convolution, and its gradients: conv2d, 2 workgroups of 64, 32 words
+// convolution, tiles of 32x32x8
+struct Params { v: array<vec4<u32>, 8> }
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
+var<workgroup> tile_a: array<vec4<f32>, 64>;
+var<workgroup> tile_b: array<vec4<f32>, 64>;
+fn epilogue(v0: f32) -> f32 {
+  return v0;
+}
+  let tiles = params.v[1].x * params.v[1].y;
+  let batch = group / tiles;
+  let tile = group - batch * tiles;
+  let band = tile / (8u * params.v[1].y);
+  let in_band = tile - band * 8u * params.v[1].y;
+  let band_rows = min(8u, params.v[1].x - band * 8u);
+  let first_m = (band * 8u + in_band % band_rows) * 32u;
+  let first_n = in_band / band_rows * 32u;
+  let ty = thread / 8u;
+  let tx = thread - ty * 8u;
+  var acc0_0 = vec4<f32>();
+  var acc1_0 = vec4<f32>();
+  var acc2_0 = vec4<f32>();
+  var acc3_0 = vec4<f32>();
+  let base_a = params.v[6].z;
+  let base_b = params.v[7].z;
+  let place0 = first_m + (thread + 0u * 64u) / 2u;
+  var rest0 = place0;
+  let corner0_1 = bitcast<i32>(rest0 % params.v[4].z * params.v[4].w) - bitcast<i32>(params.v[5].x);
+  rest0 = rest0 / params.v[4].z;
+  let corner0_0 = bitcast<i32>(rest0 % params.v[2].z * params.v[2].w) - bitcast<i32>(params.v[3].x);
+  rest0 = rest0 / params.v[2].z;
+  let image0 = base_a + rest0 * params.v[6].w;
+  var tap_0 = i32(0);
+  var tap_1 = i32(0);
+  var channel = thread % 2u * 4u;
+  while (channel >= params.v[6].y) {
+    channel -= params.v[6].y;
+    tap_1 += bitcast<i32>(params.v[5].z);
+    if (tap_1 == bitcast<i32>(params.v[6].x)) {
+      tap_1 = i32(0);
+      tap_0 += bitcast<i32>(params.v[3].z);
+    }
+  }
+  {
+    var kt = 0u;
+    var unit0_0 = vec4<u32>();
+    var unit1_0 = vec4<u32>();
+    {
+      let major = thread / 2u;
+      let minor = (thread - major * 2u) * 4u;
+      let o = major;
+      let kk = minor;
+      let at = image0 + bitcast<u32>(corner0_0 + tap_0) * params.v[7].x + bitcast<u32>(corner0_1 + tap_1) * params.v[7].y + channel * 1u;
+      unit0_0 = vec4<u32>();
+      if (place0 < params.v[0].y && kt + kk < params.v[0].w && bitcast<u32>(corner0_0 + tap_0) < params.v[2].y && bitcast<u32>(corner0_1 + tap_1) < params.v[4].y) { unit0_0 = b1[at / 4u]; }
+    }
+    {
+      let major = thread / 8u;
+      let minor = (thread - major * 8u) * 4u;
+      let o = minor;
+      let kk = major;
+      let at = base_b + (first_n + o) + (kt + kk) * params.v[7].w;
+      unit1_0 = vec4<u32>();
+      if (first_n + o < params.v[0].z && kt + kk < params.v[0].w) { unit1_0 = b2[at / 4u]; }
+    }
+    while (kt < params.v[0].w) {
+      {
+        let major = thread / 2u;
+        let minor = (thread - major * 2u) * 4u;
+        let o = major;
+        let kk = minor;
+        tile_a[(kk + 0u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.x);
+        tile_a[(kk + 1u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.y);
+        tile_a[(kk + 2u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.z);
+        tile_a[(kk + 3u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.w);
+      }
+      {
+        let major = thread / 8u;
+        let minor = (thread - major * 8u) * 4u;
+        let o = minor;
+        let kk = major;
+        tile_b[kk * 8u + o / 4u + 0u] = vec4<f32>(bitcast<f32>(unit1_0.x), bitcast<f32>(unit1_0.y), bitcast<f32>(unit1_0.z), bitcast<f32>(unit1_0.w));
+      }
+      workgroupBarrier();
+      kt += 8u;
+      channel += 8u;
+      while (channel >= params.v[6].y) {
+        channel -= params.v[6].y;
+        tap_1 += bitcast<i32>(params.v[5].z);
+        if (tap_1 == bitcast<i32>(params.v[6].x)) {
+          tap_1 = i32(0);
+          tap_0 += bitcast<i32>(params.v[3].z);
+        }
+      }
+      if (kt < params.v[0].w) {
+        {
+          let major = thread / 2u;
+          let minor = (thread - major * 2u) * 4u;
+          let o = major;
+          let kk = minor;
+          let at = image0 + bitcast<u32>(corner0_0 + tap_0) * params.v[7].x + bitcast<u32>(corner0_1 + tap_1) * params.v[7].y + channel * 1u;
+          unit0_0 = vec4<u32>();
+          if (place0 < params.v[0].y && kt + kk < params.v[0].w && bitcast<u32>(corner0_0 + tap_0) < params.v[2].y && bitcast<u32>(corner0_1 + tap_1) < params.v[4].y) { unit0_0 = b1[at / 4u]; }
+        }
+        {
+          let major = thread / 8u;
+          let minor = (thread - major * 8u) * 4u;
+          let o = minor;
+          let kk = major;
+          let at = base_b + (first_n + o) + (kt + kk) * params.v[7].w;
+          unit1_0 = vec4<u32>();
+          if (first_n + o < params.v[0].z && kt + kk < params.v[0].w) { unit1_0 = b2[at / 4u]; }
+        }
+      }
+      {
+        let a0 = tile_a[0u + ty];
+        let c0 = tile_b[0u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+// … 2 more of these 8 lines (312ec3ad), and
+      }
+      {
+        let a0 = tile_a[24u + ty];
+        let c0 = tile_b[24u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+      }
+      {
+        let a0 = tile_a[32u + (ty ^ 2u)];
+        let c0 = tile_b[32u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+// … 2 more of these 8 lines (11d46b09), and
+      }
+      {
+        let a0 = tile_a[56u + (ty ^ 2u)];
+        let c0 = tile_b[56u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+      }
+      workgroupBarrier();
+    }
+  }
+  for (var i = 0u; i < 4u; i += 1u) {
+    let row = first_m + (i / 4u) * 32u + ty * 4u + (i & 3u);
+    if (row < params.v[0].y) {
+      if (first_n + 0u + tx * 4u < params.v[0].z) {
+        let col = first_n + 0u + tx * 4u;
+        let y0 = epilogue(acc0_0.x);
+        let y1 = epilogue(acc0_0.y);
+        let y2 = epilogue(acc0_0.z);
+        let y3 = epilogue(acc0_0.w);
+        let w4 = (params.v[1].w + row * params.v[2].x + col) / 4u;
+        b0[w4 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+      }
+    }
+    acc0_0 = acc1_0;
+    acc1_0 = acc2_0;
+    acc2_0 = acc3_0;
+  }
+}
+
+// ---- convolution, and its gradients: conv2d, 3 workgroups of 64, 35 words
+// gradient of a convolution's kernels, tiles of 32x32x8
+struct Params { v: array<vec4<u32>, 9> }
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
+var<workgroup> tile_a: array<vec4<f32>, 64>;
+var<workgroup> tile_b: array<vec4<f32>, 64>;
+fn epilogue(v0: f32) -> f32 {
+  return v0;
+}
+  let tiles = params.v[1].x * params.v[1].y;
+  let batch = group / tiles;
+  let tile = group - batch * tiles;
+  let band = tile / (8u * params.v[1].y);
+  let in_band = tile - band * 8u * params.v[1].y;
+  let band_rows = min(8u, params.v[1].x - band * 8u);
+  let first_m = (band * 8u + in_band % band_rows) * 32u;
+  let first_n = in_band / band_rows * 32u;
+  let ty = thread / 8u;
+  let tx = thread - ty * 8u;
+  var acc0_0 = vec4<f32>();
+  var acc1_0 = vec4<f32>();
+  var acc2_0 = vec4<f32>();
+  var acc3_0 = vec4<f32>();
+  let base_a = params.v[7].y;
+  let base_b = params.v[8].y;
+  let first_place = (params.v[7].x) * params.v[6].w;
+  let depth_here = min(params.v[6].w, params.v[6].z - first_place);
+  let window = first_m + thread % 8u * 4u;
+  var rest = window / params.v[6].y;
+  let channel = window - rest * params.v[6].y;
+  let tap_1 = bitcast<i32>(rest % params.v[5].y) * bitcast<i32>(params.v[5].z) - bitcast<i32>(params.v[5].x);
+  rest = rest / params.v[5].y;
+  let tap_0 = bitcast<i32>(rest % params.v[3].y) * bitcast<i32>(params.v[3].z) - bitcast<i32>(params.v[3].x);
+  rest = rest / params.v[3].y;
+  var rest0 = first_place + (thread + 0u * 64u) / 8u;
+  var corner0_1 = rest0 % params.v[4].z * params.v[4].w;
+  rest0 = rest0 / params.v[4].z;
+  var corner0_0 = rest0 % params.v[2].z * params.v[2].w;
+  rest0 = rest0 / params.v[2].z;
+  var image0 = base_a + rest0 * params.v[7].z;
+  {
+    var kt = 0u;
+    var unit0_0 = vec4<u32>();
+    var unit1_0 = vec4<u32>();
+    {
+      let major = thread / 8u;
+      let minor = (thread - major * 8u) * 4u;
+      let o = minor;
+      let kk = major;
+      let at = image0 + bitcast<u32>(bitcast<i32>(corner0_0) + tap_0) * params.v[7].w + bitcast<u32>(bitcast<i32>(corner0_1) + tap_1) * params.v[8].x + channel * 1u;
+      unit0_0 = vec4<u32>();
+      if (window < params.v[0].y && kt + kk < depth_here && bitcast<u32>(bitcast<i32>(corner0_0) + tap_0) < params.v[2].y && bitcast<u32>(bitcast<i32>(corner0_1) + tap_1) < params.v[4].y) { unit0_0 = b1[at / 4u]; }
+    }
+    {
+      let major = thread / 8u;
+      let minor = (thread - major * 8u) * 4u;
+      let o = minor;
+      let kk = major;
+      let at = base_b + (first_n + o) + (kt + kk) * params.v[8].z;
+      unit1_0 = vec4<u32>();
+      if (first_n + o < params.v[0].z && kt + kk < depth_here) { unit1_0 = b2[at / 4u]; }
+    }
+    while (kt < depth_here) {
+      {
+        let major = thread / 8u;
+        let minor = (thread - major * 8u) * 4u;
+        let o = minor;
+        let kk = major;
+        tile_a[kk * 8u + o / 4u + 0u] = vec4<f32>(bitcast<f32>(unit0_0.x), bitcast<f32>(unit0_0.y), bitcast<f32>(unit0_0.z), bitcast<f32>(unit0_0.w));
+      }
+      {
+        let major = thread / 8u;
+        let minor = (thread - major * 8u) * 4u;
+        let o = minor;
+        let kk = major;
+        tile_b[kk * 8u + o / 4u + 0u] = vec4<f32>(bitcast<f32>(unit1_0.x), bitcast<f32>(unit1_0.y), bitcast<f32>(unit1_0.z), bitcast<f32>(unit1_0.w));
+      }
+      workgroupBarrier();
+      kt += 8u;
+      corner0_1 += 8u * params.v[4].w;
+      while (corner0_1 >= params.v[5].w) {
+        corner0_1 -= params.v[5].w;
+        corner0_0 += params.v[2].w;
+        if (corner0_0 == params.v[3].w) {
+          corner0_0 = 0u;
+          image0 += params.v[7].z;
+        }
+      }
+      if (kt < depth_here) {
+        {
+          let major = thread / 8u;
+          let minor = (thread - major * 8u) * 4u;
+          let o = minor;
+          let kk = major;
+          let at = image0 + bitcast<u32>(bitcast<i32>(corner0_0) + tap_0) * params.v[7].w + bitcast<u32>(bitcast<i32>(corner0_1) + tap_1) * params.v[8].x + channel * 1u;
+          unit0_0 = vec4<u32>();
+          if (window < params.v[0].y && kt + kk < depth_here && bitcast<u32>(bitcast<i32>(corner0_0) + tap_0) < params.v[2].y && bitcast<u32>(bitcast<i32>(corner0_1) + tap_1) < params.v[4].y) { unit0_0 = b1[at / 4u]; }
+        }
+        {
+          let major = thread / 8u;
+          let minor = (thread - major * 8u) * 4u;
+          let o = minor;
+          let kk = major;
+          let at = base_b + (first_n + o) + (kt + kk) * params.v[8].z;
+          unit1_0 = vec4<u32>();
+          if (first_n + o < params.v[0].z && kt + kk < depth_here) { unit1_0 = b2[at / 4u]; }
+        }
+      }
+      {
+        let a0 = tile_a[0u + ty];
+        let c0 = tile_b[0u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+// … 6 more of these 8 lines (af3c3b8d), and
+      }
+      {
+        let a0 = tile_a[56u + ty];
+        let c0 = tile_b[56u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+      }
+      workgroupBarrier();
+    }
+  }
+  for (var i = 0u; i < 4u; i += 1u) {
+    let row = first_m + (i / 4u) * 32u + ty * 4u + (i & 3u);
+    if (row < params.v[0].y) {
+      if (first_n + 0u + tx * 4u < params.v[0].z) {
+        let col = first_n + 0u + tx * 4u;
+        let y0 = epilogue(acc0_0.x);
+        let y1 = epilogue(acc0_0.y);
+        let y2 = epilogue(acc0_0.z);
+        let y3 = epilogue(acc0_0.w);
+        let w4 = (params.v[1].w + row * params.v[2].x + col) / 4u;
+        b0[w4 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+      }
+    }
+    acc0_0 = acc1_0;
+    acc1_0 = acc2_0;
+    acc2_0 = acc3_0;
+  }
+}
+
+// ---- convolution, and its gradients: conv2d, 3 workgroups of 256, 9 words
+// reduction
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
 @group(0) @binding(2) var<storage, read> b1: array<u32>;
-@group(0) @binding(3) var<storage, read> b2: array<u32>;
-@group(0) @binding(4) var<storage, read_write> b3: array<u32>;
+fn pass0(v0: f32) -> f32 {
+  return v0;
+}
+fn finish(v1: f32) -> f32 {
+  return v1;
+}
+  let row_group = group;
+  let segment = 0u;
+  let tx = thread / 1u;
+  let ty = thread - tx * 1u;
+  let k = row_group * 256u + tx;
+  let inside = k < params.v[0].y;
+  let begin = segment * params.v[1].y;
+  let end = min(params.v[0].w, begin + params.v[1].y);
+  var acc1 = f32(0.0);
+  if (inside) {
+    for (var r = begin + ty * 1u; r < end; r += 1u) {
+      let x0 = bitcast<f32>(b1[params.v[2].x + k]);
+      let y1 = pass0(x0);
+      acc1 = (acc1 + y1);
+    }
+  }
+  let red1 = acc1;
+  if (inside && ty == 0u) {
+    let y2 = finish(red1);
+    let to3 = params.v[1].w + k;
+    b0[to3] = bitcast<u32>(y2);
+  }
+}
+
+// ---- attention: attention, 2 workgroups of 64, 23 words
+// attention, tiles of 32x32
+struct Params { v: array<vec4<u32>, 6> }
+@group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
+@group(0) @binding(4) var<storage, read_write> b3: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read> b4: array<u32>;
-var<workgroup> side_a: array<f32, 1056>;
-var<workgroup> side_b: array<f32, 1056>;
-var<workgroup> shares: array<f32, 1056>;
+var<workgroup> steps: array<vec4<f32>, 128>;
+var<workgroup> shares: array<vec4<f32>, 288>;
+var<workgroup> peaks: array<vec4<f32>, 64>;
 fn tern_abs_i32(x: i32) -> i32 {
   return select(x, 0 - x, x < 0);
+}
+fn tern_share(x: f32) -> f32 {
+  let y = exp(max(x, -200.0));
+  return select(y, x, tern_is_nan(x));
 }
 fn score_of(v0: f32, v3: f32, v4: i32, v7: i32, v8: i32) -> f32 {
   let v1 = bitcast<f32>(params.v[5].z);
@@ -1415,194 +1812,320 @@ fn score_of(v0: f32, v3: f32, v4: i32, v7: i32, v8: i32) -> f32 {
   let first_row = tile * 32u;
   let ty = thread / 8u;
   let tx = thread - ty * 8u;
-  let row = first_row + ty;
-  let own_row = min(row, params.v[0].y - 1u);
-  let middle = bitcast<i32>(row) + bitcast<i32>(params.v[2].x);
   var begin = 0u;
   var end = params.v[0].z;
   let middle_of_all = bitcast<i32>(first_row) + bitcast<i32>(params.v[2].x);
-  begin = u32(clamp(middle_of_all - bitcast<i32>(params.v[2].y) + 1, 0, bitcast<i32>(params.v[0].z))) / 32u * 32u;
+  begin = u32(clamp(middle_of_all - bitcast<i32>(params.v[2].y) + 1, 0, bitcast<i32>(params.v[0].z))) / 64u * 64u;
   end = u32(clamp(middle_of_all + 32, 0, bitcast<i32>(params.v[0].z)));
-  var top = tern_from_bits(0xff800000u);
-  var total = f32(0.0);
-  var acc0 = f32(0.0);
-  var acc1 = f32(0.0);
-  var acc2 = f32(0.0);
-  var acc3 = f32(0.0);
+  var top0 = tern_from_bits(0xff800000u);
+  var total0 = f32(0.0);
+// … 2 more of these 2 lines (d693d713), and
+  var top3 = tern_from_bits(0xff800000u);
+  var total3 = f32(0.0);
+  var acc0_0 = vec4<f32>();
+  var acc1_0 = vec4<f32>();
+  var acc2_0 = vec4<f32>();
+  var acc3_0 = vec4<f32>();
   for (var column = begin; column < end; column += 32u) {
-    var s0 = f32(0.0);
-    var s1 = f32(0.0);
-    var s2 = f32(0.0);
-    var s3 = f32(0.0);
-    for (var d = 0u; d < params.v[0].w; d += 32u) {
-      workgroupBarrier();
-      for (var i = thread; i < 1024u; i += 256u) {
-        let r = i / 32u;
-        let depth_at = d + (i & 31u);
-        let q_row = first_row + r;
-        let k_row = column + r;
-        side_a[r * 33u + (i & 31u)] = f32(0.0);
-        side_b[r * 33u + (i & 31u)] = f32(0.0);
-        if (q_row < params.v[0].y && depth_at < params.v[0].w) {
-          let x0 = bitcast<f32>(b0[params.v[2].w + head * params.v[3].x + q_row * params.v[3].y + depth_at]);
-          side_a[r * 33u + (i & 31u)] = x0;
+    var s0_0 = vec4<f32>();
+    var s1_0 = vec4<f32>();
+    var s2_0 = vec4<f32>();
+    var s3_0 = vec4<f32>();
+    {
+      var kt = 0u;
+      var unit0_0 = vec4<u32>();
+      var unit1_0 = vec4<u32>();
+      {
+        let major = thread / 2u;
+        let minor = (thread - major * 2u) * 4u;
+        let o = major;
+        let kk = minor;
+        let at = params.v[2].w + head * params.v[3].x + (first_row + o) * params.v[3].y + (kt + kk);
+        unit0_0 = vec4<u32>();
+        if ((first_row + o) < params.v[0].y && kt + kk < params.v[0].w) { unit0_0 = b0[at / 4u]; }
+      }
+      {
+        let major = thread / 2u;
+        let minor = (thread - major * 2u) * 4u;
+        let o = major;
+        let kk = minor;
+        let at = params.v[3].z + (column + o) * params.v[3].w + (kt + kk);
+        unit1_0 = vec4<u32>();
+        if ((column + o) < params.v[0].z && kt + kk < params.v[0].w) { unit1_0 = b1[at / 4u]; }
+      }
+      while (kt < params.v[0].w) {
+        {
+          let major = thread / 2u;
+          let minor = (thread - major * 2u) * 4u;
+          let o = major;
+          let kk = minor;
+          steps[(kk + 0u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.x);
+          steps[(kk + 1u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.y);
+          steps[(kk + 2u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.z);
+          steps[(kk + 3u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.w);
         }
-        if (k_row < params.v[0].z && depth_at < params.v[0].w) {
-          let x1 = bitcast<f32>(b1[params.v[3].z + k_row * params.v[3].w + depth_at]);
-          side_b[r * 33u + (i & 31u)] = x1;
+        {
+          let major = thread / 2u;
+          let minor = (thread - major * 2u) * 4u;
+          let o = major;
+          let kk = minor;
+          steps[64u + (kk + 0u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.x);
+          steps[64u + (kk + 1u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.y);
+          steps[64u + (kk + 2u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.z);
+          steps[64u + (kk + 3u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.w);
         }
-      }
-      workgroupBarrier();
-      for (var i = 0u; i < 32u; i += 1u) {
-        let a = side_a[ty * 33u + i];
-        s0 += a * side_b[(tx + 8u * 0u) * 33u + i];
-        s1 += a * side_b[(tx + 8u * 1u) * 33u + i];
-        s2 += a * side_b[(tx + 8u * 2u) * 33u + i];
-        s3 += a * side_b[(tx + 8u * 3u) * 33u + i];
-      }
-    }
-    let column0 = column + tx + 8u * 0u;
-    let at0 = min(column0, params.v[0].z - 1u);
-    s0 = s0 * bitcast<f32>(params.v[2].z);
-    let x7 = bitcast<f32>(b4[params.v[5].y + head]);
-    let y8 = score_of(s0, x7, bitcast<i32>(head), bitcast<i32>(own_row), bitcast<i32>(at0));
-    s0 = y8;
-    let seen0 = (column0 < params.v[0].z) && (bitcast<i32>(column0) <= middle) && (abs(middle - bitcast<i32>(column0)) < bitcast<i32>(params.v[2].y));
-    if (!(seen0)) { s0 = tern_from_bits(0xff800000u); }
-    shares[ty * 33u + tx + 8u * 0u] = s0;
-// … 2 more of these 9 lines (14f6a1ca), and
-    let column3 = column + tx + 8u * 3u;
-    let at3 = min(column3, params.v[0].z - 1u);
-    s3 = s3 * bitcast<f32>(params.v[2].z);
-    let x13 = bitcast<f32>(b4[params.v[5].y + head]);
-    let y14 = score_of(s3, x13, bitcast<i32>(head), bitcast<i32>(own_row), bitcast<i32>(at3));
-    s3 = y14;
-    let seen3 = (column3 < params.v[0].z) && (bitcast<i32>(column3) <= middle) && (abs(middle - bitcast<i32>(column3)) < bitcast<i32>(params.v[2].y));
-    if (!(seen3)) { s3 = tern_from_bits(0xff800000u); }
-    shares[ty * 33u + tx + 8u * 3u] = s3;
-    workgroupBarrier();
-    var now = top;
-    for (var i = 0u; i < 32u; i += 1u) {
-      let s = shares[ty * 33u + i];
-      now = select(now, s, s > now);
-    }
-    workgroupBarrier();
-    let base = select(now, f32(0.0), now == tern_from_bits(0xff800000u));
-    let older = top - base;
-    let factor = tern_exp(older);
-    top = now;
-    let less0 = s0 - base;
-    shares[ty * 33u + tx + 8u * 0u] = tern_exp(less0);
-// … 2 more of these 2 lines (517f8429), and
-    let less3 = s3 - base;
-    shares[ty * 33u + tx + 8u * 3u] = tern_exp(less3);
-    workgroupBarrier();
-    var sum = f32(0.0);
-    for (var i = 0u; i < 32u; i += 1u) { sum += shares[ty * 33u + i]; }
-    total = total * factor + sum;
-    acc0 = acc0 * factor;
-    acc1 = acc1 * factor;
-    acc2 = acc2 * factor;
-    acc3 = acc3 * factor;
-    workgroupBarrier();
-    for (var i = thread; i < 1024u; i += 256u) {
-      let v_row = column + i / 32u;
-      let width_at = 32u * 0u + (i & 31u);
-      side_b[i / 32u * 33u + (i & 31u)] = f32(0.0);
-      if (v_row < params.v[0].z && width_at < params.v[1].x) {
-        let x2 = bitcast<f32>(b2[params.v[4].x + v_row * params.v[4].y + width_at]);
-        side_b[i / 32u * 33u + (i & 31u)] = x2;
+        workgroupBarrier();
+        kt += 8u;
+        if (kt < params.v[0].w) {
+          {
+            let major = thread / 2u;
+            let minor = (thread - major * 2u) * 4u;
+            let o = major;
+            let kk = minor;
+            let at = params.v[2].w + head * params.v[3].x + (first_row + o) * params.v[3].y + (kt + kk);
+            unit0_0 = vec4<u32>();
+            if ((first_row + o) < params.v[0].y && kt + kk < params.v[0].w) { unit0_0 = b0[at / 4u]; }
+          }
+          {
+            let major = thread / 2u;
+            let minor = (thread - major * 2u) * 4u;
+            let o = major;
+            let kk = minor;
+            let at = params.v[3].z + (column + o) * params.v[3].w + (kt + kk);
+            unit1_0 = vec4<u32>();
+            if ((column + o) < params.v[0].z && kt + kk < params.v[0].w) { unit1_0 = b1[at / 4u]; }
+          }
+        }
+        {
+          let a0 = steps[0u + ty];
+          let c0 = steps[64u + 0u + tx];
+          s0_0 = fma(vec4<f32>(a0.x), c0, s0_0);
+          s1_0 = fma(vec4<f32>(a0.y), c0, s1_0);
+          s2_0 = fma(vec4<f32>(a0.z), c0, s2_0);
+          s3_0 = fma(vec4<f32>(a0.w), c0, s3_0);
+// … 2 more of these 8 lines (e0be9d17), and
+        }
+        {
+          let a0 = steps[24u + ty];
+          let c0 = steps[64u + 24u + tx];
+          s0_0 = fma(vec4<f32>(a0.x), c0, s0_0);
+          s1_0 = fma(vec4<f32>(a0.y), c0, s1_0);
+          s2_0 = fma(vec4<f32>(a0.z), c0, s2_0);
+          s3_0 = fma(vec4<f32>(a0.w), c0, s3_0);
+        }
+        {
+          let a0 = steps[32u + (ty ^ 2u)];
+          let c0 = steps[64u + 32u + (tx ^ 2u)];
+          s0_0 = fma(vec4<f32>(a0.x), c0, s0_0);
+          s1_0 = fma(vec4<f32>(a0.y), c0, s1_0);
+          s2_0 = fma(vec4<f32>(a0.z), c0, s2_0);
+          s3_0 = fma(vec4<f32>(a0.w), c0, s3_0);
+// … 2 more of these 8 lines (c0ea5521), and
+        }
+        {
+          let a0 = steps[56u + (ty ^ 2u)];
+          let c0 = steps[64u + 56u + (tx ^ 2u)];
+          s0_0 = fma(vec4<f32>(a0.x), c0, s0_0);
+          s1_0 = fma(vec4<f32>(a0.y), c0, s1_0);
+          s2_0 = fma(vec4<f32>(a0.z), c0, s2_0);
+          s3_0 = fma(vec4<f32>(a0.w), c0, s3_0);
+        }
+        workgroupBarrier();
       }
     }
+    for (var i = 0u; i < 4u; i += 1u) {
+      let row = first_row + (i / 4u) * 32u + ty * 4u + (i & 3u);
+      let own_row = min(row, params.v[0].y - 1u);
+      let middle = bitcast<i32>(row) + bitcast<i32>(params.v[2].x);
+      var peak = tern_from_bits(0xff800000u);
+      let column0 = column + 0u + tx * 4u;
+      let at0 = min(column0, params.v[0].z - 1u);
+      var s0 = s0_0.x * bitcast<f32>(params.v[2].z);
+      let x0 = bitcast<f32>(b4[params.v[5].y + head]);
+      let y1 = score_of(s0, x0, bitcast<i32>(head), bitcast<i32>(own_row), bitcast<i32>(at0));
+      s0 = y1;
+      let seen0 = (column0 < params.v[0].z) && (bitcast<i32>(column0) <= middle) && (abs(middle - bitcast<i32>(column0)) < bitcast<i32>(params.v[2].y));
+      if (!(seen0)) { s0 = tern_from_bits(0xff800000u); }
+      peak = select(peak, s0, s0 > peak);
+      let column1 = column + 1u + tx * 4u;
+      let at1 = min(column1, params.v[0].z - 1u);
+      var s1 = s0_0.y * bitcast<f32>(params.v[2].z);
+      let x2 = bitcast<f32>(b4[params.v[5].y + head]);
+      let y3 = score_of(s1, x2, bitcast<i32>(head), bitcast<i32>(own_row), bitcast<i32>(at1));
+      s1 = y3;
+      let seen1 = (column1 < params.v[0].z) && (bitcast<i32>(column1) <= middle) && (abs(middle - bitcast<i32>(column1)) < bitcast<i32>(params.v[2].y));
+      if (!(seen1)) { s1 = tern_from_bits(0xff800000u); }
+      peak = select(peak, s1, s1 > peak);
+      let column2 = column + 2u + tx * 4u;
+      let at2 = min(column2, params.v[0].z - 1u);
+      var s2 = s0_0.z * bitcast<f32>(params.v[2].z);
+      let x4 = bitcast<f32>(b4[params.v[5].y + head]);
+      let y5 = score_of(s2, x4, bitcast<i32>(head), bitcast<i32>(own_row), bitcast<i32>(at2));
+      s2 = y5;
+      let seen2 = (column2 < params.v[0].z) && (bitcast<i32>(column2) <= middle) && (abs(middle - bitcast<i32>(column2)) < bitcast<i32>(params.v[2].y));
+      if (!(seen2)) { s2 = tern_from_bits(0xff800000u); }
+      peak = select(peak, s2, s2 > peak);
+      let column3 = column + 3u + tx * 4u;
+      let at3 = min(column3, params.v[0].z - 1u);
+      var s3 = s0_0.w * bitcast<f32>(params.v[2].z);
+      let x6 = bitcast<f32>(b4[params.v[5].y + head]);
+      let y7 = score_of(s3, x6, bitcast<i32>(head), bitcast<i32>(own_row), bitcast<i32>(at3));
+      s3 = y7;
+      let seen3 = (column3 < params.v[0].z) && (bitcast<i32>(column3) <= middle) && (abs(middle - bitcast<i32>(column3)) < bitcast<i32>(params.v[2].y));
+      if (!(seen3)) { s3 = tern_from_bits(0xff800000u); }
+      peak = select(peak, s3, s3 > peak);
+      let done0 = vec4<f32>(s0, s1, s2, s3);
+      s0_0 = s1_0;
+      s1_0 = s2_0;
+      s2_0 = s3_0;
+      s3_0 = done0;
+      peaks[tx * 8u + (i / 4u) * 8u + ty][i & 3u] = peak;
+    }
     workgroupBarrier();
-    for (var i = 0u; i < 32u; i += 1u) {
-      let p = shares[ty * 33u + i];
-      acc0 += p * side_b[i * 33u + tx + 0u];
-      acc1 += p * side_b[i * 33u + tx + 8u];
-      acc2 += p * side_b[i * 33u + tx + 16u];
-      acc3 += p * side_b[i * 33u + tx + 24u];
+    var now0 = peaks[0u + ty];
+    for (var i = 1u; i < 8u; i += 1u) {
+      let other = peaks[i * 8u + 0u + ty];
+      now0.x = select(now0.x, other.x, other.x > now0.x);
+      now0.y = select(now0.y, other.y, other.y > now0.y);
+      now0.z = select(now0.z, other.z, other.z > now0.z);
+      now0.w = select(now0.w, other.w, other.w > now0.w);
+    }
+    let now_of0 = select(top0, now0.x, now0.x > top0);
+    let base0 = select(now_of0, f32(0.0), now_of0 == tern_from_bits(0xff800000u));
+    let older0 = top0 - base0;
+    let factor0 = tern_share(older0);
+    top0 = now_of0;
+    s0_0 = vec4<f32>(tern_share(s0_0.x - base0), tern_share(s0_0.y - base0), tern_share(s0_0.z - base0), tern_share(s0_0.w - base0));
+    total0 = total0 * factor0 + (s0_0.x + s0_0.y + s0_0.z + s0_0.w);
+    acc0_0 = acc0_0 * vec4<f32>(factor0);
+    let now_of1 = select(top1, now0.y, now0.y > top1);
+    let base1 = select(now_of1, f32(0.0), now_of1 == tern_from_bits(0xff800000u));
+    let older1 = top1 - base1;
+    let factor1 = tern_share(older1);
+    top1 = now_of1;
+    s1_0 = vec4<f32>(tern_share(s1_0.x - base1), tern_share(s1_0.y - base1), tern_share(s1_0.z - base1), tern_share(s1_0.w - base1));
+    total1 = total1 * factor1 + (s1_0.x + s1_0.y + s1_0.z + s1_0.w);
+    acc1_0 = acc1_0 * vec4<f32>(factor1);
+    let now_of2 = select(top2, now0.z, now0.z > top2);
+    let base2 = select(now_of2, f32(0.0), now_of2 == tern_from_bits(0xff800000u));
+    let older2 = top2 - base2;
+    let factor2 = tern_share(older2);
+    top2 = now_of2;
+    s2_0 = vec4<f32>(tern_share(s2_0.x - base2), tern_share(s2_0.y - base2), tern_share(s2_0.z - base2), tern_share(s2_0.w - base2));
+    total2 = total2 * factor2 + (s2_0.x + s2_0.y + s2_0.z + s2_0.w);
+    acc2_0 = acc2_0 * vec4<f32>(factor2);
+    let now_of3 = select(top3, now0.w, now0.w > top3);
+    let base3 = select(now_of3, f32(0.0), now_of3 == tern_from_bits(0xff800000u));
+    let older3 = top3 - base3;
+    let factor3 = tern_share(older3);
+    top3 = now_of3;
+    s3_0 = vec4<f32>(tern_share(s3_0.x - base3), tern_share(s3_0.y - base3), tern_share(s3_0.z - base3), tern_share(s3_0.w - base3));
+    total3 = total3 * factor3 + (s3_0.x + s3_0.y + s3_0.z + s3_0.w);
+    acc3_0 = acc3_0 * vec4<f32>(factor3);
+    shares[(0u + tx) * 9u + 0u + ty] = vec4<f32>(s0_0.x, s1_0.x, s2_0.x, s3_0.x);
+    shares[(8u + tx) * 9u + 0u + ty] = vec4<f32>(s0_0.y, s1_0.y, s2_0.y, s3_0.y);
+    shares[(16u + tx) * 9u + 0u + ty] = vec4<f32>(s0_0.z, s1_0.z, s2_0.z, s3_0.z);
+    shares[(24u + tx) * 9u + 0u + ty] = vec4<f32>(s0_0.w, s1_0.w, s2_0.w, s3_0.w);
+    {
+      var step = 0u;
+      var unit0_0 = vec4<u32>();
+      {
+        let major = thread / 8u;
+        let minor = (thread - major * 8u) * 4u;
+        let o = minor;
+        let kk = major;
+        let at = params.v[4].x + (column + ((step + kk) % 8u * 4u + (step + kk) / 8u)) * params.v[4].y + o;
+        unit0_0 = vec4<u32>();
+        if ((column + ((step + kk) % 8u * 4u + (step + kk) / 8u)) < params.v[0].z && o < params.v[1].x) { unit0_0 = b2[at / 4u]; }
+      }
+      while (step < 32u) {
+        let step_now = step;
+        {
+          let major = thread / 8u;
+          let minor = (thread - major * 8u) * 4u;
+          let o = minor;
+          let kk = major;
+          steps[kk * 8u + o / 4u + 0u] = vec4<f32>(bitcast<f32>(unit0_0.x), bitcast<f32>(unit0_0.y), bitcast<f32>(unit0_0.z), bitcast<f32>(unit0_0.w));
+        }
+        workgroupBarrier();
+        step += 8u;
+        if (step < 32u) {
+          {
+            let major = thread / 8u;
+            let minor = (thread - major * 8u) * 4u;
+            let o = minor;
+            let kk = major;
+            let at = params.v[4].x + (column + ((step + kk) % 8u * 4u + (step + kk) / 8u)) * params.v[4].y + o;
+            unit0_0 = vec4<u32>();
+            if ((column + ((step + kk) % 8u * 4u + (step + kk) / 8u)) < params.v[0].z && o < params.v[1].x) { unit0_0 = b2[at / 4u]; }
+          }
+        }
+        {
+          let a0 = shares[step_now * 9u + 0u + ty];
+          let c0 = steps[0u + tx];
+          acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+          acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+          acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+          acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+// … 6 more of these 8 lines (a7499783), and
+        }
+        {
+          let a0 = shares[step_now * 9u + 63u + ty];
+          let c0 = steps[56u + tx];
+          acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+          acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+          acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+          acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+        }
+        workgroupBarrier();
+      }
     }
   }
-  if (row < params.v[0].y) {
-    let inverse = f32(1.0) / select(total, f32(1.0), total == f32(0.0));
-    if ((tx + 0u) < params.v[1].x) {
-      let to3 = params.v[4].z + head * params.v[4].w + row * params.v[5].x + (tx + 0u);
-      b3[to3] = bitcast<u32>((acc0 * inverse));
+  workgroupBarrier();
+  peaks[tx * 8u + 0u + ty][0u] = total0;
+  peaks[tx * 8u + 0u + ty][1u] = total1;
+  peaks[tx * 8u + 0u + ty][2u] = total2;
+  peaks[tx * 8u + 0u + ty][3u] = total3;
+  workgroupBarrier();
+  total0 = f32(0.0);
+  for (var i = 0u; i < 8u; i += 1u) { total0 += peaks[i * 8u + 0u + ty][0u]; }
+// … 2 more of these 2 lines (e219bff6), and
+  total3 = f32(0.0);
+  for (var i = 0u; i < 8u; i += 1u) { total3 += peaks[i * 8u + 0u + ty][3u]; }
+  for (var i = 0u; i < 4u; i += 1u) {
+    let row = first_row + (i / 4u) * 32u + ty * 4u + (i & 3u);
+    if (row < params.v[0].y) {
+      let inverse = f32(1.0) / select(total0, f32(1.0), total0 == f32(0.0));
+      if (0u + tx * 4u < params.v[1].x) {
+        let at = 0u + tx * 4u;
+        let w8 = (params.v[4].z + head * params.v[4].w + row * params.v[5].x + at) / 4u;
+        b3[w8 + 0u] = vec4<u32>(bitcast<u32>((acc0_0.x * inverse)), bitcast<u32>((acc0_0.y * inverse)), bitcast<u32>((acc0_0.z * inverse)), bitcast<u32>((acc0_0.w * inverse)));
+      }
     }
-// … 2 more of these 4 lines (c26ba0fe), and
-    if ((tx + 24u) < params.v[1].x) {
-      let to6 = params.v[4].z + head * params.v[4].w + row * params.v[5].x + (tx + 24u);
-      b3[to6] = bitcast<u32>((acc3 * inverse));
-    }
+    acc0_0 = acc1_0;
+    acc1_0 = acc2_0;
+    acc2_0 = acc3_0;
+    total0 = total1;
+    top0 = top1;
+    total1 = total2;
+    top1 = top2;
+    total2 = total3;
+    top2 = top3;
   }
 }
 
-// ---- the gradients of attention: vecdot, 1 workgroups of 16, 13 words
-// reduction
-@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+// ---- the gradients of attention: attention, 2 workgroups of 64, 33 words
+// gradients of attention, of q
+@group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
-fn pass0(v0: f32, v1: f32) -> f32 {
-  let v2 = (v0 * v1);
-  return v2;
-}
-fn finish(v3: f32) -> f32 {
-  return v3;
-}
-@compute @workgroup_size(16)
-  let row_group = group;
-  let segment = 0u;
-  let tx = thread / 1u;
-  let ty = thread - tx * 1u;
-  let k = row_group * 16u + tx;
-  let inside = k < params.v[0].y;
-  let begin = segment * params.v[1].y;
-  let end = min(params.v[0].w, begin + params.v[1].y);
-  var acc3 = f32(0.0);
-  if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 4u) {
-      let w0 = (params.v[2].y + k * params.v[2].z + r) / 4u;
-      let q1 = b1[w0 + 0u];
-      let x2 = bitcast<f32>(q1.x);
-      let x3 = bitcast<f32>(q1.y);
-      let x4 = bitcast<f32>(q1.z);
-      let x5 = bitcast<f32>(q1.w);
-      let w6 = (params.v[2].w + k * params.v[3].x + r) / 4u;
-      let q7 = b2[w6 + 0u];
-      let x8 = bitcast<f32>(q7.x);
-      let x9 = bitcast<f32>(q7.y);
-      let x10 = bitcast<f32>(q7.z);
-      let x11 = bitcast<f32>(q7.w);
-      let y12 = pass0(x2, x8);
-      let y13 = pass0(x3, x9);
-      let y14 = pass0(x4, x10);
-      let y15 = pass0(x5, x11);
-      acc3 = (acc3 + y12);
-      acc3 = (acc3 + y13);
-      acc3 = (acc3 + y14);
-      acc3 = (acc3 + y15);
-    }
-  }
-  let red3 = acc3;
-  if (inside && ty == 0u) {
-    let y16 = finish(red3);
-    let to17 = params.v[2].x + k;
-    b0[to17] = bitcast<u32>(y16);
-  }
-}
-
-// ---- the gradients of attention: attention, 2 workgroups of 256, 33 words
-// gradients of attention, of q
-struct Params { v: array<vec4<u32>, 9> }
-@group(0) @binding(1) var<storage, read> b0: array<u32>;
-// … 4 more of these 1 lines (8e445f39), and
+@group(0) @binding(4) var<storage, read> b3: array<vec4<u32>>;
+@group(0) @binding(5) var<storage, read> b4: array<u32>;
 @group(0) @binding(6) var<storage, read> b5: array<u32>;
-@group(0) @binding(7) var<storage, read_write> b6: array<u32>;
+@group(0) @binding(7) var<storage, read_write> b6: array<vec4<u32>>;
 @group(0) @binding(8) var<storage, read> b7: array<u32>;
-var<workgroup> side_a: array<f32, 1056>;
-var<workgroup> side_b: array<f32, 1056>;
-var<workgroup> shares: array<f32, 1056>;
-var<workgroup> slopes: array<f32, 1056>;
+var<workgroup> steps: array<vec4<f32>, 128>;
+var<workgroup> shares: array<vec4<f32>, 288>;
 fn score_of(v0: f32, v3: f32, v4: i32, v7: i32, v8: i32) -> f32 {
   let v1 = bitcast<f32>(params.v[7].w);
   let v2 = (v0 * v1);
@@ -1628,11 +2151,10 @@ fn slope_of(v0: f32) -> f32 {
   let first_own = tile * 32u;
   let ty = thread / 8u;
   let tx = thread - ty * 8u;
-  let own = first_own + ty;
-  var acc0 = f32(0.0);
-  var acc1 = f32(0.0);
-  var acc2 = f32(0.0);
-  var acc3 = f32(0.0);
+  var acc0_0 = vec4<f32>();
+  var acc1_0 = vec4<f32>();
+  var acc2_0 = vec4<f32>();
+  var acc3_0 = vec4<f32>();
   for (var turn = 0u; turn < 1u; turn += 1u) {
     let head = own_head;
     let key_head = own_head / (params.v[1].y / params.v[1].z);
@@ -1641,216 +2163,399 @@ fn slope_of(v0: f32) -> f32 {
     let middle_of_all = bitcast<i32>(first_own) + bitcast<i32>(params.v[2].x);
     end = u32(clamp(middle_of_all + 32, 0, bitcast<i32>(params.v[0].z)));
     for (var first_other = begin; first_other < end; first_other += 32u) {
-      var s0 = f32(0.0);
-      var g0 = f32(0.0);
-// … 2 more of these 2 lines (16769831), and
-      var s3 = f32(0.0);
-      var g3 = f32(0.0);
-      for (var d = 0u; d < params.v[0].w; d += 32u) {
-        workgroupBarrier();
-        for (var i = thread; i < 1024u; i += 256u) {
-          let across = d + (i & 31u);
-          let own_at = first_own + i / 32u;
-          let other_at = first_other + i / 32u;
-          side_a[i / 32u * 33u + (i & 31u)] = f32(0.0);
-          side_b[i / 32u * 33u + (i & 31u)] = f32(0.0);
-          if (own_at < params.v[0].y && across < params.v[0].w) {
-            let x0 = bitcast<f32>(b0[params.v[2].w + head * params.v[3].x + own_at * params.v[3].y + across]);
-            side_a[i / 32u * 33u + (i & 31u)] = x0;
-          }
-          if (other_at < params.v[0].z && across < params.v[0].w) {
-            let x1 = bitcast<f32>(b1[params.v[3].z + other_at * params.v[3].w + across]);
-            side_b[i / 32u * 33u + (i & 31u)] = x1;
-          }
+      var s0_0 = vec4<f32>();
+      var s1_0 = vec4<f32>();
+      var s2_0 = vec4<f32>();
+      var s3_0 = vec4<f32>();
+      var g0_0 = vec4<f32>();
+      var g1_0 = vec4<f32>();
+      var g2_0 = vec4<f32>();
+      var g3_0 = vec4<f32>();
+      {
+        var kt = 0u;
+        var unit0_0 = vec4<u32>();
+        var unit1_0 = vec4<u32>();
+        {
+          let major = thread / 2u;
+          let minor = (thread - major * 2u) * 4u;
+          let o = major;
+          let kk = minor;
+          let at = params.v[2].w + head * params.v[3].x + (first_own + o) * params.v[3].y + (kt + kk);
+          unit0_0 = vec4<u32>();
+          if ((first_own + o) < params.v[0].y && kt + kk < params.v[0].w) { unit0_0 = b0[at / 4u]; }
         }
-        workgroupBarrier();
-        for (var i = 0u; i < 32u; i += 1u) {
-          let a = side_a[ty * 33u + i];
-          s0 += a * side_b[(tx + 8u * 0u) * 33u + i];
-          s1 += a * side_b[(tx + 8u * 1u) * 33u + i];
-          s2 += a * side_b[(tx + 8u * 2u) * 33u + i];
-          s3 += a * side_b[(tx + 8u * 3u) * 33u + i];
+        {
+          let major = thread / 2u;
+          let minor = (thread - major * 2u) * 4u;
+          let o = major;
+          let kk = minor;
+          let at = params.v[3].z + (first_other + o) * params.v[3].w + (kt + kk);
+          unit1_0 = vec4<u32>();
+          if ((first_other + o) < params.v[0].z && kt + kk < params.v[0].w) { unit1_0 = b1[at / 4u]; }
+        }
+        while (kt < params.v[0].w) {
+          {
+            let major = thread / 2u;
+            let minor = (thread - major * 2u) * 4u;
+            let o = major;
+            let kk = minor;
+            steps[(kk + 0u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.x);
+            steps[(kk + 1u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.y);
+            steps[(kk + 2u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.z);
+            steps[(kk + 3u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.w);
+          }
+          {
+            let major = thread / 2u;
+            let minor = (thread - major * 2u) * 4u;
+            let o = major;
+            let kk = minor;
+            steps[64u + (kk + 0u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.x);
+            steps[64u + (kk + 1u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.y);
+            steps[64u + (kk + 2u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.z);
+            steps[64u + (kk + 3u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.w);
+          }
+          workgroupBarrier();
+          kt += 8u;
+          if (kt < params.v[0].w) {
+            {
+              let major = thread / 2u;
+              let minor = (thread - major * 2u) * 4u;
+              let o = major;
+              let kk = minor;
+              let at = params.v[2].w + head * params.v[3].x + (first_own + o) * params.v[3].y + (kt + kk);
+              unit0_0 = vec4<u32>();
+              if ((first_own + o) < params.v[0].y && kt + kk < params.v[0].w) { unit0_0 = b0[at / 4u]; }
+            }
+            {
+              let major = thread / 2u;
+              let minor = (thread - major * 2u) * 4u;
+              let o = major;
+              let kk = minor;
+              let at = params.v[3].z + (first_other + o) * params.v[3].w + (kt + kk);
+              unit1_0 = vec4<u32>();
+              if ((first_other + o) < params.v[0].z && kt + kk < params.v[0].w) { unit1_0 = b1[at / 4u]; }
+            }
+          }
+          {
+            let a0 = steps[0u + ty];
+            let c0 = steps[64u + 0u + tx];
+            s0_0 = fma(vec4<f32>(a0.x), c0, s0_0);
+            s1_0 = fma(vec4<f32>(a0.y), c0, s1_0);
+            s2_0 = fma(vec4<f32>(a0.z), c0, s2_0);
+            s3_0 = fma(vec4<f32>(a0.w), c0, s3_0);
+// … 2 more of these 8 lines (b9a4e74f), and
+          }
+          {
+            let a0 = steps[24u + ty];
+            let c0 = steps[64u + 24u + tx];
+            s0_0 = fma(vec4<f32>(a0.x), c0, s0_0);
+            s1_0 = fma(vec4<f32>(a0.y), c0, s1_0);
+            s2_0 = fma(vec4<f32>(a0.z), c0, s2_0);
+            s3_0 = fma(vec4<f32>(a0.w), c0, s3_0);
+          }
+          {
+            let a0 = steps[32u + (ty ^ 2u)];
+            let c0 = steps[64u + 32u + (tx ^ 2u)];
+            s0_0 = fma(vec4<f32>(a0.x), c0, s0_0);
+            s1_0 = fma(vec4<f32>(a0.y), c0, s1_0);
+            s2_0 = fma(vec4<f32>(a0.z), c0, s2_0);
+            s3_0 = fma(vec4<f32>(a0.w), c0, s3_0);
+// … 2 more of these 8 lines (2fd854d1), and
+          }
+          {
+            let a0 = steps[56u + (ty ^ 2u)];
+            let c0 = steps[64u + 56u + (tx ^ 2u)];
+            s0_0 = fma(vec4<f32>(a0.x), c0, s0_0);
+            s1_0 = fma(vec4<f32>(a0.y), c0, s1_0);
+            s2_0 = fma(vec4<f32>(a0.z), c0, s2_0);
+            s3_0 = fma(vec4<f32>(a0.w), c0, s3_0);
+          }
+          workgroupBarrier();
         }
       }
-      for (var d = 0u; d < params.v[1].x; d += 32u) {
-        workgroupBarrier();
-        for (var i = thread; i < 1024u; i += 256u) {
-          let across = d + (i & 31u);
-          let own_at = first_own + i / 32u;
-          let other_at = first_other + i / 32u;
-          side_a[i / 32u * 33u + (i & 31u)] = f32(0.0);
-          side_b[i / 32u * 33u + (i & 31u)] = f32(0.0);
-          if (own_at < params.v[0].y && across < params.v[1].x) {
-            let x2 = bitcast<f32>(b3[params.v[4].z + head * params.v[4].w + own_at * params.v[5].x + across]);
-            side_a[i / 32u * 33u + (i & 31u)] = x2;
-          }
-          if (other_at < params.v[0].z && across < params.v[1].x) {
-            let x3 = bitcast<f32>(b2[params.v[4].x + other_at * params.v[4].y + across]);
-            side_b[i / 32u * 33u + (i & 31u)] = x3;
-          }
+      {
+        var kt = 0u;
+        var unit0_0 = vec4<u32>();
+        var unit1_0 = vec4<u32>();
+        {
+          let major = thread / 2u;
+          let minor = (thread - major * 2u) * 4u;
+          let o = major;
+          let kk = minor;
+          let at = params.v[4].z + head * params.v[4].w + (first_own + o) * params.v[5].x + (kt + kk);
+          unit0_0 = vec4<u32>();
+          if ((first_own + o) < params.v[0].y && kt + kk < params.v[1].x) { unit0_0 = b3[at / 4u]; }
         }
-        workgroupBarrier();
-        for (var i = 0u; i < 32u; i += 1u) {
-          let a = side_a[ty * 33u + i];
-          g0 += a * side_b[(tx + 8u * 0u) * 33u + i];
-          g1 += a * side_b[(tx + 8u * 1u) * 33u + i];
-          g2 += a * side_b[(tx + 8u * 2u) * 33u + i];
-          g3 += a * side_b[(tx + 8u * 3u) * 33u + i];
+        {
+          let major = thread / 2u;
+          let minor = (thread - major * 2u) * 4u;
+          let o = major;
+          let kk = minor;
+          let at = params.v[4].x + (first_other + o) * params.v[4].y + (kt + kk);
+          unit1_0 = vec4<u32>();
+          if ((first_other + o) < params.v[0].z && kt + kk < params.v[1].x) { unit1_0 = b2[at / 4u]; }
+        }
+        while (kt < params.v[1].x) {
+          {
+            let major = thread / 2u;
+            let minor = (thread - major * 2u) * 4u;
+            let o = major;
+            let kk = minor;
+            steps[(kk + 0u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.x);
+            steps[(kk + 1u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.y);
+            steps[(kk + 2u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.z);
+            steps[(kk + 3u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.w);
+          }
+          {
+            let major = thread / 2u;
+            let minor = (thread - major * 2u) * 4u;
+            let o = major;
+            let kk = minor;
+            steps[64u + (kk + 0u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.x);
+            steps[64u + (kk + 1u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.y);
+            steps[64u + (kk + 2u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.z);
+            steps[64u + (kk + 3u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.w);
+          }
+          workgroupBarrier();
+          kt += 8u;
+          if (kt < params.v[1].x) {
+            {
+              let major = thread / 2u;
+              let minor = (thread - major * 2u) * 4u;
+              let o = major;
+              let kk = minor;
+              let at = params.v[4].z + head * params.v[4].w + (first_own + o) * params.v[5].x + (kt + kk);
+              unit0_0 = vec4<u32>();
+              if ((first_own + o) < params.v[0].y && kt + kk < params.v[1].x) { unit0_0 = b3[at / 4u]; }
+            }
+            {
+              let major = thread / 2u;
+              let minor = (thread - major * 2u) * 4u;
+              let o = major;
+              let kk = minor;
+              let at = params.v[4].x + (first_other + o) * params.v[4].y + (kt + kk);
+              unit1_0 = vec4<u32>();
+              if ((first_other + o) < params.v[0].z && kt + kk < params.v[1].x) { unit1_0 = b2[at / 4u]; }
+            }
+          }
+          {
+            let a0 = steps[0u + ty];
+            let c0 = steps[64u + 0u + tx];
+            g0_0 = fma(vec4<f32>(a0.x), c0, g0_0);
+            g1_0 = fma(vec4<f32>(a0.y), c0, g1_0);
+            g2_0 = fma(vec4<f32>(a0.z), c0, g2_0);
+            g3_0 = fma(vec4<f32>(a0.w), c0, g3_0);
+// … 2 more of these 8 lines (55435caf), and
+          }
+          {
+            let a0 = steps[24u + ty];
+            let c0 = steps[64u + 24u + tx];
+            g0_0 = fma(vec4<f32>(a0.x), c0, g0_0);
+            g1_0 = fma(vec4<f32>(a0.y), c0, g1_0);
+            g2_0 = fma(vec4<f32>(a0.z), c0, g2_0);
+            g3_0 = fma(vec4<f32>(a0.w), c0, g3_0);
+          }
+          {
+            let a0 = steps[32u + (ty ^ 2u)];
+            let c0 = steps[64u + 32u + (tx ^ 2u)];
+            g0_0 = fma(vec4<f32>(a0.x), c0, g0_0);
+            g1_0 = fma(vec4<f32>(a0.y), c0, g1_0);
+            g2_0 = fma(vec4<f32>(a0.z), c0, g2_0);
+            g3_0 = fma(vec4<f32>(a0.w), c0, g3_0);
+// … 2 more of these 8 lines (9fdc7641), and
+          }
+          {
+            let a0 = steps[56u + (ty ^ 2u)];
+            let c0 = steps[64u + 56u + (tx ^ 2u)];
+            g0_0 = fma(vec4<f32>(a0.x), c0, g0_0);
+            g1_0 = fma(vec4<f32>(a0.y), c0, g1_0);
+            g2_0 = fma(vec4<f32>(a0.z), c0, g2_0);
+            g3_0 = fma(vec4<f32>(a0.w), c0, g3_0);
+          }
+          workgroupBarrier();
         }
       }
-      let other0 = first_other + tx + 8u * 0u;
-      let row0 = own;
-      let column0 = other0;
-      let middle0 = bitcast<i32>(row0) + bitcast<i32>(params.v[2].x);
-      let row_at0 = min(row0, params.v[0].y - 1u);
-      let column_at0 = min(column0, params.v[0].z - 1u);
-      let product0 = s0 * bitcast<f32>(params.v[2].z);
-      var score0 = product0;
-      let x4 = bitcast<f32>(b7[params.v[7].z + head]);
-      let y5 = score_of(product0, x4, bitcast<i32>(head), bitcast<i32>(row_at0), bitcast<i32>(column_at0));
-      score0 = y5;
-      let x9 = bitcast<f32>(b4[params.v[5].y + head * params.v[5].z + row_at0]);
-      let top0 = x9;
-      let x8 = bitcast<f32>(b4[params.v[5].w + head * params.v[6].x + row_at0]);
-      let total0 = x8;
-      let x7 = bitcast<f32>(b5[params.v[6].y + head * params.v[6].z + row_at0]);
-      let means0 = x7;
-      let less0 = score0 - top0;
-      let seen0 = (row0 < params.v[0].y) && (total0 != f32(0.0)) && (column0 < params.v[0].z) && (bitcast<i32>(column0) <= middle0);
-      let share0 = select(f32(0.0), tern_exp(less0) / select(total0, f32(1.0), total0 == f32(0.0)), seen0);
-      var kept0 = share0;
-      let toward0 = share0 * (g0 - means0);
-      var slope0 = toward0;
-      let y6 = slope_of(toward0);
-      slope0 = y6;
-      shares[ty * 33u + tx + 8u * 0u] = kept0;
-      slopes[ty * 33u + tx + 8u * 0u] = select(f32(0.0), slope0, seen0);
-      let other1 = first_other + tx + 8u * 1u;
-      let row1 = own;
-      let column1 = other1;
-      let middle1 = bitcast<i32>(row1) + bitcast<i32>(params.v[2].x);
-      let row_at1 = min(row1, params.v[0].y - 1u);
-      let column_at1 = min(column1, params.v[0].z - 1u);
-      let product1 = s1 * bitcast<f32>(params.v[2].z);
-      var score1 = product1;
-      let x10 = bitcast<f32>(b7[params.v[7].z + head]);
-      let y11 = score_of(product1, x10, bitcast<i32>(head), bitcast<i32>(row_at1), bitcast<i32>(column_at1));
-      score1 = y11;
-      let x15 = bitcast<f32>(b4[params.v[5].y + head * params.v[5].z + row_at1]);
-      let top1 = x15;
-      let x14 = bitcast<f32>(b4[params.v[5].w + head * params.v[6].x + row_at1]);
-      let total1 = x14;
-      let x13 = bitcast<f32>(b5[params.v[6].y + head * params.v[6].z + row_at1]);
-      let means1 = x13;
-      let less1 = score1 - top1;
-      let seen1 = (row1 < params.v[0].y) && (total1 != f32(0.0)) && (column1 < params.v[0].z) && (bitcast<i32>(column1) <= middle1);
-      let share1 = select(f32(0.0), tern_exp(less1) / select(total1, f32(1.0), total1 == f32(0.0)), seen1);
-      var kept1 = share1;
-      let toward1 = share1 * (g1 - means1);
-      var slope1 = toward1;
-      let y12 = slope_of(toward1);
-      slope1 = y12;
-      shares[ty * 33u + tx + 8u * 1u] = kept1;
-      slopes[ty * 33u + tx + 8u * 1u] = select(f32(0.0), slope1, seen1);
-      let other2 = first_other + tx + 8u * 2u;
-      let row2 = own;
-      let column2 = other2;
-      let middle2 = bitcast<i32>(row2) + bitcast<i32>(params.v[2].x);
-      let row_at2 = min(row2, params.v[0].y - 1u);
-      let column_at2 = min(column2, params.v[0].z - 1u);
-      let product2 = s2 * bitcast<f32>(params.v[2].z);
-      var score2 = product2;
-      let x16 = bitcast<f32>(b7[params.v[7].z + head]);
-      let y17 = score_of(product2, x16, bitcast<i32>(head), bitcast<i32>(row_at2), bitcast<i32>(column_at2));
-      score2 = y17;
-      let x21 = bitcast<f32>(b4[params.v[5].y + head * params.v[5].z + row_at2]);
-      let top2 = x21;
-      let x20 = bitcast<f32>(b4[params.v[5].w + head * params.v[6].x + row_at2]);
-      let total2 = x20;
-      let x19 = bitcast<f32>(b5[params.v[6].y + head * params.v[6].z + row_at2]);
-      let means2 = x19;
-      let less2 = score2 - top2;
-      let seen2 = (row2 < params.v[0].y) && (total2 != f32(0.0)) && (column2 < params.v[0].z) && (bitcast<i32>(column2) <= middle2);
-      let share2 = select(f32(0.0), tern_exp(less2) / select(total2, f32(1.0), total2 == f32(0.0)), seen2);
-      var kept2 = share2;
-      let toward2 = share2 * (g2 - means2);
-      var slope2 = toward2;
-      let y18 = slope_of(toward2);
-      slope2 = y18;
-      shares[ty * 33u + tx + 8u * 2u] = kept2;
-      slopes[ty * 33u + tx + 8u * 2u] = select(f32(0.0), slope2, seen2);
-      let other3 = first_other + tx + 8u * 3u;
-      let row3 = own;
-      let column3 = other3;
-      let middle3 = bitcast<i32>(row3) + bitcast<i32>(params.v[2].x);
-      let row_at3 = min(row3, params.v[0].y - 1u);
-      let column_at3 = min(column3, params.v[0].z - 1u);
-      let product3 = s3 * bitcast<f32>(params.v[2].z);
-      var score3 = product3;
-      let x22 = bitcast<f32>(b7[params.v[7].z + head]);
-      let y23 = score_of(product3, x22, bitcast<i32>(head), bitcast<i32>(row_at3), bitcast<i32>(column_at3));
-      score3 = y23;
-      let x27 = bitcast<f32>(b4[params.v[5].y + head * params.v[5].z + row_at3]);
-      let top3 = x27;
-      let x26 = bitcast<f32>(b4[params.v[5].w + head * params.v[6].x + row_at3]);
-      let total3 = x26;
-      let x25 = bitcast<f32>(b5[params.v[6].y + head * params.v[6].z + row_at3]);
-      let means3 = x25;
-      let less3 = score3 - top3;
-      let seen3 = (row3 < params.v[0].y) && (total3 != f32(0.0)) && (column3 < params.v[0].z) && (bitcast<i32>(column3) <= middle3);
-      let share3 = select(f32(0.0), tern_exp(less3) / select(total3, f32(1.0), total3 == f32(0.0)), seen3);
-      var kept3 = share3;
-      let toward3 = share3 * (g3 - means3);
-      var slope3 = toward3;
-      let y24 = slope_of(toward3);
-      slope3 = y24;
-      shares[ty * 33u + tx + 8u * 3u] = kept3;
-      slopes[ty * 33u + tx + 8u * 3u] = select(f32(0.0), slope3, seen3);
-      workgroupBarrier();
-      for (var i = thread; i < 1024u; i += 256u) {
-        let other_at = first_other + i / 32u;
-        let across = 0u + (i & 31u);
-        side_b[i / 32u * 33u + (i & 31u)] = f32(0.0);
-        if (other_at < params.v[0].z && across < params.v[0].w) {
-          let x32 = bitcast<f32>(b1[params.v[3].z + other_at * params.v[3].w + across]);
-          side_b[i / 32u * 33u + (i & 31u)] = x32;
-        }
+      for (var i = 0u; i < 4u; i += 1u) {
+        let own = first_own + (i / 4u) * 32u + ty * 4u + (i & 3u);
+        let own_at = min(own, params.v[0].y - 1u);
+        let x2 = bitcast<f32>(b4[params.v[5].y + head * params.v[5].z + own_at]);
+        let top_own = x2;
+        let x1 = bitcast<f32>(b4[params.v[5].w + head * params.v[6].x + own_at]);
+        let total_own = x1;
+        let x0 = bitcast<f32>(b5[params.v[6].y + head * params.v[6].z + own_at]);
+        let means_own = x0;
+        let inverse_own = f32(1.0) / select(total_own, f32(1.0), total_own == f32(0.0));
+        let other0 = first_other + 0u + tx * 4u;
+        let other_at0 = min(other0, params.v[0].z - 1u);
+        let middle0 = bitcast<i32>(own) + bitcast<i32>(params.v[2].x);
+        let product0 = s0_0.x * bitcast<f32>(params.v[2].z);
+        var score0 = product0;
+        let x3 = bitcast<f32>(b7[params.v[7].z + head]);
+        let y4 = score_of(product0, x3, bitcast<i32>(head), bitcast<i32>(own_at), bitcast<i32>(other_at0));
+        score0 = y4;
+        let less0 = score0 - top_own;
+        let seen0 = (own < params.v[0].y) && (total_own != f32(0.0)) && (other0 < params.v[0].z) && (bitcast<i32>(other0) <= middle0);
+        let share0 = select(f32(0.0), tern_share(less0) * inverse_own, seen0);
+        var g0 = g0_0.x;
+        var kept0 = share0;
+        let toward0 = share0 * (g0 - means_own);
+        var slope0 = toward0;
+        let y5 = slope_of(toward0);
+        slope0 = y5;
+        let turned0 = select(f32(0.0), slope0, seen0);
+        let other1 = first_other + 1u + tx * 4u;
+        let other_at1 = min(other1, params.v[0].z - 1u);
+        let middle1 = bitcast<i32>(own) + bitcast<i32>(params.v[2].x);
+        let product1 = s0_0.y * bitcast<f32>(params.v[2].z);
+        var score1 = product1;
+        let x6 = bitcast<f32>(b7[params.v[7].z + head]);
+        let y7 = score_of(product1, x6, bitcast<i32>(head), bitcast<i32>(own_at), bitcast<i32>(other_at1));
+        score1 = y7;
+        let less1 = score1 - top_own;
+        let seen1 = (own < params.v[0].y) && (total_own != f32(0.0)) && (other1 < params.v[0].z) && (bitcast<i32>(other1) <= middle1);
+        let share1 = select(f32(0.0), tern_share(less1) * inverse_own, seen1);
+        var g1 = g0_0.y;
+        var kept1 = share1;
+        let toward1 = share1 * (g1 - means_own);
+        var slope1 = toward1;
+        let y8 = slope_of(toward1);
+        slope1 = y8;
+        let turned1 = select(f32(0.0), slope1, seen1);
+        let other2 = first_other + 2u + tx * 4u;
+        let other_at2 = min(other2, params.v[0].z - 1u);
+        let middle2 = bitcast<i32>(own) + bitcast<i32>(params.v[2].x);
+        let product2 = s0_0.z * bitcast<f32>(params.v[2].z);
+        var score2 = product2;
+        let x9 = bitcast<f32>(b7[params.v[7].z + head]);
+        let y10 = score_of(product2, x9, bitcast<i32>(head), bitcast<i32>(own_at), bitcast<i32>(other_at2));
+        score2 = y10;
+        let less2 = score2 - top_own;
+        let seen2 = (own < params.v[0].y) && (total_own != f32(0.0)) && (other2 < params.v[0].z) && (bitcast<i32>(other2) <= middle2);
+        let share2 = select(f32(0.0), tern_share(less2) * inverse_own, seen2);
+        var g2 = g0_0.z;
+        var kept2 = share2;
+        let toward2 = share2 * (g2 - means_own);
+        var slope2 = toward2;
+        let y11 = slope_of(toward2);
+        slope2 = y11;
+        let turned2 = select(f32(0.0), slope2, seen2);
+        let other3 = first_other + 3u + tx * 4u;
+        let other_at3 = min(other3, params.v[0].z - 1u);
+        let middle3 = bitcast<i32>(own) + bitcast<i32>(params.v[2].x);
+        let product3 = s0_0.w * bitcast<f32>(params.v[2].z);
+        var score3 = product3;
+        let x12 = bitcast<f32>(b7[params.v[7].z + head]);
+        let y13 = score_of(product3, x12, bitcast<i32>(head), bitcast<i32>(own_at), bitcast<i32>(other_at3));
+        score3 = y13;
+        let less3 = score3 - top_own;
+        let seen3 = (own < params.v[0].y) && (total_own != f32(0.0)) && (other3 < params.v[0].z) && (bitcast<i32>(other3) <= middle3);
+        let share3 = select(f32(0.0), tern_share(less3) * inverse_own, seen3);
+        var g3 = g0_0.w;
+        var kept3 = share3;
+        let toward3 = share3 * (g3 - means_own);
+        var slope3 = toward3;
+        let y14 = slope_of(toward3);
+        slope3 = y14;
+        let turned3 = select(f32(0.0), slope3, seen3);
+        let done0 = vec4<f32>(kept0, kept1, kept2, kept3);
+        s0_0 = s1_0;
+        s1_0 = s2_0;
+        s2_0 = s3_0;
+        s3_0 = done0;
+        let turned_0 = vec4<f32>(turned0, turned1, turned2, turned3);
+        g0_0 = g1_0;
+        g1_0 = g2_0;
+        g2_0 = g3_0;
+        g3_0 = turned_0;
       }
-      workgroupBarrier();
-      for (var i = 0u; i < 32u; i += 1u) {
-        let p = slopes[ty * 33u + i];
-        acc0 += p * side_b[i * 33u + tx + 0u];
-        acc1 += p * side_b[i * 33u + tx + 8u];
-        acc2 += p * side_b[i * 33u + tx + 16u];
-        acc3 += p * side_b[i * 33u + tx + 24u];
+      shares[(0u + tx) * 9u + 0u + ty] = vec4<f32>(g0_0.x, g1_0.x, g2_0.x, g3_0.x);
+      shares[(8u + tx) * 9u + 0u + ty] = vec4<f32>(g0_0.y, g1_0.y, g2_0.y, g3_0.y);
+      shares[(16u + tx) * 9u + 0u + ty] = vec4<f32>(g0_0.z, g1_0.z, g2_0.z, g3_0.z);
+      shares[(24u + tx) * 9u + 0u + ty] = vec4<f32>(g0_0.w, g1_0.w, g2_0.w, g3_0.w);
+      {
+        var step = 0u;
+        var unit0_0 = vec4<u32>();
+        {
+          let major = thread / 8u;
+          let minor = (thread - major * 8u) * 4u;
+          let o = minor;
+          let kk = major;
+          let at = params.v[3].z + (first_other + ((step + kk) % 8u * 4u + (step + kk) / 8u)) * params.v[3].w + o;
+          unit0_0 = vec4<u32>();
+          if ((first_other + ((step + kk) % 8u * 4u + (step + kk) / 8u)) < params.v[0].z && o < params.v[0].w) { unit0_0 = b1[at / 4u]; }
+        }
+        while (step < 32u) {
+          let step_now = step;
+          {
+            let major = thread / 8u;
+            let minor = (thread - major * 8u) * 4u;
+            let o = minor;
+            let kk = major;
+            steps[kk * 8u + o / 4u + 0u] = vec4<f32>(bitcast<f32>(unit0_0.x), bitcast<f32>(unit0_0.y), bitcast<f32>(unit0_0.z), bitcast<f32>(unit0_0.w));
+          }
+          workgroupBarrier();
+          step += 8u;
+          if (step < 32u) {
+            {
+              let major = thread / 8u;
+              let minor = (thread - major * 8u) * 4u;
+              let o = minor;
+              let kk = major;
+              let at = params.v[3].z + (first_other + ((step + kk) % 8u * 4u + (step + kk) / 8u)) * params.v[3].w + o;
+              unit0_0 = vec4<u32>();
+              if ((first_other + ((step + kk) % 8u * 4u + (step + kk) / 8u)) < params.v[0].z && o < params.v[0].w) { unit0_0 = b1[at / 4u]; }
+            }
+          }
+          {
+            let a0 = shares[step_now * 9u + 0u + ty];
+            let c0 = steps[0u + tx];
+            acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+            acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+            acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+            acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+// … 6 more of these 8 lines (565864a3), and
+          }
+          {
+            let a0 = shares[step_now * 9u + 63u + ty];
+            let c0 = steps[56u + tx];
+            acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+            acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+            acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+            acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+          }
+          workgroupBarrier();
+        }
       }
     }
   }
-  if (own < params.v[0].y) {
-    if ((tx + 0u) < params.v[0].w) {
-      let to28 = params.v[6].w + own_head * params.v[7].x + own * params.v[7].y + (tx + 0u);
-      b6[to28] = bitcast<u32>((acc0 * bitcast<f32>(params.v[2].z)));
+  for (var i = 0u; i < 4u; i += 1u) {
+    let own = first_own + (i / 4u) * 32u + ty * 4u + (i & 3u);
+    if (own < params.v[0].y) {
+      if (0u + tx * 4u < params.v[0].w) {
+        let at = 0u + tx * 4u;
+        let w15 = (params.v[6].w + own_head * params.v[7].x + own * params.v[7].y + at) / 4u;
+        b6[w15 + 0u] = vec4<u32>(bitcast<u32>((acc0_0.x * bitcast<f32>(params.v[2].z))), bitcast<u32>((acc0_0.y * bitcast<f32>(params.v[2].z))), bitcast<u32>((acc0_0.z * bitcast<f32>(params.v[2].z))), bitcast<u32>((acc0_0.w * bitcast<f32>(params.v[2].z))));
+      }
     }
-// … 2 more of these 4 lines (7116c776), and
-    if ((tx + 24u) < params.v[0].w) {
-      let to31 = params.v[6].w + own_head * params.v[7].x + own * params.v[7].y + (tx + 24u);
-      b6[to31] = bitcast<u32>((acc3 * bitcast<f32>(params.v[2].z)));
-    }
+    acc0_0 = acc1_0;
+    acc1_0 = acc2_0;
+    acc2_0 = acc3_0;
   }
 }
 
-// ---- the gradients of attention: attention, 1 workgroups of 256, 34 words
+// ---- the gradients of attention: attention, 1 workgroups of 64, 34 words
 // gradients of attention, of k and v
-@group(0) @binding(1) var<storage, read> b0: array<u32>;
-// … 4 more of these 1 lines (8e445f39), and
+@group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
+@group(0) @binding(4) var<storage, read> b3: array<vec4<u32>>;
+@group(0) @binding(5) var<storage, read> b4: array<u32>;
 @group(0) @binding(6) var<storage, read> b5: array<u32>;
-@group(0) @binding(7) var<storage, read_write> b6: array<u32>;
-@group(0) @binding(8) var<storage, read_write> b7: array<u32>;
+@group(0) @binding(7) var<storage, read_write> b6: array<vec4<u32>>;
+@group(0) @binding(8) var<storage, read_write> b7: array<vec4<u32>>;
 @group(0) @binding(9) var<storage, read> b8: array<u32>;
-var<workgroup> side_a: array<f32, 1056>;
-var<workgroup> side_b: array<f32, 1056>;
-var<workgroup> shares: array<f32, 1056>;
-var<workgroup> slopes: array<f32, 1056>;
+var<workgroup> steps: array<vec4<f32>, 128>;
+var<workgroup> shares: array<vec4<f32>, 288>;
 fn score_of(v0: f32, v3: f32, v4: i32, v7: i32, v8: i32) -> f32 {
   let v1 = bitcast<f32>(params.v[8].x);
   let v2 = (v0 * v1);
@@ -1876,240 +2581,475 @@ fn slope_of(v0: f32) -> f32 {
   let first_own = tile * 32u;
   let ty = thread / 8u;
   let tx = thread - ty * 8u;
-  let own = first_own + ty;
-  var acc0 = f32(0.0);
-// … 6 more of these 1 lines (72272054), and
-  var acc7 = f32(0.0);
+  var sum0_0 = vec4<f32>();
+  var sum1_0 = vec4<f32>();
+  var sum2_0 = vec4<f32>();
+  var sum3_0 = vec4<f32>();
+  var acc0_0 = vec4<f32>();
+  var acc1_0 = vec4<f32>();
+  var acc2_0 = vec4<f32>();
+  var acc3_0 = vec4<f32>();
   for (var turn = 0u; turn < (params.v[1].y / params.v[1].z); turn += 1u) {
     let head = own_head * (params.v[1].y / params.v[1].z) + turn;
     let key_head = own_head;
     var begin = 0u;
     var end = params.v[0].y;
     let middle_of_all = bitcast<i32>(first_own) - bitcast<i32>(params.v[2].x);
-    begin = u32(clamp(middle_of_all, 0, bitcast<i32>(params.v[0].y))) / 32u * 32u;
+    begin = u32(clamp(middle_of_all, 0, bitcast<i32>(params.v[0].y))) / 64u * 64u;
     for (var first_other = begin; first_other < end; first_other += 32u) {
-      var s0 = f32(0.0);
-      var g0 = f32(0.0);
-// … 2 more of these 2 lines (16769831), and
-      var s3 = f32(0.0);
-      var g3 = f32(0.0);
-      for (var d = 0u; d < params.v[0].w; d += 32u) {
-        workgroupBarrier();
-        for (var i = thread; i < 1024u; i += 256u) {
-          let across = d + (i & 31u);
-          let own_at = first_own + i / 32u;
-          let other_at = first_other + i / 32u;
-          side_a[i / 32u * 33u + (i & 31u)] = f32(0.0);
-          side_b[i / 32u * 33u + (i & 31u)] = f32(0.0);
-          if (own_at < params.v[0].z && across < params.v[0].w) {
-            let x1 = bitcast<f32>(b1[params.v[3].z + own_at * params.v[3].w + across]);
-            side_a[i / 32u * 33u + (i & 31u)] = x1;
+      var s0_0 = vec4<f32>();
+      var s1_0 = vec4<f32>();
+      var s2_0 = vec4<f32>();
+      var s3_0 = vec4<f32>();
+      var g0_0 = vec4<f32>();
+      var g1_0 = vec4<f32>();
+      var g2_0 = vec4<f32>();
+      var g3_0 = vec4<f32>();
+      {
+        var kt = 0u;
+        var unit0_0 = vec4<u32>();
+        var unit1_0 = vec4<u32>();
+        {
+          let major = thread / 2u;
+          let minor = (thread - major * 2u) * 4u;
+          let o = major;
+          let kk = minor;
+          let at = params.v[3].z + (first_own + o) * params.v[3].w + (kt + kk);
+          unit0_0 = vec4<u32>();
+          if ((first_own + o) < params.v[0].z && kt + kk < params.v[0].w) { unit0_0 = b1[at / 4u]; }
+        }
+        {
+          let major = thread / 2u;
+          let minor = (thread - major * 2u) * 4u;
+          let o = major;
+          let kk = minor;
+          let at = params.v[2].w + head * params.v[3].x + (first_other + o) * params.v[3].y + (kt + kk);
+          unit1_0 = vec4<u32>();
+          if ((first_other + o) < params.v[0].y && kt + kk < params.v[0].w) { unit1_0 = b0[at / 4u]; }
+        }
+        while (kt < params.v[0].w) {
+          {
+            let major = thread / 2u;
+            let minor = (thread - major * 2u) * 4u;
+            let o = major;
+            let kk = minor;
+            steps[(kk + 0u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.x);
+            steps[(kk + 1u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.y);
+            steps[(kk + 2u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.z);
+            steps[(kk + 3u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.w);
           }
-          if (other_at < params.v[0].y && across < params.v[0].w) {
-            let x0 = bitcast<f32>(b0[params.v[2].w + head * params.v[3].x + other_at * params.v[3].y + across]);
-            side_b[i / 32u * 33u + (i & 31u)] = x0;
+          {
+            let major = thread / 2u;
+            let minor = (thread - major * 2u) * 4u;
+            let o = major;
+            let kk = minor;
+            steps[64u + (kk + 0u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.x);
+            steps[64u + (kk + 1u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.y);
+            steps[64u + (kk + 2u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.z);
+            steps[64u + (kk + 3u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.w);
           }
-        }
-        workgroupBarrier();
-        for (var i = 0u; i < 32u; i += 1u) {
-          let a = side_a[ty * 33u + i];
-          s0 += a * side_b[(tx + 8u * 0u) * 33u + i];
-          s1 += a * side_b[(tx + 8u * 1u) * 33u + i];
-          s2 += a * side_b[(tx + 8u * 2u) * 33u + i];
-          s3 += a * side_b[(tx + 8u * 3u) * 33u + i];
-        }
-      }
-      for (var d = 0u; d < params.v[1].x; d += 32u) {
-        workgroupBarrier();
-        for (var i = thread; i < 1024u; i += 256u) {
-          let across = d + (i & 31u);
-          let own_at = first_own + i / 32u;
-          let other_at = first_other + i / 32u;
-          side_a[i / 32u * 33u + (i & 31u)] = f32(0.0);
-          side_b[i / 32u * 33u + (i & 31u)] = f32(0.0);
-          if (own_at < params.v[0].z && across < params.v[1].x) {
-            let x3 = bitcast<f32>(b2[params.v[4].x + own_at * params.v[4].y + across]);
-            side_a[i / 32u * 33u + (i & 31u)] = x3;
+          workgroupBarrier();
+          kt += 8u;
+          if (kt < params.v[0].w) {
+            {
+              let major = thread / 2u;
+              let minor = (thread - major * 2u) * 4u;
+              let o = major;
+              let kk = minor;
+              let at = params.v[3].z + (first_own + o) * params.v[3].w + (kt + kk);
+              unit0_0 = vec4<u32>();
+              if ((first_own + o) < params.v[0].z && kt + kk < params.v[0].w) { unit0_0 = b1[at / 4u]; }
+            }
+            {
+              let major = thread / 2u;
+              let minor = (thread - major * 2u) * 4u;
+              let o = major;
+              let kk = minor;
+              let at = params.v[2].w + head * params.v[3].x + (first_other + o) * params.v[3].y + (kt + kk);
+              unit1_0 = vec4<u32>();
+              if ((first_other + o) < params.v[0].y && kt + kk < params.v[0].w) { unit1_0 = b0[at / 4u]; }
+            }
           }
-          if (other_at < params.v[0].y && across < params.v[1].x) {
-            let x2 = bitcast<f32>(b3[params.v[4].z + head * params.v[4].w + other_at * params.v[5].x + across]);
-            side_b[i / 32u * 33u + (i & 31u)] = x2;
+          {
+            let a0 = steps[0u + ty];
+            let c0 = steps[64u + 0u + tx];
+            s0_0 = fma(vec4<f32>(a0.x), c0, s0_0);
+            s1_0 = fma(vec4<f32>(a0.y), c0, s1_0);
+            s2_0 = fma(vec4<f32>(a0.z), c0, s2_0);
+            s3_0 = fma(vec4<f32>(a0.w), c0, s3_0);
+// … 2 more of these 8 lines (b9a4e74f), and
           }
-        }
-        workgroupBarrier();
-        for (var i = 0u; i < 32u; i += 1u) {
-          let a = side_a[ty * 33u + i];
-          g0 += a * side_b[(tx + 8u * 0u) * 33u + i];
-          g1 += a * side_b[(tx + 8u * 1u) * 33u + i];
-          g2 += a * side_b[(tx + 8u * 2u) * 33u + i];
-          g3 += a * side_b[(tx + 8u * 3u) * 33u + i];
-        }
-      }
-      let other0 = first_other + tx + 8u * 0u;
-      let row0 = other0;
-      let column0 = own;
-      let middle0 = bitcast<i32>(row0) + bitcast<i32>(params.v[2].x);
-      let row_at0 = min(row0, params.v[0].y - 1u);
-      let column_at0 = min(column0, params.v[0].z - 1u);
-      let product0 = s0 * bitcast<f32>(params.v[2].z);
-      var score0 = product0;
-      let x4 = bitcast<f32>(b8[params.v[7].w + head]);
-      let y5 = score_of(product0, x4, bitcast<i32>(head), bitcast<i32>(row_at0), bitcast<i32>(column_at0));
-      score0 = y5;
-      let x9 = bitcast<f32>(b4[params.v[5].y + head * params.v[5].z + row_at0]);
-      let top0 = x9;
-      let x8 = bitcast<f32>(b4[params.v[5].w + head * params.v[6].x + row_at0]);
-      let total0 = x8;
-      let x7 = bitcast<f32>(b5[params.v[6].y + head * params.v[6].z + row_at0]);
-      let means0 = x7;
-      let less0 = score0 - top0;
-      let seen0 = (row0 < params.v[0].y) && (total0 != f32(0.0)) && (column0 < params.v[0].z) && (bitcast<i32>(column0) <= middle0);
-      let share0 = select(f32(0.0), tern_exp(less0) / select(total0, f32(1.0), total0 == f32(0.0)), seen0);
-      var kept0 = share0;
-      let toward0 = share0 * (g0 - means0);
-      var slope0 = toward0;
-      let y6 = slope_of(toward0);
-      slope0 = y6;
-      shares[ty * 33u + tx + 8u * 0u] = kept0;
-      slopes[ty * 33u + tx + 8u * 0u] = select(f32(0.0), slope0, seen0);
-      let other1 = first_other + tx + 8u * 1u;
-      let row1 = other1;
-      let column1 = own;
-      let middle1 = bitcast<i32>(row1) + bitcast<i32>(params.v[2].x);
-      let row_at1 = min(row1, params.v[0].y - 1u);
-      let column_at1 = min(column1, params.v[0].z - 1u);
-      let product1 = s1 * bitcast<f32>(params.v[2].z);
-      var score1 = product1;
-      let x10 = bitcast<f32>(b8[params.v[7].w + head]);
-      let y11 = score_of(product1, x10, bitcast<i32>(head), bitcast<i32>(row_at1), bitcast<i32>(column_at1));
-      score1 = y11;
-      let x15 = bitcast<f32>(b4[params.v[5].y + head * params.v[5].z + row_at1]);
-      let top1 = x15;
-      let x14 = bitcast<f32>(b4[params.v[5].w + head * params.v[6].x + row_at1]);
-      let total1 = x14;
-      let x13 = bitcast<f32>(b5[params.v[6].y + head * params.v[6].z + row_at1]);
-      let means1 = x13;
-      let less1 = score1 - top1;
-      let seen1 = (row1 < params.v[0].y) && (total1 != f32(0.0)) && (column1 < params.v[0].z) && (bitcast<i32>(column1) <= middle1);
-      let share1 = select(f32(0.0), tern_exp(less1) / select(total1, f32(1.0), total1 == f32(0.0)), seen1);
-      var kept1 = share1;
-      let toward1 = share1 * (g1 - means1);
-      var slope1 = toward1;
-      let y12 = slope_of(toward1);
-      slope1 = y12;
-      shares[ty * 33u + tx + 8u * 1u] = kept1;
-      slopes[ty * 33u + tx + 8u * 1u] = select(f32(0.0), slope1, seen1);
-      let other2 = first_other + tx + 8u * 2u;
-      let row2 = other2;
-      let column2 = own;
-      let middle2 = bitcast<i32>(row2) + bitcast<i32>(params.v[2].x);
-      let row_at2 = min(row2, params.v[0].y - 1u);
-      let column_at2 = min(column2, params.v[0].z - 1u);
-      let product2 = s2 * bitcast<f32>(params.v[2].z);
-      var score2 = product2;
-      let x16 = bitcast<f32>(b8[params.v[7].w + head]);
-      let y17 = score_of(product2, x16, bitcast<i32>(head), bitcast<i32>(row_at2), bitcast<i32>(column_at2));
-      score2 = y17;
-      let x21 = bitcast<f32>(b4[params.v[5].y + head * params.v[5].z + row_at2]);
-      let top2 = x21;
-      let x20 = bitcast<f32>(b4[params.v[5].w + head * params.v[6].x + row_at2]);
-      let total2 = x20;
-      let x19 = bitcast<f32>(b5[params.v[6].y + head * params.v[6].z + row_at2]);
-      let means2 = x19;
-      let less2 = score2 - top2;
-      let seen2 = (row2 < params.v[0].y) && (total2 != f32(0.0)) && (column2 < params.v[0].z) && (bitcast<i32>(column2) <= middle2);
-      let share2 = select(f32(0.0), tern_exp(less2) / select(total2, f32(1.0), total2 == f32(0.0)), seen2);
-      var kept2 = share2;
-      let toward2 = share2 * (g2 - means2);
-      var slope2 = toward2;
-      let y18 = slope_of(toward2);
-      slope2 = y18;
-      shares[ty * 33u + tx + 8u * 2u] = kept2;
-      slopes[ty * 33u + tx + 8u * 2u] = select(f32(0.0), slope2, seen2);
-      let other3 = first_other + tx + 8u * 3u;
-      let row3 = other3;
-      let column3 = own;
-      let middle3 = bitcast<i32>(row3) + bitcast<i32>(params.v[2].x);
-      let row_at3 = min(row3, params.v[0].y - 1u);
-      let column_at3 = min(column3, params.v[0].z - 1u);
-      let product3 = s3 * bitcast<f32>(params.v[2].z);
-      var score3 = product3;
-      let x22 = bitcast<f32>(b8[params.v[7].w + head]);
-      let y23 = score_of(product3, x22, bitcast<i32>(head), bitcast<i32>(row_at3), bitcast<i32>(column_at3));
-      score3 = y23;
-      let x27 = bitcast<f32>(b4[params.v[5].y + head * params.v[5].z + row_at3]);
-      let top3 = x27;
-      let x26 = bitcast<f32>(b4[params.v[5].w + head * params.v[6].x + row_at3]);
-      let total3 = x26;
-      let x25 = bitcast<f32>(b5[params.v[6].y + head * params.v[6].z + row_at3]);
-      let means3 = x25;
-      let less3 = score3 - top3;
-      let seen3 = (row3 < params.v[0].y) && (total3 != f32(0.0)) && (column3 < params.v[0].z) && (bitcast<i32>(column3) <= middle3);
-      let share3 = select(f32(0.0), tern_exp(less3) / select(total3, f32(1.0), total3 == f32(0.0)), seen3);
-      var kept3 = share3;
-      let toward3 = share3 * (g3 - means3);
-      var slope3 = toward3;
-      let y24 = slope_of(toward3);
-      slope3 = y24;
-      shares[ty * 33u + tx + 8u * 3u] = kept3;
-      slopes[ty * 33u + tx + 8u * 3u] = select(f32(0.0), slope3, seen3);
-      workgroupBarrier();
-      for (var i = thread; i < 1024u; i += 256u) {
-        let other_at = first_other + i / 32u;
-        let across = 0u + (i & 31u);
-        side_b[i / 32u * 33u + (i & 31u)] = f32(0.0);
-        if (other_at < params.v[0].y && across < params.v[0].w) {
-          let x32 = bitcast<f32>(b0[params.v[2].w + head * params.v[3].x + other_at * params.v[3].y + across]);
-          side_b[i / 32u * 33u + (i & 31u)] = x32;
+          {
+            let a0 = steps[24u + ty];
+            let c0 = steps[64u + 24u + tx];
+            s0_0 = fma(vec4<f32>(a0.x), c0, s0_0);
+            s1_0 = fma(vec4<f32>(a0.y), c0, s1_0);
+            s2_0 = fma(vec4<f32>(a0.z), c0, s2_0);
+            s3_0 = fma(vec4<f32>(a0.w), c0, s3_0);
+          }
+          {
+            let a0 = steps[32u + (ty ^ 2u)];
+            let c0 = steps[64u + 32u + (tx ^ 2u)];
+            s0_0 = fma(vec4<f32>(a0.x), c0, s0_0);
+            s1_0 = fma(vec4<f32>(a0.y), c0, s1_0);
+            s2_0 = fma(vec4<f32>(a0.z), c0, s2_0);
+            s3_0 = fma(vec4<f32>(a0.w), c0, s3_0);
+// … 2 more of these 8 lines (2fd854d1), and
+          }
+          {
+            let a0 = steps[56u + (ty ^ 2u)];
+            let c0 = steps[64u + 56u + (tx ^ 2u)];
+            s0_0 = fma(vec4<f32>(a0.x), c0, s0_0);
+            s1_0 = fma(vec4<f32>(a0.y), c0, s1_0);
+            s2_0 = fma(vec4<f32>(a0.z), c0, s2_0);
+            s3_0 = fma(vec4<f32>(a0.w), c0, s3_0);
+          }
+          workgroupBarrier();
         }
       }
-      workgroupBarrier();
-      for (var i = 0u; i < 32u; i += 1u) {
-        let p = slopes[ty * 33u + i];
-        acc0 += p * side_b[i * 33u + tx + 0u];
-        acc1 += p * side_b[i * 33u + tx + 8u];
-        acc2 += p * side_b[i * 33u + tx + 16u];
-        acc3 += p * side_b[i * 33u + tx + 24u];
-      }
-      workgroupBarrier();
-      for (var i = thread; i < 1024u; i += 256u) {
-        let other_at = first_other + i / 32u;
-        let across = 0u + (i & 31u);
-        side_b[i / 32u * 33u + (i & 31u)] = f32(0.0);
-        if (other_at < params.v[0].y && across < params.v[1].x) {
-          let x37 = bitcast<f32>(b3[params.v[4].z + head * params.v[4].w + other_at * params.v[5].x + across]);
-          side_b[i / 32u * 33u + (i & 31u)] = x37;
+      {
+        var kt = 0u;
+        var unit0_0 = vec4<u32>();
+        var unit1_0 = vec4<u32>();
+        {
+          let major = thread / 2u;
+          let minor = (thread - major * 2u) * 4u;
+          let o = major;
+          let kk = minor;
+          let at = params.v[4].x + (first_own + o) * params.v[4].y + (kt + kk);
+          unit0_0 = vec4<u32>();
+          if ((first_own + o) < params.v[0].z && kt + kk < params.v[1].x) { unit0_0 = b2[at / 4u]; }
+        }
+        {
+          let major = thread / 2u;
+          let minor = (thread - major * 2u) * 4u;
+          let o = major;
+          let kk = minor;
+          let at = params.v[4].z + head * params.v[4].w + (first_other + o) * params.v[5].x + (kt + kk);
+          unit1_0 = vec4<u32>();
+          if ((first_other + o) < params.v[0].y && kt + kk < params.v[1].x) { unit1_0 = b3[at / 4u]; }
+        }
+        while (kt < params.v[1].x) {
+          {
+            let major = thread / 2u;
+            let minor = (thread - major * 2u) * 4u;
+            let o = major;
+            let kk = minor;
+            steps[(kk + 0u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.x);
+            steps[(kk + 1u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.y);
+            steps[(kk + 2u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.z);
+            steps[(kk + 3u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.w);
+          }
+          {
+            let major = thread / 2u;
+            let minor = (thread - major * 2u) * 4u;
+            let o = major;
+            let kk = minor;
+            steps[64u + (kk + 0u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.x);
+            steps[64u + (kk + 1u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.y);
+            steps[64u + (kk + 2u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.z);
+            steps[64u + (kk + 3u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.w);
+          }
+          workgroupBarrier();
+          kt += 8u;
+          if (kt < params.v[1].x) {
+            {
+              let major = thread / 2u;
+              let minor = (thread - major * 2u) * 4u;
+              let o = major;
+              let kk = minor;
+              let at = params.v[4].x + (first_own + o) * params.v[4].y + (kt + kk);
+              unit0_0 = vec4<u32>();
+              if ((first_own + o) < params.v[0].z && kt + kk < params.v[1].x) { unit0_0 = b2[at / 4u]; }
+            }
+            {
+              let major = thread / 2u;
+              let minor = (thread - major * 2u) * 4u;
+              let o = major;
+              let kk = minor;
+              let at = params.v[4].z + head * params.v[4].w + (first_other + o) * params.v[5].x + (kt + kk);
+              unit1_0 = vec4<u32>();
+              if ((first_other + o) < params.v[0].y && kt + kk < params.v[1].x) { unit1_0 = b3[at / 4u]; }
+            }
+          }
+          {
+            let a0 = steps[0u + ty];
+            let c0 = steps[64u + 0u + tx];
+            g0_0 = fma(vec4<f32>(a0.x), c0, g0_0);
+            g1_0 = fma(vec4<f32>(a0.y), c0, g1_0);
+            g2_0 = fma(vec4<f32>(a0.z), c0, g2_0);
+            g3_0 = fma(vec4<f32>(a0.w), c0, g3_0);
+// … 2 more of these 8 lines (55435caf), and
+          }
+          {
+            let a0 = steps[24u + ty];
+            let c0 = steps[64u + 24u + tx];
+            g0_0 = fma(vec4<f32>(a0.x), c0, g0_0);
+            g1_0 = fma(vec4<f32>(a0.y), c0, g1_0);
+            g2_0 = fma(vec4<f32>(a0.z), c0, g2_0);
+            g3_0 = fma(vec4<f32>(a0.w), c0, g3_0);
+          }
+          {
+            let a0 = steps[32u + (ty ^ 2u)];
+            let c0 = steps[64u + 32u + (tx ^ 2u)];
+            g0_0 = fma(vec4<f32>(a0.x), c0, g0_0);
+            g1_0 = fma(vec4<f32>(a0.y), c0, g1_0);
+            g2_0 = fma(vec4<f32>(a0.z), c0, g2_0);
+            g3_0 = fma(vec4<f32>(a0.w), c0, g3_0);
+// … 2 more of these 8 lines (9fdc7641), and
+          }
+          {
+            let a0 = steps[56u + (ty ^ 2u)];
+            let c0 = steps[64u + 56u + (tx ^ 2u)];
+            g0_0 = fma(vec4<f32>(a0.x), c0, g0_0);
+            g1_0 = fma(vec4<f32>(a0.y), c0, g1_0);
+            g2_0 = fma(vec4<f32>(a0.z), c0, g2_0);
+            g3_0 = fma(vec4<f32>(a0.w), c0, g3_0);
+          }
+          workgroupBarrier();
         }
       }
-      workgroupBarrier();
-      for (var i = 0u; i < 32u; i += 1u) {
-        let p = shares[ty * 33u + i];
-        acc4 += p * side_b[i * 33u + tx + 0u];
-        acc5 += p * side_b[i * 33u + tx + 8u];
-        acc6 += p * side_b[i * 33u + tx + 16u];
-        acc7 += p * side_b[i * 33u + tx + 24u];
+      let row_of0 = min(first_other + 0u + tx * 4u, params.v[0].y - 1u);
+      let x2 = bitcast<f32>(b4[params.v[5].y + head * params.v[5].z + row_of0]);
+      let top0 = x2;
+      let x1 = bitcast<f32>(b4[params.v[5].w + head * params.v[6].x + row_of0]);
+      let total0 = x1;
+      let x0 = bitcast<f32>(b5[params.v[6].y + head * params.v[6].z + row_of0]);
+      let means0 = x0;
+      let inverse0 = f32(1.0) / select(total0, f32(1.0), total0 == f32(0.0));
+// … 2 more of these 8 lines (8e3b54f0), and
+      let row_of3 = min(first_other + 3u + tx * 4u, params.v[0].y - 1u);
+      let x11 = bitcast<f32>(b4[params.v[5].y + head * params.v[5].z + row_of3]);
+      let top3 = x11;
+      let x10 = bitcast<f32>(b4[params.v[5].w + head * params.v[6].x + row_of3]);
+      let total3 = x10;
+      let x9 = bitcast<f32>(b5[params.v[6].y + head * params.v[6].z + row_of3]);
+      let means3 = x9;
+      let inverse3 = f32(1.0) / select(total3, f32(1.0), total3 == f32(0.0));
+      for (var i = 0u; i < 4u; i += 1u) {
+        let own = first_own + (i / 4u) * 32u + ty * 4u + (i & 3u);
+        let own_at = min(own, params.v[0].z - 1u);
+        let other0 = first_other + 0u + tx * 4u;
+        let other_at0 = min(other0, params.v[0].y - 1u);
+        let middle0 = bitcast<i32>(other0) + bitcast<i32>(params.v[2].x);
+        let product0 = s0_0.x * bitcast<f32>(params.v[2].z);
+        var score0 = product0;
+        let x12 = bitcast<f32>(b8[params.v[7].w + head]);
+        let y13 = score_of(product0, x12, bitcast<i32>(head), bitcast<i32>(other_at0), bitcast<i32>(own_at));
+        score0 = y13;
+        let less0 = score0 - top0;
+        let seen0 = (other0 < params.v[0].y) && (total0 != f32(0.0)) && (own < params.v[0].z) && (bitcast<i32>(own) <= middle0);
+        let share0 = select(f32(0.0), tern_share(less0) * inverse0, seen0);
+        var g0 = g0_0.x;
+        var kept0 = share0;
+        let toward0 = share0 * (g0 - means0);
+        var slope0 = toward0;
+        let y14 = slope_of(toward0);
+        slope0 = y14;
+        let turned0 = select(f32(0.0), slope0, seen0);
+        let other1 = first_other + 1u + tx * 4u;
+        let other_at1 = min(other1, params.v[0].y - 1u);
+        let middle1 = bitcast<i32>(other1) + bitcast<i32>(params.v[2].x);
+        let product1 = s0_0.y * bitcast<f32>(params.v[2].z);
+        var score1 = product1;
+        let x15 = bitcast<f32>(b8[params.v[7].w + head]);
+        let y16 = score_of(product1, x15, bitcast<i32>(head), bitcast<i32>(other_at1), bitcast<i32>(own_at));
+        score1 = y16;
+        let less1 = score1 - top1;
+        let seen1 = (other1 < params.v[0].y) && (total1 != f32(0.0)) && (own < params.v[0].z) && (bitcast<i32>(own) <= middle1);
+        let share1 = select(f32(0.0), tern_share(less1) * inverse1, seen1);
+        var g1 = g0_0.y;
+        var kept1 = share1;
+        let toward1 = share1 * (g1 - means1);
+        var slope1 = toward1;
+        let y17 = slope_of(toward1);
+        slope1 = y17;
+        let turned1 = select(f32(0.0), slope1, seen1);
+        let other2 = first_other + 2u + tx * 4u;
+        let other_at2 = min(other2, params.v[0].y - 1u);
+        let middle2 = bitcast<i32>(other2) + bitcast<i32>(params.v[2].x);
+        let product2 = s0_0.z * bitcast<f32>(params.v[2].z);
+        var score2 = product2;
+        let x18 = bitcast<f32>(b8[params.v[7].w + head]);
+        let y19 = score_of(product2, x18, bitcast<i32>(head), bitcast<i32>(other_at2), bitcast<i32>(own_at));
+        score2 = y19;
+        let less2 = score2 - top2;
+        let seen2 = (other2 < params.v[0].y) && (total2 != f32(0.0)) && (own < params.v[0].z) && (bitcast<i32>(own) <= middle2);
+        let share2 = select(f32(0.0), tern_share(less2) * inverse2, seen2);
+        var g2 = g0_0.z;
+        var kept2 = share2;
+        let toward2 = share2 * (g2 - means2);
+        var slope2 = toward2;
+        let y20 = slope_of(toward2);
+        slope2 = y20;
+        let turned2 = select(f32(0.0), slope2, seen2);
+        let other3 = first_other + 3u + tx * 4u;
+        let other_at3 = min(other3, params.v[0].y - 1u);
+        let middle3 = bitcast<i32>(other3) + bitcast<i32>(params.v[2].x);
+        let product3 = s0_0.w * bitcast<f32>(params.v[2].z);
+        var score3 = product3;
+        let x21 = bitcast<f32>(b8[params.v[7].w + head]);
+        let y22 = score_of(product3, x21, bitcast<i32>(head), bitcast<i32>(other_at3), bitcast<i32>(own_at));
+        score3 = y22;
+        let less3 = score3 - top3;
+        let seen3 = (other3 < params.v[0].y) && (total3 != f32(0.0)) && (own < params.v[0].z) && (bitcast<i32>(own) <= middle3);
+        let share3 = select(f32(0.0), tern_share(less3) * inverse3, seen3);
+        var g3 = g0_0.w;
+        var kept3 = share3;
+        let toward3 = share3 * (g3 - means3);
+        var slope3 = toward3;
+        let y23 = slope_of(toward3);
+        slope3 = y23;
+        let turned3 = select(f32(0.0), slope3, seen3);
+        let done0 = vec4<f32>(kept0, kept1, kept2, kept3);
+        s0_0 = s1_0;
+        s1_0 = s2_0;
+        s2_0 = s3_0;
+        s3_0 = done0;
+        let turned_0 = vec4<f32>(turned0, turned1, turned2, turned3);
+        g0_0 = g1_0;
+        g1_0 = g2_0;
+        g2_0 = g3_0;
+        g3_0 = turned_0;
+      }
+      shares[(0u + tx) * 9u + 0u + ty] = vec4<f32>(s0_0.x, s1_0.x, s2_0.x, s3_0.x);
+      shares[(8u + tx) * 9u + 0u + ty] = vec4<f32>(s0_0.y, s1_0.y, s2_0.y, s3_0.y);
+      shares[(16u + tx) * 9u + 0u + ty] = vec4<f32>(s0_0.z, s1_0.z, s2_0.z, s3_0.z);
+      shares[(24u + tx) * 9u + 0u + ty] = vec4<f32>(s0_0.w, s1_0.w, s2_0.w, s3_0.w);
+      {
+        var step = 0u;
+        var unit0_0 = vec4<u32>();
+        {
+          let major = thread / 8u;
+          let minor = (thread - major * 8u) * 4u;
+          let o = minor;
+          let kk = major;
+          let at = params.v[4].z + head * params.v[4].w + (first_other + ((step + kk) % 8u * 4u + (step + kk) / 8u)) * params.v[5].x + o;
+          unit0_0 = vec4<u32>();
+          if ((first_other + ((step + kk) % 8u * 4u + (step + kk) / 8u)) < params.v[0].y && o < params.v[1].x) { unit0_0 = b3[at / 4u]; }
+        }
+        while (step < 32u) {
+          let step_now = step;
+          {
+            let major = thread / 8u;
+            let minor = (thread - major * 8u) * 4u;
+            let o = minor;
+            let kk = major;
+            steps[kk * 8u + o / 4u + 0u] = vec4<f32>(bitcast<f32>(unit0_0.x), bitcast<f32>(unit0_0.y), bitcast<f32>(unit0_0.z), bitcast<f32>(unit0_0.w));
+          }
+          workgroupBarrier();
+          step += 8u;
+          if (step < 32u) {
+            {
+              let major = thread / 8u;
+              let minor = (thread - major * 8u) * 4u;
+              let o = minor;
+              let kk = major;
+              let at = params.v[4].z + head * params.v[4].w + (first_other + ((step + kk) % 8u * 4u + (step + kk) / 8u)) * params.v[5].x + o;
+              unit0_0 = vec4<u32>();
+              if ((first_other + ((step + kk) % 8u * 4u + (step + kk) / 8u)) < params.v[0].y && o < params.v[1].x) { unit0_0 = b3[at / 4u]; }
+            }
+          }
+          {
+            let a0 = shares[step_now * 9u + 0u + ty];
+            let c0 = steps[0u + tx];
+            sum0_0 = fma(vec4<f32>(a0.x), c0, sum0_0);
+            sum1_0 = fma(vec4<f32>(a0.y), c0, sum1_0);
+            sum2_0 = fma(vec4<f32>(a0.z), c0, sum2_0);
+            sum3_0 = fma(vec4<f32>(a0.w), c0, sum3_0);
+// … 6 more of these 8 lines (b48669fb), and
+          }
+          {
+            let a0 = shares[step_now * 9u + 63u + ty];
+            let c0 = steps[56u + tx];
+            sum0_0 = fma(vec4<f32>(a0.x), c0, sum0_0);
+            sum1_0 = fma(vec4<f32>(a0.y), c0, sum1_0);
+            sum2_0 = fma(vec4<f32>(a0.z), c0, sum2_0);
+            sum3_0 = fma(vec4<f32>(a0.w), c0, sum3_0);
+          }
+          workgroupBarrier();
+        }
+      }
+      shares[(0u + tx) * 9u + 0u + ty] = vec4<f32>(g0_0.x, g1_0.x, g2_0.x, g3_0.x);
+      shares[(8u + tx) * 9u + 0u + ty] = vec4<f32>(g0_0.y, g1_0.y, g2_0.y, g3_0.y);
+      shares[(16u + tx) * 9u + 0u + ty] = vec4<f32>(g0_0.z, g1_0.z, g2_0.z, g3_0.z);
+      shares[(24u + tx) * 9u + 0u + ty] = vec4<f32>(g0_0.w, g1_0.w, g2_0.w, g3_0.w);
+      {
+        var step = 0u;
+        var unit0_0 = vec4<u32>();
+        {
+          let major = thread / 8u;
+          let minor = (thread - major * 8u) * 4u;
+          let o = minor;
+          let kk = major;
+          let at = params.v[2].w + head * params.v[3].x + (first_other + ((step + kk) % 8u * 4u + (step + kk) / 8u)) * params.v[3].y + o;
+          unit0_0 = vec4<u32>();
+          if ((first_other + ((step + kk) % 8u * 4u + (step + kk) / 8u)) < params.v[0].y && o < params.v[0].w) { unit0_0 = b0[at / 4u]; }
+        }
+        while (step < 32u) {
+          let step_now = step;
+          {
+            let major = thread / 8u;
+            let minor = (thread - major * 8u) * 4u;
+            let o = minor;
+            let kk = major;
+            steps[kk * 8u + o / 4u + 0u] = vec4<f32>(bitcast<f32>(unit0_0.x), bitcast<f32>(unit0_0.y), bitcast<f32>(unit0_0.z), bitcast<f32>(unit0_0.w));
+          }
+          workgroupBarrier();
+          step += 8u;
+          if (step < 32u) {
+            {
+              let major = thread / 8u;
+              let minor = (thread - major * 8u) * 4u;
+              let o = minor;
+              let kk = major;
+              let at = params.v[2].w + head * params.v[3].x + (first_other + ((step + kk) % 8u * 4u + (step + kk) / 8u)) * params.v[3].y + o;
+              unit0_0 = vec4<u32>();
+              if ((first_other + ((step + kk) % 8u * 4u + (step + kk) / 8u)) < params.v[0].y && o < params.v[0].w) { unit0_0 = b0[at / 4u]; }
+            }
+          }
+          {
+            let a0 = shares[step_now * 9u + 0u + ty];
+            let c0 = steps[0u + tx];
+            acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+            acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+            acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+            acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+// … 6 more of these 8 lines (565864a3), and
+          }
+          {
+            let a0 = shares[step_now * 9u + 63u + ty];
+            let c0 = steps[56u + tx];
+            acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+            acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+            acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+            acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+          }
+          workgroupBarrier();
+        }
       }
     }
   }
-  if (own < params.v[0].z) {
-    if ((tx + 0u) < params.v[0].w) {
-      let to28 = params.v[6].w + own * params.v[7].x + (tx + 0u);
-      b6[to28] = bitcast<u32>((acc0 * bitcast<f32>(params.v[2].z)));
+  for (var i = 0u; i < 4u; i += 1u) {
+    let own = first_own + (i / 4u) * 32u + ty * 4u + (i & 3u);
+    if (own < params.v[0].z) {
+      if (0u + tx * 4u < params.v[1].x) {
+        let at = 0u + tx * 4u;
+        let w24 = (params.v[7].y + own * params.v[7].z + at) / 4u;
+        b7[w24 + 0u] = vec4<u32>(bitcast<u32>(sum0_0.x), bitcast<u32>(sum0_0.y), bitcast<u32>(sum0_0.z), bitcast<u32>(sum0_0.w));
+      }
+      if (0u + tx * 4u < params.v[0].w) {
+        let at = 0u + tx * 4u;
+        let w25 = (params.v[6].w + own * params.v[7].x + at) / 4u;
+        b6[w25 + 0u] = vec4<u32>(bitcast<u32>((acc0_0.x * bitcast<f32>(params.v[2].z))), bitcast<u32>((acc0_0.y * bitcast<f32>(params.v[2].z))), bitcast<u32>((acc0_0.z * bitcast<f32>(params.v[2].z))), bitcast<u32>((acc0_0.w * bitcast<f32>(params.v[2].z))));
+      }
     }
-// … 2 more of these 4 lines (7566ec80), and
-    if ((tx + 24u) < params.v[0].w) {
-      let to31 = params.v[6].w + own * params.v[7].x + (tx + 24u);
-      b6[to31] = bitcast<u32>((acc3 * bitcast<f32>(params.v[2].z)));
-    }
-    if ((tx + 0u) < params.v[1].x) {
-      let to33 = params.v[7].y + own * params.v[7].z + (tx + 0u);
-      b7[to33] = bitcast<u32>(acc4);
-    }
-// … 2 more of these 4 lines (5884cc02), and
-    if ((tx + 24u) < params.v[1].x) {
-      let to36 = params.v[7].y + own * params.v[7].z + (tx + 24u);
-      b7[to36] = bitcast<u32>(acc7);
-    }
+    sum0_0 = sum1_0;
+    sum1_0 = sum2_0;
+    sum2_0 = sum3_0;
+    acc0_0 = acc1_0;
+    acc1_0 = acc2_0;
+    acc2_0 = acc3_0;
   }
 }
 
@@ -4416,19 +5356,18 @@ fn epilogue(v0: f32, v1: f32) -> f32 {
   var acc3_0 = vec4<f32>();
   let base_a = params.v[3].z + batch * params.v[3].w;
   let base_b = params.v[4].y + batch * params.v[4].z;
-  for (var kt = 0u; kt < params.v[0].w; kt += 8u) {
+  {
+    var kt = 0u;
+    var unit0_0 = vec4<u32>();
+    var unit1_0 = vec4<u32>();
     {
       let major = thread / 2u;
       let minor = (thread - major * 2u) * 4u;
       let o = major;
       let kk = minor;
       let at = base_a + (first_m + o) * params.v[4].x + (kt + kk);
-      var q = vec4<u32>();
-      if (first_m + o < params.v[0].y && kt + kk < params.v[0].w) { q = b0[at / 4u]; }
-      tile_a[(kk + 0u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.x);
-      tile_a[(kk + 1u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.y);
-      tile_a[(kk + 2u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.z);
-      tile_a[(kk + 3u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.w);
+      unit0_0 = vec4<u32>();
+      if (first_m + o < params.v[0].y && kt + kk < params.v[0].w) { unit0_0 = b0[at / 4u]; }
     }
     {
       let major = thread / 2u;
@@ -4436,32 +5375,71 @@ fn epilogue(v0: f32, v1: f32) -> f32 {
       let o = major;
       let kk = minor;
       let at = base_b + (first_n + o) * params.v[4].w + (kt + kk);
-      var q = vec4<u32>();
-      if (first_n + o < params.v[0].z && kt + kk < params.v[0].w) { q = b0[at / 4u]; }
-      tile_b[(kk + 0u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.x);
-      tile_b[(kk + 1u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.y);
-      tile_b[(kk + 2u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.z);
-      tile_b[(kk + 3u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.w);
+      unit1_0 = vec4<u32>();
+      if (first_n + o < params.v[0].z && kt + kk < params.v[0].w) { unit1_0 = b0[at / 4u]; }
     }
-    workgroupBarrier();
-    {
-      let a0 = tile_a[0u + ty];
-      let c0 = tile_b[0u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+    while (kt < params.v[0].w) {
+      {
+        let major = thread / 2u;
+        let minor = (thread - major * 2u) * 4u;
+        let o = major;
+        let kk = minor;
+        tile_a[(kk + 0u) * 8u + o / 4u][o & 3u] = bitcast<f32>(unit0_0.x);
+        tile_a[(kk + 1u) * 8u + o / 4u][o & 3u] = bitcast<f32>(unit0_0.y);
+        tile_a[(kk + 2u) * 8u + o / 4u][o & 3u] = bitcast<f32>(unit0_0.z);
+        tile_a[(kk + 3u) * 8u + o / 4u][o & 3u] = bitcast<f32>(unit0_0.w);
+      }
+      {
+        let major = thread / 2u;
+        let minor = (thread - major * 2u) * 4u;
+        let o = major;
+        let kk = minor;
+        tile_b[(kk + 0u) * 8u + o / 4u][o & 3u] = bitcast<f32>(unit1_0.x);
+        tile_b[(kk + 1u) * 8u + o / 4u][o & 3u] = bitcast<f32>(unit1_0.y);
+        tile_b[(kk + 2u) * 8u + o / 4u][o & 3u] = bitcast<f32>(unit1_0.z);
+        tile_b[(kk + 3u) * 8u + o / 4u][o & 3u] = bitcast<f32>(unit1_0.w);
+      }
+      workgroupBarrier();
+      kt += 8u;
+      if (kt < params.v[0].w) {
+        {
+          let major = thread / 2u;
+          let minor = (thread - major * 2u) * 4u;
+          let o = major;
+          let kk = minor;
+          let at = base_a + (first_m + o) * params.v[4].x + (kt + kk);
+          unit0_0 = vec4<u32>();
+          if (first_m + o < params.v[0].y && kt + kk < params.v[0].w) { unit0_0 = b0[at / 4u]; }
+        }
+        {
+          let major = thread / 2u;
+          let minor = (thread - major * 2u) * 4u;
+          let o = major;
+          let kk = minor;
+          let at = base_b + (first_n + o) * params.v[4].w + (kt + kk);
+          unit1_0 = vec4<u32>();
+          if (first_n + o < params.v[0].z && kt + kk < params.v[0].w) { unit1_0 = b0[at / 4u]; }
+        }
+      }
+      {
+        let a0 = tile_a[0u + ty];
+        let c0 = tile_b[0u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+// … 6 more of these 8 lines (af3c3b8d), and
+      }
+      {
+        let a0 = tile_a[56u + ty];
+        let c0 = tile_b[56u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+      }
+      workgroupBarrier();
     }
-// … 6 more of these 8 lines (de600345), and
-    {
-      let a0 = tile_a[56u + ty];
-      let c0 = tile_b[56u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-    workgroupBarrier();
   }
   for (var i = 0u; i < 4u; i += 1u) {
     let row = first_m + (i / 4u) * 32u + ty * 4u + (i & 3u);
@@ -5039,19 +6017,18 @@ fn epilogue(v0: f32, v1: f32) -> f32 {
   var acc3_0 = vec4<f32>();
   let base_a = params.v[3].z + batch * params.v[3].w;
   let base_b = params.v[4].y + batch * params.v[4].z;
-  for (var kt = 0u; kt < params.v[0].w; kt += 16u) {
+  {
+    var kt = 0u;
+    var unit0_0 = vec4<u32>();
+    var unit1_0 = vec4<u32>();
     {
       let major = thread / 4u;
       let minor = (thread - major * 4u) * 4u;
       let o = major;
       let kk = minor;
       let at = base_a + (first_m + o) * params.v[4].x + (kt + kk);
-      var q = vec4<u32>();
-      if (first_m + o < params.v[0].y && kt + kk < params.v[0].w) { q = b1[at / 4u]; }
-      tile_a[(kk + 0u) * 16u + o / 4u][o & 3u] = bitcast<f32>(q.x);
-      tile_a[(kk + 1u) * 16u + o / 4u][o & 3u] = bitcast<f32>(q.y);
-      tile_a[(kk + 2u) * 16u + o / 4u][o & 3u] = bitcast<f32>(q.z);
-      tile_a[(kk + 3u) * 16u + o / 4u][o & 3u] = bitcast<f32>(q.w);
+      unit0_0 = vec4<u32>();
+      if (first_m + o < params.v[0].y && kt + kk < params.v[0].w) { unit0_0 = b1[at / 4u]; }
     }
     {
       let major = thread / 16u;
@@ -5059,29 +6036,68 @@ fn epilogue(v0: f32, v1: f32) -> f32 {
       let o = minor;
       let kk = major;
       let at = base_b + (first_n + o) + (kt + kk) * params.v[4].w;
-      var q = vec4<u32>();
-      if (first_n + o < params.v[0].z && kt + kk < params.v[0].w) { q = b2[at / 4u]; }
-      tile_b[kk * 16u + o / 4u + 0u] = vec4<f32>(bitcast<f32>(q.x), bitcast<f32>(q.y), bitcast<f32>(q.z), bitcast<f32>(q.w));
+      unit1_0 = vec4<u32>();
+      if (first_n + o < params.v[0].z && kt + kk < params.v[0].w) { unit1_0 = b2[at / 4u]; }
     }
-    workgroupBarrier();
-    {
-      let a0 = tile_a[0u + ty];
-      let c0 = tile_b[0u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+    while (kt < params.v[0].w) {
+      {
+        let major = thread / 4u;
+        let minor = (thread - major * 4u) * 4u;
+        let o = major;
+        let kk = minor;
+        tile_a[(kk + 0u) * 16u + o / 4u][o & 3u] = bitcast<f32>(unit0_0.x);
+        tile_a[(kk + 1u) * 16u + o / 4u][o & 3u] = bitcast<f32>(unit0_0.y);
+        tile_a[(kk + 2u) * 16u + o / 4u][o & 3u] = bitcast<f32>(unit0_0.z);
+        tile_a[(kk + 3u) * 16u + o / 4u][o & 3u] = bitcast<f32>(unit0_0.w);
+      }
+      {
+        let major = thread / 16u;
+        let minor = (thread - major * 16u) * 4u;
+        let o = minor;
+        let kk = major;
+        tile_b[kk * 16u + o / 4u + 0u] = vec4<f32>(bitcast<f32>(unit1_0.x), bitcast<f32>(unit1_0.y), bitcast<f32>(unit1_0.z), bitcast<f32>(unit1_0.w));
+      }
+      workgroupBarrier();
+      kt += 16u;
+      if (kt < params.v[0].w) {
+        {
+          let major = thread / 4u;
+          let minor = (thread - major * 4u) * 4u;
+          let o = major;
+          let kk = minor;
+          let at = base_a + (first_m + o) * params.v[4].x + (kt + kk);
+          unit0_0 = vec4<u32>();
+          if (first_m + o < params.v[0].y && kt + kk < params.v[0].w) { unit0_0 = b1[at / 4u]; }
+        }
+        {
+          let major = thread / 16u;
+          let minor = (thread - major * 16u) * 4u;
+          let o = minor;
+          let kk = major;
+          let at = base_b + (first_n + o) + (kt + kk) * params.v[4].w;
+          unit1_0 = vec4<u32>();
+          if (first_n + o < params.v[0].z && kt + kk < params.v[0].w) { unit1_0 = b2[at / 4u]; }
+        }
+      }
+      {
+        let a0 = tile_a[0u + ty];
+        let c0 = tile_b[0u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+// … 14 more of these 8 lines (f64e1f13), and
+      }
+      {
+        let a0 = tile_a[240u + ty];
+        let c0 = tile_b[240u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+      }
+      workgroupBarrier();
     }
-// … 14 more of these 8 lines (aa2d5aff), and
-    {
-      let a0 = tile_a[240u + ty];
-      let c0 = tile_b[240u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-    workgroupBarrier();
   }
   for (var i = 0u; i < 4u; i += 1u) {
     let row = first_m + (i / 4u) * 64u + ty * 4u + (i & 3u);

@@ -107,6 +107,18 @@ inline std::vector<Kind> product_kinds() {
   };
 }
 
+/// By the kernel of products that the GPU languages share. On CUDA such are products over windows.
+inline std::vector<Kind> convolution_kinds() {
+  using P = Printing;
+  const auto call = [](P& p, DType d) {
+    if (p.in_cuda()) return;
+    const ConvOptions same{.padding = 1};
+    const Var x(p.make({2, 5, 6, 8}, d).permute({0, 3, 1, 2})), w(p.make({8, 8, 3, 3}, d));
+    backward(conv2d(x, w, {}, same), p.make({2, 5, 6, 8}, d).permute({0, 3, 1, 2}));
+  };
+  return {{"convolution, and its gradients", f32, Kind::in_wgsl, call}};
+}
+
 /// CUDA's kernels of f32 differ from those of 16-bit floats in how tiles are multiplied (../cuda/attention.cpp).
 inline std::vector<Kind> attention_kinds() {
   using P = Printing;
@@ -364,7 +376,8 @@ inline std::vector<Kind> unit_kinds() {
 
 inline std::vector<Kind> every_kind() {
   std::vector<Kind> all;
-  for (const auto& some : {elementwise_kinds(), reducing_kinds(), product_kinds(), attention_kinds(), line_kinds(),
+  for (const auto& some : {elementwise_kinds(), reducing_kinds(), product_kinds(), convolution_kinds(),
+                           attention_kinds(), line_kinds(),
                            transform_kinds(), matrix_kinds(), unit_kinds()})
     all.insert(all.end(), some.begin(), some.end());
   return all;

@@ -15,6 +15,11 @@ void multiply_in_parts(GpuBackend& backend, const detail::GemmRequest& request, 
 /// Runs a product as one kernel.
 void run_gemm_kernel(GpuBackend& backend, const detail::GemmRequest& request);
 
+class GatheredFactor;
+/// The same of a product whose factor a is gathered (gemm_plan.hpp). Of the request's a the dtype counts, and strides
+/// over batch + [m, k], which say whether batches are more rows.
+void run_gathered_product(GpuBackend& backend, const detail::GemmRequest& request, GatheredFactor& a);
+
 /// Whether it is a matrix times a vector, of floats, whose neighbours in memory lie along k, and enough of them, to run
 /// it as sums of rows.
 bool is_long_sums(const detail::GemmRequest& request);

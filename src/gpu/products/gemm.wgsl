@@ -20,11 +20,11 @@
 //
 // For each step of tile_k along k all invocations fetch the tile's rows of a and columns of b into workgroup memory, as
 // [k][m / 4] and [k][n / 4] vectors of four (gemm_fetch.wgsl), wait for each other, multiply what is there, and wait
-// again. There are no copies that run on their own, and no second buffer: what hides the wait is other workgroups.
+// again. What the next step needs is on its way into registers meanwhile (tile_text.hpp).
 //
 // Speed. Bound by the arithmetic units and, per step of k, part_m / 4 + part_n / 4 loads of vectors for part_m · part_n
-// multiplications. On an H200 through WebGPU, 21 November 2026, 4096³: f32 36.6 TFLOP/s, bf16 38.1; as CUDA C++ f32 38
-// (docs/benchmarks.md). Which tile is taken is measured: gemm_tiles.cpp.
+// multiplications. On an H100 through WebGPU, 27 November 2026, 4096³: f32 40.9 TFLOP/s, f16 42.6; as CUDA C++ f32 38
+// on an H200 before steps were fetched ahead (docs/benchmarks.md). Which tile is taken is measured: gemm_tiles.cpp.
 //
 // gemm.cpp fills the holes, $name. To read it with all of them filled: tests/golden/kernels.wgsl, or
 // TERN_SHOW_KERNELS=1.
@@ -43,13 +43,8 @@ $sums
 $for_each_segment
 let base_a = $base_a;
 let base_b = $base_b;
-for (var kt = 0u; kt < $k; kt += $tile_k) {
-  $fetch_a
-  $fetch_b
-  $barrier
-  $multiply
-  $barrier
-}
+$begin_a
+$steps
 $end_of_segments
 for (var i = 0u; i < $part_m; i += 1u) {
   let row = first_m + (i / 4u) * $rows_between_blocks + ty * 4u + (i & 3u);

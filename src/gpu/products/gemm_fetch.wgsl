@@ -13,6 +13,4 @@ let major = $unit / $units_in_line;
 let minor = ($unit - major * $units_in_line) * $elements;
 let o = $o;
 let kk = $kk;
-let at = $place;
-$load
-$put
+$moved

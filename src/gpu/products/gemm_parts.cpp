@@ -21,12 +21,6 @@ constexpr std::int64_t kFewTiles = 64, kDeep = 4096, kLeastSegment = 512, kEnoug
 // From this k on a matrix times a vector is so many sums: tiles would be thirty-one thirty-seconds empty.
 constexpr std::int64_t kLongSum = 256;
 
-/// The sum of an input, in a dtype.
-const detail::FormulaGraph* sum_graph(DType dtype) {
-  const Expr x = cast(sum(detail::make_input(0)), dtype);
-  return detail::make_graph({&x, 1}, 1);
-}
-
 /// The sum of products of two inputs, in a dtype, from elements in the dtype it is added up in.
 const detail::FormulaGraph* product_sum_graph(DType computed, DType stored) {
   const Expr a = cast(detail::make_input(0), computed), b = cast(detail::make_input(1), computed);
@@ -187,32 +181,19 @@ class Parts {
     for (const std::int64_t size : r_.batch) part.batch.push_back(size);
     part.a = with_front(r_.a, length * step_a), part.b = with_front(r_.b, length * step_b);
     Parts(backend_, part, multiply_).run();
-    join(segments, count, space, to, with_front);
+    join(segments, count, space, to);
   }
 
   /// Sums the segments and applies the epilogue.
-  template <class WithFront>
-  void join(const View& segments, std::int64_t count, const std::vector<std::int64_t>& space, const View& contiguous,
-            const WithFront& with_front) {
-    const Program& epilogue = *r_.epilogue;
+  void join(const View& segments, std::int64_t count, const std::vector<std::int64_t>& space, const View& contiguous) {
     const bool plain = is_plain_product(r_);
-    const detail::InputType type{segments.dtype, false};
-    detail::FusedRequest sums;
-    sums.op = r_.op, sums.reduced = 1;
-    sums.space = Shape{count};
-    for (const std::int64_t size : space) sums.space.push_back(size);
-    const Operand input{segments, {}, nullptr};
     std::shared_ptr<Storage> summed;
     View accumulator = contiguous;
     if (!plain) {
-      summed = backend_.temporary(sums.space.numel() / count, segments.dtype);
+      summed = backend_.temporary(Shape(space).numel(), segments.dtype);
       accumulator.storage = summed.get();
     }
-    const DType stored = plain ? epilogue.outputs[0].dtype : segments.dtype;
-    sums.program = &detail::type_program(r_.op, sum_graph(stored), {&type, 1});
-    const View output = with_front(plain ? outputs_[0] : accumulator, 0);
-    sums.inputs = {&input, 1}, sums.outputs = {&output, 1};
-    run_reducing(backend_, sums);
+    add_up(backend_, r_.op, segments, count, plain ? outputs_[0] : accumulator, Shape(space));
     if (!plain) apply_epilogue(backend_, r_, accumulator, Shape(space));
   }
 

@@ -31,6 +31,24 @@ void apply_epilogue(GpuBackend& backend, const GemmRequest& r, const View& sums,
   backend.execute(pass);
 }
 
+void add_up(GpuBackend& backend, const char* op, const View& parts, std::int64_t count, const View& to,
+            const Shape& space) {
+  const Expr sum_of = cast(sum(detail::make_input(0)), to.dtype);
+  const detail::FormulaGraph* const graph = detail::make_graph({&sum_of, 1}, 1);
+  const detail::InputType type{parts.dtype, false};
+  detail::FusedRequest sums;
+  sums.op = op, sums.reduced = 1, sums.space = Shape{count};
+  for (const std::int64_t size : space) sums.space.push_back(size);
+  const detail::Operand input{parts, {}, nullptr};
+  View output = to;
+  output.strides.resize(to.strides.size() + 1, 0);
+  for (std::size_t i = to.strides.size(); i-- > 0;) output.strides[i + 1] = to.strides[i];
+  output.strides[0] = 0;
+  sums.program = &detail::type_program(op, graph, {&type, 1});
+  sums.inputs = {&input, 1}, sums.outputs = {&output, 1};
+  run_reducing(backend, sums);
+}
+
 void multiply_in_one_or_pass(GpuBackend& backend, const GemmRequest& r, Multiply multiply) {
   if (!backend.limits().archived || is_plain_product(r)) return run_gemm_kernel(backend, r);
   const ProductInMemory product(backend, r, dtype_computed_in(detail::compute_type_of(r.a.dtype)));

@@ -22,6 +22,10 @@ void apply_epilogue(GpuBackend& backend, const detail::GemmRequest& request, con
 /// `multiply`, and a pass.
 void multiply_in_one_or_pass(GpuBackend& backend, const detail::GemmRequest& request, Multiply multiply);
 
+/// Adds up `count` parts over [count] + space, in the order they lie.
+void add_up(GpuBackend& backend, const char* op, const View& parts, std::int64_t count, const View& to,
+            const Shape& space);
+
 /// The program that gives its input of a dtype back: a product's without an epilogue.
 const detail::Program* plain_epilogue(const char* op, DType dtype);
 

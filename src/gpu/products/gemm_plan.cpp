@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "gpu/products/tile_text.hpp"
+
 namespace tern::detail_gpu {
 
 using detail::GemmRequest;
@@ -19,39 +21,25 @@ void bind(GemmPlan& gemm) {
   for (const Access& a : gemm.plan.accesses) touched.push_back(bytes_touched(*a.view, over_tile));
   std::vector<std::int64_t> sizes(r.batch.begin(), r.batch.end());
   sizes.push_back(r.m), sizes.push_back(r.k);
-  touched[static_cast<std::size_t>(gemm.a.access)] = bytes_touched(r.a, sizes);
+  const Shape gathered = gemm.gathered ? gemm.gathered->sizes() : Shape();
+  touched[static_cast<std::size_t>(gemm.a.access)] =
+      gemm.gathered ? bytes_touched(gemm.gathered->view(), {gathered.begin(), gathered.size()})
+                    : bytes_touched(r.a, sizes);
   sizes[sizes.size() - 2] = r.k, sizes.back() = r.n;
   touched[static_cast<std::size_t>(gemm.b.access)] = bytes_touched(r.b, sizes);
   gemm.plan.bind(touched);
 }
 
-/// Whether 16 bytes along an axis can be fetched at once.
-bool is_wide(const Access& a, std::size_t axis, std::int64_t size, int tile) {
-  const int unit = kVectorBytes / a.size();
-  if (a.actual[axis] != 1 || size % unit || tile % unit) return false;
-  for (std::size_t i = 0; i < a.actual.size(); ++i)
-    if (i != axis && a.actual[i] % unit) return false;
-  return a.view->offset % unit == 0;
-}
-
-/// Whether so many neighbours of a row can be moved at once.
-bool fits(const Access& x, std::int64_t n, std::int64_t unit) {
-  const std::size_t inner = x.actual.size() - 1;
-  if (x.actual[inner] != 1 || n % unit || x.view->offset % unit) return false;
-  for (std::size_t k = 0; k < inner; ++k)
-    if (x.actual[k] % unit) return false;
-  return true;
-}
-
 void choose_factors(GemmPlan& gemm) {
   const Access &a = gemm.plan.access(gemm.a.access), &b = gemm.plan.access(gemm.b.access);
-  const std::size_t row = a.actual.size() - 2, col = row + 1;
+  const std::size_t row = b.actual.size() - 2, col = row + 1;
   gemm.a.wide = gemm.b.wide = true;
-  if (is_wide(a, col, gemm.k, gemm.tile.k)) gemm.a.along_k = true;
-  else if (is_wide(a, row, gemm.m, gemm.tile.m)) gemm.a.along_k = false;
+  if (gemm.gathered) gemm.gathered->choose(gemm);
+  else if (in_units(a, col, gemm.k, gemm.tile.k)) gemm.a.along_k = true;
+  else if (in_units(a, row, gemm.m, gemm.tile.m)) gemm.a.along_k = false;
   else gemm.a.wide = false, gemm.a.along_k = a.actual[row] != 1;
-  if (is_wide(b, col, gemm.n, gemm.tile.n)) gemm.b.along_k = false;
-  else if (is_wide(b, row, gemm.k, gemm.tile.k)) gemm.b.along_k = true;
+  if (in_units(b, col, gemm.n, gemm.tile.n)) gemm.b.along_k = false;
+  else if (in_units(b, row, gemm.k, gemm.tile.k)) gemm.b.along_k = true;
   else gemm.b.wide = false, gemm.b.along_k = b.actual[row] == 1;
 }
 
@@ -93,7 +81,8 @@ void lay_out(GemmPlan& gemm) {
     strides.push_back(view.strides[row]), strides.push_back(view.strides[col]);
     return plan.add_access(view, strides, false);
   };
-  gemm.a.access = add_factor(r.a, product.a, 0), gemm.b.access = add_factor(r.b, product.a + 1, 1);
+  gemm.a.access = gemm.gathered ? gemm.gathered->add(plan) : add_factor(r.a, product.a, 0);
+  gemm.b.access = add_factor(r.b, product.a + 1, 1);
   gemm.epilogue.add_numbers(plan);
   bind(gemm);
 }
@@ -119,7 +108,8 @@ void choose_access(GemmPlan& gemm) {
   Plan& plan = gemm.plan;
   const bool own = plan.layouts() == Layouts::own;
   // Kernels made beforehand check every edge, and write by elements.
-  gemm.whole = own && gemm.m % gemm.tile.m == 0 && gemm.n % gemm.tile.n == 0 && gemm.k % gemm.tile.k == 0;
+  gemm.whole = own && !gemm.gathered && gemm.m % gemm.tile.m == 0 && gemm.n % gemm.tile.n == 0 &&
+               gemm.k % gemm.tile.k == 0;
   gemm.whole_columns = own && gemm.n % 4 == 0;
   if (plan.layouts() == Layouts::any)
     gemm.a.wide = gemm.b.wide = false, gemm.a.along_k = true, gemm.b.along_k = false;
@@ -129,8 +119,8 @@ void choose_access(GemmPlan& gemm) {
   for (const auto* list : {&gemm.epilogue.outputs(), &gemm.epilogue.operands()})
     for (const int i : *list) {
       const Access& x = plan.access(i);
-      if (x.size() == 4 && fits(x, gemm.n, 4)) plan.make_wide(i);
-      if (x.written && x.size() < 4 && !(fits(x, gemm.n, 4 / x.size()) && gemm.n % 4 == 0)) plan.merge_parts(i);
+      if (x.size() == 4 && fits_in(x, gemm.n, 4)) plan.make_wide(i);
+      if (x.written && x.size() < 4 && !(fits_in(x, gemm.n, 4 / x.size()) && gemm.n % 4 == 0)) plan.merge_parts(i);
     }
   narrow_merged(gemm);
 }
@@ -140,7 +130,8 @@ void arrange(GemmPlan& gemm) {
   Launch& launch = plan.launch;
   const GemmTile& tile = gemm.tile;
   launch.threads = static_cast<std::uint32_t>(tile.threads());
-  launch.in_bounds = gemm.whole;
+  // Factors are compared with the sizes, and so are rows of results; vectors of columns where they may be cut.
+  launch.in_bounds = gemm.whole || gemm.whole_columns;
   launch.steps =
       static_cast<std::uint64_t>(gemm.m * gemm.n * gemm.k * gemm.kept.count() * gemm.contracted.count());
   const std::int64_t tiles_m = ceil_div(gemm.m, tile.m), tiles_n = ceil_div(gemm.n, tile.n);

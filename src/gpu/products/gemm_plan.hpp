@@ -13,6 +13,32 @@ struct GemmFactor {
   bool wide = false;    // 16 bytes of them at once
 };
 
+struct GemmPlan;
+
+/// A factor a that is no matrix in memory, such as the windows of an image: what of the kernel's text knows where its
+/// elements lie.
+class GatheredFactor {
+ public:
+  struct Text {
+    std::string title;     // what the kernel is
+    std::string base;      // of base_a
+    std::string begin;     // lines before the steps along k
+    std::string place;     // of element (o, kk) of the tile, as TileFetch::place
+    std::string inside;    // whether there is one
+    std::string advance;   // lines at the end of a step
+    std::string depth;     // how far k goes
+  };
+  virtual ~GatheredFactor() = default;
+  /// Its access, with its parameters and what the text depends on.
+  virtual int add(Plan& plan) = 0;
+  /// What it reads, and what that is laid over.
+  virtual const View& view() const = 0;
+  virtual Shape sizes() const = 0;
+  /// Chooses the tile anew, where that must be another, and how a is fetched.
+  virtual void choose(GemmPlan& gemm) const = 0;
+  virtual Text text(const GemmPlan& gemm, const std::vector<std::string>& batch) const = 0;
+};
+
 /// Parameters of the kernel.
 struct GemmSlots {
   int m = -1, n = -1, k = -1, tiles_m = -1, tiles_n = -1, segments = -1;
@@ -21,11 +47,17 @@ struct GemmSlots {
 /// All that decides the kernel's text, and its launch.
 struct GemmPlan {
   /// `kind`: the first letter of the kernel's key.
-  GemmPlan(GpuBackend& backend, const detail::GemmRequest& request, Layouts layouts, char kind = 'g')
-      : backend(backend), request(request), plan(backend.limits(), request.op, kind, layouts), epilogue(request) {}
+  GemmPlan(GpuBackend& backend, const detail::GemmRequest& request, Layouts layouts, char kind = 'g',
+           GatheredFactor* gathered = nullptr)
+      : backend(backend),
+        request(request),
+        gathered(gathered),
+        plan(backend.limits(), request.op, kind, layouts),
+        epilogue(request) {}
   detail::ComputeType type() const { return detail::compute_type_of(request.a.dtype); }
   GpuBackend& backend;
   const detail::GemmRequest& request;
+  GatheredFactor* gathered;  // in place of a, or none
   Plan plan;
   Epilogue epilogue;
   std::int64_t m = 0, n = 0, k = 0;

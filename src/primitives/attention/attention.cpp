@@ -71,10 +71,7 @@ bool attention_pays(Backend& backend, const AttentionSizes& s, DType dtype, bool
   if (wanted && *wanted == '0') return false;
   if (wanted && (*wanted == '1' || *wanted == 'm')) return true;
   if (gpu.limits().native) return detail_gpu::attention_pays_on_cuda(gpu, s, dtype, with_gradients);
-  // WebGPU on an H100, 25 November 2026, f32, forward and both of the decomposed computation's time:
-  // 4x16x16x32 1.8, 2.2; 4x16x64x64 0.88, 1.07; 4x16x128x64 0.67, 0.76; 4x16x2048x64 0.33, 0.31.
-  constexpr std::int64_t kMost = 64;
-  return s.rows <= kMost && s.columns <= kMost && s.depth <= kMost && s.width <= kMost;
+  return detail_gpu::attention_pays_on_gpu(s, with_gradients);
 }
 std::int64_t attention_parts(Backend& backend, const AttentionSizes& s, DType dtype) {
   // Columns of a stretch at least; workgroups, and tasks of a CPU, that are wanted.
@@ -86,7 +83,7 @@ std::int64_t attention_parts(Backend& backend, const AttentionSizes& s, DType dt
   } else if (kernel == kernel_of<detail_gpu::attention_on_cuda>()) {
     there = detail_gpu::attention_groups_on_cuda(static_cast<detail_gpu::GpuBackend&>(backend), s, dtype);
   } else if (kernel == kernel_of<detail_gpu::attention_on_gpu>()) {
-    there = s.batch * s.heads * ceil_div(s.rows, detail_gpu::kScoreRows);
+    there = detail_gpu::attention_groups_on_gpu(static_cast<detail_gpu::GpuBackend&>(backend), s, dtype);
   }
   if (there == 0 || there * 2 > wanted) return 1;
   return std::max<std::int64_t>(1, std::min(ceil_div(wanted, there), s.columns / kFewestColumns));

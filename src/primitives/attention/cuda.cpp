@@ -32,9 +32,8 @@ std::int64_t attention_groups_on_cuda(GpuBackend& backend, const detail::Attenti
   // Of Hopper's a processor holds one, not two.
   if (has_wgmma_attention(s, dtype, hopper_units(backend)))
     return 2 * s.batch * s.heads * ceil_div(s.rows, wgmma_forward_instance(s, {}).own());
-  const std::int64_t rows =
-      has_mma_attention(backend, s, dtype) ? mma_forward_instance(s, dtype).own() : std::int64_t{kScoreRows};
-  return s.batch * s.heads * ceil_div(s.rows, rows);
+  if (!has_mma_attention(backend, s, dtype)) return attention_groups_on_gpu(backend, s, dtype);
+  return s.batch * s.heads * ceil_div(s.rows, mma_forward_instance(s, dtype).own());
 }
 bool attention_pays_on_cuda(GpuBackend& backend, const detail::AttentionSizes& s, DType dtype, bool with_gradients) {
   // Of more than that the decomposed computation cannot keep its scores, and computes them again.

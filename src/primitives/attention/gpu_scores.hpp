@@ -14,9 +14,6 @@
 
 namespace tern::detail_gpu {
 
-inline constexpr int kScoreTile = 32, kScoresEach = 4, kScoresApart = kScoreTile / kScoresEach;
-inline constexpr std::uint32_t kScoreThreads = 256;
-
 /// How a formula is printed where the dialect reassociates: for scores that are neighbours along an axis, `ahead`
 /// places from place `first` on (-1: for one); and what it leaves to the kernel.
 struct ScoreStyle {
@@ -225,9 +222,11 @@ class ScoreSizes {
             {"groups", p(groups)},
             {"tiles", p(tiles)},
             {"shift", p(shift)},
-            {"each", "0 1 2 3"},
             {"scale", scaling()},
-            {"exp", dialect_.elementary(detail::Elementary::exp, type_, {kFirst})}};
+            // A share's error counts beside 1: where the language's own is good to 3 + 2|x| units, so is its sum.
+            {"exp", type_ == detail::ComputeType::f32 && !dialect_.native()
+                        ? cat("tern_share(", kFirst, ")")
+                        : dialect_.elementary(detail::Elementary::exp, type_, {kFirst})}};
   }
   /// Whether a column is seen from the row that `middle` is of.
   std::string seen(const std::string& column, const std::string& middle, bool lengths) const {
@@ -238,16 +237,16 @@ class ScoreSizes {
     return all;
   }
   /// begin and end of the columns that `tile` rows from `first` on may see: the same for all invocations, as barriers
-  /// ask.
-  std::string columns_of(const std::string& first, int tile = kScoreTile) const {
-    return by_place(first, tile) + of_part();
+  /// ask. It begins at a multiple of `step`.
+  std::string columns_of(const std::string& first, int tile, std::int64_t step = 32) const {
+    return by_place(first, tile, step) + of_part();
   }
   /// The same of the rows that may see `tile` columns.
-  std::string rows_of(const std::string& first, int tile = kScoreTile) const {
+  std::string rows_of(const std::string& first, int tile, std::int64_t step = 32) const {
     if (!sizes.causal && sizes.window == 0) return "";
     std::string lines = cat("let middle_of_all = bitcast<i32>(", first, ") - ", integer(shift), ";\n");
     lines += cat("begin = u32(clamp(middle_of_all", sizes.causal ? "" : cat(" - ", integer(window), " + 1"), ", 0, ",
-                 integer(rows), ")) / 32u * 32u;\n");
+                 integer(rows), ")) / ", step, "u * ", step, "u;\n");
     if (sizes.window > 0)
       lines += cat("end = u32(clamp(middle_of_all + ", tile, " + ", integer(window), ", 0, ", integer(rows), "));\n");
     return lines;
@@ -273,12 +272,12 @@ class ScoreSizes {
     const std::string from = cat("part * ", p(part_columns));
     return cat("begin = max(begin, ", from, ");\nend = min(end, ", from, " + ", p(part_columns), ");\n");
   }
-  std::string by_place(const std::string& first, int tile) const {
+  std::string by_place(const std::string& first, int tile, std::int64_t step) const {
     if (!sizes.causal && sizes.window == 0) return "";
     std::string lines = cat("let middle_of_all = bitcast<i32>(", first, ") + ", integer(shift), ";\n");
     if (sizes.window > 0)
       lines += cat("begin = u32(clamp(middle_of_all - ", integer(window), " + 1, 0, ", integer(columns),
-                   ")) / 32u * 32u;\n");
+                   ")) / ", step, "u * ", step, "u;\n");
     return lines + cat("end = u32(clamp(middle_of_all + ", tile, sizes.causal ? "" : cat(" + ", integer(window)),
                        ", 0, ", integer(columns), "));\n");
   }

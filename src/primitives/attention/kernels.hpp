@@ -17,10 +17,11 @@ void attention_on_gpu(GpuBackend& backend, const detail::AttentionRequest& reque
 void attention_backward_on_gpu(GpuBackend& backend, const detail::AttentionBackwardRequest& request);
 void attention_on_cuda(GpuBackend& backend, const detail::AttentionRequest& request);
 void attention_backward_on_cuda(GpuBackend& backend, const detail::AttentionBackwardRequest& request);
-/// Rows of a workgroup of attention_on_gpu.
-inline constexpr std::int64_t kScoreRows = 32;
-/// Workgroups of attention_on_cuda, where columns are not divided.
+/// Workgroups of attention_on_gpu and attention_on_cuda, where columns are not divided.
+std::int64_t attention_groups_on_gpu(GpuBackend& backend, const detail::AttentionSizes& sizes, DType dtype);
 std::int64_t attention_groups_on_cuda(GpuBackend& backend, const detail::AttentionSizes& sizes, DType dtype);
+/// Whether attention_on_gpu is the fastest way on WebGPU.
+bool attention_pays_on_gpu(const detail::AttentionSizes& sizes, bool with_gradients);
 /// Whether these are the fastest way on a device of CUDA.
 bool attention_pays_on_cuda(GpuBackend& backend, const detail::AttentionSizes& sizes, DType dtype, bool with_gradients);
 }  // namespace tern::detail_gpu

@@ -22,42 +22,43 @@ std::string ConvWeightRequest::text() const { return text_of(sizes); }
 
 template <> const Primitive& primitive_of<ConvRequest>() {
   static constexpr FamilyKernel kernels[] = {{"cpu", kernel_of<detail_cpu::convolution_on_cpu>()},
-                                             {"cuda", kernel_of<detail_gpu::convolution_on_cuda>()}};
+                                             {"cuda", kernel_of<detail_gpu::convolution_on_cuda>()},
+                                             {"webgpu", kernel_of<detail_gpu::convolution_on_gpu>()}};
   static constexpr Primitive primitive{PrimitiveId::convolution, "convolution", kernels};
   return primitive;
 }
 template <> const Primitive& primitive_of<ConvWeightRequest>() {
   static constexpr FamilyKernel kernels[] = {{"cpu", kernel_of<detail_cpu::convolution_weight_on_cpu>()},
-                                             {"cuda", kernel_of<detail_gpu::convolution_weight_on_cuda>()}};
+                                             {"cuda", kernel_of<detail_gpu::convolution_weight_on_cuda>()},
+                                             {"webgpu", kernel_of<detail_gpu::convolution_weight_on_gpu>()}};
   static constexpr Primitive primitive{PrimitiveId::convolution_weight, "convolution", kernels};
   return primitive;
 }
 namespace {
-/// Null where its kernels are others.
-detail_gpu::GpuBackend* with_cudas_kernels(Backend& backend) {
+using PaysOnGpu = bool (*)(detail_gpu::GpuBackend& backend, const ConvSizes& sizes, DType dtype);
+/// Of a GPU's kernels; null where they are the CPU's.
+PaysOnGpu rule_of(Backend& backend) {
   const Kernel kernel = backend.kernel(primitive_of<ConvRequest>(), "convolution");
-  if (kernel != kernel_of<detail_gpu::convolution_on_cuda>()) return nullptr;
-  return static_cast<detail_gpu::GpuBackend*>(&backend);  // they alone enter those kernels
+  if (kernel == kernel_of<detail_gpu::convolution_on_cuda>()) return detail_gpu::convolution_pays_on_cuda;
+  return kernel == kernel_of<detail_gpu::convolution_on_gpu>() ? detail_gpu::convolution_pays_on_gpu : nullptr;
 }
 }  // namespace
 
 bool convolution_pays(Backend& backend, const ConvSizes& s, DType dtype) {
   if (!backend.offers<ConvRequest>() || s.c == 0 || s.o == 0 || s.groups == 0) return false;
-  detail_gpu::GpuBackend* const cuda = with_cudas_kernels(backend);
-  if (s.one_channel_a_group()) {
-    if (s.groups == 1) return false;  // a product of one group is faster than a vector of one channel
-    return !cuda || detail_gpu::convolution_pays_on_cuda(*cuda, s, dtype);
-  }
-  bool plain = s.groups == 1;                        // each place by itself: one product of matrices
+  bool plain = s.groups == 1;  // each place by itself: one product of matrices
   for (int i = 0; i < s.axes; ++i) {
     const auto at = static_cast<std::size_t>(i);
     plain = plain && s.kernel[at] == 1 && s.stride[at] == 1 && s.before[at] == 0 && s.in[at] == s.out[at];
   }
-  if (plain) return false;
-  return cuda ? detail_gpu::convolution_pays_on_cuda(*cuda, s, dtype) : detail_cpu::conv::direct_pays(dtype);
+  // A product of one group is faster than a vector of one channel.
+  if (plain || (s.one_channel_a_group() && s.groups == 1)) return false;
+  if (const PaysOnGpu pays = rule_of(backend))  // a GPU alone enters those kernels
+    return pays(static_cast<detail_gpu::GpuBackend&>(backend), s, dtype);
+  return s.one_channel_a_group() || detail_cpu::conv::direct_pays(dtype);
 }
 bool convolution_weight_pays(Backend& backend, const ConvSizes& sizes, DType dtype) {
-  return convolution_pays(backend, sizes, dtype) && (sizes.one_channel_a_group() || with_cudas_kernels(backend) ||
+  return convolution_pays(backend, sizes, dtype) && (sizes.one_channel_a_group() || rule_of(backend) ||
                                                      detail_cpu::conv::direct_weight_pays(sizes, dtype));
 }
 

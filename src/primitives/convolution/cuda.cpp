@@ -80,36 +80,6 @@ bool run_rows(GpuBackend& backend, const GemmRequest& g, const conv::Windows& wi
   return run(kernel);
 }
 
-/// Sums in memory, [samples, out.., results], by `run`, and the formula over them in a pass, which counts channels
-/// second.
-void run_with_pass(GpuBackend& backend, const ConvRequest& r, const std::function<bool(const ConvRequest&)>& run) {
-  const GemmRequest g = conv::product_of(r);
-  const Shape y = r.sizes.of_y();
-  const ProductInMemory product(backend, g, is_plain_product(g) ? r.x.dtype : DType::f32);
-  View sums = product.view;
-  ConvRequest alone = r;
-  alone.epilogue = plain_epilogue(r.op, sums.dtype), alone.inputs = {}, alone.outputs = {&sums, 1};
-  if (!run(alone)) throw Error(ErrorKind::backend, std::string(r.op) + ": a result of more bytes than a kernel sees");
-  const auto channels_second = [](View v) {
-    const std::int64_t channel = v.strides[v.strides.size() - 1];
-    for (std::size_t i = v.strides.size() - 1; i > 1; --i) v.strides[i] = v.strides[i - 1];
-    v.strides[1] = channel;
-    return v;
-  };
-  detail::FusedRequest pass;
-  pass.op = r.op, pass.program = r.epilogue, pass.space = {y[0], y[y.size() - 1]};
-  for (std::size_t i = 1; i + 1 < y.size(); ++i) pass.space.push_back(y[i]);
-  std::vector<detail::Operand> inputs{{channels_second(sums), {}, nullptr}};
-  for (detail::Operand operand : r.inputs) {
-    if (operand.view.storage) operand.view = channels_second(operand.view);
-    inputs.push_back(operand);
-  }
-  std::vector<View> outputs;
-  for (const View& view : r.outputs) outputs.push_back(channels_second(view));
-  pass.inputs = inputs, pass.outputs = outputs;
-  backend.execute(pass);
-}
-
 void convolution_by_wgmma(GpuBackend& backend, const ConvRequest& r, const MatrixUnits& units) {
   run_prepared_products(backend, r, [&] {
     backend.require_supported(r.op, *r.epilogue);
@@ -120,7 +90,7 @@ void convolution_by_wgmma(GpuBackend& backend, const ConvRequest& r, const Matri
     const auto run = [&](const ConvRequest& part) {
       return run_rows(backend, conv::product_of(part), windows, kernels, units);
     };
-    if (!run(r)) run_with_pass(backend, r, run);
+    if (!run(r)) conv::run_with_pass(backend, r, run);
   });
 }
 
@@ -155,7 +125,7 @@ void depthwise_by_units(GpuBackend& backend, const ConvRequest& r, const MatrixU
     backend.require_supported(r.op, *r.epilogue);
     backend.require_supported(r.op, r.x.dtype);
     const auto run = [&](const ConvRequest& part) { return conv::run_depthwise(backend, part, units); };
-    if (!run(r)) run_with_pass(backend, r, run);
+    if (!run(r)) conv::run_with_pass(backend, r, run);
   });
 }
 

@@ -36,10 +36,6 @@ ConvSizes turned(ConvSizes s, std::array<bool, 3>& axes) {
   return s;
 }
 
-bool counts_places(const detail::Program& program) {
-  return std::ranges::any_of(program.steps, [](const auto& s) { return s.kind == detail::StepKind::position; });
-}
-
 detail::GemmRequest product_of(const detail::ConvRequest& r) {
   const Shape y = r.sizes.of_y();
   const std::size_t last = y.size() - 2;
@@ -52,16 +48,6 @@ detail::GemmRequest product_of(const detail::ConvRequest& r) {
   for (std::size_t i = last; i-- > 0;) g.a.strides[i] = g.a.strides[i + 1] * y[i + 1];
   g.epilogue = r.epilogue, g.inputs = r.inputs, g.outputs = r.outputs;
   return g;
-}
-
-View row_major(GpuBackend& backend, const char* op, const View& view, const Shape& shape, Temporaries& temporaries) {
-  temporaries.push_back(backend.temporary(shape.numel(), view.dtype));
-  View to{temporaries.back().get(), view.dtype, 0, {}};
-  to.strides.resize(shape.size(), 0);
-  std::int64_t step = 1;
-  for (std::size_t i = shape.size(); i-- > 0; step *= shape[i]) to.strides[i] = step;
-  copy_view(backend, op, view, to, shape);
-  return to;
 }
 
 bool fetches_windows(const ConvSizes& sizes, DType dtype) {

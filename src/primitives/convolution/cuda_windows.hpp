@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cuda/products/wgmma_plan.hpp"
-#include "primitives/convolution/convolution.hpp"
+#include "primitives/convolution/gpu_common.hpp"
 
 namespace tern::detail_gpu::conv {
 
@@ -17,18 +17,12 @@ using detail_cuda::wgmma::StepsText;
 /// With dilations that are positive, and which axes were turned for that: elements of their kernels are counted from
 /// the last one.
 ConvSizes turned(ConvSizes sizes, std::array<bool, 3>& axes);
-bool counts_places(const detail::Program& program);
 /// A convolution as a product, over whose rows, the places, outputs and operands are laid; its factors are those of
 /// another kernel.
 detail::GemmRequest product_of(const detail::ConvRequest& request);
 
 /// Whether the copy engine can find the windows: of 16-bit floats, channels in vectors, corners and taps within reach.
 bool fetches_windows(const ConvSizes& sizes, DType dtype);
-
-/// Memory that a request's planning makes.
-using Temporaries = std::vector<std::shared_ptr<Storage>>;
-/// A copy in row-major order, in memory that is kept there.
-View row_major(GpuBackend& backend, const char* op, const View& view, const Shape& shape, Temporaries& temporaries);
 
 /// One convolution of one group. Elements of kernels are counted so that dilations are positive.
 class Windows {

@@ -21,7 +21,11 @@ void convolution_on_cuda(GpuBackend& backend, const detail::ConvRequest& request
 void convolution_weight_on_cuda(GpuBackend& backend, const detail::ConvWeightRequest& request);
 /// Whether these have a kernel for both on the device, faster than products over windows.
 bool convolution_pays_on_cuda(GpuBackend& backend, const detail::ConvSizes& sizes, DType dtype);
-/// The same by units that are given.
+/// By the kernel of products that the GPU languages share.
+void convolution_on_gpu(GpuBackend& backend, const detail::ConvRequest& request);
+void convolution_weight_on_gpu(GpuBackend& backend, const detail::ConvWeightRequest& request);
+bool convolution_pays_on_gpu(GpuBackend& backend, const detail::ConvSizes& sizes, DType dtype);
+/// convolution_on_cuda by units that are given.
 void convolution_by_units(GpuBackend& backend, const detail::ConvRequest& request,
                           const detail_cuda::MatrixUnits& units);
 void convolution_weight_by_units(GpuBackend& backend, const detail::ConvWeightRequest& request,

@@ -130,6 +130,14 @@ TEST_P(Convolutions, AreThePlainLoops) {
       }
   }
 }
+/// As many places as the larger tiles of GPUs are for.
+TEST_P(Convolutions, InLargerTiles) {
+  if (device() == cpu() || in_software(device())) GTEST_SKIP() << "no larger tiles";
+  for (const DType dtype : dtypes_of(device(), {f32, f16}))
+    for (const ConvolutionSizes& s : {ConvolutionSizes{4, 1, 16, 40, {64, 63}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
+                                      ConvolutionSizes{4, 2, 5, 65, {64, 63}, {2, 3}, {1, 1}, {1, 2}, {1, 1}}})
+      compare_convolutions(s, dtype, true, device(), to_string(s.of_w()));
+}
 TEST_P(Convolutions, CountPositionsInTheirEpilogue) {
   const Tensor x = ones({1, 4, 5, 6}, {.device = device()}), w = zeros({3, 4, 2, 2}, {.device = device()});
   const auto place = [](auto sum) {

@@ -1,0 +1,44 @@
+// The windows of an image as a factor of the product in what the GPU languages share (gpu_windows.wgsl).
+#pragma once
+#include <string>
+#include <vector>
+
+#include "gpu/products/gemm_plan.hpp"
+#include "primitives/convolution/convolution.hpp"
+
+namespace tern::detail_gpu::conv {
+
+/// Which part of the gradient of the kernels a product sums: stretches of so many places, from one on.
+struct PlaceStretches {
+  std::int64_t length = 0, first = 0, count = 0;
+};
+
+class WindowFactor final : public GatheredFactor {
+ public:
+  /// Rows are places where there are no stretches, else channels of taps. Groups are the last batch axis, stretches the
+  /// first, where there are several.
+  WindowFactor(const detail::ConvSizes& sizes, const View& image, const PlaceStretches& stretches = {})
+      : s_(sizes), image_(image), stretches_(stretches) {}
+
+  int add(Plan& plan) override;
+  const View& view() const override { return image_; }
+  Shape sizes() const override { return s_.of_x(); }
+  void choose(GemmPlan& gemm) const override;
+  Text text(const GemmPlan& gemm, const std::vector<std::string>& batch) const override;
+
+ private:
+  bool of_places() const { return stretches_.length == 0; }
+  std::size_t axes() const { return static_cast<std::size_t>(s_.axes); }
+  std::string stride_of(const GemmPlan& gemm, std::size_t axis) const;
+  void fill_sizes(const GemmPlan& gemm, Holes& h) const;
+  void fill_carries(Holes& h, int copies) const;
+
+  const detail::ConvSizes& s_;
+  const View& image_;
+  PlaceStretches stretches_;
+  int access_ = -1;
+  std::vector<int> slots_;  // of each axis: in, out, stride, before, kernel, dilation, and the ends of what is carried
+  int channels_ = -1, places_ = -1, length_ = -1, first_ = -1;
+};
+
+}  // namespace tern::detail_gpu::conv
