@@ -44,10 +44,11 @@ struct Wanted {
   bool wide, peaks, in_blocks;
 };
 ScoreTile choose_tile(const Limits& limits, const Wanted& w, std::span<const ScoreTile> list) {
-  for (const ScoreTile& t : list)
-    if (!w.wide && !(w.in_blocks && t.own > detail::kMaskBlock) && w.own > kFew.own && w.heads * ceil_div(w.own, t.own) >= kFewGroups &&
-        fits(t, limits, w.width, w.peaks))
-      return t;
+  for (const ScoreTile& t : list) {
+    const bool in_block = !w.in_blocks || t.own <= detail::kMaskBlock;
+    const bool many = w.own > kFew.own && w.heads * ceil_div(w.own, t.own) >= kFewGroups;
+    if (!w.wide && in_block && many && fits(t, limits, w.width, w.peaks)) return t;
+  }
   return w.width > kWide ? kFewWide : kFew;
 }
 /// The list for a width.
