@@ -18,7 +18,7 @@ class Forward {
   Forward(GpuBackend& backend, const AttentionRequest& r)
       : backend_(backend),
         r_(r),
-        tile_(forward_tile(backend.limits(), r.sizes, type())),
+        tile_(forward_tile(backend.limits(), r.sizes, type(), r.blocks.storage != nullptr)),
         plan_(backend.limits(), r.op, 'A'),
         slots_(plan_, backend.dialect(), r.sizes, type(), ceil_div(r.sizes.rows, tile_.own)),
         q_(add_whole(plan_, r.q)),
@@ -184,7 +184,7 @@ class Forward {
 }  // namespace
 
 std::int64_t attention_groups_on_gpu(GpuBackend& backend, const detail::AttentionSizes& s, DType dtype) {
-  const ScoreTile tile = forward_tile(backend.limits(), s, detail::compute_type_of(dtype));
+  const ScoreTile tile = forward_tile(backend.limits(), s, detail::compute_type_of(dtype), false);
   return s.batch * s.heads * ceil_div(s.rows, tile.own);
 }
 

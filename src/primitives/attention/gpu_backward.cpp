@@ -23,7 +23,7 @@ class Backward {
         r_(r),
         s_(r.sizes),
         of_rows_(of_rows),
-        tile_(backward_tile(backend.limits(), s_, type(), of_rows)),
+        tile_(backward_tile(backend.limits(), s_, type(), of_rows, r.blocks.storage != nullptr)),
         plan_(backend.limits(), r.op, of_rows ? 'Q' : 'K'),
         slots_(plan_, backend.dialect(), s_, type(), tiles()),
         q_(read(r.q, s_.of_q())),

@@ -36,11 +36,13 @@ struct ScoreTile {
 };
 
 /// Forward's: by depth and width, what the device has, and how many workgroups there would be.
-ScoreTile forward_tile(const Limits& limits, const detail::AttentionSizes& sizes, detail::ComputeType type);
+/// `in_blocks`: with a mask in blocks.
+ScoreTile forward_tile(const Limits& limits, const detail::AttentionSizes& sizes, detail::ComputeType type,
+                       bool in_blocks);
 
 /// Backward's, of the kernel of rows or that of columns.
 ScoreTile backward_tile(const Limits& limits, const detail::AttentionSizes& sizes, detail::ComputeType type,
-                        bool of_rows);
+                        bool of_rows, bool in_blocks);
 
 /// A tile's text.
 class ScoreTiles {
