@@ -49,7 +49,7 @@ for (var column = begin; column < end; column += $tile_columns) {
     var peak = $lowest;
     $for c in $part_columns
       let column$c = column + $column_$c;
-      let at$c = min(column$c, $columns - 1u);
+      let column_at$c = min(column$c, $columns - 1u);
       var s$c = $first_$c * $scale;
       $score_$c
       let seen$c = $seen_$c;

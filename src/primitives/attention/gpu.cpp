@@ -97,7 +97,7 @@ class Forward {
     for (int c = 0; c < tile_.part_n(); ++c) {
       const std::string s = cat("s", c);
       h[cat("seen_", c)] = slots_.seen(cat("column", c), "middle", lengths_ >= 0);
-      h[cat("score_", c)] = scores_.apply(io, d, "score_of", {s}, {"batch", "head", "own_row", cat("at", c)}, s);
+      h[cat("score_", c)] = scores_.apply(io, d, "score_of", {s}, {"batch", "head", "own_row", cat("column_at", c)}, s);
     }
     fill_thin(io, tiles, h), fill_stores(io, h);
     return d.module({cat("attention, tiles of ", tile_.own, "x", tile_.others), plan_.launch.bindings,
@@ -148,8 +148,8 @@ class Forward {
     if (!thin_.defined()) return;
     for (int c = 0; c < tile_.part_n(); ++c) {
       const std::string share = cat("share", c), at = cat("min(column + ", tiles.column(c), ", $columns - 1u)");
-      lines += cat("var ", share, " = ", tiles.element("s0_", c), ";\nlet at", c, " = ", at, ";\n");
-      lines += thin_.apply(io, d, "left_of", {share}, {"batch", "head", "own_row", cat("at", c)}, share);
+      lines += cat("var ", share, " = ", tiles.element("s0_", c), ";\nlet column_at", c, " = ", at, ";\n");
+      lines += thin_.apply(io, d, "left_of", {share}, {"batch", "head", "own_row", cat("column_at", c)}, share);
     }
     lines = cat("for (var i = 0u; i < $part_m; i += 1u) {\n",
                 "  let own_row = min(first_row + (i / 4u) * $rows_between_blocks + ty * 4u + (i & 3u), $rows - 1u);\n",
