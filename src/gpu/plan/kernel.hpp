@@ -31,6 +31,11 @@ struct Limits {
   /// Memory of a workgroup with what a launch asks for beside what its text declares (Launch::shared_bytes).
   std::uint32_t most_shared_bytes = 0;
 };
+/// Whether a launch has no more groups than were asked for. Too many for one dimension lie in rows of one length, and
+/// the last row's surplus counts on: to matrices that are not there, in a kernel that does not compare its group.
+constexpr bool has_exact_groups(const Limits& limits, std::uint64_t groups) {
+  return limits.native || groups <= limits.groups;
+}
 
 /// What a kernel's text fixes of its operands' layouts.
 enum class Layouts : char {

@@ -39,7 +39,8 @@ void choose_factors(GemmPlan& gemm) {
   else if (in_units(a, row, gemm.m, gemm.tile.m)) gemm.a.along_k = false;
   else gemm.a.wide = false, gemm.a.along_k = a.actual[row] != 1;
   if (in_units(b, col, gemm.n, gemm.tile.n)) gemm.b.along_k = false;
-  else if (in_units(b, row, gemm.k, gemm.tile.k)) gemm.b.along_k = true;
+  // A gathered product's k is rounded up: a vector along it would have elements from behind the last.
+  else if (!gemm.gathered && in_units(b, row, gemm.k, gemm.tile.k)) gemm.b.along_k = true;
   else gemm.b.wide = false, gemm.b.along_k = b.actual[row] == 1;
 }
 
@@ -130,14 +131,16 @@ void arrange(GemmPlan& gemm) {
   Launch& launch = plan.launch;
   const GemmTile& tile = gemm.tile;
   launch.threads = static_cast<std::uint32_t>(tile.threads());
-  // Factors are compared with the sizes, and so are rows of results; vectors of columns where they may be cut.
-  launch.in_bounds = gemm.whole || gemm.whole_columns;
   launch.steps =
       static_cast<std::uint64_t>(gemm.m * gemm.n * gemm.k * gemm.kept.count() * gemm.contracted.count());
   const std::int64_t tiles_m = ceil_div(gemm.m, tile.m), tiles_n = ceil_div(gemm.n, tile.n);
   plan.set(gemm.slots.tiles_m, static_cast<std::uint64_t>(tiles_m));
   plan.set(gemm.slots.tiles_n, static_cast<std::uint64_t>(tiles_n));
   launch.groups = static_cast<std::uint64_t>(tiles_m * tiles_n * gemm.kept.count());
+  // Factors are compared with the sizes, and so are rows of results; vectors of columns where they may be cut.
+  launch.in_bounds =
+      (gemm.whole || gemm.whole_columns) && has_exact_groups(gemm.backend.limits(), launch.groups);
+  plan.note(launch.in_bounds);
   plan.note(gemm.request.epilogue->serial), plan.note(tile);
   for (const GemmFactor* f : {&gemm.a, &gemm.b}) plan.note(f->along_k), plan.note(f->wide);
   plan.note(gemm.whole), plan.note(gemm.whole_columns), plan.note(gemm.request.a.dtype);

@@ -41,8 +41,9 @@ std::string put_values(const TileFetch& tile, detail::ComputeType type, const st
     return lines;
   }
   for (int e = 0; e < unit; ++e) {
-    const std::string turn = cat("((kk / 4u", e / 4 ? cat(" + ", e / 4, "u") : std::string(), ") & 3u) * 2u");
-    const std::string vector = tile.turned ? cat("(o / 4u ^ ", turn, ")") : std::string("o / 4u");
+    // In WGSL the operands of ^ and & are in parentheses, where they are not one name; naga takes others, too.
+    const std::string turn = cat("(((kk / 4u", e / 4 ? cat(" + ", e / 4, "u") : std::string(), ") & 3u) * 2u)");
+    const std::string vector = tile.turned ? cat("((o / 4u) ^ ", turn, ")") : std::string("o / 4u");
     const std::string at = tile.along_k ? cat("(kk + ", e, "u) * ", tile.stride, "u + ", vector, "][o & 3u]")
                                         : cat("kk * ", tile.stride, "u + (o + ", e, "u) / 4u][(o + ", e, "u) & 3u]");
     lines += cat(memory, at, " = ", values[static_cast<std::size_t>(e)], ";\n");

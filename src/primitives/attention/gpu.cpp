@@ -45,12 +45,13 @@ class Forward {
     for (const bool wide : {wide_q_, wide_k_, wide_v_}) plan_.note(static_cast<char>(wide));
     plan_.note(static_cast<std::int32_t>(tile_.sums(r_.sizes.width)));
     tile_.note([&](std::int32_t n) { plan_.note(n); });
-    plan_.finish_key();
     plan_.launch.groups =
         static_cast<std::uint64_t>(r_.sizes.of_rows().numel() / r_.sizes.rows * ceil_div(r_.sizes.rows, tile_.own));
     plan_.launch.threads = static_cast<std::uint32_t>(tile_.threads());
     // What is fetched and stored is compared with the sizes, what a formula reads stays inside them.
-    plan_.launch.in_bounds = true;
+    plan_.launch.in_bounds = has_exact_groups(backend_.limits(), plan_.launch.groups);
+    plan_.note(static_cast<char>(plan_.launch.in_bounds));
+    plan_.finish_key();
     backend_.queue(plan_.launch, [&] { return text(); });
   }
 

@@ -61,10 +61,11 @@ class Backward {
     for (const Read* read : {&q_, &k_, &v_, &out_})
       plan_.note(static_cast<char>(read->scores)), plan_.note(static_cast<char>(read->sums));
     tile_.note([&](std::int32_t n) { plan_.note(n); });
-    plan_.finish_key();
     plan_.launch.groups = static_cast<std::uint64_t>(s_.batch * (of_rows_ ? s_.heads : s_.groups) * tiles());
     plan_.launch.threads = static_cast<std::uint32_t>(tile_.threads());
-    plan_.launch.in_bounds = true;  // as forward's
+    plan_.launch.in_bounds = has_exact_groups(backend_.limits(), plan_.launch.groups);  // as forward's
+    plan_.note(static_cast<char>(plan_.launch.in_bounds));
+    plan_.finish_key();
     backend_.queue(plan_.launch, [&] { return text(); });
   }
 

@@ -105,8 +105,8 @@ std::string ScoreTiles::column_of_line(const std::string& line) const {
   const std::string in_four = cat(line, " % ", tile_.across, "u * 4u + ", line, " / ", tile_.across, "u");
   if (tile_.part_n() == 4) return cat("(", in_four, ")");
   const std::string four = cat(4 * tile_.across, "u");
-  return cat("(", line, " / ", four, " * ", four, " + ", line, " % ", tile_.across, "u * 4u + (", line, " / ",
-             tile_.across, "u & 3u))");
+  return cat("(", line, " / ", four, " * ", four, " + ", line, " % ", tile_.across, "u * 4u + ((", line, " / ",
+             tile_.across, "u) & 3u))");
 }
 std::string ScoreTiles::element(const std::string& row, int e) const { return cat(row, e / 4, ".", "xyzw"[e % 4]); }
 

@@ -99,7 +99,7 @@ class LineScatter {
   int owners_of(int held) const {
     const auto room = static_cast<int>(backend_.limits().shared_bytes / 4) - held - 16;
     int owners = held;
-    while (owners > room) owners /= 2;
+    while (owners > std::max(room, 0)) owners /= 2;
     return owners < 256 ? 0 : owners;
   }
   std::int64_t type_bytes() const {
