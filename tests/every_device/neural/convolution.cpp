@@ -151,6 +151,20 @@ TEST_P(Convolutions, CountPositionsInTheirEpilogue) {
   const Var image(x), kernel(w);
   EXPECT_EQ(doubles(conv2d_epilogue(image, kernel, {.stride = 2}, place).value()), got);
 }
+/// A cotangent that is a part of what has NaN behind it.
+TEST_P(Convolutions, GradientsReadNothingBehindTheCotangent) {
+  std::vector<float> values(32, 0.5F);
+  for (std::size_t row = 0; row < 4; ++row) values[8 * row + 7] = NAN;
+  const Tensor whole = tensor(values, {1, 4, 8}).to(device());
+  Random random(5);
+  const Var x(random.tensor({1, 3, 9}, f32, device())), w(random.tensor({4, 3, 3}, f32, device()));
+  const Gradients part = backward(conv1d(x, w), whole.slice(2, 0, 7)),
+                  plain = backward(conv1d(x, w), full({1, 4, 7}, 0.5));
+  for (const Var& of : {x, w}) {
+    const std::vector<double> got = doubles(part[of]), want = doubles(plain[of]);
+    for (std::size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(got[i], want[i], 1e-5) << i;
+  }
+}
 /// Also where only the declared derivative of a declared derivative has them.
 TEST_P(Convolutions, CountPositionsInSecondDerivatives) {
   static const Pointwise slope(

@@ -154,6 +154,21 @@ TEST_P(LongSelections, RowsAddedInSixteenBits) {
     }
 }
 
+/// As many as the memory of a workgroup holds, 16 or 32 KiB, and a few more: kernels with a table of a line, and others.
+TEST_P(LongSelections, SumsThatFillTheMemoryOfAWorkgroup) {
+  constexpr std::int64_t kLines = 64, kEntries = 256;
+  const std::vector<std::int64_t> every{2048, 2049, 4096, 4097, 8192, 8193}, few{4097};
+  for (const std::int64_t n : in_software(device()) ? few : every) {
+    std::vector<std::int32_t> at;
+    for (std::int64_t i = 0; i < kLines * kEntries; ++i) at.push_back(scrambled_below(i, n));
+    const Tensor x = zeros({kLines, n}, {.dtype = f32}), from = ones({kLines, kEntries}, {.dtype = f32}),
+                 indices = tensor(at, {kLines, kEntries});
+    EXPECT_EQ(doubles(scatter_add(x, indices, from, 1)),
+              doubles(scatter_add(x.to(cpu()), indices.to(cpu()), from.to(cpu()), 1)))
+        << n;
+  }
+}
+
 std::vector<float> noise_of(std::int64_t count) {
   std::vector<float> x;
   for (std::int64_t i = 0; i < count; ++i)
