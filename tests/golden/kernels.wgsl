@@ -1490,10 +1490,10 @@ fn epilogue(v0: f32) -> f32 {
         let minor = (thread - major * 2u) * 4u;
         let o = major;
         let kk = minor;
-        tile_a[(kk + 0u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.x);
-        tile_a[(kk + 1u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.y);
-        tile_a[(kk + 2u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.z);
-        tile_a[(kk + 3u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.w);
+        tile_a[(kk + 0u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit0_0.x);
+        tile_a[(kk + 1u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit0_0.y);
+        tile_a[(kk + 2u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit0_0.z);
+        tile_a[(kk + 3u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit0_0.w);
       }
       {
         let major = thread / 8u;
@@ -1859,20 +1859,20 @@ fn score_of(v0: f32, v3: f32, v4: i32, v7: i32, v8: i32) -> f32 {
           let minor = (thread - major * 2u) * 4u;
           let o = major;
           let kk = minor;
-          steps[(kk + 0u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.x);
-          steps[(kk + 1u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.y);
-          steps[(kk + 2u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.z);
-          steps[(kk + 3u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.w);
+          steps[(kk + 0u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit0_0.x);
+          steps[(kk + 1u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit0_0.y);
+          steps[(kk + 2u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit0_0.z);
+          steps[(kk + 3u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit0_0.w);
         }
         {
           let major = thread / 2u;
           let minor = (thread - major * 2u) * 4u;
           let o = major;
           let kk = minor;
-          steps[64u + (kk + 0u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.x);
-          steps[64u + (kk + 1u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.y);
-          steps[64u + (kk + 2u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.z);
-          steps[64u + (kk + 3u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.w);
+          steps[64u + (kk + 0u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit1_0.x);
+          steps[64u + (kk + 1u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit1_0.y);
+          steps[64u + (kk + 2u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit1_0.z);
+          steps[64u + (kk + 3u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit1_0.w);
         }
         workgroupBarrier();
         kt += 8u;
@@ -1939,37 +1939,37 @@ fn score_of(v0: f32, v3: f32, v4: i32, v7: i32, v8: i32) -> f32 {
       let middle = bitcast<i32>(row) + bitcast<i32>(params.v[2].x);
       var peak = tern_from_bits(0xff800000u);
       let column0 = column + 0u + tx * 4u;
-      let at0 = min(column0, params.v[0].z - 1u);
+      let column_at0 = min(column0, params.v[0].z - 1u);
       var s0 = s0_0.x * bitcast<f32>(params.v[2].z);
       let x0 = bitcast<f32>(b4[params.v[5].y + head]);
-      let y1 = score_of(s0, x0, bitcast<i32>(head), bitcast<i32>(own_row), bitcast<i32>(at0));
+      let y1 = score_of(s0, x0, bitcast<i32>(head), bitcast<i32>(own_row), bitcast<i32>(column_at0));
       s0 = y1;
       let seen0 = (column0 < params.v[0].z) && (bitcast<i32>(column0) <= middle) && (abs(middle - bitcast<i32>(column0)) < bitcast<i32>(params.v[2].y));
       if (!(seen0)) { s0 = tern_from_bits(0xff800000u); }
       peak = select(peak, s0, s0 > peak);
       let column1 = column + 1u + tx * 4u;
-      let at1 = min(column1, params.v[0].z - 1u);
+      let column_at1 = min(column1, params.v[0].z - 1u);
       var s1 = s0_0.y * bitcast<f32>(params.v[2].z);
       let x2 = bitcast<f32>(b4[params.v[5].y + head]);
-      let y3 = score_of(s1, x2, bitcast<i32>(head), bitcast<i32>(own_row), bitcast<i32>(at1));
+      let y3 = score_of(s1, x2, bitcast<i32>(head), bitcast<i32>(own_row), bitcast<i32>(column_at1));
       s1 = y3;
       let seen1 = (column1 < params.v[0].z) && (bitcast<i32>(column1) <= middle) && (abs(middle - bitcast<i32>(column1)) < bitcast<i32>(params.v[2].y));
       if (!(seen1)) { s1 = tern_from_bits(0xff800000u); }
       peak = select(peak, s1, s1 > peak);
       let column2 = column + 2u + tx * 4u;
-      let at2 = min(column2, params.v[0].z - 1u);
+      let column_at2 = min(column2, params.v[0].z - 1u);
       var s2 = s0_0.z * bitcast<f32>(params.v[2].z);
       let x4 = bitcast<f32>(b4[params.v[5].y + head]);
-      let y5 = score_of(s2, x4, bitcast<i32>(head), bitcast<i32>(own_row), bitcast<i32>(at2));
+      let y5 = score_of(s2, x4, bitcast<i32>(head), bitcast<i32>(own_row), bitcast<i32>(column_at2));
       s2 = y5;
       let seen2 = (column2 < params.v[0].z) && (bitcast<i32>(column2) <= middle) && (abs(middle - bitcast<i32>(column2)) < bitcast<i32>(params.v[2].y));
       if (!(seen2)) { s2 = tern_from_bits(0xff800000u); }
       peak = select(peak, s2, s2 > peak);
       let column3 = column + 3u + tx * 4u;
-      let at3 = min(column3, params.v[0].z - 1u);
+      let column_at3 = min(column3, params.v[0].z - 1u);
       var s3 = s0_0.w * bitcast<f32>(params.v[2].z);
       let x6 = bitcast<f32>(b4[params.v[5].y + head]);
-      let y7 = score_of(s3, x6, bitcast<i32>(head), bitcast<i32>(own_row), bitcast<i32>(at3));
+      let y7 = score_of(s3, x6, bitcast<i32>(head), bitcast<i32>(own_row), bitcast<i32>(column_at3));
       s3 = y7;
       let seen3 = (column3 < params.v[0].z) && (bitcast<i32>(column3) <= middle) && (abs(middle - bitcast<i32>(column3)) < bitcast<i32>(params.v[2].y));
       if (!(seen3)) { s3 = tern_from_bits(0xff800000u); }
@@ -2199,20 +2199,20 @@ fn slope_of(v0: f32) -> f32 {
             let minor = (thread - major * 2u) * 4u;
             let o = major;
             let kk = minor;
-            steps[(kk + 0u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.x);
-            steps[(kk + 1u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.y);
-            steps[(kk + 2u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.z);
-            steps[(kk + 3u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.w);
+            steps[(kk + 0u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit0_0.x);
+            steps[(kk + 1u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit0_0.y);
+            steps[(kk + 2u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit0_0.z);
+            steps[(kk + 3u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit0_0.w);
           }
           {
             let major = thread / 2u;
             let minor = (thread - major * 2u) * 4u;
             let o = major;
             let kk = minor;
-            steps[64u + (kk + 0u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.x);
-            steps[64u + (kk + 1u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.y);
-            steps[64u + (kk + 2u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.z);
-            steps[64u + (kk + 3u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.w);
+            steps[64u + (kk + 0u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit1_0.x);
+            steps[64u + (kk + 1u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit1_0.y);
+            steps[64u + (kk + 2u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit1_0.z);
+            steps[64u + (kk + 3u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit1_0.w);
           }
           workgroupBarrier();
           kt += 8u;
@@ -2301,20 +2301,20 @@ fn slope_of(v0: f32) -> f32 {
             let minor = (thread - major * 2u) * 4u;
             let o = major;
             let kk = minor;
-            steps[(kk + 0u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.x);
-            steps[(kk + 1u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.y);
-            steps[(kk + 2u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.z);
-            steps[(kk + 3u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.w);
+            steps[(kk + 0u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit0_0.x);
+            steps[(kk + 1u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit0_0.y);
+            steps[(kk + 2u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit0_0.z);
+            steps[(kk + 3u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit0_0.w);
           }
           {
             let major = thread / 2u;
             let minor = (thread - major * 2u) * 4u;
             let o = major;
             let kk = minor;
-            steps[64u + (kk + 0u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.x);
-            steps[64u + (kk + 1u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.y);
-            steps[64u + (kk + 2u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.z);
-            steps[64u + (kk + 3u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.w);
+            steps[64u + (kk + 0u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit1_0.x);
+            steps[64u + (kk + 1u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit1_0.y);
+            steps[64u + (kk + 2u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit1_0.z);
+            steps[64u + (kk + 3u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit1_0.w);
           }
           workgroupBarrier();
           kt += 8u;
@@ -2633,20 +2633,20 @@ fn slope_of(v0: f32) -> f32 {
             let minor = (thread - major * 2u) * 4u;
             let o = major;
             let kk = minor;
-            steps[(kk + 0u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.x);
-            steps[(kk + 1u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.y);
-            steps[(kk + 2u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.z);
-            steps[(kk + 3u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.w);
+            steps[(kk + 0u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit0_0.x);
+            steps[(kk + 1u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit0_0.y);
+            steps[(kk + 2u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit0_0.z);
+            steps[(kk + 3u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit0_0.w);
           }
           {
             let major = thread / 2u;
             let minor = (thread - major * 2u) * 4u;
             let o = major;
             let kk = minor;
-            steps[64u + (kk + 0u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.x);
-            steps[64u + (kk + 1u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.y);
-            steps[64u + (kk + 2u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.z);
-            steps[64u + (kk + 3u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.w);
+            steps[64u + (kk + 0u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit1_0.x);
+            steps[64u + (kk + 1u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit1_0.y);
+            steps[64u + (kk + 2u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit1_0.z);
+            steps[64u + (kk + 3u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit1_0.w);
           }
           workgroupBarrier();
           kt += 8u;
@@ -2735,20 +2735,20 @@ fn slope_of(v0: f32) -> f32 {
             let minor = (thread - major * 2u) * 4u;
             let o = major;
             let kk = minor;
-            steps[(kk + 0u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.x);
-            steps[(kk + 1u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.y);
-            steps[(kk + 2u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.z);
-            steps[(kk + 3u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit0_0.w);
+            steps[(kk + 0u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit0_0.x);
+            steps[(kk + 1u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit0_0.y);
+            steps[(kk + 2u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit0_0.z);
+            steps[(kk + 3u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit0_0.w);
           }
           {
             let major = thread / 2u;
             let minor = (thread - major * 2u) * 4u;
             let o = major;
             let kk = minor;
-            steps[64u + (kk + 0u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.x);
-            steps[64u + (kk + 1u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.y);
-            steps[64u + (kk + 2u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.z);
-            steps[64u + (kk + 3u) * 8u + (o / 4u ^ ((kk / 4u) & 3u) * 2u)][o & 3u] = bitcast<f32>(unit1_0.w);
+            steps[64u + (kk + 0u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit1_0.x);
+            steps[64u + (kk + 1u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit1_0.y);
+            steps[64u + (kk + 2u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit1_0.z);
+            steps[64u + (kk + 3u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = bitcast<f32>(unit1_0.w);
           }
           workgroupBarrier();
           kt += 8u;
