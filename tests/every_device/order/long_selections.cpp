@@ -154,7 +154,8 @@ TEST_P(LongSelections, RowsAddedInSixteenBits) {
     }
 }
 
-/// As many as the memory of a workgroup holds, 16 or 32 KiB, and a few more: kernels with a table of a line, and others.
+/// As many as the memory of a workgroup holds, 16 or 32 KiB, and a few more: by kernels with a table of a line, and by
+/// others.
 TEST_P(LongSelections, SumsThatFillTheMemoryOfAWorkgroup) {
   constexpr std::int64_t kLines = 64, kEntries = 256;
   const std::vector<std::int64_t> every{2048, 2049, 4096, 4097, 8192, 8193}, few{4097};
