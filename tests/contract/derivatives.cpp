@@ -2,9 +2,11 @@
 // Richardson extrapolation. What is allowed follows from the graph of the derivative: interval arithmetic with the
 // budgets of its elementary functions, widened so that exact real values stay inside.
 #include <optional>
+#include <string_view>
 
 #include "contract/compare.hpp"
 #include "contract/partials.hpp"
+#include "contract/truths.hpp"
 
 namespace tern::contract {
 namespace {
@@ -22,10 +24,23 @@ template <class D> Estimate richardson(const D& difference, Quad h, Quad roundin
   return {fine, magnitude(fine - coarse) + rounding};
 }
 
-/// The mathematics of one formula around one point.
+/// The mathematics of a formula: its graph on reals, or the function that it approximates.
+class Mathematics {
+ public:
+  Mathematics(std::string_view name, const detail::FormulaGraph* graph)
+      : graph_(graph), truth_(truth_of_approximation(name)) {}
+  Quad operator()(const Point& x) { return truth_ ? truth_(x.data()) : graph_(x); }
+  bool approximated() const { return truth_ != nullptr; }
+
+ private:
+  GraphReals graph_;
+  Quad (*truth_)(const Quad*);
+};
+
+/// The same around one point.
 class Around {
  public:
-  Around(GraphReals& f, const Point& x) : f_(f), x_(x) {
+  Around(Mathematics& f, const Point& x) : f_(f), x_(x) {
     Quad smallest = 1;
     for (const Quad v : x)
       if (v != 0) smallest = std::min(smallest, magnitude(v));
@@ -60,7 +75,7 @@ class Around {
   }
 
  private:
-  GraphReals& f_;
+  Mathematics& f_;
   Point x_;
   Quad h1_, h2_;
 };
@@ -156,7 +171,7 @@ template <class Truth>
 void check_order(const Entry& e, const char* order, const std::vector<Expr>& expressions,
                  const std::vector<std::vector<double>>& got, const std::vector<Point>& points,
                  const Truth& truth) {
-  GraphReals value(e.graph());
+  Mathematics value(e.name, e.graph());
   for (std::size_t i = 0; i < expressions.size(); ++i) {
     if (e.condition(static_cast<int>(i))) continue;
     const Expr derivative = expressions[i].defined() ? expressions[i] : detail::make_constant(0);
@@ -204,40 +219,58 @@ TEST_P(Derivatives, AgreeWithDifferences) {
 }
 TERN_CONTRACT(Derivatives, entries_where(differentiable));
 
-/// Every formula's derivative that was declared, against the one derived from its value.
+/// Whether a finite range holds the number, give or take its error.
+bool holds(const Range<double>& range, const Estimate& number) {
+  const bool finite = !range.nan && std::isfinite(range.lo) && std::isfinite(range.hi);
+  return finite && static_cast<Quad>(range.lo) <= number.value + number.error &&
+         number.value - number.error <= static_cast<Quad>(range.hi);
+}
+
+Point point_for_declared(int inputs, std::uint64_t p) {
+  Point x;
+  for (int k = 0; k < inputs; ++k) {
+    const std::uint64_t seed = random_bits(p * 16 + static_cast<std::uint64_t>(k));
+    x.push_back(static_cast<Quad>((2 * random_unit(seed) - 1) * (p % 2 ? 700 : p % 4 ? 40 : p % 8 ? 6 : 1)));
+  }
+  return x;
+}
+
+/// Every formula's derivative that was declared, against the one derived from its value; that of an approximation
+/// against differences of the function.
 void check_declared(const char* name, const detail::Definition& definition) {
-  const std::vector<Expr> derived = partials(definition.value);
-  for (int i = 0; i < static_cast<int>(derived.size()); ++i) {
-    ASSERT_TRUE(derived[static_cast<std::size_t>(i)].defined()) << name;
-    const Expr declared(definition.derivative->outputs[static_cast<std::size_t>(i)]);
-    const detail::FormulaGraph* graphs[] = {
-        detail::make_graph({&declared, 1}, definition.value->inputs),
-        detail::make_graph({&derived[static_cast<std::size_t>(i)], 1}, definition.value->inputs)};
-    const Policy outward{.outward = true};
-    GraphRanges<double> ranges[] = {GraphRanges<double>(graphs[0], outward), GraphRanges<double>(graphs[1], outward)};
-    GraphReals reals[] = {GraphReals(graphs[0]), GraphReals(graphs[1])}, value(definition.value->inlined);
+  const int inputs = definition.value->inputs;
+  const std::vector<Expr> derivatives = partials(definition.value);
+  for (std::size_t i = 0; i < derivatives.size(); ++i) {
+    ASSERT_TRUE(derivatives[i].defined()) << name;
+    const Expr slope(definition.derivative->outputs[i]);
+    const detail::FormulaGraph* const declared = detail::make_graph({&slope, 1}, inputs);
+    const detail::FormulaGraph* const derived = detail::make_graph({&derivatives[i], 1}, inputs);
+    GraphRanges<double> range_of_declared(declared, {.outward = true}), range_of_derived(derived, {.outward = true});
+    GraphReals real_declared(declared), real_derived(derived);
+    Mathematics function(name, definition.value->inlined);
     int within = 0;
     Report report(std::string(name) + ": declared against derived derivative by input " + std::to_string(i));
-    for (std::uint64_t p = 0; p < 4000; ++p) {
-      Point x;
-      for (int k = 0; k < definition.value->inputs; ++k) {
-        const std::uint64_t seed = random_bits(p * 16 + static_cast<std::uint64_t>(k));
-        x.push_back(static_cast<Quad>((2 * random_unit(seed) - 1) * (p % 2 ? 700 : p % 4 ? 40 : p % 8 ? 6 : 1)));
-      }
-      if (const Quad y = value(x); y - y != 0) continue;  // outside the domain
-      ++within;
+    const auto check = [&](GraphRanges<double>& graph, const Estimate& other, const Point& x, const char* whose) {
       const std::vector<Range<double>> at = ranges_at(x);
-      for (int side = 0; side < 2; ++side) {
-        const Quad other = reals[1 - side](x);
-        ranges[side].exactly(at.data());
-        const Range<double>& range = ranges[side].output(0);
-        const bool finite = !range.nan && std::isfinite(range.lo) && std::isfinite(range.hi);
-        if (finite && static_cast<Quad>(range.lo) <= other && other <= static_cast<Quad>(range.hi)) continue;
-        report.add([&] {
-          return hex(at[0].value()) + ": " + (side ? "declared " : "derived ") + hex(static_cast<double>(other)) +
-                 " against " + describe_range(range);
-        });
+      graph.exactly(at.data());
+      if (holds(graph.output(0), other)) return;
+      report.add([&] {
+        return hex(at[0].value()) + ": " + whose + " " + hex(static_cast<double>(other.value)) + " against " +
+               describe_range(graph.output(0));
+      });
+    };
+    for (std::uint64_t p = 0; p < 4000; ++p) {
+      const Point x = point_for_declared(inputs, p);
+      if (const Quad y = function(x); y - y != 0) continue;  // outside the domain
+      if (function.approximated()) {
+        const std::optional<Estimate> difference = Around(function, x).first(i);
+        if (!difference) continue;
+        check(range_of_declared, *difference, x, "difference quotient");
+      } else {
+        check(range_of_declared, {real_derived(x), 0}, x, "derived");
+        check(range_of_derived, {real_declared(x), 0}, x, "declared");
       }
+      ++within;
     }
     EXPECT_GE(within, 400) << name << ": too few points within the domain";
   }

@@ -76,6 +76,10 @@ template <class T> class GraphRanges {
           Range<T> args[3];
           for (std::size_t k = 0; k < std::min<std::size_t>(3, step.node->args.size()); ++k)
             args[k] = values_[static_cast<std::size_t>(step.args[k])];
+          if (step.node->elementary == detail::Elementary::bit_not) {  // of a predicate, as lowering knows
+            values_[i] = Range<T>{1 - args[0].hi, 1 - args[0].lo, args[0].nan};
+            break;
+          }
           values_[i] = elementary(step.node->elementary, args);
           if (joins_overflows_) join_overflow(elementary, step, args, values_[i]);
           if (joins_) join_product(elementary, step, args, values_[i]);
@@ -143,7 +147,8 @@ class GraphReals {
       } else {
         Quad args[3] = {};
         for (std::size_t k = 0; k < node.args.size(); ++k) args[k] = values_[static_cast<std::size_t>(step.args[k])];
-        values_[i] = reference(node.elementary, args);
+        const bool inverts = node.elementary == detail::Elementary::bit_not;  // a predicate, as lowering knows
+        values_[i] = inverts ? 1 - args[0] : reference(node.elementary, args);
       }
     }
     return values_[static_cast<std::size_t>(steps_.outputs[output])];
