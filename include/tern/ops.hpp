@@ -57,11 +57,17 @@ TERN_REFUSE_PAIR(min, minimum)
 template <TensorOrVar T> T logsumexp(const T& x, const Axes& axes = {}, bool keepdim = false);
 /// Σ (x - mean)² / (n - 1): Bessel's correction, as NumPy's ddof = 1 and PyTorch. Of one element, and of none, NaN.
 template <TensorOrVar T> T var(const T& x, const Axes& axes = {}, bool keepdim = false);
-/// The square root of var.
+/// The square root of var; where that is 0 the gradient is 0, one of its subgradients.
 template <TensorOrVar T> T std(const T& x, const Axes& axes = {}, bool keepdim = false);
 /// √Σ x², the 2-norm, scaled by the largest |x| so that no square overflows or vanishes. Over nothing: 0. Of nothing
-/// but zeros the gradient is 0, one of its subgradients.
+/// but zeros the gradient is 0, one of its subgradients. A bare number behind x, which is NumPy's order, does not
+/// compile: axes stand in braces, norm(x, {1}), or x.norm(1); orders are norm(x, axes, keepdim, order).
 template <TensorOrVar T> T norm(const T& x, const Axes& axes = {}, bool keepdim = false);
+template <TensorOrVar T, detail::Plain N> detail::Refused norm(const T&, N, bool = false) {
+  static_assert(detail::always_false<T>, "norm takes axes in braces, norm(x, {1}) or x.norm(1), and an order as "
+                "norm(x, axes, keepdim, order)");
+  return {};
+}
 /// Position (i32) of the first largest element, row-major within the axes; of the first NaN where there is one. Axes of
 /// more than 2^31 - 1 elements throw `shape`.
 template <TensorOrVar T> Tensor argmax(const T& x, const Axes& axes = {}, bool keepdim = false);
@@ -224,7 +230,8 @@ template <TensorOrVar T> T gather(const T& x, const Tensor& indices, int axis);
 /// has x's shape with the axis replaced by that of `indices`) and of gather (source has the shape of `indices`).
 template <TensorOrVar X, TensorOrVar S>
 ResultOf<X, S> scatter_add(const X& x, const Tensor& indices, const S& source, int axis = 0);
-/// Running sums along an axis; booleans and narrow integers give i32, which wraps as other integers do.
+/// Running sums along an axis. Of u8, i8 and i16 in i64, as sum gives them; on devices without i64, and of booleans, in
+/// i32, which wraps as other integers do.
 template <TensorOrVar T> T cumsum(const T& x, int axis);
 template <class T> struct Sorted {
   T values;

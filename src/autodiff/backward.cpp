@@ -39,11 +39,21 @@ void Gradients::set(const Var& x, const Tensor& gradient) {
   require(gradient.shape() == x.shape(), ErrorKind::shape, "shape");
   require(gradient.dtype() == x.dtype(), ErrorKind::dtype, "dtype");
   detail::require_same_device("Gradients::set", x.value(), gradient);
-  gradients_[x.id()] = detail::as_var(gradient);
+  gradients_[x.id()] = detail::as_var(gradient.clone());  // the caller's goes on to be the caller's alone
 }
 
 namespace detail {
 namespace {
+
+/// Whether anybody else holds the gradient's tensor or its storage: a share of the storage is a share of the memory,
+/// and who holds one may read it, or write to it, later.
+bool shares_memory(const Var& gradient) {
+  const std::shared_ptr<TensorImpl>& impl = gradient.value().impl();
+  return impl.use_count() > 1 || impl->storage.use_count() > 1;
+}
+Var copied(const Var& gradient, bool recorded) {
+  return recorded ? gradient.clone() : Var(gradient.value().clone(), gradient.meta());
+}
 
 /// Visits operations from the newest to the oldest: an operation's users are all newer than it, so its output gradients
 /// are complete when it is reached. No recursion, n log n for n operations.
@@ -131,8 +141,11 @@ class Traversal {
 
   static void accumulate(Var& sum, const Var& g) { sum = sum.defined() ? sum + g : g; }
 
-  static void call_hooks(const VarMeta& meta, Var& gradient) {
-    if (!meta.hooks) return;
+  /// A hook may write to what it gets: that is nobody else's.
+  void call_hooks(const VarMeta& meta, Var& gradient) const {
+    if (!meta.hooks || meta.hooks->list.empty()) return;
+    if (shares_memory(gradient) || is_broadcast_view(gradient.value()))
+      gradient = copied(gradient, options_.create_graph);
     const auto hooks = meta.hooks->list;  // a copy: a hook may remove itself
     for (const auto& [number, hook] : hooks) {
       const Var replaced = hook(gradient);
@@ -265,13 +278,8 @@ void make_own(std::span<Var* const> results, std::span<const Var> others, bool r
   PoolMap<const Storage*, bool> seen;
   for (const Var& other : others) seen[other.value().impl()->storage.get()] = true;
   for (Var* const result : results) {
-    const std::shared_ptr<TensorImpl>& impl = result->value().impl();
-    const Storage* const storage = impl->storage.get();
-    // A share of the storage is a share of the memory: who holds one may read it, or write to it, later.
-    const bool shared = recorded ? seen.contains(storage)
-                                 : impl.use_count() > 1 || impl->storage.use_count() > 1;
-    if (shared || is_broadcast_view(result->value()))
-      *result = recorded ? result->clone() : Var(result->value().clone(), result->meta());
+    const bool shared = recorded ? seen.contains(result->value().impl()->storage.get()) : shares_memory(*result);
+    if (shared || is_broadcast_view(result->value())) *result = copied(*result, recorded);
     if (recorded) seen[result->value().impl()->storage.get()] = true;
   }
 }

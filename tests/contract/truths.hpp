@@ -31,7 +31,9 @@ inline Quad selu_of(const Quad* x) {
   return 1.05070098735548049341933498529460059Q *
          (x[0] > 0 ? x[0] : 1.67326324235437728481704297167140607Q * expm1q(x[0]));
 }
-inline Quad mish_of(const Quad* x) { return x[0] < -1000 ? -0.0Q : x[0] > 1000 ? x[0] : x[0] * tanhq(log1pq(expq(x[0]))); }
+inline Quad mish_of(const Quad* x) {
+  return x[0] < -1000 ? -0.0Q : x[0] > 1000 ? x[0] : x[0] * tanhq(log1pq(expq(x[0])));
+}
 
 inline const BudgetedFormula kBudgetedFormulas[] = {
     {"reciprocal", &op::reciprocal, [](const Quad* x) { return 1 / x[0]; }, 0.5, 0.5},

@@ -61,7 +61,11 @@ inline std::vector<DType> dtypes_of(Device device, std::vector<DType> all) {
   return all;
 }
 inline std::vector<DType> wide_floats(Device device) { return dtypes_of(device, {f32, f64}); }
-inline std::vector<DType> all_floats(Device device) { return dtypes_of(device, {f16, bf16, f32, f64}); }
+inline std::vector<DType> all_floats(Device device) {
+  std::vector<DType> all = dtypes_of(device, {f16, bf16, f32, f64});
+  std::erase_if(all, [&](DType d) { return !takes(device, d); });
+  return all;
+}
 
 /// Values with a bound of the error of each.
 struct Array {

@@ -238,5 +238,30 @@ TEST(Memory, OfBatchesOfVaryingLengthIsGivenUp) {
             0);
 }
 
+/// Kernels that work on whole lines, or on all heads at once, keep no large memory of their own.
+TEST(Memory, OfKernelsIsGivenUp) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizer keeps what is freed";
+#endif
+  EXPECT_EQ(in_child([] {
+              const auto works = [](std::int64_t n) {
+                Generator generator(1);
+                const Tensor x = rand({n}, generator);
+                (void)sort(x, 0), (void)logcumsumexp(x, 0);
+                (void)fft::fft(x), (void)fft::fft(x.slice(0, 0, n - 3));
+                const Tensor q = x.reshape({1, 2, n / 64, 32}).slice(2, 0, 8), k = x.reshape({1, 2, n / 64, 32});
+                (void)attention(q, k, k);
+              };
+              works(1 << 12);
+              release_memory(cpu());
+              const std::int64_t before = resident();
+              works(1 << 22);
+              release_memory(cpu());
+              std::fprintf(stderr, "resident %lld MiB more\n", static_cast<long long>((resident() - before) >> 20));
+              return memory_stats(cpu()).live == 0 && resident() - before < (std::int64_t{32} << 20);
+            }),
+            0);
+}
+
 }  // namespace
 }  // namespace tern

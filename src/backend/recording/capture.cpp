@@ -276,13 +276,24 @@ void CapturedCalls::replay() {
   if (running) return running->record_replay(*this);
   require_written();
   refresh_live();
-  for (const std::shared_ptr<Storage>& storage : written_) storage->bump_version(), storage->set_awaits_replay(false);
-  if (!std::exchange(replayed_, true)) {
-    for (const std::shared_ptr<Storage>& storage : made_) storage->set_awaits_replay(false);
-    awaited_.clear();
+  // What this replay is to write first awaits one again if it throws: only some of it was written.
+  std::vector<std::shared_ptr<Storage>> awaits;
+  const auto let = [&](const std::shared_ptr<Storage>& storage) {
+    if (!storage->awaits_replay()) return;
+    storage->set_awaits_replay(false);
+    awaits.push_back(storage);
+  };
+  for (const std::shared_ptr<Storage>& storage : written_) storage->bump_version(), let(storage);
+  if (!replayed_) std::ranges::for_each(made_, let);
+  try {
+    if (native_) native_->replay();
+    else run_all();
+  } catch (...) {
+    for (const std::shared_ptr<Storage>& storage : awaits) storage->set_awaits_replay(true);
+    throw;
   }
-  if (native_) native_->replay();
-  else run_all();
+  replayed_ = true;
+  awaited_.clear();
 }
 
 bool& recording_natively() {

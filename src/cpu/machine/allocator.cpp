@@ -14,6 +14,7 @@
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "backend/memory/kept_blocks.hpp"
 #include "process/fork.hpp"
@@ -187,7 +188,29 @@ void deallocate(void* data, std::size_t bytes) noexcept {
 
 MemoryStats memory_stats() { return cache().stats(); }
 
+namespace {
+struct Keepers {
+  detail::ForkSafe<std::mutex> lock;
+  std::vector<void (*)()> give_up;
+};
+Keepers& keepers() {
+  static Keepers& all = *new Keepers;
+  return all;
+}
+}  // namespace
+
+void when_released(void (*give_up)()) {
+  const std::lock_guard hold(keepers().lock);
+  keepers().give_up.push_back(give_up);
+}
+
 void release_memory() {
+  std::vector<void (*)()> all;
+  {
+    const std::lock_guard hold(keepers().lock);
+    all = keepers().give_up;
+  }
+  for (void (*const give_up)() : all) give_up();
   cache().clear();
   cache().reset_peak();
 #ifdef __GLIBC__

@@ -10,6 +10,8 @@ namespace tern::detail_cpu {
 void* allocate(std::size_t bytes);
 void deallocate(void* data, std::size_t bytes) noexcept;
 MemoryStats memory_stats();
-/// Frees what is kept.
+/// Frees what is kept, here and by those who asked to be told.
 void release_memory();
+/// Who keeps memory of its own, as plans of transforms do, is told to give it up.
+void when_released(void (*give_up)());
 }  // namespace tern::detail_cpu

@@ -43,6 +43,15 @@ Tensor& update(Tensor& target, const char* op, const Pointwise<>& formula, const
   run_fused({op, graph, 0, target.shape()}, arguments, {&target, 1});
   return target;
 }
+/// A temporary whose memory others hold too: what is written to a copy that nobody holds would be lost.
+Tensor& seen(const char* op, Tensor& temporary) {
+  const std::shared_ptr<Storage>& storage = impl_of(temporary, op).storage;
+  if (temporary.impl().use_count() == 1 && storage.use_count() == 1 && storage->owned())
+    throw Error(ErrorKind::value, std::string(op) + ": writes to a temporary copy that nothing else holds, " +
+                                      describe(temporary) + ", and would be lost; give the copy a name first, or " +
+                                      "write to a view (reshape, flatten and to copy where they cannot be one)");
+  return temporary;
+}
 }  // namespace
 Var detail::keeping_dtype(const Var& x, const Var& result) {
   if (result.dtype() == x.dtype()) return result;
@@ -53,11 +62,11 @@ Var detail::keeping_dtype(const Var& x, const Var& result) {
   Tensor& Tensor::operator symbol##=(const Tensor& o)& { return update(*this, #name, op::name, o); }           \
   Tensor& Tensor::operator symbol##=(Number o)& { return update(*this, #name, op::name, o); }                  \
   Tensor Tensor::operator symbol##=(const Tensor& o)&& {                                                       \
-    if (!is_selected(*this)) return update(*this, #name, op::name, o);                                         \
+    if (!is_selected(*this)) return update(seen(#symbol "=", *this), #name, op::name, o);                      \
     return write_selected(*this, *this symbol o), *this;                                                       \
   }                                                                                                            \
   Tensor Tensor::operator symbol##=(Number o)&& {                                                              \
-    if (!is_selected(*this)) return update(*this, #name, op::name, o);                                         \
+    if (!is_selected(*this)) return update(seen(#symbol "=", *this), #name, op::name, o);                      \
     return write_selected(*this, *this symbol o), *this;                                                       \
   }
 TERN_IN_PLACE(+, add)

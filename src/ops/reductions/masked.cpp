@@ -4,6 +4,7 @@
 
 #include "ops/instances.hpp"
 #include "ops/limits.hpp"
+#include "ops/reductions/roots.hpp"
 #include "primitives/fused/operation.hpp"
 #include "tern/complex.hpp"
 #include "tern/statistics.hpp"
@@ -94,9 +95,9 @@ template <TensorOrVar T> T var(const T& x, const Axes& axes, bool keepdim, const
 }
 template <TensorOrVar T> T std(const T& x, const Axes& axes, bool keepdim, const Where& which, double correction) {
   checked("std", value_of(x), which);
-  if (!is_floating(x.dtype())) return sqrt(var(x, axes, keepdim, which, correction));
-  return reduced("std", graph_of([](auto v, auto m, auto c) { return sqrt(masked_variance(v, m, c)); }), x, axes,
-                 keepdim, which, correction);
+  if (!is_floating(x.dtype())) return root_or_zero("std", var(x, axes, keepdim, which, correction));
+  return reduced("std", graph_of([](auto v, auto m, auto c) { return root_or_zero(masked_variance(v, m, c)); }), x,
+                 axes, keepdim, which, correction);
 }
 // Over nothing max of predicates gives the lowest integer: the comparison makes that false, and true for min.
 template <TensorOrVar T> Tensor any(const T& x, const Axes& axes, bool keepdim, const Where& which) {

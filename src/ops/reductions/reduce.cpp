@@ -2,6 +2,7 @@
 #include <string>
 
 #include "ops/instances.hpp"
+#include "ops/reductions/roots.hpp"
 #include "primitives/fused/operation.hpp"
 #include "tern/complex.hpp"
 
@@ -71,12 +72,13 @@ const NamedReduction& var_reduction() {
   return r;
 }
 const NamedReduction& std_reduction() {
-  static const NamedReduction r{
-      "std", graph_of([](auto x) { return sqrt(variance(x)); }), true,
-      [](const Var& z, const Axes& axes, bool keepdim) { return sqrt(complex_variance(z, axes, keepdim)); }};
+  static const NamedReduction r{"std", graph_of([](auto x) { return root_or_zero(variance(x)); }), true,
+                                [](const Var& z, const Axes& axes, bool keepdim) {
+                                  return root_or_zero("std", complex_variance(z, axes, keepdim));
+                                }};
   return r;
 }
-/// The norm does not depend on the scale, which has no gradient therefore. Where all is 0 the root is not taken.
+/// The norm does not depend on the scale, which has no gradient therefore.
 const NamedReduction& norm_reduction() {
   static const NamedReduction r{
       "norm", graph_of([](auto x) {
@@ -84,7 +86,7 @@ const NamedReduction& norm_reduction() {
         auto scale = where((top > 0) & (top < Expr(kInf)), top, 1);
         auto scaled = x / scale;
         auto squares = sum(scaled * scaled);
-        return scale * where(squares == 0, 0, sqrt(squares));
+        return scale * root_or_zero(squares);
       }),
       true, [](const Var& z, const Axes& axes, bool keepdim) { return norm(abs(z), axes, keepdim); }};
   return r;

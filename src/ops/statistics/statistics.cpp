@@ -5,6 +5,7 @@
 
 #include "ops/instances.hpp"
 #include "ops/limits.hpp"
+#include "ops/reductions/roots.hpp"
 #include "primitives/fused/operation.hpp"
 #include "tern/statistics.hpp"
 
@@ -130,7 +131,8 @@ template <TensorOrVar T> T var(const T& x, const Axes& axes, bool keepdim, doubl
   return reduced("var", graph_of([](auto v, auto c) { return variance(v, c); }), x, axes, keepdim, correction);
 }
 template <TensorOrVar T> T std(const T& x, const Axes& axes, bool keepdim, double correction) {
-  return reduced("std", graph_of([](auto v, auto c) { return sqrt(variance(v, c)); }), x, axes, keepdim, correction);
+  static const FormulaGraph* const graph = graph_of([](auto v, auto c) { return root_or_zero(variance(v, c)); });
+  return reduced("std", graph, x, axes, keepdim, correction);
 }
 template <TensorOrVar T> T norm(const T& x, const Axes& axes, bool keepdim, double order) {
   require_defined("norm", "x", value_of(x));
@@ -183,7 +185,7 @@ template <TensorOrVar T> T cov(const T& x, double correction) {
 }
 /// Rows of length 1 multiplied, so that no square overflows; what rounding puts outside [-1, 1] is at an extreme.
 template <TensorOrVar T> T corrcoef(const T& x) {
-  const T rows = centred("corrcoef", x), unit = rows / norm(rows, 1, true);
+  const T rows = centred("corrcoef", x), unit = rows / norm(rows, {1}, true);
   // Derivatives are those of the product: at an extreme the second is not 0.
   static const Pointwise limited("corrcoef", [](auto r) { return r + detach(clamp(r, -1, 1) - r); });
   return like_rows<T>(limited(matmul(unit, unit.mT())), x);

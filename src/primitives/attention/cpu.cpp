@@ -45,8 +45,9 @@ template <class T> class Forward {
     const Index panels = (s_.columns + panel_ - 1) / panel_;
     k_step_ = panels * panel_ * s_.depth;
     v_step_ = s_.columns * rounded_up(s_.width, panel_);
-    ScratchBuffer& packed = detail::of_thread<Packed>().buffer;
-    k_ = reinterpret_cast<T*>(packed.reserve(s_.batch * s_.groups * (k_step_ + v_step_) * Index{sizeof(T)}));
+    const CallMemory packed(detail::of_thread<Packed>().buffer,
+                            s_.batch * s_.groups * (k_step_ + v_step_) * Index{sizeof(T)});
+    k_ = packed.as<T>();
     v_ = k_ + s_.batch * s_.groups * k_step_;
     const Index parts = (s_.columns + kForwardColumns - 1) / kForwardColumns,
                 tiles = (s_.rows + kForwardRows - 1) / kForwardRows;

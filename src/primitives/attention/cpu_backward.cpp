@@ -53,8 +53,9 @@ template <class T> class Backward {
     per_stretch_ = (parts + stretches_ - 1) / stretches_ * kBackwardColumns;
     stretches_ = std::max<Index>((s_.columns + per_stretch_ - 1) / per_stretch_, 1);
     head_ = s_.rows * depth_;
-    ScratchBuffer& sums = detail::of_thread<TaskSums>().buffer;
-    sums_ = reinterpret_cast<T*>(sums.reserve(stretches_ * s_.batch * s_.heads * head_ * Index{sizeof(T)}));
+    const CallMemory sums(detail::of_thread<TaskSums>().buffer,
+                          stretches_ * s_.batch * s_.heads * head_ * Index{sizeof(T)});
+    sums_ = sums.as<T>();
     for_tasks(s_, kFewBackward, keys * stretches_,
               [&](Index task) { columns_of(task / stretches_, task % stretches_); });
     for_tasks(s_, kFewBackward, s_.batch * s_.heads, [&](Index head) { add_up(head); });

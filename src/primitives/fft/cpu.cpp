@@ -163,12 +163,10 @@ template <class T> class FftRun {
     const bool real_pairs = r_.kind == FftKind::from_real && paired_ && given_ >= n_;
     const bool writes = r_.kind == FftKind::complex && out_im_ && wanted_ >= n_;
     const bool writes_pairs = r_.kind == FftKind::to_real && paired_ && wanted_ >= n_;
-    T *x = nullptr, *y = nullptr;
-    if (!(plain || real_pairs) || !(writes || writes_pairs)) {
-      x = reinterpret_cast<T*>(
-          detail::of_thread<WholeLine>().reserve(4 * (length_ + 1) * static_cast<Index>(sizeof(T))));
-      y = x + 2 * (length_ + 1);
-    }
+    const bool copies = !(plain || real_pairs) || !(writes || writes_pairs);
+    const CallMemory memory(detail::of_thread<WholeLine>(),
+                            copies ? 4 * (length_ + 1) * static_cast<Index>(sizeof(T)) : 0);
+    T *const x = memory.as<T>(), *const y = x + (copies ? 2 * (length_ + 1) : 0);
     StridedLine<const T> source{x, x + 1, 2};
     if (plain) source = {re_ + from, im_ + from, in_.stride, swap_};
     else if (real_pairs) source = {re_ + from, re_ + from + in_.stride, 2 * in_.stride};

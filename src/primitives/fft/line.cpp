@@ -83,7 +83,8 @@ template <class T>
 void TransformPlan<T>::steps(const StridedLine<const T>& from, const StridedLine<T>& to, T scale) const {
   const LineKernels<T>& kernels = line_kernels_of<T>();
   const Index lanes = kernels.lanes, pitch = n1_ + kApart, size = static_cast<Index>(sizeof(T));
-  T* const between = reinterpret_cast<T*>(detail::of_thread<Between>().reserve(2 * n2_ * pitch * size));
+  const CallMemory memory(detail::of_thread<Between>(), 2 * n2_ * pitch * size);
+  T* const between = memory.as<T>();
   for_blocks((n2_ + lanes - 1) / lanes, n_, [&](Index b) {
     T* const x = block_of_this_thread<T>(n1_);
     std::array<Index, kMostLines> offsets;
@@ -113,7 +114,8 @@ template <class T>
 void TransformPlan<T>::convolve(const StridedLine<const T>& from, const StridedLine<T>& to, T scale) const {
   const LineKernels<T>& kernels = line_kernels_of<T>();
   const auto length = static_cast<Index>(chirp_->kernel.size() / 2), size = static_cast<Index>(sizeof(T));
-  T* const x = reinterpret_cast<T*>(detail::of_thread<Convolved>().reserve(4 * length * size));
+  const CallMemory memory(detail::of_thread<Convolved>(), 4 * length * size);
+  T* const x = memory.as<T>();
   T* const y = x + 2 * length;
   const auto in_parts = [&](Index count, const auto& part) {
     constexpr Index kPart = 1 << 13;

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <numbers>
 
+#include "cpu/machine/allocator.hpp"
 #include "process/fork.hpp"
 
 namespace tern::detail_cpu::fft {
@@ -130,9 +131,13 @@ template <class T> T* BlockPlan<T>::run(T* x, T* y) const {
 // ---- plans that are kept ----
 
 namespace {
-/// The plans used last.
+/// The plans used last, of those of long lines, which may take 24 bytes a number, few.
 template <class Made> class KeptPlans {
  public:
+  void clear() {
+    const std::lock_guard hold(lock_);
+    plans_.clear();
+  }
   template <class Make> std::shared_ptr<const Made> get(std::int64_t n, const Make& make) {
     {
       const std::lock_guard hold(lock_);
@@ -144,16 +149,18 @@ template <class Made> class KeptPlans {
     }
     std::shared_ptr<const Made> plan = make();
     const std::lock_guard hold(lock_);
-    if (plans_.size() >= kMost) {
-      const auto older = [](const auto& a, const auto& b) { return a.second.used < b.second.used; };
-      plans_.erase(std::min_element(plans_.begin(), plans_.end(), older));
-    }
+    const auto older = [](const auto& a, const auto& b) { return a.second.used < b.second.used; };
+    const auto long_ones = plans_.lower_bound(kLong);
+    if (n >= kLong && std::distance(long_ones, plans_.end()) >= kMostLong)
+      plans_.erase(std::min_element(long_ones, plans_.end(), older));
+    if (plans_.size() >= kMost) plans_.erase(std::min_element(plans_.begin(), plans_.end(), older));
     plans_[n] = {plan, ++clock_};
     return plan;
   }
 
  private:
   static constexpr std::size_t kMost = 32;
+  static constexpr std::int64_t kLong = 1 << 18, kMostLong = 4;
   struct KeptPlan {
     std::shared_ptr<const Made> plan;
     std::uint64_t used;
@@ -163,7 +170,11 @@ template <class Made> class KeptPlans {
   std::uint64_t clock_ = 0;
 };
 template <class Made, class Make> std::shared_ptr<const Made> kept(std::int64_t n, const Make& make) {
-  static auto& plans = *new KeptPlans<Made>;
+  static KeptPlans<Made>& plans = *[] {
+    static auto* const made = new KeptPlans<Made>;
+    when_released([] { made->clear(); });
+    return made;
+  }();
   return plans.get(n, make);
 }
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "ops/limits.hpp"
 #include "primitives/linalg/operation.hpp"
+#include "tern/statistics.hpp"
 
 namespace tern {
 
@@ -266,12 +267,7 @@ template <TensorOrVar T> T vector_norm(const T& x, const Norm& norm, const Axes&
   require_defined("vector_norm", "x", value_of(x));
   if (norm.named()) unknown_norm("vector_norm", norm);
   const double p = norm.p();
-  if (p == 2) return tern::norm(x, axes, keepdim);
-  const T size = abs(x);
-  if (std::abs(p) == kInfinity) return p > 0 ? max(size, axes, keepdim) : min(size, axes, keepdim);
-  if (p == 0) return sum(size * 0 + (value_of(size) != 0).to(size.dtype()), axes, keepdim);
-  if (p == 1) return sum(size, axes, keepdim);
-  return pow(sum(T(pow(size, p)), axes, keepdim), 1 / p);
+  return tern::norm(T(abs(x)), axes, keepdim, p);
 }
 template <TensorOrVar T> T cond(const T& a, const Norm& norm) {
   require_matrices("cond", "a", value_of(a));

@@ -5,6 +5,7 @@
 
 #include "cpu/tape/block_runner.hpp"
 #include "cpu/line_tools.hpp"
+#include "cpu/scratch.hpp"
 #include "cpu/threads_noted.hpp"
 #include "primitives/scan/kernels.hpp"
 #include "process/of_thread.hpp"
@@ -22,7 +23,7 @@ constexpr std::int64_t kTogether = 256, kShortLine = 128;
 
 /// Of each thread: a line as it is computed.
 struct ScannedLine {
-  std::vector<std::int64_t> values, part;
+  CallVector<std::int64_t> values, part;
 };
 
 /// A line, part after part of whole runs (the last may have fewer elements): several runs at once, since the next sum
@@ -77,7 +78,7 @@ template <class T> class LogSumLine {
  public:
   static constexpr std::int64_t kBeside = 64, kMostRows = 256, kFewest = 512;
 
-  LogSumLine(const KernelTable& table, T* x, std::int64_t n, bool reverse, std::vector<std::int64_t>& memory)
+  LogSumLine(const KernelTable& table, T* x, std::int64_t n, bool reverse, CallVector<std::int64_t>& memory)
       : table_(table), x_(x), n_(n), reverse_(reverse), rows_(std::min((n + kBeside - 1) / kBeside, kMostRows)) {
     memory.resize(static_cast<std::size_t>(rows_ * kBeside));
     part_ = reinterpret_cast<T*>(memory.data());
@@ -180,7 +181,7 @@ class Scan {
     });
   }
   /// A part at a time, which stays in cache: 2^22 numbers of f32 at once took 2.7 ns each.
-  template <class T, Combine kCombine> void by_parts(std::int64_t line, std::vector<std::int64_t>& buffer) const {
+  template <class T, Combine kCombine> void by_parts(std::int64_t line, CallVector<std::int64_t>& buffer) const {
     const AxisOrder order = along(r_.space, r_.axis), lines = lines_of(r_.space, r_.axis);
     const Cursor input(at_line(r_.input, lines, line), order), output(at_line(r_.output, lines, line), order);
     RunsOfLine<T, kCombine> runs;
@@ -202,6 +203,7 @@ class Scan {
     Cursor(at_line(r_.input, lines, line), order).load(table_, 0, n_, x);
     LogSumLine<T>(table_, x, n_, r_.reverse, mine.part).run();
     Cursor(at_line(r_.output, lines, line), order).store(table_, 0, n_, x);
+    give_back_if_large(mine.values), give_back_if_large(mine.part);
   }
 
   /// Lines of a few elements, one behind the other: a block of them is turned into columns and back.

@@ -31,8 +31,15 @@ Tensor in_32_bits(const char* op, const Tensor& x) {
   return !is_floating(x.dtype()) && dtype_size(x.dtype()) < 4 ? x.to(DType::i32) : x;
 }
 
+/// As sum(x) gives them: u8, i8 and i16 in i64 where there is one.
+Tensor of_running_sum(const char* op, const Tensor& x) {
+  require_defined(op, "x", x);
+  const bool counts = x.dtype() == DType::boolean || !x.impl()->storage->backend().supports(DType::i64);
+  return !is_floating(x.dtype()) && dtype_size(x.dtype()) < 4 && !counts ? x.to(DType::i64) : in_32_bits(op, x);
+}
+
 Tensor running_sum(const Tensor& x, int axis, bool reverse) {
-  return scanned("cumsum", Combine::add, in_32_bits("cumsum", x), axis, reverse);
+  return scanned("cumsum", Combine::add, of_running_sum("cumsum", x), axis, reverse);
 }
 Var running_sum(const Var& x, int axis, bool reverse) {
   return record_one(

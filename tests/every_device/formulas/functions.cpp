@@ -84,6 +84,12 @@ TEST_P(Functions, Close) {
                b = tensor({1.000001f, 1.1f, kFloatInf, -kFloatInf, kFloatNaN, kFloatInf});
   EXPECT_EQ(predicates(isclose(a, b)), (Predicates{true, false, true, false, false, false}));
   EXPECT_EQ(predicates(isclose(a, b, 0.2, 0)), (Predicates{true, true, true, false, false, false}));
+  const Tensor low = tensor({0, INT32_MIN, INT32_MIN, 5}), high = tensor({1, INT32_MAX, INT32_MAX - 1, 3});
+  EXPECT_EQ(predicates(isclose(low, high, 0, 1)), (Predicates{true, false, false, false}));
+  EXPECT_EQ(predicates(isclose(high, low, 0, INT32_MAX)), (Predicates{true, false, false, true}));
+  EXPECT_EQ(predicates(isclose(low.slice(0, 0, 1).to(u32), high.slice(0, 0, 1).to(u32), 0, 1)), (Predicates{true}));
+  EXPECT_EQ(predicates(isclose(full({1}, 255, u8), full({1}, 250, u8), 0, 5)), (Predicates{true}));
+  EXPECT_EQ(predicates(isclose(full({1}, -128, i8), full({1}, 127, i8), 0, 254)), (Predicates{false}));
 }
 
 TEST_P(Functions, NumbersForWhatIsNone) {

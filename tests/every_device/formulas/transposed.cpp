@@ -35,6 +35,7 @@ TEST_P(Transposed, CopiesOfEveryDtypeAndSize) {
 
 TEST_P(Transposed, AxesInEveryOrder) {
   for (const DType d : {f32, bf16}) {
+    if (!takes(device(), d)) continue;
     const Tensor x = counted_to_251({24, 5, 40, 16}, d);
     std::vector<int> order{0, 1, 2, 3};
     do {

@@ -31,12 +31,12 @@ std::vector<std::string> all_modes(int order) {
   }
   return all;
 }
-/// Each a function with its exact derivative at 1. Devices that compile a kernel for every derivative take a few modes.
+/// Each a function with its exact derivative at 1. Devices that compile a kernel for every derivative take one mode.
 void check_orders(const char* name, const ScalarFunction& f, int order, double want, bool everything) {
   const Var x(ones({1}));
   const auto n = static_cast<std::size_t>(order);
   std::vector<std::string> modes = all_modes(order);
-  if (!everything) modes = {std::string(n - 1, 'F') + 'R', std::string(n - 1, 'R') + 'F'};
+  if (!everything) modes = {order % 2 ? std::string(n - 1, 'F') + 'R' : std::string(n - 1, 'R') + 'F'};
   for (const std::string& m : modes)
     EXPECT_NEAR(doubles(derivative_by_modes(f, m)(x))[0], want, 1e-4 * std::max(1.0, std::abs(want)))
         << name << " " << m;

@@ -55,6 +55,26 @@ TEST_P(OwnGradients, HooksAndRetainedGradientsHoldTheirOwn) {
   for (const Var& v : {x, a, z}) expect_values(g[v], {2}, {3, 4});
   expect_values(seen, {2}, {2, 3});
 }
+TEST_P(OwnGradients, HooksMayWriteToWhatTheyGet) {
+  const Var x(ones({2})), a(ones({2})), inner(ones({2}));
+  const Tensor seed = tensor({1.f, 2.f});
+  const auto halve = [](const Var& g) { Tensor(g.value()) *= 0.5; };
+  x.register_hook(halve);
+  const Gradients g = backward(x + a, seed);
+  expect_values(g[x], {2}, {0.5, 1}), expect_values(g[a], {2}, {1, 2}), expect_values(seed, {2}, {1, 2});
+  const Var z = inner + a;  // of a value in between: what goes on from it is what the hook made
+  z.register_hook(halve);
+  const Gradients h = backward(z + a, seed, {.create_graph = true});
+  expect_values(h[inner], {2}, {0.5, 1}), expect_values(h[a], {2}, {1.5, 3}), expect_values(seed, {2}, {1, 2});
+}
+TEST_P(OwnGradients, OnesThatAreSetAreCopies) {
+  const Var a(ones({2})), b(ones({2}));
+  const Tensor t = tensor({1.f, 2.f});
+  Gradients g = backward(sum(a * b));
+  g.set(a, t), g.set(b, t);
+  Tensor(g[a]) *= 2;
+  expect_values(g[a], {2}, {2, 4}), expect_values(g[b], {2}, {1, 2}), expect_values(t, {2}, {1, 2});
+}
 TEST_P(OwnGradients, OfRecordedOnesTheResultsDoNotShare) {
   const Var x(tensor({1.f, 2.f})), a(ones({2}));
   const Var z = x + a;

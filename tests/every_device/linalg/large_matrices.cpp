@@ -38,7 +38,7 @@ TERN_EVERY_DEVICE(LargeMatrices);
 TEST_P(LargeMatrices, FactorsGiveTheMatrices) {
   using Size = std::pair<std::int64_t, std::int64_t>;
   const std::vector<Size> every{{33, 33}, {64, 64}, {65, 65}, {100, 100}, {100, 40}, {40, 100}, {300, 300}},
-      few{{65, 65}, {100, 40}, {40, 100}};
+      few{{65, 65}, {100, 40}};
   for (const DType dtype : dtypes())
     for (const auto& [m, n] : in_software(device()) ? few : every) {
       SCOPED_TRACE(std::to_string(m) + "x" + std::to_string(n) + " " + std::string(to_string(dtype)));
@@ -124,8 +124,10 @@ TEST_P(LargeMatrices, AnyLayout) {
   const Tensor factor = cholesky(st), x = solve(at, bt), q = qr(at).q, y = solve_triangular(st, bt, true);
   for (const Tensor& other : layouts(st)) {
     same("cholesky", cholesky(other), factor);
-    for (const Tensor& right : {bt, strided(bt), bt.mT().clone().mT()})
+    for (const Tensor& right : {strided(bt), bt, bt.mT().clone().mT()}) {
       same("a triangle", solve_triangular(other, right, true), y);
+      if (in_software(device())) break;
+    }
   }
   for (const Tensor& other : layouts(at)) same("solve", solve(other, strided(bt)), x), same("qr", qr(other).q, q);
   const Tensor one = at.slice(0, 1, 2), many = one.broadcast_to({count, n, n});

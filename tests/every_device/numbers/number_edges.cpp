@@ -312,6 +312,8 @@ TEST_P(NumberEdges, SumsOfNarrowIntegersDoNotWrap) {
   const DType wide = supports(device(), i64) ? i64 : i32;
   const Tensor image = full({3000, 3000}, 255, u8);
   EXPECT_EQ(sum(image).dtype(), wide);
+  EXPECT_EQ(cumsum(image.slice(0, 0, 1), 1).dtype(), wide);
+  EXPECT_EQ(cumsum(ones({2}, boolean), 0).dtype(), i32);
   for (const Axes& axes : {Axes{0}, Axes{1}})
     for (const double v : doubles(sum(image, axes))) ASSERT_EQ(v, 3000.0 * 255);
   EXPECT_EQ(doubles(mean(image))[0], 255);
@@ -320,6 +322,7 @@ TEST_P(NumberEdges, SumsOfNarrowIntegersDoNotWrap) {
     return;
   }
   EXPECT_EQ(sum(image).item<std::int64_t>(), 2295000000);
+  EXPECT_EQ(cumsum(image.flatten(), 0).slice(0, -1).item<std::int64_t>(), 2295000000);
   EXPECT_EQ(sum(image, {}, true).shape(), Shape({1, 1}));
   EXPECT_EQ(sum(image.transpose(0, 1).slice(0, 0, 2990)).item<std::int64_t>(), 2990ll * 3000 * 255);
   EXPECT_EQ(sum(full({70000, 3}, -32768, i16), 0).to_vector<std::int64_t>(),

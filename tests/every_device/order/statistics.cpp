@@ -74,15 +74,19 @@ TEST_P(Statistics, MaskedElementsCountNothing) {
 }
 TEST_P(Statistics, NormsOfEveryOrder) {
   const Tensor x = floats({3, -4, 0, 1e30, 1e30, 0}).reshape({2, 3});
-  expect_same(norm(x, 1, false, 0), {2, 2});
+  expect_same(norm(x, {1}, false, 0), {2, 2});
   expect_same(norm(x.slice(0, 0, 1), 1, false, 1), {7});
-  expect_same(norm(x, 1, false, kInf), {4, static_cast<double>(1e30f)});
-  expect_same(norm(x, 1, false, -kInf), {0, 0});
-  const std::vector<double> cubes = doubles(norm(x, 1, false, 3));
+  expect_same(norm(x, {1}, false, kInf), {4, static_cast<double>(1e30f)});
+  expect_same(norm(x, {1}, false, -kInf), {0, 0});
+  const std::vector<double> cubes = doubles(norm(x, {1}, false, 3));
   EXPECT_NEAR(cubes[0], std::cbrt(91.0), 1e-5);
   EXPECT_NEAR(cubes[1] / 1e30, std::cbrt(2.0), 1e-5) << "no power overflows";
   expect_same(norm(zeros({3}), {}, false, 3), {0});
-  expect_error(ErrorKind::value, {"norm", "NaN"}, [&] { norm(x, 1, false, kNaN); });
+  const Var none(zeros({3}));
+  expect_same(backward(norm(none, {}, false, 3))[none], {0, 0, 0});
+  expect_same(backward(linalg::vector_norm(none, 3))[none], {0, 0, 0});
+  EXPECT_NEAR(doubles(linalg::vector_norm(x.slice(0, 1), 3))[0] / 1e30, std::cbrt(2.0), 1e-5);
+  expect_error(ErrorKind::value, {"norm", "NaN"}, [&] { norm(x, {1}, false, kNaN); });
   expect_error(ErrorKind::shape, {"norm", "f32[2, 0]"}, [&] { norm(ones({2, 0}), 1, false, kInf); });
   if (refuses_f64(device())) return;
   const Tensor at = tensor(std::vector<double>{0.5, -1.25, 2});

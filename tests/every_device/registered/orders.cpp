@@ -204,7 +204,7 @@ class EveryOrder : public EveryDevice {
   std::size_t orders(const OrderCase& c, std::size_t turn) const {
     if (device() == cpu()) return 3;
     const auto all = static_cast<std::size_t>(c.orders_on_gpus);
-    return in_software(device()) ? std::min<std::size_t>(all, turn % 9 == 0 ? 3 : turn % 3 == 0 ? 2 : 1) : all;
+    return in_software(device()) ? std::min<std::size_t>(all, turn % 18 == 0 ? 3 : turn % 6 == 0 ? 2 : 1) : all;
   }
   void check(const OrderCase& c, const std::vector<Wanted>& wanted, DType dtype, OperandLayout layout,
              std::size_t turn) {

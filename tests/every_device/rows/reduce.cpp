@@ -1,4 +1,5 @@
 // Reductions over every set of axes, of every layout and length. (Longer than other files: one reference serves all.)
+#include <complex>
 #include <limits>
 
 #include "every_device/reference.hpp"
@@ -322,7 +323,7 @@ TEST_P(Reduce, NormsOfAnySize) {
   const float inf = INFINITY;
   expect_values(norm(tensor({-inf, 1.0f})), {}, {inf});
   expect_values(norm(zeros({0})), {}, {0});
-  expect_values(norm(zeros({0, 2}), 0), {2}, {0, 0});
+  expect_values(norm(zeros({0, 2}), {0}), {2}, {0, 0});
   for (const double scale : {1.0, 0x1p100, 0x1p-100, 0x1p-120}) {
     const Var x(tensor({3 * scale, 0.0, 0.0, -4 * scale}, {4}, cpu()).to(f32).to(device()));
     const Var y = norm(x);
@@ -333,12 +334,22 @@ TEST_P(Reduce, NormsOfAnySize) {
 /// The subgradient 0, beside rows that have a gradient; and derivatives of it.
 TEST_P(Reduce, NormsOfZeros) {
   const Var x(tensor({0.0f, 0.0f, 3.0f, 4.0f}, {2, 2}));
-  const Var y = norm(x, 1);
+  const Var y = norm(x, {1});
   expect_values(y.value(), {2}, {0, 5});
   const Gradients g = backward(sum(y), {.create_graph = true});
   expect_within(g[x], Array({2, 2}, {0, 0, 0.6, 0.8}), "gradient");
   expect_within(backward(sum(g.var(x) * tensor({1.0f, 1.0f, 1.0f, 0.0f}, {2, 2})))[x],
                 Array({2, 2}, {0, 0, 0.128, -0.096}), "second order");
+}
+TEST_P(Reduce, DeviationsOfEqualElements) {
+  const Var x(tensor({2.0f, 2.0f, 1.0f, 3.0f}, {2, 2}));
+  const Tensor all = ones({2, 2}, boolean);
+  for (const Var& y : {std(x, {1}), std(x, {1}, false, 1.0), std(x, {1}, false, Where{all})}) {
+    expect_within(y.value(), Array({2}, {0, std::sqrt(2.0)}), "deviation");
+    expect_within(backward(sum(y))[x], Array({2, 2}, {0, 0, -std::sqrt(0.5), std::sqrt(0.5)}), "gradient");
+  }
+  const Var z(tensor({std::complex<float>(1, 1), std::complex<float>(1, 1)}));
+  for (const float part : view_as_real(backward(std(z))[z]).to_vector<float>()) EXPECT_EQ(part, 0);
 }
 TEST_P(Reduce, GradientsOfTiesGoToTheFirst) {
   const Var x(tensor({1.0f, 3.0f, 3.0f, 0.0f, 0.0f, 3.0f}, {2, 3}));

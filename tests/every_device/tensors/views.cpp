@@ -18,6 +18,15 @@ bool shares(Tensor view, const Tensor& base) {
   return changed;
 }
 
+TEST_P(Views, WritesToCopiesThatNobodyHoldsAreErrors) {
+  Tensor x = counted({2, 3});
+  const Tensor before = x.clone();
+  expect_error(ErrorKind::value, {"+=", "f32[6]", "name"}, [&] { x.T().flatten() += 1; });
+  expect_error(ErrorKind::value, {"*=", "f32[2, 3]"}, [&] { x.clone() *= tensor({2.f}); });
+  EXPECT_EQ(doubles(x), doubles(before));
+  x.flatten() += 1, x.T()[0] -= 1, Tensor(x) *= 2;  // views, and another handle of the same tensor
+  expect_values(x, {2, 3}, {0, 4, 6, 6, 10, 12});
+}
 TEST_P(Views, Reshape) {
   const Tensor x = counted({2, 3, 4});
   EXPECT_EQ(x.reshape({6, 4}).shape(), Shape({6, 4}));

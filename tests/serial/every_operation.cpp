@@ -1,0 +1,136 @@
+// No cliffs in any operation: each sample of every entry (src/ops/entry.hpp) on the CPU, one thread, against the plain
+// loop in f64 that is its reference, where the sample's second number, mostly the last axis, is 1 to 8, on operands as
+// they are, on permuted views, and in 16 bits. The loops copy rows to vectors, so they are slower than the best one can
+// write: tests/serial/cliffs.cpp has such loops for the commonest operations.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "ops/entry.hpp"
+#include "serial/timed.hpp"
+
+namespace tern {
+namespace {
+
+using operations::Sample;
+using operations::Sizes;
+using operations::Values;
+
+/// What the plain loop may be faster by.
+constexpr double kOperationLimit = 3;
+/// Of the loops: long enough that what a call costs by itself, a few microseconds, does not count.
+constexpr double kFewestSeconds = 2e-3;
+constexpr std::int64_t kMostRows = 1 << 14;
+
+double processor_seconds() {
+  timespec t{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+template <class F> double processor_seconds_of(const F& f) {
+  const double start = processor_seconds();
+  f();
+  return processor_seconds() - start;
+}
+
+/// The same elements with the axes laid out in the opposite order.
+Tensor permuted(const Tensor& x) {
+  Axes order;
+  for (int i = x.dim(); i-- > 0;) order.push_back(i);
+  return x.dim() < 2 ? x : x.permute(order).contiguous().permute(order);
+}
+
+class EveryOperationIsNoCliff : public test::Timed {
+ protected:
+  void SetUp() override {
+    Timed::SetUp();
+    if (IsSkipped()) return;
+    threads_ = num_threads();
+    set_num_threads(1);
+  }
+  void TearDown() override {
+    if (threads_ > 0) set_num_threads(threads_);
+  }
+
+  static std::vector<Tensor> operands(const Sample& sample, Sizes sizes) {
+    std::vector<Tensor> list;
+    Generator generator(7);
+    for (const Shape& shape : sample.shapes(sizes)) list.push_back(2 * rand(shape, generator) - 1);
+    return list;
+  }
+  static std::vector<Values> values_of(const std::vector<Tensor>& operands) {
+    std::vector<Values> list;
+    for (const Tensor& t : operands) list.push_back({t.shape(), t.to(f64).to_vector<double>()});
+    return list;
+  }
+  /// As many rows as the loop takes kFewestSeconds for.
+  static Sizes sizes_for(const Sample& sample, std::int64_t columns) {
+    Sizes sizes{16, columns};
+    for (; sizes.rows < kMostRows; sizes.rows *= 4) {
+      const std::vector<Values> exact = values_of(operands(sample, sizes));
+      if (processor_seconds_of([&] { sample.reference(exact); }) >= kFewestSeconds) break;
+    }
+    return sizes;
+  }
+  /// The least of several runs in turn, of more while it seems too slow.
+  void check(const std::string& what, const Sample& sample, const std::vector<Tensor>& x,
+             const std::vector<Values>& exact) {
+    double ours = 1e300, theirs = 1e300;
+    sample.call(x);
+    for (int run = 0; run < 3 || (run < 30 && ours > kOperationLimit * theirs); ++run) {
+      ours = std::min(ours, processor_seconds_of([&] { sample.call(x); }));
+      theirs = std::min(theirs, processor_seconds_of([&] { sample.reference(exact); }));
+    }
+    worst_ = std::max(worst_, ours / theirs);
+    if (ours > theirs)
+      std::printf("%-72s %9.1f us, loop %9.1f us, ratio %6.2f\n", what.c_str(), 1e6 * ours, 1e6 * theirs,
+                  ours / theirs);
+    EXPECT_LE(ours, kOperationLimit * theirs) << what;
+  }
+  void check(const operations::Entry& entry, const Sample& sample, std::int64_t columns) {
+    const std::string name = std::string(entry.name) + (*sample.with ? std::string(", ") + sample.with : "");
+    const Sizes sizes = sizes_for(sample, columns);
+    const std::vector<Tensor> x = operands(sample, sizes);
+    const std::vector<Values> exact = values_of(x);
+    const std::string what = name + " (" + std::to_string(sizes.rows) + ", " + std::to_string(columns) + ")";
+    check(what, sample, x, exact);
+    std::vector<Tensor> turned, narrow;
+    for (const Tensor& t : x) turned.push_back(permuted(t)), narrow.push_back(t.to(bf16));
+    check(what + ", permuted", sample, turned, exact);
+    check(what + ", bf16", sample, narrow, exact);
+    ++checked_;
+  }
+
+  double worst_ = 0;
+  int checked_ = 0;
+
+ private:
+  int threads_ = 0;
+};
+
+TEST_F(EveryOperationIsNoCliff, OnShortAxesPermutedViewsAndIn16Bits) {
+  const char* const only = std::getenv("TERN_TEST_OPERATION");
+  for (const operations::Entry& entry : operations::entries()) {
+    if (only && std::string_view(only) != entry.name) continue;
+    for (const Sample& sample : entry.samples) {
+      if (!sample.reference || sample.shapes(Sizes{}).empty()) continue;
+      for (const std::int64_t columns : {1, 2, 3, 5, 8}) {
+        try {
+          check(entry, sample, columns);
+        } catch (const Error& e) {  // sizes or a dtype that the operation does not take
+          if (e.kind() != ErrorKind::shape && e.kind() != ErrorKind::value && e.kind() != ErrorKind::dtype &&
+              e.kind() != ErrorKind::unsupported)
+            throw;
+        }
+      }
+    }
+  }
+  std::printf("%d samples and axes; the loop is faster by at most %.2f\n", checked_, worst_);
+  EXPECT_GT(checked_, only ? 0 : 1000);
+}
+
+}  // namespace
+}  // namespace tern
