@@ -16,18 +16,18 @@ constexpr std::int64_t kOffsets = 128;
 /// Bytes of a row that are moved by instructions of their own.
 constexpr std::int64_t kRowBytes = 64;
 
-struct Rows {
+struct RowCopy {
   const std::byte* from;
   std::int64_t from_step;  // in bytes
   std::byte* to;
   std::int64_t to_step, rows;
 };
-template <std::size_t kBytes> void move_rows(const Rows& r) {
+template <std::size_t kBytes> void move_rows(const RowCopy& r) {
   const std::byte* from = r.from;
   std::byte* to = r.to;
   for (std::int64_t i = 0; i < r.rows; ++i, from += r.from_step, to += r.to_step) std::memcpy(to, from, kBytes);
 }
-using MoveRows = void (*)(const Rows&);
+using MoveRows = void (*)(const RowCopy&);
 template <std::size_t... kBytes>
 constexpr std::array<MoveRows, sizeof...(kBytes)> all_moves(std::index_sequence<kBytes...>) {
   return {&move_rows<kBytes + 1>...};

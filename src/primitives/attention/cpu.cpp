@@ -72,22 +72,22 @@ template <class T> class Forward {
   }
 
   /// What a task works with.
-  struct Rows {
+  struct RowsOfTask {
     Index batch, head, row, count, width, length;
     T *q, *scores, *sums, *top, *total;
   };
   void rows_of(Index head, Index row, Index part) const {
-    Rows t{head / s_.heads,
-           head % s_.heads,
-           row,
-           std::min(kForwardRows, s_.rows - row),
-           rounded_up(s_.width, panel_),
-           0,
-           nullptr,
-           nullptr,
-           nullptr,
-           nullptr,
-           nullptr};
+    RowsOfTask t{head / s_.heads,
+                 head % s_.heads,
+                 row,
+                 std::min(kForwardRows, s_.rows - row),
+                 rounded_up(s_.width, panel_),
+                 0,
+                 nullptr,
+                 nullptr,
+                 nullptr,
+                 nullptr,
+                 nullptr};
     t.length = length_of(r_.lengths, t.batch, s_.columns);
     ScratchBuffer& scratch = detail::of_thread<TileMemory>().buffer;
     t.q = reinterpret_cast<T*>(
@@ -106,7 +106,7 @@ template <class T> class Forward {
     for (; j < end; j += kForwardColumns) tile(t, j, std::min(kForwardColumns, end - j));
     finish(t, part * s_.batch + t.batch);
   }
-  void tile(const Rows& t, Index column, Index cols) const {
+  void tile(const RowsOfTask& t, Index column, Index cols) const {
     const detail::Seen seen = formulas_.seen(t.batch, t.head, t.row, t.count, column, cols);
     if (seen == detail::Seen::nothing) return;
     const Index group = t.batch * s_.groups + t.head / s_.shared(), head = t.batch * s_.heads + t.head;
@@ -124,7 +124,7 @@ template <class T> class Forward {
     tiles_.multiply({t.scores, cols, 1, 0}, {v_ + group * v_step_ + column * panel_, panel_, 1, s_.columns * panel_},
                     t.sums, t.width, cols, t.count, s_.width, true);
   }
-  void finish(const Rows& t, Index batch) const {
+  void finish(const RowsOfTask& t, Index batch) const {
     const HeadOf out = head_of(r_.out, batch, t.head);
     for (Index i = 0; i < t.count; ++i) {
       const T total = t.total[i];

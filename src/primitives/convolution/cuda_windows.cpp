@@ -67,8 +67,8 @@ bool fetches_windows(const ConvSizes& sizes, DType dtype) {
   return true;
 }
 
-Windows::Windows(GpuBackend& backend, const char* op, const ConvSizes& sizes, const View& image,
-                 Temporaries& temporaries)
+FetchedWindows::FetchedWindows(GpuBackend& backend, const char* op, const ConvSizes& sizes, const View& image,
+                               Temporaries& temporaries)
     : backend_(backend), op_(op), sizes_(turned(sizes, turned_)), image_(image) {
   const Shape shape = sizes_.of_x();
   bool fits = begins_in_vectors(image) && image.strides[shape.size() - 1] == 1;
@@ -76,7 +76,7 @@ Windows::Windows(GpuBackend& backend, const char* op, const ConvSizes& sizes, co
   if (!fits) image_ = row_major(backend, op, image, shape, temporaries);
 }
 
-BoxMap Windows::map() const {
+BoxMap FetchedWindows::map() const {
   BoxMap map;
   map.storage = image_.storage, map.begin = 2 * static_cast<std::uint64_t>(image_.offset);
   map.windows = true, map.axes = static_cast<std::uint32_t>(sizes_.axes) + 2;
@@ -98,7 +98,7 @@ BoxMap Windows::map() const {
   return map;
 }
 
-FetchedFactor Windows::kernels(const View& view, Temporaries& temporaries) {
+FetchedFactor FetchedWindows::kernels(const View& view, Temporaries& temporaries) {
   View w = view;
   const Shape shape = sizes_.of_w();
   const auto axes = static_cast<std::size_t>(sizes_.axes);
@@ -151,7 +151,7 @@ BoxMap results_across(GpuBackend& backend, const char* op, const ConvSizes& size
   return *matrix_across(row_major(backend, op, view, shape, temporaries), sizes.o, rows, sizes.o);
 }
 
-StepsText Windows::steps() const {
+StepsText FetchedWindows::steps() const {
   StepsText steps{kWindows, {}, {}};
   steps.holes["axes"] = cat(sizes_.axes, "u"), steps.holes["flipped"] = flipped_ ? "true" : "false";
   for (std::size_t i = static_cast<std::size_t>(sizes_.axes); i-- > 0;)
