@@ -1,7 +1,7 @@
 // Attention on the CPU, forward.
 //
-//            columns: 256 at a time                 k is packed once for all heads and rows that share it, turned, in
-//          ┌──────────┬──────────┬────              panels; v in panels of its width. A task has 56 rows of one head:
+//            columns: 256 at a time                 k is packed once for all heads and rows that share it, transposed,
+//          ┌──────────┬──────────┬────              in panels; v in panels of its width. A task has 56 rows of one head:
 //   rows:  │  scores  │ (next)   │
 //   56     │  in L2   │          │  sums [56 × Dv]    scores = q · kᵀ           micro-kernels, depth D
 //          └──────────┴──────────┴────                scores = formula(scores)  the tape, 4 rows at a time
@@ -63,7 +63,7 @@ template <class T> class Forward {
     const Index cols = std::min(kForwardColumns, s_.columns - column);
     const HeadOf k = head_of(r_.k, group / s_.groups, group % s_.groups);
     const HeadOf v = head_of(r_.v, group / s_.groups, group % s_.groups);
-    tiles_.copy_turned(k, column, cols, s_.depth, k_ + group * k_step_ + column * s_.depth);
+    tiles_.copy_transposed(k, column, cols, s_.depth, k_ + group * k_step_ + column * s_.depth);
     for (Index w = 0; w < s_.width; w += panel_) {
       const HeadOf part{v.at(0, w), v.dtype, v.row, v.col};
       tiles_.copy(part, column, cols, std::min(panel_, s_.width - w),

@@ -28,7 +28,7 @@ $define fetch_tile(first, to)
   fetch<kWideK, kColumns, kDepth>(k, $first, end, $depth, $to, thread);
   fetch<kWideV, kColumns, kWidth>(v, $first, end, $width, $to + kBytesOfK, thread);
 $end
-The tile of this turn is there, and the next one on its way.
+The tile of this step is there, and the next one on its way.
 $define next_tile
   tern_wait_copies();
   __syncthreads();

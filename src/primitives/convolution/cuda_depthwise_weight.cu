@@ -64,14 +64,14 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
   Pair* const shared = reinterpret_cast<Pair*>(tiles) + mine.lane;
   let warp = threadIdx.x / 32u;
 #pragma unroll 1
-  for (u32 turn = 0u; turn < kThreads / 32u; ++turn) {
-    if (warp == turn)
+  for (u32 next = 0u; next < kThreads / 32u; ++next) {
+    if (warp == next)
 #pragma unroll
       for (u32 i = 0u; i < kTapLines; ++i)
 #pragma unroll
         for (u32 k = 0u; k < kTapRows; ++k) {
           Pair& total = shared[(i * kTapRows + k) * 32u];
-          if (turn == 0u) total = sums[i][k];
+          if (next == 0u) total = sums[i][k];
           else total = Pair{total.x + sums[i][k].x, total.y + sums[i][k].y};
         }
     __syncthreads();

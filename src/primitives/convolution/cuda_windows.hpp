@@ -14,9 +14,9 @@ using detail_cuda::wgmma::kTileK;
 using detail_cuda::wgmma::kTileM;
 using detail_cuda::wgmma::StepsText;
 
-/// With dilations that are positive, and which axes were turned for that: elements of their kernels are counted from
+/// With dilations that are positive, and which axes were flipped for that: elements of their kernels are counted from
 /// the last one.
-ConvSizes turned(ConvSizes sizes, std::array<bool, 3>& axes);
+ConvSizes with_flipped_axes(ConvSizes sizes, std::array<bool, 3>& axes);
 /// A convolution as a product, over whose rows, the places, outputs and operands are laid; its factors are those of
 /// another kernel.
 detail::GemmRequest product_of(const detail::ConvRequest& request);
@@ -44,7 +44,7 @@ class FetchedWindows {
  private:
   GpuBackend& backend_;
   const char* op_;
-  std::array<bool, 3> turned_{};  // before what turns axes
+  std::array<bool, 3> flipped_axes_{};  // before sizes_, which flips axes
   ConvSizes sizes_;
   View image_;
   bool flipped_ = false;  // taps of the kernels' map

@@ -79,9 +79,9 @@ void move_numbers(GpuBackend& backend, const detail::MatrixRequest& r, const Vie
   const int finite = how.finite ? e.plan.add(*how.finite, {1, 1}, true) : -1;
   const auto by_rows = [&](const View& v) { return v.strides[v.strides.size() - 2] >= v.strides.back(); };
   const auto of_matrices = static_cast<std::size_t>(e.rank) + 2;
-  const bool turns = rows > 1 && columns > 1 && from.strides.size() == of_matrices &&
-                     to.strides.size() == of_matrices && by_rows(from) != by_rows(to);
-  e.plan.plan.note(turns);
+  const bool transposes = rows > 1 && columns > 1 && from.strides.size() == of_matrices &&
+                          to.strides.size() == of_matrices && by_rows(from) != by_rows(to);
+  e.plan.plan.note(transposes);
   e.plan.plan.note(static_cast<char>(how.ones + 2 * (how.conjugate && imaginary) + 4 * (finite >= 0) + 8 * imaginary +
                                      16 * (powers >= 0) + 32 * how.divided + 64 * (bad >= 0)));
   e.plan.plan.note(static_cast<char>((places >= 0) + 2 * how.root + 4 * how.kept));
@@ -121,7 +121,7 @@ void move_numbers(GpuBackend& backend, const detail::MatrixRequest& r, const Vie
     return text + e.io.store(target, e.plan.at(e.matrix, "i", "j"),
                              {wanted == type ? "x" : cat(compute_type_name(wanted), "(x)")}, "");
   };
-  if (turns) e.launch_tiles(rows, columns, text, "matrices, turned");
+  if (transposes) e.launch_tiles(rows, columns, text, "matrices, transposed");
   else e.launch(r.count() * rows * columns, text, "matrices, moved");
 }
 

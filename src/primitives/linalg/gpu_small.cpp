@@ -66,10 +66,10 @@ std::string lu_text(Small& s, int columns, int input, int factors, int pivots, i
 }
 
 /// b = T⁻¹·b, a barrier for a row.
-std::string triangle(const Small& s, bool lower, bool turned, bool unit) {
+std::string triangle(const Small& s, bool lower, bool transposes, bool unit) {
   const int n = s.rows;
   const auto b = [&](const char* i) { return s.at("b", n, kColumnsOfGroup, i, "j"); };
-  const std::string row = turned ? s.at("a", n, n, "k", "r") : s.at("a", n, n, "r", "k");
+  const std::string row = transposes ? s.at("a", n, n, "k", "r") : s.at("a", n, n, "r", "k");
   std::string step = cat("let k = ", lower ? "s" : cat(u(n - 1), " - s"), ";\n");
   if (!unit)
     step += cat("if (r == k) {\n  let pivot = ", s.at("a", n, n, "k", "k"),
@@ -105,8 +105,8 @@ std::string load_sides(Small& s, const RightHandSides& v) {
   return body + s.load(v.b, "b", n, kColumnsOfGroup, "width", "first");
 }
 std::string triangular_text(Small& s, const RightHandSides& v, const detail::TriangularRequest& r) {
-  const bool turned = r.how != 'N';
-  std::string body = load_sides(s, v) + s.barrier() + triangle(s, r.upper == turned, turned, r.unit);
+  const bool transposes = r.how != 'N';
+  std::string body = load_sides(s, v) + s.barrier() + triangle(s, r.upper == transposes, transposes, r.unit);
   body += s.store(v.x, "b", s.rows, kColumnsOfGroup, "width", "first");
   return s.plan.module("triangles of small matrices", body, s.shared);
 }
