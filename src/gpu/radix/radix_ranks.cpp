@@ -22,7 +22,10 @@ constexpr const char* kRanksAlike =
 constexpr const char* kRanksPlace =
 #include "gpu/radix/radix_ranks_place.wgsl.inc"
     ;
-constexpr std::size_t kFewRanks = 3, kMostRanks = 8;
+constexpr const char* kRanksPieces =
+#include "gpu/radix/radix_ranks_pieces.wgsl.inc"
+    ;
+constexpr std::size_t kFewRanks = 3;
 constexpr std::int64_t kRankedPart = 16384;  // elements that a workgroup counts
 
 }  // namespace
@@ -43,7 +46,7 @@ struct Radix::RankJob : Radix::Job {
     note(count);
     named = numbers({{"lines", radix.lines_}, {"parts", ranked.parts}, {"n", n}});
     named["count"] = cat(count), named["ranks"] = tern::detail_gpu::numbers(0, count);
-    named["part"] = cat(kRankedPart);
+    named["part"] = cat(kRankedPart), named.merge(pieces(kRanksPieces));
     for (int r = 0; r < count; ++r) {
       std::string lower;  // the first of those about which the same is known is set last
       for (int s = r - 1; s >= 0; --s) lower += cat(lower.empty() ? "" : " ", s);

@@ -150,8 +150,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
     }
     if constexpr (kOfV) multiply_sums<kBlocks, kAcross, kWidth>(sums_of_v, s, stage + kBytesOfQ, lane, scratch);
     if constexpr (kOfK) multiply_sums<kBlocks, kAcross, kDepth>(sums_of_k, g, stage, lane, scratch);
-    let used = stage;
-    stage = other, other = used;
+    $swap_places
     sharer = next_sharer, first_row = next;
   }
   tern_wait_copies();
@@ -161,24 +160,10 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
     for (u32 h = 0u; h < 2u; ++h) {
       let column = first_column + (warp * kBlocks + i) * 16u + 8u * h + lane / 4u;
       if constexpr (kOfK) {
-#pragma unroll
-        for (u32 j = 0u; j < kDepth / 8u; j += 4u) {
-          let x = tern_quad_row(&sums_of_k[i][j], h);
-          let first = j * 8u + (lane & 3u) * 8u;
-          if (column < $columns && first < $depth) {
-            $store_k
-          }
-        }
+        $store_sums(sums_of_k, kDepth, column < $columns, $depth, $store_k)
       }
       if constexpr (kOfV) {
-#pragma unroll
-        for (u32 j = 0u; j < kWidth / 8u; j += 4u) {
-          let x = tern_quad_row(&sums_of_v[i][j], h);
-          let first = j * 8u + (lane & 3u) * 8u;
-          if (column < $columns && first < $width) {
-            $store_v
-          }
-        }
+        $store_sums(sums_of_v, kWidth, column < $columns, $width, $store_v)
       }
     }
 }

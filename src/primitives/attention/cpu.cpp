@@ -1,8 +1,8 @@
 // Attention on the CPU, forward.
 //
 //            columns: 256 at a time                 k is packed once for all heads and rows that share it, transposed,
-//          ┌──────────┬──────────┬────              in panels; v in panels of its width. A task has 56 rows of one head:
-//   rows:  │  scores  │ (next)   │
+//          ┌──────────┬──────────┬────              in panels; v in panels of its width. A task has 56 rows of one
+//   rows:  │  scores  │ (next)   │                  head:
 //   56     │  in L2   │          │  sums [56 × Dv]    scores = q · kᵀ           micro-kernels, depth D
 //          └──────────┴──────────┴────                scores = formula(scores)  the tape, 4 rows at a time
 //                                  top, total [56]    shares = exp(scores - top) row by row, in L1; where a row's top

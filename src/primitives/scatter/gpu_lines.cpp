@@ -26,6 +26,9 @@ constexpr const char* kRounds =
 constexpr const char* kInLaneOrder =
 #include "primitives/scatter/scatter_in_lane_order.cu.inc"
     ;
+constexpr const char* kLinePieces =
+#include "primitives/scatter/scatter_line_pieces.wgsl.inc"
+    ;
 
 constexpr std::int64_t kLeastLines = 64, kLeastEntries = 256;
 constexpr std::int64_t kLineBytes = 32 << 10;  // of results in the workgroup's memory
@@ -126,6 +129,7 @@ class LineScatter {
                 {"count", d.param(count_)},
                 {"ahead", cat(kAhead)},
                 {"entries", numbers(0, kAhead)}};
+    holes.merge(pieces(kLinePieces));
     holes["add_in_lane_order"] = kInLaneOrder, holes["lines"] = d.param(line_count_);
     holes["across"] = cat(across), holes["pitch"] = cat(held + kApart);
     holes["step"] = cat(kWarp * kAhead), holes["step_pitch"] = cat(kWarp * kAhead + kApart);

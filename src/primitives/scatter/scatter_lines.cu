@@ -21,23 +21,7 @@ for (u32 k = thread; k < $size; k += 32u) {
 }
 __syncwarp();
 for (u32 start = 0u; start < $count; start += ${ahead}u * 32u) {
-  $for e in $entries
-    u32 place$e = 0xffffffffu;
-    $type value$e = $type();
-    {
-      let j = start + ${e}u * 32u + thread;
-      if (j < $count) {
-        $entry_coordinates
-        let index = $index;
-        place$e = bitcast<u32>(index) + select(0u, $size, index < 0);
-        $load_$e
-        value$e = $new_$e;
-        if (place$e >= $size) {
-          $report
-        }
-      }
-    }
-  $end
+  $fetched_ahead(32)
   $for e in $entries
     {
       const u32 place = place$e;
