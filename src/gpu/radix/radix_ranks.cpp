@@ -2,6 +2,7 @@
 #include <array>
 
 #include "gpu/radix/radix_job.hpp"
+#include "primitives/sort/sort.hpp"
 
 namespace tern::detail_gpu {
 
@@ -102,10 +103,11 @@ void Radix::place_ranks(const Words& from, const Ranked& ranked, std::int64_t n,
     RankJob job(*this, 'X', ranked, n);
     const int bits = job.words(from.bits, lines_ * n, false), known = job.words(ranked.known, job.all, false),
               counts = job.words(alike, job.all * ranked.parts, true);
-    job.launch("ranks, elements alike", lines_ * ranked.parts, {{job.atomic_word(), "counts", int{kMostRanks}}}, [&] {
-      job.name_words(job.named, "bits", bits), job.name_known(job.named, known), job.name("alike", counts);
-      return fill_holes(kRanksAlike, job.named);
-    });
+    job.launch("ranks, elements alike", lines_ * ranked.parts,
+               {{job.atomic_word(), "counts", detail::SortRequest::kMostRanks}}, [&] {
+                 job.name_words(job.named, "bits", bits), job.name_known(job.named, known), job.name("alike", counts);
+                 return fill_holes(kRanksAlike, job.named);
+               });
   }
   RankJob job(*this, 'j', ranked, n);
   const int bits = job.words(from.bits, lines_ * n, false), known = job.words(ranked.known, job.all, false),
@@ -122,7 +124,7 @@ void Radix::place_ranks(const Words& from, const Ranked& ranked, std::int64_t n,
 Radix::Places Radix::places_at(const Words& from, std::int64_t n, std::span<const std::int32_t> ranks) {
   // Texts for two numbers of ranks: further ones are as the last.
   std::vector<std::int32_t> all(ranks.begin(), ranks.end());
-  all.resize(all.size() <= kFewRanks ? kFewRanks : kMostRanks, all.back());
+  all.resize(all.size() <= kFewRanks ? kFewRanks : std::size_t{detail::SortRequest::kMostRanks}, all.back());
   const auto count = static_cast<std::int64_t>(all.size());
   Ranked ranked;
   ranked.ranks = all, ranked.parts = ceil_div(n, kRankedPart);
