@@ -246,6 +246,12 @@ inline std::vector<Kind> matrix_kinds() {
          linalg::qr(p.make({9, 1, 4}, d)), linalg::eigvalsh(p.make({9, 3, 3}, d));
          linalg::svdvals(p.make({9, 4, 3}, d));
        }},
+  };
+}
+
+inline std::vector<Kind> large_matrix_kinds() {
+  using P = Printing;
+  return {
       {"large matrices, by the vendor's library", f32, Kind::in_cuda,
        [](P& p, DType d) {
          if (p.in_cuda()) linalg::cholesky(p.make({40, 40}, d));
@@ -384,7 +390,7 @@ inline std::vector<Kind> every_kind() {
   std::vector<Kind> all;
   for (const auto& some : {elementwise_kinds(), reducing_kinds(), product_kinds(), convolution_kinds(),
                            attention_kinds(), line_kinds(),
-                           transform_kinds(), matrix_kinds(), unit_kinds()})
+                           transform_kinds(), matrix_kinds(), large_matrix_kinds(), unit_kinds()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }

@@ -24,7 +24,8 @@ class ShownTexts {
   void each() {
     for (const auto& kinds : {elementwise_kinds(), reducing_kinds(), product_kinds(), transform_kinds()})
       each_of(kinds, false);
-    for (const auto& kinds : {convolution_kinds(), attention_kinds(), line_kinds(), matrix_kinds(), unit_kinds()})
+    for (const auto& kinds :
+         {convolution_kinds(), attention_kinds(), line_kinds(), matrix_kinds(), large_matrix_kinds(), unit_kinds()})
       each_of(kinds, true);
   }
 

@@ -239,6 +239,21 @@ template <class T> void Qr(int m, int n, int inner, T* x, T* q) {
 
 // ---- singular values ----
 
+/// The lengths of n columns of m elements, times `power`, each measured by itself: some vanish in squares.
+template <class T> void MeasureLengths(int m, int n, const T* columns, typename Lanes<T>::V power, T* lengths) {
+  using L = Lanes<T>;
+  const typename L::D d;
+  for (int j = 0; j < n; ++j, columns += std::int64_t{m} * L::kCount) {
+    const auto own = PowerOf<T>(Largest(columns, m)), up = hn::Div(L::Set(1), own);
+    auto sum = hn::Zero(d);
+    for (int i = 0; i < m; ++i) {
+      const auto x = hn::Mul(L::Load(columns, i), up);
+      sum = hn::MulAdd(x, x, sum);
+    }
+    L::Store(hn::Mul(hn::Mul(hn::Sqrt(sum), own), power), lengths, j);
+  }
+}
+
 /// Descending singular values of the matrix whose n columns of m ≥ n elements are the rows of w. With `right`, [n][n],
 /// whose rows are the vectors of the short side, `left`, [inner][m], are those of the long one. spare: n·m elements.
 template <class T>
@@ -272,15 +287,7 @@ void Svd(int m, int n, int inner, T* w, T* left, T* right, T* spare, T* values, 
   };
   if (!SweepAll([&] { return still = hn::Zero(d), measure(), Sweep(n, pair); }))
     NoteStatus<T>(hn::Gt(still, hn::Zero(d)), 1, status);
-  for (int j = 0; j < n; ++j) {  // columns that vanish in squares are measured by themselves
-    const auto own = PowerOf<T>(Largest(at(w, j, m), m)), up = hn::Div(L::Set(1), own);
-    auto sum = hn::Zero(d);
-    for (int i = 0; i < m; ++i) {
-      const auto x = hn::Mul(L::Load(at(w, j, m), i), up);
-      sum = hn::MulAdd(x, x, sum);
-    }
-    L::Store(hn::Mul(hn::Mul(hn::Sqrt(sum), own), power), values, j);
-  }
+  MeasureLengths<T>(m, n, w, power, values);
   const LaneOrder<T> order(n, values, true);
   if (!v) return;
   // Directions of columns, orthogonal also where these are 0: the reflections that make them a diagonal.
