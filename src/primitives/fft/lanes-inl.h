@@ -168,7 +168,7 @@ template <class T> T* Transform(const Pass<T>* passes, int count, T* x, T* y) {
 template <class T> HWY_INLINE void CopyPair(const T* from, T* to) { std::memcpy(to, from, 2 * sizeof(T)); }
 constexpr std::int64_t kTile = 16;
 
-/// Lines whose numbers are pairs next to each other along the axis (turned: through a tile in L1), or from lane to
+/// Lines whose numbers are pairs next to each other along the axis (transposed: through a tile in L1), or from lane to
 /// lane.
 template <class T> bool LanesTogether(const LineView<T>& v) {
   for (int l = 0; l < v.count; ++l)

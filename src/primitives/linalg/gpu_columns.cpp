@@ -6,21 +6,21 @@ namespace tern::detail_gpu {
 
 namespace {
 
-constexpr const char* kColumns =
+constexpr const char* kMoving =
 #include "primitives/linalg/columns.wgsl.inc"
     ;
-constexpr const char* kColumnsPieces =
+constexpr const char* kMovingPieces =
 #include "primitives/linalg/columns_pieces.wgsl.inc"
     ;
-constexpr const char* kColumnsLargest =
+constexpr const char* kLargest =
 #include "primitives/linalg/columns_largest.wgsl.inc"
     ;
 constexpr int kColumnThreads = 256, kTileRows = 8;
 
 /// What all of these texts have.
-Holes shared_holes(const Dialect& d, ComputeType type) {
+Holes holes_of_moves(const Dialect& d, ComputeType type) {
   const std::string name = compute_type_name(type);
-  Holes holes = pieces(kColumnsPieces);
+  Holes holes = pieces(kMovingPieces);
   holes["threads"] = cat(kColumnThreads), holes["type"] = name, holes["zero"] = cat(name, "(0.0)");
   holes["isfinite"] = d.elementary(Elementary::isfinite, type, {kFirst});
   holes["abs"] = d.elementary(Elementary::abs, type, {kFirst});
@@ -64,7 +64,7 @@ struct Elements {
     const auto slot = [&](std::int64_t size) { return plan.plan.add_param(static_cast<std::uint64_t>(size)); };
     const int tiles = slot(tiles_down * tiles_across), row_of_tiles = slot(tiles_across);
     plan.launch(static_cast<std::uint64_t>(count * tiles_down * tiles_across), kColumnThreads, [&] {
-      Holes holes = shared_holes(plan.backend.dialect(), type);
+      Holes holes = holes_of_moves(plan.backend.dialect(), type);
       holes["element"] = "$element_of_tile", holes["tile_columns"] = cat(across);
       holes["tiles"] = p(tiles), holes["across"] = p(row_of_tiles);
       return text(std::move(holes), fill, cat(" && i < ", p(rows_slot), " && j < ", p(columns_slot)), title);
@@ -73,7 +73,7 @@ struct Elements {
   /// An invocation to each element.
   void launch(std::int64_t elements, const Fill& fill, const char* title) {
     plan.launch(static_cast<std::uint64_t>(ceil_div(elements, kColumnThreads)), kColumnThreads, [&] {
-      Holes holes = shared_holes(plan.backend.dialect(), type);
+      Holes holes = holes_of_moves(plan.backend.dialect(), type);
       holes["element"] = "$element_of_line";
       return text(std::move(holes), fill, "", title);
     });
@@ -85,7 +85,7 @@ struct Elements {
     holes["inside"] = cat("matrix < ", plan.count(), within);
     holes["coordinates"] = io.coordinates(plan.batch, "matrix", "c", matrix);
     fill(holes);
-    return plan.module(title, fill_holes(kColumns, holes), {});
+    return plan.module(title, fill_holes(kMoving, holes), {});
   }
 };
 
@@ -223,7 +223,7 @@ std::string largest_text(MatrixPlan& plan, const std::vector<int>& numbers, int 
   const bool wide = type == ComputeType::f64;
   Io io(plan.plan, d);
   std::vector<std::string> matrix;
-  Holes holes = shared_holes(d, type);
+  Holes holes = holes_of_moves(d, type);
   holes["coordinates"] = io.coordinates(plan.batch, "matrix", "c", matrix);
   holes["matrices"] = plan.count(), holes["barrier"] = d.barrier();
   holes["count"] = parts.count, holes["all"] = parts.all, holes["each"] = parts.each, holes["width"] = parts.width;
@@ -240,7 +240,7 @@ std::string largest_text(MatrixPlan& plan, const std::vector<int>& numbers, int 
   holes["bias"] = wide ? "1023, 2097" : "127, 276", holes["least"] = cat(least);
   holes["power_of_largest"] = powers ? "$exponent" : "";
   holes["store"] = io.store(to, plan.at(matrix, "0u", "part"), {powers ? "by" : "largest"}, "");
-  return plan.module("matrices, largest", fill_holes(kColumnsLargest, holes),
+  return plan.module("matrices, largest", fill_holes(kLargest, holes),
                      {{compute_type_name(type), "seen", kColumnThreads}});
 }
 /// Of a, rows × columns each, to `to`, a number to a part.

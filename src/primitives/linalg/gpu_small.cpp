@@ -24,7 +24,7 @@ constexpr const char* kFactorPieces =
 constexpr int kColumnsOfGroup = 32;  // of a right-hand side in a workgroup
 
 /// What all of these files have: element (i, j) of a matrix of so many rows and columns is a[$at(i, j)].
-Holes shared_holes(Small& s, int columns, const std::string& group) {
+Holes holes_of_small(Small& s, int columns, const std::string& group) {
   const int pitch = Small::pitch(columns);
   Holes holes = pieces(kFactorPieces);
   holes["type"] = compute_type_name(s.type), holes["barrier"] = s.barrier();
@@ -36,7 +36,7 @@ Holes shared_holes(Small& s, int columns, const std::string& group) {
 /// And those that factorise.
 Holes factoring_holes(Small& s, int columns, int input, const char* looks_at) {
   s.add("a", s.rows, columns), s.shared.push_back({"u32", "bad", kWidth});
-  Holes holes = shared_holes(s, columns, "group");
+  Holes holes = holes_of_small(s, columns, "group");
   holes["load"] = s.load(input, "a", s.rows, columns, u(columns), "0u", s.check_finite(looks_at));
   return holes;
 }
@@ -75,7 +75,7 @@ Holes solving_holes(Small& s, const RightHandSides& v) {
   const Dialect& d = s.plan.backend.dialect();
   const int n = s.rows, pitch = Small::pitch(kColumnsOfGroup);
   s.add("b", n, kColumnsOfGroup);
-  Holes holes = shared_holes(s, n, "block");
+  Holes holes = holes_of_small(s, n, "block");
   holes["part"] = cat(kColumnsOfGroup), holes["nothing"] = holes["load_a"] = "";
   holes["right"] = d.param(v.right_slot), holes["parts"] = d.param(v.parts_slot);
   holes["side"] = cat("own * ", u(n * pitch), " + (", kFirst, ") * ", u(pitch), " + ", kSecond);
