@@ -256,7 +256,7 @@ inline std::vector<Kind> large_matrix_kinds() {
        [](P& p, DType d) {
          if (p.in_cuda()) linalg::cholesky(p.make({40, 40}, d));
        }},
-      {"more of large matrices", f32, Kind::nowhere,
+      {"more of large matrices", f32, Kind::in_cuda,
        [](P& p, DType d) {
          if (!p.in_cuda()) return;
          const Tensor a = p.make({2, 40, 40}, d), b = p.make({2, 40, 3}, d);

@@ -47,10 +47,10 @@ MmaInstance wgmma_forward_instance(const AttentionSizes& sizes, const HopperWork
   MmaInstance i;
   const auto padded = [](std::int64_t elements) { return elements <= 64 ? 64 : elements <= 128 ? 128 : 256; };
   i.most_depth = padded(sizes.depth), i.most_width = padded(sizes.width);
-  i.consumers = 2, i.ping_pong = true, i.others = i.widest() == 256 ? 80 : 128;
+  i.consumers = 2, i.ping_pong = 1, i.others = i.widest() == 256 ? 80 : 128;
   if (i.widest() == 64 && sizes.rows > 128) i.consumers = 3;
   if (i.widest() == 128 && work.special && !sizes.causal && sizes.window == 0)
-    i.consumers = 3, i.ping_pong = false, i.others = 80;
+    i.consumers = 3, i.ping_pong = 0, i.others = 80;
   i.warps = 4 * (1 + i.consumers), i.resident = 1;
   return i;
 }
@@ -63,7 +63,7 @@ MmaInstance wgmma_forward_instance(const AttentionSizes& sizes, const HopperWork
 MmaInstance wgmma_rows_instance(const AttentionSizes& sizes, const HopperWork& work) {
   MmaInstance i;
   i.most_depth = i.most_width = sizes.depth <= 64 ? 64 : 128;
-  i.consumers = 2, i.ping_pong = true, i.stages = 3, i.warps = 12, i.resident = 1;
+  i.consumers = 2, i.ping_pong = 1, i.stages = 3, i.warps = 12, i.resident = 1;
   i.others = i.widest() == 64 ? (work.light ? 128 : 80) : work.light ? 96 : 64;
   return i;
 }

@@ -19,7 +19,7 @@ struct MmaInstance {
   int resident = 2;        // workgroups that a multiprocessor is to hold
   int bytes = 2;           // of an element
   int consumers = 0;       // on Hopper: warp groups of 64 own rows, beside the one that fetches; 0: mma.sync
-  bool ping_pong = false;  // whether those alternate in sending products off
+  int ping_pong = 0;       // whether those alternate in sending products off
   int stages = 2;          // places for tiles
   int widest() const { return std::max(most_depth, most_width); }
   /// Bytes in which a warp of f32 passes scores on.

@@ -119,6 +119,18 @@ void fill_move(Elements& e, const Move& how, bool imaginary, const MoveAccesses&
                               {wanted == e.type ? "x" : cat(compute_type_name(wanted), "(x)")}, "");
 }
 
+/// "matrices, moved", and what is done with them on their way.
+std::string title_of(const Move& how, bool transposes) {
+  std::string title = transposes ? "matrices, transposed" : "matrices, moved";
+  if (how.places) title += ", rows as they were exchanged";
+  if (how.bad) title += ", NaN where one is bad";
+  if (how.ones) title += ", ones on the diagonal";
+  if (how.finite) title += ", finite or noted";
+  if (how.root) title += ", roots";
+  if (how.powers) title += ", scaled";
+  return title;
+}
+
 void move_numbers(GpuBackend& backend, const detail::MatrixRequest& r, const View& from, const View& to,
                   std::int64_t rows, std::int64_t columns, const Move& how, bool imaginary) {
   Elements e(backend, r, '1', rows, columns);
@@ -138,8 +150,9 @@ void move_numbers(GpuBackend& backend, const detail::MatrixRequest& r, const Vie
                                      16 * (v.powers >= 0) + 32 * how.divided + 64 * (v.bad >= 0)));
   e.plan.plan.note(static_cast<char>((v.places >= 0) + 2 * how.root + 4 * how.kept));
   const auto fill = [&](Holes& holes) { fill_move(e, how, imaginary, v, to.dtype, holes); };
-  if (transposes) e.launch_tiles(rows, columns, fill, "matrices, transposed");
-  else e.launch(r.count() * rows * columns, fill, "matrices, moved");
+  const std::string title = title_of(how, transposes);
+  if (transposes) e.launch_tiles(rows, columns, fill, title.c_str());
+  else e.launch(r.count() * rows * columns, fill, title.c_str());
 }
 
 }  // namespace
