@@ -1,11 +1,10 @@
 // Vectors and matrices of a fixed size in formulas: each is one tensor [..., N] or [..., R, C] and, while a formula is
 // traced, N or R·C symbolic values. A formula of them, and each of its derivatives, is one kernel on every backend.
-// (Longer than other files: vectors, matrices and rotations are made of each other, and one include has them all.)
 //
 //   auto pose = tern::formula("pose", [](Vec<3> p, Vec<4> q, Vec<3> t) { return rotate(q, p) + t; });
 //   Var moved = pose(points, rotations, shifts);    // [1000000, 3], [1000000, 4], [3]
 //
-// (Longer than other files: the operators and functions of vectors and matrices are a line or two each.)
+// (Longer than other files: vectors, matrices and rotations are made of each other, a line or two each.)
 #pragma once
 #include <array>
 #include <cstddef>

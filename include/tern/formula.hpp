@@ -332,11 +332,11 @@ template <class T> auto predicate(T result) {
 }
 }  // namespace detail
 #define TERN_ELEMENTARY(name, arity) TERN_DECLARE_POINTWISE(name)
-#define TERN_DECLARE_TRUTH(name)                                 \
+#define TERN_DECLARE_PREDICATE(name)                             \
   namespace op { extern const Pointwise<> name; }                \
   template <class... A> requires detail::PointwiseArgs<A...>     \
   auto name(const A&... arguments) { return detail::predicate(op::name(arguments...)); }
-#define TERN_ELEMENTARY_TRUTH(name, arity) TERN_DECLARE_TRUTH(name)
+#define TERN_ELEMENTARY_PREDICATE(name, arity) TERN_DECLARE_PREDICATE(name)
 #define TERN_ELEMENTARY_INNER(name, arity)
 #define TERN_ELEMENTARY_REDUCE(name)
 #include "tern/elementary.inc"
@@ -344,7 +344,7 @@ template <class T> auto predicate(T result) {
 #undef TERN_ELEMENTARY_INNER
 #undef TERN_ELEMENTARY_REDUCE
 #define TERN_FORMULA(name, ...) TERN_DECLARE_POINTWISE(name)
-#define TERN_FORMULA_PREDICATE(name, ...) TERN_DECLARE_TRUTH(name)
+#define TERN_FORMULA_PREDICATE(name, ...) TERN_DECLARE_PREDICATE(name)
 #define TERN_FORMULA_MORE(name, arity, ...)                                               \
   namespace op { extern const Pointwise<> name##_with; }                                 \
   template <class... A> requires detail::PointwiseArgs<A...> && (sizeof...(A) == (arity)) \

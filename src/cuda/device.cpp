@@ -69,7 +69,7 @@ void CudaDevice::upload(DevicePointer to, const void* from, std::size_t bytes) {
   std::unique_lock one(up_.lock(), std::defer_lock);
   if (bytes > kSmallCopy) one.lock();
   {
-    const Call call(*this);
+    const DeviceGuard guard(*this);
     if (bytes <= kSmallCopy || capturing()) {  // what a capture copies lives as long as the capture
       const std::string doing = "uploading " + std::to_string(bytes) + " bytes";
       return check(driver_.cuMemcpyHtoDAsync_v2(to, from, bytes, stream()), doing);
@@ -84,14 +84,14 @@ void CudaDevice::upload(DevicePointer to, const void* from, std::size_t bytes) {
     const GpuContext::Current current(context_);
     up_.upload(to, from, bytes);
   }
-  const Call call(*this);
+  const DeviceGuard guard(*this);
   streams_.follow(up_.stream(streams_));
 }
 
 void CudaDevice::download(DevicePointer from, void* to, std::size_t bytes) {
   const std::lock_guard one(down_.lock());
   {
-    const Call call(*this);
+    const DeviceGuard guard(*this);
     const Stream copies = down_.stream(streams_);
     if (bytes <= kSmallCopy) down_.begin_download(from, bytes, stream());
     else streams_.let_follow(copies);
@@ -126,17 +126,17 @@ bool CudaDevice::copy_from(CudaDevice& other, DevicePointer to, DevicePointer fr
   Streams::Wait written;
   Stream source = nullptr;
   {
-    const Call call(*this);
+    const DeviceGuard guard(*this);
     if (!reaches(other)) return false;
   }
   {
-    const Call call(other);
+    const DeviceGuard guard(other);
     written = other.streams_.begin_wait();
     source = other.stream();
   }
   Streams::Wait copied;
   {
-    const Call call(*this);
+    const DeviceGuard guard(*this);
     const std::string doing = "copying " + std::to_string(bytes) + " bytes from " + other.context_.name();
     const Stream target = stream();
     check(driver_.cuStreamWaitEvent(target, written.event, 0), doing);
@@ -144,7 +144,7 @@ bool CudaDevice::copy_from(CudaDevice& other, DevicePointer to, DevicePointer fr
     copied = streams_.begin_wait();
   }
   {
-    const Call call(other);  // nothing overwrites what is being read
+    const DeviceGuard guard(other);  // nothing overwrites what is being read
     check(driver_.cuStreamWaitEvent(source, copied.event, 0), "waiting for " + context_.name());
     other.streams_.drop_wait(written);
   }
@@ -155,14 +155,14 @@ bool CudaDevice::copy_from(CudaDevice& other, DevicePointer to, DevicePointer fr
 void CudaDevice::wait() {
   Streams::Wait waiting;
   {
-    const Call call(*this);
+    const DeviceGuard guard(*this);
     waiting = streams_.begin_wait();
   }
   {
     const GpuContext::Current current(context_);
     streams_.wait(waiting);
   }
-  const Call call(*this);
+  const DeviceGuard guard(*this);
   streams_.end_wait(waiting);
 }
 
@@ -275,8 +275,8 @@ void CudaDevice::begin_capture() {
   memory_.begin_capture();
 }
 
-CudaDevice::Captured CudaDevice::end_capture() {
-  Captured result;
+CudaDevice::CapturedGraph CudaDevice::end_capture() {
+  CapturedGraph result;
   result.blocks = memory_.end_capture();
   CuGraph graph = nullptr;
   try {
@@ -291,11 +291,11 @@ CudaDevice::Captured CudaDevice::end_capture() {
   return result;
 }
 
-void CudaDevice::replay(const Captured& captured) {
+void CudaDevice::replay(const CapturedGraph& captured) {
   check(driver_.cuGraphLaunch(captured.graph, stream()), "replay");
 }
 
-void CudaDevice::release(Captured& captured) noexcept {
+void CudaDevice::release(CapturedGraph& captured) noexcept {
   if (captured.graph) driver_.cuGraphExecDestroy(captured.graph);
   memory_.give_back(captured.blocks);
   captured = {};

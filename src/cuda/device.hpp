@@ -17,15 +17,15 @@ namespace tern::detail_cuda {
 /// "NVIDIA H200" and so on, by ordinal.
 std::vector<std::string> gpu_names(const Driver& driver);
 
-/// What says so takes the lock itself and waits without it; everything else stands within a Call.
+/// What says so takes the lock itself and waits without it; everything else stands within a DeviceGuard.
 class CudaDevice {
  public:
   CudaDevice(const Driver& driver, int ordinal, std::string name);
 
   /// The device's lock, and its context on the calling thread. Throws where an earlier kernel failed.
-  class Call {
+  class DeviceGuard {
    public:
-    explicit Call(CudaDevice& gpu) : hold_(gpu.lock_), current_((gpu.context_.require_sound(), gpu.context_)) {}
+    explicit DeviceGuard(CudaDevice& gpu) : hold_(gpu.lock_), current_((gpu.context_.require_sound(), gpu.context_)) {}
 
    private:
     std::lock_guard<std::recursive_mutex> hold_;
@@ -49,14 +49,14 @@ class CudaDevice {
 
   /// Needs the lock.
   const MemoryStats& memory_stats() const { return memory_.stats(); }
-  /// Within a Call.
+  /// Within a DeviceGuard.
   void release_memory() { memory_.release_kept(), memory_.reset_peak(); }
 
   /// Takes the lock itself. Returns when the data has been read.
   void upload(DevicePointer to, const void* from, std::size_t bytes);
   /// Takes the lock itself.
   void download(DevicePointer from, void* to, std::size_t bytes);
-  /// A few bytes, waited for within a Call.
+  /// A few bytes, waited for within a DeviceGuard.
   void read(DevicePointer from, void* to, std::size_t bytes);
   void clear(DevicePointer to, std::size_t bytes);
   /// Takes both locks itself. Copies from another GPU's memory; false, having done nothing, where there is no direct
@@ -79,13 +79,13 @@ class CudaDevice {
   /// its own.
   void begin_capture();
   bool capturing() const { return streams_.capturing(); }
-  struct Captured {
+  struct CapturedGraph {
     GraphExec graph = nullptr;
     DeviceMemory::MemoryBlocks blocks;
   };
-  Captured end_capture();
-  void replay(const Captured& captured);
-  void release(Captured& captured) noexcept;
+  CapturedGraph end_capture();
+  void replay(const CapturedGraph& captured);
+  void release(CapturedGraph& captured) noexcept;
 
   void check(CuResult result, const std::string& doing) const { context_.check(result, doing); }
 

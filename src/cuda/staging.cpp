@@ -15,8 +15,8 @@ Stream Staging::stream(const Streams& streams) {
   return stream_;
 }
 
-const Staging::Chunk& Staging::chunk(std::size_t number) {
-  Chunk& chunk = chunks_[number % chunks_.size()];
+const Staging::Carrier& Staging::chunk(std::size_t number) {
+  Carrier& chunk = chunks_[number % chunks_.size()];
   if (!chunk.memory) {  // pinning takes milliseconds
     if (!chunk.done) chunk.done = new_event(context_);
     context_.check(driver_.cuMemHostAlloc(&chunk.memory, kChunk, kHostPortable), "allocating memory for copies");
@@ -24,7 +24,7 @@ const Staging::Chunk& Staging::chunk(std::size_t number) {
   return chunk;
 }
 
-void Staging::finish(const Chunk& chunk, const char* doing) const {
+void Staging::finish(const Carrier& chunk, const char* doing) const {
   context_.check(driver_.cuEventSynchronize(chunk.done), doing);
 }
 
@@ -32,7 +32,7 @@ void Staging::upload(DevicePointer to, const void* from, std::size_t bytes) {
   const auto* source = static_cast<const std::byte*>(from);
   std::size_t number = 0;
   for (std::size_t at = 0; at < bytes; at += kChunk, ++number) {
-    const Chunk& carrier = chunk(number);
+    const Carrier& carrier = chunk(number);
     const std::size_t size = std::min(kChunk, bytes - at);
     finish(carrier, kUploading);  // what it carried before
     std::memcpy(carrier.memory, source + at, size);
@@ -46,14 +46,14 @@ void Staging::download(void* to, DevicePointer from, std::size_t bytes) {
   const std::size_t count = (bytes + kChunk - 1) / kChunk;
   const auto size = [&](std::size_t number) { return std::min(kChunk, bytes - number * kChunk); };
   const auto start = [&](std::size_t number) {
-    const Chunk& carrier = chunk(number);
+    const Carrier& carrier = chunk(number);
     context_.check(driver_.cuMemcpyDtoHAsync_v2(carrier.memory, from + number * kChunk, size(number), stream_),
                    kDownloading);
     context_.check(driver_.cuEventRecord(carrier.done, stream_), kDownloading);
   };
   for (std::size_t number = 0; number < std::min(count, chunks_.size()); ++number) start(number);
   for (std::size_t number = 0; number < count; ++number) {
-    const Chunk& carrier = chunk(number);
+    const Carrier& carrier = chunk(number);
     finish(carrier, kDownloading);
     std::memcpy(target + number * kChunk, carrier.memory, size(number));
     if (number + chunks_.size() < count) start(number + chunks_.size());

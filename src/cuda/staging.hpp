@@ -29,19 +29,19 @@ class Staging {
   void end_download(void* to, std::size_t bytes);
 
  private:
-  struct Chunk {
+  struct Carrier {
     void* memory = nullptr;
     Event done = nullptr;
   };
   /// One after the other; made when it is first used.
-  const Chunk& chunk(std::size_t number);
-  void finish(const Chunk& chunk, const char* doing) const;
+  const Carrier& chunk(std::size_t number);
+  void finish(const Carrier& chunk, const char* doing) const;
 
   const GpuContext& context_;
   const Driver& driver_;
   std::mutex lock_;
   Stream stream_ = nullptr;
-  std::array<Chunk, 4> chunks_;
+  std::array<Carrier, 4> chunks_;
 };
 
 }  // namespace tern::detail_cuda

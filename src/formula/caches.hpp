@@ -19,7 +19,7 @@ namespace tern::detail {
 ///   [n + m, n + 2m)   the outputs themselves: read instead of the inputs where they suffice.
 struct GradientGraph {
   /// The gradients that one fused call computes: those summed over one set of axes, and those summed over none.
-  struct Call {
+  struct FusedGradients {
     const FormulaGraph* graph = nullptr;
     std::vector<int> arguments;  // which of the gradient graph's inputs its own are: those it reads
     std::uint32_t reduced = 0;
@@ -33,7 +33,7 @@ struct GradientGraph {
     /// What gradients are converted to: where operands have different floating dtypes, those of the narrower ones (of
     /// the others boolean, for none). Empty: no conversion.
     std::vector<DType> narrower;
-    std::vector<Call> calls;
+    std::vector<FusedGradients> calls;
   };
   IndexSet present, wanted, outputs_read;
   bool finite_only = false;

@@ -21,9 +21,9 @@ void fail_component(const char* type, int index, int count) {
 namespace {
 
 /// A matrix of expressions while it is eliminated.
-class Rows {
+class ExprMatrix {
  public:
-  Rows(int rows, int columns) : columns_(columns), at_(static_cast<std::size_t>(rows * columns)) {}
+  ExprMatrix(int rows, int columns) : columns_(columns), at_(static_cast<std::size_t>(rows * columns)) {}
   Expr& operator()(int i, int j) { return at_[static_cast<std::size_t>(i * columns_ + j)]; }
 
  private:
@@ -39,7 +39,7 @@ void exchange(const Expr& condition, Expr& x, Expr& y) {
 /// [a | b] with a made upper triangular, by rows that are exchanged so that the largest element of what is left of a
 /// column stands on the diagonal, as LU with partial pivoting does. The pivots may be read below.
 struct Eliminated {
-  Rows rows;
+  ExprMatrix rows;
   Expr odd = constant(1);  // of exchanges, as a sign: 1 or -1
   /// `through`: a pivot of 0 leaves the numbers below, which are 0 then, as they are, and the other pivots finite.
   Eliminated(int n, int m, std::span<const Expr> a, std::span<const Expr> b, bool through = false) : rows(n, n + m) {

@@ -109,15 +109,15 @@ Repeating repeating(const View& v, const Shape& space) {
 
 /// The row's length, of which all that repeats repeats, and how many rows make a multiple of a vector; {0, 1} where
 /// rows are left as they are.
-struct Rows {
+struct RepeatedRows {
   std::int64_t length = 0, together = 1;
 };
-Rows rows_to_join(const GpuBackend& backend, const Elementwise& job) {
+RepeatedRows rows_to_join(const GpuBackend& backend, const Elementwise& job) {
   const std::int64_t numel = job.space.numel();
   if (backend.limits().archived || job.horizontal || !job.known.empty() || numel < kWorthRepeating) return {};
   for (const detail::Step& s : job.program->steps)
     if (s.kind == detail::StepKind::position) return {};
-  Rows rows;
+  RepeatedRows rows;
   std::int64_t in_vector = 1;
   const auto see = [&](const View& v, bool written) {
     const Repeating r = repeating(v, job.space);
@@ -146,7 +146,7 @@ class Fitting {
   void run() {
     if (job_.space.numel() == 0) return;
     if (job_.space.numel() > kMostElements) return halve({});
-    if (const Rows rows = rows_to_join(backend_, job_); rows.length > 0) return join(rows);
+    if (const RepeatedRows rows = rows_to_join(backend_, job_); rows.length > 0) return join(rows);
     if (!fit_windows()) return;
     fit_bindings();
     const bool indexed = std::ranges::any_of(job_.inputs, [](const Operand& o) { return o.gather != nullptr; });
@@ -158,7 +158,7 @@ class Fitting {
 
  private:
   /// Runs as many rows as make whole ones of several, and then the rest.
-  void join(const Rows& rows) {
+  void join(const RepeatedRows& rows) {
     const std::int64_t count = job_.space.numel() / rows.length, joined = count / rows.together;
     const std::int64_t long_row = rows.length * rows.together;
     std::vector<std::shared_ptr<Storage>> keep;

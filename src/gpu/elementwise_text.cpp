@@ -148,6 +148,24 @@ std::vector<int> steps_of_row(const ElementwisePlan& e) {
   return found;
 }
 
+/// What the sources are for element i of the group: of steps.
+std::map<int, std::string> values_of_sources(const ElementwisePlan& e, const Loaded& loaded, const Position& at,
+                                             int i) {
+  std::map<int, std::string> values;
+  std::size_t origin = 0;
+  for (std::size_t s = 0; s < e.sources.size(); ++s) {
+    const Step& step = e.program.steps[static_cast<std::size_t>(e.sources[s])];
+    values[e.sources[s]] =
+        e.access[s] >= 0 ? loaded[s][static_cast<std::size_t>(i)] : position_value(e, step, at, i, origin);
+  }
+  return values;
+}
+std::string call_on(const Dialect& d, const Function& function, const std::map<int, std::string>& values) {
+  std::vector<std::string> arguments;
+  for (const int source : function.sources) arguments.push_back(values.at(source));
+  return d.call(function.name, arguments);
+}
+
 }  // namespace
 
 std::string elementwise_text(const ElementwisePlan& e) {
@@ -177,21 +195,10 @@ std::string elementwise_text(const ElementwisePlan& e) {
     if (e.access[s] >= 0 && loaded[s].empty()) load += io.load(e.access[s], at, loaded[s]);
   std::vector<std::vector<std::string>> results(e.outputs.size());
   for (int i = 0; i < e.group; ++i) {
-    std::map<int, std::string> values;  // of steps
-    std::size_t origin = 0;
-    for (std::size_t s = 0; s < e.sources.size(); ++s) {
-      const Step& step = e.program.steps[static_cast<std::size_t>(e.sources[s])];
-      values[e.sources[s]] =
-          e.access[s] >= 0 ? loaded[s][static_cast<std::size_t>(i)] : position_value(e, step, at, i, origin);
-    }
-    const auto call = [&](const Function& function) {
-      std::vector<std::string> arguments;
-      for (const int source : function.sources) arguments.push_back(values[source]);
-      return d.call(function.name, arguments);
-    };
-    if (i == 0 && !of_row.empty()) load += cat("let of_row = ", call(row), ";\n");
+    std::map<int, std::string> values = values_of_sources(e, loaded, at, i);
+    if (i == 0 && !of_row.empty()) load += cat("let of_row = ", call_on(d, row, values), ";\n");
     for (std::size_t k = 0; k < of_row.size(); ++k) values[of_row[k]] = ProgramPrinter::result(row, "of_row", k);
-    holes[cat("formula_", i)] = call(f);
+    holes[cat("formula_", i)] = call_on(d, f, values);
     for (std::size_t o = 0; o < e.outputs.size(); ++o) results[o].push_back(ProgramPrinter::result(f, cat("y", i), o));
   }
   std::string& store = holes["store"];

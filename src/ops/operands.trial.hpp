@@ -36,7 +36,7 @@ template <class F> Values made(std::int64_t rows, std::int64_t columns, F f) {
   return y;
 }
 /// The last two axes exchanged.
-inline Values turned(const Values& x) {
+inline Values transposed(const Values& x) {
   const std::size_t rank = x.shape.size(), rows = static_cast<std::size_t>(x.shape[rank - 2]),
                     columns = static_cast<std::size_t>(x.shape[rank - 1]);
   Values y = x;

@@ -66,13 +66,13 @@ void WebGpuDevice::abandon(const char* during) {
 }
 
 void WebGpuDevice::submit(WGPUCommandBuffer commands) {
-  struct Call {
+  struct Submission {
     const Api& api;
     WGPUQueue queue;
     WGPUCommandBuffer commands;
   } call{api_, queue_, commands};
   const auto run = [](void* context) {
-    const Call& c = *static_cast<Call*>(context);
+    const Submission& c = *static_cast<Submission*>(context);
     c.api.QueueSubmit(c.queue, 1, &c.commands);
   };
   if (!survives_abort(run, &call)) abandon("a submission");
@@ -81,12 +81,12 @@ void WebGpuDevice::submit(WGPUCommandBuffer commands) {
 void WebGpuDevice::poll() {
   if (abandoned_) return;
   if (!api_.DevicePoll) return api_.InstanceProcessEvents(instance_of(api_));
-  struct Call {
+  struct Poll {
     const Api& api;
     WGPUDevice device;
   } call{api_, device_};
   const auto run = [](void* context) {
-    const Call& c = *static_cast<Call*>(context);
+    const Poll& c = *static_cast<Poll*>(context);
     c.api.DevicePoll(c.device, 1, nullptr);
   };
   if (!survives_abort(run, &call)) abandon("a wait");

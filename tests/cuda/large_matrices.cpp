@@ -197,6 +197,7 @@ CuResult pretended_product(TriangleSolver, int of_a, int of_b, int m, int n, int
   return behind->multiply(dtype, adjoint, m, n, k, a, b, c), CuResult{};
 }
 
+/// (Longer than other functions: a table, an entry after the other.)
 detail_cuda::SolverApi pretended_solver() {
   using std::int64_t;
   using std::size_t;

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "golden/kinds.hpp"
+#include "golden/shown.hpp"
 
 namespace tern::test {
 namespace {
@@ -78,25 +78,10 @@ class Shortened {
 
 class Golden {
  public:
-  explicit Golden(bool in_cuda)
-      : in_cuda_(in_cuda),
-        device_(in_cuda ? DeviceKind::cuda : DeviceKind::webgpu,
-                [this](const auto& launch, const std::string& text) { show(launch, text); }) {}
-  /// `each_title`: of the texts with one title, their first line, the first alone. `hashed`: no more than a hash.
-  void show(const char* name, bool each_title, bool hashed, const std::function<void(Printing&)>& call) {
-    name_ = name, each_title_ = each_title, hashed_ = hashed, call(device_);
-  }
-  bool in_cuda() const { return in_cuda_; }
-
- private:
-  void show(const detail_gpu::Launch& launch, std::string text) {
-    const std::size_t begin = text.find('\n') + 1, end = text.find("struct Params");
-    if (in_cuda_ && prelude_ == end - begin) text.erase(begin, prelude_);
-    prelude_ = end - begin;
-    if (!texts_.insert(each_title_ ? text.substr(0, begin) : text).second) return;
-    std::printf("// ---- %s: %s, %llu workgroups of %u, %zu words", name_.c_str(), launch.op,
+  void show(const Kind& kind, Extent extent, const detail_gpu::Launch& launch, const std::string& text) {
+    std::printf("// ---- %s: %s, %llu workgroups of %u, %zu words", kind.name, launch.op,
                 static_cast<unsigned long long>(launch.groups), launch.threads, launch.params.size());
-    if (hashed_) {
+    if (extent == Extent::hash) {
       std::printf(" (%08x)\n", hash_of(text));
       return;
     }
@@ -104,6 +89,8 @@ class Golden {
     print_new(text);
     std::printf("\n");
   }
+
+ private:
   /// Whether a line is of those around every body, all the same.
   static bool is_frame(const std::string& line) {
     return line.starts_with("@group(0) @binding(0)") || line.starts_with("@compute") || line.starts_with("fn main(") ||
@@ -138,35 +125,15 @@ class Golden {
     }
   }
 
-  bool in_cuda_;
-  Printing device_;
   Shortened shortened_;
-  std::string name_;
-  bool each_title_ = false, hashed_ = false;
-  std::size_t prelude_ = 0;  // CUDA's, the same for every kernel, is printed once
-  std::set<std::string> texts_{"// elementwise\n", "// fft\n"}, functions_;
+  std::set<std::string> functions_;
 };
-
-void show_all(Golden& golden) {
-  const auto show = [&](const std::vector<Kind>& kinds, bool each_title) {
-    for (const Kind& kind : kinds)
-      if (kind.shown != Kind::nowhere && (kind.shown != Kind::in_cuda || golden.in_cuda()))
-        golden.show(kind.name, each_title, kind.shown == Kind::in_wgsl && golden.in_cuda(),
-                    [&](Printing& p) { kind.call(p, kind.dtype); });
-  };
-  for (const auto& kinds : {elementwise_kinds(), reducing_kinds(), product_kinds(), transform_kinds()})
-    show(kinds, false);
-  show(convolution_kinds(), true);
-  show(attention_kinds(), true);
-  show(line_kinds(), true);
-  show(matrix_kinds(), true);
-  show(unit_kinds(), true);
-}
 
 }  // namespace
 }  // namespace tern::test
 
 int main(int count, char** arguments) {
-  tern::test::Golden golden(count > 1 && std::string_view(arguments[1]) == "cuda");
-  tern::test::show_all(golden);
+  tern::test::Golden golden;
+  const bool in_cuda = count > 1 && std::string_view(arguments[1]) == "cuda";
+  tern::test::ShownTexts(in_cuda, [&](const auto&... text) { golden.show(text...); }).each();
 }

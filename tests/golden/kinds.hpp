@@ -179,8 +179,8 @@ inline std::vector<Kind> line_kinds() {
       {"sort of a line", f32, Kind::in_cuda, [](P& p, DType d) { sort(p.make({3, 3000}, d), 1); }},
       {"sort of a long line", f32, Kind::in_both, [](P& p, DType d) { sort(p.make({1 << 19}, d), 0); }},
       {"sort of long lines", f32, Kind::in_wgsl, [](P& p, DType d) { sort(p.make({2, 5000}, d), 1, true); }},
-      {"order of booleans", f32, Kind::nowhere, [](P& p, DType) { argsort(p.make({20'000}, boolean), 0); }},
-      {"ranks in a long line", f32, Kind::nowhere, [](P& p, DType d) { median(p.make({20'000}, d)); }},
+      {"order of booleans", f32, Kind::in_wgsl, [](P& p, DType) { argsort(p.make({20'000}, boolean), 0); }},
+      {"ranks in a long line", f32, Kind::in_wgsl, [](P& p, DType d) { median(p.make({20'000}, d)); }},
       {"the first of a line", f32, Kind::in_wgsl, [](P& p, DType d) { topk(p.make({100000}, d), 3, 0); }},
       {"the first of many", f32, Kind::nowhere, [](P& p, DType d) { topk(p.make({2, 100000}, d), 3000, 1, false); }},
       {"scatter", f32, Kind::in_wgsl,
@@ -195,9 +195,9 @@ inline std::vector<Kind> line_kinds() {
        [](P& p, DType d) { scatter_add(p.make({9, 4}, d), p.make({3000}, i32), p.make({3000, 4}, d)); }},
       {"scatter with a table for each line", f32, Kind::in_cuda,
        [](P& p, DType d) { scatter_add(p.make({9, 64}, d), p.make({300, 64}, i32), p.make({300, 64}, d)); }},
-      {"scatter with a table for each line, whose entries lie together", f32, Kind::nowhere,
+      {"scatter with a table for each line, whose entries lie together", f32, Kind::in_both,
        [](P& p, DType d) { scatter_add(p.make({64, 9}, d), p.make({64, 300}, i32), p.make({64, 300}, d), 1); }},
-      {"scatter of long rows", f32, Kind::nowhere,
+      {"scatter of long rows", f32, Kind::in_wgsl,
        [](P& p, DType d) { scatter_add(p.make({99, 128}, d), p.make({3000}, i32), p.make({3000, 128}, d)); }},
       {"transform of lines of a large prime factor", f32, Kind::in_wgsl,
        [](P& p, DType d) { fft::fft(p.make({3, 11}, complex_dtype(d))); }},
@@ -246,11 +246,17 @@ inline std::vector<Kind> matrix_kinds() {
          linalg::qr(p.make({9, 1, 4}, d)), linalg::eigvalsh(p.make({9, 3, 3}, d));
          linalg::svdvals(p.make({9, 4, 3}, d));
        }},
+  };
+}
+
+inline std::vector<Kind> large_matrix_kinds() {
+  using P = Printing;
+  return {
       {"large matrices, by the vendor's library", f32, Kind::in_cuda,
        [](P& p, DType d) {
          if (p.in_cuda()) linalg::cholesky(p.make({40, 40}, d));
        }},
-      {"more of large matrices", f32, Kind::nowhere,
+      {"more of large matrices", f32, Kind::in_cuda,
        [](P& p, DType d) {
          if (!p.in_cuda()) return;
          const Tensor a = p.make({2, 40, 40}, d), b = p.make({2, 40, 3}, d);
@@ -285,6 +291,12 @@ inline std::vector<Kind> transform_kinds() {
       {"transform", f32, Kind::in_wgsl, [](P& p, DType d) { fft::fft(p.make({3, 8}, complex_dtype(d))); }},
       {"transform of lines of odd factors", f32, Kind::in_wgsl,
        [](P& p, DType d) { fft::fft(p.make({3, 105}, complex_dtype(d))); }},
+      {"transform to real lines, and its gradient", f32, Kind::in_wgsl,
+       [](P& p, DType d) {
+         if (!is_floating(d)) return;
+         const Var x(p.make({3, 3}, complex_dtype(d)));
+         backward(fft::irfft(x, 4), p.make({3, 4}, real_dtype(complex_dtype(d))));
+       }},
       {"transform of columns, and of real lines", f32, Kind::nowhere,
        [](P& p, DType d) {
          const Tensor x = p.make({8, 64}, complex_dtype(d)), y = p.make({3, 12}, d);
@@ -378,7 +390,7 @@ inline std::vector<Kind> every_kind() {
   std::vector<Kind> all;
   for (const auto& some : {elementwise_kinds(), reducing_kinds(), product_kinds(), convolution_kinds(),
                            attention_kinds(), line_kinds(),
-                           transform_kinds(), matrix_kinds(), unit_kinds()})
+                           transform_kinds(), matrix_kinds(), large_matrix_kinds(), unit_kinds()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }

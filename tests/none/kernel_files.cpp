@@ -1,6 +1,6 @@
-// Kernels that stand in files: every file, and every piece of one ($define), is part of the text of some golden kind.
-// So the texts that are reviewed (golden/kernels.cpp) and compiled alone (cuda/compile.cpp, webgpu/compile.cpp) leave
-// none out.
+// Kernels that stand in files: every file, and every piece of one ($define), is part of a text that golden/kernels.wgsl
+// or golden/kernels.cu shows. So the texts that are reviewed (golden/kernels.cpp), and those that are compiled alone
+// (cuda/compile.cpp, webgpu/compile.cpp), leave none out.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "golden/kinds.hpp"
+#include "golden/shown.hpp"
 
 namespace tern::test {
 namespace {
@@ -87,32 +87,24 @@ struct Wanted {
   std::vector<std::string> marks;
 };
 
-TEST(KernelFiles, EveryOneIsOfAGoldenKind) {
+TEST(KernelFiles, GoldenTextsShowEveryOne) {
   std::vector<KernelPart> all;
   for (const KernelFile& file : kKernelFiles)
     for (KernelPart& part : parts_of(file)) all.push_back(std::move(part));
   ASSERT_GT(all.size(), 100u);
   std::vector<Wanted> wanted;
   for (const KernelPart& part : all) wanted.push_back({part.name, marks_of(part, all)});
-  for (const DeviceKind device : {DeviceKind::webgpu, DeviceKind::cuda}) {
-    Printing printing(device, [&](const detail_gpu::Launch&, const std::string& text) {
+  for (const bool in_cuda : {false, true})
+    ShownTexts(in_cuda, [&](const Kind&, Extent extent, const detail_gpu::Launch&, const std::string& text) {
+      if (extent == Extent::hash) return;
       std::erase_if(wanted, [&](const Wanted& w) {
         return std::ranges::all_of(w.marks, [&](const std::string& mark) { return text.find(mark) != text.npos; });
       });
-    });
-    for (const Kind& kind : every_kind())
-      for (const DType dtype : {kind.dtype, f64, DType::f16, i32, DType::u8}) {
-        try {
-          kind.call(printing, dtype);
-        } catch (const Error& error) {
-          EXPECT_TRUE(error.kind() == ErrorKind::dtype || error.kind() == ErrorKind::unsupported) << error.what();
-        }
-      }
-  }
+    }).each();
   for (const Wanted& w : wanted) {
     std::string marks;
     for (const std::string& mark : w.marks) marks += '\n' + mark;
-    ADD_FAILURE() << w.part << ": no golden kind (golden/kinds.hpp) prints" << marks;
+    ADD_FAILURE() << w.part << ": no text that is shown (golden/kinds.hpp) has" << marks;
   }
 }
 

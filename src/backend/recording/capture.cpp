@@ -241,7 +241,7 @@ void CapturedCalls::finish() {
 // ---- replay ----
 
 void CapturedCalls::run_all() {
-  for (const Call& call : calls_) {
+  for (const RecordedCall& call : calls_) {
     if (call.owned->live)
       for (std::vector<Operand>& operands : call.owned->inputs)
         for (Operand& operand : operands)

@@ -112,11 +112,11 @@ class CapturedCalls {
   Backend& backend_;
   std::uint64_t number_;
   std::deque<Owned> owned_;
-  struct Call {
+  struct RecordedCall {
     Owned* owned;
     std::function<void(Backend&)> run;
   };
-  std::vector<Call> calls_;
+  std::vector<RecordedCall> calls_;
   std::unordered_set<std::shared_ptr<Storage>> outside_, written_;  // made before the capture; those of them written
   std::vector<std::shared_ptr<Storage>> awaited_;  // read, of recordings that had not been replayed then
   std::vector<std::shared_ptr<Storage>> made_;

@@ -160,7 +160,7 @@ void run_packed(TilePlan& plan) {
   } else if (!plan.keeps_b && a_bytes <= kLocalBytes) {
     plan.tile_rows = std::max(plan.sizes.rows, plan.sizes.rows * plan.tile_cols / std::min(plan.tile_cols, g.n));
   }
-  plan.by_groups = !g.c && !plan.turned;
+  plan.by_groups = !g.c && !plan.transposed;
   note_way(plan.direct_b  ? "b read in place, as few rows of a meet it"
            : own          ? "b packed once by each thread"
            : plan.keeps_b ? "b packed once for all threads"
@@ -219,9 +219,9 @@ void gemm(const GemmProblem& problem) {
   }
   if (gemm_outer(problem)) return note_way("row by row of the result, as k is short");
   const bool column_major = problem.a_row == 1 && problem.a_col != 1;
-  const bool turned = column_major && problem.n <= kTurnedCols && problem.m >= 4 * problem.n;
-  const GemmProblem& g = turned ? swapped : problem;
-  TilePlan plan{g, types, {g.k, g.segments, depth_block(g, types)}, turned};
+  const bool transposed = column_major && problem.n <= kTransposedCols && problem.m >= 4 * problem.n;
+  const GemmProblem& g = transposed ? swapped : problem;
+  TilePlan plan{g, types, {g.k, g.segments, depth_block(g, types)}, transposed};
   run_packed(plan);
 }
 

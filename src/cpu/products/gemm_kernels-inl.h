@@ -282,7 +282,8 @@ template <class T, int kRows, bool kPacked> struct RowsOfA {
   static constexpr bool from_memory(int i) { return kEmbeds && i % (kPacked ? 2 : 5) == 0; }
 };
 
-/// Elements of B are S, widened as they are loaded; kPacksB: and written to `packed`.
+/// Elements of B are S, widened as they are loaded; kPacksB: and written to `packed`. (Longer than other functions: its
+/// sums and pointers stay in registers throughout.)
 template <class T, class S, int kRows, int kVectors, bool kPacked = false, bool kPacksB = false>
 void MicroTile(const GemmMicro& call) {
   const hn::ScalableTag<T> d;

@@ -43,7 +43,7 @@ constexpr Index kFewestPairRows = 8, kFewestPairCols = 16, kFewestSteps = 32;
 constexpr Index kStep = 2 * kPairSteps;  // k is padded to a multiple of it
 
 struct PairScratch {
-  ScratchBuffer a, b, tile, strip, turned, shared;
+  ScratchBuffer a, b, tile, strip, transposed, shared;
 };
 PairScratch& pair_scratch() { return detail::of_thread<PairScratch>(); }
 
@@ -120,11 +120,11 @@ class PairPacking {
       return;
     }
     const Index width = round_up(rows, 16) + 16, pairs_here = divide_up(steps, 2);
-    auto* turned = reinterpret_cast<std::uint32_t*>(pair_scratch().turned.reserve(pairs_here * width * 4));
-    pairs(a, first, steps, rows, turned, width);
+    auto* transposed = reinterpret_cast<std::uint32_t*>(pair_scratch().transposed.reserve(pairs_here * width * 4));
+    pairs(a, first, steps, rows, transposed, width);
     for (Index i = 0; i < rows; i += kPairRows)
       for (Index p = 0; p < pairs_here; p += kPairSteps)
-        gemm_kernels().i32.copy({turned + p * width + i, 1, width}, std::min(kPairRows, rows - i),
+        gemm_kernels().i32.copy({transposed + p * width + i, 1, width}, std::min(kPairRows, rows - i),
                                 std::min(kPairSteps, pairs_here - p), place(i, 2 * p), kPairSteps, kPairSteps);
   }
 

@@ -19,7 +19,7 @@ constexpr Index round_up(Index a, Index b) { return divide_up(a, b) * b; }
 /// Of each thread: packed A, a panel of B, a tile of accumulators, a group of its columns, that tile transposed.
 /// `shared` is the calling thread's, read by all.
 struct TileScratch {
-  ScratchBuffer a, b, tile, group, turned, shared;
+  ScratchBuffer a, b, tile, group, transposed, shared;
   ScratchBuffer own;          // B as this thread has packed it …
   std::uint64_t own_job = 0;  // … for this product …
   std::vector<bool> has;      // … as far as its tiles have met it: for each panel and block
@@ -45,7 +45,7 @@ struct TilePlan {
   const GemmProblem& g;
   GemmTypes types;
   DepthPlan depth;
-  bool turned;  // g is the transpose of the caller's problem: its C is to be turned back
+  bool transposed;  // g is the transpose of the caller's problem: its C is to be transposed back
   TileSizes sizes = chosen_sizes();
   bool direct_a = false, direct_b = false;       // read in place
   bool dots = false;                             // by dot products, A and B contiguous along k

@@ -63,7 +63,7 @@ inline Reading reading() {
   return gemm_kernels().f32.lanes >= 16 ? amd_avx512 : amd;
 }
 /// Columns up to which a column-major A is taken as the B of the transposed product.
-constexpr Index kTurnedCols = 16;
+constexpr Index kTransposedCols = 16;
 /// Rows that a call which packs B fetches ahead: 8 to 32 made no difference.
 constexpr Index kAheadRows = 16;
 /// Rows from which A is packed side by side: fewer are not transposed in vectors.

@@ -83,14 +83,14 @@ template <int kDepth, bool kFull, class D, class T = hn::TFromD<D>>
 void SmallColumns(D d, const GemmSmall& given, std::int64_t col, std::int64_t cols) {
   const GemmSmall call = given;  // a copy that no store can change
   HWY_ALIGN T packed[kSmallMost * kSmallMost];
-  const bool turned = call.b_col != 1 && cols > 1;
+  const bool transposed = call.b_col != 1 && cols > 1;
   for (std::int64_t i = 0; i < call.count; ++i) {
     const T* a = static_cast<const T*>(call.a) + (call.a_offsets ? call.a_offsets[i] : i * call.a_step);
     const T* b = static_cast<const T*>(call.b) + (call.b_offsets ? call.b_offsets[i] : i * call.b_step);
     T* const c = static_cast<T*>(call.c) + (call.c_offsets ? call.c_offsets[i] : i * call.c_step) + col;
     b += col * call.b_col;
     std::int64_t b_row = call.b_row;
-    if (turned) {
+    if (transposed) {
       for (std::int64_t p = 0; p < call.k; ++p)
         for (std::int64_t j = 0; j < cols; ++j) packed[p * cols + j] = b[p * call.b_row + j * call.b_col];
       b = packed, b_row = cols;

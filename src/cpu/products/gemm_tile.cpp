@@ -120,7 +120,7 @@ void run_tile(const TilePlan& plan, const Area& area) {
   const GemmProblem& g = plan.g;
   const Index width = plan.types.compute_size, group = group_of(plan, area);
   std::byte* c = g.c ? static_cast<std::byte*>(g.c) + g.c_offsets[area.batch] * width : nullptr;
-  const bool in_place = c && !plan.turned;
+  const bool in_place = c && !plan.transposed;
   Target tile{nullptr, odd_lines(area.cols, width)}, to = tile;
   if ((!in_place && !group) || plan.depth.count > 1)
     to.data = tile.data = scratch().tile.reserve(area.rows * tile.row * width);
@@ -136,11 +136,11 @@ void run_tile(const TilePlan& plan, const Area& area) {
     (plan.dots ? multiply_dots : multiply)(plan, area, to, tile);
   }
   if (in_place || group) return;
-  if (!plan.turned) return hand_over(plan, to, area);
+  if (!plan.transposed) return hand_over(plan, to, area);
   const Area place{area.batch, area.col, area.cols, area.row, area.rows};
   const Index row = round_up(place.cols, 64 / width);
   const Target result = c ? Target{c + (place.row * g.c_row + place.col) * width, g.c_row}
-                          : Target{scratch().turned.reserve(place.rows * row * width), row};
+                          : Target{scratch().transposed.reserve(place.rows * row * width), row};
   plan.types.computed->copy({to.data, 1, to.row}, place.rows, place.cols, result.data, result.row, place.cols);
   if (!c) hand_over(plan, result, place);
 }

@@ -7,7 +7,6 @@
 // All polynomial coefficients were fitted for this library with 90-digit arithmetic: least squares at Chebyshev nodes,
 // reweighted towards the minimax error (Lawson), weighted by the error they make in the function's own relative error;
 // then rounded one by one from the lowest power up, each time fitting the rest again. Beside each stands its error.
-// (Longer than other files: functions that call each other, with tables of coefficients.)
 #include <cmath>
 
 #include <hwy/highway.h>

@@ -79,7 +79,7 @@ template <bool kGreatest, std::size_t kLength, class D> struct PlacesOfJoinedRow
   static constexpr std::size_t kOdd = OddPart(kLength), kPart = kLength / kOdd;
   using DI = hn::RebindToSigned<D>;
   using I = hn::TFromD<DI>;
-  Turn<kOdd, D> turn;
+  TransposeRows<kOdd, D> transpose;
   std::int32_t first;
 
   /// kVectors vectors of elements, as JoinNeighbours.
@@ -102,8 +102,8 @@ template <bool kGreatest, std::size_t kLength, class D> struct PlacesOfJoinedRow
       const Best<D> part = Join<kPart>(d, x + j * kPart * hn::Lanes(d));
       values[j] = part.value, places[j] = hn::BitCast(d, part.place);
     }
-    turn.Run(d, values);
-    if constexpr (kPart > 1) turn.Run(d, places);
+    transpose.Run(d, values);
+    if constexpr (kPart > 1) transpose.Run(d, places);
     const auto column = [&](std::size_t j) HWY_ATTR {
       return Best<D>{values[j], hn::Add(hn::BitCast(di, places[j]), hn::Set(di, static_cast<I>(j * kPart)))};
     };
@@ -123,7 +123,7 @@ template <bool kGreatest, class T>
 void PlacesOfRows(const void* in, std::int32_t first, std::int32_t* out, std::size_t groups, std::size_t length) {
   using D = hn::ScalableTag<T>;
   WithLength<2, kMostJoined<T>>(length, [&]<std::size_t kLength>() HWY_ATTR {
-    const PlacesOfJoinedRows<kGreatest, kLength, D> kernel{Turn<OddPart(kLength), D>(D()), first};
+    const PlacesOfJoinedRows<kGreatest, kLength, D> kernel{TransposeRows<OddPart(kLength), D>(D()), first};
     ByVectorsOfRows<kLength>(D(), kernel, static_cast<const T*>(in), out, groups, false);
   });
 }

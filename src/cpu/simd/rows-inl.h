@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "cpu/simd/kernel_table.hpp"
-#include "cpu/simd/turn-inl.h"
+#include "cpu/simd/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tern::detail_cpu {
@@ -129,9 +129,9 @@ constexpr std::size_t OddPart(std::size_t n) { return n % 2 == 0 ? OddPart(n / 2
 /// is left of each row are columns. Such rows are kLength whole vectors, so nothing behind them is read.
 template <class L, std::size_t kLength, class D> struct JoinedRows {
   static constexpr std::size_t kOdd = OddPart(kLength);
-  Turn<kOdd, D> turn;
+  TransposeRows<kOdd, D> transpose;
 
-  HWY_INLINE explicit JoinedRows(D d) : turn(d) {}
+  HWY_INLINE explicit JoinedRows(D d) : transpose(d) {}
   /// A lane for each row.
   template <class M> HWY_INLINE hn::Vec<D> Join(D d, const M* x) const {
     constexpr std::size_t kEach = kLength / kOdd, kPairs = kEach / 2;
@@ -144,7 +144,7 @@ template <class L, std::size_t kLength, class D> struct JoinedRows {
     } else {
       TERN_UNROLL for (std::size_t j = 0; j < kOdd; ++j) v[j] = JoinNeighbours<L, kEach>(d, vector, j * kEach);
     }
-    turn.Run(d, v);
+    transpose.Run(d, v);
     auto sum = L::Run(d, L::Identity(d), v[0]);
     TERN_UNROLL for (std::size_t j = 1; j < kOdd; ++j) sum = L::Run(d, sum, v[j]);
     return sum;

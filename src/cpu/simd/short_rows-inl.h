@@ -28,12 +28,12 @@ template <std::size_t kLength, class D> struct StoredSums {
 struct HalfPair {
   Half<DType::bf16> of[2];
 };
-/// Rows of an odd number of bf16, two of which are that number of pairs: these are turned, half as many as elements
+/// Rows of an odd number of bf16, two of which are that number of pairs: these are transposed, half as many as elements
 /// widened before would be, and the sums of two rows are a pair again. In the order of StoredSums.
 template <std::size_t kLength, class D> struct SumsOfPairs {
   using L = SimdFunction<Elementary::sum>;
   using Pairs = hn::RebindToUnsigned<D>;
-  Turn<kLength, Pairs> turn;
+  TransposeRows<kLength, Pairs> transpose;
   bool divides;
   ByNumber<D> divisor;
 
@@ -41,7 +41,7 @@ template <std::size_t kLength, class D> struct SumsOfPairs {
     const Pairs du;
     hn::Vec<Pairs> v[kLength];
     TERN_UNROLL for (std::size_t k = 0; k < kLength; ++k) v[k] = LoadPairs(d, x[k * hn::Lanes(d)].of);
-    turn.Run(du, v);
+    transpose.Run(du, v);
     const auto element = [&](std::size_t i)
                              HWY_ATTR { return i % 2 ? UpperOfPairs(d, v[i / 2]) : LowerOfPairs(d, v[i / 2]); };
     auto first = L::Run(d, L::Identity(d), element(0)), second = L::Run(d, L::Identity(d), element(kLength));
@@ -71,7 +71,7 @@ void SumShortRows(const void* in, void* out, std::size_t groups, std::size_t len
   M* to = static_cast<M*>(out);
   const auto run = [&]<std::size_t kLength>() HWY_ATTR {
     if constexpr (kInPairs<M> && kLength % 2 == 1) {
-      const SumsOfPairs<kLength, D> sums{Turn<kLength, hn::RebindToUnsigned<D>>({}), divides, number};
+      const SumsOfPairs<kLength, D> sums{TransposeRows<kLength, hn::RebindToUnsigned<D>>({}), divides, number};
       ByVectorsOfRows<kLength>(d, sums, reinterpret_cast<const HalfPair*>(x), reinterpret_cast<HalfPair*>(to),
                                groups / 2, stream);
       x += groups / 2 * 2 * kLength, to += groups / 2 * 2, groups %= 2;  // a last row

@@ -20,7 +20,7 @@ bool BlockRunner::shares_slot(int input) const {
 
 /// Places each operand: where its rows lie in memory as they are computed, else in its slot; what is the same for every
 /// row is there once.
-void BlockRunner::place_rows(Worker& w, const Block& b, Rows& rows) const {
+void BlockRunner::place_rows(Worker& w, const Block& b, RowTraversal& rows) const {
   const auto in_memory = [&](int value, const Cursor::Rectangle& matrix) {
     const auto v = static_cast<std::size_t>(value);
     w.at[v] = const_cast<void*>(matrix.data);
@@ -60,7 +60,7 @@ void BlockRunner::place_rows(Worker& w, const Block& b, Rows& rows) const {
   }
 }
 
-void BlockRunner::store_rows(const Worker& w, const Block& b, Rows& rows) const {
+void BlockRunner::store_rows(const Worker& w, const Block& b, RowTraversal& rows) const {
   for (auto& [output, to, step] : rows.stored) {
     const auto v = static_cast<std::size_t>(output->value);
     const auto* const from = static_cast<const std::byte*>(w.at[v]);
@@ -108,7 +108,7 @@ bool BlockRunner::run_half_rows(Worker& w, const Block& b, Steps& steps) const {
 
 /// The op or loop that is all there is to do, on rows wherever they lie: as many at once as slots have room for.
 void BlockRunner::run_rows(Worker& w, const Block& whole) const {
-  Rows rows{Steps(tape_.values.size(), 0), {}, {}, {}};
+  RowTraversal rows{Steps(tape_.values.size(), 0), {}, {}, {}};
   if (half_rows_ && run_half_rows(w, whole, rows.steps)) return;
   if (whole.placed >= 0) {
     rows.steps[static_cast<std::size_t>(whole.placed)] = whole.placed_step;

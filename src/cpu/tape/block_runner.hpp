@@ -202,7 +202,7 @@ class BlockRunner {
   /// Bytes from row to row of each value.
   using Steps = detail::SmallVector<std::int64_t, 32>;
   /// How run_rows goes along the rows of a block.
-  struct Rows {
+  struct RowTraversal {
     Steps steps;
     detail::SmallVector<int, 32> moving;           // values that lie in memory
     detail::SmallVector<const Input*, 4> loaded;   // inputs that are not, and change from row to row
@@ -215,10 +215,10 @@ class BlockRunner {
   };
   void run_rows(Worker& w, const Block& whole) const;
   bool run_half_rows(Worker& w, const Block& b, Steps& steps) const;
-  void place_rows(Worker& w, const Block& b, Rows& rows) const;
+  void place_rows(Worker& w, const Block& b, RowTraversal& rows) const;
   bool are_one_run(const Block& b, const Steps& steps) const;
   void execute_rows(const Worker& w, const Block& b, const Steps& steps) const;
-  void store_rows(const Worker& w, const Block& b, Rows& rows) const;
+  void store_rows(const Worker& w, const Block& b, RowTraversal& rows) const;
   bool shares_slot(int input) const;
 
   const Tape& tape_;

@@ -23,7 +23,7 @@ class ElementwiseRun {
 
   void run() const {
     if (run_repetition() || run_with_column(run_) || run_copy()) return;
-    if (const std::optional<Tiling> tiles = tiling()) return run_tiles(*tiles);
+    if (const std::optional<TiledAxes> tiles = tiling()) return run_tiles(*tiles);
     const bool one_loop = runner_.is_one_loop(full_.count());
     if (!one_loop && run_by_rows()) return;
     const std::int64_t block = run_.tape.ops.size() == 1 && has_short_rows() ? kFewOpsBlock : kTapeBlock;
@@ -130,7 +130,7 @@ class ElementwiseRun {
   }
 
   /// A tile of the two axes that its rows and columns run along, in positions of full_.
-  struct Tiling {
+  struct TiledAxes {
     int row_axis, col_axis;
     std::int64_t rows, cols, pitch;
   };
@@ -146,11 +146,11 @@ class ElementwiseRun {
   }
   /// Where an operand's neighbours lie along another axis than the result's, runs along the last axis would touch a
   /// cache line for each element: squares touch as many lines as they fill.
-  std::optional<Tiling> tiling() const {
+  std::optional<TiledAxes> tiling() const {
     int last = full_.rank - 1;
     while (last > 0 && full_.sizes[last] == 1) --last;
     if (last >= 0 && full_.sizes[last] < kShortRun) return {};  // moved by patterns
-    std::optional<Tiling> found;
+    std::optional<TiledAxes> found;
     const auto consider = [&](const detail::View& view) {
       if (found || last < 1 || !view.storage) return;
       const auto step = [&](int i) { return std::abs(view.strides[static_cast<std::size_t>(full_.axes[i])]); };
@@ -168,7 +168,7 @@ class ElementwiseRun {
     return found;
   }
 
-  void run_tiles(const Tiling& t) const {
+  void run_tiles(const TiledAxes& t) const {
     const std::int64_t down = (full_.sizes[t.row_axis] + t.rows - 1) / t.rows,
                        across = (full_.sizes[t.col_axis] + t.cols - 1) / t.cols;
     const std::int64_t others = full_.count() / (full_.sizes[t.row_axis] * full_.sizes[t.col_axis]);

@@ -89,7 +89,7 @@ class Cursor::Gathering {
     if (inner > 1 || of_.table_strides_[one_row ? 0 : 1] != 1 || (!one_row && of_.table_strides_[0] != row) ||
         gather_.size > INT32_MAX)
       return false;
-    const Rows rows{length, row_step, step, gather_.step};
+    const GatheredRows rows{length, row_step, step, gather_.step};
     switch (size_) {
       case 1: gather_rows<std::uint8_t>(rows, position, count, into); break;
       case 2: gather_rows<std::uint16_t>(rows, position, count, into); break;
@@ -100,13 +100,13 @@ class Cursor::Gathering {
   }
 
   /// Elements from row to row, from one to the next of a row, and from entry to entry.
-  struct Rows {
+  struct GatheredRows {
     std::int64_t length, row_step, step, entry_step;
   };
   /// Through pointers to elements: a byte that is written might be any of what the loop reads.
   template <class T>
-  void gather_rows(const Rows& of, std::int64_t position, std::int64_t count, std::byte* into) const {
-    const Rows rows = of;
+  void gather_rows(const GatheredRows& of, std::int64_t position, std::int64_t count, std::byte* into) const {
+    const GatheredRows rows = of;
     std::int32_t indices[kRawElements];
     T* to = reinterpret_cast<T*>(into);
     std::int64_t j = position % rows.length;

@@ -14,7 +14,7 @@ namespace {
 
 /// Elements of rows, and of a few columns of reduced axes, up to which many of them make the columns of a block where
 /// they are not reduced as they lie, and how many there must be.
-constexpr std::int64_t kTurnedRow = 16, kTurnedColumns = 256, kFewestTurned = 16;
+constexpr std::int64_t kTransposedRow = 16, kTransposedColumns = 256, kFewestTransposed = 16;
 
 /// Those that differ.
 std::int64_t elements_of(const detail::View& view, const Shape& space) {
@@ -98,7 +98,7 @@ bool finds_in_rows(const Tape& tape, std::int64_t length) {
 }  // namespace
 
 /// Few reduced elements are reduced where they lie, many rows or groups at once. Where places are asked for, or an
-/// operand's rows lie across, they come first instead, so that a block has many short rows as its columns (turned).
+/// operand's rows lie across, they come first instead, so that a block has many short rows as its columns (transposed).
 Layout::Layout(const FusedRequest& request, const Tape& tape) : coordinates(coordinates_of(request, tape)) {
   const detail::SmallVector<int, kMaxRank> axes = axes_by_memory(request, tape);
   const auto size = [&](std::size_t i) { return request.space[static_cast<std::size_t>(axes[i])]; };
@@ -118,10 +118,10 @@ Layout::Layout(const FusedRequest& request, const Tape& tape) : coordinates(coor
   const bool reduces = tape.program->reduces && length > 0 && last >= 0;
   const bool in_place = !tape.places || (rows && finds_in_rows(tape, length));
   const bool as_they_lie = reduces && in_place && !lies_across(request, last);
-  turned =
-      reduces && !as_they_lie && groups >= kFewestTurned && length * columns <= (rows ? kTurnedRow : kTurnedColumns);
+  transposed = reduces && !as_they_lie && groups >= kFewestTransposed &&
+               length * columns <= (rows ? kTransposedRow : kTransposedColumns);
   const bool grouped = as_they_lie && !rows && groups > 1 && length * columns <= kTapeBlock;
-  if (turned) inner_begin = 0;
+  if (transposed) inner_begin = 0;
   const auto add = [&](AxisOrder& order, std::size_t i) {
     order.axes[order.rank] = axes[i];
     order.sizes[order.rank++] = size(i);
@@ -135,7 +135,7 @@ Layout::Layout(const FusedRequest& request, const Tape& tape) : coordinates(coor
       add(full, i), add(kept, i);
       width *= size(i);
     }
-  rows = (rows && !turned) || grouped;
+  rows = (rows && !transposed) || grouped;
   if (grouped) group = columns;
 }
 

@@ -13,7 +13,7 @@ struct Layout {
 
   AxisOrder full, kept;                // all axes; those that are not reduced
   std::int64_t length = 1, width = 1;  // elements along the reduced axes; kept elements innermost (columns)
-  bool turned = false;                 // columns that are short rows in memory
+  bool transposed = false;             // columns that are short rows in memory
   bool rows;                           // the reduced axes are innermost, but for a group; else the kept ones
   std::int64_t group = 1;              // rows: kept elements innermost, each of which is a row; few
   /// Strides of each of the tape's values that are positions, in their order.

@@ -98,7 +98,7 @@ class ReducingRun {
     chunks_ = (kept_.count() + chunk_kept_ - 1) / chunk_kept_;
   }
   void chunk_columns(bool in_place) {
-    const std::int64_t most = run_.layout.turned     ? kTapeBlock / length_ / 16 * 16
+    const std::int64_t most = run_.layout.transposed ? kTapeBlock / length_ / 16 * 16
                               : tape_.online.empty() ? kTapeBlock
                                                      : kOnlineColumns;
     chunk_kept_ = std::min(width_, std::max<std::int64_t>(most, 1));

@@ -16,18 +16,18 @@ constexpr std::int64_t kOffsets = 128;
 /// Bytes of a row that are moved by instructions of their own.
 constexpr std::int64_t kRowBytes = 64;
 
-struct Rows {
+struct RowCopy {
   const std::byte* from;
   std::int64_t from_step;  // in bytes
   std::byte* to;
   std::int64_t to_step, rows;
 };
-template <std::size_t kBytes> void move_rows(const Rows& r) {
+template <std::size_t kBytes> void move_rows(const RowCopy& r) {
   const std::byte* from = r.from;
   std::byte* to = r.to;
   for (std::int64_t i = 0; i < r.rows; ++i, from += r.from_step, to += r.to_step) std::memcpy(to, from, kBytes);
 }
-using MoveRows = void (*)(const Rows&);
+using MoveRows = void (*)(const RowCopy&);
 template <std::size_t... kBytes>
 constexpr std::array<MoveRows, sizeof...(kBytes)> all_moves(std::index_sequence<kBytes...>) {
   return {&move_rows<kBytes + 1>...};
@@ -154,23 +154,25 @@ void join(const std::byte* from, std::int64_t step, std::int64_t count, std::byt
   for (std::int64_t i = 0; i < count; ++i, y += step)
     for (std::int64_t j = 0; j < kLength; ++j) y[j] = x[j * count + i];
 }
-using Turn = void (*)(const std::byte*, std::int64_t, std::int64_t, std::byte*);
+using TransposeFn = void (*)(const std::byte*, std::int64_t, std::int64_t, std::byte*);
 template <class T, bool kSplit, std::size_t... kLengths>
-constexpr std::array<Turn, sizeof...(kLengths)> all_turns(std::index_sequence<kLengths...>) {
+constexpr std::array<TransposeFn, sizeof...(kLengths)> all_transposes(std::index_sequence<kLengths...>) {
   return {(kSplit ? &split<T, static_cast<std::int64_t>(kLengths)> : &join<T, static_cast<std::int64_t>(kLengths)>)...};
 }
-template <class T, bool kSplit> constexpr auto kTurns = all_turns<T, kSplit>(std::make_index_sequence<kShortRun>());
+template <class T, bool kSplit>
+constexpr auto kTransposes = all_transposes<T, kSplit>(std::make_index_sequence<kShortRun>());
 
 }  // namespace
 
 void split_short_rows(std::size_t size, const ShortRows<const std::byte>& rows, std::byte* to) {
   const auto length = static_cast<std::size_t>(rows.length);
-  (size == 4 ? kTurns<std::uint32_t, true> : kTurns<std::uint64_t, true>)[length](rows.data, rows.step, rows.count, to);
+  (size == 4 ? kTransposes<std::uint32_t, true> : kTransposes<std::uint64_t, true>)[length](rows.data, rows.step,
+                                                                                            rows.count, to);
 }
 void join_short_rows(std::size_t size, const std::byte* from, const ShortRows<std::byte>& rows) {
   const auto length = static_cast<std::size_t>(rows.length);
-  (size == 4 ? kTurns<std::uint32_t, false> : kTurns<std::uint64_t, false>)[length](from, rows.step, rows.count,
-                                                                                    rows.data);
+  (size == 4 ? kTransposes<std::uint32_t, false> : kTransposes<std::uint64_t, false>)[length](from, rows.step,
+                                                                                              rows.count, rows.data);
 }
 
 void gather_pattern(const ShortRuns& runs, std::size_t size, const std::byte* base, std::int64_t within,

@@ -17,13 +17,13 @@ TERN_DEVICE void tern_put(u32 to, const u32 (&words)[4]) {
   asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};"
                ::"r"(to), "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]) : "memory");
 }
-// Where 16 bytes `part` of a row of `line` bytes, a multiple of 128, lie: turned so that the same part of eight rows, a
-// matrix, lies in different banks.
+// Where 16 bytes `part` of a row of `line` bytes, a multiple of 128, lie: swizzled so that the same part of eight rows,
+// a matrix, lies in different banks.
 TERN_DEVICE u32 tern_place(u32 row, u32 part, u32 line) { return row * line + ((part ^ (row & 7u)) << 4u); }
 
 // ---- tensor cores ----
-// Four matrices of 8×8 from workgroup memory, of each of which eight lanes name the rows; turned where they lie across
-// k.
+// Four matrices of 8×8 from workgroup memory, of each of which eight lanes name the rows; transposed where they lie
+// across k.
 template <bool along_k = true> TERN_DEVICE void tern_matrices(u32 (&m)[4], u32 from) {
   if constexpr (along_k)
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"

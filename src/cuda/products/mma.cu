@@ -31,8 +31,8 @@
 //   ring → registers     │ k 16-31   │ k 32-47   │ k 48-63   │ k 0-15, next step │ k 16-31 …
 //   tensor cores         │ k 0-15    │ k 16-31   │ k 32-47   │ k 48-63           │ k 0-15 …
 //
-// A factor's 16 bytes of neighbours lie along k or across it: ldmatrix turns what lies across. A factor without such
-// neighbours is fetched by elements.
+// A factor's 16 bytes of neighbours lie along k or across it: ldmatrix transposes what lies across. A factor without
+// such neighbours is fetched by elements.
 //
 // Speed. Bound by mma.sync itself, which on Hopper has 0.54 of wgmma's speed: on an H200, 22 November 2026, bf16 4096³
 // 418 to 421 TFLOP/s and 8192×4096×16384 421 to 425, cuBLASLt 763 to 786 (docs/benchmarks.md). Three stages of 64

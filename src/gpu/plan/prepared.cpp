@@ -111,7 +111,7 @@ void Preparing::launched(const Launch& launch) {
   count_inputs(made_->steps.back().launch.numbers);
 }
 
-void Preparing::called(std::span<Storage* const> used, Prepared::Call call) {
+void Preparing::called(std::span<Storage* const> used, Prepared::LibraryCall call) {
   if (usable_) add({{}, std::move(call), {}}, used);
 }
 

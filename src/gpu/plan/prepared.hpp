@@ -20,10 +20,10 @@ class GpuBackend;
 /// The launches of one request and how to run them for another with the same key.
 struct Prepared {
   /// What is queued by other means than a launch: a library's call on these storages.
-  using Call = std::function<void(std::span<Storage* const> storages)>;
+  using LibraryCall = std::function<void(std::span<Storage* const> storages)>;
   struct QueuedStep {
     Launch launch;
-    Call call;  // in place of the launch, where there is one
+    LibraryCall call;  // in place of the launch, where there is one
     std::vector<int>
         storages;  // of each binding, then each map: the place among the request's storages; ~i for temporary i
   };
@@ -47,7 +47,7 @@ class Preparing {
   void count_inputs(std::vector<NumberParam>& numbers) const {
     for (NumberParam& n : numbers) n.input += first_input_;
   }
-  void called(std::span<Storage* const> storages, Prepared::Call call);
+  void called(std::span<Storage* const> storages, Prepared::LibraryCall call);
   void allocated(const std::shared_ptr<Storage>& storage);
   /// Null where the launches cannot be run again by this means: they use memory of their own or very
   /// much.

@@ -32,10 +32,10 @@ std::string base(const GemmPlan& gemm, const GemmFactor& f, const std::vector<st
   return sum;
 }
 
-/// Whether a factor's tile is turned. H100 through WebGPU, 27 November 2026, TFLOP/s: 4096³ of 16 bits 42.2 in place of
+/// Whether a factor's tile is swizzled. H100 through WebGPU, 27 November 2026, TFLOP/s: 4096³ of 16 bits 42.2, else
 /// 39.5; of 32 bits, whose next step takes more registers, 37.7 in place of 40.6. Windows of images of 32 bits
 /// (64×256×28², 3×3) 35.7 in place of 34.1.
-bool is_turned(const GemmPlan& gemm, const GemmFactor& f) {
+bool is_swizzled(const GemmPlan& gemm, const GemmFactor& f) {
   const bool gathered = gemm.gathered && &f == &gemm.a;
   return f.along_k && (gathered || gemm.plan.access(f.access).size() == 2);
 }
@@ -49,7 +49,7 @@ TileFetch fetch(const GemmPlan& gemm, const GemmFactor& f, const GatheredFactor:
   const std::string first = is_a ? "first_m" : "first_n", bound = d.param(is_a ? gemm.slots.m : gemm.slots.n);
   TileFetch tile{.memory = is_a ? "tile_a" : "tile_b"};
   tile.across = is_a ? gemm.tile.m : gemm.tile.n, tile.deep = gemm.tile.k, tile.stride = tile.across / 4;
-  tile.along_k = f.along_k, tile.wide = f.wide, tile.turned = is_turned(gemm, f);
+  tile.along_k = f.along_k, tile.wide = f.wide, tile.swizzled = is_swizzled(gemm, f);
   if (is_a && gathered) {
     tile.place = gathered->place, tile.inside = gathered->inside;
     return tile;
@@ -67,8 +67,8 @@ std::string multiply(const GemmPlan& gemm) {
   return multiply_tiles({.type = gemm.type(), .a = "tile_a[", .b = "tile_b[", .stride_a = tile.m / 4,
                          .stride_b = tile.n / 4, .part_m = tile.part_m, .part_n = tile.part_n,
                          .between_m = tile.m / tile.part_m, .between_n = tile.n / tile.part_n, .deep = tile.k,
-                         .turned_a = is_turned(gemm, gemm.a),
-                         .turned_b = is_turned(gemm, gemm.b)});
+                         .swizzled_a = is_swizzled(gemm, gemm.a),
+                         .swizzled_b = is_swizzled(gemm, gemm.b)});
 }
 
 /// Lines that apply the epilogue to one row of the invocation's part (acc0_j) and store it.

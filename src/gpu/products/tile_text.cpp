@@ -42,8 +42,8 @@ std::string put_values(const TileFetch& tile, detail::ComputeType type, const st
   }
   for (int e = 0; e < unit; ++e) {
     // In WGSL the operands of ^ and & are in parentheses, where they are not one name; naga takes others, too.
-    const std::string turn = cat("(((kk / 4u", e / 4 ? cat(" + ", e / 4, "u") : std::string(), ") & 3u) * 2u)");
-    const std::string vector = tile.turned ? cat("((o / 4u) ^ ", turn, ")") : std::string("o / 4u");
+    const std::string swizzle = cat("(((kk / 4u", e / 4 ? cat(" + ", e / 4, "u") : std::string(), ") & 3u) * 2u)");
+    const std::string vector = tile.swizzled ? cat("((o / 4u) ^ ", swizzle, ")") : std::string("o / 4u");
     const std::string at = tile.along_k ? cat("(kk + ", e, "u) * ", tile.stride, "u + ", vector, "][o & 3u]")
                                         : cat("kk * ", tile.stride, "u + (o + ", e, "u) / 4u][(o + ", e, "u) & 3u]");
     lines += cat(memory, at, " = ", values[static_cast<std::size_t>(e)], ";\n");
@@ -160,14 +160,14 @@ std::string multiply_tiles(const TileProduct& p) {
   std::string lines;
   for (int kk = 0; kk < p.deep; ++kk) {
     std::string one;
-    const auto across = [&](const char* name, bool turned) {
-      const int by = turned ? kk / 4 % 4 * 2 : 0;
+    const auto across = [&](const char* name, bool swizzled) {
+      const int by = swizzled ? kk / 4 % 4 * 2 : 0;
       return by ? cat("(", name, " ^ ", by, "u)") : std::string(name);
     };
     for (int i = 0; i < p.part_m / 4; ++i)
-      one += cat("let a", i, " = ", p.a, kk * p.stride_a + i * p.between_m, "u + ", across("ty", p.turned_a), "];\n");
+      one += cat("let a", i, " = ", p.a, kk * p.stride_a + i * p.between_m, "u + ", across("ty", p.swizzled_a), "];\n");
     for (int j = 0; j < p.part_n / 4; ++j)
-      one += cat("let c", j, " = ", p.b, kk * p.stride_b + j * p.between_n, "u + ", across("tx", p.turned_b), "];\n");
+      one += cat("let c", j, " = ", p.b, kk * p.stride_b + j * p.between_n, "u + ", across("tx", p.swizzled_b), "];\n");
     for (int row = 0; row < p.part_m; ++row)
       for (int j = 0; j < p.part_n / 4; ++j) {
         const std::string sum = cat(p.sums, row, "_", j);

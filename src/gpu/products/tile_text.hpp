@@ -3,7 +3,7 @@
 //
 // A tile is [k][across / 4] vectors of four neighbours along m or n. An invocation (ty, tx) has blocks of 4 × 4 results
 // spread evenly over the tile (gemm.wgsl has a drawing). A tile that is fetched along k, so that neighbours write to
-// different k, may be *turned*: vector i of step kk stands at i ^ 2·(kk / 4 % 4), as those lines begin at one bank.
+// different k, may be *swizzled*: vector i of step kk stands at i ^ 2·(kk / 4 % 4), as those lines begin at one bank.
 #pragma once
 #include <string>
 #include <vector>
@@ -26,7 +26,7 @@ struct TileFetch {
   int stride = 0;        // vectors between steps of k
   bool along_k = false;  // neighbours in memory lie along k; else along m or n
   bool wide = false;     // 16 bytes of them at once
-  bool turned = false;   // see above
+  bool swizzled = false;  // see above
   std::string place = {};  // of element (o, kk) of the tile in its buffer, in terms of those names
   std::string inside = {};  // whether there is one, or nothing: everywhere
 };
@@ -38,7 +38,7 @@ struct TileProduct {
   int part_m = 0, part_n = 0;          // an invocation's results
   int between_m = 0, between_n = 0;    // vectors between its blocks
   int deep = 0;                        // steps of k
-  bool turned_a = false, turned_b = false;  // those tiles
+  bool swizzled_a = false, swizzled_b = false;  // those tiles
   std::string sums = "acc";
 };
 /// Lines that add it up, a step of k after the other.

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "gpu/radix/radix_job.hpp"
+#include "primitives/sort/sort.hpp"
 
 namespace tern::detail_gpu {
 
@@ -22,7 +23,10 @@ constexpr const char* kRanksAlike =
 constexpr const char* kRanksPlace =
 #include "gpu/radix/radix_ranks_place.wgsl.inc"
     ;
-constexpr std::size_t kFewRanks = 3, kMostRanks = 8;
+constexpr const char* kRanksPieces =
+#include "gpu/radix/radix_ranks_pieces.wgsl.inc"
+    ;
+constexpr std::size_t kFewRanks = 3;
 constexpr std::int64_t kRankedPart = 16384;  // elements that a workgroup counts
 
 }  // namespace
@@ -43,7 +47,7 @@ struct Radix::RankJob : Radix::Job {
     note(count);
     named = numbers({{"lines", radix.lines_}, {"parts", ranked.parts}, {"n", n}});
     named["count"] = cat(count), named["ranks"] = tern::detail_gpu::numbers(0, count);
-    named["part"] = cat(kRankedPart);
+    named["part"] = cat(kRankedPart), named.merge(pieces(kRanksPieces));
     for (int r = 0; r < count; ++r) {
       std::string lower;  // the first of those about which the same is known is set last
       for (int s = r - 1; s >= 0; --s) lower += cat(lower.empty() ? "" : " ", s);
@@ -99,10 +103,11 @@ void Radix::place_ranks(const Words& from, const Ranked& ranked, std::int64_t n,
     RankJob job(*this, 'X', ranked, n);
     const int bits = job.words(from.bits, lines_ * n, false), known = job.words(ranked.known, job.all, false),
               counts = job.words(alike, job.all * ranked.parts, true);
-    job.launch("ranks, elements alike", lines_ * ranked.parts, {{job.atomic_word(), "counts", int{kMostRanks}}}, [&] {
-      job.name_words(job.named, "bits", bits), job.name_known(job.named, known), job.name("alike", counts);
-      return fill_holes(kRanksAlike, job.named);
-    });
+    job.launch("ranks, elements alike", lines_ * ranked.parts,
+               {{job.atomic_word(), "counts", detail::SortRequest::kMostRanks}}, [&] {
+                 job.name_words(job.named, "bits", bits), job.name_known(job.named, known), job.name("alike", counts);
+                 return fill_holes(kRanksAlike, job.named);
+               });
   }
   RankJob job(*this, 'j', ranked, n);
   const int bits = job.words(from.bits, lines_ * n, false), known = job.words(ranked.known, job.all, false),
@@ -119,7 +124,7 @@ void Radix::place_ranks(const Words& from, const Ranked& ranked, std::int64_t n,
 Radix::Places Radix::places_at(const Words& from, std::int64_t n, std::span<const std::int32_t> ranks) {
   // Texts for two numbers of ranks: further ones are as the last.
   std::vector<std::int32_t> all(ranks.begin(), ranks.end());
-  all.resize(all.size() <= kFewRanks ? kFewRanks : kMostRanks, all.back());
+  all.resize(all.size() <= kFewRanks ? kFewRanks : std::size_t{detail::SortRequest::kMostRanks}, all.back());
   const auto count = static_cast<std::int64_t>(all.size());
   Ranked ranked;
   ranked.ranks = all, ranked.parts = ceil_div(n, kRankedPart);

@@ -1,18 +1,13 @@
 // How many elements of each part of a line have the key of each rank (radix_ranks_count.wgsl), all of whose digits are
 // known: alike[line][part][rank]. Bound by memory, which is read once.
-if (group >= $lines * $parts) { return; }
-let line = group / $parts;
-let begin = (group - line * $parts) * ${part}u;
-let end = min($n, begin + ${part}u);
+$part_of_line
 $for r in $ranks
   let known$r = $known[line * ${count}u + ${r}u];
 $end
 if (thread < ${count}u) { atomicStore(&counts[thread], 0u); }
 $barrier
 for (var i = begin + thread; i < end; i += 1024u) {
-  $for e in 0 256 512 768
-    let key$e = key_of($bits[$bits_first + line * $n + min(i + ${e}u, end - 1u)], $flip);
-  $end
+  $four_keys
   $for e in 0 256 512 768
     if (i + ${e}u < end) {
       $for r in $ranks

@@ -10,10 +10,7 @@
 //
 // Bound by memory, which every digit reads once, and by atomics of workgroup memory: a quantile of 2^24 in f32 takes
 // 212 µs in all on an H100, 27 November 2026, a sort 764, PyTorch's 994 (docs/benchmarks.md).
-if (group >= $lines * $parts) { return; }
-let line = group / $parts;
-let begin = (group - line * $parts) * ${part}u;
-let end = min($n, begin + ${part}u);
+$part_of_line
 let mask = select(~(($word(1) << ($shift + 8u)) - $word(1)), $word(0), $top != 0u);
 $for r in $ranks
   let known$r = $known[line * ${count}u + ${r}u];
@@ -25,9 +22,7 @@ $for r in $ranks
 $end
 $barrier
 for (var i = begin + thread; i < end; i += 1024u) {
-  $for e in 0 256 512 768
-    let key$e = key_of($bits[$bits_first + line * $n + min(i + ${e}u, end - 1u)], $flip);
-  $end
+  $four_keys
   $for e in 0 256 512 768
     if (i + ${e}u < end) {
       $for r in $ranks

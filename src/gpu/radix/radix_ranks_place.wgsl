@@ -29,9 +29,7 @@ let among = found[1];
 atomicStore(&rows[thread], 0u);
 $barrier
 for (var i = begin + thread; i < end; i += 1024u) {
-  $for e in 0 256 512 768
-    let key$e = key_of($bits[$bits_first + line * $n + min(i + ${e}u, end - 1u)], $flip);
-  $end
+  $four_keys
   $for e in 0 256 512 768
     if (i + ${e}u < end && key$e == known) { atomicAdd(&rows[(i + ${e}u - begin) / 256u], 1u); }
   $end

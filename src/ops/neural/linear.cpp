@@ -53,11 +53,11 @@ ResultOf<X, C, S> rope(const X& x, const C& cosines, const S& sines, const RopeO
   const std::int64_t half = x.size(-1) / 2;
   const bool pairs = options.interleaved;
   const auto part = [&](int i) { return pairs ? x.slice(-1, i, {}, 2) : x.slice(-1, i * half, (i + 1) * half); };
-  static const Pointwise turn("rope", [](auto a, auto b, auto c, auto s) {
+  static const Pointwise rotate("rope", [](auto a, auto b, auto c, auto s) {
     return std::array{a * c - b * s, a * s + b * c};
   });
-  const std::array<R, 2> turned = turn(part(0), part(1), cosines, sines);
-  const std::vector<R> both(turned.begin(), turned.end());
+  const std::array<R, 2> rotated = rotate(part(0), part(1), cosines, sines);
+  const std::vector<R> both(rotated.begin(), rotated.end());
   return pairs ? stack(both, x.dim()).reshape(x.shape()) : concatenate(both, -1);
 }
 TERN_INSTANCES_3(ResultOf, rope, const RopeOptions&)

@@ -30,11 +30,11 @@ template <class F> std::vector<Values> rope_of(const std::vector<Values>& x, std
     }
   return {y};
 }
-std::vector<Shape> pairs_and_turns(Sizes s) {
+std::vector<Shape> pairs_and_rotations(Sizes s) {
   return {{s.rows, 2 * s.columns}, {s.rows, s.columns}, {s.rows, s.columns}};
 }
 const std::vector<std::int32_t> kNamed = {1, 0, 1, -1};
-constexpr Tolerance kTurns{4, "two products and their sum"};
+constexpr Tolerance kRotations{4, "two products and their sum"};
 
 const Entries linear_layers{
     {.name = "linear",
@@ -128,14 +128,14 @@ const Entries linear_layers{
      .arguments = "x, cosines, sines, options = {}",
      .says = "Pairs of elements of x [.., L, D], turned by angles whose cosines and sines [L, D/2] (or broadcasting to "
              "[.., L, D/2]) are given: (a·cos - b·sin, a·sin + b·cos)",
-     .tolerance = kTurns,
+     .tolerance = kRotations,
      .samples =
          {{.with = "halves",
-           .shapes = pairs_and_turns,
+           .shapes = pairs_and_rotations,
            .call = [](const auto& x, const auto& c, const auto& s) { return rope(x, c, s); },
            .reference = [](const auto& x) { return rope_of(x, size(x[0], 1) / 2, [](std::size_t i) { return i; }); }},
           {.with = "neighbours",
-           .shapes = pairs_and_turns,
+           .shapes = pairs_and_rotations,
            .call = [](const auto& x, const auto& c, const auto& s) { return rope(x, c, s, {.interleaved = true}); },
            .reference = [](const auto& x) { return rope_of(x, 1, [](std::size_t i) { return 2 * i; }); }}},
      .bad = {{shape,

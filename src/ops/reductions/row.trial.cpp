@@ -127,9 +127,9 @@ const Entries rows{
                   .call = [](const auto& x) { return softmax(x, 0); },
                   .reference =
                       [](const auto& x) {
-                        const Values y =
-                            rows_changed(turned(x[0]), [](Row row, std::size_t) { softmax_of(row, row.size()); })[0];
-                        return std::vector{turned(y)};
+                        const Values y = rows_changed(transposed(x[0]),
+                                                      [](Row row, std::size_t) { softmax_of(row, row.size()); })[0];
+                        return std::vector{transposed(y)};
                       },
                   .empty = {{3, 0}},
                   .kernel_calls = 1,

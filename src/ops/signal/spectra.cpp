@@ -151,8 +151,8 @@ template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> convolve(const A& a, cons
 }
 template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> correlate(const A& a, const B& b, std::string_view mode) {
   check_signal("correlate", "a", a), check_signal("correlate", "b", b);
-  const B turned = flip(b, {-1});
-  return convolved<ResultOf<A, B>>("correlate", a, is_complex(b.dtype()) ? B(conj(turned)) : turned, mode);
+  const B flipped = flip(b, {-1});
+  return convolved<ResultOf<A, B>>("correlate", a, is_complex(b.dtype()) ? B(conj(flipped)) : flipped, mode);
 }
 TERN_INSTANCES_2(ResultOf, convolve, std::string_view)
 TERN_INSTANCES_2(ResultOf, correlate, std::string_view)

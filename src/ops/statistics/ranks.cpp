@@ -20,7 +20,7 @@ namespace {
 /// them to be as fast.
 constexpr std::int64_t kShortest = 512, kMostLines = 4;
 constexpr int kMostThreads = 4;
-constexpr std::size_t kMostRanks = 8;
+constexpr std::size_t kMostCountedRanks = 8;
 /// Of short lines fewer: to count and to look through those of a long one takes longer than the line.
 constexpr int kBucketBits = 12, kFewBucketBits = 10;
 constexpr std::int64_t kLongLine = 1 << 13;
@@ -111,8 +111,8 @@ template <class T> Tensor selected(const Tensor& x, std::span<const std::int32_t
 Tensor places_at_ranks(const Tensor& x, std::span<const std::int32_t> ranks) {
   const std::int64_t n = x.size(-1);
   const bool selects = in_host_memory(x) && !current_capture() && is_floating(x.dtype()) && n >= kShortest &&
-                       (x.numel() <= kMostLines * n || num_threads() <= kMostThreads) && ranks.size() <= kMostRanks &&
-                       x.numel() > 0;
+                       (x.numel() <= kMostLines * n || num_threads() <= kMostThreads) &&
+                       ranks.size() <= kMostCountedRanks && x.numel() > 0;
   if (selects) return x.dtype() == DType::f64 ? selected<double>(x, ranks) : selected<float>(x.to(DType::f32), ranks);
   if (n >= kLongLine && ranks.size() <= kMostRanksAtOnce && !in_host_memory(x))
     return positions_at_ranks("quantile", x, ranks);

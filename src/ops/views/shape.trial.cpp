@@ -50,7 +50,7 @@ const Entries views_and_copies{
      .archived = {[](DType dtype) { zeros(archived_square(), dtype).transpose(0, 1).contiguous(); }},
      .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return x.transpose(0, 1).contiguous(); },
-                  .reference = [](const auto& x) { return std::vector{turned(x[0])}; }}},
+                  .reference = [](const auto& x) { return std::vector{transposed(x[0])}; }}},
      .bad = {{shape, {"undefined"}, [](auto make) { decltype(make({}))().contiguous(); }}}},
     {.name = "x.clone",
      .family = Family::views,
@@ -75,7 +75,7 @@ const Entries views_and_copies{
                       [](const auto& x) {
                         return x.transpose(0, 1).reshape({x.size(0), -1});
                       },
-                  .reference = [](const auto& x) { return std::vector{shaped(turned(x[0]), x[0].shape)}; },
+                  .reference = [](const auto& x) { return std::vector{shaped(transposed(x[0]), x[0].shape)}; },
                   .empty = {}}},
      .bad = {{shape,
               {"reshape", "f32[2, 3]", "[4, 2]"},
@@ -94,7 +94,7 @@ const Entries views_and_copies{
      .tolerance = kMoved,
      .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return x.transpose(0, 1); },
-                  .reference = [](const auto& x) { return std::vector{turned(x[0])}; },
+                  .reference = [](const auto& x) { return std::vector{transposed(x[0])}; },
                   .kernel_calls = 0}},
      .bad = {{index,
               {"transpose", "axis 2"},
@@ -118,7 +118,7 @@ const Entries views_and_copies{
                   .reference =
                       [](const auto& x) {
                         const Shape& from = x[0].shape;
-                        return std::vector{shaped(turned(shaped(x[0], {from[0], from[2]})), {from[2], from[0], 1})};
+                        return std::vector{shaped(transposed(shaped(x[0], {from[0], from[2]})), {from[2], from[0], 1})};
                       },
                   .empty = {{2, 0}},
                   .kernel_calls = 0}},
@@ -232,7 +232,8 @@ const Entries views_and_copies{
      .tolerance = kMoved,
      .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return x.transpose(0, 1).flatten(); },
-                  .reference = [](const auto& x) { return std::vector{shaped(turned(x[0]), {x[0].shape.numel()})}; },
+                  .reference =
+                      [](const auto& x) { return std::vector{shaped(transposed(x[0]), {x[0].shape.numel()})}; },
                   .empty = {}}},
      .bad = {{shape, {"undefined"}, [](auto make) { decltype(make({}))().flatten(); }}}},
     {.name = "x.T",
@@ -242,7 +243,7 @@ const Entries views_and_copies{
      .tolerance = kMoved,
      .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return x.T(); },
-                  .reference = [](const auto& x) { return std::vector{turned(x[0])}; },
+                  .reference = [](const auto& x) { return std::vector{transposed(x[0])}; },
                   .kernel_calls = 0}},
      .bad = {{shape,
               {"T", "f32[2, 3, 4]"},
@@ -256,7 +257,7 @@ const Entries views_and_copies{
      .tolerance = kMoved,
      .samples = {{.shapes = one_more_axis,
                   .call = [](const auto& x) { return x.mT(); },
-                  .reference = [](const auto& x) { return std::vector{turned(x[0])}; },
+                  .reference = [](const auto& x) { return std::vector{transposed(x[0])}; },
                   .broadcast_axis = 1,
                   .kernel_calls = 0}},
      .bad = {{index, {"transpose", "axis"}, [](auto make) { make({2}).mT(); }}}},

@@ -27,7 +27,7 @@ let ty = thread / $across;
 let tx = thread - ty * $across;
 $length
 $sums
-for (var turn = 0u; turn < $turns; turn += 1u) {
+for (var sharer = 0u; sharer < $sharers; sharer += 1u) {
   let head = $head;
   let key_head = $key_head;
   var begin = 0u;
@@ -56,7 +56,7 @@ for (var turn = 0u; turn < $turns; turn += 1u) {
         $thin_$c
         let toward$c = share$c * (g$c - $means_$c);
         $slope_$c
-        let turned$c = select($type(0.0), slope$c, seen$c);
+        let masked$c = select($type(0.0), slope$c, seen$c);
       $end
       $rotate
     }

@@ -13,7 +13,7 @@
 // go through a ring of two places: while one is used, the next is on its way. For each tile
 //
 //   scores = q·kᵀ (tensor cores)             they stay where mma leaves them: a lane has of 8 columns two, of two rows
-//   formula, and -inf what is not seen       the mask only in tiles at an edge
+//   formula, and -inf what is not seen       the mask only in tiles at an edge; tiles may pass the end
 //   row maximum (two exchanges), 2^(score·log2(e) - maximum), older sums times 2^(older - newer)
 //   sums += shares·v (tensor cores)          the layout of sums is that of a first factor: shares never leave registers
 //
@@ -88,14 +88,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
           [[maybe_unused]] f32& x = s[i][j / 2u][2u * h + j % 2u];
           $score
         }
-        if (edge) {
-          [[maybe_unused]] let middle = i32(row) + i32($shift);
-#pragma unroll
-          for (u32 j = 0u; j < 2u * kAcross; ++j) {
-            let at = first + j / 2u * 8u + j % 2u;
-            if (!(at < end && $seen)) { s[i][j / 2u][2u * h + j % 2u] = $lowest; }  // tiles may pass the end
-          }
-        }
+        $mask_edge(at < end && $seen, $lowest)
         f32 top = s[i][0][2u * h];
 #pragma unroll
         for (u32 j = 0u; j < 2u * kAcross; ++j) { top = fmaxf(top, s[i][j / 2u][2u * h + j % 2u]); }
@@ -127,14 +120,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
       let row = first_row + (warp * kBlocks + i) * 16u + 8u * h + lane / 4u;
       let total = tern_quad_sum(totals[i][h]);
       let inverse = total == 0.0f ? 1.0f : 1.0f / total;
-#pragma unroll
-      for (u32 j = 0u; j < kWidth / 8u; j += 4u) {
-        let x = tern_quad_row(&sums[i][j], h);
-        let first = j * 8u + (lane & 3u) * 8u;
-        if (row < $rows && first < $width) {
-          $store
-        }
-      }
+      $store_sums(sums, kWidth, row < $rows, $width, $store)
       if ((lane & 3u) == 0u && row < $rows) {
         [[maybe_unused]] let top = tops[i][h] * 0.6931471805599453f;
         $store_row

@@ -1,6 +1,6 @@
 // The gradients of attention by k and v, beside attention_mma.cu. A workgroup has kColumns keys of one key
 // head in workgroup memory, with their values. Tiles of rows of q and of the result's gradient go through a ring of two
-// places, for every query head that shares the keys, turned over so that keys are rows of the products:
+// places, for every query head that shares the keys, transposed so that keys are rows of the products:
 //
 //                           rows: kRows at a time, of q and of the result's gradient
 //                         ┌───────────────────────────────┐
@@ -77,27 +77,27 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
     }
   };
   $seen_of
-  // The first tile from there on of which something is seen, in the rows of this or a later head; turn = shared: none.
-  const auto seek = [&](u32& turn, u32& first_row) {
-    while (turn < shared) {
-      if (first_row >= end) { turn += 1u, first_row = begin; continue; }
+  // The first tile from there on of which something is seen, in the rows of this or a later one; sharer = shared: none.
+  const auto seek = [&](u32& sharer, u32& first_row) {
+    while (sharer < shared) {
+      if (first_row >= end) { sharer += 1u, first_row = begin; continue; }
       $seek
       return;
     }
   };
-  u32 turn = 0u, first_row = begin;
-  seek(turn, first_row);
+  u32 sharer = 0u, first_row = begin;
+  seek(sharer, first_row);
   f32 sums_of_k[kBlocks][kDepth / 8u][4] = {}, sums_of_v[kBlocks][kWidth / 8u][4] = {};
-  if (turn < shared) fetch_rows(key_head * shared + turn, first_row, stage);
+  if (sharer < shared) fetch_rows(key_head * shared + sharer, first_row, stage);
   tern_commit();
 #pragma unroll 1
-  while (turn < shared) {
-    [[maybe_unused]] let head = key_head * shared + turn;
+  while (sharer < shared) {
+    [[maybe_unused]] let head = key_head * shared + sharer;
     tern_wait_copies();
     __syncthreads();
-    u32 next_turn = turn, next = first_row + kRows;
-    seek(next_turn, next);
-    if (next_turn < shared) fetch_rows(key_head * shared + next_turn, next, other);
+    u32 next_sharer = sharer, next = first_row + kRows;
+    seek(next_sharer, next);
+    if (next_sharer < shared) fetch_rows(key_head * shared + next_sharer, next, other);
     tern_commit();
     $seen_block
     f32 s[kBlocks][kAcross][4] = {}, g[kBlocks][kAcross][4] = {};
@@ -150,9 +150,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
     }
     if constexpr (kOfV) multiply_sums<kBlocks, kAcross, kWidth>(sums_of_v, s, stage + kBytesOfQ, lane, scratch);
     if constexpr (kOfK) multiply_sums<kBlocks, kAcross, kDepth>(sums_of_k, g, stage, lane, scratch);
-    let used = stage;
-    stage = other, other = used;
-    turn = next_turn, first_row = next;
+    $swap_places
+    sharer = next_sharer, first_row = next;
   }
   tern_wait_copies();
 #pragma unroll
@@ -161,24 +160,10 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
     for (u32 h = 0u; h < 2u; ++h) {
       let column = first_column + (warp * kBlocks + i) * 16u + 8u * h + lane / 4u;
       if constexpr (kOfK) {
-#pragma unroll
-        for (u32 j = 0u; j < kDepth / 8u; j += 4u) {
-          let x = tern_quad_row(&sums_of_k[i][j], h);
-          let first = j * 8u + (lane & 3u) * 8u;
-          if (column < $columns && first < $depth) {
-            $store_k
-          }
-        }
+        $store_sums(sums_of_k, kDepth, column < $columns, $depth, $store_k)
       }
       if constexpr (kOfV) {
-#pragma unroll
-        for (u32 j = 0u; j < kWidth / 8u; j += 4u) {
-          let x = tern_quad_row(&sums_of_v[i][j], h);
-          let first = j * 8u + (lane & 3u) * 8u;
-          if (column < $columns && first < $width) {
-            $store_v
-          }
-        }
+        $store_sums(sums_of_v, kWidth, column < $columns, $width, $store_v)
       }
     }
 }

@@ -100,14 +100,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
           let toward = share * (incoming - means[i][h]);
           $slope
         }
-        if (edge) {
-          [[maybe_unused]] let middle = i32(row) + i32($shift);
-#pragma unroll
-          for (u32 j = 0u; j < 2u * kAcross; ++j) {
-            let at = first + j / 2u * 8u + j % 2u;
-            if (!($seen)) { s[i][j / 2u][2u * h + j % 2u] = 0.0f; }
-          }
-        }
+        $mask_edge($seen, 0.0f)
       }
     multiply_sums<kBlocks, kAcross, kDepth>(sums, s, stage, lane, scratch);
     $swap_places
@@ -118,13 +111,6 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
 #pragma unroll
     for (u32 h = 0u; h < 2u; ++h) {
       let row = first_row + (warp * kBlocks + i) * 16u + 8u * h + lane / 4u;
-#pragma unroll
-      for (u32 j = 0u; j < kDepth / 8u; j += 4u) {
-        let x = tern_quad_row(&sums[i][j], h);
-        let first = j * 8u + (lane & 3u) * 8u;
-        if (row < $rows && first < $depth) {
-          $store
-        }
-      }
+      $store_sums(sums, kDepth, row < $rows, $depth, $store)
     }
 }

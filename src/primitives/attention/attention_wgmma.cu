@@ -11,7 +11,7 @@
 //   256 to 383   consumer 1  64 rows ├ scores [64 × kColumns] and sums [64 × kWidth] in registers
 //   384 to 511   consumer 2  64 rows ┘ (blocks of up to 64 elements)
 //
-// A consumer overlaps the formula of one tile with the products of the tile before, and consumers take turns at
+// A consumer overlaps the formula of one tile with the products of the tile before, and consumers alternate in
 // sending products off (ping-pong), so that one's formulas run while another's products do:
 //
 //   consumer 0   │ q·k1ᵀ, shares0·v0 │ formula, 2^x: shares1 │ q·k2ᵀ, shares1·v1 │ …
@@ -47,7 +47,7 @@ enum : u32 {
   kPieceOfQ = 128u * kRows, kPiece = 128u * kColumns,  // bytes of 64 elements of all rows
   kBytesOfQ = kPieceOfQ * (kDepth / 64u), kBytesOfK = kPiece * (kDepth / 64u), kBytesOfV = kPiece * (kWidth / 64u),
 };
-enum : bool { kRagged = $ragged, kTakesTurns = $takes_turns, kBegins = $begins };
+enum : bool { kRagged = $ragged, kPingPong = $ping_pong, kBegins = $begins };
 // The base of a row's powers of two is a greatest score of before as long as no score is more than so much greater, in
 // powers of two: sums are multiplied in few tiles (FlashAttention-4), and shares of up to 2^8 lose nothing in 16 bits.
 constexpr f32 kSlack = 8.0f;
@@ -235,7 +235,7 @@ struct Attention : RowBlocks {
     let lane = thread & 31u, own_of_group = member * 64u + thread % 128u / 32u * 16u + lane / 4u;
     let of_q = at.q + member * 8192u;
     u32 blocks = 0u;
-    if (member + 1u == kConsumers) pass_turn(member);
+    if (member + 1u == kConsumers) pass_ping_pong(member);
 #pragma unroll 1
     for (u32 round = 0u; round * gridDim.x < $works; ++round) {
       let group = group_of(round);
@@ -261,13 +261,13 @@ struct Attention : RowBlocks {
         for (u32 column = seek(w, w.begin + kColumns); column < w.end; column = seek(w, column + kColumns)) {
           tern_wait(at.full_k(ring_k), ring_k.round);
           begin_scores(s, w, own, (lane & 3u) * 2u);
-          take_turn(member);
+          await_ping_pong(member);
           tern_begin_products();
           multiply_rows<kDepth, kBegins>(s, of_q, kPieceOfQ, at.k + ring_k.stage * kBytesOfK, kPiece);
           tern_commit_products();
           tern_wait(at.full_v(ring_v), ring_v.round);
           send_shares(sums, shares, at.v + ring_v.stage * kBytesOfV);
-          pass_turn(member);
+          pass_ping_pong(member);
           wait_for<1u>(s);
           give_up(at.empty_k(ring_k), lane);
           ring_k.advance();

@@ -1,7 +1,7 @@
 // The gradients of attention by k and v, of 16-bit floats for compute capability 9.0 (Hopper), beside
 // attention_wgmma.cu, which has drawings of the work, the tiles and the sums. A workgroup has kColumns keys of one key
 // head in workgroup memory, with their values. Tiles of rows of q and of the result's gradient pass by, for every query
-// head that shares the keys, turned over so that keys are rows of the products:
+// head that shares the keys, transposed so that keys are rows of the products:
 //
 //   thread                                        rows: kRows at a time, through a ring of kStages places
 //   0 to 31     producer of tiles               ┌──────────────────┐
@@ -29,7 +29,7 @@
 // in place of 1.88: the matrix units then read more workgroup memory than they can.
 
 // The instance.
-enum : bool { kTakesTurns = $takes_turns, kBegins = $begins };
+enum : bool { kPingPong = $ping_pong, kBegins = $begins };
 enum : u32 {
   kConsumers = $consumers, kThreads = 128u * (1u + kConsumers), kColumns = 64u * kConsumers,
   kRows = $rows_at_once, kAcross = kRows / 8u,
@@ -54,9 +54,9 @@ struct Memory {
 struct Work {
   u32 batch, key_head, first_column, begin, end;
 };
-// A tile of rows of one of the heads that share the keys; turn = as many as those: none.
+// A tile of rows of one of the heads that share the keys; sharer = as many as those: none.
 struct Place {
-  u32 turn, first_row;
+  u32 sharer, first_row;
 };
 
 $formula
@@ -75,16 +75,16 @@ struct Attention {
   }
   __device__ __forceinline__ u32 shared_by() const { return $heads / $groups; }
   // The first place from there on of which something is seen.
-  __device__ __forceinline__ Place seek(const Work& w, u32 turn, u32 first_row) const {
+  __device__ __forceinline__ Place seek(const Work& w, u32 sharer, u32 first_row) const {
     [[maybe_unused]] let batch = w.batch, key_head = w.key_head, first_column = w.first_column;
     let shared = shared_by(), end = w.end;
     $seen_of
-    while (turn < shared) {
-      if (first_row >= end) { turn = w.begin < end ? turn + 1u : shared, first_row = w.begin; continue; }
+    while (sharer < shared) {
+      if (first_row >= end) { sharer = w.begin < end ? sharer + 1u : shared, first_row = w.begin; continue; }
       $seek
       break;
     }
-    return {turn, first_row};
+    return {sharer, first_row};
   }
   template <class Step> __device__ __forceinline__ void each_work(const Step& step) const {
 #pragma unroll 1
@@ -102,12 +102,13 @@ struct Attention {
     u32 blocks = 0u;
     each_work([&](const Work& w) {
       [[maybe_unused]] let batch = w.batch;
-      for (Place p = seek(w, 0u, w.begin), first = p; p.turn < shared_by(); p = seek(w, p.turn, p.first_row + kRows)) {
+      for (Place p = seek(w, 0u, w.begin), first = p; p.sharer < shared_by();
+           p = seek(w, p.sharer, p.first_row + kRows)) {
         const Ring now = ring;
         ring.advance();
         __syncwarp();
         if (lane != 0u) continue;
-        if (p.turn == first.turn && p.first_row == first.first_row) {
+        if (p.sharer == first.sharer && p.first_row == first.first_row) {
           [[maybe_unused]] let head = w.key_head;
           tern_wait(at.empty_k(), blocks++ & 1u ^ 1u);
           let full = at.full_k();
@@ -115,7 +116,7 @@ struct Attention {
           fetch_pieces<kDepth>(at.k, kPieceOfK, of_k, w.first_column, $k_head, $k_batch, full, tern_passing());
           fetch_pieces<kDepth>(at.v, kPieceOfK, of_v, w.first_column, $v_head, $v_batch, full, tern_passing());
         }
-        [[maybe_unused]] let head = w.key_head * shared_by() + p.turn;
+        [[maybe_unused]] let head = w.key_head * shared_by() + p.sharer;
         let full = at.full(now), to = now.stage * kBytesOfQ;
         tern_wait(at.empty(now), now.round ^ 1u);
         tern_expect(full, 2u * kBytesOfQ);
@@ -129,8 +130,8 @@ struct Attention {
     Ring ring;
     each_work([&](const Work& w) {
       [[maybe_unused]] let batch = w.batch;
-      for (Place p = seek(w, 0u, w.begin); p.turn < shared_by(); p = seek(w, p.turn, p.first_row + kRows)) {
-        [[maybe_unused]] let head = w.key_head * shared_by() + p.turn;
+      for (Place p = seek(w, 0u, w.begin); p.sharer < shared_by(); p = seek(w, p.sharer, p.first_row + kRows)) {
+        [[maybe_unused]] let head = w.key_head * shared_by() + p.sharer;
         __syncwarp();
         tern_wait(at.empty(ring), ring.round ^ 1u);
         for (u32 i = lane; i < kRows; i += 32u) {
@@ -159,7 +160,7 @@ struct Attention {
   // What the formula adds to scores, of which the product is but one part.
   __device__ __forceinline__ void begin_scores(f32 (&s)[kAcross][4], const Work& w, Place p, u32 own, u32 lane) const {
     if constexpr (!kBegins) return;
-    [[maybe_unused]] let batch = w.batch, head = w.key_head * shared_by() + p.turn, own_row = 0u, ahead = 0u;
+    [[maybe_unused]] let batch = w.batch, head = w.key_head * shared_by() + p.sharer, own_row = 0u, ahead = 0u;
     [[maybe_unused]] let first = p.first_row + (lane & 3u) * 2u;
 #pragma unroll
     for (u32 h = 0u; h < 2u; ++h) {
@@ -177,7 +178,7 @@ struct Attention {
   __device__ __forceinline__ void take_slopes(f32 (&s)[kAcross][4], f32 (&g)[kAcross][4], const Work& w, Place p,
                                               u32 known_at, u32 own, u32 lane) const {
     [[maybe_unused]] let batch = w.batch, key_head = w.key_head, first_column = w.first_column;
-    [[maybe_unused]] let shared = shared_by(), head = key_head * shared + p.turn, turn = p.turn;
+    [[maybe_unused]] let shared = shared_by(), head = key_head * shared + p.sharer, sharer = p.sharer;
     let first_row = p.first_row, end = w.end;
     $seen_of
     $seen_block
@@ -252,22 +253,22 @@ struct Attention {
     Ring ring;
     let lane = thread & 31u, own_of_group = member * 64u + thread % 128u / 32u * 16u + lane / 4u;
     u32 blocks = 0u;
-    if (member + 1u == kConsumers) pass_turn(member);
+    if (member + 1u == kConsumers) pass_ping_pong(member);
     each_work([&](const Work& w) {
       let own = w.first_column + own_of_group;
       Sums sums;
       Place p = seek(w, 0u, w.begin);
-      if (p.turn < shared_by()) {
+      if (p.sharer < shared_by()) {
         f32 s[kAcross][4], g[kAcross][4];
         u32 shares[kAcross / 2u][4], slopes[kAcross / 2u][4];
         tern_wait(at.full_k(), blocks++ & 1u);
 #pragma unroll 1
-        for (; p.turn < shared_by(); p = seek(w, p.turn, p.first_row + kRows)) {
+        for (; p.sharer < shared_by(); p = seek(w, p.sharer, p.first_row + kRows)) {
           tern_wait(at.full(ring), ring.round);
           begin_scores(s, w, p, own, lane);
-          take_turn(member);
+          await_ping_pong(member);
           send_products(s, g, at, ring, member);
-          pass_turn(member);
+          pass_ping_pong(member);
           wait_for<0u>(s), hold(g);
           take_slopes(s, g, w, p, at.known + ring.stage * kKnown, own, lane);
           pack(shares, s), pack(slopes, g);

@@ -23,7 +23,7 @@
 // Speed. Bound by the matrix units: on an H100, 25 November 2026, bf16 4×16×4096×128, 717 TFLOP/s of three products.
 
 // The instance.
-enum : bool { kTakesTurns = $takes_turns, kBegins = $begins };
+enum : bool { kPingPong = $ping_pong, kBegins = $begins };
 enum : u32 {
   kConsumers = $consumers, kThreads = 128u * (1u + kConsumers), kRows = 64u * kConsumers,
   kColumns = $columns_at_once, kAcross = kColumns / 8u,
@@ -178,7 +178,7 @@ struct Attention : RowBlocks {
     Ring ring, last;
     let lane = thread & 31u, own_of_group = member * 64u + thread % 128u / 32u * 16u + lane / 4u;
     u32 blocks = 0u;
-    if (member + 1u == kConsumers) pass_turn(member);
+    if (member + 1u == kConsumers) pass_ping_pong(member);
 #pragma unroll 1
     for (u32 round = 0u; round * gridDim.x < $works; ++round) {
       let group = group_of(round);
@@ -203,10 +203,10 @@ struct Attention : RowBlocks {
         for (u32 column = seek(w, w.begin + kColumns); column < w.end; column = seek(w, column + kColumns)) {
           tern_wait(at.full_k(ring), ring.round), tern_wait(at.full_v(ring), ring.round);
           begin_scores(s, w, own, 0u);
-          take_turn(member);
+          await_ping_pong(member);
           send_products(s, g, at, ring, member);
           send_slopes(sums, slopes, at, last);
-          pass_turn(member);
+          pass_ping_pong(member);
           wait_for<1u>(s), hold(g);
           give_up(at.empty_v(ring), lane);
           take_slopes(s, g, known, w, column, own, lane);

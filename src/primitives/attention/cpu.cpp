@@ -1,8 +1,8 @@
 // Attention on the CPU, forward.
 //
-//            columns: 256 at a time                 k is packed once for all heads and rows that share it, turned, in
-//          ┌──────────┬──────────┬────              panels; v in panels of its width. A task has 56 rows of one head:
-//   rows:  │  scores  │ (next)   │
+//            columns: 256 at a time                 k is packed once for all heads and rows that share it, transposed,
+//          ┌──────────┬──────────┬────              in panels; v in panels of its width. A task has 56 rows of one
+//   rows:  │  scores  │ (next)   │                  head:
 //   56     │  in L2   │          │  sums [56 × Dv]    scores = q · kᵀ           micro-kernels, depth D
 //          └──────────┴──────────┴────                scores = formula(scores)  the tape, 4 rows at a time
 //                                  top, total [56]    shares = exp(scores - top) row by row, in L1; where a row's top
@@ -64,7 +64,7 @@ template <class T> class Forward {
     const Index cols = std::min(kForwardColumns, s_.columns - column);
     const HeadOf k = head_of(r_.k, group / s_.groups, group % s_.groups);
     const HeadOf v = head_of(r_.v, group / s_.groups, group % s_.groups);
-    tiles_.copy_turned(k, column, cols, s_.depth, k_ + group * k_step_ + column * s_.depth);
+    tiles_.copy_transposed(k, column, cols, s_.depth, k_ + group * k_step_ + column * s_.depth);
     for (Index w = 0; w < s_.width; w += panel_) {
       const HeadOf part{v.at(0, w), v.dtype, v.row, v.col};
       tiles_.copy(part, column, cols, std::min(panel_, s_.width - w),
@@ -73,22 +73,22 @@ template <class T> class Forward {
   }
 
   /// What a task works with.
-  struct Rows {
+  struct RowsOfTask {
     Index batch, head, row, count, width, length;
     T *q, *scores, *sums, *top, *total;
   };
   void rows_of(Index head, Index row, Index part) const {
-    Rows t{head / s_.heads,
-           head % s_.heads,
-           row,
-           std::min(kForwardRows, s_.rows - row),
-           rounded_up(s_.width, panel_),
-           0,
-           nullptr,
-           nullptr,
-           nullptr,
-           nullptr,
-           nullptr};
+    RowsOfTask t{head / s_.heads,
+                 head % s_.heads,
+                 row,
+                 std::min(kForwardRows, s_.rows - row),
+                 rounded_up(s_.width, panel_),
+                 0,
+                 nullptr,
+                 nullptr,
+                 nullptr,
+                 nullptr,
+                 nullptr};
     t.length = length_of(r_.lengths, t.batch, s_.columns);
     ScratchBuffer& scratch = detail::of_thread<TileMemory>().buffer;
     t.q = reinterpret_cast<T*>(
@@ -107,7 +107,7 @@ template <class T> class Forward {
     for (; j < end; j += kForwardColumns) tile(t, j, std::min(kForwardColumns, end - j));
     finish(t, part * s_.batch + t.batch);
   }
-  void tile(const Rows& t, Index column, Index cols) const {
+  void tile(const RowsOfTask& t, Index column, Index cols) const {
     const detail::Seen seen = formulas_.seen(t.batch, t.head, t.row, t.count, column, cols);
     if (seen == detail::Seen::nothing) return;
     const Index group = t.batch * s_.groups + t.head / s_.shared(), head = t.batch * s_.heads + t.head;
@@ -125,7 +125,7 @@ template <class T> class Forward {
     tiles_.multiply({t.scores, cols, 1, 0}, {v_ + group * v_step_ + column * panel_, panel_, 1, s_.columns * panel_},
                     t.sums, t.width, cols, t.count, s_.width, true);
   }
-  void finish(const Rows& t, Index batch) const {
+  void finish(const RowsOfTask& t, Index batch) const {
     const HeadOf out = head_of(r_.out, batch, t.head);
     for (Index i = 0; i < t.count; ++i) {
       const T total = t.total[i];

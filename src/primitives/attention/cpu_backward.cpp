@@ -62,11 +62,11 @@ template <class T> class Backward {
   }
 
  private:
-  /// What a task works with: its columns' operands (k and v turned in panels, k in rows), the gradients of these, the
-  /// rows of a head, and tiles.
+  /// What a task works with: its columns' operands (k and v transposed in panels, k in rows), the gradients of these,
+  /// the rows of a head, and tiles.
   struct Work {
     Index batch, group, head, length;
-    T *k_turned, *v_turned, *k, *k_grad, *v_grad, *q, *out_grad, *shares, *slopes, *scores, *kept, *sums;
+    T *k_transposed, *v_transposed, *k, *k_grad, *v_grad, *q, *out_grad, *shares, *slopes, *scores, *kept, *sums;
   };
   Work work() const {
     ScratchBuffer& scratch = detail::of_thread<TaskMemory>().buffer;
@@ -79,7 +79,7 @@ template <class T> class Backward {
     w.v_grad = take(kBackwardColumns * width_);
     w.q = take(kBackwardRows * depth_), w.out_grad = take(kBackwardRows * width_);
     w.shares = take(tile), w.slopes = take(tile), w.scores = take(tile), w.kept = take(tile);
-    w.k_turned = take(kBackwardColumns * s_.depth), w.v_turned = take(kBackwardColumns * s_.width);
+    w.k_transposed = take(kBackwardColumns * s_.depth), w.v_transposed = take(kBackwardColumns * s_.width);
     return w;
   }
 
@@ -94,8 +94,8 @@ template <class T> class Backward {
       const Index cols = std::min(kBackwardColumns, s_.columns - column);
       const HeadOf k = head_of(r_.k, w.batch, w.group), v = head_of(r_.v, w.batch, w.group);
       tiles_.copy(k, column, cols, s_.depth, w.k, depth_);
-      tiles_.copy_turned(k, column, cols, s_.depth, w.k_turned);
-      tiles_.copy_turned(v, column, cols, s_.width, w.v_turned);
+      tiles_.copy_transposed(k, column, cols, s_.depth, w.k_transposed);
+      tiles_.copy_transposed(v, column, cols, s_.width, w.v_transposed);
       std::fill_n(w.k_grad, kBackwardColumns * depth_, T{0}), std::fill_n(w.v_grad, kBackwardColumns * width_, T{0});
       for (Index h = 0; h < shared; ++h) {
         w.head = w.group * shared + h;
@@ -124,7 +124,7 @@ template <class T> class Backward {
     const TileFormula *const formula = formulas_.score(seen), *const slope = formulas_.slope(seen);
     const TileFormula* const thin = formulas_.thin();
     const Index head = w.batch * s_.heads + w.head;
-    tiles_.multiply({w.q, depth_, 1, 0}, {w.k_turned, panel_, 1, s_.depth * panel_}, w.shares, cols, s_.depth, rows,
+    tiles_.multiply({w.q, depth_, 1, 0}, {w.k_transposed, panel_, 1, s_.depth * panel_}, w.shares, cols, s_.depth, rows,
                     cols, false);
     if (slope && slope->reads(0)) std::copy_n(w.shares, rows * cols, w.scores);
     if (formula) formula->run({bytes(w.shares), nullptr}, 0, head, row, column, rows, cols);
@@ -141,8 +141,8 @@ template <class T> class Backward {
       thin->run({bytes(kept), nullptr}, 0, head, row, column, rows, cols);
     }
     tiles_.multiply({kept, 1, cols, 0}, {w.out_grad, width_, 1, panel_}, w.v_grad, width_, rows, cols, s_.width, true);
-    tiles_.multiply({w.out_grad, width_, 1, 0}, {w.v_turned, panel_, 1, s_.width * panel_}, w.slopes, cols, s_.width,
-                    rows, cols, false);
+    tiles_.multiply({w.out_grad, width_, 1, 0}, {w.v_transposed, panel_, 1, s_.width * panel_}, w.slopes, cols,
+                    s_.width, rows, cols, false);
     if (thin) thin->run({bytes(w.slopes), nullptr}, 0, head, row, column, rows, cols);
     for (Index i = 0; i < rows; ++i)
       tiles_.rows().slopes(

@@ -55,8 +55,8 @@ template <class T> class TileProducts {
   void copy(const HeadOf& head, Index first, Index count, Index width, T* to, Index to_row) const {
     types_.kernels->copy({head.at(first), head.row, head.col}, count, width, to, to_row, to_row);
   }
-  /// The same turned, in panels: to[panel][j][i] is element j of row first + panel · panel() + i.
-  void copy_turned(const HeadOf& head, Index first, Index count, Index width, T* to) const {
+  /// The same transposed, in panels: to[panel][j][i] is element j of row first + panel · panel() + i.
+  void copy_transposed(const HeadOf& head, Index first, Index count, Index width, T* to) const {
     for (Index i = 0; i < count; i += panel(), to += width * panel())
       types_.kernels->copy({head.at(first + i), head.col, head.row}, width, std::min(panel(), count - i), to, panel(),
                            panel());

@@ -35,7 +35,7 @@ constexpr int kFewRows = 64;  // for which half of a workgroup's rows would be n
 
 }  // namespace
 
-// 4x16x4096, bf16, ms by consumers x columns of a tile, with turns and without. On an H200, 26 November 2026, the best
+// 4x16x4096, bf16, ms by consumers x columns of a tile, ping-pong and not. On an H200, 26 November 2026, the best
 // of seven rounds; the power of the chip is what they are bound by:
 //   128 elements         2x128 0.768, 2x144 0.798, 2x160 0.785, 2x176 0.791, 3x80 0.777
 //   128, causal          2x128 0.436, 0.468; 2x112 0.467, 2x160 0.466, 0.463; ALiBi 2x128 0.507, 2x144 0.538, 2x160
@@ -47,27 +47,27 @@ MmaInstance wgmma_forward_instance(const AttentionSizes& sizes, const HopperWork
   MmaInstance i;
   const auto padded = [](std::int64_t elements) { return elements <= 64 ? 64 : elements <= 128 ? 128 : 256; };
   i.most_depth = padded(sizes.depth), i.most_width = padded(sizes.width);
-  i.consumers = 2, i.turns = 1, i.others = i.widest() == 256 ? 80 : 128;
+  i.consumers = 2, i.ping_pong = 1, i.others = i.widest() == 256 ? 80 : 128;
   if (i.widest() == 64 && sizes.rows > 128) i.consumers = 3;
   if (i.widest() == 128 && work.special && !sizes.causal && sizes.window == 0)
-    i.consumers = 3, i.turns = 0, i.others = 80;
+    i.consumers = 3, i.ping_pong = 0, i.others = 80;
   i.warps = 4 * (1 + i.consumers), i.resident = 1;
   return i;
 }
 
-// 4x16x4096, bf16 on an H100, 25 November 2026, ms by consumers x columns of a tile (in turns): 128 elements 2x64 1.23,
-// 2x80 1.19, 2x96 1.15, causal 2x96 0.622; 64 elements 2x96 0.791, 2x128 0.746, 3x80 0.733, causal 2x128 0.397, 3x80
-// 0.446. With two places in place of three 2x80 took 1.74. On an H200, a day later: ALiBi, causal, 2x64 0.649, 2x96
-// 0.622, of 64 elements 2x80 0.484, 2x128 0.425; a soft cap 2x64 1.34, 2x96 1.28, of 64 elements 2x80 1.10, 2x128
-// 0.989.
+// 4x16x4096, bf16 on an H100, 25 November 2026, ms by consumers x columns of a tile (ping-pong): 128 elements
+// 2x64 1.23, 2x80 1.19, 2x96 1.15, causal 2x96 0.622; 64 elements 2x96 0.791, 2x128 0.746, 3x80 0.733, causal 2x128
+// 0.397, 3x80 0.446. With two places in place of three 2x80 took 1.74. On an H200, a day later: ALiBi, causal, 2x64
+// 0.649, 2x96 0.622, of 64 elements 2x80 0.484, 2x128 0.425; a soft cap 2x64 1.34, 2x96 1.28, of 64 elements 2x80 1.10,
+// 2x128 0.989.
 MmaInstance wgmma_rows_instance(const AttentionSizes& sizes, const HopperWork& work) {
   MmaInstance i;
   i.most_depth = i.most_width = sizes.depth <= 64 ? 64 : 128;
-  i.consumers = 2, i.turns = 1, i.stages = 3, i.warps = 12, i.resident = 1;
+  i.consumers = 2, i.ping_pong = 1, i.stages = 3, i.warps = 12, i.resident = 1;
   i.others = i.widest() == 64 ? (work.light ? 128 : 80) : work.light ? 96 : 64;
   return i;
 }
-// The same by consumers x rows of a tile, without turns: 128 elements 2x48 2.35, 2x64 1.88, causal 1.14, 0.996; 64
+// The same by consumers x rows of a tile, not ping-pong: 128 elements 2x48 2.35, 2x64 1.88, causal 1.14, 0.996; 64
 // elements 2x64 1.60, 2x96 1.54, 2x128 1.22, 3x64 1.37, causal 0.723, 0.664, 0.595, 0.670. On an H200, a day later:
 // ALiBi, causal, 2x48 1.01, 2x64 0.909, of 64 elements 2x96 0.580, 2x128 0.667, where registers spilled; a soft cap
 // 2x48 2.03, 2x64 1.95, of 64 elements 2x96 1.25, 2x128 1.21.
@@ -133,7 +133,7 @@ int backward_bytes(const MmaInstance& i, bool of_q) {
 void fill_instance(Holes& h, const MmaInstance& i) {
   // Registers are given to a warp in steps of 8; all threads together have 64 K.
   h["consumers"] = cat(i.consumers, "u"), h["stages"] = cat(i.stages, "u"),
-  h["takes_turns"] = i.turns ? "true" : "false";
+  h["ping_pong"] = i.ping_pong ? "true" : "false";
   h["producer_registers"] = i.consumers == 3 ? "32" : "24", h["consumer_registers"] = i.consumers == 3 ? "160" : "240";
   h["instructions"] = kInstructions, h["products"] = kProducts, h["row_blocks"] = kRowBlocks;
   h["rows_of_tile"] = cat(i.others), h["width_of_sums"] = cat(i.most_width);

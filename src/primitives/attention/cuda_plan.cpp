@@ -208,14 +208,13 @@ void MmaAttention::fill_blocks(Io& io, Holes& h, int access, bool own_rows) cons
           loop("j", column, "kColumns", slots_.columns),
           indented(indented(cat(load, "any = any || ", values[0], " != 0, all = all && ", values[0], " == 2;\n"))),
           "  }\n  }\n  return all ? 2u : any ? 1u : 0u;\n};\n");
-  const std::string call = own_rows ? "seen_of(column)" : "seen_of(key_head * shared + turn, first_row)";
+  const std::string call = own_rows ? "seen_of(column)" : "seen_of(key_head * shared + sharer, first_row)";
   // A warp looks at 32 tiles at once: one after the other, each waits for memory, and of documents most are not seen.
   const char* const from = own_rows ? "column" : "first_row";
   const char* const step = own_rows ? "kColumns" : "kRows";
-  const std::string look =
-      cat("const u32 mine = ", from, " + (threadIdx.x & 31u) * ", step,
-          ", seen = __ballot_sync(0xffffffffu, mine < end && ",
-          own_rows ? "seen_of(mine)" : "seen_of(key_head * shared + turn, mine)", " != 0u);\n");
+  const std::string look = cat("const u32 mine = ", from, " + (threadIdx.x & 31u) * ", step,
+                               ", seen = __ballot_sync(0xffffffffu, mine < end && ",
+                               own_rows ? "seen_of(mine)" : "seen_of(key_head * shared + sharer, mine)", " != 0u);\n");
   const std::string skip = cat("if (seen == 0u) { ", from, " += 32u * ", step, "; continue; }\n", from,
                                " += (u32(__ffs(int(seen))) - 1u) * ", step, ";\n");
   h["seek"] = own_rows ? cat("while (column < end) {\n", indented(look + skip + "break;\n"), "}\n") : look + skip;

@@ -16,11 +16,11 @@ struct MmaInstance {
   int warps = 4, blocks = 2;  // a warp has so many blocks of 16 own rows
   int others = 64;            // rows of a tile
   int most_depth = 64, most_width = 64;
-  int resident = 2;   // workgroups that a multiprocessor is to hold
-  int bytes = 2;      // of an element
-  int consumers = 0;  // on Hopper: warp groups of 64 own rows, beside the one that fetches; 0: mma.sync
-  int turns = 0;      // whether those take turns
-  int stages = 2;     // places for tiles
+  int resident = 2;        // workgroups that a multiprocessor is to hold
+  int bytes = 2;           // of an element
+  int consumers = 0;       // on Hopper: warp groups of 64 own rows, beside the one that fetches; 0: mma.sync
+  int ping_pong = 0;       // whether those alternate in sending products off
+  int stages = 2;          // places for tiles
   int widest() const { return std::max(most_depth, most_width); }
   /// Bytes in which a warp of f32 passes scores on.
   int scratch() const { return bytes == 4 ? 16 * blocks * others * 4 : 0; }

@@ -56,14 +56,14 @@ TERN_DEVICE void multiply_rows(f32 (&acc)[blocks][across][4], u32 a, u32 row, u3
 template <u32 blocks, u32 across, u32 elements>
 TERN_DEVICE void multiply_sums(f32 (&acc)[blocks][elements / 8u][4], const f32 (&x)[blocks][across][4], u32 b,
                                u32 lane, u32 scratch) {
-  constexpr u32 parts = 2u * across, line = 16u * parts, turn = parts < 8u ? parts - 1u : 7u;
-  let own = lane / 4u;  // rows are 8 apart, and turned alike
+  constexpr u32 parts = 2u * across, line = 16u * parts, swizzle = parts < 8u ? parts - 1u : 7u;
+  let own = lane / 4u;  // rows are 8 apart, and swizzled alike
   __syncwarp();
 #pragma unroll
   for (u32 i = 0u; i < 2u * blocks; ++i)
 #pragma unroll
     for (u32 j = 0u; j < across; ++j) {
-      let part = (2u * j + (lane & 3u) / 2u) ^ (own & turn);
+      let part = (2u * j + (lane & 3u) / 2u) ^ (own & swizzle);
       tern_put_two(scratch + (8u * i + own) * line + part * 16u + (lane & 1u) * 8u, x[i / 2u][j][i % 2u * 2u],
                    x[i / 2u][j][i % 2u * 2u + 1u]);
     }
@@ -73,7 +73,7 @@ TERN_DEVICE void multiply_sums(f32 (&acc)[blocks][elements / 8u][4], const f32 (
     Four of_x[blocks][2];
 #pragma unroll
     for (u32 i = 0u; i < 2u * blocks; ++i)
-      of_x[i / 2u][i % 2u] = tern_four(scratch + (8u * i + own) * line + (part ^ (own & turn)) * 16u);
+      of_x[i / 2u][i % 2u] = tern_four(scratch + (8u * i + own) * line + (part ^ (own & swizzle)) * 16u);
 #pragma unroll
     for (u32 e = 0u; e < 4u; ++e)
 #pragma unroll

@@ -111,8 +111,8 @@ class Backward {
     h["own_heads"] = p(of_rows_ ? slots_.heads : slots_.groups);
     h["own_count"] = p(of_rows_ ? slots_.rows : slots_.columns);
     h["other_count"] = p(of_rows_ ? slots_.columns : slots_.rows);
-    h["turns"] = of_rows_ ? "1u" : shared;
-    h["head"] = of_rows_ ? std::string("own_head") : cat("own_head * ", shared, " + turn");
+    h["sharers"] = of_rows_ ? "1u" : shared;
+    h["head"] = of_rows_ ? std::string("own_head") : cat("own_head * ", shared, " + sharer");
     h["key_head"] = of_rows_ ? cat("own_head / ", shared) : std::string("own_head");
     h["range"] = of_rows_ ? slots_.columns_of("first_own", tile_.own, detail::kMaskBlock)
                           : slots_.rows_of("first_own", tile_.own, detail::kMaskBlock);
@@ -182,7 +182,7 @@ class Backward {
                                thin_->apply(io, d, "left_of", {incoming}, at, incoming));
       h[cat("seen_", c)] = slots_.seen(of_rows_ ? other : std::string("own"), cat("middle", c), lengths_ >= 0);
     }
-    h["rotate"] = tiles.rotate("s", "kept", "done") + tiles.rotate("g", "turned", "turned_");
+    h["rotate"] = tiles.rotate("s", "kept", "done") + tiles.rotate("g", "masked", "masked_");
   }
   /// The products that give the gradients, and their stores.
   void fill_sums(Io& io, const ScoreTiles& tiles, Holes& h) const {

@@ -117,7 +117,7 @@ std::string ScoreTiles::score_steps(const Read& own, const Read& others, const s
   for (const Read* read : {&own, &others}) {
     TileFetch fetch{.memory = "steps", .at = read == &own ? std::string() : behind};
     fetch.across = read == &own ? tile_.own : tile_.others, fetch.deep = tile_.depth;
-    fetch.stride = fetch.across / 4, fetch.along_k = fetch.turned = true, fetch.wide = read->wide;
+    fetch.stride = fetch.across / 4, fetch.along_k = fetch.swizzled = true, fetch.wide = read->wide;
     const std::string row = cat("(", read->first, " + o)");
     const Access& a = plan_.access(read->access);
     fetch.place = io_.element(a, {{read->at[0], read->at[1], row, "(kt + kk)"}, -1, 1}, 0);
@@ -127,8 +127,8 @@ std::string ScoreTiles::score_steps(const Read& own, const Read& others, const s
   steps.multiply =
       multiply_tiles({.type = type_, .a = "steps[", .b = cat("steps[", behind), .stride_a = tile_.own / 4,
                       .stride_b = tile_.others / 4, .part_m = tile_.part_m, .part_n = tile_.part_n(),
-                      .between_m = tile_.down(), .between_n = tile_.across, .deep = tile_.depth, .turned_a = true,
-                      .turned_b = true, .sums = sums});
+                      .between_m = tile_.down(), .between_n = tile_.across, .deep = tile_.depth, .swizzled_a = true,
+                      .swizzled_b = true, .sums = sums});
   steps.threads = tile_.threads();
   return tile_steps(io_, dialect_, type_, steps);
 }

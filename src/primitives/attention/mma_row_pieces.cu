@@ -1,5 +1,6 @@
 // Pieces (kernel_file.hpp) of the kernels of attention from compute capability 8.0 on that keep rows of q and let tiles
-// of k and v pass by: attention_mma.cu, which draws them, and attention_mma_rows.cu.
+// of k and v pass by: attention_mma.cu, which draws them, and attention_mma_rows.cu. attention_mma_columns.cu, which
+// keeps columns, stores its sums likewise.
 
 The rows of a workgroup, and the columns that they may see. The blocks of a head stand together, those with the most
 columns first.
@@ -28,7 +29,7 @@ $define fetch_tile(first, to)
   fetch<kWideK, kColumns, kDepth>(k, $first, end, $depth, $to, thread);
   fetch<kWideV, kColumns, kWidth>(v, $first, end, $width, $to + kBytesOfK, thread);
 $end
-The tile of this turn is there, and the next one on its way.
+The tile of this step is there, and the next one on its way.
 $define next_tile
   tern_wait_copies();
   __syncthreads();
@@ -57,6 +58,28 @@ $define begin_scores(from)
 #pragma unroll
       for (u32 j = 0u; j < 2u * kAcross; ++j)
         s[i / 2u][j / 2u][2u * (i % 2u) + j % 2u] = along * f32(j / 2u * 8u + $from + j % 2u);
+    }
+  }
+$end
+Scores at an edge of what row h of block i sees.
+$define mask_edge(seen, masked)
+  if (edge) {
+    [[maybe_unused]] let middle = i32(row) + i32($shift);
+#pragma unroll
+    for (u32 j = 0u; j < 2u * kAcross; ++j) {
+      let at = first + j / 2u * 8u + j % 2u;
+      if (!($seen)) { s[i][j / 2u][2u * h + j % 2u] = $masked; }
+    }
+  }
+$end
+Row h of block i of sums to memory, eight neighbours a lane; of `most` elements there are `size`.
+$define store_sums(sums, most, inside, size, to_memory)
+#pragma unroll
+  for (u32 j = 0u; j < $most / 8u; j += 4u) {
+    let x = tern_quad_row(&$sums[i][j], h);
+    let first = j * 8u + (lane & 3u) * 8u;
+    if ($inside && first < $size) {
+      $to_memory
     }
   }
 $end

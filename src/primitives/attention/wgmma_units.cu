@@ -12,13 +12,14 @@ struct Ring {
 TERN_DEVICE void give_up(u32 barrier, u32 lane) {
   if (lane == 0u) tern_arrive_here(barrier);
 }
-// A turn at sending products off: consumer i waits at barrier 1 + i, at which the one before arrives.
-TERN_DEVICE void take_turn(u32 member) {
-  if constexpr (kTakesTurns) asm volatile("barrier.cta.sync %0, 256;" :: "r"(1u + member) : "memory");
+// Consumers send products off one after the other (ping-pong): consumer i waits at barrier 1 + i, at which the
+// one before arrives.
+TERN_DEVICE void await_ping_pong(u32 member) {
+  if constexpr (kPingPong) asm volatile("barrier.cta.sync %0, 256;" :: "r"(1u + member) : "memory");
 }
-TERN_DEVICE void pass_turn(u32 member) {
+TERN_DEVICE void pass_ping_pong(u32 member) {
   let next = member + 1u == kConsumers ? 0u : member + 1u;
-  if constexpr (kTakesTurns) asm volatile("barrier.cta.arrive %0, 256;" :: "r"(1u + next) : "memory");
+  if constexpr (kPingPong) asm volatile("barrier.cta.arrive %0, 256;" :: "r"(1u + next) : "memory");
 }
 // The work of a round. Every other round of the processors goes backwards: none has the long ones of all rounds.
 TERN_DEVICE u32 group_of(u32 round) {

@@ -200,15 +200,15 @@ class WeightGradient {
     T* const sum = reinterpret_cast<T*>(all_);
     for (Index s = 1; s < sums_; ++s)
       for (Index i = 0; i < each; ++i) sum[i] += sum[s * each + i];
-    T* const turned = sum + sums_ * each;
+    T* const transposed = sum + sums_ * each;
     for (Index ch = 0; ch < g_.groups; ++ch)
       for (Index t = 0; t < g_.taps(); ++t)
-        turned[ch * g_.taps() + t] = sum[(ch / lanes_ * g_.taps() + t) * lanes_ + ch % lanes_];
+        transposed[ch * g_.taps() + t] = sum[(ch / lanes_ * g_.taps() + t) * lanes_ + ch % lanes_];
     const Shape space = r.sizes.of_w();
     AxisOrder order;
     order.rank = space.rank();
     for (int i = 0; i < order.rank; ++i) order.axes[i] = i, order.sizes[i] = space[static_cast<std::size_t>(i)];
-    Cursor(r.w, order).store(detail_cpu::kernels(), 0, space.numel(), turned);
+    Cursor(r.w, order).store(detail_cpu::kernels(), 0, space.numel(), transposed);
   }
 
   Geometry g_;

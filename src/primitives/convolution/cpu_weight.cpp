@@ -1,9 +1,9 @@
-// The gradient of the kernels, all channels: for each element of a kernel a product of channels of the image, turned,
-// and channels of the result's gradient, summed over places. The rows of the image are copied among zeros once; an
-// element of the kernel moves the place where they are read. A task sums one panel of results, row by row in their
-// order, so that the sums do not depend on how many threads there are.
+// The gradient of the kernels, all channels: for each element of a kernel a product of channels of the image,
+// transposed, and channels of the result's gradient, summed over places. The rows of the image are copied among zeros
+// once; an element of the kernel moves the place where they are read. A task sums one panel of results, row by row in
+// their order, so that the sums do not depend on how many threads there are.
 //
-// bf16 is multiplied by pairs of places, where the processor can: the rows lie turned then, channel by channel.
+// bf16 is multiplied by pairs of places, where the processor can: the rows lie transposed then, channel by channel.
 #include <cstring>
 
 #include "cpu/machine/threads.hpp"
@@ -21,7 +21,7 @@ constexpr Index kNearBytes = 24 << 10;
 constexpr Index kWeightTask = 512 << 10;
 
 struct WeightScratch {
-  ScratchBuffer image, sums, panel, turned;
+  ScratchBuffer image, sums, panel, transposed;
 };
 WeightScratch& weight_scratch() { return detail::of_thread<WeightScratch>(); }
 
@@ -71,7 +71,8 @@ class Weight {
                                                g_.size();
     std::byte* const to = image_row(sample, z, row, group);
     if (pairs_)
-      return turn_row(reinterpret_cast<const std::uint16_t*>(from), begin, end, reinterpret_cast<std::uint16_t*>(to));
+      return transpose_row(reinterpret_cast<const std::uint16_t*>(from), begin, end,
+                           reinterpret_cast<std::uint16_t*>(to));
     const Index place = g_.c * g_.wide();
     std::fill_n(to, begin * place, std::byte{0});
     std::fill_n(to + end * place, (length_ - end) * place, std::byte{0});
@@ -79,7 +80,7 @@ class Weight {
       g_.types.kernels->copy({from, x.axis[2], x.channel}, end - begin, g_.c, to + begin * place, g_.c, g_.c);
   }
   /// Channel by channel, each phase of the stride by itself.
-  void turn_row(const std::uint16_t* from, Index begin, Index end, std::uint16_t* to) const {
+  void transpose_row(const std::uint16_t* from, Index begin, Index end, std::uint16_t* to) const {
     std::memset(to, 0, static_cast<std::size_t>(row_bytes()));
     const Strided& x = g_.x;
     const Index places = end - begin, pitch = phases_ * line_;
@@ -94,10 +95,11 @@ class Weight {
     Index done = 0;
     if (x.channel == 1 && x.axis[2] % 2 == 0 && places > 0) {  // pairs of channels, as elements of 4 bytes
       done = g_.c / 2 * 2;
-      auto* const turned = reinterpret_cast<std::uint32_t*>(weight_scratch().turned.reserve(done / 2 * places * 4));
-      gemm_kernels().i32.copy({from, 1, x.axis[2] / 2}, done / 2, places, turned, places, places);
+      auto* const transposed =
+          reinterpret_cast<std::uint32_t*>(weight_scratch().transposed.reserve(done / 2 * places * 4));
+      gemm_kernels().i32.copy({from, 1, x.axis[2] / 2}, done / 2, places, transposed, places, places);
       for (Index pair = 0; pair < done / 2; ++pair) {
-        const std::uint32_t* const both = turned + pair * places;
+        const std::uint32_t* const both = transposed + pair * places;
         std::uint16_t *const low = to + 2 * pair * pitch, *const high = low + pitch;
         if (phases_ == 1 && g_.stride[2] == 1) {
           for (Index p = 0; p < places; ++p) low[begin + p] = static_cast<std::uint16_t>(both[p]);

@@ -67,8 +67,8 @@ Tiling tiling_of(GpuBackend& backend, const char* part, std::int64_t m, std::int
 
 /// Runs a product with its epilogue; false, having done nothing, where an operand or output does not lie over the
 /// places as over the rows of a matrix.
-bool run_rows(GpuBackend& backend, const GemmRequest& g, const conv::Windows& windows, const FetchedFactor& kernels,
-              const MatrixUnits& units) {
+bool run_rows(GpuBackend& backend, const GemmRequest& g, const conv::FetchedWindows& windows,
+              const FetchedFactor& kernels, const MatrixUnits& units) {
   WgmmaKernel kernel(backend, g);
   const MergedProduct merged = detail_gpu::merged(g, kernel.epilogue);
   if (!merged.kept.sizes.empty() || conv::counts_places(*g.epilogue)) return false;
@@ -85,7 +85,7 @@ void convolution_by_wgmma(GpuBackend& backend, const ConvRequest& r, const Matri
     backend.require_supported(r.op, *r.epilogue);
     backend.require_supported(r.op, r.x.dtype);
     Temporaries temporaries;
-    conv::Windows windows(backend, r.op, r.sizes, r.x, temporaries);
+    conv::FetchedWindows windows(backend, r.op, r.sizes, r.x, temporaries);
     const FetchedFactor kernels = windows.kernels(r.w, temporaries);
     const auto run = [&](const ConvRequest& part) {
       return run_rows(backend, conv::product_of(part), windows, kernels, units);
@@ -98,7 +98,7 @@ void convolution_weight_by_wgmma(GpuBackend& backend, const ConvWeightRequest& r
   run_prepared_products(backend, r, [&] {
     backend.require_supported(r.op, r.x.dtype);
     Temporaries temporaries;
-    conv::Windows windows(backend, r.op, r.sizes, r.x, temporaries);
+    conv::FetchedWindows windows(backend, r.op, r.sizes, r.x, temporaries);
     const std::int64_t m = windows.taps() * windows.padded_channels(), places = windows.places();
     const Tiling tiling = tiling_of(backend, "kernels", m, r.sizes.o, ceil_div(places, kTileK), units, true);
     // The sums of stretches, and the product as a request: its results are those.

@@ -335,7 +335,7 @@ bool has_depthwise(const ConvSizes& s, DType dtype, const MatrixUnits& units) {
       return false;
   if (s.of_y().numel() == 0 || std::max(s.of_x().numel(), s.of_y().numel()) >= kMost) return false;
   std::array<bool, 3> axes{};
-  const ConvSizes t = turned(s, axes);
+  const ConvSizes t = with_flipped_axes(s, axes);
   Tiles least;
   return units.architecture >= 80 && TilesOf(t, dtype, true, units).fits(least);
 }
@@ -344,7 +344,7 @@ bool run_depthwise(GpuBackend& backend, const detail::ConvRequest& r, const Matr
   if (counts_places(*r.epilogue)) return false;
   const detail::GemmRequest g = product_of(r);
   std::array<bool, 3> axes{};
-  const ConvSizes s = turned(r.sizes, axes);
+  const ConvSizes s = with_flipped_axes(r.sizes, axes);
   const Tiles tiles = TilesOf(s, r.x.dtype, false, units).best();
   Temporaries temporaries;
   const View w = kernels_by_tap(s, axes, r.w);

@@ -15,7 +15,7 @@ constexpr int kAtOnce = 4;  // results of a thread
 
 class Stretches {
  public:
-  Stretches(GpuBackend& backend, const detail::ConvWeightRequest& r, const View& sums, const Windows& windows,
+  Stretches(GpuBackend& backend, const detail::ConvWeightRequest& r, const View& sums, const FetchedWindows& windows,
             const Tiling& t)
       : backend_(backend), s_(r.sizes), tile_n_(t.tile_n), plan_(backend.limits(), r.op, 'W') {
     const std::int64_t steps = ceil_div(windows.places(), kTileK), shares = t.shares(windows.places());
@@ -91,7 +91,7 @@ class Stretches {
 }  // namespace
 
 void add_stretches(GpuBackend& backend, const detail::ConvWeightRequest& request, const View& sums,
-                   const Windows& windows, const Tiling& tiling) {
+                   const FetchedWindows& windows, const Tiling& tiling) {
   Stretches(backend, request, sums, windows, tiling).run();
 }
 

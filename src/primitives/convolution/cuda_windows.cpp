@@ -27,7 +27,7 @@ std::optional<BoxMap> matrix_across(const View& view, std::int64_t elements, std
 
 }  // namespace
 
-ConvSizes turned(ConvSizes s, std::array<bool, 3>& axes) {
+ConvSizes with_flipped_axes(ConvSizes s, std::array<bool, 3>& axes) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(s.axes); ++i) {
     if (s.kernel[i] == 1) s.dilation[i] = 1;
     axes[i] = s.dilation[i] < 0;
@@ -54,7 +54,7 @@ bool fetches_windows(const ConvSizes& sizes, DType dtype) {
   if ((dtype != DType::f16 && dtype != DType::bf16) || sizes.groups != 1) return false;
   if (sizes.c % kUnit != 0 || sizes.o % kUnit != 0) return false;
   std::array<bool, 3> axes{};
-  const ConvSizes s = turned(sizes, axes);
+  const ConvSizes s = with_flipped_axes(sizes, axes);
   // Corners and taps have so many bits (PTX ISA, cp.async.bulk.tensor; cuTensorMapEncodeIm2col). Those of the
   // transpose, phase by phase of the stride, lie no further out than this sum.
   const std::int64_t corners = std::int64_t{1} << ((s.axes == 1 ? 16 : s.axes == 2 ? 8 : 5) - 1);
@@ -67,16 +67,16 @@ bool fetches_windows(const ConvSizes& sizes, DType dtype) {
   return true;
 }
 
-Windows::Windows(GpuBackend& backend, const char* op, const ConvSizes& sizes, const View& image,
-                 Temporaries& temporaries)
-    : backend_(backend), op_(op), sizes_(turned(sizes, turned_)), image_(image) {
+FetchedWindows::FetchedWindows(GpuBackend& backend, const char* op, const ConvSizes& sizes, const View& image,
+                               Temporaries& temporaries)
+    : backend_(backend), op_(op), sizes_(with_flipped_axes(sizes, flipped_axes_)), image_(image) {
   const Shape shape = sizes_.of_x();
   bool fits = begins_in_vectors(image) && image.strides[shape.size() - 1] == 1;
   for (std::size_t i = 0; i + 1 < shape.size(); ++i) fits = fits && (shape[i] == 1 || is_stride(image.strides[i]));
   if (!fits) image_ = row_major(backend, op, image, shape, temporaries);
 }
 
-BoxMap Windows::map() const {
+BoxMap FetchedWindows::map() const {
   BoxMap map;
   map.storage = image_.storage, map.begin = 2 * static_cast<std::uint64_t>(image_.offset);
   map.windows = true, map.axes = static_cast<std::uint32_t>(sizes_.axes) + 2;
@@ -98,7 +98,7 @@ BoxMap Windows::map() const {
   return map;
 }
 
-FetchedFactor Windows::kernels(const View& view, Temporaries& temporaries) {
+FetchedFactor FetchedWindows::kernels(const View& view, Temporaries& temporaries) {
   View w = view;
   const Shape shape = sizes_.of_w();
   const auto axes = static_cast<std::size_t>(sizes_.axes);
@@ -106,7 +106,7 @@ FetchedFactor Windows::kernels(const View& view, Temporaries& temporaries) {
   bool even = true;
   for (std::size_t i = axes; i-- > 0;) {
     std::int64_t& stride = w.strides[3 + i];
-    if (turned_[i]) w.offset += (shape[3 + i] - 1) * stride, stride = -stride;
+    if (flipped_axes_[i]) w.offset += (shape[3 + i] - 1) * stride, stride = -stride;
     if (shape[3 + i] == 1) continue;
     if (taps == 1) step = stride;
     even = even && stride == step * taps, taps *= shape[3 + i];
@@ -151,7 +151,7 @@ BoxMap results_across(GpuBackend& backend, const char* op, const ConvSizes& size
   return *matrix_across(row_major(backend, op, view, shape, temporaries), sizes.o, rows, sizes.o);
 }
 
-StepsText Windows::steps() const {
+StepsText FetchedWindows::steps() const {
   StepsText steps{kWindows, {}, {}};
   steps.holes["axes"] = cat(sizes_.axes, "u"), steps.holes["flipped"] = flipped_ ? "true" : "false";
   for (std::size_t i = static_cast<std::size_t>(sizes_.axes); i-- > 0;)

@@ -14,9 +14,9 @@ using detail_cuda::wgmma::kTileK;
 using detail_cuda::wgmma::kTileM;
 using detail_cuda::wgmma::StepsText;
 
-/// With dilations that are positive, and which axes were turned for that: elements of their kernels are counted from
+/// With dilations that are positive, and which axes were flipped for that: elements of their kernels are counted from
 /// the last one.
-ConvSizes turned(ConvSizes sizes, std::array<bool, 3>& axes);
+ConvSizes with_flipped_axes(ConvSizes sizes, std::array<bool, 3>& axes);
 /// A convolution as a product, over whose rows, the places, outputs and operands are laid; its factors are those of
 /// another kernel.
 detail::GemmRequest product_of(const detail::ConvRequest& request);
@@ -25,10 +25,11 @@ detail::GemmRequest product_of(const detail::ConvRequest& request);
 bool fetches_windows(const ConvSizes& sizes, DType dtype);
 
 /// One convolution of one group. Elements of kernels are counted so that dilations are positive.
-class Windows {
+class FetchedWindows {
  public:
   /// `image`: [samples, in.., channels], copied where the copy engine cannot fetch boxes of it.
-  Windows(GpuBackend& backend, const char* op, const ConvSizes& sizes, const View& image, Temporaries& temporaries);
+  FetchedWindows(GpuBackend& backend, const char* op, const ConvSizes& sizes, const View& image,
+                 Temporaries& temporaries);
 
   std::int64_t places() const { return sizes_.of_y().numel() / sizes_.o; }  // of the result
   std::int64_t taps() const { return sizes_.taps(); }
@@ -43,7 +44,7 @@ class Windows {
  private:
   GpuBackend& backend_;
   const char* op_;
-  std::array<bool, 3> turned_{};  // before what turns axes
+  std::array<bool, 3> flipped_axes_{};  // before sizes_, which flips axes
   ConvSizes sizes_;
   View image_;
   bool flipped_ = false;  // taps of the kernels' map
@@ -55,6 +56,6 @@ BoxMap results_across(GpuBackend& backend, const char* op, const ConvSizes& size
 /// Adds up what the pairs of workgroups have of each tile, sums [stretches, rows of two tiles, columns of one], into
 /// the gradient of the kernels (cuda_stretches.cu).
 void add_stretches(GpuBackend& backend, const detail::ConvWeightRequest& request, const View& sums,
-                   const Windows& windows, const detail_cuda::wgmma::Tiling& tiling);
+                   const FetchedWindows& windows, const detail_cuda::wgmma::Tiling& tiling);
 
 }  // namespace tern::detail_gpu::conv

@@ -67,14 +67,14 @@ View of_no_rows(const View& image, const Shape& batch) {
 /// The kernels [G, o, c, k..] as matrices (G,) [k.. and c, o].
 View kernel_matrices(GpuBackend& backend, const char* op, const ConvSizes& s, const View& w,
                      Temporaries& temporaries) {
-  View turned{w.storage, w.dtype, w.offset, {}};
+  View transposed{w.storage, w.dtype, w.offset, {}};
   Shape shape{s.groups};
-  turned.strides.push_back(w.strides[0]);
+  transposed.strides.push_back(w.strides[0]);
   for (std::size_t i = 0; i < static_cast<std::size_t>(s.axes); ++i)
-    shape.push_back(s.kernel[i]), turned.strides.push_back(w.strides[3 + i]);
-  shape.push_back(s.c), turned.strides.push_back(w.strides[2]);
-  shape.push_back(s.o), turned.strides.push_back(w.strides[1]);
-  View matrices = conv::row_major(backend, op, turned, shape, temporaries);
+    shape.push_back(s.kernel[i]), transposed.strides.push_back(w.strides[3 + i]);
+  shape.push_back(s.c), transposed.strides.push_back(w.strides[2]);
+  shape.push_back(s.o), transposed.strides.push_back(w.strides[1]);
+  View matrices = conv::row_major(backend, op, transposed, shape, temporaries);
   const std::int64_t of_group = s.taps() * s.c * s.o;
   matrices.strides = {};
   if (s.groups > 1) matrices.strides.push_back(of_group);

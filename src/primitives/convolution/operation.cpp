@@ -204,11 +204,11 @@ struct ConvGradients {
 /// Operands of an epilogue with their channels last.
 class OperandsLast {
  public:
-  OperandsLast(std::span<const Argument> operands, bool turned) {
+  OperandsLast(std::span<const Argument> operands, bool transposed) {
     vars_.reserve(operands.size()), tensors_.reserve(operands.size());
     for (const Argument& a : operands) {
-      if (turned && a.var) vars_.push_back(last(*a.var)), list_.push_back(Argument(vars_.back()));
-      else if (turned && a.tensor) tensors_.push_back(last(*a.tensor)), list_.push_back(Argument(tensors_.back()));
+      if (transposed && a.var) vars_.push_back(last(*a.var)), list_.push_back(Argument(vars_.back()));
+      else if (transposed && a.tensor) tensors_.push_back(last(*a.tensor)), list_.push_back(Argument(tensors_.back()));
       else list_.push_back(a);
     }
   }

@@ -69,18 +69,18 @@ struct ConvolutionLoops {
 
  private:
   std::vector<Values> run(const std::vector<Values>& x, std::int64_t n, std::int64_t channels, const Three& result,
-                          const Three& large, const Three& small, const Three& kernel, bool turned) const {
+                          const Three& large, const Three& small, const Three& kernel, bool transposed) const {
     const auto samples = static_cast<std::size_t>(n), out = static_cast<std::size_t>(channels),
                in = static_cast<std::size_t>(x[0].shape[1]), g = static_cast<std::size_t>(groups);
-    const std::size_t of_x = count(turned ? small : large), of_y = count(result), of_k = count(kernel);
+    const std::size_t of_x = count(transposed ? small : large), of_y = count(result), of_k = count(kernel);
     Values y{shaped(n, channels, result), std::vector<double>(samples * out * of_y)};
     for (std::size_t s = 0; s < samples; ++s)
       for (std::size_t o = 0; o < out; ++o)
         for (std::size_t c = o / (out / g) * (in / g), end = c + in / g; c < end; ++c) {
           const std::size_t at_x = (s * in + c) * of_x, at_y = (s * out + o) * of_y;
-          const std::size_t at_w = (turned ? c * (out / g) + o % (out / g) : o * (in / g) + c % (in / g)) * of_k;
+          const std::size_t at_w = (transposed ? c * (out / g) + o % (out / g) : o * (in / g) + c % (in / g)) * of_k;
           places(large, small, kernel, [&](std::size_t l, std::size_t m, std::size_t k) {
-            y.of[at_y + (turned ? l : m)] += x[0].of[at_x + (turned ? m : l)] * x[1].of[at_w + k];
+            y.of[at_y + (transposed ? l : m)] += x[0].of[at_x + (transposed ? m : l)] * x[1].of[at_w + k];
           });
         }
     if (x.size() > 2)

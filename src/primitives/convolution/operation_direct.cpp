@@ -40,10 +40,10 @@ ConvSizes sizes_of(const Conv& g) {
 }
 
 /// An epilogue with its operands laid over [N, .., C], as one request after another takes parts of them.
-class Epilogue {
+class LaidEpilogue {
  public:
-  Epilogue(const Conv& g, const Tensor& like, const FormulaGraph* formula, std::span<const Argument> operands,
-           const Shape& result)
+  LaidEpilogue(const Conv& g, const Tensor& like, const FormulaGraph* formula, std::span<const Argument> operands,
+               const Shape& result)
       : op_(g.op) {
     types_.push_back({like.dtype(), false});
     for (const Argument& a : operands) {
@@ -149,7 +149,7 @@ bool weight_goes_directly(const Conv& g, const Tensor& x) {
 PoolVector<Tensor> direct_result(const Conv& g, const Tensor& x, const Tensor& w, const FormulaGraph* formula,
                                  std::span<const Argument> operands) {
   require_kernels(g.op, x);
-  const Epilogue epilogue(g, x, formula, operands, result_shape(g, g.out, g.groups * g.o));
+  const LaidEpilogue epilogue(g, x, formula, operands, result_shape(g, g.out, g.groups * g.o));
   PoolVector<Tensor> y = epilogue.results(g, g.out, g.groups * g.o, x);
   epilogue.run_on(x.impl()->storage->backend(), sizes_of(g), channels_last(x), in_groups(g, w, false), y,
                   [](const Tensor& t) { return t; });
@@ -220,7 +220,7 @@ class Transpose {
   const FormulaGraph* formula_;
   std::span<const Argument> operands_;
   Shape shape_;
-  Epilogue epilogue_;
+  LaidEpilogue epilogue_;
   Tensor y_, w_;
   PoolVector<Tensor> x_;
   std::array<Phase, 3> phases_{};

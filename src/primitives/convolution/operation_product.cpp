@@ -48,8 +48,8 @@ class ConvProduct {
     for (int i = 0; i < g_.axes; ++i) rows *= g_.out[g_.at(i)];
     return rows;
   }
-  /// Windows of x in memory [N, P.., G·c]: batch + [places along the last axis, elements of the kernel], or turned.
-  Tensor windows(const Tensor& x, bool turned) const {
+  /// Windows of x in memory [N, P.., G·c]: batch + [places along the last axis, elements of the kernel], or transposed.
+  Tensor windows(const Tensor& x, bool transposed) const {
     ConvLayout l;
     l.add(g_.n, step_of(x, 0));
     for (int i = 0; i + 1 < g_.axes; ++i) l.add(g_.out[g_.at(i)], g_.stride[g_.at(i)] * step_of(x, 1 + i));
@@ -57,7 +57,7 @@ class ConvProduct {
     for (int i = 0; i + 1 < g_.axes; ++i) l.add(g_.kernel[g_.at(i)], g_.dilation[g_.at(i)] * step_of(x, 1 + i));
     const std::int64_t step = step_of(x, g_.axes), along = g_.stride[last_] * step;
     if (!wide_) l.add(g_.kernel[last_], g_.dilation[last_] * step);
-    if (turned) l.add(depth(), 1), l.add(g_.out[last_], along);
+    if (transposed) l.add(depth(), 1), l.add(g_.out[last_], along);
     else l.add(g_.out[last_], along), l.add(depth(), 1);
     return l.of(x);
   }

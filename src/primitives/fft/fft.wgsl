@@ -21,7 +21,7 @@ for (var b = thread; b < ${per}u * ${n}u; b += ${threads}u) {
   $places_read
   let line = group * ${per}u + own;
   $load
-  $turned_before
+  $twiddled_before
   let at = own * ${n}u + e;
   a_re[at] = re;
   a_im[at] = im;

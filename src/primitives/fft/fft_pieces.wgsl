@@ -2,9 +2,9 @@
 // languages share (dialect.hpp). Both have element e of `line` in the registers re and im between $load and $store.
 
 // ---- functions
-// turn(a, n) = e^(-2πi·a/n) by the sine and cosine of an eighth of the circle; n < 2^28. $sine and $cosine are series
-// in x, their angle's square.
-$define turn
+// twiddle(a, n) = e^(-2πi·a/n) by the sine and cosine of an eighth of the circle; n < 2^28. $sine and $cosine are
+// series in x, their angle's square.
+$define twiddle
   var at = 8u * a;
   let lower = at > 4u * n;
   if (lower) { at = 8u * n - at; }
@@ -20,7 +20,7 @@ $define turn
   var im = select(s, c, steep);
   if (left) { re = -re; }
   if (!lower) { im = -im; }
-  return $turn_of_re_im;
+  return $twiddle_of_re_im;
 $end
 // square(a, n) = a² mod n, a < n < 2^29, which has no room in 32 bits.
 $define square
@@ -36,9 +36,9 @@ $end
 
 // ---- products
 $define times(of_re, of_im)
-  let turned = re * $of_re - im * $of_im;
+  let product = re * $of_re - im * $of_im;
   im = re * $of_im + im * $of_re;
-  re = turned;
+  re = product;
 $end
 $define times_root(root)
   let w = $root;
@@ -122,7 +122,7 @@ $define pass
       ${to}re[write + $to_$k] = y${k}r;
       ${to}im[write + $to_$k] = y${k}i;
     $end
-    $for k in $turned
+    $for k in $twiddled
       $root_$k
       ${to}re[write + $to_$k] = y${k}r * w${k}r - y${k}i * w${k}i;
       ${to}im[write + $to_$k] = y${k}r * w${k}i + y${k}i * w${k}r;
@@ -130,7 +130,7 @@ $define pass
   }
 $end
 $define first_root
-  let w1 = turn(p, ${order}u);
+  let w1 = twiddle(p, ${order}u);
   let w1r = w1.re;
   let w1i = w1.im;
 $end
@@ -141,17 +141,17 @@ $define root_of(k, a, b)
 $end
 
 // ---- chirps
-$define turn_before
-  $times_root(turn((line % ${columns}u) * e, ${modulus}u))
+$define times_twiddle
+  $times_root(twiddle((line % ${columns}u) * e, ${modulus}u))
 $end
 $define times_chirp
-  $times_root(turn(square(min(e, ${last_of_chirp}u), ${period}u), ${period}u))
+  $times_root(twiddle(square(min(e, ${last_of_chirp}u), ${period}u), ${period}u))
 $end
 // The conjugate one, around 0.
 $define chirp_alone
   let far = min(e, ${n}u - e);
   if (far < ${chirp}u) {
-    let w = turn(square(far, ${period}u), ${period}u);
+    let w = twiddle(square(far, ${period}u), ${period}u);
     re = w.re;
     im = -w.im;
   }

@@ -41,31 +41,32 @@ std::int64_t rows_of(std::int64_t n, std::int64_t most) {
 
 void plain(GpuBackend& backend, const Lines& l);
 
+void in_steps(GpuBackend& backend, const Lines& l);
+
+/// Place i of one of the other axes after the other, without that axis.
+void in_steps_by_place(GpuBackend& backend, const Lines& l) {
+  const std::size_t other = l.axis == 0 ? 1 : 0;
+  Lines part = l;
+  part.axis = l.axis - (static_cast<int>(other) < l.axis);
+  part.space = Shape();
+  for (std::size_t a = 0; a < static_cast<std::size_t>(l.space.rank()); ++a)
+    if (a != other) part.space.push_back(l.space[a]);
+  View* const to[] = {&part.re, &part.im, &part.out_re, &part.out_im};
+  const View* const from[] = {&l.re, &l.im, &l.out_re, &l.out_im};
+  for (int k = 0; k < 4; ++k) {
+    to[k]->strides.resize(0);
+    for (std::size_t a = 0; a < from[k]->strides.size(); ++a)
+      if (a != other) to[k]->strides.push_back(from[k]->strides[a]);
+  }
+  for (std::int64_t i = 0; i < l.space[other]; ++i) {
+    for (int k = 0; k < 4; ++k) to[k]->offset = from[k]->offset + i * from[k]->strides[other];
+    in_steps(backend, part);
+  }
+}
+
 /// Of complex lines of n elements, which are all there.
 void in_steps(GpuBackend& backend, const Lines& l) {
-  if (l.space.rank() == kMaxRank) {  // an axis more has no room: one of the others is taken step by step
-    const std::size_t other = l.axis == 0 ? 1 : 0;
-    Lines part = l;
-    part.space[other] = 1;
-    for (std::int64_t i = 0; i < l.space[other]; ++i) {
-      View* const to[] = {&part.re, &part.im, &part.out_re, &part.out_im};
-      const View* const from[] = {&l.re, &l.im, &l.out_re, &l.out_im};
-      for (int k = 0; k < 4; ++k) to[k]->offset = from[k]->offset + i * from[k]->strides[other];
-      Lines fewer = part;
-      fewer.space = Shape();
-      for (int a = 0; a < l.space.rank(); ++a)
-        if (a != static_cast<int>(other)) fewer.space.push_back(l.space[static_cast<std::size_t>(a)]);
-      fewer.axis = l.axis - (static_cast<int>(other) < l.axis);
-      for (View* v : {&fewer.re, &fewer.im, &fewer.out_re, &fewer.out_im}) {
-        Strides strides;
-        for (int a = 0; a < l.space.rank(); ++a)
-          if (a != static_cast<int>(other)) strides.push_back(v->strides[static_cast<std::size_t>(a)]);
-        v->strides = strides;
-      }
-      in_steps(backend, fewer);
-    }
-    return;
-  }
+  if (l.space.rank() == kMaxRank) return in_steps_by_place(backend, l);  // an axis more has no room
   const std::int64_t n2 = rows_of(l.n, most_elements(backend, l.re.dtype)), n1 = l.n / n2;
   const auto along = static_cast<std::size_t>(l.axis);
   const std::int64_t step = l.re.strides[along], out_step = l.out_re.strides[along];

@@ -62,19 +62,19 @@ std::string series(const Lines& l, int first, int terms) {
   }
   return text;
 }
-/// The functions turn and, where there is a chirp, square.
+/// The functions twiddle and, where there is a chirp, square.
 std::string functions_of(const Lines& l, const Dialect& dialect, bool square) {
   const std::string type = type_of(l);
   const int terms = l.re.dtype == DType::f64 ? 10 : 6;
   Holes holes = pieces_of_file();
   holes["type"] = type, holes["eighth"] = number(l, std::numbers::pi / 4);
   holes["sine"] = series(l, 1, terms), holes["cosine"] = series(l, 0, terms + 1);
-  holes["turn_of_re_im"] = dialect.construct("Turn", {"re", "im"});
+  holes["twiddle_of_re_im"] = dialect.construct("Twiddle", {"re", "im"});
   const auto function = [&](const char* name, const std::string& result) {
     return cat(dialect.pure_function_head(name, {{"u32", "a"}, {"u32", "n"}}, result),
                indented(fill_holes(cat("$", name, "\n"), holes)), "}\n");
   };
-  return cat(dialect.structure("Turn", {{type, "re"}, {type, "im"}}), function("turn", "Turn"),
+  return cat(dialect.structure("Twiddle", {{type, "re"}, {type, "im"}}), function("twiddle", "Twiddle"),
              square ? function("square", "u32") : std::string());
 }
 
@@ -149,10 +149,10 @@ class Butterfly {
     return {cat(a, "r - ", b, "r"), cat(a, "i - ", b, "i")};
   }
   /// a - i·b and a + i·b.
-  static Pair less_turned(const std::string& a, const std::string& b) {
+  static Pair less_times_i(const std::string& a, const std::string& b) {
     return {cat(a, "r + ", b, "i"), cat(a, "i - ", b, "r")};
   }
-  static Pair plus_turned(const std::string& a, const std::string& b) {
+  static Pair plus_times_i(const std::string& a, const std::string& b) {
     return {cat(a, "r - ", b, "i"), cat(a, "i + ", b, "r")};
   }
   static std::string let(const std::string& name, const Pair& value) {
@@ -161,8 +161,8 @@ class Butterfly {
   static std::string set(int k, const Pair& value) { return let(cat("y", k), value); }
   std::string four() {
     return let("a", sum("x0", "x2")) + let("b", difference("x0", "x2")) + let("c", sum("x1", "x3")) +
-           let("d", difference("x1", "x3")) + set(0, sum("a", "c")) + set(1, less_turned("b", "d")) +
-           set(2, difference("a", "c")) + set(3, plus_turned("b", "d"));
+           let("d", difference("x1", "x3")) + set(0, sum("a", "c")) + set(1, less_times_i("b", "d")) +
+           set(2, difference("a", "c")) + set(3, plus_times_i("b", "d"));
   }
   std::string odd() {
     std::string text;
@@ -174,15 +174,15 @@ class Butterfly {
     }
     text += set(0, all);
     for (int k = 1; 2 * k < radix_; ++k) {
-      Pair even{"x0r", "x0i"}, turned;
+      Pair even{"x0r", "x0i"}, crossed;
       for (int j = 1; 2 * j < radix_; ++j) {
         const double angle = 2 * std::numbers::pi * (j * k % radix_) / radix_;
         const std::string c = number(l_, std::cos(angle)), s = number(l_, std::sin(angle)), plus = j > 1 ? " + " : "";
         even.re += cat(" + ", c, " * s", j, "r"), even.im += cat(" + ", c, " * s", j, "i");
-        turned.re += cat(plus, s, " * d", j, "r"), turned.im += cat(plus, s, " * d", j, "i");
+        crossed.re += cat(plus, s, " * d", j, "r"), crossed.im += cat(plus, s, " * d", j, "i");
       }
       const std::string e = cat("e", k), o = cat("o", k);
-      text += let(e, even) + let(o, turned) + set(k, less_turned(e, o)) + set(radix_ - k, plus_turned(e, o));
+      text += let(e, even) + let(o, crossed) + set(k, less_times_i(e, o)) + set(radix_ - k, plus_times_i(e, o));
     }
     return text;
   }
@@ -197,7 +197,7 @@ std::string pass_text(const Lines& l, Holes holes, int radix, std::int64_t m, st
   holes["butterflies"] = u(per * each), holes["each"] = u(each), holes["order"] = cat(m * radix);
   holes["s"] = u(s), holes["s_radix"] = u(s * radix);
   holes["points"] = numbers(0, radix), holes["butterfly"] = Butterfly(l, radix).text();
-  holes["plain"] = numbers(0, m > 1 ? 1 : radix), holes["turned"] = numbers(1, m > 1 ? radix : 1);
+  holes["plain"] = numbers(0, m > 1 ? 1 : radix), holes["twiddled"] = numbers(1, m > 1 ? radix : 1);
   for (int k = 0; k < radix; ++k) {
     const int a = k / 2;
     holes[cat("from_", k)] = u(k * s * m), holes[cat("to_", k)] = u(k * s);
@@ -227,7 +227,7 @@ std::string transform_text(const Text& t, int per, std::uint32_t threads) {
   holes["per"] = cat(per), holes["threads"] = cat(threads), holes["last"] = cat(l.n - 1);
   holes["barrier"] = dialect.barrier();
   holes["columns"] = cat(l.columns), holes["modulus"] = cat(l.modulus);
-  holes["turned_before"] = l.modulus ? "$turn_before" : "";
+  holes["twiddled_before"] = l.modulus ? "$times_twiddle" : "";
   holes["from"] = "a_", holes["to"] = "b_";
   std::string passes;
   std::int64_t m = l.n, s = 1;

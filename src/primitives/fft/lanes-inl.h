@@ -41,8 +41,8 @@ template <class T> struct ComplexLanes {
     return {hn::NegMulAdd(a.im, b.im, hn::Mul(a.re, b.re)), hn::MulAdd(a.im, b.re, hn::Mul(a.re, b.im))};
   }
   /// a - i·b and a + i·b.
-  static HWY_INLINE C SubTurned(C a, C b) { return {hn::Add(a.re, b.im), hn::Sub(a.im, b.re)}; }
-  static HWY_INLINE C AddTurned(C a, C b) { return {hn::Sub(a.re, b.im), hn::Add(a.im, b.re)}; }
+  static HWY_INLINE C SubTimesI(C a, C b) { return {hn::Add(a.re, b.im), hn::Sub(a.im, b.re)}; }
+  static HWY_INLINE C AddTimesI(C a, C b) { return {hn::Sub(a.re, b.im), hn::Add(a.im, b.re)}; }
 };
 
 // ---- butterflies: a transform of `radix` numbers in registers ----
@@ -65,7 +65,7 @@ template <class T, int kRadix> struct Butterfly {  // odd, by pairs of conjugate
         even = L::TimesPlus(sum[j], hn::Set(typename L::D(), root[0]), even);
         odd = L::TimesPlus(difference[j], hn::Set(typename L::D(), -root[1]), odd);
       }
-      x[k] = L::SubTurned(even, odd), x[kRadix - k] = L::AddTurned(even, odd);
+      x[k] = L::SubTimesI(even, odd), x[kRadix - k] = L::AddTimesI(even, odd);
     }
   }
 };
@@ -81,16 +81,16 @@ template <class T> struct Butterfly<T, 3> {
   static HWY_INLINE void Run(typename L::C* x, const T*) {
     const typename L::D d;
     const auto sum = L::Add(x[1], x[2]);
-    const auto turned = L::Times(L::Sub(x[1], x[2]), hn::Set(d, T(0.86602540378443864676)));
+    const auto odd = L::Times(L::Sub(x[1], x[2]), hn::Set(d, T(0.86602540378443864676)));
     const auto middle = L::TimesPlus(sum, hn::Set(d, T(-0.5)), x[0]);
-    x[0] = L::Add(x[0], sum), x[1] = L::SubTurned(middle, turned), x[2] = L::AddTurned(middle, turned);
+    x[0] = L::Add(x[0], sum), x[1] = L::SubTimesI(middle, odd), x[2] = L::AddTimesI(middle, odd);
   }
 };
 template <class T> struct Butterfly<T, 4> {
   using L = ComplexLanes<T>;
   static HWY_INLINE void Run(typename L::C* x, const T*) {
     const auto a = L::Add(x[0], x[2]), b = L::Sub(x[0], x[2]), c = L::Add(x[1], x[3]), e = L::Sub(x[1], x[3]);
-    x[0] = L::Add(a, c), x[1] = L::SubTurned(b, e), x[2] = L::Sub(a, c), x[3] = L::AddTurned(b, e);
+    x[0] = L::Add(a, c), x[1] = L::SubTimesI(b, e), x[2] = L::Sub(a, c), x[3] = L::AddTimesI(b, e);
   }
 };
 template <class T> struct Butterfly<T, 5> {
@@ -105,7 +105,7 @@ template <class T> struct Butterfly<T, 5> {
     const auto n1 = L::TimesPlus(f, s2, L::Times(e, s1));
     const auto n2 = L::TimesPlus(f, hn::Neg(s1), L::Times(e, s2));
     x[0] = L::Add(x[0], L::Add(a, b));
-    x[1] = L::SubTurned(m1, n1), x[4] = L::AddTurned(m1, n1), x[2] = L::SubTurned(m2, n2), x[3] = L::AddTurned(m2, n2);
+    x[1] = L::SubTimesI(m1, n1), x[4] = L::AddTimesI(m1, n1), x[2] = L::SubTimesI(m2, n2), x[3] = L::AddTimesI(m2, n2);
   }
 };
 template <class T> struct Butterfly<T, 8> {
@@ -119,7 +119,7 @@ template <class T> struct Butterfly<T, 8> {
     const C three = L::Times({hn::Sub(odd[3].im, odd[3].re), hn::Neg(hn::Add(odd[3].re, odd[3].im))}, half);
     x[0] = L::Add(even[0], odd[0]), x[4] = L::Sub(even[0], odd[0]);
     x[1] = L::Add(even[1], one), x[5] = L::Sub(even[1], one);
-    x[2] = L::SubTurned(even[2], odd[2]), x[6] = L::AddTurned(even[2], odd[2]);
+    x[2] = L::SubTimesI(even[2], odd[2]), x[6] = L::AddTimesI(even[2], odd[2]);
     x[3] = L::Add(even[3], three), x[7] = L::Sub(even[3], three);
   }
 };
@@ -168,7 +168,7 @@ template <class T> T* Transform(const Pass<T>* passes, int count, T* x, T* y) {
 template <class T> HWY_INLINE void CopyPair(const T* from, T* to) { std::memcpy(to, from, 2 * sizeof(T)); }
 constexpr std::int64_t kTile = 16;
 
-/// Lines whose numbers are pairs next to each other along the axis (turned: through a tile in L1), or from lane to
+/// Lines whose numbers are pairs next to each other along the axis (transposed: through a tile in L1), or from lane to
 /// lane.
 template <class T> bool LanesTogether(const LineView<T>& v) {
   for (int l = 0; l < v.count; ++l)
@@ -250,7 +250,7 @@ template <class T> void StoreBlock(const T* block, std::int64_t rows, T scale, c
   }
 }
 
-template <class T> void TurnBlock(const T* block, std::int64_t rows, const ColumnTurn<T>& how) {
+template <class T> void TwiddleColumns(const T* block, std::int64_t rows, const ColumnTwiddles<T>& how) {
   using L = ComplexLanes<T>;
   HWY_ALIGN T tile[kTile * L::kRow];
   for (std::int64_t i = 0; i < rows; i += kTile) {
@@ -298,8 +298,8 @@ template <class T> void FromPairs(T* block, std::int64_t half, const T* roots, T
     typename L::C a, b;
     Halves(low, high, T(0.5) * inner, a, b);
     const auto wb = L::Mul(b, L::Set(roots + 2 * k));
-    const auto y = L::AddTurned(a, wb);
-    L::Store({y.re, hn::Neg(y.im)}, high), L::Store(L::SubTurned(a, wb), low);
+    const auto y = L::AddTimesI(a, wb);
+    L::Store({y.re, hn::Neg(y.im)}, high), L::Store(L::SubTimesI(a, wb), low);
   }
   L::Store({hn::Add(first.re, first.im), hn::Zero(d)}, block);
   L::Store({hn::Sub(first.re, first.im), hn::Zero(d)}, block + half * L::kRow);
@@ -314,7 +314,7 @@ template <class T> void ToPairs(T* block, std::int64_t half, const T* roots, T i
     Halves(low, high, inner, a, b);
     auto w = L::Set(roots + 2 * k);
     w.im = hn::Neg(w.im);
-    const auto wb = L::Mul(b, w), y = L::SubTurned(a, wb), z = L::AddTurned(a, wb);
+    const auto wb = L::Mul(b, w), y = L::SubTimesI(a, wb), z = L::AddTimesI(a, wb);
     L::Store({hn::Neg(y.im), y.re}, high), L::Store({z.im, z.re}, low);
   }
   L::Store({hn::Sub(first.re, last.re), hn::Add(first.re, last.re)}, block);
@@ -342,7 +342,7 @@ template <class T> constexpr LineKernels<T> KernelsOf() {
           &Transform<T>,
           &LoadBlock<T>,
           &StoreBlock<T>,
-          &TurnBlock<T>,
+          &TwiddleColumns<T>,
           &ScaleRows<T>,
           &FromPairs<T>,
           &ToPairs<T>,

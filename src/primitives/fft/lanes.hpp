@@ -33,7 +33,7 @@ template <class T> struct LineView {
 };
 
 /// How columns of a long line go into the buffer where they are rows (line.cpp): times base(row) · table(row, lane).
-template <class T> struct ColumnTurn {
+template <class T> struct ColumnTwiddles {
   const T *table, *base;  // table a block; base null for none
   T* to;                  // lane l, row i at to + l · pitch + 2 · i
   std::int64_t pitch;
@@ -46,7 +46,7 @@ template <class T> struct LineKernels {
   T* (*transform)(const Pass<T>* passes, int count, T* x, T* y);
   void (*load)(const LineView<const T>& from, std::int64_t rows, T* block);
   void (*store)(const T* block, std::int64_t rows, T scale, const LineView<T>& to);
-  void (*turn)(const T* block, std::int64_t rows, const ColumnTurn<T>& how);
+  void (*twiddle_columns)(const T* block, std::int64_t rows, const ColumnTwiddles<T>& how);
   /// Row i times the complex number i; `conj`: and then its conjugate.
   void (*scale_rows)(T* block, std::int64_t rows, const T* by, bool conj);
   /// Of half + 1 rows: the transform of n = 2 · half real elements from that of pairs of them; roots of n, half + 1.

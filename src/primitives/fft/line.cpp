@@ -1,6 +1,6 @@
 // A long line as a matrix of n1 × n2 elements: transforms of its columns, n2 of them side by side; each result times a
-// root of unity; transforms of its rows. Columns are turned into rows on their way to the buffer between both steps, so
-// that lines of the second step lie side by side, too:
+// root of unity; transforms of its rows. Columns are transposed into rows on their way to the buffer between both
+// steps, so that lines of the second step lie side by side, too:
 //
 //        n2: j2 →                          n1: k1 →
 //     ┌──────────────┐                  ┌──────────────┐
@@ -92,7 +92,7 @@ void TransformPlan<T>::steps(const StridedLine<const T>& from, const StridedLine
     const int count = static_cast<int>(std::min(lanes, n2_ - b * lanes));
     kernels.load({from.re, from.im, offsets.data(), n2_ * from.stride, n1_, n1_, count, from.swap}, n1_, x);
     const T* const y = first_->run(x, x + 2 * n1_ * lanes);
-    kernels.turn(
+    kernels.twiddle_columns(
         y, n1_,
         {table_.data(), b ? base_.data() + 2 * b * n1_ : nullptr, between + 2 * b * lanes * pitch, 2 * pitch, count});
   });

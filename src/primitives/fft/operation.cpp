@@ -204,13 +204,13 @@ template <TensorOrVar X> X shifted(const char* op, const X& x, const Axes& axes,
   require_defined(op, "x", value_of(x));
   if (!axes.empty()) axis_mask(op, axes, x.dim());  // throws
   X y = x;
-  const auto turn = [&](int axis) {
+  const auto shift = [&](int axis) {
     const std::int64_t half = x.size(axis) / 2;
     y = roll(y, back ? -half : half, axis);
   };
   if (axes.empty())
-    for (int axis = 0; axis < x.dim(); ++axis) turn(axis);
-  for (const std::int64_t axis : axes) turn(normalize_axis(op, axis, x.dim()));
+    for (int axis = 0; axis < x.dim(); ++axis) shift(axis);
+  for (const std::int64_t axis : axes) shift(normalize_axis(op, axis, x.dim()));
   return y;
 }
 

@@ -13,7 +13,7 @@ namespace tern::detail_cpu::fft {
 // ---- roots ----
 
 /// By the sine and cosine of at most an eighth of the circle.
-template <class T> typename Roots<T>::Number Roots<T>::root(std::int64_t a, std::int64_t n) {
+template <class T> typename Roots<T>::WideComplex Roots<T>::root(std::int64_t a, std::int64_t n) {
   using std::numbers::pi_v;
   std::int64_t x = 8 * (a % n);  // eighths of the circle are multiples of n
   const bool lower = x > 4 * n;

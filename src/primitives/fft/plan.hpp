@@ -21,18 +21,19 @@ template <class T> class Roots {
   explicit Roots(std::int64_t n);
   /// To to[0] and to[1].
   void get(std::int64_t a, T* to) const {
-    const Number &high = high_[static_cast<std::size_t>(a / step_)], &low = low_[static_cast<std::size_t>(a % step_)];
+    const WideComplex &high = high_[static_cast<std::size_t>(a / step_)],
+                      &low = low_[static_cast<std::size_t>(a % step_)];
     to[0] = static_cast<T>(high.re * low.re - high.im * low.im);
     to[1] = static_cast<T>(high.re * low.im + high.im * low.re);
   }
 
  private:
-  struct Number {
+  struct WideComplex {
     Wide re, im;
   };
-  static Number root(std::int64_t a, std::int64_t n);
+  static WideComplex root(std::int64_t a, std::int64_t n);
   std::int64_t step_;
-  std::vector<Number> high_, low_;
+  std::vector<WideComplex> high_, low_;
 };
 
 /// The passes of a length with small prime factors.

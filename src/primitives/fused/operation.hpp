@@ -136,8 +136,8 @@ struct FusedBackward {
   void add_outputs(PoolVector<Save>& saved);
 
  private:
-  PoolVector<Tensor> whole_gradients(const GradientGraph::Call& call, std::span<const std::uint32_t> broadcast,
-                                     std::span<const Argument> read) const;
+  PoolVector<Tensor> whole_gradients(const GradientGraph::FusedGradients& call,
+                                     std::span<const std::uint32_t> broadcast, std::span<const Argument> read) const;
   PoolVector<Argument> arguments(const RuleContext& context, const IndexSet& used, PoolVector<Var>& reshaped) const;
   class Sums;
 };

@@ -30,9 +30,9 @@ Expr narrowed(Expr gradient, const GradientGraph::Calls& plan, std::size_t i, bo
 }
 
 /// Groups gradients by the axes their inputs were broadcast along; those summed over nothing join the first group.
-std::vector<GradientGraph::Call> group_gradients(const GradientGraph& g, const GradientGraph::Calls& plan) {
+std::vector<GradientGraph::FusedGradients> group_gradients(const GradientGraph& g, const GradientGraph::Calls& plan) {
   const bool graph_reduces = g.graph->reduces;
-  std::vector<GradientGraph::Call> calls;
+  std::vector<GradientGraph::FusedGradients> calls;
   std::vector<std::vector<Expr>> outputs;
   const auto place = [&](int input, Expr e, std::uint32_t axes, bool summed) {
     std::size_t c = 0;
@@ -66,8 +66,10 @@ std::vector<GradientGraph::Call> group_gradients(const GradientGraph& g, const G
 }
 
 /// The calls that compute the gradients in `wanted` of g for operands broadcast this way; kept with g.
-const std::vector<GradientGraph::Call>& gradient_calls(const GradientGraph& g, std::span<const std::uint32_t> broadcast,
-                                                       std::uint32_t reduced, std::span<const DType> narrower) {
+const std::vector<GradientGraph::FusedGradients>& gradient_calls(const GradientGraph& g,
+                                                                 std::span<const std::uint32_t> broadcast,
+                                                                 std::uint32_t reduced,
+                                                                 std::span<const DType> narrower) {
   const std::lock_guard hold(g.plans_lock);
   for (const auto& plan : g.plans)
     if (plan->reduced == reduced && std::ranges::equal(plan->broadcast, broadcast) &&
@@ -221,7 +223,7 @@ SmallVector<DType, 8> narrower_inputs(std::span<const FusedBackward::Input> inpu
 
 /// Where gradients of parts of complex tensors go: side by side, as those lie, so that nothing has to join them.
 /// Undefined for others; nothing where there are only those.
-PoolVector<Tensor> FusedBackward::whole_gradients(const GradientGraph::Call& call,
+PoolVector<Tensor> FusedBackward::whole_gradients(const GradientGraph::FusedGradients& call,
                                                   std::span<const std::uint32_t> broadcast,
                                                   std::span<const Argument> read) const {
   PoolVector<Tensor> given;
@@ -255,7 +257,7 @@ PoolVector<Var> FusedBackward::gradients(const RuleContext& context, std::span<c
     const Node* node = g.graph->outputs[static_cast<std::size_t>(g.output_of[i])];
     sums.add(i, *list[static_cast<std::size_t>(node->index)].var, false);
   }
-  for (const GradientGraph::Call& call : gradient_calls(g, broadcast, reduced, narrower)) {
+  for (const GradientGraph::FusedGradients& call : gradient_calls(g, broadcast, reduced, narrower)) {
     PoolVector<Var> values(call.inputs.size());
     SmallVector<Argument, 8> read;
     Wide wide_read{{}, wide.dtype};

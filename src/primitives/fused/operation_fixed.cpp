@@ -202,7 +202,7 @@ FixedGradients FixedBackward::plan(const GradientGraph& g) const {
   int source = 0;
   const IndexSet used = detail::inputs_of(outputs);
   const auto add = [&](const FixedShape& shape, std::span<const int> components) {
-    FixedCall::Operand operand{shape, {}};
+    FixedCall::ComponentsRead operand{shape, {}};
     for (const int c : components) {
       if (used[next]) operand.components.push_back(c), arguments.push_back(static_cast<int>(next));
       ++next;

@@ -13,19 +13,19 @@ namespace tern::detail {
 /// A formula of such values, or a derivative of one.
 struct FixedCall {
   /// A tensor the call reads.
-  struct Operand {
+  struct ComponentsRead {
     FixedShape shape;
     std::vector<int> components;  // those the graph reads: its inputs, one after the other
   };
   /// A tensor it writes: all components, the graph's outputs, one after the other.
-  struct Result {
+  struct ComponentsWritten {
     FixedShape shape;
     bool full = true;  // else it has size 1 along the reduced axes
   };
   const char* op = "";
   const FormulaGraph* graph = nullptr;
-  std::vector<Operand> operands;
-  std::vector<Result> results;
+  std::vector<ComponentsRead> operands;
+  std::vector<ComponentsWritten> results;
   std::uint32_t reduced = 0;
   std::optional<Shape> space;  // of the axes in front; none: what they broadcast to
   /// Another way to the values, for devices where there is a quicker one: false, having done nothing, elsewhere.

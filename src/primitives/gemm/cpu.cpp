@@ -1,4 +1,4 @@
-// `gemm` on the CPU: the products of src/cpu/gemm*.cpp.
+// `gemm` on the CPU: the products of src/cpu/products.
 #include "cpu/simd/dispatch.hpp"
 #include "cpu/products/gemm_run.hpp"
 #include "cpu/tape/tapes.hpp"

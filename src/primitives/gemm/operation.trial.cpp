@@ -254,7 +254,8 @@ const Entries matrix_products{
                  const Values g = changed(x[0], [&](double v, std::size_t row, std::size_t column) {
                    return v * 2 * pre.of[row * n + column];
                  });
-                 return std::vector{matrix_product(g, turned(x[2])), matrix_product(turned(x[1]), g), sum_of_rows(g)};
+                 return std::vector{matrix_product(g, transposed(x[2])), matrix_product(transposed(x[1]), g),
+                                    sum_of_rows(g)};
                },
            .empty = {}}},
      .bad = {{shape,

@@ -28,7 +28,7 @@ template <class R> R complex_rows(const R& x) {
   return view_as_complex(x.reshape(shape));
 }
 /// [.., K, N] → [.., 2K, N]: each row, and behind it the row times i.
-template <class R> R rows_and_turned(const R& z) {
+template <class R> R rows_and_times_i(const R& z) {
   static const FormulaGraph* const graph = graph_of([](auto x) {
     const auto first = index(x, -2) == 0;
     return complex_of(where(first, tern::real(x), -tern::imag(x)), where(first, tern::imag(x), tern::real(x)));
@@ -70,7 +70,7 @@ template <TensorOrVar R> R complex_product(const R& a, const R& b) {
   const R x = converted(a), y = converted(b);
   if (!is_complex(y.dtype())) return by_real(x, y);
   if (!is_complex(x.dtype())) return complex_rows(matmul(x, flat_rows(y)));
-  return complex_rows(matmul(flat_rows(x), flat_rows(rows_and_turned(y))));
+  return complex_rows(matmul(flat_rows(x), flat_rows(rows_and_times_i(y))));
 }
 template Tensor complex_product(const Tensor&, const Tensor&);
 template Var complex_product(const Var&, const Var&);

@@ -22,13 +22,13 @@ let row = part * ${own_rows}u * u32(below) + thread;
 let inside = row < $rows;
 $load_values
 var status = 0;
-for (var turn = 0u; turn * 4u < $size; turn += 1u) {
+for (var round = 0u; round * 4u < $size; round += 1u) {
   $for q in $parts_of_vector
     if (thread < 32u) { column[${q}u % 2u * 8u + thread / 4u][thread & 3u] = $value_$q; }
     $barrier
     {
-      let k = turn * 4u + ${q}u;
-      let c = column[${q}u % 2u * 8u + turn];
+      let k = round * 4u + ${q}u;
+      let c = column[${q}u % 2u * 8u + round];
       let pivot = c$part_$q;
       if (!(pivot > $type(0.0)) && status == 0 && k < $size) { status = i32(k) + 1; }
       let root = $sqrt(pivot);
@@ -44,7 +44,7 @@ for (var turn = 0u; turn * 4u < $size; turn += 1u) {
         $value_$j = fma(-($value_$q * inverse), c$part_$j, $value_$j);
       $end
       $for d in $later
-        x$d = fma($vector(-($value_$q * inverse)), column[${q}u % 2u * 8u + turn + ${d}u], x$d);
+        x$d = fma($vector(-($value_$q * inverse)), column[${q}u % 2u * 8u + round + ${d}u], x$d);
       $end
     }
   $end

@@ -38,7 +38,7 @@ $define load_values
     $value_$k = select($type(0.0), $number(min(${k}u, $size - 1u)), ${k}u < $size);
   $end
 $end
-The next vector's turn.
+The next vector's round.
 $define move_up
   $for d in $after
     x$d = x$next_$d;
@@ -47,19 +47,19 @@ $end
 The triangle's inverse times the values, row by row: what a row is known to be is taken from those below it.
 (Behind the last row there is nothing that is looked at again.)
 $define substitute
-  for (var turn = 0u; turn * 4u < $size; turn += 1u) {
+  for (var round = 0u; round * 4u < $size; round += 1u) {
     $for q in $parts_of_vector
       {
-        let k = turn * 4u + ${q}u;
+        let k = round * 4u + ${q}u;
         $for p in $divided
           $value_$q = $quotient($value_$q, diagonal[k]);
         $end
         if (k < $size) { $solved(k, $value_$q); }
         $for j in $rest_$q
-          $value_$j = fma(-$value_$q, triangle[k * 8u + turn]$part_$j, $value_$j);
+          $value_$j = fma(-$value_$q, triangle[k * 8u + round]$part_$j, $value_$j);
         $end
         $for d in $later
-          x$d = fma($vector(-$value_$q), triangle[k * 8u + turn + ${d}u], x$d);
+          x$d = fma($vector(-$value_$q), triangle[k * 8u + round + ${d}u], x$d);
         $end
       }
     $end

@@ -51,9 +51,9 @@ if (line < $columns) {
   if (line >= $first) {
     $substitute
   } else {
-    for (var turn = 0u; turn * 4u < $size; turn += 1u) {
+    for (var round = 0u; round * 4u < $size; round += 1u) {
       $for q in $parts_of_vector
-        if (turn * 4u + ${q}u < $size) { $set_a(turn * 4u + ${q}u, j, $value_$q); }
+        if (round * 4u + ${q}u < $size) { $set_a(round * 4u + ${q}u, j, $value_$q); }
       $end
       $move_up
     }

@@ -40,7 +40,7 @@ template <class T> struct Matrix {
   bool by_columns() const {
     return row_step == 1 && (column_step >= std::max<std::int64_t>(rows, 1) || columns <= 1) && column_step > 0;
   }
-  Matrix turned() const { return {data, columns, rows, column_step, row_step}; }
+  Matrix transposed() const { return {data, columns, rows, column_step, row_step}; }
 };
 /// Matrix `index` of a batch laid over [.., rows, columns]. Of a view without storage a matrix without elements.
 template <class T>
@@ -126,11 +126,11 @@ template <class T> class ByColumns {
 template <class T> bool all_finite(const Matrix<T>& a, bool lower = false) {
   using R = real_of<std::remove_const_t<T>>;
   constexpr std::int64_t kParts = sizeof(T) / sizeof(R);
-  const bool turned = a.row_step != 1;
-  const Matrix<T> by = turned ? a.turned() : a;
+  const bool transposed = a.row_step != 1;
+  const Matrix<T> by = transposed ? a.transposed() : a;
   std::int64_t bad = 0;
   for (std::int64_t j = 0; j < by.columns; ++j) {
-    const std::int64_t first = lower && !turned ? j : 0, last = lower && turned ? j + 1 : by.rows;
+    const std::int64_t first = lower && !transposed ? j : 0, last = lower && transposed ? j + 1 : by.rows;
     const R* const x = reinterpret_cast<const R*>(by.column(j));
     std::int64_t here = 0;
     for (std::int64_t i = first * kParts; i < last * kParts; ++i) here |= !(x[i] - x[i] == 0);

@@ -156,14 +156,15 @@ void triangular_in_lanes(const detail::TriangularRequest& r) {
     const auto& kernels = lane_kernels_of<T>();
     const Shape batch = r.batch();
     const int n = static_cast<int>(r.rows()), right = static_cast<int>(r.right);
-    const bool turned = r.how != 'N';
+    const bool transposed = r.how != 'N';
     for_parts<T>(r, n * (n + right), [&](std::int64_t first, std::int64_t last, T* block) {
       BlockSide<const T> a(r.a, batch, first, n, n), b(r.b, batch, first, n, right);
       BlockSide<T> x(r.x, batch, first, n, right);
       T* const sides = block + n * n * kernels.lanes;
       for_blocks<T>(first, last, [&](std::int64_t, int count) {
         kernels.load(a.next(count), block), kernels.load(b.next(count), sides);
-        kernels.triangle({block, n, turned ? 1 : n, turned ? n : 1, r.upper == turned, r.unit}, right, sides);
+        kernels.triangle({block, n, transposed ? 1 : n, transposed ? n : 1, r.upper == transposed, r.unit}, right,
+                         sides);
         kernels.store(sides, x.next(count));
       });
     });

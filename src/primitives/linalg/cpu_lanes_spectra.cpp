@@ -7,7 +7,7 @@ namespace tern::detail_cpu {
 namespace {
 
 /// The same matrices with rows and columns exchanged.
-template <class T> LaneView<T> turned(const LaneView<T>& v) {
+template <class T> LaneView<T> transposed(const LaneView<T>& v) {
   return {v.at, v.columns, v.rows, v.column_step, v.row_step, v.count};
 }
 
@@ -34,9 +34,9 @@ void qr_in_lanes(const detail::QrRequest& r) {
       BlockSide<T> q(r.q, batch, first, m, inner), right(r.r, batch, first, inner, n);
       T* const columns = block + m * n * kernels.lanes;
       for_blocks<T>(first, last, [&](std::int64_t, int count) {
-        kernels.load(turned(from.next(count)), block);
+        kernels.load(transposed(from.next(count)), block);
         kernels.qr(m, n, inner, block, columns);
-        kernels.store(columns, turned(q.next(count))), kernels.store(block, turned(right.next(count)));
+        kernels.store(columns, transposed(q.next(count))), kernels.store(block, transposed(right.next(count)));
       });
     });
   });
@@ -58,7 +58,7 @@ void eigh_in_lanes(const detail::EighRequest& r, Statuses& statuses) {
         status.begin(block, whole, n);
         kernels.eigh(n, block, vectors.there() ? rows : nullptr, spare, list, status.data());
         kernels.store(list, values.next(count));
-        if (vectors.there()) kernels.store(rows, turned(vectors.next(count)));
+        if (vectors.there()) kernels.store(rows, transposed(vectors.next(count)));
         status.finish(i, count);
       });
     });
@@ -83,12 +83,12 @@ void svd_in_lanes(const detail::SvdRequest& r, Statuses& statuses) {
       T *const short_side = behind(long_side, inner * m), *const list = behind(short_side, n * n);
       for_blocks<T>(first, last, [&](std::int64_t i, int count) {
         const LaneView<const T>& input = from.next(count);
-        kernels.load(wide ? input : turned(input), block);
+        kernels.load(wide ? input : transposed(input), block);
         status.begin(block, whole, 0);
         kernels.svd(m, n, inner, block, long_side, u.there() ? short_side : nullptr, spare, list, status.data());
         kernels.store(list, values.next(count));
         if (u.there()) {
-          kernels.store(wide ? short_side : long_side, turned(u.next(count)));
+          kernels.store(wide ? short_side : long_side, transposed(u.next(count)));
           kernels.store(wide ? long_side : short_side, vh.next(count));
         }
         status.finish(i, count);

@@ -16,12 +16,12 @@ void cholesky_on_cpu(detail::Backend&, const detail::CholeskyRequest& r) {
       const Matrix<const T> from = matrix_of<const T>(r.input, batch, index, n, n);
       const Matrix<T> to = matrix_of<T>(r.factor, batch, index, n, n);
       // By rows a factor is, by columns, its transpose: the upper factor of the matrix's transpose.
-      const bool turned = to.turned().by_columns();
-      const ByColumns<T> a(turned ? from.turned() : from, turned ? to.turned() : to);
-      const bool finite = all_finite(turned ? a.matrix().turned() : a.matrix(), true);
-      statuses.set(index, !finite ? -1 : table.cholesky(turned, static_cast<int>(n), a.data(), a.ld()));
+      const bool transposed = to.transposed().by_columns();
+      const ByColumns<T> a(transposed ? from.transposed() : from, transposed ? to.transposed() : to);
+      const bool finite = all_finite(transposed ? a.matrix().transposed() : a.matrix(), true);
+      statuses.set(index, !finite ? -1 : table.cholesky(transposed, static_cast<int>(n), a.data(), a.ld()));
       for (std::int64_t j = 0; j < n; ++j)
-        if (turned) std::fill_n(a.column(j) + j + 1, n - j - 1, T(0));
+        if (transposed) std::fill_n(a.column(j) + j + 1, n - j - 1, T(0));
         else std::fill_n(a.column(j), j, T(0));
       a.finish();
     });
@@ -102,12 +102,12 @@ void triangular_on_cpu(detail::Backend&, const detail::TriangularRequest& r) {
       if (n == 0 || r.right == 0) return;
       const Matrix<const T> view = matrix_of<const T>(r.a, batch, index, n, n);
       // A matrix by rows is the transpose of one by columns.
-      const bool turned = r.how != 'C' && !view.by_columns() && view.turned().by_columns();
-      const Matrix<const T> from = turned ? view.turned() : view;
+      const bool transposed = r.how != 'C' && !view.by_columns() && view.transposed().by_columns();
+      const Matrix<const T> from = transposed ? view.transposed() : view;
       const ByColumns<T> a = from.by_columns() ? ByColumns<T>::in_place(from) : ByColumns<T>(from);
-      const char how = !turned ? r.how : r.how == 'N' ? 'T' : 'N';
-      table.triangular(r.upper != turned, how, r.unit, static_cast<int>(n), static_cast<int>(r.right), a.data(), a.ld(),
-                       x.data(), x.ld());
+      const char how = !transposed ? r.how : r.how == 'N' ? 'T' : 'N';
+      table.triangular(r.upper != transposed, how, r.unit, static_cast<int>(n), static_cast<int>(r.right), a.data(),
+                       a.ld(), x.data(), x.ld());
       x.finish();
     });
   });

@@ -178,7 +178,7 @@ void MatrixBlocks::solve(const View& a, const View& x, std::int64_t n, std::int6
   }
   View rows = x;  // the order of columns does not matter
   if (upper) rows = part_of(x, n - 1, 0), rows.strides[rows.strides.size() - 2] *= -1;
-  solve_block(upper ? turned_around(a, n, n) : a, rows, rows, n, right, unit ? Diagonal::ones : Diagonal::numbers);
+  solve_block(upper ? reversed_both_ways(a, n, n) : a, rows, rows, n, right, unit ? Diagonal::ones : Diagonal::numbers);
 }
 
 void MatrixBlocks::solve_block(const View& l, const View& b, const View& x, std::int64_t n, std::int64_t right,
@@ -203,10 +203,10 @@ void MatrixBlocks::solve_block(const View& l, const View& b, const View& x, std:
 bool by_blocks(GpuBackend& backend, const detail::TriangularRequest& r) {
   if (!go_by_blocks(backend, r, r.a.dtype)) return false;
   run_blocks(backend, r, [&] {
-    const bool turned = r.how != 'N';
+    const bool transposes = r.how != 'N';
     move(backend, r, r.b, r.x, r.rows(), r.right);
     MatrixBlocks(backend, r, r.a.dtype)
-        .solve(turned ? transposed(r.a) : r.a, r.x, r.rows(), r.right, r.upper != turned, r.unit);
+        .solve(transposes ? transposed(r.a) : r.a, r.x, r.rows(), r.right, r.upper != transposes, r.unit);
   });
   return true;
 }

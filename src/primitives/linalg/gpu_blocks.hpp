@@ -26,7 +26,7 @@ inline View part_of(View v, std::int64_t i, std::int64_t j) {
   return v;
 }
 /// Rows and columns in the opposite order.
-inline View turned_around(View v, std::int64_t rows, std::int64_t columns) {
+inline View reversed_both_ways(View v, std::int64_t rows, std::int64_t columns) {
   v = part_of(std::move(v), rows - 1, columns - 1);
   for (std::size_t i = v.strides.size() - 2; i < v.strides.size(); ++i) v.strides[i] = -v.strides[i];
   return v;

@@ -1,17 +1,41 @@
 #include "primitives/linalg/gpu_columns.hpp"
 
+#include "gpu/text/kernel_file.hpp"
+
 namespace tern::detail_gpu {
 
 namespace {
 
-constexpr int kColumnThreads = 256;
+constexpr const char* kMoving =
+#include "primitives/linalg/columns.wgsl.inc"
+    ;
+constexpr const char* kMovingPieces =
+#include "primitives/linalg/columns_pieces.wgsl.inc"
+    ;
+constexpr const char* kLargest =
+#include "primitives/linalg/columns_largest.wgsl.inc"
+    ;
+constexpr int kColumnThreads = 256, kTileRows = 8;
+
+/// What all of these texts have.
+Holes holes_of_moves(const Dialect& d, ComputeType type) {
+  const std::string name = compute_type_name(type);
+  Holes holes = pieces(kMovingPieces);
+  holes["threads"] = cat(kColumnThreads), holes["type"] = name, holes["zero"] = cat(name, "(0.0)");
+  holes["isfinite"] = d.elementary(Elementary::isfinite, type, {kFirst});
+  holes["abs"] = d.elementary(Elementary::abs, type, {kFirst});
+  holes["sqrt"] = d.elementary(Elementary::sqrt, type, {kFirst});
+  return holes;
+}
 
 /// The matrix, row and column of a launch's element: of `rows` × `columns` each, which are parameters.
 struct Elements {
+  using Fill = std::function<void(Holes& holes)>;  // sets $work and what it has
   MatrixPlan plan;
   Io io;
   int rows_slot, columns_slot, rank;
   std::int64_t count;
+  ComputeType type = ComputeType::f32;  // of numbers
   std::vector<std::string> matrix = {};
   Elements(GpuBackend& backend, const detail::MatrixRequest& r, char kind, std::int64_t rows, std::int64_t columns)
       : plan(backend, r, kind), io(plan.plan, backend.dialect()), rank(r.batch().rank()), count(r.count()) {
@@ -24,105 +48,111 @@ struct Elements {
     const bool vectors = static_cast<int>(v.strides.size()) == rank + 1;
     return vectors ? plan.add(v, {rows}, written) : plan.add(v, {rows, columns}, written);
   }
-  /// The same, of 8 rows and 32 columns a workgroup, 8 by 4 a warp: what lies by rows is read, and what lies by columns
-  /// is written, in whole sectors of 32 bytes.
-  void launch_tiles(std::int64_t rows, std::int64_t columns, const std::function<std::string()>& inside,
-                    const char* title) {
-    const std::int64_t down = ceil_div(rows, 8), across = ceil_div(columns, kColumnThreads / 8);
+  /// Fills $load, and $number with its name.
+  void load(Holes& holes, int access, const std::string& row, const std::string& column = "0u") {
+    load_as(holes, "load", "number", access, row, column);
+  }
+  void load_as(Holes& holes, const char* load, const char* name, int access, const std::string& row = "0u",
+               const std::string& column = "0u") {
+    std::vector<std::string> values;
+    holes[load] = io.load(access, plan.at(matrix, row, column), values), holes[name] = values[0];
+  }
+  /// A workgroup to a tile of each matrix.
+  void launch_tiles(std::int64_t rows, std::int64_t columns, const Fill& fill, const char* title) {
+    constexpr int across = kColumnThreads / kTileRows;
+    const std::int64_t tiles_down = ceil_div(rows, kTileRows), tiles_across = ceil_div(columns, across);
     const auto slot = [&](std::int64_t size) { return plan.plan.add_param(static_cast<std::uint64_t>(size)); };
-    const int tiles = slot(down * across), row_of_tiles = slot(across);
-    plan.launch(static_cast<std::uint64_t>(count * down * across), kColumnThreads, [&] {
-      std::string body =
-          cat("let matrix = group / ", p(tiles), ";\nlet tile = group - matrix * ", p(tiles), ";\nlet down = tile / ",
-              p(row_of_tiles), ";\nlet i = down * 8u + thread % 8u;\n", "let j = (tile - down * ", p(row_of_tiles),
-              ") * ", kColumnThreads / 8, "u + thread / 8u;\n");
-      std::string work = io.coordinates(plan.batch, "matrix", "c", matrix);
-      work += inside();
-      body += cat("if (matrix < ", plan.count(), " && i < ", p(rows_slot), " && j < ", p(columns_slot), ") {\n",
-                  indented(work), "}\n");
-      return plan.module(title, body, {});
+    const int tiles = slot(tiles_down * tiles_across), row_of_tiles = slot(tiles_across);
+    plan.launch(static_cast<std::uint64_t>(count * tiles_down * tiles_across), kColumnThreads, [&] {
+      Holes holes = holes_of_moves(plan.backend.dialect(), type);
+      holes["element"] = "$element_of_tile", holes["tile_columns"] = cat(across);
+      holes["tiles"] = p(tiles), holes["across"] = p(row_of_tiles);
+      return text(std::move(holes), fill, cat(" && i < ", p(rows_slot), " && j < ", p(columns_slot)), title);
     });
   }
-  /// An invocation to each element: `inside` sees matrix, i and j.
-  void launch(std::int64_t elements, const std::function<std::string()>& inside, const char* title) {
+  /// An invocation to each element.
+  void launch(std::int64_t elements, const Fill& fill, const char* title) {
     plan.launch(static_cast<std::uint64_t>(ceil_div(elements, kColumnThreads)), kColumnThreads, [&] {
-      std::string body = cat("let e = group * ", kColumnThreads, "u + thread;\nlet row = e / ", p(columns_slot),
-                             ";\nlet j = e - row * ", p(columns_slot), ";\nlet matrix = row / ", p(rows_slot),
-                             ";\nlet i = row - matrix * ", p(rows_slot), ";\n");
-      std::string work = io.coordinates(plan.batch, "matrix", "c", matrix);
-      work += inside();
-      body += cat("if (matrix < ", plan.count(), ") {\n", indented(work), "}\n");
-      return plan.module(title, body, {});
+      Holes holes = holes_of_moves(plan.backend.dialect(), type);
+      holes["element"] = "$element_of_line";
+      return text(std::move(holes), fill, "", title);
     });
+  }
+
+ private:
+  std::string text(Holes holes, const Fill& fill, const std::string& within, const char* title) {
+    holes["rows"] = p(rows_slot), holes["columns"] = p(columns_slot);
+    holes["inside"] = cat("matrix < ", plan.count(), within);
+    holes["coordinates"] = io.coordinates(plan.batch, "matrix", "c", matrix);
+    fill(holes);
+    return plan.module(title, fill_holes(kMoving, holes), {});
   }
 };
 
-/// x · 2^by, in two steps, as by may be beyond the exponents of f32 or f64; exact, but for subnormal results.
-std::string times_power(ComputeType type, const std::string& x, const std::string& by) {
-  const bool wide = type == ComputeType::f64;
-  const auto power = [&](const char* exponent) {
-    return wide ? cat("bitcast<f64>(u64(", exponent, " + 1023) << 52u)")
-                : cat("bitcast<f32>(u32(", exponent, " + 127) << 23u)");
-  };
-  return cat("let half = (", by, ") / 2;\nlet other_half = (", by, ") - half;\n", x, " = ", x, " * ", power("half"),
-             " * ", power("other_half"), ";\n");
+/// The accesses of a move; -1: is not asked for.
+struct MoveAccesses {
+  int source, target, powers = -1, bad = -1, places = -1, finite = -1;
+};
+void fill_move(Elements& e, const Move& how, bool imaginary, const MoveAccesses& v, DType to, Holes& holes) {
+  const bool wide = e.type == ComputeType::f64;
+  const auto where = [](bool is, const char* piece) { return is ? std::string(piece) : std::string(); };
+  holes["work"] = "$moved", holes["sign"] = how.conjugate && imaginary ? "-" : "";
+  holes["find_row"] = where(v.places >= 0, "$place_of_row");
+  if (v.places >= 0) e.load_as(holes, "load_place", "place", v.places, "i");
+  e.load(holes, v.source, v.places >= 0 ? "place" : "i", "j");
+  holes["spoil"] = where(v.bad >= 0, "$spoiled");
+  if (v.bad >= 0) e.load_as(holes, "load_bad", "bad", v.bad);
+  holes["nan"] = wide ? "bitcast<f64>(0x7ff8000000000000ull)" : "bitcast<f32>(0x7fc00000u)";
+  const char* const outside[] = {"", "$zero_outside(j > i)", "$zero_outside(j < i)", "$zero_outside(j != i)"};
+  holes["clear_outside"] = outside[static_cast<int>(how.part)];
+  holes["set_diagonal"] = where(how.ones, imaginary ? "$on_diagonal($zero)" : "$on_diagonal($type(1.0))");
+  holes["look_for_infinities"] = where(v.finite >= 0, "$noted_unless_finite");
+  holes["clear"] = where(!how.kept, "$cleared");
+  if (v.finite >= 0) holes["store_status"] = e.io.store(v.finite, e.plan.at(e.matrix), {"status"}, "");
+  holes["take_root"] = where(how.root, "$root_of_positive");
+  holes["scale"] = where(v.powers >= 0, how.divided ? "$load_by\n$times_power(-$by)" : "$load_by\n$times_power($by)");
+  if (v.powers >= 0) e.load_as(holes, "load_by", "by", v.powers, "i", "j");
+  holes["power"] =
+      wide ? cat("bitcast<f64>(u64(", kFirst, " + 1023) << 52u)") : cat("bitcast<f32>(u32(", kFirst, " + 127) << 23u)");
+  const ComputeType wanted = compute_type(to);
+  holes["store"] = e.io.store(v.target, e.plan.at(e.matrix, "i", "j"),
+                              {wanted == e.type ? "x" : cat(compute_type_name(wanted), "(x)")}, "");
+}
+
+/// "matrices, moved", and what is done with them on their way.
+std::string title_of(const Move& how, bool transposes) {
+  std::string title = transposes ? "matrices, transposed" : "matrices, moved";
+  if (how.places) title += ", rows as they were exchanged";
+  if (how.bad) title += ", NaN where one is bad";
+  if (how.ones) title += ", ones on the diagonal";
+  if (how.finite) title += ", finite or noted";
+  if (how.root) title += ", roots";
+  if (how.powers) title += ", scaled";
+  return title;
 }
 
 void move_numbers(GpuBackend& backend, const detail::MatrixRequest& r, const View& from, const View& to,
                   std::int64_t rows, std::int64_t columns, const Move& how, bool imaginary) {
   Elements e(backend, r, '1', rows, columns);
-  const int source = e.add(from, rows, columns, false), target = e.add(to, rows, columns, true);
+  e.type = compute_type(from.dtype);
+  MoveAccesses v{e.add(from, rows, columns, false), e.add(to, rows, columns, true)};
   e.plan.plan.note(how.part);
-  const int powers = how.powers ? e.add(*how.powers, rows, columns, false) : -1;
-  const int bad = how.bad ? e.plan.add(*how.bad, {1, 1}, false) : -1;
-  const int places = how.places ? e.add(*how.places, rows, 1, false) : -1;
-  const int finite = how.finite ? e.plan.add(*how.finite, {1, 1}, true) : -1;
-  const auto by_rows = [&](const View& v) { return v.strides[v.strides.size() - 2] >= v.strides.back(); };
+  if (how.powers) v.powers = e.add(*how.powers, rows, columns, false);
+  if (how.bad) v.bad = e.plan.add(*how.bad, {1, 1}, false);
+  if (how.places) v.places = e.add(*how.places, rows, 1, false);
+  if (how.finite) v.finite = e.plan.add(*how.finite, {1, 1}, true);
+  const auto by_rows = [&](const View& view) { return view.strides[view.strides.size() - 2] >= view.strides.back(); };
   const auto of_matrices = static_cast<std::size_t>(e.rank) + 2;
-  const bool turns = rows > 1 && columns > 1 && from.strides.size() == of_matrices &&
-                     to.strides.size() == of_matrices && by_rows(from) != by_rows(to);
-  e.plan.plan.note(turns);
-  e.plan.plan.note(static_cast<char>(how.ones + 2 * (how.conjugate && imaginary) + 4 * (finite >= 0) + 8 * imaginary +
-                                     16 * (powers >= 0) + 32 * how.divided + 64 * (bad >= 0)));
-  e.plan.plan.note(static_cast<char>((places >= 0) + 2 * how.root + 4 * how.kept));
-  const auto text = [&] {
-    const ComputeType type = compute_type(from.dtype);
-    const std::string zero = cat(compute_type_name(type), "(0.0)");
-    std::vector<std::string> place, values;
-    std::string text = places >= 0 ? e.io.load(places, e.plan.at(e.matrix, "i"), place) : "";
-    if (places >= 0) text += cat("let place = u32(", place[0], ");\n");
-    text += e.io.load(source, e.plan.at(e.matrix, places >= 0 ? "place" : "i", "j"), values);
-    text += cat("var x = ", how.conjugate && imaginary ? "-" : "", values[0], ";\n");
-    if (bad >= 0) {
-      std::vector<std::string> is_bad;
-      text += e.io.load(bad, e.plan.at(e.matrix), is_bad);
-      text +=
-          cat("if (", is_bad[0], " != 0) { x = ",
-              type == ComputeType::f64 ? "bitcast<f64>(0x7ff8000000000000ull)" : "bitcast<f32>(0x7fc00000u)", "; }\n");
-    }
-    const char* const outside[] = {"", "j > i", "j < i", "j != i"};
-    if (how.part != PartOfMatrix::all)
-      text += cat("if (", outside[static_cast<int>(how.part)], ") { x = ", zero, "; }\n");
-    if (how.ones) text += cat("if (i == j) { x = ", imaginary ? zero : cat(compute_type_name(type), "(1.0)"), "; }\n");
-    if (finite >= 0)
-      text += cat("if (!(", backend.dialect().elementary(detail::Elementary::isfinite, type, {"x"}), ")) {\n",
-                  how.kept ? std::string() : cat("  x = ", zero, ";\n"),
-                  "  let status = -1;\n",  // by whoever meets one, all the same
-                  indented(e.io.store(finite, e.plan.at(e.matrix), {"status"}, "")), "}\n");
-    if (how.root)
-      text += cat("if (x < ", zero, ") { x = ", zero,
-                  "; }\nx = ", backend.dialect().elementary(detail::Elementary::sqrt, type, {"x"}), ";\n");
-    if (powers >= 0) {
-      std::vector<std::string> by;
-      text += e.io.load(powers, e.plan.at(e.matrix, "i", "j"), by);
-      text += times_power(type, "x", how.divided ? cat("-", by[0]) : by[0]);
-    }
-    const ComputeType wanted = compute_type(to.dtype);
-    return text + e.io.store(target, e.plan.at(e.matrix, "i", "j"),
-                             {wanted == type ? "x" : cat(compute_type_name(wanted), "(x)")}, "");
-  };
-  if (turns) e.launch_tiles(rows, columns, text, "matrices, turned");
-  else e.launch(r.count() * rows * columns, text, "matrices, moved");
+  const bool transposes = rows > 1 && columns > 1 && from.strides.size() == of_matrices &&
+                          to.strides.size() == of_matrices && by_rows(from) != by_rows(to);
+  e.plan.plan.note(transposes);
+  e.plan.plan.note(static_cast<char>(how.ones + 2 * (how.conjugate && imaginary) + 4 * (v.finite >= 0) + 8 * imaginary +
+                                     16 * (v.powers >= 0) + 32 * how.divided + 64 * (v.bad >= 0)));
+  e.plan.plan.note(static_cast<char>((v.places >= 0) + 2 * how.root + 4 * how.kept));
+  const auto fill = [&](Holes& holes) { fill_move(e, how, imaginary, v, to.dtype, holes); };
+  const std::string title = title_of(how, transposes);
+  if (transposes) e.launch_tiles(rows, columns, fill, title.c_str());
+  else e.launch(r.count() * rows * columns, fill, title.c_str());
 }
 
 }  // namespace
@@ -139,18 +169,14 @@ void move_pivots(GpuBackend& backend, const detail::MatrixRequest& r, const View
   const int source = e.add(from, count, 1, false), target = e.add(to, count, 1, true);
   e.launch(
       r.count() * count,
-      [&] {
-        std::vector<std::string> values;
-        std::string text = e.io.load(source, e.plan.at(e.matrix, "i", "j"), values);
-        text += cat("let place = i32(", values[0], ") - 1;\n");
-        return text + e.io.store(target, e.plan.at(e.matrix, "i", "j"), {"place"}, "");
+      [&](Holes& holes) {
+        holes["work"] = "$moved_pivot";
+        e.load(holes, source, "i", "j");
+        holes["store"] = e.io.store(target, e.plan.at(e.matrix, "i", "j"), {"place"}, "");
       },
       "matrices, pivots");
 }
 
-// Each row is followed back through the exchanges, all of which every invocation reads: 1024 of them one after the
-// other, and no row of 1024 elements is moved for them. cuSOLVER's laswp takes 542 us for a matrix of 1024 x 1024, and
-// of 16 columns 144 (f32, H200, 26 November 2026).
 void find_places(GpuBackend& backend, const detail::MatrixRequest& r, const View& pivots, const View& to,
                  std::int64_t n, bool back) {
   Elements e(backend, r, '7', n, 1);
@@ -158,18 +184,10 @@ void find_places(GpuBackend& backend, const detail::MatrixRequest& r, const View
   e.plan.plan.note(back);
   e.launch(
       r.count() * n,
-      [&] {
-        const std::string rows = e.p(e.rows_slot);
-        std::vector<std::string> values;
-        std::string follow = cat("let k = ", back ? "step" : cat(rows, " - 1u - step"), ";\n");
-        follow += e.io.load(source, e.plan.at(e.matrix, "k"), values);
-        follow += cat("let other = clamp(i32(", values[0], "), 0, i32(", rows, ") - 1);\n");
-        follow +=
-            "let here = i32(k);\nlet at_here = place == here;\nlet at_other = place == other;\n"
-            "place = select(select(place, here, at_other), other, at_here);\n";
-        std::string text =
-            cat("var place = i32(i);\nfor (var step = 0u; step < ", rows, "; step += 1u) {\n", indented(follow), "}\n");
-        return text + e.io.store(target, e.plan.at(e.matrix, "i", "j"), {"place"}, "");
+      [&](Holes& holes) {
+        holes["work"] = "$places_of_rows", holes["exchanged"] = back ? "step" : "$rows - 1u - step";
+        e.load(holes, source, "k");
+        holes["store"] = e.io.store(target, e.plan.at(e.matrix, "i", "j"), {"place"}, "");
       },
       "matrices, places of rows");
 }
@@ -211,43 +229,32 @@ struct Parts {
 constexpr std::int64_t kAtOnce = 16 * kColumnThreads;
 
 int least_exponent(DType dtype) { return real_dtype(dtype) == DType::f64 ? 0 : 40; }
-/// by, of `largest`; a subnormal number is a count of the least ones.
-std::string exponent(ComputeType type, int least) {
-  const bool wide = type == ComputeType::f64;
-  const std::string bits = wide ? "bitcast<u64>" : "bitcast<u32>", places = wide ? "52u" : "23u";
-  return cat("let count = ", bits, "(largest);\nlet subnormal = i32(count >> ", places, ") == 0;\nlet size = ", bits,
-             "(select(largest, ", compute_type_name(type), "(count), subnormal));\nlet by = select(", least,
-             " - i32(size >> ", places, ") + select(", wide ? "1023, 2097" : "127, 276",
-             ", subnormal), 0, largest == ", compute_type_name(type), "(0.0));\n");
-}
 /// The largest number of each part; or, of a part that is all of what has a power together, the power.
 std::string largest_text(MatrixPlan& plan, const std::vector<int>& numbers, int to, ComputeType type, bool lower,
                          bool powers, int least, const Parts& parts) {
   const Dialect& d = plan.backend.dialect();
+  const bool wide = type == ComputeType::f64;
   Io io(plan.plan, d);
-  const std::string real = compute_type_name(type);
   std::vector<std::string> matrix;
-  std::string body = cat("let matrix = group / ", parts.count, ";\nlet part = group - matrix * ", parts.count, ";\n",
-                         io.coordinates(plan.batch, "matrix", "c", matrix));
-  std::string look;
-  for (const int number : numbers) {
+  Holes holes = holes_of_moves(d, type);
+  holes["coordinates"] = io.coordinates(plan.batch, "matrix", "c", matrix);
+  holes["matrices"] = plan.count(), holes["barrier"] = d.barrier();
+  holes["count"] = parts.count, holes["all"] = parts.all, holes["each"] = parts.each, holes["width"] = parts.width;
+  holes["first"] = parts.columns ? "0u" : "part * $each";
+  holes["element"] = parts.columns ? "$of_column" : "$of_neighbours";
+  std::string looks;
+  for (std::size_t k = 0; k < numbers.size(); ++k) {
     std::vector<std::string> x;
-    look += io.load(number, plan.at(matrix, "i", "j"), x);
-    look += cat("if (", d.elementary(Elementary::isfinite, type, {x[0]}), ") { largest = max(largest, ",
-                d.elementary(Elementary::abs, type, {x[0]}), "); }\n");
+    holes[cat("load_", k)] = io.load(numbers[k], plan.at(matrix, "i", "j"), x);
+    looks += cat("$look($load_", k, ", ", x[0], ")\n");
   }
-  if (lower) look = cat("if (j <= i) {\n", indented(look), "}\n");
-  const std::string at = parts.columns ? "let i = e;\nlet j = part;\n"
-                                       : cat("let i = e / ", parts.width, ";\nlet j = e - i * ", parts.width, ";\n");
-  const std::string first = parts.columns ? "0u" : cat("part * ", parts.each);
-  body += cat("var largest = ", real, "(0.0);\nlet end = min(", parts.all, ", ", first, " + ", parts.each,
-              ");\nfor (var e = ", first, " + thread; e < end; e += ", kColumnThreads, "u) {\n", indented(at + look),
-              "}\nseen[thread] = largest;\n", d.barrier());
-  std::string last = cat("for (var k = 0u; k < ", kColumnThreads, "u; k += 1u) { largest = max(largest, seen[k]); }\n");
-  if (powers) last += exponent(type, least);
-  last += io.store(to, plan.at(matrix, "0u", "part"), {powers ? "by" : "largest"}, "");
-  body += cat("if (thread == 0u && matrix < ", plan.count(), ") {\n", indented(last), "}\n");
-  return plan.module("matrices, largest", body, {{real, "seen", kColumnThreads}});
+  holes["each_look"] = looks, holes["looks"] = lower ? "$if_lower($each_look)" : "$each_look";
+  holes["bits"] = cat(wide ? "bitcast<u64>(" : "bitcast<u32>(", kFirst, ")"), holes["mantissa"] = wide ? "52u" : "23u";
+  holes["bias"] = wide ? "1023, 2097" : "127, 276", holes["least"] = cat(least);
+  holes["power_of_largest"] = powers ? "$exponent" : "";
+  holes["store"] = io.store(to, plan.at(matrix, "0u", "part"), {powers ? "by" : "largest"}, "");
+  return plan.module("matrices, largest", fill_holes(kLargest, holes),
+                     {{compute_type_name(type), "seen", kColumnThreads}});
 }
 /// Of a, rows × columns each, to `to`, a number to a part.
 void find_largest(GpuBackend& backend, const detail::MatrixRequest& r, const View& a, std::int64_t rows,

@@ -118,11 +118,11 @@ void by_library(GpuBackend& backend, MatrixLibrary& library, const detail::LuSol
 void by_library(GpuBackend& backend, MatrixLibrary& library, const detail::TriangularRequest& r) {
   const DType dtype = r.a.dtype;
   const std::int64_t n = r.rows(), right = r.right;
-  const bool turned = r.how == 'T' || (r.how == 'C' && !is_complex(dtype));
-  const InColumns a(backend, r, turned ? transposed(r.a) : r.a, n, n);
+  const bool transposes = r.how == 'T' || (r.how == 'C' && !is_complex(dtype));
+  const InColumns a(backend, r, transposes ? transposed(r.a) : r.a, n, n);
   const Matrices x(backend, r, n, right, dtype);
   move(backend, r, r.b, x.view, n, right);
-  solve(backend, library, r, dtype, r.upper != turned, r.unit, turned ? 'N' : r.how, right, a, x);
+  solve(backend, library, r, dtype, r.upper != transposes, r.unit, transposes ? 'N' : r.how, right, a, x);
   move(backend, r, x.view, r.x, n, right);
 }
 

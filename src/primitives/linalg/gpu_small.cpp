@@ -1,12 +1,7 @@
 // Batches of small real matrices on GPUs: a matrix in a workgroup's memory, or several, and a thread for each of its
-// rows.
-//
-//   global → ┌───────────┐ a step for each column, two or three barriers → global
-//            │ a   b     │ thread r computes row r; an odd pitch keeps
-//            └───────────┘ rows in different banks
-//
-// Bound by the latency of the steps, which workgroups of 32 threads hide from each other; memory is read once and
-// written once. A right-hand side of many columns is cut among workgroups, each of which reads the factors.
+// rows. small_cholesky.wgsl, small_lu.wgsl and small_solve.wgsl say how; a right-hand side of many columns is cut among
+// workgroups.
+#include "gpu/text/kernel_file.hpp"
 #include "primitives/linalg/gpu_library.hpp"
 #include "primitives/linalg/gpu_small.hpp"
 
@@ -14,116 +9,101 @@ namespace tern::detail_gpu {
 
 namespace {
 
+constexpr const char* kSmallCholesky =
+#include "primitives/linalg/small_cholesky.wgsl.inc"
+    ;
+constexpr const char* kSmallLu =
+#include "primitives/linalg/small_lu.wgsl.inc"
+    ;
+constexpr const char* kSmallSolve =
+#include "primitives/linalg/small_solve.wgsl.inc"
+    ;
+constexpr const char* kFactorPieces =
+#include "primitives/linalg/small_factor_pieces.wgsl.inc"
+    ;
 constexpr int kColumnsOfGroup = 32;  // of a right-hand side in a workgroup
 
-/// Row by row with what is to the left of column k (Cholesky-Crout): two barriers for a column.
+/// What all of these files have: element (i, j) of a matrix of so many rows and columns is a[$at(i, j)].
+Holes holes_of_small(Small& s, int columns, const std::string& group) {
+  const int pitch = Small::pitch(columns);
+  Holes holes = pieces(kFactorPieces);
+  holes["type"] = compute_type_name(s.type), holes["barrier"] = s.barrier();
+  holes["n"] = cat(columns), holes["threads"] = cat(s.threads);
+  holes["begin"] = s.begin(group);
+  holes["at"] = cat("own * ", u(s.rows * pitch), " + (", kFirst, ") * ", u(pitch), " + ", kSecond);
+  return holes;
+}
+/// And those that factorise.
+Holes factoring_holes(Small& s, int columns, int input, const char* looks_at) {
+  s.add("a", s.rows, columns), s.shared.push_back({"u32", "bad", kWidth});
+  Holes holes = holes_of_small(s, columns, "group");
+  holes["load"] = s.load(input, "a", s.rows, columns, u(columns), "0u", s.check_finite(looks_at));
+  return holes;
+}
+
 std::string cholesky_text(Small& s, int input, int factor, int status) {
   const int n = s.rows;
-  const auto a = [&](const char* i, const char* j) { return s.at("a", n, n, i, j); };
-  s.add("a", n, n);
-  std::string body = s.begin("group") + s.not_finite();
-  body += s.load(input, "a", n, n, u(n), "0u", s.check_finite("j <= i && ")) + s.all_finite();
-  body +=
-      cat("var root = ", s.number("0.0"), ";\nfor (var k = 0u; k < ", u(n), "; k += 1u) {\n  if (r >= k && r < ", u(n),
-          ") {\n    var left = ", a("r", "k"), ";\n    for (var j = 0u; j < k; j += 1u) { left -= ", a("r", "j"), " * ",
-          a("k", "j"), "; }\n    ", a("r", "k"), " = left;\n  }\n  ", s.barrier());
-  body += cat("  let pivot = ", a("k", "k"), ";\n  if (!(pivot > ", s.number("0.0"),
-              ") && status == 0) { status = i32(k) + 1; }\n  let square = ", s.elementary(Elementary::sqrt, "pivot"),
-              ";\n  if (r == k) { root = square; }\n  if (r > k && r < ", u(n), ") { ", a("r", "k"), " = ", a("r", "k"),
-              " / square; }\n  ", s.barrier(), "}\n");
-  body += cat("if (r < ", u(n), ") {\n  ", a("r", "r"), " = root;\n  for (var j = r + 1u; j < ", u(n), "; j += 1u) { ",
-              a("r", "j"), " = ", s.number("0.0"), "; }\n}\n", s.barrier());
-  body += s.store(factor, "a", n, n, u(n), "0u") + s.finish(status);
-  return s.plan.module("cholesky of small matrices", body, s.shared);
+  Holes holes = factoring_holes(s, n, input, "j <= i && ");
+  holes["sqrt"] = s.elementary(Elementary::sqrt, kFirst);
+  holes["store"] = s.store(factor, "a", n, n, u(n), "0u"), holes["finish"] = s.finish(status);
+  return s.plan.module("cholesky of small matrices", fill_holes(kSmallCholesky, holes), s.shared);
 }
 
-/// By columns, to the right of which all rows are updated: three barriers for a column. A factor is 1 or -1 exactly
-/// where it should be, which WGSL's division (2.5 ulp) need not give: else equal rows would not be found singular.
 std::string lu_text(Small& s, int columns, int input, int factors, int pivots, int status) {
-  const int m = s.rows, n = columns, least = std::min(m, n);
-  const auto a = [&](const char* i, const char* j) { return s.at("a", m, n, i, j); };
-  s.add("a", m, n);
-  std::string body = s.begin("group") + s.not_finite();
-  body += s.load(input, "a", m, n, u(n), "0u", s.check_finite()) + s.all_finite();
-  std::string step =
-      cat("var best = ", s.elementary(Elementary::abs, a("k", "k")), ";\nvar row = k;\nfor (var i = k + 1u; i < ", u(m),
-          "; i += 1u) {\n  let size = ", s.elementary(Elementary::abs, a("i", "k")),
-          ";\n  if (size > best) {\n    best = size;\n    row = i;\n  }\n}\n", s.barrier());
-  step += cat("if (row != k) {\n  for (var j = r; j < ", u(n), "; j += ", u(s.threads),
-              ") {\n    let kept = ", a("k", "j"), ";\n    ", a("k", "j"), " = ", a("row", "j"), ";\n    ",
-              a("row", "j"), " = kept;\n  }\n}\nif (inside && r == 0u) {\n",
-              indented(cat("let place = i32(row);\n", s.io.store(pivots, s.plan.at(s.matrix, "k"), {"place"}, ""))),
-              "}\n", s.barrier());
-  step += cat("let pivot = ", a("k", "k"), ";\nif (pivot == ", s.number("0.0"),
-              ") {\n  if (status == 0) { status = i32(k) + 1; }\n} else if (r > k && r < ", u(m),
-              ") {\n  let x = ", a("r", "k"), ";\n  let one = select(", s.number("-1.0"), ", ", s.number("1.0"),
-              ", x == pivot);\n  let factor = select(x / pivot, one, x == pivot || x == -pivot);\n  ", a("r", "k"),
-              " = factor;\n  for (var j = k + 1u; j < ", u(n), "; j += 1u) { ", a("r", "j"), " -= factor * ",
-              a("k", "j"), "; }\n}\n", s.barrier());
-  body += cat("for (var k = 0u; k < ", u(least), "; k += 1u) {\n", indented(step), "}\n");
-  body += s.store(factors, "a", m, n, u(n), "0u") + s.finish(status);
-  return s.plan.module("lu of small matrices", body, s.shared);
-}
-
-/// b = T⁻¹·b, a barrier for a row.
-std::string triangle(const Small& s, bool lower, bool turned, bool unit) {
-  const int n = s.rows;
-  const auto b = [&](const char* i) { return s.at("b", n, kColumnsOfGroup, i, "j"); };
-  const std::string row = turned ? s.at("a", n, n, "k", "r") : s.at("a", n, n, "r", "k");
-  std::string step = cat("let k = ", lower ? "s" : cat(u(n - 1), " - s"), ";\n");
-  if (!unit)
-    step += cat("if (r == k) {\n  let pivot = ", s.at("a", n, n, "k", "k"),
-                ";\n  for (var j = 0u; j < width; j += 1u) { ", b("k"), " = ", b("k"), " / pivot; }\n}\n");
-  step += cat(s.barrier(), "if (r ", lower ? ">" : "<", " k && r < ", u(n), ") {\n  let factor = ", row,
-              ";\n  for (var j = 0u; j < width; j += 1u) { ", b("r"), " -= factor * ", b("k"), "; }\n}\n");
-  return cat("for (var s = 0u; s < ", u(n), "; s += 1u) {\n", indented(step), "}\n", s.barrier());
-}
-/// The columns of a workgroup: group = matrices · parts + part.
-std::string columns_of(const Small& s, int right_slot, int parts_slot) {
-  const Dialect& d = s.plan.backend.dialect();
-  return cat("let block = group / ", d.param(parts_slot), ";\nlet first = (group - block * ", d.param(parts_slot),
-             ") * ", u(kColumnsOfGroup), ";\nlet width = min(", u(kColumnsOfGroup), ", ", d.param(right_slot),
-             " - first);\n");
-}
-std::string exchanged(const Small& s, bool back) {
-  const int n = s.rows;
-  const std::string k = s.at("b", n, kColumnsOfGroup, "k", "j"), row = s.at("b", n, kColumnsOfGroup, "row", "j");
-  return cat("for (var j = r; j < width; j += ", u(s.threads), ") {\n  for (var s = 0u; s < ", u(n),
-             "; s += 1u) {\n    let k = ", back ? cat(u(n - 1), " - s") : "s", ";\n    let row = places[own * ", u(n),
-             " + k];\n    let kept = ", k, ";\n    ", k, " = ", row, ";\n    ", row, " = kept;\n  }\n}\n", s.barrier());
+  const int m = s.rows, n = columns;
+  Holes holes = factoring_holes(s, n, input, "");
+  holes["m"] = cat(m), holes["least"] = cat(std::min(m, n));
+  holes["abs"] = s.elementary(Elementary::abs, kFirst);
+  holes["store_pivot"] = s.io.store(pivots, s.plan.at(s.matrix, "k"), {"place"}, "");
+  holes["store"] = s.store(factors, "a", m, n, u(n), "0u"), holes["finish"] = s.finish(status);
+  return s.plan.module("lu of small matrices", fill_holes(kSmallLu, holes), s.shared);
 }
 
 /// What solves: a matrix (or none), a right-hand side, and where it goes.
 struct RightHandSides {
   int a = -1, b = -1, x = -1, pivots = -1, right_slot = -1, parts_slot = -1;
 };
-std::string load_sides(Small& s, const RightHandSides& v) {
-  const int n = s.rows;
+/// Calls of small_factor_pieces.wgsl.
+std::string eliminate(const Small& s, bool lower, bool transposes, bool unit) {
+  return cat("$eliminate(", lower ? "s" : cat(u(s.rows - 1), " - s"), lower ? ", >" : ", <",
+             transposes ? ", $at(k, r)" : ", $at(r, k)", unit ? ", $nothing)\n" : ", $by_pivot)\n");
+}
+std::string exchange(const Small& s, bool back) {
+  return cat("$exchange(", back ? cat(u(s.rows - 1), " - s") : "s", ")\n");
+}
+Holes solving_holes(Small& s, const RightHandSides& v) {
+  const Dialect& d = s.plan.backend.dialect();
+  const int n = s.rows, pitch = Small::pitch(kColumnsOfGroup);
   s.add("b", n, kColumnsOfGroup);
-  std::string body = columns_of(s, v.right_slot, v.parts_slot) + s.begin("block");
-  if (v.a >= 0) s.add("a", n, n), body += s.load(v.a, "a", n, n, u(n), "0u");
-  return body + s.load(v.b, "b", n, kColumnsOfGroup, "width", "first");
+  Holes holes = holes_of_small(s, n, "block");
+  holes["part"] = cat(kColumnsOfGroup), holes["nothing"] = holes["load_a"] = "";
+  holes["right"] = d.param(v.right_slot), holes["parts"] = d.param(v.parts_slot);
+  holes["side"] = cat("own * ", u(n * pitch), " + (", kFirst, ") * ", u(pitch), " + ", kSecond);
+  if (v.a >= 0) s.add("a", n, n), holes["load_a"] = s.load(v.a, "a", n, n, u(n), "0u");
+  holes["load_b"] = s.load(v.b, "b", n, kColumnsOfGroup, "width", "first");
+  return holes;
+}
+std::string solve_text(Small& s, const RightHandSides& v, const char* title, Holes holes) {
+  holes["store"] = s.store(v.x, "b", s.rows, kColumnsOfGroup, "width", "first");
+  return s.plan.module(title, fill_holes(kSmallSolve, holes), s.shared);
 }
 std::string triangular_text(Small& s, const RightHandSides& v, const detail::TriangularRequest& r) {
-  const bool turned = r.how != 'N';
-  std::string body = load_sides(s, v) + s.barrier() + triangle(s, r.upper == turned, turned, r.unit);
-  body += s.store(v.x, "b", s.rows, kColumnsOfGroup, "width", "first");
-  return s.plan.module("triangles of small matrices", body, s.shared);
+  const bool transposes = r.how != 'N';
+  Holes holes = solving_holes(s, v);
+  holes["steps"] = "$barrier\n" + eliminate(s, r.upper == transposes, transposes, r.unit);
+  return solve_text(s, v, "triangles of small matrices", std::move(holes));
 }
 std::string lu_solve_text(Small& s, const RightHandSides& v, const detail::LuSolveRequest& r) {
-  const int n = s.rows;
-  std::string body = load_sides(s, v);
-  s.shared.push_back({"u32", "places", s.per * n});
+  Holes holes = solving_holes(s, v);
+  s.shared.push_back({"u32", "places", s.per * s.rows});
   std::vector<std::string> values;
-  const std::string place = s.io.load(v.pivots, s.plan.at(s.matrix, "r"), values);
-  body += cat("if (r < ", u(n), ") {\n  var place = 0;\n  if (inside) {\n",
-              indented(indented(cat(place, "place = ", values[0], ";\n"))), "  }\n  places[own * ", u(n),
-              " + r] = u32(clamp(place, 0, ", n - 1, "));\n}\n", s.barrier());
-  if (!r.adjoint) body += exchanged(s, false);
-  if (!r.permutes) body += triangle(s, true, r.adjoint, !r.adjoint) + triangle(s, false, r.adjoint, r.adjoint);
-  if (r.adjoint) body += exchanged(s, true);
-  body += s.store(v.x, "b", n, kColumnsOfGroup, "width", "first");
-  return s.plan.module("solutions of small matrices", body, s.shared);
+  holes["load_pivot"] = s.io.load(v.pivots, s.plan.at(s.matrix, "r"), values), holes["pivot"] = values[0];
+  holes["last"] = cat(s.rows - 1);
+  std::string& steps = holes["steps"] = "$load_places\n";
+  if (!r.adjoint) steps += exchange(s, false);
+  if (!r.permutes) steps += eliminate(s, true, r.adjoint, !r.adjoint) + eliminate(s, false, r.adjoint, r.adjoint);
+  if (r.adjoint) steps += exchange(s, true);
+  return solve_text(s, v, "solutions of small matrices", std::move(holes));
 }
 
 }  // namespace

@@ -74,15 +74,7 @@ struct Small {
                                  io.store(access, plan.at(matrix, "i", cat("(", first, " + j)")), {"x"}, ""));
     return cat("if (inside) {\n", indented(over(height, width, text)), "}\n");
   }
-  /// Whether all that was loaded is finite, into `status`: -1 where it is not.
-  std::string not_finite() {
-    shared.push_back({"u32", "bad", kWidth});
-    return cat("var status = 0;\nvar not_finite = 0u;\n");
-  }
-  std::string all_finite() const {
-    return cat("bad[thread] = not_finite;\n", barrier(), "for (var k = 0u; k < ", u(threads),
-               "; k += 1u) {\n  if (bad[own * ", u(threads), " + k] != 0u) { status = -1; }\n}\n");
-  }
+  /// Notes in `not_finite` what was loaded and is not.
   std::string check_finite(const std::string& condition = "") const {
     return cat("if (", condition, "!(", elementary(Elementary::isfinite, "x"), ")) { not_finite = 1u; }\n");
   }

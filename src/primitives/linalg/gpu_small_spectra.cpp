@@ -37,7 +37,7 @@ std::string eigh_text(Spectral& s, const EighAccesses& v) {
       cat("own * ", u(even * Small::pitch(even)), " + (", kFirst, ") * ", u(Small::pitch(even)), " + ", kSecond);
   s.load_as(v.input, "i", "j");
   s.word("epsilon_over_2n", s.epsilon() / (2 * n));
-  for (const char* hole : {"pad", "identity", "turn_vectors", "store_vectors"}) s.holes[hole] = "";
+  for (const char* hole : {"pad", "identity", "rotate_vectors", "store_vectors"}) s.holes[hole] = "";
   if (even > n)
     s.holes["pad"] = cat("for (var i = r; i < ", u(even), "; i += ", u(s.threads), ") {\n  a[$at(i, ", u(n),
                          ")] = ", s.number("0.0"), ";\n  a[$at(", u(n), ", i)] = ", s.number("0.0"), ";\n}\n");
@@ -60,7 +60,7 @@ std::string svd_text(Spectral& s, bool wide, int inner, const SvdAccesses& v) {
                            : cat("let i = e / ", u(n), ";\nlet j = e - i * ", u(n), ";\n");
   s.load_as(v.input, wide ? "j" : "i", wide ? "i" : "j");
   s.add_thresholds();
-  for (const char* hole : {"identity", "turn_vectors", "vectors"}) s.holes[hole] = "";
+  for (const char* hole : {"identity", "rotate_vectors", "vectors"}) s.holes[hole] = "";
   if (v.u >= 0) {
     s.add_factor(inner, "vectors"), s.add_vectors("");  // the short side's are gone when the long one's come
     const int left = wide ? v.vh : v.u, right = wide ? v.u : v.vh;

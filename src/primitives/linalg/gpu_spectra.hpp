@@ -54,7 +54,7 @@ struct Spectral : Small {
     std::snprintf(digits, sizeof digits, "%.17e", value);
     holes[name] = digits;
   }
-  /// Of singular values: columns whose squares are below `floor` are not turned, nor are pairs by less than `little`.
+  /// Of singular values: columns whose squares are below `floor` are not rotated, nor are pairs by less than `little`.
   void add_thresholds() {
     word("floor", type == ComputeType::f64 ? 0x1p-511 : 0x1p-63);
     word("little", std::sqrt(static_cast<double>(m)) * epsilon());
@@ -92,17 +92,17 @@ struct Spectral : Small {
   std::string store_x(int access, const std::string& row, const std::string& column = "0u") {
     return io.store(access, plan.at(matrix, row, column), {"x"}, "");
   }
-  /// Columns that rotations turn along, in `vectors`, which is large enough for them.
+  /// Columns that rotations take along, in `vectors`, which is large enough for them.
   void add_vectors(const char* condition) {
     place_columns(n, n, "in_vectors");
     holes["identity"] = cat("for (var e = r; e < ", u(n * n), "; e += ", u(threads), ") {\n  let j = e / ", u(n),
                             ";\n  let i = e - j * ", u(n), ";\n  vectors[$in_vectors(j) + i] = select(", number("0.0"),
                             ", ", number("1.0"), ", i == j);\n}\n");
-    const std::string turn =
+    const std::string rotate =
         cat("for (var i = part; i < ${n}u; i += ${parts}u) {\n  let x = vectors[$in_vectors(p) + i];\n"
             "  let y = vectors[$in_vectors(q) + i];\n  vectors[$in_vectors(p) + i] = fma(-s, y, c * x);\n"
             "  vectors[$in_vectors(q) + i] = fma(s, x, c * y);\n}\n");
-    holes["turn_vectors"] = *condition ? cat("if (", condition, ") {\n", indented(turn), "}\n") : turn;
+    holes["rotate_vectors"] = *condition ? cat("if (", condition, ") {\n", indented(rotate), "}\n") : rotate;
   }
   std::string text(const char* title, const char* file) {
     const Dialect& d = plan.backend.dialect();

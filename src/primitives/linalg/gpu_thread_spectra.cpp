@@ -22,7 +22,7 @@ constexpr const char* kThreadSvd =
 using Pair = std::pair<int, int>;
 std::string name(const char* list, int i, int j) { return cat(list, i, j); }
 std::string swapped(const std::string& a, const std::string& b) { return cat("$swapped(", a, ", ", b, ")\n"); }
-std::string turned(const std::string& a, const std::string& b) { return cat("$turned(", a, ", ", b, ")\n"); }
+std::string rotated(const std::string& a, const std::string& b) { return cat("$rotated(", a, ", ", b, ")\n"); }
 
 /// Exchanges that sort so many.
 std::vector<Pair> network(int n) {
@@ -53,10 +53,10 @@ void add_lists(Spectral& s, int inner, bool vectors) {
   }
 }
 /// c<i><j> = the element, or that of the transposed matrix.
-void add_load(Spectral& s, int access, int i, int j, bool turned = false) {
+void add_load(Spectral& s, int access, int i, int j, bool transposed = false) {
   std::vector<std::string> values;
   std::string& load = s.holes[name("load_", i, j)];
-  load = s.io.load(access, s.plan.at(s.matrix, u(turned ? j : i), u(turned ? i : j)), values);
+  load = s.io.load(access, s.plan.at(s.matrix, u(transposed ? j : i), u(transposed ? i : j)), values);
   load += cat(name("c", i, j), " = ", values[0], ";\n");
 }
 std::string store(Spectral& s, int access, int i, int j, const std::string& value) {
@@ -77,13 +77,13 @@ std::string eigh_of_thread(Spectral& s, const EighAccesses& v) {
   }
   for (int q = 1; q < n; ++q)
     for (int p = 0; p < q; ++p) {
-      std::string turn =
+      std::string rotate =
           cat("let off = ", a(p, q), ";\n$rotation(", a(q, q), " - ", a(p, p), ", off)\n", a(p, p), " = fma(-t, off, ",
               a(p, p), ");\n", a(q, q), " = fma(t, off, ", a(q, q), ");\n", a(p, q), " = $type(0.0);\ngoing = 1u;\n");
       for (int k = 0; k < n; ++k)
-        if (k != p && k != q) turn += turned(a(p, k), a(q, k));
-      for (int i = 0; vectors && i < n; ++i) turn += turned(name("v", i, p), name("v", i, q));
-      s.holes[name("turn_", p, q)] = cat("if ($abs(", a(p, q), ") > little) {\n", indented(turn), "}\n");
+        if (k != p && k != q) rotate += rotated(a(p, k), a(q, k));
+      for (int i = 0; vectors && i < n; ++i) rotate += rotated(name("v", i, p), name("v", i, q));
+      s.holes[name("rotate_", p, q)] = cat("if ($abs(", a(p, q), ") > little) {\n", indented(rotate), "}\n");
     }
   std::string& sorted = s.holes["sorted"];
   for (const auto& [j, k] : network(n)) {
@@ -122,15 +122,15 @@ std::string svd_of_thread(Spectral& s, bool wide, int inner, const SvdAccesses& 
   for (int q = 1; q < n; ++q)
     for (int p = 0; p < q; ++p) {
       const std::string x = cat("value", p), y = cat("value", q);
-      std::string turn = cat("$rotation(", y, " - ", x, ", off)\n", x, " = fma(-t, off, ", x, ");\n", y,
-                             " = fma(t, off, ", y, ");\ngoing = 1u;\n");
-      for (int i = 0; i < m; ++i) turn += turned(name("c", i, p), name("c", i, q));
-      for (int i = 0; vectors && i < n; ++i) turn += turned(name("v", i, p), name("v", i, q));
+      std::string rotate = cat("$rotation(", y, " - ", x, ", off)\n", x, " = fma(-t, off, ", x, ");\n", y,
+                               " = fma(t, off, ", y, ");\ngoing = 1u;\n");
+      for (int i = 0; i < m; ++i) rotate += rotated(name("c", i, p), name("c", i, q));
+      for (int i = 0; vectors && i < n; ++i) rotate += rotated(name("v", i, p), name("v", i, q));
       std::string off = "var off = $type(0.0);\n";
       for (int i = 0; i < m; ++i) off += cat("off = fma(", name("c", i, p), ", ", name("c", i, q), ", off);\n");
       off += cat("if (min(", x, ", ", y, ") > $type($floor) && $abs(off) > $type($little) * $root(", x, " * ", y,
-                 ")) {\n", indented(turn), "}\n");
-      s.holes[name("turn_", p, q)] = cat("{\n", indented(off), "}\n");
+                 ")) {\n", indented(rotate), "}\n");
+      s.holes[name("rotate_", p, q)] = cat("{\n", indented(off), "}\n");
     }
   std::string& sorted = s.holes["sorted"];
   for (const auto& [j, k] : network(n)) {

@@ -52,8 +52,8 @@ HWY_INLINE void StorePieces(D d, hn::Vec<D> v, T* const* at, std::int64_t e) {
     StorePieces(half, hn::UpperHalf(half, v), at + hn::MaxLanes(half), e);
   }
 }
-/// Turns each square of pieces.
-HWY_INLINE void Turn(hn::Vec<Lanes<float>::D>* v) {
+/// Transposes each square of pieces.
+HWY_INLINE void TransposeSquares(hn::Vec<Lanes<float>::D>* v) {
   const Lanes<float>::D d;
   const hn::Repartition<double, Lanes<float>::D> wide;
   const auto a = hn::BitCast(wide, hn::InterleaveLower(d, v[0], v[1]));
@@ -63,7 +63,7 @@ HWY_INLINE void Turn(hn::Vec<Lanes<float>::D>* v) {
   v[0] = hn::BitCast(d, hn::InterleaveLower(wide, a, c)), v[1] = hn::BitCast(d, hn::InterleaveUpper(wide, a, c));
   v[2] = hn::BitCast(d, hn::InterleaveLower(wide, b, e)), v[3] = hn::BitCast(d, hn::InterleaveUpper(wide, b, e));
 }
-HWY_INLINE void Turn(hn::Vec<Lanes<double>::D>* v) {
+HWY_INLINE void TransposeSquares(hn::Vec<Lanes<double>::D>* v) {
   const Lanes<double>::D d;
   const auto a = v[0];
   v[0] = hn::InterleaveLower(d, a, v[1]), v[1] = hn::InterleaveUpper(d, a, v[1]);
@@ -80,7 +80,7 @@ HWY_INLINE void LoadRun(const LaneView<const T>& v, std::int64_t first, std::int
     e = std::min(e, count - L::kPiece);
     typename L::V x[L::kPiece];
     TERN_LANES_UNROLL for (int q = 0; q < L::kPiece; ++q) x[q] = Pieces(typename L::D(), v.at + q, first + e);
-    Turn(x);
+    TransposeSquares(x);
     TERN_LANES_UNROLL for (int q = 0; q < L::kPiece; ++q) L::Store(x[q], block, (e + q) * step);
   }
   for (; e < count; ++e)
@@ -96,7 +96,7 @@ HWY_INLINE void StoreRun(const T* block, std::int64_t step, const LaneView<T>& v
       e = std::min(e, count - L::kPiece);
       typename L::V x[L::kPiece];
       TERN_LANES_UNROLL for (int q = 0; q < L::kPiece; ++q) x[q] = L::Load(block, (e + q) * step);
-      Turn(x);
+      TransposeSquares(x);
       TERN_LANES_UNROLL for (int q = 0; q < L::kPiece; ++q) StorePieces(typename L::D(), x[q], v.at + q, first + e);
     }
   }
@@ -160,25 +160,25 @@ HWY_INLINE void StoreEvenPieces(D d, hn::Vec<D> v, T* at) {
   }
 }
 #if HWY_TARGET <= HWY_AVX3
-/// Turns a square of 4×4 pieces of 128 bits.
-HWY_INLINE void TurnPieces(hn::Vec<Lanes<float>::D>* v) {
+/// Transposes a square of 4×4 pieces of 128 bits.
+HWY_INLINE void TransposePieces(hn::Vec<Lanes<float>::D>* v) {
   const __m512 a = _mm512_shuffle_f32x4(v[0].raw, v[1].raw, 0x44), b = _mm512_shuffle_f32x4(v[0].raw, v[1].raw, 0xee);
   const __m512 c = _mm512_shuffle_f32x4(v[2].raw, v[3].raw, 0x44), d = _mm512_shuffle_f32x4(v[2].raw, v[3].raw, 0xee);
   v[0].raw = _mm512_shuffle_f32x4(a, c, 0x88), v[1].raw = _mm512_shuffle_f32x4(a, c, 0xdd);
   v[2].raw = _mm512_shuffle_f32x4(b, d, 0x88), v[3].raw = _mm512_shuffle_f32x4(b, d, 0xdd);
 }
-HWY_INLINE void TurnPieces(hn::Vec<Lanes<double>::D>* v) {
+HWY_INLINE void TransposePieces(hn::Vec<Lanes<double>::D>* v) {
   const hn::Repartition<float, Lanes<double>::D> narrow;
   const Lanes<double>::D d;
   hn::Vec<Lanes<float>::D> x[4];
   TERN_LANES_UNROLL for (int i = 0; i < 4; ++i) x[i] = hn::BitCast(narrow, v[i]);
-  TurnPieces(x);
+  TransposePieces(x);
   TERN_LANES_UNROLL for (int i = 0; i < 4; ++i) v[i] = hn::BitCast(d, x[i]);
 }
-constexpr bool kTurnsPieces = true;
+constexpr bool kTransposesPieces = true;
 #else
-template <class V> HWY_INLINE void TurnPieces(V*) {}
-constexpr bool kTurnsPieces = false;
+template <class V> HWY_INLINE void TransposePieces(V*) {}
+constexpr bool kTransposesPieces = false;
 #endif
 
 /// kEach elements of every lane's matrix, which lie one behind the other.
@@ -190,15 +190,15 @@ template <class T, int kEach> HWY_INLINE void LoadDense(const T* at, typename La
   } else if constexpr (kEach < L::kPiece) {
     if constexpr (kEach == 2) hn::LoadInterleaved2(d, at, x[0], x[1]);
     else hn::LoadInterleaved3(d, at, x[0], x[1], x[2]);
-  } else if constexpr (kTurnsPieces && kEach % (4 * L::kPiece) == 0) {
+  } else if constexpr (kTransposesPieces && kEach % (4 * L::kPiece) == 0) {
     TERN_LANES_UNROLL for (int e = 0; e < kEach; e += 4 * L::kPiece) {
       TERN_LANES_UNROLL for (int q = 0; q < L::kPiece; ++q) {
         typename L::V part[4];
         TERN_LANES_UNROLL for (int l = 0; l < 4; ++l) part[l] = hn::LoadU(d, at + (q + l * L::kPiece) * kEach + e);
-        TurnPieces(part);
+        TransposePieces(part);
         TERN_LANES_UNROLL for (int p = 0; p < 4; ++p) x[e + p * L::kPiece + q] = part[p];
       }
-      TERN_LANES_UNROLL for (int p = 0; p < 4; ++p) Turn(x + e + p * L::kPiece);
+      TERN_LANES_UNROLL for (int p = 0; p < 4; ++p) TransposeSquares(x + e + p * L::kPiece);
     }
   } else {
     constexpr int kPieces = static_cast<int>((kEach + L::kPiece - 1) / L::kPiece);
@@ -206,7 +206,7 @@ template <class T, int kEach> HWY_INLINE void LoadDense(const T* at, typename La
       const auto e = std::min<std::int64_t>(p * L::kPiece, kEach - L::kPiece);
       typename L::V part[L::kPiece];
       TERN_LANES_UNROLL for (int q = 0; q < L::kPiece; ++q) part[q] = EvenPieces<kEach>(d, at + q * kEach + e);
-      Turn(part);
+      TransposeSquares(part);
       TERN_LANES_UNROLL for (int q = 0; q < L::kPiece; ++q) x[e + q] = part[q];
     }
   }
@@ -219,15 +219,15 @@ template <class T, int kEach> HWY_INLINE void StoreDense(const typename Lanes<T>
   } else if constexpr (kEach < L::kPiece) {
     if constexpr (kEach == 2) hn::StoreInterleaved2(x[0], x[1], d, at);
     else hn::StoreInterleaved3(x[0], x[1], x[2], d, at);
-  } else if constexpr (kTurnsPieces && kEach % (4 * L::kPiece) == 0) {
+  } else if constexpr (kTransposesPieces && kEach % (4 * L::kPiece) == 0) {
     TERN_LANES_UNROLL for (int e = 0; e < kEach; e += 4 * L::kPiece) {
-      typename L::V turned[4 * L::kPiece];
-      TERN_LANES_UNROLL for (int i = 0; i < 4 * L::kPiece; ++i) turned[i] = x[e + i];
-      TERN_LANES_UNROLL for (int p = 0; p < 4; ++p) Turn(turned + p * L::kPiece);
+      typename L::V transposed[4 * L::kPiece];
+      TERN_LANES_UNROLL for (int i = 0; i < 4 * L::kPiece; ++i) transposed[i] = x[e + i];
+      TERN_LANES_UNROLL for (int p = 0; p < 4; ++p) TransposeSquares(transposed + p * L::kPiece);
       TERN_LANES_UNROLL for (int q = 0; q < L::kPiece; ++q) {
         typename L::V part[4];
-        TERN_LANES_UNROLL for (int p = 0; p < 4; ++p) part[p] = turned[p * L::kPiece + q];
-        TurnPieces(part);
+        TERN_LANES_UNROLL for (int p = 0; p < 4; ++p) part[p] = transposed[p * L::kPiece + q];
+        TransposePieces(part);
         TERN_LANES_UNROLL for (int l = 0; l < 4; ++l) hn::StoreU(part[l], d, at + (q + l * L::kPiece) * kEach + e);
       }
     }
@@ -237,7 +237,7 @@ template <class T, int kEach> HWY_INLINE void StoreDense(const typename Lanes<T>
       const auto e = std::min<std::int64_t>(p * L::kPiece, kEach - L::kPiece);
       typename L::V part[L::kPiece];
       TERN_LANES_UNROLL for (int q = 0; q < L::kPiece; ++q) part[q] = x[e + q];
-      Turn(part);
+      TransposeSquares(part);
       TERN_LANES_UNROLL for (int q = 0; q < L::kPiece; ++q) StoreEvenPieces<kEach>(d, part[q], at + q * kEach + e);
     }
   }

@@ -10,7 +10,7 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// [a | b], N rows of N + M elements.
-template <class T, int N, int M> struct Rows {
+template <class T, int N, int M> struct RegisterRows {
   using L = Lanes<T>;
   using V = typename L::V;
   static constexpr int kAll = N + M;
@@ -21,7 +21,7 @@ template <class T, int N, int M> struct Rows {
 /// Makes a upper triangular: rows are exchanged so that the largest element of what is left of a column stands on the
 /// diagonal. Rows are eliminated by division: by a reciprocal, of two equal rows a pivot of 1e-16 might be left. Where
 /// not kExact, reciprocals are noted for the solution.
-template <bool kExact, class T, int N, int M> HWY_INLINE void MakeTriangular(Rows<T, N, M>& r) {
+template <bool kExact, class T, int N, int M> HWY_INLINE void MakeTriangular(RegisterRows<T, N, M>& r) {
   using L = Lanes<T>;
   using V = typename L::V;
   const typename L::D d;
@@ -53,7 +53,7 @@ template <bool kExact, class T, int N, int M> HWY_INLINE void MakeTriangular(Row
   }
 }
 /// Whether reciprocals of pivots were right, and every pivot finite. The last pivot is NaN where one before was.
-template <class T, int N, int M> HWY_INLINE bool NeedsNoCare(const Rows<T, N, M>& r) {
+template <class T, int N, int M> HWY_INLINE bool NeedsNoCare(const RegisterRows<T, N, M>& r) {
   const typename Lanes<T>::D d;
   const auto normal = hn::Set(d, std::numeric_limits<T>::min() * 4), most = hn::Set(d, std::numeric_limits<T>::max());
   const auto last = r.x[(N - 1) * (N + M) + N - 1];
@@ -62,7 +62,7 @@ template <class T, int N, int M> HWY_INLINE bool NeedsNoCare(const Rows<T, N, M>
 }
 /// By reciprocals of pivots; kExact: of those that have a normal one, as a matrix's bits are not to depend on the other
 /// matrices of its block.
-template <bool kExact, class T, int N, int M> HWY_INLINE void SolveTriangle(Rows<T, N, M>& r) {
+template <bool kExact, class T, int N, int M> HWY_INLINE void SolveTriangle(RegisterRows<T, N, M>& r) {
   using L = Lanes<T>;
   constexpr int kAll = N + M;
   const auto quotient = [&](auto left, int i) {
@@ -85,7 +85,7 @@ template <bool kExact, class T, int N, int M> HWY_INLINE void SolveTriangle(Rows
     }
   }
 }
-template <class T, int N, int M> HWY_INLINE typename Lanes<T>::V Determinant(const Rows<T, N, M>& r) {
+template <class T, int N, int M> HWY_INLINE typename Lanes<T>::V Determinant(const RegisterRows<T, N, M>& r) {
   auto product = r.sign;
   TERN_LANES_UNROLL for (int k = 0; k < N; ++k) product = hn::Mul(product, r.x[k * (N + M) + k]);
   return product;
@@ -96,7 +96,7 @@ template <class T, int N, int M, bool kExact>
 HWY_INLINE bool Eliminate(T* a, T* b, bool identity, T* det, bool sign_only, std::int32_t* status) {
   using L = Lanes<T>;
   constexpr int kAll = N + M;
-  Rows<T, N, M> r;
+  RegisterRows<T, N, M> r;
   TERN_LANES_UNROLL for (int i = 0; i < N; ++i) {
     TERN_LANES_UNROLL for (int j = 0; j < N; ++j) r.x[i * kAll + j] = L::Load(a, i * N + j);
     TERN_LANES_UNROLL for (int j = 0; j < M; ++j) r.x[i * kAll + N + j] =
@@ -164,7 +164,7 @@ template <class T, int N, int M, bool kIdentity> std::int64_t DenseDirectOf(cons
     typename L::V a[N * N], b[N * M + 1];
     LoadDense<T, N * N>(dense.a + first * N * N, a);
     if constexpr (M > 0 && !kIdentity) LoadDense<T, N * M>(dense.b + first * N * M, b);
-    Rows<T, N, M> r;
+    RegisterRows<T, N, M> r;
     TERN_LANES_UNROLL for (int i = 0; i < N; ++i) {
       TERN_LANES_UNROLL for (int j = 0; j < N; ++j) r.x[i * kAll + j] = a[i * N + j];
       TERN_LANES_UNROLL for (int j = 0; j < M; ++j) r.x[i * kAll + N + j] = kIdentity ? L::Set(i == j) : b[i * M + j];

@@ -1,10 +1,10 @@
 // QR by Householder's reflections, and symmetric eigenvalues and singular values by Jacobi's rotations, of as many
 // small matrices as a vector has lanes (no include guard: once per target file, behind lanes_blocks-inl.h).
 //
-// Sweeps go on until no lane turns anything; a lane that is done is turned by nothing, so that what it gives does not
-// depend on its neighbours. Pairs are taken in rounds of disjoint ones (Brent and Luk 1985): the angle of the next pair
-// does not wait for the one before. Larger matrices are taken row by row, so that one row of the two stays in L1. Lanes
-// are scaled by powers of two, so that squares neither overflow nor vanish.
+// Sweeps go on until no lane rotates anything; a lane that is done is rotated by nothing, so that what it gives does
+// not depend on its neighbours. Pairs are taken in rounds of disjoint ones (Brent and Luk 1985): the angle of the next
+// pair does not wait for the one before. Larger matrices are taken row by row, so that one row of the two stays in L1.
+// Lanes are scaled by powers of two, so that squares neither overflow nor vanish.
 HWY_BEFORE_NAMESPACE();
 namespace tern::detail_cpu::matrices {
 namespace HWY_NAMESPACE {
@@ -48,7 +48,7 @@ template <class T> void Identity(int rows, int columns, T* block) {
 // ---- rotations ----
 
 /// t, the tangent of the smaller angle that makes 0 of the element `off` between the diagonal's, whose difference is
-/// given; cosine and sine. Nothing is turned but `where`.
+/// given; cosine and sine. Nothing is rotated but `where`.
 template <class T> struct Rotation {
   using L = Lanes<T>;
   using V = typename L::V;
@@ -60,32 +60,32 @@ template <class T> struct Rotation {
     t = hn::IfThenElseZero(where, hn::Div(hn::CopySign(one, cotangent), below));
     c = hn::Div(one, hn::Sqrt(hn::MulAdd(t, t, one))), s = hn::Mul(t, c);
   }
-  HWY_INLINE void Turn(T* a, T* b) const {
+  HWY_INLINE void Rotate(T* a, T* b) const {
     const auto x = L::Load(a, 0), y = L::Load(b, 0);
     L::Store(hn::NegMulAdd(s, y, hn::Mul(c, x)), a, 0), L::Store(hn::MulAdd(s, x, hn::Mul(c, y)), b, 0);
   }
-  HWY_INLINE void Turn(T* a, T* b, int count) const {
-    for (int i = 0; i < count; ++i) Turn(a + i * L::kCount, b + i * L::kCount);
+  HWY_INLINE void Rotate(T* a, T* b, int count) const {
+    for (int i = 0; i < count; ++i) Rotate(a + i * L::kCount, b + i * L::kCount);
   }
 };
-/// pair(p, q), p < q, returns whether it turned something: every pair once, in n - 1 or n rounds of disjoint ones, or
+/// pair(p, q), p < q, returns whether it rotated something: every pair once, in n - 1 or n rounds of disjoint ones, or
 /// row by row.
 template <class Pair> HWY_INLINE bool Sweep(int n, Pair pair) {
   const int even = n + n % 2;
-  bool turned = false;
+  bool rotated = false;
   if (n > kInL1) {
     for (int p = 0; p < n; ++p)
-      for (int q = p + 1; q < n; ++q) turned |= pair(p, q);
-    return turned;
+      for (int q = p + 1; q < n; ++q) rotated |= pair(p, q);
+    return rotated;
   }
   for (int round = 0; round < even - 1; ++round)
     for (int i = 0; i < even / 2; ++i) {
       const int a = i == 0 ? even - 1 : (round + i) % (even - 1), b = (round + even - 1 - i) % (even - 1);
-      if (std::max(a, b) < n) turned |= pair(std::min(a, b), std::max(a, b));
+      if (std::max(a, b) < n) rotated |= pair(std::min(a, b), std::max(a, b));
     }
-  return turned;
+  return rotated;
 }
-/// Sweeps until nothing is turned: false if they never end.
+/// Sweeps until nothing is rotated: false if they never end.
 template <class Once> HWY_INLINE bool SweepAll(Once once) {
   for (int sweep = 0; sweep < kMostSweeps; ++sweep)
     if (!once()) return true;
@@ -152,10 +152,10 @@ template <class T> void Eigh(int n, T* a, T* vectors, T* spare, T* values, std::
     still = hn::IfThenElse(where, L::Set(1), still);
     L::Store(hn::NegMulAdd(r.t, off, first), at(p, p), 0), L::Store(hn::MulAdd(r.t, off, second), at(q, q), 0);
     L::Store(hn::IfThenZeroElse(where, off), at(q, p), 0);
-    r.Turn(at(p, 0), at(q, 0), p);
-    for (int k = p + 1; k < q; ++k) r.Turn(at(k, p), at(q, k));
-    for (int k = q + 1; k < n; ++k) r.Turn(at(k, p), at(k, q));
-    if (rows) r.Turn(rows + std::int64_t{p} * n * L::kCount, rows + std::int64_t{q} * n * L::kCount, n);
+    r.Rotate(at(p, 0), at(q, 0), p);
+    for (int k = p + 1; k < q; ++k) r.Rotate(at(k, p), at(q, k));
+    for (int k = q + 1; k < n; ++k) r.Rotate(at(k, p), at(k, q));
+    if (rows) r.Rotate(rows + std::int64_t{p} * n * L::kCount, rows + std::int64_t{q} * n * L::kCount, n);
     return true;
   };
   if (!SweepAll([&] { return still = hn::Zero(d), Sweep(n, pair); }))
@@ -194,18 +194,18 @@ HWY_INLINE void Reflect(const T* v, typename Lanes<T>::V tau, int m, int count, 
     for (int i = 0; i < m; ++i) L::Store(hn::NegMulAdd(L::Load(v, i), w, L::Load(x, i)), x, i);
   }
 }
-/// Column k of what is left, from its diagonal on: becomes the reflection's vector, whose tau is returned, and `turned`
-/// what it makes of the column.
-template <class T> HWY_INLINE typename Lanes<T>::V MakeReflection(T* x, int m, typename Lanes<T>::V& turned) {
+/// Column k of what is left, from its diagonal on: becomes the reflection's vector, whose tau is returned, and
+/// `reflected` what it makes of the column.
+template <class T> HWY_INLINE typename Lanes<T>::V MakeReflection(T* x, int m, typename Lanes<T>::V& reflected) {
   using L = Lanes<T>;
   const typename L::D d;
   const auto power = PowerOf<T>(Largest(x, m));  // what is left of a column may be nothing but roundings, or less
   Scale(x, m, hn::Div(L::Set(1), power));
   const auto first = L::Load(x, 0), below = Dot<T>(x + L::kCount, x + L::kCount, m - 1);
-  const auto none = hn::Eq(below, hn::Zero(d));  // nothing to turn
+  const auto none = hn::Eq(below, hn::Zero(d));  // nothing to reflect
   const auto size = hn::Sqrt(hn::MulAdd(first, first, below));
   const auto made = hn::IfThenElse(none, first, hn::CopySign(size, hn::Neg(first)));
-  turned = hn::Mul(made, power);
+  reflected = hn::Mul(made, power);
   const auto to = hn::Sub(first, made);
   L::Store(L::Set(1), x, 0);
   Scale(x + L::kCount, m - 1, hn::IfThenElseZero(hn::Not(none), hn::Div(L::Set(1), to)));
@@ -218,12 +218,12 @@ template <class T> void Qr(int m, int n, int inner, T* x, T* q) {
   const typename L::D d;
   using V = typename L::V;
   const int least = std::min(m, n);
-  V tau[32], turned[32], power[32];
+  V tau[32], reflected[32], power[32];
   const auto at = [=](int j, int i) { return x + (std::int64_t{j} * m + i) * L::kCount; };
   for (int j = 0; j < n; ++j)
     power[j] = PowerOf<T>(Largest(at(j, 0), m)), Scale(at(j, 0), m, hn::Div(L::Set(1), power[j]));
   for (int k = 0; k < least; ++k) {
-    tau[k] = MakeReflection(at(k, k), m - k, turned[k]);
+    tau[k] = MakeReflection(at(k, k), m - k, reflected[k]);
     if (k + 1 < n) Reflect<T>(at(k, k), tau[k], m - k, n - k - 1, m, at(k + 1, k));
   }
   if (q) {
@@ -233,11 +233,26 @@ template <class T> void Qr(int m, int n, int inner, T* x, T* q) {
   }
   for (int j = 0; j < n; ++j)
     for (int i = 0; i < inner; ++i)
-      L::Store(i > j ? hn::Zero(d) : hn::Mul(i == j && j < least ? turned[j] : L::Load(at(j, i), 0), power[j]), x,
+      L::Store(i > j ? hn::Zero(d) : hn::Mul(i == j && j < least ? reflected[j] : L::Load(at(j, i), 0), power[j]), x,
                std::int64_t{j} * inner + i);
 }
 
 // ---- singular values ----
+
+/// The lengths of n columns of m elements, times `power`, each measured by itself: some vanish in squares.
+template <class T> void MeasureLengths(int m, int n, const T* columns, typename Lanes<T>::V power, T* lengths) {
+  using L = Lanes<T>;
+  const typename L::D d;
+  for (int j = 0; j < n; ++j, columns += std::int64_t{m} * L::kCount) {
+    const auto own = PowerOf<T>(Largest(columns, m)), up = hn::Div(L::Set(1), own);
+    auto sum = hn::Zero(d);
+    for (int i = 0; i < m; ++i) {
+      const auto x = hn::Mul(L::Load(columns, i), up);
+      sum = hn::MulAdd(x, x, sum);
+    }
+    L::Store(hn::Mul(hn::Mul(hn::Sqrt(sum), own), power), lengths, j);
+  }
+}
 
 /// Descending singular values of the matrix whose n columns of m ≥ n elements are the rows of w. With `right`, [n][n],
 /// whose rows are the vectors of the short side, `left`, [inner][m], are those of the long one. spare: n·m elements.
@@ -248,7 +263,7 @@ void Svd(int m, int n, int inner, T* w, T* left, T* right, T* spare, T* values, 
   const auto at = [=](T* x, int j, int width) { return x + std::int64_t{j} * width * L::kCount; };
   const auto power = PowerOf<T>(Largest(w, std::int64_t{n} * m));
   Scale(w, std::int64_t{n} * m, hn::Div(L::Set(1), power));
-  // Columns that are nothing beside the largest are not turned: their squares would vanish.
+  // Columns that are nothing beside the largest are not rotated: their squares would vanish.
   const auto floor = hn::Set(d, std::sqrt(std::numeric_limits<T>::min()));
   const auto little = hn::Set(d, std::sqrt(static_cast<T>(m)) * std::numeric_limits<T>::epsilon());
   T* const v = right ? spare : nullptr;
@@ -263,8 +278,8 @@ void Svd(int m, int n, int inner, T* w, T* left, T* right, T* spare, T* values, 
     const Rotation<T> r(hn::Sub(b, a), off, where);
     still = hn::IfThenElse(where, L::Set(1), still);
     L::Store(hn::NegMulAdd(r.t, off, a), values, p), L::Store(hn::MulAdd(r.t, off, b), values, q);
-    r.Turn(x, y, m);
-    if (v) r.Turn(at(v, p, n), at(v, q, n), n);
+    r.Rotate(x, y, m);
+    if (v) r.Rotate(at(v, p, n), at(v, q, n), n);
     return true;
   };
   const auto measure = [&] {
@@ -272,15 +287,7 @@ void Svd(int m, int n, int inner, T* w, T* left, T* right, T* spare, T* values, 
   };
   if (!SweepAll([&] { return still = hn::Zero(d), measure(), Sweep(n, pair); }))
     NoteStatus<T>(hn::Gt(still, hn::Zero(d)), 1, status);
-  for (int j = 0; j < n; ++j) {  // columns that vanish in squares are measured by themselves
-    const auto own = PowerOf<T>(Largest(at(w, j, m), m)), up = hn::Div(L::Set(1), own);
-    auto sum = hn::Zero(d);
-    for (int i = 0; i < m; ++i) {
-      const auto x = hn::Mul(L::Load(at(w, j, m), i), up);
-      sum = hn::MulAdd(x, x, sum);
-    }
-    L::Store(hn::Mul(hn::Mul(hn::Sqrt(sum), own), power), values, j);
-  }
+  MeasureLengths<T>(m, n, w, power, values);
   const LaneOrder<T> order(n, values, true);
   if (!v) return;
   // Directions of columns, orthogonal also where these are 0: the reflections that make them a diagonal.

@@ -26,7 +26,7 @@ inline Values values(const Dense& x) {
 }
 inline Values vector(const std::vector<double>& x) { return {{static_cast<std::int64_t>(x.size())}, x}; }
 inline Values number(double x) { return {{}, {x}}; }
-inline Dense turned(const Dense& x) {
+inline Dense transposed(const Dense& x) {
   Dense y{x.columns, x.rows};
   for (std::size_t i = 0; i < x.rows; ++i)
     for (std::size_t j = 0; j < x.columns; ++j) y(j, i) = x(i, j);
@@ -142,7 +142,7 @@ inline Rotated rotated(Dense a, Dense& lengths) {
 }
 inline std::vector<double> singular_values(const Dense& a) {
   Dense u{0, 0};
-  return rotated(a.rows < a.columns ? turned(a) : a, u).values;
+  return rotated(a.rows < a.columns ? transposed(a) : a, u).values;
 }
 
 // ---- matrices that samples make of numbers in [-1, 1) ----
@@ -171,7 +171,7 @@ inline Dense regular(const Values& x) {
   return y;
 }
 inline Dense half_sum(const Values& x) {
-  Dense y = dense(x), t = turned(y);
+  Dense y = dense(x), t = transposed(y);
   for (std::size_t i = 0; i < y.of.size(); ++i) y.of[i] = (y.of[i] + t.of[i]) * 0.5;
   return y;
 }

@@ -14,15 +14,15 @@ Tensor solve_with(const char* op, const Tensor&, const LuTensors& factors, const
   return lu_solve_tensor(op, factors.lu, factors.pivots, b, adjoint, false);
 }
 /// X = A⁻¹·B: B's gradient is A⁻ᴴ·g by the same factors, A's is -gB·Xᴴ. So to any order.
-Var solve_with(const char* op, const Var& a, const LuTensors& factors, const Var& b, bool turned) {
+Var solve_with(const char* op, const Var& a, const LuTensors& factors, const Var& b, bool transposed) {
   const Var inputs[] = {a, b};
-  return record_one(op, inputs, lu_solve_tensor(op, factors.lu, factors.pivots, b.value(), turned, false),
+  return record_one(op, inputs, lu_solve_tensor(op, factors.lu, factors.pivots, b.value(), transposed, false),
                     PoolVector<Save>{{as_var(a.value()), -1, 0}, {Var(), 0}}, [=](const RuleContext& c) {
                       const Var& x = c.saved[1];
                       PoolVector<Var> grads(2);
-                      const Var g_b = grads[1] = solve_with(op, c.saved[0], factors, c.grads[0], !turned);
+                      const Var g_b = grads[1] = solve_with(op, c.saved[0], factors, c.grads[0], !transposed);
                       if (c.wanted[0] && c.needed[0])
-                        grads[0] = -(turned ? matmul(x, adjoint(g_b)) : matmul(g_b, adjoint(x)));
+                        grads[0] = -(transposed ? matmul(x, adjoint(g_b)) : matmul(g_b, adjoint(x)));
                       return grads;
                     });
 }
@@ -145,8 +145,8 @@ Slogdet<Var> slogdet_in(const Var& a) {
         const Var &x = c.saved[0], &s = c.saved[1];
         Var scale = c.grads[1];
         if (c.grads[0].defined() && is_complex(x.dtype())) {
-          const Var turn = -imag(conj(c.grads[0]) * s);
-          scale = make_complex(scale.defined() ? scale : turn * 0, turn);
+          const Var phase = -imag(conj(c.grads[0]) * s);
+          scale = make_complex(scale.defined() ? scale : phase * 0, phase);
         }
         if (!scale.defined()) return PoolVector<Var>{x * 0};
         const Tensor one = identity_like(x.value(), x.size(-1)).broadcast_to(x.shape());

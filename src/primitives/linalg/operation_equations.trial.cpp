@@ -85,7 +85,7 @@ const Entries equations{
                         Dense a = dense(x[0]);
                         for (std::size_t i = 0; i < a.rows; ++i)
                           for (std::size_t j = 0; j < a.rows; ++j) a(i, j) = j > i ? a(i, j) * 0.5 : i == j;
-                        return std::vector{values(turned(solved(turned(a), dense(x[1]))))};
+                        return std::vector{values(transposed(solved(transposed(a), dense(x[1]))))};
                       },
                   .sizes = kSmall,
                   .empty = kNothing}},
@@ -135,7 +135,7 @@ const Entries equations{
                   .reference =
                       [](const auto& x) {
                         const Dense a = nearer(x[0]);
-                        return std::vector{values(solved(product(turned(a), a), turned(a)))};
+                        return std::vector{values(solved(product(transposed(a), a), transposed(a)))};
                       },
                   .sizes = kSmall,
                   .empty = {}},
@@ -144,8 +144,8 @@ const Entries equations{
                   .call = TERN_ON(pinv(nearer(x))),
                   .reference =
                       [](const auto& x) {
-                        const Dense a = turned(nearer(x[0]));
-                        return std::vector{values(turned(solved(product(turned(a), a), turned(a))))};
+                        const Dense a = transposed(nearer(x[0]));
+                        return std::vector{values(transposed(solved(product(transposed(a), a), transposed(a))))};
                       },
                   .sizes = kSmall,
                   .empty = {}}},
@@ -191,7 +191,8 @@ const Entries equations{
                   .reference =
                       [](const auto& x) {
                         const Dense a = apart(x[0]);
-                        return std::vector{values(solved(product(turned(a), a), product(turned(a), dense(x[1]))))};
+                        return std::vector{
+                            values(solved(product(transposed(a), a), product(transposed(a), dense(x[1]))))};
                       },
                   .sizes = kSmall,
                   .empty = {}}},

@@ -18,7 +18,8 @@ const Entries factorisations{
                  {.with = "upper",
                   .shapes = square_matrix,
                   .call = TERN_ON(cholesky(definite(x), true)),
-                  .reference = [](const auto& x) { return std::vector{values(turned(lower_factor(definite(x[0]))))}; },
+                  .reference =
+                      [](const auto& x) { return std::vector{values(transposed(lower_factor(definite(x[0]))))}; },
                   .sizes = kSmall,
                   .empty = kNothing}},
      .bad = TERN_BAD("cholesky", cholesky(x))},
@@ -94,7 +95,8 @@ const Entries factorisations{
                   .reference =
                       [](const auto& x) {
                         const Dense a = apart(x[0]);
-                        return std::vector{values(times(squares(turned(lower_factor(product(turned(a), a)))), 0.0625))};
+                        return std::vector{
+                            values(times(squares(transposed(lower_factor(product(transposed(a), a)))), 0.0625))};
                       },
                   .sizes = {{2, 3}, {1, 1}},
                   .empty = {}},
@@ -108,8 +110,8 @@ const Entries factorisations{
                         for (std::size_t i = 0; i < a.rows; ++i)
                           for (std::size_t j = 0; j < a.rows; ++j) first(i, j) = a(i, j);
                         // r = L⁻¹·firstᵀ·a, L the factor of firstᵀ·first
-                        const Dense l = lower_factor(product(turned(first), first));
-                        return std::vector{values(times(squares(solved(l, product(turned(first), a))), 0.0625))};
+                        const Dense l = lower_factor(product(transposed(first), first));
+                        return std::vector{values(times(squares(solved(l, product(transposed(first), a))), 0.0625))};
                       },
                   .sizes = {{2, 3}, {1, 1}},
                   .empty = {}}},
@@ -142,7 +144,7 @@ const Entries factorisations{
                   .reference =
                       [](const auto& x) {
                         Dense u{0, 0};
-                        return std::vector{values(squares(turned(rotated(nearer(x[0]), u).vectors)))};
+                        return std::vector{values(squares(transposed(rotated(nearer(x[0]), u).vectors)))};
                       },
                   .sizes = kSmall,
                   .empty = kNothing}},

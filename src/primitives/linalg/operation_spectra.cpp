@@ -76,9 +76,9 @@ Var svd_rule(const RuleContext& c) {
   const Var off = as_var(1 - identity_like(s.value(), k));
   const Var gaps = (for_columns(s) - for_rows(s)) * (for_columns(s) + for_rows(s)) * off;
   if (c.grads[0].defined()) {
-    const Var g = c.grads[0].slice(-1, 0, k), x = matmul(adjoint(u), g), turned = skew(x);
-    inner = over_gaps(off_diagonal(turned), gaps, largest(x.value()), size * size) * for_columns(s);
-    if (is_complex(u.dtype())) inner = inner + diag_embed(diagonal(turned, 0, -2, -1) / (2 * s));
+    const Var g = c.grads[0].slice(-1, 0, k), x = matmul(adjoint(u), g), skewed = skew(x);
+    inner = over_gaps(off_diagonal(skewed), gaps, largest(x.value()), size * size) * for_columns(s);
+    if (is_complex(u.dtype())) inner = inner + diag_embed(diagonal(skewed, 0, -2, -1) / (2 * s));
     if (u.size(-2) > k) left = over_gaps(g - matmul(u, x), for_columns(s), largest(g.value()), size);
   }
   if (c.grads[2].defined()) {

@@ -2,16 +2,16 @@
 // in small_pieces.wgsl).
 //
 //               p₀  q₀  p₁  q₁
-//         p₀  ┌───────┬───────┐     A round turns disjoint pairs (p, q). First every pair finds its angle, and its own
-//         q₀  │ pair 0│ block │     2 × 2 block becomes diagonal; then the blocks between two pairs are turned from
-//             ├───────┼───────┤     both sides, and written to both triangles; and the columns of the vectors.
+//         p₀  ┌───────┬───────┐     A round rotates disjoint pairs (p, q). First every pair finds its angle, and its
+//         q₀  │ pair 0│ block │     own 2 × 2 block becomes diagonal; then the blocks between two pairs are rotated
+//             ├───────┼───────┤     from both sides, and written to both triangles; and the columns of the vectors.
 //         p₁  │       │ pair 1│
 //         q₁  └───────┴───────┘
 //
-// A column of zeros makes their number even: it is never turned. Sweeps go on until no matrix of the workgroup is
-// turned; one that is done is turned by nothing, so that what it gives does not depend on its neighbours. Every matrix
-// is scaled by a power of two. Bound by workgroup memory: of 32 rows a round takes 45 loads and stores a thread, 64
-// more with vectors, and two barriers; a sweep has 31 rounds.
+// A column of zeros makes their number even: it is never rotated. Sweeps go on until no matrix of the workgroup is
+// rotated; one that is done is rotated by nothing, so that what it gives does not depend on its neighbours. Every
+// matrix is scaled by a power of two. Bound by workgroup memory: of 32 rows a round takes 45 loads and stores a thread,
+// 64 more with vectors, and two barriers; a sweep has 31 rounds.
 //
 // On an H100, 25 November 2026, an earlier version took 442 µs for 1,000 of 32 x 32 in f32, without vectors 321, and
 // for 10,000 of 8 x 8 43 and 34 (docs/benchmarks.md).
@@ -50,7 +50,7 @@ norm = $type(0.0);
 for (var k = 0u; k < ${threads}u; k += 1u) { norm += partial[own * ${threads}u + k]; }
 // All that is left below this changes the matrix by less than a rounding of its norm.
 let little = $root(norm) * $type($epsilon_over_2n);
-let turns = inside && status == 0;
+let rotates = inside && status == 0;
 var going = 0u;
 for (var sweep = 0u; sweep < ${sweeps}u; sweep += 1u) {
   var moved = 0u;
@@ -61,7 +61,7 @@ for (var sweep = 0u; sweep < ${sweeps}u; sweep += 1u) {
       let off = a[$at(q, p)];
       var cosine = $type(1.0);
       var sine = $type(0.0);
-      if (turns && $abs(off) > little) {
+      if (rotates && $abs(off) > little) {
         let x = a[$at(p, p)];
         let y = a[$at(q, q)];
         $rotation(y - x, off)
@@ -111,7 +111,7 @@ for (var sweep = 0u; sweep < ${sweeps}u; sweep += 1u) {
           a[$at(q2, q)] = new_qq;
         }
       }
-      $turn_vectors
+      $rotate_vectors
     }
     $barrier
   }

@@ -153,7 +153,7 @@ $define power_of_all
   let power = power_of(most);
   let up = $type(1.0) / power;
 $end
-Whether any thread of this matrix has turned something: `going`; and of the workgroup: `any_going`.
+Whether any thread of this matrix has rotated something: `going`; and of the workgroup: `any_going`.
 $define look_who_goes
   busy[thread] = moved;
   $barrier

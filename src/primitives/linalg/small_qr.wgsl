@@ -2,8 +2,8 @@
 // small_pieces.wgsl).
 //
 //   columns, in workgroup memory:  ┌───────────┐   thread j has column j: it finds reflection k from column k, as all
-//                                  │ r r r r   │   do, turns its own column, and after all of them has column j of q,
-//                                  │ v r r r   │   which starts as the identity's
+//                                  │ r r r r   │   do, reflects its own column, and after all of them has column j of
+//                                  │ v r r r   │   q, which starts as the identity's
 //                                  │ v v r r   │
 //                                  └───────────┘
 //

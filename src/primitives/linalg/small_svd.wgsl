@@ -1,14 +1,14 @@
 // Singular values of small matrices by one-sided Jacobi rotations (Hestenes 1958), in what the GPU languages share
 // (dialect.hpp; pieces in small_pieces.wgsl): of the matrix or its transpose, whichever has fewer columns.
 //
-//   columns ┌───┬───┬───┬───┐  a round turns disjoint pairs of columns until they are orthogonal, and the columns of v
-//           │ p │ q │ p'│ q'│  alike: threads of a pair have every $parts-th row each, and add up their parts of the
+//   columns ┌───┬───┬───┬───┐  a round rotates disjoint pairs of columns until they are orthogonal, and the columns of
+//           │ p │ q │ p'│ q'│  v alike: threads of a pair have every $parts-th row each, and add up their parts of the
 //           │   │   │   │   │  products; the lengths become the singular values
 //           └───┴───┴───┴───┘
 //
 // The vectors of the long side are q of the columns' QR in the order of the values, which is orthogonal also where
 // values are 0; they take the memory of the short side's, which are stored before. Columns that are nothing beside the
-// largest are not turned, as their squares would vanish. Sweeps end as in small_eigh.wgsl. Bound by workgroup memory:
+// largest are not rotated, as their squares would vanish. Sweeps end as in small_eigh.wgsl. Bound by workgroup memory:
 // of 32 × 32 a round takes 80 loads and stores a thread, 64 more with vectors, and two barriers.
 //
 // On an H100, 25 November 2026, an earlier version took 465 µs for 1,000 of 32 x 32 in f32, without vectors 284, and
@@ -32,7 +32,7 @@ if (inside) {
   }
 }
 $identity
-let turns = inside && status == 0;
+let rotates = inside && status == 0;
 var going = 0u;
 for (var sweep = 0u; sweep < ${sweeps}u; sweep += 1u) {
   var moved = 0u;
@@ -45,7 +45,7 @@ for (var sweep = 0u; sweep < ${sweeps}u; sweep += 1u) {
   }
   for (var round = 0u; round < ${rounds}u; round += 1u) {
     $pair
-    let there = turns && pair < ${half}u && q < ${n}u;
+    let there = rotates && pair < ${half}u && q < ${n}u;
     let at_p = $place(p);
     let at_q = $place(q);
     var product = $type(0.0);
@@ -54,7 +54,7 @@ for (var sweep = 0u; sweep < ${sweeps}u; sweep += 1u) {
     }
     partial[thread] = product;
     $barrier
-    var turned = false;
+    var rotated = false;
     var shorter = $type(0.0);
     var longer = $type(0.0);
     if (there) {
@@ -66,7 +66,7 @@ for (var sweep = 0u; sweep < ${sweeps}u; sweep += 1u) {
         $rotation(y - x, off)
         shorter = fma(-t, off, x);
         longer = fma(t, off, y);
-        turned = true;
+        rotated = true;
         moved = 1u;
         for (var i = part; i < ${m}u; i += ${parts}u) {
           let a = columns[at_p + i];
@@ -74,11 +74,11 @@ for (var sweep = 0u; sweep < ${sweeps}u; sweep += 1u) {
           columns[at_p + i] = fma(-s, b, c * a);
           columns[at_q + i] = fma(s, a, c * b);
         }
-        $turn_vectors
+        $rotate_vectors
       }
     }
     $barrier
-    if (turned && part == 0u) {
+    if (rotated && part == 0u) {
       values[own * ${threads}u + p] = shorter;
       values[own * ${threads}u + q] = longer;
     }

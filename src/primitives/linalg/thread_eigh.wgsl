@@ -5,11 +5,11 @@
 //   thread 0            thread 1
 //   ┌─────────────┐     ┌─────────────┐
 //   │ c00         │     │ c00         │     registers of the matrix: (i, j), j ≤ i, is c<i><j>; a rotation of the pair
-//   │ c10 c11     │     │ c10 c11     │ …   (p, q) makes c<q><p> zero, and turns the rest of rows and columns p and q
+//   │ c10 c11     │     │ c10 c11     │ …   (p, q) makes c<q><p> zero, and rotates the rest of rows and columns p and q
 //   │ c20 c21 c22 │     │ c20 c21 c22 │
 //   └─────────────┘     └─────────────┘     of the vectors, where they are wanted: v<i><j>
 //
-// A thread sweeps until nothing is left to be turned in its own matrix. Bound by memory, and by the divisions of about
+// A thread sweeps until nothing is left to be rotated in its own matrix. Bound by memory, and by the divisions of about
 // five sweeps of six rotations. On an H100, 25 November 2026, an earlier version took 32 µs for 100,000 of 4 x 4 in
 // f32, without vectors 14 (docs/benchmarks.md).
 $begin
@@ -34,7 +34,7 @@ var going = select(0u, 1u, status == 0);
 for (var sweep = 0u; sweep < ${sweeps}u && going == 1u; sweep += 1u) {
   going = 0u;
   $for pair in $pairs
-    $turn_$pair
+    $rotate_$pair
   $end
 }
 if (status == 0 && going == 1u) { status = 1; }

@@ -2,7 +2,7 @@
 // element (i, j) is c<i><j>. What they share with the others is in small_pieces.wgsl. The kernels' files have drawings,
 // and say what bounds them and how fast they are.
 
-$define turned(one, two)
+$define rotated(one, two)
   {
     let kept = $one;
     $one = fma(-s, $two, c * kept);

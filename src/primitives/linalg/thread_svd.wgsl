@@ -7,7 +7,7 @@
 //   │ c10 │ c11 │       │ c10 │ c11 │       orthogonal, and their lengths, value<j>, become the singular values
 //   └─────┴─────┴──     └─────┴─────┴──     of the vectors, where they are wanted: v<i><j>
 //
-// A thread sweeps until nothing is left to be turned in its own matrix. Bound by memory, and by the divisions of about
+// A thread sweeps until nothing is left to be rotated in its own matrix. Bound by memory, and by the divisions of about
 // five sweeps of six rotations. On an H100, 25 November 2026, an earlier version took 60 µs for 100,000 of 4 x 4 in
 // f32, without vectors 20 (docs/benchmarks.md).
 $begin
@@ -37,7 +37,7 @@ for (var sweep = 0u; sweep < ${sweeps}u && going == 1u; sweep += 1u) {
     $end
   $end
   $for pair in $pairs
-    $turn_$pair
+    $rotate_$pair
   $end
 }
 if (status == 0 && going == 1u) { status = 1; }

@@ -206,7 +206,7 @@ class Scan {
     give_back_if_large(mine.values), give_back_if_large(mine.part);
   }
 
-  /// Lines of a few elements, one behind the other: a block of them is turned into columns and back.
+  /// Lines of a few elements, one behind the other: a block of them is transposed into columns and back.
   template <class T, Combine kCombine> void by_short_lines(std::int64_t count) const {
     AxisOrder order = lines_of(r_.space, r_.axis);
     const AxisOrder line = along(r_.space, r_.axis);
@@ -219,18 +219,18 @@ class Scan {
         const std::int64_t lines = std::min(most, count - part * most), position = part * most * n_;
         const auto column = [&](std::int64_t i) { return columns + (r_.reverse ? n_ - 1 - i : i) * lines; };
         input.load(table_, position, lines * n_, block);
-        turn(block, columns, lines);
+        to_columns(block, columns, lines);
         for (std::int64_t i = 1; i < n_; ++i) {
           const T* const before = column(i - 1);
           T* const now = column(i);
           for (std::int64_t c = 0; c < lines; ++c) now[c] = combined(kCombine, before[c], now[c]);
         }
-        turn_back(columns, block, lines);
+        to_rows(columns, block, lines);
         output.store(table_, position, lines * n_, block);
       }
     });
   }
-  template <class T> void turn(const T* rows, T* columns, std::int64_t lines) const {
+  template <class T> void to_columns(const T* rows, T* columns, std::int64_t lines) const {
     if constexpr (sizeof(T) == 4) {
       void* to[kShortRow];
       for (std::int64_t i = 0; i < n_; ++i) to[i] = columns + i * lines;
@@ -240,7 +240,7 @@ class Scan {
                        reinterpret_cast<std::byte*>(columns));
     }
   }
-  template <class T> void turn_back(const T* columns, T* rows, std::int64_t lines) const {
+  template <class T> void to_rows(const T* columns, T* rows, std::int64_t lines) const {
     if constexpr (sizeof(T) == 4) {
       const void* from[kShortRow];
       for (std::int64_t i = 0; i < n_; ++i) from[i] = columns + i * lines;

@@ -22,6 +22,9 @@ constexpr const char* kScanSums =
 constexpr const char* kScanColumns =
 #include "primitives/scan/scan_columns.wgsl.inc"
     ;
+constexpr const char* kScanPieces =
+#include "primitives/scan/scan_pieces.wgsl.inc"
+    ;
 
 // Short lines are one workgroup's. Longer ones are cut into segments: a kernel sums each, the sums are scanned (as
 // lines of their own), and a kernel scans each segment from what stands before it. Where cuts are depends on sizes
@@ -66,15 +69,17 @@ Holes shared_holes(const ScanText& t, int together) {
   const LinePlan& l = t.l;
   const bool whole = t.slots.sums < 0;
   const ComputeType type = detail::compute_type_of(t.r.input.dtype);
-  return {{"type", compute_type_name(type)},
-          {"identity", combining_identity(t.r.combine, type)},
-          {"barrier", l.backend.dialect().barrier()},
-          {"threads", cat(kScanThreads)},
-          {"length", l.p(l.length_slot)},
-          {"lines", l.p(l.lines_slot)},
-          {"parts", whole ? "1u" : l.p(t.slots.here)},
-          {"part_length", l.p(whole ? l.length_slot : t.slots.length)},
-          {"from_the_end", t.r.reverse ? cat(l.p(l.length_slot), " - ", together, "u - ") : std::string()}};
+  Holes holes{{"type", compute_type_name(type)},
+              {"identity", combining_identity(t.r.combine, type)},
+              {"barrier", l.backend.dialect().barrier()},
+              {"threads", cat(kScanThreads)},
+              {"length", l.p(l.length_slot)},
+              {"lines", l.p(l.lines_slot)},
+              {"parts", whole ? "1u" : l.p(t.slots.here)},
+              {"part_length", l.p(whole ? l.length_slot : t.slots.length)},
+              {"from_the_end", t.r.reverse ? cat(l.p(l.length_slot), " - ", together, "u - ") : std::string()}};
+  holes.merge(pieces(kScanPieces));
+  return holes;
 }
 
 /// The kernel: `file` with its holes filled, and the function that combines two elements.

@@ -33,13 +33,7 @@ for (var start = begin; start < end; start += ${threads}u * ${each}u) {
       $load_$g
     }
   $end
-  var sum = s0;
-  $for e in $later_elements
-    sum = combine(sum, s$e);
-    s$e = sum;
-  $end
-  sums[thread] = sum;
-  $barrier
+  $own_sums
   $for reach in $reaches
     var t$reach = sums[thread];
     if (thread >= ${reach}u) { t$reach = combine(sums[thread - ${reach}u], t$reach); }

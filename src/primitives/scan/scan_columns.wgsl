@@ -29,13 +29,7 @@ for (var start = 0u; start < $length; start += ${rows}u * ${rows_each}u) {
       $load_$e
     }
   $end
-  var sum = s0;
-  $for e in $later_elements
-    sum = combine(sum, s$e);
-    s$e = sum;
-  $end
-  sums[thread] = sum;
-  $barrier
+  $own_sums
   var before = carry;
   $for r in $other_rows
     carry = combine(carry, sums[${r}u * ${columns}u + column]);

@@ -113,7 +113,7 @@ void check_table(const ScatterRequest& r) {
   });
 }
 
-void run_scatter(const ScatterRequest& r) {
+void scatter_in_tasks(const ScatterRequest& r) {
   if (r.space.numel() == 0) return;
   check_table(r);
   const int axis = shared_axis(r);
@@ -138,7 +138,7 @@ void run_scatter(const ScatterRequest& r) {
 }  // namespace
 
 void scatter_on_cpu(detail::Backend&, const ScatterRequest& request) {
-  with_threads_noted([&] { run_scatter(request); });
+  with_threads_noted([&] { scatter_in_tasks(request); });
 }
 
 }  // namespace tern::detail_cpu

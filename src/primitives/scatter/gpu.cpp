@@ -167,7 +167,7 @@ int axis_to_cut(const GpuBackend& backend, const ScatterRequest& r) {
 }
 
 /// Halves the request until every buffer fits a binding.
-void run_scatter(GpuBackend& backend, const ScatterRequest& r, EntryRange entries) {
+void scatter_what_fits(GpuBackend& backend, const ScatterRequest& r, EntryRange entries) {
   if (r.space.numel() == 0 || entries.first >= entries.last) return;
   const int axis = axis_to_cut(backend, r);
   if (axis < 0 && run_scatter_lines(backend, r)) return;
@@ -181,8 +181,8 @@ void run_scatter(GpuBackend& backend, const ScatterRequest& r, EntryRange entrie
   second.source.offset += first.space[a] * r.source.strides[a],
       second.output.offset += first.space[a] * r.output.strides[a];
   second.target.table.offset += first.space[a] * r.target.table.strides[a];
-  run_scatter(backend, first, entries);
-  run_scatter(backend, second, entries);
+  scatter_what_fits(backend, first, entries);
+  scatter_what_fits(backend, second, entries);
 }
 
 }  // namespace
@@ -245,7 +245,7 @@ detail::AtOnce scatters_at_once(const GpuBackend& backend, const ScatterRequest&
 
 void scatter_on_gpu(GpuBackend& backend, const ScatterRequest& r) {
   backend.require_supported(r.op, r.source.dtype);
-  run_scatter(backend, r, {0, r.target.size});
+  scatter_what_fits(backend, r, {0, r.target.size});
 }
 
 }  // namespace tern::detail_gpu

@@ -23,8 +23,11 @@ constexpr const char* kColumnsText =
 constexpr const char* kRounds =
 #include "primitives/scatter/scatter_rounds.wgsl.inc"
     ;
-constexpr const char* kTurns =
-#include "primitives/scatter/scatter_turns.cu.inc"
+constexpr const char* kInLaneOrder =
+#include "primitives/scatter/scatter_in_lane_order.cu.inc"
+    ;
+constexpr const char* kLinePieces =
+#include "primitives/scatter/scatter_line_pieces.wgsl.inc"
     ;
 
 constexpr std::int64_t kLeastLines = 64, kLeastEntries = 256;
@@ -126,7 +129,8 @@ class LineScatter {
                 {"count", d.param(count_)},
                 {"ahead", cat(kAhead)},
                 {"entries", numbers(0, kAhead)}};
-    holes["add_in_turns"] = kTurns, holes["lines"] = d.param(line_count_);
+    holes.merge(pieces(kLinePieces));
+    holes["add_in_lane_order"] = kInLaneOrder, holes["lines"] = d.param(line_count_);
     holes["across"] = cat(across), holes["pitch"] = cat(held + kApart);
     holes["step"] = cat(kWarp * kAhead), holes["step_pitch"] = cat(kWarp * kAhead + kApart);
     holes["line_coordinates"] = io.coordinates(lines_, across > 1 ? "line" : "group", "c", line.coordinates);

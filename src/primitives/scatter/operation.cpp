@@ -162,7 +162,7 @@ Scatter checked_scatter(const char* op, const Tensor& x, const Tensor& indices, 
   return {as_i32(op, indices), a, take_like, indices.dtype()};
 }
 
-Tensor run_scatter(const char* op, Combine how, const Tensor& x, const Scatter& s, const Tensor& source) {
+Tensor request_scatter(const char* op, Combine how, const Tensor& x, const Scatter& s, const Tensor& source) {
   const DType wide = summing_dtype(x.dtype());
   const auto layout_of = [&](const Tensor& sum) {
     return s.take_like ? take_layout(sum.shape(), sum.strides(), s.indices, s.axis)
@@ -230,7 +230,7 @@ bool detail::is_take_like(const Tensor& x, const Tensor& indices, const Tensor& 
 }
 Tensor detail::scattered(const char* op, Combine how, const Tensor& x, const Tensor& indices, const Tensor& source,
                          int axis) {
-  return run_scatter(op, how, x, checked_scatter(op, x, indices, source, axis), source);
+  return request_scatter(op, how, x, checked_scatter(op, x, indices, source, axis), source);
 }
 void detail::write_at(const char* op, const Tensor& x, const Tensor& positions, const Tensor& source, int axis) {
   x.impl()->storage->bump_version();
@@ -320,7 +320,7 @@ ResultOf<X, S> scatter_add(const X& x, const Tensor& indices, const S& source, i
   if (is_complex_tensor(value_of(x)) && is_complex_tensor(value_of(source)))
     return complex_scatter_add(operand_as<ResultOf<X, S>>(x), indices, operand_as<ResultOf<X, S>>(source), axis);
   const Scatter scatter = checked_scatter(op, value_of(x), indices, value_of(source), axis);
-  Tensor result = run_scatter(op, Combine::add, value_of(x), scatter, value_of(source));
+  Tensor result = request_scatter(op, Combine::add, value_of(x), scatter, value_of(source));
   if constexpr (std::same_as<ResultOf<X, S>, Tensor>) return result;
   else return recorded_scatter(as_var(x), scatter, as_var(source), axis, std::move(result));
 }

@@ -4,14 +4,14 @@
 //               $across lines →
 //              ┌──────────┬──────────┬───
 //   entries    │ thread 0 │ thread 1 │ …      row 0 of a step; then each warp adds its line's entries, 32 at once
-//      ↓       ├──────────┼──────────┼───     (scatter_turns.cu), while the next step's are loaded
+//      ↓       ├──────────┼──────────┼───     (scatter_in_lane_order.cu), while the next step's are loaded
 //              │ …        │          │
 //
 //   results[line][place], places[line][entry], values[line][entry]: in workgroup memory, each line 8 words further than
 //   it is long, so that neighbours do not meet in a bank
 //
-// Bound by the latency of a warp's turns. Along the columns of 4096² in f32 464 µs on an H100, 27 November 2026, one
-// line a workgroup 969, PyTorch with atomics 829 (docs/benchmarks.md).
+// Bound by the latency of lanes that add one after the other. Along the columns of 4096² in f32 464 µs on an H100, 27
+// November 2026, one line a workgroup 969, PyTorch with atomics 829 (docs/benchmarks.md).
 extern __shared__ u64 shared_words[];
 $type* const results = ($type*)shared_words;
 $type* const values = results + ${across}u * ${pitch}u;
@@ -57,7 +57,7 @@ for (u32 begin = 0u; begin < $count + ${step}u; begin += ${step}u) {
     for (u32 e = 0u; e < ${ahead}u; ++e) {
       const u32 place = places[mine * ${step_pitch}u + e * 32u + lane];
       const $type value = values[mine * ${step_pitch}u + e * 32u + lane];
-      $add_in_turns
+      $add_in_lane_order
     }
   }
 }

@@ -6,11 +6,11 @@
 //
 //   lane:     0   1   2   3   …  31          sums[0 … size): the line's results
 //   place:  │ 5 │ 2 │ 5 │ 5 │ … │ 9 │
-//   turn:   │ 0 │ 0 │ 1 │ 2 │ … │ 0 │        (scatter_turns.cu)
+//   order:  │ 0 │ 0 │ 1 │ 2 │ … │ 0 │        (scatter_in_lane_order.cu)
 //
 // Where lines are neighbours in memory a workgroup has several: scatter_columns.cu.
 //
-// Bound by latency: each turn waits for the one before. Along the rows of 4096² in f32 277 µs on an H100, 27 November
+// Bound by latency: each lane waits for the one before. Along the rows of 4096² in f32 277 µs on an H100, 27 November
 // 2026, PyTorch with atomics 302 (docs/benchmarks.md).
 $line_coordinates
 const u32 lane = thread;
@@ -21,28 +21,12 @@ for (u32 k = thread; k < $size; k += 32u) {
 }
 __syncwarp();
 for (u32 start = 0u; start < $count; start += ${ahead}u * 32u) {
-  $for e in $entries
-    u32 place$e = 0xffffffffu;
-    $type value$e = $type();
-    {
-      let j = start + ${e}u * 32u + thread;
-      if (j < $count) {
-        $entry_coordinates
-        let index = $index;
-        place$e = bitcast<u32>(index) + select(0u, $size, index < 0);
-        $load_$e
-        value$e = $new_$e;
-        if (place$e >= $size) {
-          $report
-        }
-      }
-    }
-  $end
+  $fetched_ahead(32)
   $for e in $entries
     {
       const u32 place = place$e;
       const $type value = value$e;
-      $add_in_turns
+      $add_in_lane_order
     }
   $end
 }

@@ -20,23 +20,7 @@ var round = 0u;
 if (thread == 0u) { left[0] = 0u; }
 $barrier
 for (var start = 0u; start < $count; start += ${ahead}u * 256u) {
-  $for e in $entries
-    var place$e = 0xffffffffu;
-    var value$e = $type();
-    {
-      let j = start + ${e}u * 256u + thread;
-      if (j < $count) {
-        $entry_coordinates
-        let index = $index;
-        place$e = bitcast<u32>(index) + select(0u, $size, index < 0);
-        $load_$e
-        value$e = $new_$e;
-        if (place$e >= $size) {
-          $report
-        }
-      }
-    }
-  $end
+  $fetched_ahead(256)
   $for e in $entries
     {
       let own = place$e & (${owners}u - 1u);

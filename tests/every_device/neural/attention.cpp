@@ -1,5 +1,6 @@
 // Attention by a kernel of its own against the decomposed computation (`.rows_at_once`) in f64: lengths around tiles,
-// every kind of mask, formulas, layouts, extreme scores, and memory.
+// every kind of mask, formulas, layouts, extreme scores, and memory. (Longer than other files: one table of cases and
+// one comparison serve all of these.)
 #include <cmath>
 #include <cstdlib>
 #include <functional>

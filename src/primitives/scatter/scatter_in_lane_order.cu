@@ -3,7 +3,7 @@
 // that sums have the bits that adding one by one has.
 //
 // First every lane leaves its number there. Where each finds its own, no two have one place; where they do not, lanes
-// of one place take turns. (To compare the places of all lanes, __match_any_sync, takes longer than that.)
+// of one place add one after the other. (To compare the places of all lanes, __match_any_sync, takes longer than that.)
 {
   const bool there = place < $size;
   $type old = $type();
@@ -19,9 +19,9 @@
     if (there) { own[place] = old; }
     __syncwarp();
     const u32 same = __match_any_sync(0xffffffffu, place);
-    const u32 turn = u32(__popc(same & ((1u << lane) - 1u)));
-    for (u32 now = 0u; __any_sync(0xffffffffu, there && turn >= now); ++now) {
-      if (there && turn == now) { own[place] = combine(own[place], value); }
+    const u32 before = u32(__popc(same & ((1u << lane) - 1u)));
+    for (u32 now = 0u; __any_sync(0xffffffffu, there && before >= now); ++now) {
+      if (there && before == now) { own[place] = combine(own[place], value); }
       __syncwarp();
     }
   }

@@ -1,0 +1,20 @@
+// Solutions of small triangular systems, and of systems whose LU is known, in what the GPU languages share
+// (dialect.hpp; $steps are of small_factor_pieces.wgsl): b becomes x in its place.
+//
+//   a: ┌───────┐   b: ┌────────────────┐   thread r has row r of its matrix, and of the right-hand side: of a lower
+//      │ t     │      │ x x x … x      │   triangle, in step k its factor times row k is taken from the rows below
+//      │ t t   │      │ x x x … x      │   ← k, whose thread divides it by the pivot
+//      │ t t t │      │ · · · … ·      │
+//      └───────┘      └────────────────┘   b's first $part columns; the rest are those of other workgroups, which read
+//                      first … first + width     the same factors
+//
+// An odd pitch keeps rows in different banks. Bound by the latency of n steps with a barrier each, which other
+// workgroups of 32 threads hide. How fast it is: docs/benchmarks.md.
+let block = group / $parts;
+let first = (group - block * $parts) * ${part}u;
+let width = min(${part}u, $right - first);
+$begin
+$load_a
+$load_b
+$steps
+$store
