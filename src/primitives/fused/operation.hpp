@@ -27,10 +27,6 @@ inline const Tensor& value_of(const Argument& x) { return x.var ? x.var->value()
 inline const Tensor* tensor_of(const Argument& a) { return a.tensor ? a.tensor : a.var ? &a.var->value() : nullptr; }
 /// Whether a loop over its elements needs no kernel, nor a wait.
 inline bool in_host_memory(const Tensor& x) { return x.impl()->storage->backend().in_host_memory(); }
-/// What a tensor is made of; throws where it is undefined.
-inline const TensorImpl& impl_of(const Tensor& t, const char* op) {
-  return *require_defined(op, "the tensor", t).impl();
-}
 /// An operand as one of type R: itself, a constant where R is Var, its elements where R is Tensor.
 template <TensorOrVar R, TensorOrVar T> decltype(auto) operand_as(const T& x) {
   if constexpr (std::same_as<R, Tensor>) return value_of(x);
