@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "autodiff/instances.hpp"
 #include "backend/recording/capture.hpp"
-#include "ops/instances.hpp"
 #include "primitives/fused/operation.hpp"
 #include "primitives/scatter/operation.hpp"
 #include "primitives/sort/operation.hpp"

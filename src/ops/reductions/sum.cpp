@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "ops/instances.hpp"
+#include "autodiff/instances.hpp"
 #include "primitives/fused/operation.hpp"
 #include "tern/ops.hpp"
 

@@ -3,9 +3,9 @@
 #include <span>
 #include <string>
 
+#include "autodiff/instances.hpp"
 #include "autodiff/joining.hpp"
 #include "backend/instruments/trace.hpp"
-#include "ops/instances.hpp"
 #include "primitives/fused/operation.hpp"
 #include "tern/complex.hpp"
 

@@ -6,6 +6,7 @@
 
 #include "primitives/attention/operation_checks.hpp"
 #include "primitives/attention/operation_fused.hpp"
+#include "primitives/gemm/operation.hpp"
 #include "tern/checkpoint.hpp"
 #include "tern/ops.hpp"
 

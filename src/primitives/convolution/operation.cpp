@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "ops/instances.hpp"
-#include "ops/neural/windows.hpp"
+#include "autodiff/instances.hpp"
+#include "primitives/convolution/operation_windows.hpp"
 #include "primitives/gemm/operation_epilogue.hpp"
 
 namespace tern {
