@@ -52,7 +52,7 @@ const FormulaGraph* cast_graph(DType dtype) {
 Tensor Tensor::clone() const {
   const TensorImpl& t = impl_of(*this, "clone");
   Backend& backend = t.storage->backend();
-  backend.require<FusedRequest>("clone");
+  require_fused("clone", backend);
   Tensor result = make_tensor(t.shape, t.dtype, backend, "clone");
   const Tensor from = as_bits(*this), to = as_bits(result);
   run_fused({"clone", identity_graph(), 0, {}}, PoolVector<Argument>{Argument(from)}, {&to, 1});
@@ -60,7 +60,7 @@ Tensor Tensor::clone() const {
 }
 Tensor Tensor::contiguous() const { return is_contiguous() ? *this : clone(); }
 namespace {
-bool has_kernels(const Tensor& t) { return t.impl()->storage->backend().supports(t.dtype()); }
+bool has_kernels(const Tensor& t) { return has_kernels_for(t, t.dtype()); }
 /// The elements on the CPU, laid out as they are: for a dtype that the device keeps but has no kernels for.
 Tensor on_host(const Tensor& t, const char* op) {
   require_values(op);
