@@ -38,8 +38,7 @@ class Index {
   Tensor tensor_;
 };
 
-Tensor select(const Tensor& x, std::span<const Index> at);
-Var select(const Var& x, std::span<const Index> at);
+template <TensorOrVar T> T select(const T& x, std::span<const Index> at);
 void assign_to(const Tensor& part, const Tensor& values, bool temporary);
 void assign_to(const Tensor& part, Number value, bool temporary);
 }  // namespace detail

@@ -101,10 +101,9 @@ template <TensorOrVar X, TensorOrVar W, TensorOrVar B = Tensor>
 ResultOf<X, W, B> conv_transpose3d(const X& x, const W& weight, const B& bias = {},
                                    const ConvTransposeOptions& options = {});
 namespace detail {
-Tensor convolved_with_epilogue(const char* name, const FormulaGraph*, std::span<const Number>, const Tensor& x,
-                               const Tensor& weight, const ConvOptions&, std::span<const Argument> operands);
-Var convolved_with_epilogue(const char* name, const FormulaGraph*, std::span<const Number>, const Var& x,
-                            const Var& weight, const ConvOptions&, std::span<const Argument> operands);
+template <TensorOrVar T>
+T convolved_with_epilogue(const char* name, const FormulaGraph*, std::span<const Number>, const T& x, const T& weight,
+                          const ConvOptions&, std::span<const Argument> operands);
 }  // namespace detail
 /// formula(conv2d(x, weight), operands…): the formula is a Pointwise or a lambda of one output, of the accumulator and
 /// the operands (tensors that broadcast to the result [N, O, H, W], a bias as [O, 1, 1], or numbers) in call order.
@@ -236,8 +235,8 @@ struct ScoreFormula {
   std::span<const Number> values = {};
   std::span<const Argument> operands = {};
 };
-Tensor attention_of(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions&, const ScoreFormula&);
-Var attention_of(const Var& q, const Var& k, const Var& v, const AttentionOptions&, const ScoreFormula&);
+template <TensorOrVar T>
+T attention_of(const T& q, const T& k, const T& v, const AttentionOptions&, const ScoreFormula&);
 }  // namespace detail
 /// softmax(scores)·v with scores = formula(scale·q·kᵀ, batch, head, i, j, operands…): q [.., H, L, D], k [.., G, S, D]
 /// and v [.., G, S, Dv] of one dtype give [.., H, L, Dv]; H is a multiple of G, whose keys H/G heads share. The formula

@@ -241,6 +241,7 @@ template <class T> struct Sorted {
 template <TensorOrVar T> Sorted<T> sort(const T& x, int axis = -1, bool descending = false);
 /// The k largest (smallest) elements along an axis, in order.
 template <TensorOrVar T> Sorted<T> topk(const T& x, std::int64_t k, int axis = -1, bool largest = true);
+// Not templates: of a list in braces, concatenate({a, b}), no type is deduced.
 /// The tensors one behind the other along an axis.
 Tensor concatenate(const std::vector<Tensor>& tensors, int axis = 0);
 Var concatenate(const std::vector<Var>& vars, int axis = 0);

@@ -1,5 +1,6 @@
-// The operations that transforms are made of: declared here and defined in src/ops/views/join.cpp, for operations may
-// include autodiff and not the other way round.
+// The operations that transforms are made of, declared here and defined in src/ops/views/join.cpp: operations include
+// autodiff and not the other way round. Only the linker sees this arrow run up, as it does those of the methods of
+// Tensor and Var, which are declared below operations and are operations themselves.
 #pragma once
 #include <vector>
 

@@ -95,6 +95,9 @@ struct AnyParameters {
 };
 
 /// What a primitive's type of requests offers. It is copied into recordings, so it owns nothing but numbers and shapes.
+/// It may also have `bool notes_status() const`: whether a GPU's kernels note in the backend's flags what failed, as
+/// linear algebra's do. The flags are then among the memory that a prepared request uses (gpu/plan/prepared.hpp); those
+/// of a request that reads positions always are.
 template <class R> concept Request =
     std::is_trivially_copyable_v<R> && primitive_id<R> != PrimitiveId::count &&
     requires(const R& request, AnyVisitor visitor, AnyParameters parameters) {

@@ -54,6 +54,10 @@ View view_over(const Tensor& tensor, const Shape& space);
 
 /// Throws shape where the tensor is empty (default-constructed).
 const Tensor& require_defined(const char* op, const char* argument, const Tensor& tensor);
+/// What it is made of; throws where it is undefined.
+inline const TensorImpl& impl_of(const Tensor& t, const char* op) {
+  return *require_defined(op, "the tensor", t).impl();
+}
 /// The axis counted from 0; throws index.
 int normalize_axis(const char* op, std::int64_t axis, int rank);
 /// The axes as a bit mask; `{}` gives all. Throws index for one that is out of range or twice.

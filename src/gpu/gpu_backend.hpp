@@ -10,8 +10,6 @@
 #include "gpu/text/dialect.hpp"
 #include "gpu/plan/kernel.hpp"
 #include "gpu/plan/prepared.hpp"
-#include "primitives/fused/fused.hpp"
-#include "primitives/gemm/gemm.hpp"
 #include "process/fork.hpp"
 
 namespace tern::detail_gpu {

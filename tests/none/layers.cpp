@@ -42,13 +42,16 @@ const std::map<std::string, std::set<std::string>>& rooms() {
         {"requests", {"backend", "formula", "process"}},  // src/primitives/<name>/<name>.hpp
         {"gpu", interface},
         {"autodiff", interface},
-        {"operations", with({"autodiff", "ops"})},  // src/primitives/<name>/operation*: what makes requests
-        {"ops", {"autodiff", "operations", "backend", "formula", "process"}},
-        {"optim", {"autodiff", "operations", "ops", "backend", "formula", "process"}},
+        // What operations are called by: their public headers. Bodies call each other through these alone.
+        {"declarations", {"autodiff", "backend", "formula", "process"}},
+        // src/primitives/<name>/operation*: what makes requests
+        {"operations", with({"autodiff", "declarations"})},
+        {"ops", {"autodiff", "declarations", "operations", "backend", "formula", "process"}},
+        {"optim", {"autodiff", "declarations", "operations", "ops", "backend", "formula", "process"}},
         {"io", with({"autodiff"})},
-        {"tern", with({"autodiff", "ops", "optim", "io"})},  // tern/tern.hpp
+        {"tern", with({"autodiff", "declarations", "optim", "io"})},  // tern/tern.hpp
         // compiled into tests and tools
-        {"entries", with({"autodiff", "operations", "ops", "optim", "io", "tern"})},
+        {"entries", with({"autodiff", "declarations", "operations", "ops", "optim", "io", "tern"})},
     };
     std::set<std::string> of_primitives = with({"gpu"});  // kernels and rules
     for (const std::string& backend : names("include/tern/backends.inc", "TERN_BACKEND(")) {
@@ -65,21 +68,22 @@ const std::map<std::string, std::set<std::string>>& rooms() {
 /// The rooms of the public headers.
 const std::map<std::string, std::string>& public_headers() {
   static const std::map<std::string, std::string> map{
-      {"dtype.hpp", "types"},         {"error.hpp", "types"},           {"fft.hpp", "ops"},
-      {"fixed.hpp", "formula"},       {"formula.hpp", "formula"},
-      {"formulas.inc", "formula"},    {"elementary.inc", "formula"},        {"shape.hpp", "types"},
-      {"backends.inc", "backend"},    {"call_ref.hpp", "backend"},      {"capture.hpp", "backend"},
-      {"cuda.hpp", "backend"},        {"device.hpp", "backend"},        {"methods.inc", "backend"},
-      {"pool.hpp", "backend"},        {"tensor.hpp", "backend"},        {"trace.hpp", "backend"},
-      {"tuning.hpp", "backend"},      {"webgpu.hpp", "backend"},        {"autodiff.hpp", "autodiff"},
-      {"checkpoint.hpp", "autodiff"}, {"transforms.hpp", "autodiff"},   {"tree.hpp", "autodiff"},
-      {"aliases.hpp", "ops"},         {"complex.hpp", "ops"},         {"compositions.hpp", "ops"},
-      {"creation.hpp", "ops"},        {"indexing.hpp", "ops"},        {"neural.hpp", "ops"},
-      {"linalg.hpp", "ops"},
-      {"ops.hpp", "ops"},             {"products.hpp", "ops"},        {"random.hpp", "ops"},
-      {"sets.hpp", "ops"},            {"special.hpp", "ops"},         {"statistics.hpp", "ops"},
-      {"views.hpp", "ops"},           {"implicit.hpp", "optim"},      {"optim.hpp", "optim"},         {"io.hpp", "io"},
-      {"dlpack.hpp", "types"},        {"interop.hpp", "ops"},         {"eigen.hpp", "ops"},
+      {"dtype.hpp", "types"}, {"error.hpp", "types"}, {"shape.hpp", "types"}, {"dlpack.hpp", "types"},
+      {"fixed.hpp", "formula"}, {"formula.hpp", "formula"}, {"formulas.inc", "formula"},
+      {"elementary.inc", "formula"},
+      {"backends.inc", "backend"}, {"call_ref.hpp", "backend"}, {"capture.hpp", "backend"}, {"cuda.hpp", "backend"},
+      {"device.hpp", "backend"}, {"methods.inc", "backend"}, {"pool.hpp", "backend"}, {"tensor.hpp", "backend"},
+      {"trace.hpp", "backend"}, {"tuning.hpp", "backend"}, {"webgpu.hpp", "backend"},
+      {"autodiff.hpp", "autodiff"}, {"checkpoint.hpp", "autodiff"}, {"transforms.hpp", "autodiff"},
+      {"tree.hpp", "autodiff"},
+      {"fft.hpp", "declarations"}, {"aliases.hpp", "declarations"}, {"complex.hpp", "declarations"},
+      {"compositions.hpp", "declarations"}, {"creation.hpp", "declarations"}, {"indexing.hpp", "declarations"},
+      {"neural.hpp", "declarations"}, {"linalg.hpp", "declarations"}, {"ops.hpp", "declarations"},
+      {"products.hpp", "declarations"}, {"random.hpp", "declarations"}, {"sets.hpp", "declarations"},
+      {"special.hpp", "declarations"}, {"statistics.hpp", "declarations"}, {"views.hpp", "declarations"},
+      {"interop.hpp", "declarations"}, {"eigen.hpp", "declarations"},
+      {"implicit.hpp", "optim"}, {"optim.hpp", "optim"},
+      {"io.hpp", "io"},
       {"tern.hpp", "tern"},
   };
   return map;
@@ -157,14 +161,34 @@ TEST(Layers, NoBackendsFileLiesElsewhere) {
   }
 }
 
-/// The dispatcher, recordings, reports and tuning carry any request: they name none.
-TEST(Layers, NoPlumbingNamesARequest) {
+/// What is written as text is entered for "gpu", whichever backend it was made for: a further GPU backend then has it
+/// (docs/add_a_backend.md). CUDA alone has kernels in a language of its own.
+TEST(Layers, TextsAreEnteredForEveryGpu) {
+  int kernels = 0;
+  for (const fs::path& path : files_below(kSource / "src" / "primitives")) {
+    const std::string text = text_of(path);
+    for (const std::string& backend : names("include/tern/backends.inc", "TERN_BACKEND(")) {
+      if (backend == "cpu" || backend == "cuda") continue;
+      EXPECT_EQ(text.find("{\"" + backend + "\", kernel_of<detail_gpu"), std::string::npos) << path;
+    }
+    kernels += text.find("{\"gpu\", kernel_of") != std::string::npos;
+  }
+  EXPECT_GT(kernels, 8);
+}
+
+/// The types of primitives' requests.
+std::vector<std::string> types_of_requests() {
   std::vector<std::string> requests;
   std::istringstream list(text_of(kSource / "src/primitives/primitives.inc"));
   for (std::string line; std::getline(list, line);)
     if (line.starts_with("TERN_PRIMITIVE("))
       requests.push_back(line.substr(line.find(", ") + 2, line.find(')') - line.find(", ") - 2));
   EXPECT_GE(requests.size(), 5u);
+  return requests;
+}
+/// The dispatcher, recordings, reports and tuning carry any request: they name none.
+TEST(Layers, NoPlumbingNamesARequest) {
+  const std::vector<std::string> requests = types_of_requests();
   std::vector<fs::path> plumbing = files_below(kSource / "src" / "backend");
   for (const fs::path& path : files_below(kSource / "src" / "gpu" / "plan")) plumbing.push_back(path);
   for (const fs::path& path : fs::directory_iterator(kSource / "src" / "gpu"))
@@ -173,7 +197,25 @@ TEST(Layers, NoPlumbingNamesARequest) {
     const std::string text = text_of(path);
     for (const std::string& request : requests)
       EXPECT_EQ(text.find(request), std::string::npos) << path << " names " << request;
+    for (const std::string& include : includes_of(path))
+      EXPECT_TRUE(!include.starts_with("primitives/") || include == "primitives/primitives.inc")
+          << path << " includes " << include;
   }
+}
+
+/// What does lies in its primitive's folder (operation*), or is compiled into tests and tools.
+TEST(Layers, NoOperationElsewhereNamesARequest) {
+  const std::vector<std::string> requests = types_of_requests();
+  int files = 0;
+  for (const char* folder : {"ops", "optim", "autodiff", "io"})
+    for (const fs::path& path : files_below(kSource / "src" / folder)) {
+      if (room_of(fs::relative(path, kSource / "src")) == "entries") continue;
+      const std::string text = text_of(path);
+      for (const std::string& request : requests)
+        EXPECT_EQ(text.find(request), std::string::npos) << path << " names " << request;
+      ++files;
+    }
+  EXPECT_GT(files, 40);
 }
 
 /// Characters, not bytes, of UTF-8.

@@ -29,3 +29,4 @@ add_line include/tern/backends.inc 'TERN_BACKEND(counting)'
 add_line include/tern/compositions.hpp \
   "$(sed -n '/^```cpp$/,/^```$/p' "$source/docs/add_an_operation.md" | grep -v '^```')"
 cp -a "$source/tests/one_place/strangers.cpp" "$tree/tests/every_device/"
+cp -a "$source/tests/one_place/strangers_text.cpp" "$tree/tests/cuda/"

@@ -221,17 +221,14 @@ void CapturedCalls::finish() {
   for (const std::shared_ptr<Storage>& storage : outside_)
     if (storage->awaits_replay()) waiting.storages.push_back(storage.get()), storage->set_awaits_replay(false);
   backend_.begin_capture();
-  recording_natively() = true;
   try {
+    const NativeRecording recording;
     run_all();
-    recording_natively() = false;
   } catch (const Error& e) {
-    recording_natively() = false;
     backend_.end_capture();
     if (e.kind() == ErrorKind::unsupported) return;
     throw;
   } catch (...) {
-    recording_natively() = false;
     backend_.end_capture();
     throw;
   }
@@ -296,10 +293,12 @@ void CapturedCalls::replay() {
   awaited_.clear();
 }
 
-bool& recording_natively() {
-  thread_local bool now = false;  // of a thread: its driver records the thread's calls
-  return now;
-}
+namespace {
+thread_local bool in_native_recording = false;
+}  // namespace
+bool recording_natively() { return in_native_recording; }
+NativeRecording::NativeRecording() { in_native_recording = true; }
+NativeRecording::~NativeRecording() { in_native_recording = false; }
 
 CapturedCalls* current_capture() { return running; }
 

@@ -6,6 +6,7 @@
 #include "cuda/blas.hpp"
 #include "cuda/products/wgmma.hpp"
 #include "gpu/gpu_backend.hpp"
+#include "primitives/gemm/gemm.hpp"
 
 namespace tern::detail_cuda {
 

@@ -2,6 +2,7 @@
 // epilogue, applied to the sums in registers.
 #pragma once
 #include "cuda/products/wgmma.hpp"
+#include "primitives/gemm/gemm.hpp"
 
 namespace tern::detail_cuda {
 

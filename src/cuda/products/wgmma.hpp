@@ -2,6 +2,7 @@
 // the sums in registers: wgmma.cu.
 #pragma once
 #include "gpu/gpu_backend.hpp"
+#include "primitives/gemm/gemm.hpp"
 
 namespace tern::detail_cuda {
 

@@ -1,6 +1,7 @@
 // Matrix products: tiles in workgroup memory, accumulators in registers, any formula as the epilogue.
 #pragma once
 #include "gpu/gpu_backend.hpp"
+#include "primitives/gemm/gemm.hpp"
 
 namespace tern::detail_gpu {
 

@@ -6,6 +6,7 @@
 #include "gpu/products/gemm_pass.hpp"
 #include "gpu/reductions/reduce.hpp"
 #include "gpu/text/text.hpp"
+#include "primitives/fused/fused.hpp"
 
 namespace tern::detail_gpu {
 

@@ -5,6 +5,7 @@
 #include "gpu/elementwise.hpp"
 #include "gpu/products/epilogue.hpp"
 #include "gpu/reductions/reduce.hpp"
+#include "primitives/fused/fused.hpp"
 
 namespace tern::detail_gpu {
 

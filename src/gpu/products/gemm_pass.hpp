@@ -4,6 +4,7 @@
 
 #include "gpu/plan/plan.hpp"
 #include "gpu/products/gemm.hpp"
+#include "primitives/gemm/gemm.hpp"
 
 namespace tern::detail_gpu {
 

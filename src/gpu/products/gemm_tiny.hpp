@@ -1,6 +1,7 @@
 // Many products of small matrices: an invocation a row of results (gemm_tiny.wgsl).
 #pragma once
 #include "gpu/gpu_backend.hpp"
+#include "primitives/gemm/gemm.hpp"
 
 namespace tern::detail_gpu {
 

@@ -1,6 +1,7 @@
 // Kernels with reductions: a workgroup of `across` × `along` invocations, each traversing the reduced axes.
 #pragma once
 #include "gpu/gpu_backend.hpp"
+#include "primitives/fused/fused.hpp"
 
 namespace tern::detail_gpu {
 

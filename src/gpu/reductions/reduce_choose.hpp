@@ -5,6 +5,7 @@
 
 #include "gpu/gpu_backend.hpp"
 #include "gpu/reductions/reduce_plan.hpp"
+#include "primitives/fused/fused.hpp"
 
 namespace tern::detail_gpu {
 

@@ -4,6 +4,7 @@
 
 #include "gpu/gpu_backend.hpp"
 #include "gpu/plan/plan.hpp"
+#include "primitives/fused/fused.hpp"
 
 namespace tern::detail_gpu {
 

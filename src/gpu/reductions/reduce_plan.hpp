@@ -6,6 +6,7 @@
 
 #include "gpu/reductions/reduce_resident.hpp"
 #include "gpu/reductions/reduce_steps.hpp"
+#include "primitives/fused/fused.hpp"
 
 namespace tern::detail_gpu {
 

@@ -5,6 +5,7 @@
 
 #include "gpu/text/printer.hpp"
 #include "gpu/reductions/reduce_kernel.hpp"
+#include "primitives/fused/fused.hpp"
 
 namespace tern::detail_gpu {
 

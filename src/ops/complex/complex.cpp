@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "ops/instances.hpp"
+#include "autodiff/instances.hpp"
 #include "primitives/fused/operation_complex.hpp"
 
 namespace tern {

@@ -106,7 +106,7 @@ namespace {
 Tensor generate(const char* op, const FormulaGraph* graph, const Shape& shape, const Options& options,
                 std::span<const Number> numbers) {
   Backend& backend = backend_of(options.device);
-  backend.require<FusedRequest>(op);
+  require_fused(op, backend);
   Tensor result = make_tensor(shape, options.dtype, backend, op);
   PoolVector<Argument> arguments{Argument(result)};  // gives the space, dtype and device; never read
   for (const Number& n : numbers) arguments.push_back(Argument(n));

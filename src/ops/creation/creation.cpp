@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "ops/instances.hpp"
+#include "autodiff/instances.hpp"
 #include "primitives/fused/operation.hpp"
 #include "tern/views.hpp"
 

@@ -2,8 +2,8 @@
 #include <string>
 #include <utility>
 
+#include "autodiff/instances.hpp"
 #include "ops/indexing/indexing.hpp"
-#include "ops/instances.hpp"
 #include "primitives/fused/operation.hpp"
 #include "primitives/scatter/operation.hpp"
 #include "tern/sets.hpp"

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "autodiff/instances.hpp"
 #include "backend/recording/capture.hpp"
-#include "ops/instances.hpp"
 #include "primitives/fused/operation.hpp"
 #include "primitives/scatter/operation.hpp"
 #include "primitives/sort/operation.hpp"
@@ -295,7 +295,7 @@ void check_values(const char* op, const Tensor& x, const Tensor& values) {
                                       "; convert them with .to(" + std::string(to_string(x.dtype())) + ")");
 }
 
-Tensor select(const Tensor& x, std::span<const Index> list) {
+template <> Tensor select(const Tensor& x, std::span<const Index> list) {
   bool copies = false;
   Tensor result = selected_by(x, list, copies);
   if (copies)
@@ -303,7 +303,7 @@ Tensor select(const Tensor& x, std::span<const Index> list) {
         std::make_shared<const Selection>(Selection{x.impl(), std::vector<Index>(list.begin(), list.end())});
   return result;
 }
-Var select(const Var& x, std::span<const Index> list) {
+template <> Var select(const Var& x, std::span<const Index> list) {
   bool copies = false;
   return selected_by(x, list, copies);
 }

@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
-#include "ops/instances.hpp"
-#include "ops/limits.hpp"
+#include "autodiff/instances.hpp"
+#include "formula/extremes.hpp"
 #include "primitives/fused/operation.hpp"
 #include "primitives/scatter/operation.hpp"
 #include "tern/sets.hpp"

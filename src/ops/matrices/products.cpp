@@ -2,7 +2,7 @@
 #include <limits>
 #include <string>
 
-#include "ops/instances.hpp"
+#include "autodiff/instances.hpp"
 #include "primitives/fused/operation.hpp"
 #include "tern/complex.hpp"
 #include "tern/products.hpp"

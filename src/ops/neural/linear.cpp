@@ -1,8 +1,8 @@
 // Linear layers, embeddings and rotary positions.
 #include <cmath>
 
-#include "ops/instances.hpp"
-#include "ops/neural/neural.hpp"
+#include "autodiff/instances.hpp"
+#include "primitives/fused/operation_checks.hpp"
 
 namespace tern {
 

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "ops/instances.hpp"
+#include "autodiff/instances.hpp"
 
 namespace tern {
 

@@ -1,6 +1,6 @@
 // What cross_entropy (src/ops/reductions/row.cpp) leaves to the losses: weights, soft targets, other reductions.
 #pragma once
-#include "ops/neural/neural.hpp"
+#include "primitives/fused/operation_checks.hpp"
 
 namespace tern::detail {
 

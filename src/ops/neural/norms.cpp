@@ -1,6 +1,6 @@
 // Norms of images: one formula with reductions over the axes that share a mean.
-#include "ops/instances.hpp"
-#include "ops/neural/neural.hpp"
+#include "autodiff/instances.hpp"
+#include "primitives/fused/operation_checks.hpp"
 
 namespace tern {
 

@@ -1,7 +1,7 @@
 // Pooling, unfold and fold: reductions over windows, which are views.
-#include "ops/instances.hpp"
+#include "autodiff/instances.hpp"
 #include "ops/neural/resampling.hpp"
-#include "ops/neural/windows.hpp"
+#include "primitives/convolution/operation_windows.hpp"
 #include "tern/views.hpp"
 
 namespace tern {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/instances.hpp"
-#include "ops/neural/windows.hpp"
+#include "autodiff/instances.hpp"
+#include "primitives/convolution/operation_windows.hpp"
 #include "tern/indexing.hpp"
 
 namespace tern {

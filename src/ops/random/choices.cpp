@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-#include "ops/instances.hpp"
+#include "autodiff/instances.hpp"
 #include "ops/random/random.hpp"
 #include "primitives/fused/operation.hpp"
 #include "tern/creation.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/limits.hpp"
+#include "formula/extremes.hpp"
 #include "ops/random/distributions.hpp"
 #include "ops/special/special.hpp"
 #include "tern/special.hpp"

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "ops/instances.hpp"
-#include "ops/limits.hpp"
+#include "autodiff/instances.hpp"
+#include "formula/extremes.hpp"
 #include "ops/special/special.hpp"
 
 namespace tern {

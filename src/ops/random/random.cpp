@@ -153,7 +153,7 @@ Tensor draw(const char* op, MakeGraph make, const Shape& shape, Generator& own, 
   const DrawLayout layout{in_rows || results ? in_vector : 1, results};
   const std::int64_t rows = (count + layout.lanes - 1) / layout.lanes;
   const Shape all = layout.lanes > 1 ? Shape{rows, layout.lanes} : Shape{count}, space = results ? Shape{rows} : all;
-  backend.require<FusedRequest>(op);
+  require_fused(op, backend);
   Tensor drawn = make_tensor(all, dtype, backend);
   PoolVector<Tensor> outputs;
   if (results)

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <string>
 
-#include "ops/instances.hpp"
-#include "ops/limits.hpp"
+#include "autodiff/instances.hpp"
+#include "formula/extremes.hpp"
 #include "ops/reductions/roots.hpp"
 #include "primitives/fused/operation.hpp"
 #include "tern/complex.hpp"
@@ -49,7 +49,7 @@ Expr masked_variance(Expr x, Expr mask, Expr correction) {
 }
 /// Integers as means of them are taken: in f64 where there is such, then in f32.
 template <TensorOrVar T> T in_floating(const T& x) {
-  return x.to(value_of(x).impl()->storage->backend().supports(DType::f64) ? DType::f64 : DType::f32);
+  return x.to(has_kernels_for(value_of(x), DType::f64) ? DType::f64 : DType::f32);
 }
 void require_elements(const char* op, const Tensor& x, const Axes& axes) {
   require_defined(op, "x", x);

@@ -1,7 +1,7 @@
 // Reductions: formulas over a set of axes. Sums and means are in sum.cpp.
 #include <string>
 
-#include "ops/instances.hpp"
+#include "autodiff/instances.hpp"
 #include "ops/reductions/roots.hpp"
 #include "primitives/fused/operation.hpp"
 #include "tern/complex.hpp"

@@ -2,8 +2,8 @@
 #include <array>
 #include <string>
 
+#include "autodiff/instances.hpp"
 #include "backend/recording/capture.hpp"
-#include "ops/instances.hpp"
 #include "ops/neural/losses.hpp"
 #include "primitives/fused/operation_complex.hpp"
 #include "tern/ops.hpp"

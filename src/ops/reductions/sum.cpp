@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "ops/instances.hpp"
+#include "autodiff/instances.hpp"
 #include "primitives/fused/operation.hpp"
 #include "tern/ops.hpp"
 
@@ -78,7 +78,6 @@ std::int64_t count_along(const Tensor& x, std::uint32_t mask) {
     if (mask >> i & 1) count *= x.shape()[static_cast<std::size_t>(i)];
   return count;
 }
-bool has(const Tensor& x, DType dtype) { return x.impl()->storage->backend().supports(dtype); }
 
 // ---- sums of more narrow integers than i32 can hold the sum of ----
 Tensor reduced(const FormulaGraph* graph, const Tensor& x, std::uint32_t mask) {
@@ -128,10 +127,10 @@ const FormulaGraph* sum_graph(const Tensor& x, std::uint32_t mask, std::optional
   if (!asked && from == DType::boolean && !fits)
     throw Error(ErrorKind::shape, "sum: i32 cannot count the " + std::to_string(count) + " booleans of " + describe(x) +
                                       "; ask for dtype i64");
-  const DType to = asked.value_or(from != DType::boolean && has(x, DType::i64) ? DType::i64 : DType::i32);
+  const DType to = asked.value_or(from != DType::boolean && has_kernels_for(x, DType::i64) ? DType::i64 : DType::i32);
   if (to == DType::i32) return plain_sum();
   if (is_integer(to) && to != DType::i64) return converted_sum(to);  // modulo 2^32, and so modulo fewer bits
-  if (to == DType::i64 && has(x, to)) return fits ? converted_sum(to) : nullptr;
+  if (to == DType::i64 && has_kernels_for(x, to)) return fits ? converted_sum(to) : nullptr;
   return sum_of_converted(to);
 }
 const FormulaGraph* mean_graph(const Tensor& x, std::uint32_t mask, std::optional<DType> asked) {
@@ -142,9 +141,9 @@ const FormulaGraph* mean_graph(const Tensor& x, std::uint32_t mask, std::optiona
     static const Graphs graphs = graphs_by_dtype([](Expr v, DType d) { return mean(cast(v, d)); });
     return to == from ? plain_mean() : of_dtype(graphs, to);
   }
-  const DType inside = has(x, DType::f64) ? DType::f64 : DType::f32;
+  const DType inside = has_kernels_for(x, DType::f64) ? DType::f64 : DType::f32;
   if (widens(from) && count_along(x, mask) <= most_in_i32(from)) return mean_of_sum(to, inside);
-  return widens(from) && has(x, DType::i64) ? nullptr : mean_of_converted(to, inside);
+  return widens(from) && has_kernels_for(x, DType::i64) ? nullptr : mean_of_converted(to, inside);
 }
 
 Tensor sum_in_parts(const Tensor& x, std::uint32_t mask, std::optional<DType>) { return sum_in_parts(x, mask); }

@@ -3,8 +3,8 @@
 #include <numbers>
 #include <string>
 
-#include "ops/instances.hpp"
-#include "ops/neural/neural.hpp"
+#include "autodiff/instances.hpp"
+#include "primitives/fused/operation_checks.hpp"
 #include "primitives/fused/operation_complex.hpp"
 #include "tern/complex.hpp"
 #include "tern/fft.hpp"

@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
-#include "ops/instances.hpp"
-#include "ops/limits.hpp"
+#include "autodiff/instances.hpp"
+#include "formula/extremes.hpp"
 #include "ops/special/special.hpp"
 #include "primitives/fused/operation.hpp"
 

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "autodiff/instances.hpp"
 #include "backend/instruments/trace.hpp"
 #include "backend/recording/capture.hpp"
-#include "ops/instances.hpp"
 #include "primitives/fused/operation.hpp"
 #include "primitives/sort/operation.hpp"
 #include "tern/creation.hpp"

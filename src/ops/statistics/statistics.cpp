@@ -3,8 +3,8 @@
 #include <cmath>
 #include <string>
 
-#include "ops/instances.hpp"
-#include "ops/limits.hpp"
+#include "autodiff/instances.hpp"
+#include "formula/extremes.hpp"
 #include "ops/reductions/roots.hpp"
 #include "primitives/fused/operation.hpp"
 #include "tern/statistics.hpp"

@@ -1,5 +1,5 @@
-// What a tensor says of itself, its copies (to another dtype, device or layout) and the ways to its elements: methods
-// of Tensor, and the same on variables.
+// A tensor's copies (to another dtype, device or layout) and the ways to its elements: methods of Tensor, and the same
+// on variables.
 #include <array>
 #include <cstring>
 #include <string>
@@ -49,33 +49,10 @@ const FormulaGraph* cast_graph(DType dtype) {
 }
 }  // namespace
 
-// ---- properties ----
-const Shape& Tensor::shape() const { return impl_of(*this, "shape").shape; }
-std::int64_t Tensor::size(int axis) const {
-  const Shape& s = impl_of(*this, "size").shape;
-  return s[static_cast<std::size_t>(normalize_axis("size", axis, s.rank()))];
-}
-int Tensor::dim() const { return impl_of(*this, "dim").shape.rank(); }
-std::int64_t Tensor::numel() const { return impl_of(*this, "numel").numel; }
-const Strides& Tensor::strides() const { return impl_of(*this, "strides").strides; }
-DType Tensor::dtype() const { return impl_of(*this, "dtype").dtype; }
-Device Tensor::device() const { return impl_of(*this, "device").storage->backend().device(); }
-bool Tensor::is_contiguous() const {
-  const TensorImpl& t = impl_of(*this, "is_contiguous");
-  std::int64_t step = 1;
-  for (int i = t.shape.rank() - 1; i >= 0; --i) {
-    const auto axis = static_cast<std::size_t>(i);
-    if (t.shape[axis] != 1 && t.strides[axis] != step) return t.numel == 0;
-    step *= t.shape[axis];
-  }
-  return true;
-}
-
-// ---- copies ----
 Tensor Tensor::clone() const {
   const TensorImpl& t = impl_of(*this, "clone");
   Backend& backend = t.storage->backend();
-  backend.require<FusedRequest>("clone");
+  require_fused("clone", backend);
   Tensor result = make_tensor(t.shape, t.dtype, backend, "clone");
   const Tensor from = as_bits(*this), to = as_bits(result);
   run_fused({"clone", identity_graph(), 0, {}}, PoolVector<Argument>{Argument(from)}, {&to, 1});
@@ -83,7 +60,7 @@ Tensor Tensor::clone() const {
 }
 Tensor Tensor::contiguous() const { return is_contiguous() ? *this : clone(); }
 namespace {
-bool has_kernels(const Tensor& t) { return t.impl()->storage->backend().supports(t.dtype()); }
+bool has_kernels(const Tensor& t) { return has_kernels_for(t, t.dtype()); }
 /// The elements on the CPU, laid out as they are: for a dtype that the device keeps but has no kernels for.
 Tensor on_host(const Tensor& t, const char* op) {
   require_values(op);

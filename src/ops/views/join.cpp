@@ -3,10 +3,10 @@
 #include <span>
 #include <string>
 
+#include "autodiff/instances.hpp"
 #include "autodiff/joining.hpp"
 #include "backend/instruments/trace.hpp"
-#include "ops/instances.hpp"
-#include "primitives/fused/operation.hpp"
+#include "primitives/fused/operation_together.hpp"
 #include "tern/complex.hpp"
 
 namespace tern {
@@ -14,34 +14,6 @@ namespace tern {
 using namespace detail;
 
 namespace {
-/// Copies the parts beside each other along the axis, together: the copies do not depend on each other.
-template <class T>
-void copy_parts(std::span<const T> parts, std::size_t axis, std::span<const std::int64_t> begins,
-                const Tensor& result) {
-  static const FormulaGraph* const identity = graph_of([](auto v) { return v; });
-  constexpr std::size_t kAtOnce = 256;  // copies of a call
-  // 16-bit floats as i16: through f32, a signalling NaN would become a quiet one.
-  const DType dtype = is_floating(result.dtype()) && dtype_size(result.dtype()) == 2 ? DType::i16 : result.dtype();
-  const InputType type{dtype, false};
-  const Program& program = type_program("concatenate", identity, {&type, 1});
-  PoolVector<Operand> operands(parts.size());
-  PoolVector<View> views(parts.size());
-  PoolVector<FusedRequest> requests;
-  const auto run_all = [&] {
-    if (!requests.empty()) run_horizontally(result.impl()->storage->backend(), requests);
-    requests.clear();
-  };
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const Shape& shape = value_of(parts[i]).shape();
-    if (shape.numel() == 0) continue;
-    operands[i].view = view_over(value_of(parts[i]), shape), operands[i].view.dtype = dtype;
-    views[i] = view_over(result, result.shape()), views[i].dtype = dtype;
-    views[i].offset += begins[i] * views[i].strides[axis];
-    requests.push_back({"concatenate", &program, shape, 0, {&operands[i], 1}, {&views[i], 1}});
-    if (requests.size() == kAtOnce) run_all();
-  }
-  run_all();
-}
 template <class T> Tensor joined(std::span<const T> parts, int axis, PoolVector<std::int64_t>& begins) {
   if (parts.empty()) throw Error(ErrorKind::shape, "concatenate: needs at least one tensor");
   const Tensor& first = require_defined("concatenate", "tensor 1", value_of(parts[0]));
@@ -63,9 +35,9 @@ template <class T> Tensor joined(std::span<const T> parts, int axis, PoolVector<
   }
   begins.push_back(shape[a]);
   Backend& backend = first.impl()->storage->backend();
-  backend.require<FusedGroup>("concatenate");
+  require_fused_together("concatenate", backend);
   Tensor result = make_tensor(shape, first.dtype(), backend);
-  copy_parts(parts, a, std::span<const std::int64_t>(begins), result);
+  copy_parts("concatenate", parts, a, std::span<const std::int64_t>(begins), result);
   return result;
 }
 template <class T> PoolVector<T> with_new_axis(const std::vector<T>& parts, int axis) {

@@ -5,8 +5,8 @@
 #include <array>
 #include <string>
 
+#include "autodiff/instances.hpp"
 #include "backend/recording/capture.hpp"
-#include "ops/instances.hpp"
 #include "primitives/fused/operation.hpp"
 
 namespace tern {

@@ -48,14 +48,14 @@ std::string AttentionBackwardRequest::text() const { return text_of(sizes, q.dty
 template <> const Primitive& primitive_of<AttentionRequest>() {
   static constexpr FamilyKernel kernels[] = {{"cpu", kernel_of<detail_cpu::attention_on_cpu>()},
                                              {"cuda", kernel_of<detail_gpu::attention_on_cuda>()},
-                                             {"webgpu", kernel_of<detail_gpu::attention_on_gpu>()}};
+                                             {"gpu", kernel_of<detail_gpu::attention_on_gpu>()}};
   static constexpr Primitive primitive{PrimitiveId::attention, "attention", kernels};
   return primitive;
 }
 template <> const Primitive& primitive_of<AttentionBackwardRequest>() {
   static constexpr FamilyKernel kernels[] = {{"cpu", kernel_of<detail_cpu::attention_backward_on_cpu>()},
                                              {"cuda", kernel_of<detail_gpu::attention_backward_on_cuda>()},
-                                             {"webgpu", kernel_of<detail_gpu::attention_backward_on_gpu>()}};
+                                             {"gpu", kernel_of<detail_gpu::attention_backward_on_gpu>()}};
   static constexpr Primitive primitive{PrimitiveId::attention_backward, "attention", kernels};
   return primitive;
 }
@@ -70,7 +70,8 @@ bool attention_pays(Backend& backend, const AttentionSizes& s, DType dtype, bool
   const char* const wanted = std::getenv("TERN_ATTENTION_KERNEL");
   if (wanted && *wanted == '0') return false;
   if (wanted && (*wanted == '1' || *wanted == 'm')) return true;
-  if (gpu.limits().native) return detail_gpu::attention_pays_on_cuda(gpu, s, dtype, with_gradients);
+  if (kernel == kernel_of<detail_gpu::attention_on_cuda>())
+    return detail_gpu::attention_pays_on_cuda(gpu, s, dtype, with_gradients);
   return detail_gpu::attention_pays_on_gpu(s, with_gradients);
 }
 std::int64_t attention_parts(Backend& backend, const AttentionSizes& s, DType dtype) {

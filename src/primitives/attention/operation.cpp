@@ -6,6 +6,7 @@
 
 #include "primitives/attention/operation_checks.hpp"
 #include "primitives/attention/operation_fused.hpp"
+#include "primitives/gemm/operation.hpp"
 #include "tern/checkpoint.hpp"
 #include "tern/ops.hpp"
 
@@ -313,12 +314,11 @@ R attended(const R& q, const R& k, const R& v, const AttentionOptions& o, const 
 
 }  // namespace
 
-Tensor attention_of(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& o,
-                    const ScoreFormula& formula) {
+template <TensorOrVar T>
+T attention_of(const T& q, const T& k, const T& v, const AttentionOptions& o, const ScoreFormula& formula) {
   return attended(q, k, v, o, formula);
 }
-Var attention_of(const Var& q, const Var& k, const Var& v, const AttentionOptions& o, const ScoreFormula& formula) {
-  return attended(q, k, v, o, formula);
-}
+template Tensor attention_of(const Tensor&, const Tensor&, const Tensor&, const AttentionOptions&, const ScoreFormula&);
+template Var attention_of(const Var&, const Var&, const Var&, const AttentionOptions&, const ScoreFormula&);
 
 }  // namespace tern::detail

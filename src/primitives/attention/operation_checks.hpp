@@ -2,7 +2,7 @@
 #pragma once
 #include <span>
 
-#include "ops/neural/neural.hpp"
+#include "primitives/fused/operation_checks.hpp"
 
 namespace tern::detail {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "ops/random/random.hpp"
+#include "formula/philox.hpp"
 #include "primitives/attention/attention.hpp"
 #include "process/fork.hpp"
 

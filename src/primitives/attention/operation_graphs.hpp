@@ -4,7 +4,7 @@
 #include <span>
 
 #include "formula/graph.hpp"
-#include "ops/neural/neural.hpp"
+#include "primitives/fused/operation_checks.hpp"
 
 namespace tern::detail {
 

@@ -23,14 +23,14 @@ std::string ConvWeightRequest::text() const { return text_of(sizes); }
 template <> const Primitive& primitive_of<ConvRequest>() {
   static constexpr FamilyKernel kernels[] = {{"cpu", kernel_of<detail_cpu::convolution_on_cpu>()},
                                              {"cuda", kernel_of<detail_gpu::convolution_on_cuda>()},
-                                             {"webgpu", kernel_of<detail_gpu::convolution_on_gpu>()}};
+                                             {"gpu", kernel_of<detail_gpu::convolution_on_gpu>()}};
   static constexpr Primitive primitive{PrimitiveId::convolution, "convolution", kernels};
   return primitive;
 }
 template <> const Primitive& primitive_of<ConvWeightRequest>() {
   static constexpr FamilyKernel kernels[] = {{"cpu", kernel_of<detail_cpu::convolution_weight_on_cpu>()},
                                              {"cuda", kernel_of<detail_gpu::convolution_weight_on_cuda>()},
-                                             {"webgpu", kernel_of<detail_gpu::convolution_weight_on_gpu>()}};
+                                             {"gpu", kernel_of<detail_gpu::convolution_weight_on_gpu>()}};
   static constexpr Primitive primitive{PrimitiveId::convolution_weight, "convolution", kernels};
   return primitive;
 }

@@ -5,6 +5,7 @@
 #include "gpu/products/epilogue.hpp"
 #include "gpu/products/gemm_pass.hpp"
 #include "gpu/text/text.hpp"
+#include "primitives/fused/fused.hpp"
 
 namespace tern::detail_gpu::conv {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "gpu/elementwise.hpp"
 #include "gpu/products/gemm_pass.hpp"
+#include "primitives/fused/fused.hpp"
 
 namespace tern::detail_gpu::conv {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "ops/instances.hpp"
-#include "ops/neural/windows.hpp"
+#include "autodiff/instances.hpp"
+#include "primitives/convolution/operation_windows.hpp"
 #include "primitives/gemm/operation_epilogue.hpp"
 
 namespace tern {
@@ -227,6 +227,7 @@ class OperandsLast {
 };
 }  // namespace
 
+template <>
 Tensor convolved_with_epilogue(const char* name, const FormulaGraph* graph, std::span<const Number> values,
                                const Tensor& x, const Tensor& weight, const ConvOptions& options,
                                std::span<const Argument> operands) {
@@ -236,6 +237,7 @@ Tensor convolved_with_epilogue(const char* name, const FormulaGraph* graph, std:
   const DType both = promote_types(x.dtype(), weight.dtype());
   return convolve(ConvPart::result, g, x.to(both), weight.to(both), graph, all)[0];
 }
+template <>
 Var convolved_with_epilogue(const char* name, const FormulaGraph* graph, std::span<const Number> values, const Var& x,
                             const Var& weight, const ConvOptions& options, std::span<const Argument> operands) {
   const PoolVector<Argument> all = operands_of(name, graph, values, operands);

@@ -4,7 +4,7 @@
 #pragma once
 #include <array>
 
-#include "ops/neural/neural.hpp"
+#include "primitives/fused/operation_checks.hpp"
 
 namespace tern::detail {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "primitives/convolution/operation.hpp"
+#include "primitives/gemm/operation.hpp"
 
 namespace tern::detail {
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <string>
 
+#include "autodiff/instances.hpp"
 #include "backend/instruments/trace.hpp"
-#include "ops/instances.hpp"
 #include "primitives/fft/fft.hpp"
 #include "primitives/fused/operation_complex.hpp"
 

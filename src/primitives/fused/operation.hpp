@@ -25,12 +25,10 @@ inline bool is_tensor(const Argument& a) { return a.tensor || a.var; }
 inline const Tensor& value_of(const Argument& x) { return x.var ? x.var->value() : *x.tensor; }
 /// Of an argument, null where that is a number.
 inline const Tensor* tensor_of(const Argument& a) { return a.tensor ? a.tensor : a.var ? &a.var->value() : nullptr; }
+/// Whether its device has kernels for a dtype.
+inline bool has_kernels_for(const Tensor& x, DType dtype) { return x.impl()->storage->backend().supports(dtype); }
 /// Whether a loop over its elements needs no kernel, nor a wait.
 inline bool in_host_memory(const Tensor& x) { return x.impl()->storage->backend().in_host_memory(); }
-/// What a tensor is made of; throws where it is undefined.
-inline const TensorImpl& impl_of(const Tensor& t, const char* op) {
-  return *require_defined(op, "the tensor", t).impl();
-}
 /// An operand as one of type R: itself, a constant where R is Var, its elements where R is Tensor.
 template <TensorOrVar R, TensorOrVar T> decltype(auto) operand_as(const T& x) {
   if constexpr (std::same_as<R, Tensor>) return value_of(x);
@@ -64,6 +62,10 @@ PoolVector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> ar
 /// Into a place for each output.
 void run_fused(const FusedCall& call, std::span<const Argument> arguments, std::span<const Tensor> into,
                std::span<Tensor> outputs);
+
+/// Throws `unsupported`, naming op, where a backend cannot carry out such calls: to be called before their results are
+/// allocated.
+inline void require_fused(const char* op, Backend& backend) { backend.require<FusedRequest>(op); }
 
 /// A call that was checked, with its operands and outputs laid over its space: what remains is to run it.
 struct BoundCall {

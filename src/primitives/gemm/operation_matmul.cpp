@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <string>
 
-#include "ops/instances.hpp"
+#include "autodiff/instances.hpp"
 #include "primitives/gemm/operation.hpp"
 #include "primitives/gemm/operation_complex.hpp"
 #include "primitives/gemm/operation_matmul.hpp"

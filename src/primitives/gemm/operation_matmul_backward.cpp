@@ -2,6 +2,7 @@
 // of the formula asks for, the pre-activation computed anew where it was not kept.
 #include <string>
 
+#include "primitives/gemm/gemm.hpp"
 #include "primitives/gemm/operation_matmul.hpp"
 #include "tern/ops.hpp"
 

@@ -13,6 +13,7 @@
 
 #include "formula/graph.hpp"
 #include "gpu/products/gemm_pass.hpp"
+#include "primitives/gemm/gemm.hpp"
 #include "primitives/linalg/linalg.hpp"
 
 namespace tern::detail_gpu {

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "ops/instances.hpp"
+#include "autodiff/instances.hpp"
 #include "primitives/fused/operation.hpp"
 #include "primitives/linalg/linalg.hpp"
 #include "primitives/linalg/operation_small.hpp"

@@ -2,7 +2,7 @@
 #include <limits>
 #include <vector>
 
-#include "ops/limits.hpp"
+#include "formula/extremes.hpp"
 #include "primitives/linalg/operation.hpp"
 #include "tern/statistics.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "backend/instruments/trace.hpp"
 
-#include "ops/instances.hpp"
+#include "autodiff/instances.hpp"
 #include "primitives/fused/operation_complex.hpp"
 #include "primitives/scan/scan.hpp"
 #include "tern/complex.hpp"

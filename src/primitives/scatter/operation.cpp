@@ -3,7 +3,7 @@
 
 #include "backend/instruments/trace.hpp"
 
-#include "ops/instances.hpp"
+#include "autodiff/instances.hpp"
 #include "primitives/fused/operation_complex.hpp"
 #include "primitives/scatter/operation.hpp"
 #include "primitives/scatter/scatter.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "ops/instances.hpp"
+#include "autodiff/instances.hpp"
 #include "primitives/fused/operation.hpp"
 #include "primitives/fused/operation_complex.hpp"
 #include "primitives/sort/sort.hpp"

@@ -29,6 +29,11 @@ inline std::vector<const operations::Entry*> entries_asked_for() {
   EXPECT_FALSE(list.empty()) << "no operation is called " << name;
   return list;
 }
+/// The name without the "x." of methods.
+inline std::string plain_name(const operations::Entry& entry) {
+  const std::string name = entry.name;
+  return name.starts_with("x.") ? name.substr(2) : name;
+}
 /// The samples of an entry; of several results, their product.
 inline void add_trials(const operations::Entry& entry, std::vector<Trial>& list) {
   for (const operations::Sample& sample : entry.samples) {

@@ -1,10 +1,10 @@
 // The operation with its derivative rule.
 #include "primitives/rotate/operation.hpp"
 
+#include "autodiff/instances.hpp"
 #include "autodiff/record.hpp"
 #include "backend/instruments/trace.hpp"
 #include "backend/tensor_impl.hpp"
-#include "ops/instances.hpp"
 #include "primitives/rotate/rotate.hpp"
 
 namespace tern {

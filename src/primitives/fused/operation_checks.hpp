@@ -1,10 +1,9 @@
-// What the operations of neural networks share: operands that may be left out, and what is refused.
+// Checks that operations of several operands share: of those that may be left out, and what is refused.
 #pragma once
 #include <string>
 #include <vector>
 
 #include "primitives/fused/operation.hpp"
-#include "primitives/gemm/operation.hpp"
 #include "tern/neural.hpp"
 
 namespace tern::detail {

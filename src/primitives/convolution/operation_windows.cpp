@@ -1,4 +1,4 @@
-#include "ops/neural/windows.hpp"
+#include "primitives/convolution/operation_windows.hpp"
 
 #include "tern/views.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <array>
 
-#include "ops/neural/neural.hpp"
+#include "primitives/fused/operation_checks.hpp"
 
 namespace tern::detail {
 
