@@ -234,6 +234,9 @@ Tensor detail::scattered(const char* op, Combine how, const Tensor& x, const Ten
 }
 void detail::write_at(const char* op, const Tensor& x, const Tensor& positions, const Tensor& source, int axis) {
   x.impl()->storage->bump_version();
+  // x(x) = …: what is read while x is written must not change.
+  const auto apart = [&](const Tensor& read) { return may_share_memory(read, x) ? read.clone() : read; };
+  const Tensor at = apart(positions), from = apart(source);
   combine_at(op, Combine::last, x, positions, source, take_layout(x.shape(), x.strides(), positions, axis), axis,
              DType::i32);
 }

@@ -11,7 +11,7 @@ Tensor scattered(const char* op, Combine how, const Tensor& x, const Tensor& ind
 /// Whether `source` is like the result of a take, x's axis replaced by those of the indices.
 bool is_take_like(const Tensor& x, const Tensor& indices, const Tensor& source, int axis);
 /// Writes `source` to positions (i32) along an axis of x itself, of places named twice the last; [.., count, ..] where
-/// x is [.., size, ..], of its dtype, which has 4 or 8 bytes.
+/// x is [.., size, ..], of its dtype, which has 4 or 8 bytes. Both may be parts of x's memory.
 void write_at(const char* op, const Tensor& x, const Tensor& positions, const Tensor& source, int axis);
 
 }  // namespace tern::detail
