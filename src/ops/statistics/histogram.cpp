@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "backend/recording/capture.hpp"
-#include "primitives/fused/operation.hpp"
+#include "ops/floating.hpp"
+#include "ops/statistics/ranks.hpp"
+#include "primitives/fused/operation_complex.hpp"
 #include "tern/creation.hpp"
 #include "tern/sets.hpp"
 #include "tern/statistics.hpp"
@@ -65,7 +67,7 @@ template <class T> Tensor parts_evenly(const Tensor& x, const Tensor& edges) {
 }
 Tensor parts_of_even(const Tensor& x, const Tensor& edges) {
   const DType both = promote_types(x.dtype(), edges.dtype());
-  if (x.device() != cpu() || current_capture() || x.numel() == 0 || is_complex(both)) return parts_between(x, edges);
+  if (x.device() != cpu() || current_capture() || x.numel() == 0) return parts_between(x, edges);
   if (both == DType::f64) return parts_evenly<double>(x.to(both), edges.to(both));
   return parts_evenly<float>(x.to(DType::f32), edges.to(DType::f32));
 }
@@ -105,11 +107,13 @@ Parts parts_of(const Tensor& x, const Tensor& edges) {
     throw Error(ErrorKind::shape, "histogram: edges must be along one axis, two or more, they are " + describe(edges));
   require_countable(op, x);
   return {parts_between(x, edges), edges};
+  require_real(op, "x", x), require_real(op, "edges", edges);
 }
 Parts parts_of(const Tensor& x, std::int64_t bins, HistogramRange range) {
   constexpr const char* op = "histogram";
-  require_defined(op, "x", x);
-  if (bins < 1) throw Error(ErrorKind::value, "histogram: bins must be 1 or more, got " + std::to_string(bins));
+  require_defined(op, "x", x), require_real(op, "x", x);
+  if (bins < 1 || bins >= kMostPositions)
+    throw Error(ErrorKind::value, "histogram: bins must be from 1 to 2^31-2, got " + std::to_string(bins));
   require_countable(op, x);
   const auto [begin, end] = range_of(op, x, range);
   const DType dtype = is_floating(x.dtype()) ? x.dtype() : DType::f32;

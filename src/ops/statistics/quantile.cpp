@@ -5,7 +5,7 @@
 
 #include "backend/recording/capture.hpp"
 #include "ops/statistics/ranks.hpp"
-#include "primitives/fused/operation.hpp"
+#include "primitives/fused/operation_complex.hpp"
 #include "tern/sets.hpp"
 #include "tern/statistics.hpp"
 
@@ -86,6 +86,7 @@ T quantiles(const char* op, const T& x, std::span<const double> q, const Shape& 
             Interpolation interpolation) {
   const Tensor& values = require_defined(op, "x", value_of(x));
   const std::uint32_t mask = axis_mask(op, axes, x.dim());
+  require_real(op, "x", values);
   for (const double each : q)
     if (!(each >= 0 && each <= 1))
       throw Error(ErrorKind::value, std::string(op) + ": q must be in [0, 1], got " + std::to_string(each));

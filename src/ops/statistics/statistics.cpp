@@ -5,7 +5,8 @@
 
 #include "ops/instances.hpp"
 #include "ops/limits.hpp"
-#include "primitives/fused/operation.hpp"
+#include "primitives/fused/operation_complex.hpp"
+#include "tern/complex.hpp"
 #include "tern/statistics.hpp"
 
 namespace tern {
@@ -162,7 +163,7 @@ template <TensorOrVar T> Sorted<T> min_with_indices(const T& x, int axis, bool k
 namespace {
 /// [N, M], of one axis [1, M]; less the mean of each row. Differences of 16 bits would lose what rows have in common.
 template <TensorOrVar T> T centred(const char* op, const T& x) {
-  require_defined(op, "x", value_of(x));
+  require_defined(op, "x", value_of(x)), require_real(op, "x", value_of(x));
   if (x.dim() != 1 && x.dim() != 2)
     throw Error(ErrorKind::shape, std::string(op) + ": x must have one or two axes, it is " + describe(value_of(x)));
   const T list = x.dim() == 1 ? x.unsqueeze(0) : x,
