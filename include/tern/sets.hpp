@@ -44,7 +44,7 @@ enum class Reduce { add, multiply, minimum, maximum, mean, set };
 /// x's own elements the sums, products, extremes or means, or (set) in place of them, of places named twice the last.
 /// The same bits every time. The gradient goes to the elements that were chosen: of equal extremes x's own, then the
 /// first. Without `include_self` x's own elements count only where no source goes, and get gradients only there. `mean`
-/// of integers throws `dtype`.
+/// of integers and extremes of complex numbers throw `dtype`.
 template <TensorOrVar X, TensorOrVar S>
 ResultOf<X, S> scatter_reduce(const X& x, const Tensor& indices, const S& source, Reduce how, int axis = 0,
                               bool include_self = true);

@@ -114,9 +114,11 @@ const NamedReduction& all_reduction() {
   return r;
 }
 
-/// A product under autograd: halves multiplied elementwise until one element is left, right at zeros to any order.
+/// A product under autograd: halves multiplied elementwise until one element is left, right at zeros to any order. Of
+/// 16 bits in f32, and rounded once, as without autograd.
 Var product_tree(const Var& x, std::uint32_t mask, bool keepdim) {
   Axes order;
+  if (dtype_size(x.dtype()) < 4) return product_tree(x.to(DType::f32), mask, keepdim).to(x.dtype());
   for (int i = 0; i < x.dim(); ++i)
     if (!(mask >> i & 1)) order.push_back(i);
   Shape kept = without_axes(x.shape(), mask), flat = kept;

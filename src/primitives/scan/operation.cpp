@@ -61,7 +61,17 @@ template <class F> Var scanned(const char* op, Combine combine, const Var& x, in
   if (x.dim() == kMaxRank)
     throw Error(ErrorKind::shape, std::string(op) + ": a Var may have up to " + std::to_string(kMaxRank - 1) +
                                       " axes, it is " + describe(x.value()));
-  return running(x, normalize_axis(op, axis, x.dim()), on_vars);
+  const int a = normalize_axis(op, axis, x.dim());
+  if (dtype_size(x.dtype()) < 4) return running(x.to(DType::f32), a, on_vars).to(x.dtype());  // rounded once
+  return running(x, a, on_vars);
+}
+
+/// Pairs of complex numbers lie along two axes more than they have.
+Var complex_products(const char* op, const Var& z, int axis) {
+  if (z.dim() + 2 > kMaxRank)
+    throw Error(ErrorKind::shape, std::string(op) + ": complex numbers may have up to " +
+                                      std::to_string(kMaxRank - 2) + " axes, x is " + describe(z.value()));
+  return running(z, normalize_axis(op, axis, z.dim()), [](const Var& a, const Var& b) { return a * b; });
 }
 
 void require_floats(const char* op, const Tensor& x) {
