@@ -2,6 +2,7 @@
 #include <cmath>
 #include <string>
 
+#include "ops/floating.hpp"
 #include "ops/instances.hpp"
 #include "ops/limits.hpp"
 #include "primitives/fused/operation.hpp"
@@ -45,10 +46,6 @@ Expr masked_mean(Expr x, Expr mask) { return sum(where(mask, x, 0)) / count(x, m
 Expr masked_variance(Expr x, Expr mask, Expr correction) {
   const Expr centred = where(mask, x - masked_mean(x, mask), 0);
   return sum(centred * centred) / maximum(count(x, mask) - correction, 0);
-}
-/// Integers as means of them are taken: in f64 where there is such, then in f32.
-template <TensorOrVar T> T in_floating(const T& x) {
-  return x.to(value_of(x).impl()->storage->backend().supports(DType::f64) ? DType::f64 : DType::f32);
 }
 void require_elements(const char* op, const Tensor& x, const Axes& axes) {
   require_defined(op, "x", x);

@@ -34,8 +34,12 @@ template <TensorOrVar W> W weighed(const Tensor& positions, const W& weights, st
   return scatter_add(none, positions.reshape({-1}), weights.reshape({-1}));
 }
 
+bool is_wide_integer(DType dtype) { return is_integer(dtype) && dtype_size(dtype) >= 4; }
+
 /// Between which edges each x lies; what lies outside is in one more part, number `bins`.
-Tensor parts_between(const Tensor& x, const Tensor& edges) {
+Tensor parts_between(const Tensor& given, const Tensor& edges) {
+  const bool widens = is_wide_integer(given.dtype()) && is_floating(edges.dtype());  // f32 does not tell them apart
+  const Tensor x = widens ? in_floating(given) : given;
   const std::int64_t bins = edges.numel() - 1;
   const Tensor behind = searchsorted(edges, x, Side::right);
   const Tensor last = x == edges.slice(0, bins).reshape({});
@@ -116,7 +120,8 @@ Parts parts_of(const Tensor& x, std::int64_t bins, HistogramRange range) {
     throw Error(ErrorKind::value, "histogram: bins must be from 1 to 2^31-2, got " + std::to_string(bins));
   require_countable(op, x);
   const auto [begin, end] = range_of(op, x, range);
-  const DType dtype = is_floating(x.dtype()) ? x.dtype() : DType::f32;
+  const bool wide = is_wide_integer(x.dtype()) && x.impl()->storage->backend().supports(DType::f64);
+  const DType dtype = is_floating(x.dtype()) ? x.dtype() : wide ? DType::f64 : DType::f32;
   const Tensor edges = linspace(begin, end, bins + 1, {.dtype = dtype, .device = x.device()});
   return {parts_of_even(x, edges), edges};
 }

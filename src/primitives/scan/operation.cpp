@@ -118,6 +118,7 @@ template <TensorOrVar T> T cumsum(const T& x, int axis) {
 }
 template <TensorOrVar T> T cumulative_prod(const T& x, int axis) {
   constexpr const char* op = "cumulative_prod";
+  if (is_complex_tensor(value_of(x))) return operand_as<T>(complex_products(op, as_var(x), axis));
   if constexpr (std::same_as<T, Tensor>) return scanned(op, Combine::mul, in_32_bits(op, x), axis);
   else {
     const Var wide = is_floating(in_32_bits(op, x.value()).dtype()) ? x : as_var(in_32_bits(op, x.value()));
