@@ -5,7 +5,9 @@
 #include "ops/instances.hpp"
 #include "primitives/fused/operation.hpp"
 #include "tern/complex.hpp"
+#include "primitives/gemm/operation.hpp"
 #include "tern/products.hpp"
+#include "tern/linalg.hpp"
 
 namespace tern {
 
@@ -67,7 +69,7 @@ template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> tensordot(const A& a, con
 }
 
 template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> inner(const A& a, const B& b) {
-  require_defined("inner", "a", value_of(a)), require_defined("inner", "b", value_of(b));
+  require_one_kind("inner", value_of(a), value_of(b));
   if (a.dim() == 0 || b.dim() == 0) return a * b;
   if (a.size(-1) != b.size(-1))
     throw Error(ErrorKind::shape,
@@ -78,13 +80,14 @@ template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> inner(const A& a, const B
 }
 
 template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> outer(const A& a, const B& b) {
-  require_defined("outer", "a", value_of(a)), require_defined("outer", "b", value_of(b));
+  require_one_kind("outer", value_of(a), value_of(b));
   return a.reshape({a.numel(), 1}) * b.reshape({1, b.numel()});
 }
 
 template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> vecdot(const A& a, const B& b, int axis) {
   constexpr const char* op = "vecdot";
   const Argument arguments[] = {Argument(a), Argument(b)};
+  require_one_kind(op, value_of(a), value_of(b));
   const Shape space = broadcast_space(op, arguments);
   const int at = normalize_axis(op, axis, space.rank());
   static const FormulaGraph* const graph = graph_of([](auto x, auto y) { return sum(x * y); });
@@ -135,9 +138,10 @@ template <TensorOrVar T> T trace(const T& x, std::int64_t offset) {
 template <TensorOrVar T> T matrix_power(const T& x, std::int64_t n) {
   constexpr const char* op = "matrix_power";
   require_square(op, value_of(x));
-  if (n < 0)
-    throw Error(ErrorKind::value,
-                "matrix_power: the exponent must be 0 or more, got " + std::to_string(n) + "; invert the matrix first");
+  if (n < 0) {
+    if (n == std::numeric_limits<std::int64_t>::min()) return matrix_power(matrix_power(x, n / 2), 2);
+    return matrix_power(linalg::inv(x), -n);
+  }
   if (n == 0) {
     const Tensor one = eye(x.size(-1), {.dtype = x.dtype(), .device = x.device()});
     return operand_as<T>(one.broadcast_to(x.shape()).clone());
