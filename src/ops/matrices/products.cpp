@@ -3,11 +3,12 @@
 #include <string>
 
 #include "ops/instances.hpp"
+#include "ops/limits.hpp"
 #include "primitives/fused/operation.hpp"
-#include "tern/complex.hpp"
 #include "primitives/gemm/operation.hpp"
-#include "tern/products.hpp"
+#include "tern/complex.hpp"
 #include "tern/linalg.hpp"
+#include "tern/products.hpp"
 
 namespace tern {
 
@@ -86,8 +87,8 @@ template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> outer(const A& a, const B
 
 template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> vecdot(const A& a, const B& b, int axis) {
   constexpr const char* op = "vecdot";
-  const Argument arguments[] = {Argument(a), Argument(b)};
   require_one_kind(op, value_of(a), value_of(b));
+  const Argument arguments[] = {Argument(a), Argument(b)};
   const Shape space = broadcast_space(op, arguments);
   const int at = normalize_axis(op, axis, space.rank());
   static const FormulaGraph* const graph = graph_of([](auto x, auto y) { return sum(x * y); });
@@ -123,7 +124,8 @@ template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> kron(const A& a, const B&
   for (int i = 0; i < rank; ++i) {
     const std::int64_t m = i < rank - a.dim() ? 1 : a.size(i - (rank - a.dim())),
                        n = i < rank - b.dim() ? 1 : b.size(i - (rank - b.dim()));
-    of_a.push_back(m), of_a.push_back(1), of_b.push_back(1), of_b.push_back(n), result.push_back(m * n);
+    of_a.push_back(m), of_a.push_back(1), of_b.push_back(1), of_b.push_back(n);
+    result.push_back(size_times("kron", m, n));
   }
   return (a.reshape(of_a) * b.reshape(of_b)).reshape(result);
 }
