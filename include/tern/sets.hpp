@@ -18,7 +18,8 @@ enum class Side { left, right };
 template <TensorOrVar S, TensorOrVar V>
 Tensor searchsorted(const S& sorted, const V& values, Side side = Side::left, const Tensor& sorter = {});
 /// The number i of the part of each x (i32): bins[i - 1] ≤ x < bins[i], with `right` bins[i - 1] < x ≤ bins[i]; where
-/// the bins decrease, bins[i - 1] > x ≥ bins[i], with `right` bins[i - 1] ≥ x > bins[i].
+/// the bins decrease, bins[i - 1] > x ≥ bins[i], with `right` bins[i - 1] ≥ x > bins[i]. Bins in no order throw `value`
+/// on the CPU; on GPUs, and in replays, they are not looked through.
 template <TensorOrVar X, TensorOrVar B> Tensor digitize(const X& x, const B& bins, bool right = false);
 
 template <class T> struct Unique {

@@ -90,7 +90,8 @@ using HistogramRange = std::optional<std::pair<double, double>>;
 /// finite or ends before it begins, throw `value`.
 template <TensorOrVar T>
 Histogram histogram(const T& x, std::int64_t bins = 10, HistogramRange range = {}, bool density = false);
-/// The same of parts between these edges, which must not decrease.
+/// The same of parts between these edges, which must not decrease (on the CPU else `value`; on GPUs, and in replays,
+/// they are not looked through).
 template <TensorOrVar T> Histogram histogram(const T& x, const Tensor& edges, bool density = false);
 /// The sums of the weights of the elements in each part, in the dtype of the weights, which have x's shape (else
 /// `shape`); gradients in the weights. `density`: over the sum of all of them and the width of their part; integers in

@@ -107,11 +107,12 @@ struct Parts {
 Parts parts_of(const Tensor& x, const Tensor& edges) {
   constexpr const char* op = "histogram";
   require_defined(op, "x", x), require_defined(op, "edges", edges), require_same_device(op, x, edges);
+  require_real(op, "x", x), require_real(op, "edges", edges);
   if (edges.dim() != 1 || edges.numel() < 2)
     throw Error(ErrorKind::shape, "histogram: edges must be along one axis, two or more, they are " + describe(edges));
   require_countable(op, x);
+  require_in_order(op, "edges", edges, false);
   return {parts_between(x, edges), edges};
-  require_real(op, "x", x), require_real(op, "edges", edges);
 }
 Parts parts_of(const Tensor& x, std::int64_t bins, HistogramRange range) {
   constexpr const char* op = "histogram";

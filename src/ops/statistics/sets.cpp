@@ -199,6 +199,7 @@ template <TensorOrVar X, TensorOrVar B> Tensor digitize(const X& x, const B& bin
   const Tensor& edges = require_defined(op, "bins", value_of(bins));
   require_real(op, "bins", edges);
   if (edges.dim() != 1) throw Error(ErrorKind::shape, "digitize: bins must have one axis, they are " + describe(edges));
+  require_in_order(op, "bins", edges, true);
   const std::int64_t n = edges.numel();
   const Side side = right ? Side::left : Side::right;
   if (n < 2) return searched(op, edges, value_of(x), side);
@@ -289,8 +290,8 @@ template <TensorOrVar X, TensorOrVar E> Tensor isin(const X& x, const E& element
   const Tensor& values = require_defined(op, "x", value_of(x));
   const Tensor& set = require_defined(op, "elements", value_of(elements));
   require_same_device(op, values, set);
-  require_positions(op, set, set.numel());
   require_real(op, "x", values), require_real(op, "elements", set);
+  require_positions(op, set, set.numel());
   if (set.numel() == 0) return full(values.shape(), invert, {.dtype = DType::boolean, .device = values.device()});
   if (Tensor found = in_table(values, set, invert); found.defined()) return found;
   const Tensor sorted = sort(set.reshape({-1}), 0).values;
