@@ -15,8 +15,9 @@ template <TensorOrVar R> R einsum_of(std::string_view equation, const std::vecto
 /// Σ of products over the letters that the result lacks, as NumPy writes it: "ij,jk->ik", "bhld,bhmd->bhlm", "ii->i",
 /// "...ij,...jk" (without -> the result has the letters that stand once, in alphabetical order). Two operands at a time
 /// are multiplied as matrices, in the order that takes the fewest operations (of more than six: the next best pair).
-/// Axes of size 1 broadcast. A wrong equation, number of operands or size throws `shape`. Of one operand without a sum
-/// the result is a view.
+/// Axes of size 1 broadcast. An equation that has no meaning, or is of another number of operands, throws `value`,
+/// sizes that differ `shape`; integers with floats are a `dtype` error in all these products. Of one operand without a
+/// sum the result is a view.
 template <TensorOrVar... X>
   requires(sizeof...(X) > 0)
 ResultOf<X...> einsum(std::string_view equation, const X&... operands) {
@@ -54,7 +55,7 @@ template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> cross(const A& a, const B
 template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> kron(const A& a, const B& b);
 /// Σ x[.., i, i + offset] over the diagonal of the last two axes.
 template <TensorOrVar T> T trace(const T& x, std::int64_t offset = 0);
-/// The product of n times the square matrix x, by squaring; n ≥ 0, of 0 the identity.
+/// The product of n times the square matrix x, by squaring; of 0 the identity, of a negative n that of its inverse.
 template <TensorOrVar T> T matrix_power(const T& x, std::int64_t n);
 /// The product of two or more matrices in the order that takes the fewest multiplications. The first may be a row [K],
 /// the last a column [K].

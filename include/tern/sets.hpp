@@ -18,7 +18,8 @@ enum class Side { left, right };
 template <TensorOrVar S, TensorOrVar V>
 Tensor searchsorted(const S& sorted, const V& values, Side side = Side::left, const Tensor& sorter = {});
 /// The number i of the part of each x (i32): bins[i - 1] ≤ x < bins[i], with `right` bins[i - 1] < x ≤ bins[i]; where
-/// the bins decrease, bins[i - 1] > x ≥ bins[i], with `right` bins[i - 1] ≥ x > bins[i].
+/// the bins decrease, bins[i - 1] > x ≥ bins[i], with `right` bins[i - 1] ≥ x > bins[i]. Bins in no order throw `value`
+/// on the CPU; on GPUs, and in replays, they are not looked through.
 template <TensorOrVar X, TensorOrVar B> Tensor digitize(const X& x, const B& bins, bool right = false);
 
 template <class T> struct Unique {
@@ -44,7 +45,7 @@ enum class Reduce { add, multiply, minimum, maximum, mean, set };
 /// x's own elements the sums, products, extremes or means, or (set) in place of them, of places named twice the last.
 /// The same bits every time. The gradient goes to the elements that were chosen: of equal extremes x's own, then the
 /// first. Without `include_self` x's own elements count only where no source goes, and get gradients only there. `mean`
-/// of integers throws `dtype`.
+/// of integers and extremes of complex numbers throw `dtype`.
 template <TensorOrVar X, TensorOrVar S>
 ResultOf<X, S> scatter_reduce(const X& x, const Tensor& indices, const S& source, Reduce how, int axis = 0,
                               bool include_self = true);

@@ -64,8 +64,8 @@ template <TensorOrVar T> Tensor count_nonzero(const T& x, const Axes& axes, bool
 /// nearer one (of both as near that with an even position).
 enum class Interpolation { linear, lower, higher, midpoint, nearest };
 /// The element below which the share q of all lies: that at position q·(n - 1) in order. NaN where one is NaN, over
-/// nothing an error. Of integers in f32. The gradient goes to the elements that were chosen. A q outside [0, 1] throws
-/// `value`.
+/// nothing an error. Of integers in f32, of i32, u32 and i64 in f64 where there is such. The gradient goes to the
+/// elements that were chosen. A q outside [0, 1] throws `value`.
 template <TensorOrVar T>
 T quantile(const T& x, double q, const Axes& axes = {}, bool keepdim = false,
            Interpolation interpolation = Interpolation::linear);
@@ -86,10 +86,12 @@ using HistogramRange = std::optional<std::pair<double, double>>;
 /// How many elements lie in each of `bins` parts of equal width of a range; without a range, of that from the smallest
 /// element to the largest, which waits for them. A part contains its lower edge, the last one both. What lies outside
 /// and NaN count nowhere. `density`: counts over their sum and the width of their part, in x's dtype (of integers f32);
-/// where nothing is counted NaN. No bins, and a range that is not finite or ends before it begins, throw `value`.
+/// where nothing is counted NaN. Edges are of x's dtype, of integers as quantiles are. No bins, and a range that is not
+/// finite or ends before it begins, throw `value`.
 template <TensorOrVar T>
 Histogram histogram(const T& x, std::int64_t bins = 10, HistogramRange range = {}, bool density = false);
-/// The same of parts between these edges, which must not decrease.
+/// The same of parts between these edges, which must not decrease (on the CPU else `value`; on GPUs, and in replays,
+/// they are not looked through).
 template <TensorOrVar T> Histogram histogram(const T& x, const Tensor& edges, bool density = false);
 /// The sums of the weights of the elements in each part, in the dtype of the weights, which have x's shape (else
 /// `shape`); gradients in the weights. `density`: over the sum of all of them and the width of their part; integers in
@@ -114,7 +116,7 @@ template <TensorOrVar T> T corrcoef(const T& x);
 
 // ---- along an axis ----
 /// The running products along an axis; booleans and narrow integers give i32, which wraps as other integers do. The
-/// gradient is right where elements are 0, too.
+/// gradient is right where elements are 0, too. Complex numbers may have six axes.
 template <TensorOrVar T> T cumulative_prod(const T& x, int axis);
 /// The largest of the elements up to each, along an axis, and its position (i32), of equal ones the last; from the
 /// first NaN on, NaN.

@@ -32,8 +32,13 @@ template <TensorOrVar T> std::vector<T> unstack(const T& x, int axis = 0);
 template <TensorOrVar T> T tile(const T& x, const Shape& times);
 /// Each element `times` in a row along an axis.
 template <TensorOrVar T> T repeat(const T& x, std::int64_t times, int axis);
+/// Each entry along an axis as many times in a row as `counts` (i32 or i64, one for each) says; waits for them. A
+/// negative one throws `value`.
+template <TensorOrVar T> T repeat(const T& x, const Tensor& counts, int axis);
 /// The elements moved on by `shift` places along an axis; what leaves at the end comes in at the beginning.
 template <TensorOrVar T> T roll(const T& x, std::int64_t shift, int axis);
+/// The same along several axes, by one shift for each.
+template <TensorOrVar T> T roll(const T& x, const std::vector<std::int64_t>& shifts, const Axes& axes);
 /// The same of all elements in row-major order.
 template <TensorOrVar T> T roll(const T& x, std::int64_t shift) {
   return roll(x.reshape({-1}), shift, 0).reshape(x.shape());

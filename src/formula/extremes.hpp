@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <limits>
 #include <numbers>
+#include <string>
 
-#include "tern/formula.hpp"
 #include "tern/dtype.hpp"
+#include "tern/error.hpp"
+#include "tern/formula.hpp"
 
 namespace tern::detail {
 
@@ -28,6 +30,20 @@ inline Number extreme_of(DType dtype, bool largest) {
     default: break;
   }
   return Number(largest ? kInfinity : -kInfinity);
+}
+
+/// Sizes of axes multiplied and added: what 64 bits do not hold throws shape, naming op.
+inline std::int64_t size_times(const char* op, std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  if (!__builtin_mul_overflow(a, b, &result)) return result;
+  throw Error(ErrorKind::shape, std::string(op) + ": " + std::to_string(a) + " times " + std::to_string(b) +
+                                    " elements along an axis are more than 2^63-1");
+}
+inline std::int64_t size_plus(const char* op, std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  if (!__builtin_add_overflow(a, b, &result)) return result;
+  throw Error(ErrorKind::shape, std::string(op) + ": " + std::to_string(a) + " and " + std::to_string(b) +
+                                    " elements along an axis are more than 2^63-1");
 }
 
 }  // namespace tern::detail

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "autodiff/instances.hpp"
@@ -21,7 +22,7 @@ Tensor empty(const Shape& shape, const Options& options) {
 Tensor detail::shifted_eye(std::int64_t rows, std::int64_t columns, std::int64_t k, const Options& options) {
   const Tensor i = arange(0, rows, 1, {.dtype = i32, .device = options.device}).unsqueeze(-1),
                j = arange(0, columns, 1, {.dtype = i32, .device = options.device});
-  if (std::max(rows, columns) == 0 || k > columns || -k > rows) return zeros({rows, columns}, options);
+  if (std::max(rows, columns) == 0 || k > columns || k < -rows) return zeros({rows, columns}, options);
   return (j - i == k).to(options.dtype);
 }
 
@@ -134,7 +135,8 @@ template <TensorOrVar T> T diag_embed(const T& x, std::int64_t k) {
   if (x.dim() == 0)
     throw Error(ErrorKind::shape, "diag_embed: x must have one axis at least, got " + describe(value_of(x)));
   // Row i holds x[i] where k ≥ 0, column j holds x[j] elsewhere.
-  const T line = pad(x, {{0, k < 0 ? -k : k}});
+  const std::int64_t more = k >= 0 ? k : -std::max(k, -std::numeric_limits<std::int64_t>::max());
+  const T line = pad(x, {{0, more}});
   Shape square = line.shape();
   square.push_back(line.size(-1));
   return triangle("diag_embed", line.unsqueeze(k < 0 ? -2 : -1).broadcast_to(square), k, kDiagonal);

@@ -44,8 +44,9 @@ ResultOf<X, V> put_along_axis(const X& x, const Tensor& indices, const V& values
   check_fits(op, value_of(values), of_indices);
   const Tensor at = indices.broadcast_to(of_indices);
   const V source = values.broadcast_to(of_indices);
-  if constexpr (std::same_as<ResultOf<X, V>, Tensor>) return scattered(op, Combine::last, x, at, source, axis);
-  else return scatter_reduce(x, at, source, Reduce::set, axis);
+  if constexpr (std::same_as<ResultOf<X, V>, Tensor>)
+    if (!is_complex(x.dtype())) return scattered(op, Combine::last, x, at, source, axis);
+  return scatter_reduce(x, at, source, Reduce::set, axis);
 }
 template Tensor put_along_axis(const Tensor&, const Tensor&, const Tensor&, int);
 template Var put_along_axis(const Tensor&, const Tensor&, const Var&, int);

@@ -52,6 +52,13 @@ Tensor& seen(const char* op, Tensor& temporary) {
                                       "write to a view (reshape, flatten and to copy where they cannot be one)");
   return temporary;
 }
+/// Writes `result`, in x's dtype, into what `part` was selected from: the new elements.
+Tensor written(const char* op, const Tensor& part, const Tensor& result) {
+  if (result.dtype() != part.dtype()) require_keeps_dtype(op, part, result.dtype());
+  const Tensor kept = result.to(part.dtype());
+  write_selected(part, kept);
+  return kept;
+}
 }  // namespace
 Var detail::keeping_dtype(const Var& x, const Var& result) {
   if (result.dtype() == x.dtype()) return result;
@@ -63,11 +70,11 @@ Var detail::keeping_dtype(const Var& x, const Var& result) {
   Tensor& Tensor::operator symbol##=(Number o)& { return update(*this, #name, op::name, o); }                  \
   Tensor Tensor::operator symbol##=(const Tensor& o)&& {                                                       \
     if (!is_selected(*this)) return update(seen(#symbol "=", *this), #name, op::name, o);                      \
-    return write_selected(*this, *this symbol o), *this;                                                       \
+    return written(#name, *this, *this symbol o);                                                              \
   }                                                                                                            \
   Tensor Tensor::operator symbol##=(Number o)&& {                                                              \
     if (!is_selected(*this)) return update(seen(#symbol "=", *this), #name, op::name, o);                      \
-    return write_selected(*this, *this symbol o), *this;                                                       \
+    return written(#name, *this, *this symbol o);                                                              \
   }
 TERN_IN_PLACE(+, add)
 TERN_IN_PLACE(-, sub)

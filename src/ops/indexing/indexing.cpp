@@ -8,6 +8,7 @@
 
 #include "autodiff/instances.hpp"
 #include "backend/recording/capture.hpp"
+#include "formula/extremes.hpp"
 #include "primitives/fused/operation.hpp"
 #include "primitives/scatter/operation.hpp"
 #include "primitives/sort/operation.hpp"
@@ -149,7 +150,7 @@ template <class T> Seen<T> seen(const T& x, std::span<const Index> list) {
 
 std::int64_t size_of(const Shape& shape, const Selector& s) {
   std::int64_t size = 1;
-  for (int i = 0; i < s.axes; ++i) size *= shape[static_cast<std::size_t>(s.axis + i)];
+  for (int i = 0; i < s.axes; ++i) size = size_times(kSelect, size, shape[static_cast<std::size_t>(s.axis + i)]);
   return size;
 }
 /// The selectors as positions along one axis that holds all of theirs.
@@ -164,7 +165,7 @@ Tensor positions_of(const Shape& shape, const std::vector<Selector>& selectors) 
   std::int64_t all = 1;
   for (std::size_t i = 0; i < places.size(); ++i) {
     const std::int64_t size = size_of(shape, selectors[i]);
-    all *= std::max<std::int64_t>(size, 1);
+    all = size_times(kSelect, all, std::max<std::int64_t>(size, 1));
     if (all > kMostPositions)
       throw Error(ErrorKind::shape, std::string(kSelect) +
                                         ": the axes that are selected from have more than 2^31-1 "
@@ -202,7 +203,7 @@ template <class T> Merge merge_of(const Seen<T>& s) {
   for (; axis < *s.place; ++axis) keep(axis);
   for (const Selector& c : s.selectors) {
     for (int i = 0; i < c.axes; ++i) m.order.push_back(c.axis + i);
-    m.size *= size_of(s.x.shape(), c);
+    m.size = size_times(kSelect, m.size, size_of(s.x.shape(), c));
   }
   m.shape.push_back(m.size);
   for (; axis < s.x.dim(); ++axis)
@@ -254,7 +255,7 @@ void write_into(const char* op, const Seen<Tensor>& s, const Tensor& given) {
   const Tensor source = values.broadcast_to(part).reshape(shape);
   const Tensor lined = target.reshape(m.shape);
   if (lined.impl()->storage == target.impl()->storage && dtype_size(lined.dtype()) >= 4 && !is_complex(lined.dtype()))
-    return write_at(op, lined, flat, may_share_memory(source, lined) ? source.clone() : source, *s.place);
+    return write_at(op, lined, flat, source, *s.place);
   const Tensor writer = last_writers(op, flat, m.size);
   const Tensor written = take(source, maximum(writer - 1, 0), *s.place);
   target.copy_from(where((writer > 0).reshape(chosen), written.reshape(target.shape()), target));
@@ -358,7 +359,8 @@ template <TensorOrVar T> std::vector<Tensor> nonzero(const T& x) {
     throw Error(ErrorKind::shape, "nonzero: x must have at least one axis, got " + describe(values));
   const Tensor at = places_of("nonzero", values.dtype() == boolean ? values : values != 0);
   if (values.dim() == 1) return {at};
-  std::vector<Tensor> result(values.shape().size());
+  std::vector<Tensor> result(values.shape().size(), at);
+  if (values.numel() == 0) return result;  // of which other axes may have any size
   std::int64_t inner = 1;
   for (std::size_t axis = result.size(); axis-- > 0; inner *= values.shape()[axis])
     result[axis] = floor_divide(at, std::max<std::int64_t>(inner, 1)) % std::max<std::int64_t>(values.shape()[axis], 1);

@@ -5,7 +5,9 @@
 #include "autodiff/instances.hpp"
 #include "formula/extremes.hpp"
 #include "primitives/fused/operation.hpp"
+#include "primitives/fused/operation_complex.hpp"
 #include "primitives/scatter/operation.hpp"
+#include "tern/complex.hpp"
 #include "tern/sets.hpp"
 
 namespace tern {
@@ -81,22 +83,31 @@ Var product_of(const Flat& f) {
   return f.x * where(last >= 0, take(products, maximum(last, 0)), 1);
 }
 
-Var recorded(const Var& x, const Tensor& indices, const Var& source, Reduce how, int axis, const Tensor& covered) {
-  // The value, and all that is checked.
-  const Tensor value = scattered(kScatterReduce, combine_of(how), x.value(), indices, source.value(), axis);
-  const Var inputs[] = {x, source};
-  if (!tracked(inputs) || source.numel() == 0) return source.numel() == 0 ? x.clone() : as_var(value);
-  const Flat f = flattened(x, indices, source, axis);
-  if (how == Reduce::multiply) return product_of(f).reshape(x.shape());
-  return chosen(f, how == Reduce::set ? last_winner(f) : extreme_winner(f, value.reshape({-1}), covered))
-      .reshape(x.shape());
-}
-
 /// How many sources meet at each place (i32).
 Tensor met(const Tensor& x, const Tensor& indices, const Tensor& source, int axis) {
   const Options like{.dtype = DType::i32, .device = x.device()};
   return scattered(kScatterReduce, Combine::add, zeros(x.shape(), like), indices, ones(source.shape(), like), axis);
 }
+/// Products whose gradient is asked for, and those of complex numbers, which no kernel multiplies; of 16 bits in f32,
+/// and rounded once, as kernels do.
+Var multiplied(const Var& x, const Tensor& indices, const Var& source, int axis) {
+  if (source.numel() == 0) return x.clone();
+  if (is_floating(x.dtype()) && dtype_size(x.dtype()) < 4)
+    return multiplied(x.to(DType::f32), indices, source.to(DType::f32), axis).to(x.dtype());
+  return product_of(flattened(x, indices, source, axis)).reshape(x.shape());
+}
+
+Var recorded(const Var& x, const Tensor& indices, const Var& source, Reduce how, int axis, const Tensor& covered) {
+  // The value, and all that is checked.
+  const Tensor value = scattered(kScatterReduce, combine_of(how), x.value(), indices, source.value(), axis);
+  const Var inputs[] = {x, source};
+  if (!tracked(inputs) || source.numel() == 0) return source.numel() == 0 ? x.clone() : as_var(value);
+  if (how == Reduce::multiply) return multiplied(x, indices, source, axis);
+  const Flat f = flattened(x, indices, source, axis);
+  return chosen(f, how == Reduce::set ? last_winner(f) : extreme_winner(f, value.reshape({-1}), covered))
+      .reshape(x.shape());
+}
+
 /// What changes nothing.
 Number neutral(Reduce how, DType dtype) {
   switch (how) {
@@ -106,11 +117,19 @@ Number neutral(Reduce how, DType dtype) {
     default: return 0;
   }
 }
-/// Of x and source in one dtype.
+/// Of x and source in one dtype. Complex ones are written as pairs.
 template <TensorOrVar X, TensorOrVar S>
 ResultOf<X, S> reduced(const X& x, const Tensor& indices, const S& source, Reduce how, int axis,
                        const Tensor& covered) {
   if (how == Reduce::add) return scatter_add(x, indices, source, axis);
+  if (is_complex(x.dtype())) {
+    met(value_of(x), indices, value_of(source), axis);  // checks
+    if (how == Reduce::multiply)
+      return operand_as<ResultOf<X, S>>(multiplied(as_var(x), indices, as_var(source), axis));
+    const int a = normalize_axis(kScatterReduce, axis, x.dim());
+    const Tensor at = is_take_like(value_of(x), indices, value_of(source), a) ? indices : for_pairs(indices);
+    return view_as_complex(reduced(view_as_real(x), at, view_as_real(source), how, a, Tensor()));
+  }
   if constexpr (std::same_as<ResultOf<X, S>, Tensor>)
     return scattered(kScatterReduce, combine_of(how), x, indices, source, axis);
   else return recorded(as_var(x), indices, as_var(source), how, axis, covered);
@@ -128,14 +147,18 @@ ResultOf<X, S> scatter_reduce(const X& x, const Tensor& indices, const S& source
     return scatter_reduce(x.to(both), indices, source.to(both), how, axis, include_self);
   }
   const bool means = how == Reduce::mean;
-  if (means && !is_floating(x.dtype()))
+  if (means && !is_differentiable(x.dtype()))
     throw Error(ErrorKind::dtype, "scatter_reduce: means need a floating dtype, x is " + describe(value_of(x)));
+  if (how == Reduce::minimum || how == Reduce::maximum) require_real(kScatterReduce, "x", value_of(x));
+  if (means && dtype_size(x.dtype()) < 4)  // rounded once
+    return scatter_reduce(x.to(DType::f32), indices, source.to(DType::f32), how, axis, include_self).to(x.dtype());
   if (!means && (include_self || how == Reduce::set)) return reduced(x, indices, source, how, axis, Tensor());
   const Tensor count = met(value_of(x), indices, value_of(source), axis);
-  if (include_self) return scatter_add(x, indices, source, axis) / (count + 1).to(x.dtype());
+  const DType divisor = real_dtype(x.dtype());
+  if (include_self) return scatter_add(x, indices, source, axis) / (count + 1).to(divisor);
   const Tensor covered = count > 0;
   const X others = where(covered, neutral(how, x.dtype()), x);
-  if (means) return scatter_add(others, indices, source, axis) / maximum(count, 1).to(x.dtype());
+  if (means) return scatter_add(others, indices, source, axis) / maximum(count, 1).to(divisor);
   return reduced(others, indices, source, how, axis, covered);
 }
 template Tensor scatter_reduce(const Tensor&, const Tensor&, const Tensor&, Reduce, int, bool);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "primitives/fused/operation.hpp"
+#include "primitives/gemm/operation.hpp"
 #include "tern/products.hpp"
 
 namespace tern::detail {
@@ -32,8 +33,15 @@ struct Term {
   int ellipsis = -1;  // how many letters stand before "..."; -1: it has none
 };
 
-[[noreturn]] void fail(std::string_view equation, const std::string& message) {
-  throw Error(ErrorKind::shape, std::string(kEinsum) + " \"" + std::string(equation) + "\": " + message);
+[[noreturn]] void fail(ErrorKind kind, std::string_view equation, const std::string& message) {
+  throw Error(kind, std::string(kEinsum) + " \"" + std::string(equation) + "\": " + message);
+}
+/// An equation that has no meaning, whatever the operands are.
+[[noreturn]] void fail_equation(std::string_view equation, const std::string& message) {
+  fail(ErrorKind::value, equation, message);
+}
+[[noreturn]] void fail_shapes(std::string_view equation, const std::string& message) {
+  fail(ErrorKind::shape, equation, message);
 }
 
 Term parsed(std::string_view equation, std::string_view text) {
@@ -47,7 +55,8 @@ Term parsed(std::string_view equation, std::string_view text) {
       term.ellipsis = static_cast<int>(term.letters.size());
       i += 2;
     } else {
-      fail(equation, std::string("unexpected '") + c + "'; axes are letters, and \"...\" stands once for any others");
+      fail_equation(equation,
+                    std::string("unexpected '") + c + "'; axes are letters, and \"...\" stands once for any others");
     }
   }
   return term;
@@ -75,8 +84,8 @@ Equation parsed(std::string_view equation) {
 Labels labels_of(std::string_view equation, const Term& term, const Tensor& x, std::size_t number) {
   const int hidden = x.dim() - static_cast<int>(term.letters.size());
   if (hidden < 0 || (hidden > 0 && term.ellipsis < 0))
-    fail(equation, "operand " + std::to_string(number + 1) + " is " + describe(x) + ", and the equation names " +
-                       std::to_string(term.letters.size()) + " axes of it");
+    fail_shapes(equation, "operand " + std::to_string(number + 1) + " is " + describe(x) +
+                              ", and the equation names " + std::to_string(term.letters.size()) + " axes of it");
   Labels labels(term.letters);
   for (int i = 0; i < hidden; ++i) labels.insert(labels.begin() + term.ellipsis + i, kEllipsis + hidden - 1 - i);
   return labels;
@@ -94,9 +103,10 @@ Labels result_labels(std::string_view equation, const Equation& e, const std::ve
     for (const auto& [label, count] : counts)
       if (label < kEllipsis && count == 1) result.push_back(label);
   for (std::size_t i = 0; i < result.size(); ++i) {
-    if (!counts.contains(result[i])) fail(equation, "the result has " + text_of(result[i]) + ", which no operand has");
+    if (!counts.contains(result[i]))
+      fail_equation(equation, "the result has " + text_of(result[i]) + ", which no operand has");
     if (std::count(result.begin(), result.end(), result[i]) > 1)
-      fail(equation, "the result has " + text_of(result[i]) + " twice");
+      fail_equation(equation, "the result has " + text_of(result[i]) + " twice");
   }
   const int at = e.result ? e.result->ellipsis : 0;
   if (at >= 0)  // where the result names no ellipsis, its axes are summed
@@ -127,8 +137,9 @@ template <TensorOrVar R> void take_diagonals(std::string_view equation, Labelled
       if (operand.labels[i] != operand.labels[j]) continue;
       const int a = static_cast<int>(i), b = static_cast<int>(j);
       if (operand.x.size(a) != operand.x.size(b))
-        fail(equation, text_of(operand.labels[i]) + " stands for axes of sizes " + std::to_string(operand.x.size(a)) +
-                           " and " + std::to_string(operand.x.size(b)) + " of " + describe(value_of(operand.x)));
+        fail_shapes(equation, text_of(operand.labels[i]) + " stands for axes of sizes " +
+                                  std::to_string(operand.x.size(a)) + " and " + std::to_string(operand.x.size(b)) +
+                                  " of " + describe(value_of(operand.x)));
       operand.x = diagonal(operand.x, 0, a, b);
       const Label label = operand.labels[i];
       operand.labels.erase(operand.labels.begin() + b), operand.labels.erase(operand.labels.begin() + a);
@@ -147,8 +158,8 @@ std::map<Label, std::int64_t> sizes_of(std::string_view equation, const std::vec
       std::int64_t& known = sizes.emplace(label, size).first->second;
       if (known == 1) known = size;
       if (size != known && size != 1)
-        fail(equation, text_of(label) + " has the sizes " + std::to_string(known) + " and " + std::to_string(size) +
-                           " (of " + describe(value_of(operand.x)) + ")");
+        fail_shapes(equation, text_of(label) + " has the sizes " + std::to_string(known) + " and " +
+                                  std::to_string(size) + " (of " + describe(value_of(operand.x)) + ")");
     }
   return sizes;
 }
@@ -257,6 +268,8 @@ Labelled<R> contracted(Labelled<R> a, Labelled<R> b, const Labels& kept, const L
   if (narrow && !c.summed.empty())
     throw Error(ErrorKind::dtype, std::string(kEinsum) + ": products need floats, i32, u32 or i64, operands are " +
                                       describe(value_of(a.x)) + " and " + describe(value_of(b.x)));
+  if (a.x.dtype() == DType::boolean) a.x = a.x.to(dtype);
+  if (b.x.dtype() == DType::boolean) b.x = b.x.to(dtype);
   const bool no_matrix = c.summed.empty() || (c.rows.empty() && c.columns.empty());
   return no_matrix ? by_elements(a, b, c) : by_matrices(a, b, c);
 }
@@ -361,8 +374,9 @@ Labelled<R> product_of_pairs(const ContractionOrder& order, std::vector<Labelled
 template <TensorOrVar R> R einsum_of(std::string_view equation, const std::vector<R>& list) {
   const Equation e = parsed(equation);
   if (e.operands.size() != list.size())
-    fail(equation, "names " + std::to_string(e.operands.size()) + " operands, got " + std::to_string(list.size()));
-  if (list.size() > 32) fail(equation, "at most 32 operands are multiplied");
+    fail_equation(equation,
+                  "names " + std::to_string(e.operands.size()) + " operands, got " + std::to_string(list.size()));
+  if (list.size() > 32) fail_equation(equation, "at most 32 operands are multiplied");
   std::vector<Labelled<R>> operands;
   std::vector<Labels> labels;
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -371,6 +385,8 @@ template <TensorOrVar R> R einsum_of(std::string_view equation, const std::vecto
     labels.push_back(labels_of(equation, e.operands[i], value_of(list[i]), i));
     operands.push_back({list[i], labels.back()});
   }
+  for (std::size_t i = 1; i < list.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) require_one_kind(kEinsum, value_of(list[j]), value_of(list[i]));
   const Labels result = result_labels(equation, e, labels);
   for (Labelled<R>& operand : operands) take_diagonals(equation, operand);
   const std::map<Label, std::int64_t> sizes = sizes_of(equation, operands);

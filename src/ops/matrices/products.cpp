@@ -3,8 +3,11 @@
 #include <string>
 
 #include "autodiff/instances.hpp"
+#include "formula/extremes.hpp"
 #include "primitives/fused/operation.hpp"
+#include "primitives/gemm/operation.hpp"
 #include "tern/complex.hpp"
+#include "tern/linalg.hpp"
 #include "tern/products.hpp"
 
 namespace tern {
@@ -67,7 +70,7 @@ template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> tensordot(const A& a, con
 }
 
 template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> inner(const A& a, const B& b) {
-  require_defined("inner", "a", value_of(a)), require_defined("inner", "b", value_of(b));
+  require_one_kind("inner", value_of(a), value_of(b));
   if (a.dim() == 0 || b.dim() == 0) return a * b;
   if (a.size(-1) != b.size(-1))
     throw Error(ErrorKind::shape,
@@ -78,12 +81,13 @@ template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> inner(const A& a, const B
 }
 
 template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> outer(const A& a, const B& b) {
-  require_defined("outer", "a", value_of(a)), require_defined("outer", "b", value_of(b));
+  require_one_kind("outer", value_of(a), value_of(b));
   return a.reshape({a.numel(), 1}) * b.reshape({1, b.numel()});
 }
 
 template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> vecdot(const A& a, const B& b, int axis) {
   constexpr const char* op = "vecdot";
+  require_one_kind(op, value_of(a), value_of(b));
   const Argument arguments[] = {Argument(a), Argument(b)};
   const Shape space = broadcast_space(op, arguments);
   const int at = normalize_axis(op, axis, space.rank());
@@ -120,7 +124,8 @@ template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> kron(const A& a, const B&
   for (int i = 0; i < rank; ++i) {
     const std::int64_t m = i < rank - a.dim() ? 1 : a.size(i - (rank - a.dim())),
                        n = i < rank - b.dim() ? 1 : b.size(i - (rank - b.dim()));
-    of_a.push_back(m), of_a.push_back(1), of_b.push_back(1), of_b.push_back(n), result.push_back(m * n);
+    of_a.push_back(m), of_a.push_back(1), of_b.push_back(1), of_b.push_back(n);
+    result.push_back(size_times("kron", m, n));
   }
   return (a.reshape(of_a) * b.reshape(of_b)).reshape(result);
 }
@@ -135,9 +140,10 @@ template <TensorOrVar T> T trace(const T& x, std::int64_t offset) {
 template <TensorOrVar T> T matrix_power(const T& x, std::int64_t n) {
   constexpr const char* op = "matrix_power";
   require_square(op, value_of(x));
-  if (n < 0)
-    throw Error(ErrorKind::value,
-                "matrix_power: the exponent must be 0 or more, got " + std::to_string(n) + "; invert the matrix first");
+  if (n < 0) {
+    if (n == std::numeric_limits<std::int64_t>::min()) return matrix_power(matrix_power(x, n / 2), 2);
+    return matrix_power(linalg::inv(x), -n);
+  }
   if (n == 0) {
     const Tensor one = eye(x.size(-1), {.dtype = x.dtype(), .device = x.device()});
     return operand_as<T>(one.broadcast_to(x.shape()).clone());

@@ -80,22 +80,22 @@ const Entries named_products{
                         for (std::size_t i = 0; i < size(x[0], 0); ++i) y.of.push_back(at(x[0], i, i));
                         return std::vector{y};
                       }}},
-     .bad = {{shape,
+     .bad = {{value,
               {"einsum", "ij,jk->ik", "names 2 operands, got 1"},
               [](auto make) {
                 einsum("ij,jk->ik", make({2, 3}));
               }},
-             {shape,
+             {value,
               {"einsum", "unexpected '1'"},
               [](auto make) {
                 einsum("i1->i", make({2, 3}));
               }},
-             {shape,
+             {value,
               {"einsum", "'z'", "no operand"},
               [](auto make) {
                 einsum("ij->z", make({2, 3}));
               }},
-             {shape,
+             {value,
               {"einsum", "'i' twice"},
               [](auto make) {
                 einsum("ij->ii", make({2, 3}));
@@ -255,7 +255,8 @@ const Entries named_products{
     {.name = "matrix_power",
      .family = Family::products,
      .arguments = "x, n",
-     .says = "The product of n times the square matrix x, by squaring; n ≥ 0, of 0 the identity",
+     .says = "The product of n times the square matrix x, by squaring; of 0 the identity, of a negative n that of its "
+             "inverse",
      .tolerance = {200, "two sums of 7 products of up to 7", 50},
      .samples = {{.shapes = square_matrix,
                   .call = [](const auto& x) { return matrix_power(x, 3); },
@@ -268,11 +269,7 @@ const Entries named_products{
               [](auto make) {
                 matrix_power(make({2, 3}), 2);
               }},
-             {value,
-              {"matrix_power", "-1"},
-              [](auto make) {
-                matrix_power(make({2, 2}), -1);
-              }}}},
+             {dtype, {"inv"}, [](auto) { matrix_power(ones({2, 2}, i32), -1); }}}},
     {.name = "multi_dot",
      .family = Family::products,
      .arguments = "matrices",

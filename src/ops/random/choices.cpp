@@ -1,10 +1,14 @@
 // Random indices, orders and masks, and initial weights.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "autodiff/instances.hpp"
+#include "backend/recording/capture.hpp"
+#include "formula/extremes.hpp"
 #include "ops/random/random.hpp"
 #include "primitives/fused/operation.hpp"
 #include "tern/creation.hpp"
@@ -49,6 +53,46 @@ void require_choices(const char* op, std::int64_t n) {
     throw Error(ErrorKind::value, std::string(op) + ": n must be from 1 to 2^31 - 1, it is " + std::to_string(n));
 }
 
+/// Throws value where a list along x's last axis is at fault, before anything is drawn. `faults`: which are;
+/// `is_wrong`: of an element alone; `rule`: what must hold. On GPUs, and at replays, as indices out of range do, naming
+/// `noted`: a list at fault stands for index 1 of size 1.
+void require_no_fault(const char* op, const char* rule, const char* noted, const Tensor& x, const Tensor& faults,
+                      bool (*is_wrong)(double)) {
+  if (faults.numel() == 0) return;
+  const Tensor lines = faults.reshape({-1}).to(i32);
+  if (!in_host_memory(x) || current_capture()) return require_indices(noted, lines, 1);
+  const std::int64_t line = argmax(lines).item<std::int32_t>();
+  if (lines[line].item<std::int32_t>() == 0) return;
+  const std::vector<double> list = x.reshape({lines.numel(), x.size(-1)})[line].to(f64).to_vector<double>();
+  const auto wrong = std::ranges::find_if(list, is_wrong);
+  throw Error(ErrorKind::value, std::string(op) + ": " + rule + "; list " + std::to_string(line) + " of " +
+                                    describe(x) + " has " +
+                                    (wrong == list.end() ? "no other" : "a " + std::to_string(*wrong)));
+}
+void require_logits(const Tensor& logits) {
+  constexpr const char* op = "categorical";
+  static const FormulaGraph* const graph = graph_of([](auto l) { return ~(max(l) > -Expr(kInfinity)); });
+  const FusedCall call{op, graph, axis_mask(op, Axes{-1}, logits.dim()), {}, {}, true};
+  require_no_fault(op, "logits must be numbers, and one of them above -inf",
+                   "categorical (of logits that are NaN, or all -inf)", logits,
+                   fused_one<Tensor>(call, std::array{Argument(logits)}), [](double l) { return l != l; });
+}
+void require_weights(const Tensor& weights) {
+  constexpr const char* op = "multinomial";
+  static const FormulaGraph* const graph = graph_of([](auto w) {
+    const Expr good = where((w >= 0) & (w < Expr(kInfinity)), w, -1);
+    return (min(good) < 0) | (max(good) <= 0);
+  });
+  const FusedCall call{op, graph, axis_mask(op, Axes{-1}, weights.dim()), {}, {}, true};
+  require_no_fault(op, "weights must be finite and at least 0, and one of them above 0",
+                   "multinomial (of weights that are negative, not finite, or all 0)", weights,
+                   fused_one<Tensor>(call, std::array{Argument(weights)}),
+                   [](double w) { return !(w >= 0 && w < kInfinity); });
+}
+Tensor drawn_categories(const Tensor& logits, const Shape& shape, std::int64_t k, Generator& generator) {
+  return argmax(logits + gumbel(0.0, 1.0, with_axis(shape, k), generator, work_options(logits)), {-1});
+}
+
 }  // namespace
 
 Tensor categorical(const Tensor& logits, const Shape& shape, Source from) {
@@ -57,8 +101,8 @@ Tensor categorical(const Tensor& logits, const Shape& shape, Source from) {
   if (broadcast_shapes("categorical", batch, shape) != shape)
     throw Error(ErrorKind::shape, "categorical: logits, " + describe(logits) + ", do not broadcast to " +
                                       to_string(shape) + " and an axis of choices");
-  const Tensor g = gumbel(0.0, 1.0, with_axis(shape, k), from, work_options(logits));
-  return argmax(logits + g, {-1});
+  require_logits(logits);
+  return drawn_categories(logits, shape, k, from.generator);
 }
 
 Tensor multinomial(const Tensor& weights, std::int64_t count, bool replacement, Source from) {
@@ -68,9 +112,10 @@ Tensor multinomial(const Tensor& weights, std::int64_t count, bool replacement, 
                 "multinomial: count must be at least 1" +
                     (replacement ? std::string() : " and at most " + std::to_string(k) + " without replacement") +
                     ", it is " + std::to_string(count));
+  require_weights(weights);
   const Tensor logits = log(weights.to(work_options(weights).dtype));
   const Shape batch = without_last(weights.shape());
-  if (replacement) return categorical(logits.unsqueeze(-2), with_axis(batch, count), from);
+  if (replacement) return drawn_categories(logits.unsqueeze(-2), with_axis(batch, count), k, from.generator);
   return topk(logits + gumbel(0.0, 1.0, logits.shape(), from, work_options(weights)), count).indices;
 }
 

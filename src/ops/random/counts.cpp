@@ -36,19 +36,21 @@ Expr log_binomial(Expr k, Expr n, Expr p) {
 }
 
 /// The first count whose distribution function is not below u. `next(k)`: the probability of k by that of k - 1. What
-/// is below the resolution of u is cut off on the right.
-template <class Next> Expr invert(Expr u, Expr first, Next next) {
+/// is not above `least`, below the resolution of u, is cut off on the right.
+template <class Next> Expr invert(Expr u, Expr first, Expr least, Next next) {
   Expr p = first, sum = first, count = 0;
   for (int k = 1; k <= kInversionSteps; ++k) {
-    const Expr beyond = (u > sum) & ((p > 1e-9) | (sum < 0.5));
+    const Expr beyond = (u > sum) & ((p > least) | (sum < 0.5));
     p = p * next(k), count = count + where(beyond, 1, 0), sum = sum + p;
   }
   return count;
 }
-constexpr Pointwise invert_poisson{"poisson", [](Expr u, Expr rate) {
+/// A 64th of the distance of numbers just below 1 from each other; of f32 a little less.
+double least_probability(const Options& options) { return work_dtype(options) == DType::f64 ? 0x1p-59 : 1e-9; }
+constexpr Pointwise invert_poisson{"poisson", [](Expr u, Expr rate, Expr least) {
                                      const Expr low = where(rate < 10, rate, 1);
                                      const Expr count =
-                                         invert(abs(u), exp(-low), [&](int k) { return low * (1.0 / k); });
+                                         invert(abs(u), exp(-low), least, [&](int k) { return low * (1.0 / k); });
                                      return where(rate >= 0, where(rate < 10, count, kNone), kNone);
                                    }};
 constexpr Pointwise propose_poisson{
@@ -63,11 +65,11 @@ constexpr Pointwise propose_poisson{
       return where(high & isnan(taken), number, taken);
     }};
 constexpr Pointwise invert_binomial{
-    "binomial", [](Expr u, Expr n, Expr p) {
+    "binomial", [](Expr u, Expr n, Expr p, Expr least) {
       const Expr q = minimum(p, 1 - p), small = (n * q < 10) & (q > 0), m = where(small, n, 1),
                  s = where(small, q, 0.5);
       const Expr count =
-          invert(abs(u), exp(m * log1p(-s)), [&](int k) { return (m - (k - 1)) * s / (1 - s) * (1.0 / k); });
+          invert(abs(u), exp(m * log1p(-s)), least, [&](int k) { return (m - (k - 1)) * s / (1 - s) * (1.0 / k); });
       const Expr inside = (n >= 0) & (p >= 0) & (p <= 1);
       return where(inside, where(q == 0, 0, where(small, minimum(count, n), kNone)), kNone);
     }};
@@ -101,7 +103,8 @@ Tensor draw_poisson(const Argument& rate, const Shape& shape, Source from, const
   Tensor taken =
       may_be_below(rate, 10)
           ? applied<Tensor>(invert_poisson,
-                            std::vector<Argument>{signed_numbers(op, shape, from.generator, options), r.argument()})
+                            std::vector<Argument>{signed_numbers(op, shape, from.generator, options), r.argument(),
+                                                  least_probability(options)})
           : full(shape, kNone, {.dtype = work_dtype(options), .device = options.device});
   for (int i = 0; may_be_from(rate, 10) && i < kCountProposals; ++i) {
     const Tensor s = signed_numbers(op, shape, from.generator, options);
@@ -118,7 +121,8 @@ Tensor draw_binomial(const Argument& count, const Argument& p, const Shape& shap
   const Converted<Tensor> n(count, work_dtype(options)), q(p, work_dtype(options));
   Tensor taken = applied<Tensor>(
       invert_binomial,
-      std::vector<Argument>{signed_numbers(op, shape, from.generator, options), n.argument(), q.argument()});
+      std::vector<Argument>{signed_numbers(op, shape, from.generator, options), n.argument(), q.argument(),
+                            least_probability(options)});
   const bool small = is_number(count) && is_number(p) && real(count) * std::min(real(p), 1 - real(p)) < 10;
   for (int i = 0; !small && i < kCountProposals; ++i) {
     const Tensor s = signed_numbers(op, shape, from.generator, options);

@@ -29,9 +29,9 @@ constexpr Pointwise laplace_formula{"laplace", [](Expr u, Expr location, Expr sc
                                       return where(scale > 0, location + scale * where(u < 0, e, -e), kNone);
                                     }};
 /// Of -log(1 - m), which is small where m is, and m is fine there: that is the longer tail.
-constexpr Pointwise gumbel_formula{"gumbel", [](Expr u, Expr location, Expr scale) {
+constexpr Pointwise gumbel_formula{"gumbel", [](Expr u, Expr location, Expr scale, Expr most) {
                                      return where(scale > 0,
-                                                  location - scale * log(-log1p(-minimum(abs(u), 0.99999994))), kNone);
+                                                  location - scale * log(-log1p(-minimum(abs(u), most))), kNone);
                                    }};
 constexpr Pointwise cauchy_formula{"cauchy", [](Expr u, Expr location, Expr scale) {
                                      return where(scale > 0,
@@ -46,6 +46,9 @@ constexpr Pointwise truncated_formula{
       const Expr x = std::numbers::sqrt2 * erfinv(clamp(a + abs(u) * (b - a), -most, most));
       return where(low < high, clamp(x, low, high), kNone);
     }};
+
+/// The largest number below 1.
+double below_one(const Options& options) { return work_dtype(options) == DType::f64 ? 1 - 0x1p-53 : 1 - 0x1p-24; }
 
 }  // namespace
 
@@ -62,16 +65,16 @@ R draw_exponential(const Argument& rate, const Shape& shape, Source from, const 
   return transformed<R>(exponential_formula, signed_numbers("exponential", shape, from.generator, options), options,
                         {rate});
 }
-#define TERN_LOCATION_SCALE(name)                                                                            \
+#define TERN_LOCATION_SCALE(name, ...)                                                                       \
   template <TensorOrVar R>                                                                                   \
   R draw_##name(const Argument& location, const Argument& scale, const Shape& shape, Source from,            \
                 const Options& options) {                                                                    \
     check(#name, shape, options, {{"location", location, Domain::any}, {"scale", scale, Domain::positive}}); \
     return transformed<R>(name##_formula, signed_numbers(#name, shape, from.generator, options), options,    \
-                          {location, scale});                                                                \
+                          {location, scale __VA_OPT__(, ) __VA_ARGS__});                                     \
   }
 TERN_LOCATION_SCALE(laplace)
-TERN_LOCATION_SCALE(gumbel)
+TERN_LOCATION_SCALE(gumbel, below_one(options))
 TERN_LOCATION_SCALE(cauchy)
 #undef TERN_LOCATION_SCALE
 template <TensorOrVar R>
@@ -87,9 +90,8 @@ R draw_truncated_normal(const Argument& low, const Argument& high, const Shape& 
   if (is_number(low) && is_number(high) && real(low) >= real(high))
     throw Error(ErrorKind::value, "truncated_normal: low must be below high, they are " + std::to_string(real(low)) +
                                       " and " + std::to_string(real(high)));
-  const double most = work_dtype(options) == DType::f64 ? 1 - 0x1p-53 : 1 - 0x1p-24;
   return transformed<R>(truncated_formula, signed_numbers("truncated_normal", shape, from.generator, options), options,
-                        {low, high, most});
+                        {low, high, below_one(options)});
 }
 
 }  // namespace detail

@@ -16,7 +16,7 @@ using namespace detail;
 namespace {
 
 constexpr int kBits = 32;
-constexpr std::int64_t kMostDimensions = 1024, kMostPoints = std::int64_t{1} << 31;
+constexpr std::int64_t kMostDimensions = 1024, kMostPoints = std::int64_t{1} << 31, kMostNumbers = kMostPoints - 1;
 
 constexpr std::uint16_t kTable[] = {
 #include "ops/random/sobol.inc"
@@ -98,6 +98,8 @@ void check(const Shape& shape, std::int64_t skip, const Options& options) {
   if (skip < 0 || skip > kMostPoints || shape[0] > kMostPoints - skip)
     throw Error(ErrorKind::value, "sobol: points are those from 0 to 2^31, got " + std::to_string(shape[0]) +
                                       " from number " + std::to_string(skip) + " on");
+  if (shape.numel() > kMostNumbers)
+    throw Error(ErrorKind::shape, "sobol: at most 2^31-1 numbers a call, got shape " + to_string(shape));
 }
 Tensor points_of(const Shape& shape, std::int64_t skip, const Tensor& shift, const Options& options) {
   const auto dimensions = static_cast<std::size_t>(shape[1]);

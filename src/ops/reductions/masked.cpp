@@ -4,6 +4,7 @@
 
 #include "autodiff/instances.hpp"
 #include "formula/extremes.hpp"
+#include "ops/floating.hpp"
 #include "ops/reductions/roots.hpp"
 #include "primitives/fused/operation.hpp"
 #include "tern/complex.hpp"
@@ -46,10 +47,6 @@ Expr masked_mean(Expr x, Expr mask) { return sum(where(mask, x, 0)) / count(x, m
 Expr masked_variance(Expr x, Expr mask, Expr correction) {
   const Expr centred = where(mask, x - masked_mean(x, mask), 0);
   return sum(centred * centred) / maximum(count(x, mask) - correction, 0);
-}
-/// Integers as means of them are taken: in f64 where there is such, then in f32.
-template <TensorOrVar T> T in_floating(const T& x) {
-  return x.to(has_kernels_for(value_of(x), DType::f64) ? DType::f64 : DType::f32);
 }
 void require_elements(const char* op, const Tensor& x, const Axes& axes) {
   require_defined(op, "x", x);

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "autodiff/instances.hpp"
+#include "ops/floating.hpp"
 #include "ops/reductions/roots.hpp"
 #include "primitives/fused/operation.hpp"
 #include "tern/complex.hpp"
@@ -116,8 +117,10 @@ const NamedReduction& all_reduction() {
   return r;
 }
 
-/// A product under autograd: halves multiplied elementwise until one element is left, right at zeros to any order.
+/// A product under autograd: halves multiplied elementwise until one element is left, right at zeros to any order. Of
+/// 16 bits in f32, and rounded once, as without autograd.
 Var product_tree(const Var& x, std::uint32_t mask, bool keepdim) {
+  if (dtype_size(x.dtype()) < 4) return product_tree(x.to(DType::f32), mask, keepdim).to(x.dtype());
   Axes order;
   for (int i = 0; i < x.dim(); ++i)
     if (!(mask >> i & 1)) order.push_back(i);
@@ -163,10 +166,19 @@ TERN_INSTANCES_1(ResultOf, prod, const Axes&, bool)
 TERN_REDUCTION(max)
 TERN_REDUCTION(min)
 TERN_REDUCTION(logsumexp)
-TERN_REDUCTION(var)
-TERN_REDUCTION(std)
-TERN_REDUCTION(norm)
 #undef TERN_REDUCTION
+
+// Of integers as mean is: computed in f64 where there is such, then in f32.
+#define TERN_FLOATING_REDUCTION(name)                                                                               \
+  template <TensorOrVar T> T name(const T& x, const Axes& axes, bool keepdim) {                                     \
+    const bool computes = !value_of(x).defined() || is_differentiable(x.dtype());                                   \
+    return computes ? run(name##_reduction(), x, axes, keepdim) : name(in_floating(x), axes, keepdim).to(DType::f32); \
+  }                                                                                                                 \
+  TERN_INSTANCES_1(ResultOf, name, const Axes&, bool)
+TERN_FLOATING_REDUCTION(var)
+TERN_FLOATING_REDUCTION(std)
+TERN_FLOATING_REDUCTION(norm)
+#undef TERN_FLOATING_REDUCTION
 
 // Positions and predicates have no gradient: they are Tensors.
 #define TERN_INDEX_REDUCTION(name)                                                   \

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "backend/recording/capture.hpp"
-#include "primitives/fused/operation.hpp"
+#include "ops/floating.hpp"
+#include "ops/statistics/ranks.hpp"
+#include "primitives/fused/operation_complex.hpp"
 #include "tern/creation.hpp"
 #include "tern/sets.hpp"
 #include "tern/statistics.hpp"
@@ -32,8 +34,12 @@ template <TensorOrVar W> W weighed(const Tensor& positions, const W& weights, st
   return scatter_add(none, positions.reshape({-1}), weights.reshape({-1}));
 }
 
+bool is_wide_integer(DType dtype) { return is_integer(dtype) && dtype_size(dtype) >= 4; }
+
 /// Between which edges each x lies; what lies outside is in one more part, number `bins`.
-Tensor parts_between(const Tensor& x, const Tensor& edges) {
+Tensor parts_between(const Tensor& given, const Tensor& edges) {
+  const bool widens = is_wide_integer(given.dtype()) && is_floating(edges.dtype());  // f32 does not tell them apart
+  const Tensor x = widens ? in_floating(given) : given;
   const std::int64_t bins = edges.numel() - 1;
   const Tensor behind = searchsorted(edges, x, Side::right);
   const Tensor last = x == edges.slice(0, bins).reshape({});
@@ -65,7 +71,7 @@ template <class T> Tensor parts_evenly(const Tensor& x, const Tensor& edges) {
 }
 Tensor parts_of_even(const Tensor& x, const Tensor& edges) {
   const DType both = promote_types(x.dtype(), edges.dtype());
-  if (x.device() != cpu() || current_capture() || x.numel() == 0 || is_complex(both)) return parts_between(x, edges);
+  if (x.device() != cpu() || current_capture() || x.numel() == 0) return parts_between(x, edges);
   if (both == DType::f64) return parts_evenly<double>(x.to(both), edges.to(both));
   return parts_evenly<float>(x.to(DType::f32), edges.to(DType::f32));
 }
@@ -101,18 +107,22 @@ struct Parts {
 Parts parts_of(const Tensor& x, const Tensor& edges) {
   constexpr const char* op = "histogram";
   require_defined(op, "x", x), require_defined(op, "edges", edges), require_same_device(op, x, edges);
+  require_real(op, "x", x), require_real(op, "edges", edges);
   if (edges.dim() != 1 || edges.numel() < 2)
     throw Error(ErrorKind::shape, "histogram: edges must be along one axis, two or more, they are " + describe(edges));
   require_countable(op, x);
+  require_in_order(op, "edges", edges, false);
   return {parts_between(x, edges), edges};
 }
 Parts parts_of(const Tensor& x, std::int64_t bins, HistogramRange range) {
   constexpr const char* op = "histogram";
-  require_defined(op, "x", x);
-  if (bins < 1) throw Error(ErrorKind::value, "histogram: bins must be 1 or more, got " + std::to_string(bins));
+  require_defined(op, "x", x), require_real(op, "x", x);
+  if (bins < 1 || bins >= kMostPositions)
+    throw Error(ErrorKind::value, "histogram: bins must be from 1 to 2^31-2, got " + std::to_string(bins));
   require_countable(op, x);
   const auto [begin, end] = range_of(op, x, range);
-  const DType dtype = is_floating(x.dtype()) ? x.dtype() : DType::f32;
+  const bool wide = is_wide_integer(x.dtype()) && x.impl()->storage->backend().supports(DType::f64);
+  const DType dtype = is_floating(x.dtype()) ? x.dtype() : wide ? DType::f64 : DType::f32;
   const Tensor edges = linspace(begin, end, bins + 1, {.dtype = dtype, .device = x.device()});
   return {parts_of_even(x, edges), edges};
 }

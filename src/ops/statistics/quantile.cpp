@@ -4,8 +4,9 @@
 #include <vector>
 
 #include "backend/recording/capture.hpp"
+#include "ops/floating.hpp"
 #include "ops/statistics/ranks.hpp"
-#include "primitives/fused/operation.hpp"
+#include "primitives/fused/operation_complex.hpp"
 #include "tern/sets.hpp"
 #include "tern/statistics.hpp"
 
@@ -85,6 +86,7 @@ template <TensorOrVar T>
 T quantiles(const char* op, const T& x, std::span<const double> q, const Shape& of_q, const Axes& axes, bool keepdim,
             Interpolation interpolation) {
   const Tensor& values = require_defined(op, "x", value_of(x));
+  require_real(op, "x", values);
   const std::uint32_t mask = axis_mask(op, axes, x.dim());
   for (const double each : q)
     if (!(each >= 0 && each <= 1))
@@ -100,7 +102,8 @@ T quantiles(const char* op, const T& x, std::span<const double> q, const Shape& 
   if (n > kMostPositions)
     throw Error(ErrorKind::shape, std::string(op) + ": positions are i32, and the axes of " + describe(values) +
                                       " have " + std::to_string(n) + " elements, more than 2^31-1");
-  const T lines = lined_up(is_floating(x.dtype()) ? x : x.to(DType::f32), mask);
+  const bool narrow = dtype_size(x.dtype()) < 4;  // f32 has all of these integers
+  const T lines = lined_up(is_floating(x.dtype()) ? x : narrow ? x.to(DType::f32) : in_floating(x), mask);
   if (shape.numel() == 0) return lines.slice(-1, 0, 0).reshape(shape);
   const T result = chosen(op, lines, places_of(q, n, interpolation));
   Axes order;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -119,6 +120,21 @@ Tensor places_at_ranks(const Tensor& x, std::span<const std::int32_t> ranks) {
   const Tensor order = argsort(x, -1);
   if (ranks.size() == 1) return order.slice(-1, ranks[0], std::int64_t{ranks[0]} + 1);
   return take(order, tensor(std::vector<std::int32_t>(ranks.begin(), ranks.end()), order.device()), -1);
+}
+
+void require_in_order(const char* op, const char* name, const Tensor& line, bool either) {
+  if (!in_host_memory(line) || current_capture()) return;
+  const std::vector<double> values = line.to(DType::f64).to_vector<double>();
+  const auto ascends = [](double a, double b) { return a <= b || b != b; };
+  std::size_t up = 1, down = 1;  // the first that is out of order
+  while (up < values.size() && ascends(values[up - 1], values[up])) ++up;
+  if (up >= values.size()) return;
+  while (down < values.size() && ascends(values[down], values[down - 1])) ++down;
+  if (either && down >= values.size()) return;
+  const std::size_t at = either ? std::max(up, down) : up;
+  throw Error(ErrorKind::value, std::string(op) + ": " + name + " must be in order, those of " + describe(line) +
+                                    " are not: " + std::to_string(values[at - 1]) + " and " +
+                                    std::to_string(values[at]) + " at " + std::to_string(at - 1));
 }
 
 }  // namespace tern::detail

@@ -10,7 +10,9 @@
 #include "autodiff/instances.hpp"
 #include "backend/instruments/trace.hpp"
 #include "backend/recording/capture.hpp"
+#include "ops/statistics/ranks.hpp"
 #include "primitives/fused/operation.hpp"
+#include "primitives/fused/operation_complex.hpp"
 #include "primitives/sort/operation.hpp"
 #include "tern/creation.hpp"
 #include "tern/indexing.hpp"
@@ -25,7 +27,7 @@ template <class, class> using TensorOfTwo = Tensor;
 }  // namespace
 
 template <TensorOrVar T> Sorted<T> kthvalue(const T& x, std::int64_t k, int axis, bool keepdim) {
-  require_defined("kthvalue", "x", value_of(x));
+  require_defined("kthvalue", "x", value_of(x)), require_real("kthvalue", "x", value_of(x));
   const int a = normalize_axis("kthvalue", axis, x.dim());
   if (k < 1 || k > x.size(a))
     throw Error(ErrorKind::index, "kthvalue: k = " + std::to_string(k) + " is not in 1, …, " +
@@ -165,6 +167,7 @@ Tensor bisected(const char* op, const Tensor& sorted, const Tensor& values, Side
 void check_search(const char* op, const Tensor& sorted, const Tensor& values, const Tensor& sorter) {
   require_defined(op, "sorted", sorted), require_defined(op, "values", values);
   require_same_device(op, sorted, values);
+  require_real(op, "`sorted`", sorted), require_real(op, "values", values);
   bool fits = sorted.dim() >= 1 && (sorted.dim() == 1 || sorted.dim() == values.dim());
   for (int i = 0; fits && i + 1 < sorted.dim(); ++i) fits = sorted.size(i) == values.size(i);
   if (!fits)
@@ -193,9 +196,11 @@ TERN_INSTANCES_2(TensorOfTwo, searchsorted, Side, const Tensor&)
 /// Bins that decrease are turned around, and so are the numbers of the parts: which it is, the first and the last say.
 template <TensorOrVar X, TensorOrVar B> Tensor digitize(const X& x, const B& bins, bool right) {
   constexpr const char* op = "digitize";
-  require_defined(op, "x", value_of(x));
+  require_defined(op, "x", value_of(x)), require_real(op, "x", value_of(x));
   const Tensor& edges = require_defined(op, "bins", value_of(bins));
+  require_real(op, "bins", edges);
   if (edges.dim() != 1) throw Error(ErrorKind::shape, "digitize: bins must have one axis, they are " + describe(edges));
+  require_in_order(op, "bins", edges, true);
   const std::int64_t n = edges.numel();
   const Side side = right ? Side::left : Side::right;
   if (n < 2) return searched(op, edges, value_of(x), side);
@@ -213,7 +218,7 @@ struct Runs {
   Tensor order, begins, places;  // i32, boolean, i32: positions in the order, in x; one for each of the values
 };
 Runs runs_of(const char* op, const Tensor& x) {
-  require_defined(op, "x", x);
+  require_defined(op, "x", x), require_real(op, "x", x);
   require_values(op);
   require_positions(op, x, x.numel());
   const Sorted<Tensor> sorted = sort(x.reshape({-1}), 0);
@@ -286,6 +291,7 @@ template <TensorOrVar X, TensorOrVar E> Tensor isin(const X& x, const E& element
   const Tensor& values = require_defined(op, "x", value_of(x));
   const Tensor& set = require_defined(op, "elements", value_of(elements));
   require_same_device(op, values, set);
+  require_real(op, "x", values), require_real(op, "elements", set);
   require_positions(op, set, set.numel());
   if (set.numel() == 0) return full(values.shape(), invert, {.dtype = DType::boolean, .device = values.device()});
   if (Tensor found = in_table(values, set, invert); found.defined()) return found;

@@ -5,8 +5,11 @@
 
 #include "autodiff/instances.hpp"
 #include "formula/extremes.hpp"
+#include "ops/floating.hpp"
 #include "ops/reductions/roots.hpp"
 #include "primitives/fused/operation.hpp"
+#include "primitives/fused/operation_complex.hpp"
+#include "tern/complex.hpp"
 #include "tern/statistics.hpp"
 
 namespace tern {
@@ -15,8 +18,16 @@ using namespace detail;
 
 namespace {
 
-/// Integers and booleans as f32, as mean takes them.
-template <TensorOrVar T> T floating(const T& x) { return is_floating(x.dtype()) ? x : x.to(DType::f32); }
+/// f(x…) in a dtype in which one computes: where all are integers as mean takes them, in f64 where there is such, then
+/// in f32; else integers in the others' dtype.
+template <class F, TensorOrVar X> auto computed(const F& f, const X& x) {
+  return is_differentiable(x.dtype()) ? f(x) : f(in_floating(x)).to(DType::f32);
+}
+template <class F, TensorOrVar X, TensorOrVar Y> auto computed(const F& f, const X& x, const Y& y) {
+  const bool first = is_differentiable(x.dtype()), second = is_differentiable(y.dtype());
+  if (!first && !second) return f(in_floating(x), in_floating(y)).to(DType::f32);
+  return f(first ? x : x.to(real_dtype(y.dtype())), second ? y : y.to(real_dtype(x.dtype())));
+}
 
 void require_elements(const char* op, const Tensor& x, std::uint32_t mask) {
   for (int i = 0; i < x.dim(); ++i)
@@ -77,12 +88,12 @@ template <TensorOrVar T> Tensor count_nonzero(const T& x, const Axes& axes, bool
 
 template <TensorOrVar T> T nansum(const T& x, const Axes& axes, bool keepdim) {
   require_defined("nansum", "x", value_of(x));
-  if (!is_floating(x.dtype())) return sum(x, axes, keepdim);
+  if (!is_differentiable(x.dtype())) return sum(x, axes, keepdim);
   return reduced("nansum", graph_of([](auto v) { return sum(where(isnan(v), 0, v)); }), x, axes, keepdim);
 }
 template <TensorOrVar T> T nanmean(const T& x, const Axes& axes, bool keepdim) {
   require_defined("nanmean", "x", value_of(x));
-  if (!is_floating(x.dtype())) return mean(x, axes, keepdim);
+  if (!is_differentiable(x.dtype())) return mean(x, axes, keepdim);
   static const FormulaGraph* const graph = graph_of([](auto v) {
     const auto none = isnan(v);
     return sum(where(none, 0, v)) / sum(where(none, 0 * detach(where(none, 0, v)), 1));
@@ -116,21 +127,30 @@ ResultOf<X, W> average(const X& x, const W& weights, const Axes& axes, bool keep
   constexpr const char* op = "average";
   require_defined(op, "x", value_of(x)), require_defined(op, "weights", value_of(weights));
   require_same_device(op, value_of(x), value_of(weights));
-  if (!is_floating(x.dtype()) && !is_floating(weights.dtype()))
-    return average(floating(x), floating(weights), axes, keepdim);
   const std::uint32_t mask = axis_mask(op, axes, x.dim());
   const W along = weights_along(value_of(x), weights, mask);
   check_weights(op, value_of(x), value_of(weights), value_of(along));
   static const FormulaGraph* const graph = graph_of([](auto v, auto w) { return sum(v * w) / sum(w); });
-  const Argument arguments[] = {Argument(x), Argument(along)};
-  return fused_one<ResultOf<X, W>>({op, graph, mask, x.shape(), {}, !keepdim}, arguments);
+  const auto run = [&](const X& v, const W& w) {
+    const Argument arguments[] = {Argument(v), Argument(w)};
+    return fused_one<ResultOf<X, W>>({op, graph, mask, x.shape(), {}, !keepdim}, arguments);
+  };
+  return computed(run, x, along);
 }
 TERN_INSTANCES_2(ResultOf, average, const Axes&, bool)
 
+/// Of complex numbers Σ |z - mean|² / (n - correction).
 template <TensorOrVar T> T var(const T& x, const Axes& axes, bool keepdim, double correction) {
+  require_defined("var", "x", value_of(x));
+  if (is_complex(x.dtype()))
+    return var(real(x), axes, keepdim, correction) + var(imag(x), axes, keepdim, correction);
+  if (!is_floating(x.dtype())) return var(in_floating(x), axes, keepdim, correction).to(DType::f32);
   return reduced("var", graph_of([](auto v, auto c) { return variance(v, c); }), x, axes, keepdim, correction);
 }
 template <TensorOrVar T> T std(const T& x, const Axes& axes, bool keepdim, double correction) {
+  require_defined("std", "x", value_of(x));
+  if (is_complex(x.dtype())) return root_or_zero("std", var(x, axes, keepdim, correction));
+  if (!is_floating(x.dtype())) return std(in_floating(x), axes, keepdim, correction).to(DType::f32);
   static const FormulaGraph* const graph = graph_of([](auto v, auto c) { return root_or_zero(variance(v, c)); });
   return reduced("std", graph, x, axes, keepdim, correction);
 }
@@ -138,13 +158,15 @@ template <TensorOrVar T> T norm(const T& x, const Axes& axes, bool keepdim, doub
   require_defined("norm", "x", value_of(x));
   if (order != order) throw Error(ErrorKind::value, "norm: the order must be a number, got NaN");
   if (order == 2) return norm(x, axes, keepdim);
+  if (!is_differentiable(x.dtype())) return norm(in_floating(x), axes, keepdim, order).to(DType::f32);
+  if (order == 0 && is_complex(x.dtype())) return norm(abs(x), axes, keepdim, order);  // a real count
   if (std::isinf(order)) require_elements("norm", value_of(x), axis_mask("norm", axes, x.dim()));
   return reduced("norm", norm_graph(order), x, axes, keepdim, order);
 }
 
 namespace {
 template <TensorOrVar T> Sorted<T> with_indices(const char* op, bool largest, const T& x, int axis, bool keepdim) {
-  require_defined(op, "x", value_of(x));
+  require_defined(op, "x", value_of(x)), require_real(op, "x", value_of(x));
   const int a = normalize_axis(op, axis, x.dim());
   require_elements(op, value_of(x), 1u << a);
   const Tensor at = largest ? argmax(value_of(x), a, true) : argmin(value_of(x), a, true);
@@ -168,27 +190,36 @@ template <TensorOrVar T> T centred(const char* op, const T& x) {
   if (x.dim() != 1 && x.dim() != 2)
     throw Error(ErrorKind::shape, std::string(op) + ": x must have one or two axes, it is " + describe(value_of(x)));
   const T list = x.dim() == 1 ? x.unsqueeze(0) : x,
-          rows = dtype_size(x.dtype()) < 4 ? list.to(DType::f32) : floating(list);
+          wide = is_differentiable(x.dtype()) ? list : in_floating(list),
+          rows = dtype_size(wide.dtype()) < 4 ? wide.to(DType::f32) : wide;
   static const FormulaGraph* const graph = graph_of([](auto v) { return v - mean(v); });
   return fused_one<T>({op, graph, 2, {}}, std::array{Argument(rows)});
 }
-/// In x's dtype where that is floating; without axes where x has one.
+/// In x's dtype, of integers in f32; without axes where x has one.
 template <TensorOrVar T> T like_rows(const T& matrix, const T& x) {
-  const T result = is_floating(x.dtype()) ? matrix.to(x.dtype()) : matrix;
+  const T result = matrix.to(is_differentiable(x.dtype()) ? x.dtype() : DType::f32);
   return x.dim() == 1 ? result.reshape({}) : result;
+}
+/// rows · rowsᴴ
+template <TensorOrVar T> T with_itself(const T& rows) {
+  const T turned = rows.mT();
+  return matmul(rows, is_complex(rows.dtype()) ? conj(turned) : turned);
 }
 }  // namespace
 template <TensorOrVar T> T cov(const T& x, double correction) {
   const T rows = centred("cov", x);
   const double left = std::max(static_cast<double>(rows.size(1)) - correction, 0.0);
-  return like_rows<T>(matmul(rows, rows.mT()) / left, x);
+  return like_rows<T>(with_itself(rows) / left, x);
 }
-/// Rows of length 1 multiplied, so that no square overflows; what rounding puts outside [-1, 1] is at an extreme.
+/// Rows of length 1 multiplied, so that no square overflows; what rounding puts outside [-1, 1] is at an extreme, of
+/// complex numbers in both parts.
 template <TensorOrVar T> T corrcoef(const T& x) {
   const T rows = centred("corrcoef", x), unit = rows / norm(rows, {1}, true);
   // Derivatives are those of the product: at an extreme the second is not 0.
   static const Pointwise limited("corrcoef", [](auto r) { return r + detach(clamp(r, -1, 1) - r); });
-  return like_rows<T>(limited(matmul(unit, unit.mT())), x);
+  const T products = with_itself(unit);
+  if (!is_complex(products.dtype())) return like_rows<T>(limited(products), x);
+  return like_rows<T>(make_complex(T(limited(real(products))), T(limited(imag(products)))), x);
 }
 
 // ---- along an axis ----
@@ -216,11 +247,14 @@ template <TensorOrVar T> std::pair<T, T> neighbours(const T& x, int axis) {
 template <TensorOrVar T> T trapezoid(const T& y, double dx, int axis) {
   require_defined("trapezoid", "y", value_of(y));
   const int a = normalize_axis("trapezoid", axis, y.dim());
-  const auto [after, before] = neighbours(floating(y), a);
-  static const FormulaGraph* const graph =
-      graph_of([](auto p, auto q, auto width) { return sum(p + q) * (0.5 * width); });
-  const Argument arguments[] = {Argument(after), Argument(before), Argument(dx)};
-  return fused_one<T>({"trapezoid", graph, 1u << a, {}, {}, true}, arguments);
+  const auto run = [&](const T& values) {
+    const auto [after, before] = neighbours(values, a);
+    static const FormulaGraph* const graph =
+        graph_of([](auto p, auto q, auto width) { return sum(p + q) * (0.5 * width); });
+    const Argument arguments[] = {Argument(after), Argument(before), Argument(dx)};
+    return fused_one<T>({"trapezoid", graph, 1u << a, {}, {}, true}, arguments);
+  };
+  return computed(run, y);
 }
 template <TensorOrVar Y, TensorOrVar X> ResultOf<Y, X> trapezoid(const Y& y, const X& x, int axis) {
   constexpr const char* op = "trapezoid";
@@ -232,12 +266,15 @@ template <TensorOrVar Y, TensorOrVar X> ResultOf<Y, X> trapezoid(const Y& y, con
                                       std::to_string(axis) + ": y is " + describe(value_of(y)) + ", x is " +
                                       describe(value_of(x)));
   const X places = line ? laid_along(x, a, y.dim()) : x;
-  const auto [after, before] = neighbours(floating(y), a);
-  const auto [end, begin] = neighbours(floating(places), a);
-  static const FormulaGraph* const graph =
-      graph_of([](auto p, auto q, auto r, auto s) { return sum((p + q) * (r - s)) * 0.5; });
-  const Argument arguments[] = {Argument(after), Argument(before), Argument(end), Argument(begin)};
-  return fused_one<ResultOf<Y, X>>({op, graph, 1u << a, {}, {}, true}, arguments);
+  const auto run = [&](const Y& values, const X& at) {
+    const auto [after, before] = neighbours(values, a);
+    const auto [end, begin] = neighbours(at, a);
+    static const FormulaGraph* const graph =
+        graph_of([](auto p, auto q, auto r, auto s) { return sum((p + q) * (r - s)) * 0.5; });
+    const Argument arguments[] = {Argument(after), Argument(before), Argument(end), Argument(begin)};
+    return fused_one<ResultOf<Y, X>>({op, graph, 1u << a, {}, {}, true}, arguments);
+  };
+  return computed(run, y, places);
 }
 TERN_INSTANCES_2(ResultOf, trapezoid, int)
 

@@ -7,6 +7,7 @@
 
 #include "autodiff/instances.hpp"
 #include "backend/recording/capture.hpp"
+#include "formula/extremes.hpp"
 #include "primitives/fused/operation.hpp"
 
 namespace tern {
@@ -119,8 +120,8 @@ template <TensorOrVar T> T diagonal(const T& x, std::int64_t offset, int axis_a,
     for (int axis = 0; axis < t.dim(); ++axis)
       if (const auto i = static_cast<std::size_t>(axis); axis != a && axis != b)
         shape.push_back(t.shape()[i]), strides.push_back(t.strides()[i]);
-    const std::int64_t rows = t.size(a), columns = t.size(b), below = offset < 0 ? -offset : 0,
-                       right = offset > 0 ? offset : 0;
+    const std::int64_t rows = t.size(a), columns = t.size(b), at = std::clamp(offset, -rows, columns),
+                       below = at < 0 ? -at : 0, right = at > 0 ? at : 0;
     const std::int64_t of_a = t.strides()[static_cast<std::size_t>(a)], of_b = t.strides()[static_cast<std::size_t>(b)];
     shape.push_back(std::max<std::int64_t>(0, std::min(rows - below, columns - right)));
     strides.push_back(of_a + of_b);
@@ -159,7 +160,7 @@ template <TensorOrVar T> T tile(const T& x, const Shape& times) {
     const std::int64_t n = of_times < 0 ? 1 : times[static_cast<std::size_t>(of_times)];
     if (n < 0) refuse("tile", "a negative number of times, " + to_string(times), value_of(x));
     if (n != 1) single.push_back(1), spread.push_back(n);
-    single.push_back(size), spread.push_back(size), whole.push_back(size * n);
+    single.push_back(size), spread.push_back(size), whole.push_back(size_times("tile", size, n));
   }
   return x.reshape(single).broadcast_to(spread).reshape(whole);
 }
@@ -170,10 +171,34 @@ template <TensorOrVar T> T repeat(const T& x, std::int64_t times, int axis) {
   if (times < 0) refuse("repeat", "a negative number of times, " + std::to_string(times), value_of(x));
   const T apart = x.unsqueeze(a + 1);
   Shape spread = apart.shape(), whole = x.shape();
-  spread[static_cast<std::size_t>(a + 1)] = times, whole[static_cast<std::size_t>(a)] *= times;
+  spread[static_cast<std::size_t>(a + 1)] = times;
+  whole[static_cast<std::size_t>(a)] = size_times("repeat", x.size(a), times);
   return apart.broadcast_to(spread).reshape(whole);
 }
 TERN_INSTANCES_1(ResultOf, repeat, std::int64_t, int)
+
+template <TensorOrVar T> T repeat(const T& x, const Tensor& counts, int axis) {
+  constexpr const char* op = "repeat";
+  const int a = checked_axis(op, x, axis);
+  require_index_dtype(op, "counts", require_defined(op, "counts", counts));
+  if (counts.dim() != 1 || counts.size(0) != x.size(a))
+    refuse(op, "counts must be one for each entry of axis " + std::to_string(axis) + ", they are " + describe(counts),
+           value_of(x));
+  require_values(op);
+  const std::vector<std::int64_t> times = counts.to(cpu()).to(DType::i64).to_vector<std::int64_t>();
+  std::int64_t whole = 0;
+  for (const std::int64_t n : times) {
+    if (n < 0) throw Error(ErrorKind::value, "repeat: counts must be 0 or more, got " + std::to_string(n));
+    whole = size_plus(op, whole, n);
+  }
+  if (whole > kMostPositions) refuse(op, "positions are i32, and the counts have a sum above 2^31-1", value_of(x));
+  std::vector<std::int32_t> places;
+  places.reserve(static_cast<std::size_t>(whole));
+  for (std::size_t i = 0; i < times.size(); ++i)
+    places.insert(places.end(), static_cast<std::size_t>(times[i]), static_cast<std::int32_t>(i));
+  return take(x, tensor(places, x.device()), a);
+}
+TERN_INSTANCES_1(ResultOf, repeat, const Tensor&, int)
 
 template <TensorOrVar T> T roll(const T& x, std::int64_t shift, int axis) {
   const int a = checked_axis("roll", x, axis);
@@ -183,6 +208,15 @@ template <TensorOrVar T> T roll(const T& x, std::int64_t shift, int axis) {
   return concatenate(std::vector<T>{x.slice(a, size - by), x.slice(a, 0, size - by)}, a);
 }
 TERN_INSTANCES_1(ResultOf, roll, std::int64_t, int)
+template <TensorOrVar T> T roll(const T& x, const std::vector<std::int64_t>& shifts, const Axes& axes) {
+  require_defined("roll", "x", value_of(x));
+  if (shifts.size() != axes.size())
+    refuse("roll", std::to_string(shifts.size()) + " shifts for axes " + to_string(axes), value_of(x));
+  T result = x;
+  for (std::size_t i = 0; i < shifts.size(); ++i) result = roll(result, shifts[i], static_cast<int>(axes[i]));
+  return result;
+}
+TERN_INSTANCES_1(ResultOf, roll, const std::vector<std::int64_t>&, const Axes&)
 
 namespace {
 /// The element inside [0, size) that stands at place i of the padded axis.
@@ -218,6 +252,9 @@ template <class T> T padded(const T& x, int axis, std::int64_t before, std::int6
     return concatenate(parts, axis);
   }
   if (size == 0) refuse("pad", "axis " + std::to_string(axis) + " has no element to take others from", value_of(x));
+  if (before + size + after > kMostPositions)
+    refuse("pad", "positions are i32, and axis " + std::to_string(axis) + " would have more than 2^31-1 elements",
+           value_of(x));
   std::vector<std::int32_t> places;
   for (std::int64_t i = -before; i < size + after; ++i)
     places.push_back(static_cast<std::int32_t>(reflected(i, size, mode)));
@@ -233,6 +270,13 @@ T pad(const T& x, const std::vector<std::pair<std::int64_t, std::int64_t>>& widt
   for (const auto& [before, after] : widths)
     if (before < 0 || after < 0)
       refuse("pad", "negative widths, {" + std::to_string(before) + ", " + std::to_string(after) + "}", value_of(x));
+  Shape whole = x.shape();
+  for (int i = 0; i < count; ++i) {
+    const auto [before, after] = widths[static_cast<std::size_t>(i)];
+    std::int64_t& size = whole[static_cast<std::size_t>(x.dim() - count + i)];
+    size = size_plus("pad", size, size_plus("pad", before, after));
+  }
+  whole.numel();  // throws
   T result = x;
   for (int i = 0; i < count; ++i)
     if (const auto [before, after] = widths[static_cast<std::size_t>(i)]; before + after > 0)

@@ -37,6 +37,13 @@ std::optional<DType> product_dtype(const Tensor& a, const Tensor& b) {
   return promote_types(a.dtype(), b.dtype());
 }
 
+void require_one_kind(const char* op, const Tensor& a, const Tensor& b) {
+  require_defined(op, "a", a), require_defined(op, "b", b);
+  const bool mixes = is_integer(a.dtype()) ? is_differentiable(b.dtype())
+                                           : is_integer(b.dtype()) && is_differentiable(a.dtype());
+  if (mixes) fail(ErrorKind::dtype, op, "dtypes are of different kinds (convert one operand with .to())", a, b);
+}
+
 ProductShape product_shape(const char* op, const Tensor& a, const Tensor& b) {
   require_defined(op, "a", a), require_defined(op, "b", b);
   if (a.dim() < 2 || b.dim() < 2) fail(ErrorKind::shape, op, "operands must have at least 2 axes", a, b);

@@ -15,6 +15,9 @@ struct ProductShape {
 /// The dtype that a and b must be converted to before they are multiplied: where they differ within floats or within
 /// integers, what promote_types() gives for them. Those of two kinds are product_shape()'s to refuse.
 std::optional<DType> product_dtype(const Tensor& a, const Tensor& b);
+/// Throws dtype, naming op, where of two operands of a product one is of integers and the other is not. Booleans go
+/// with either.
+void require_one_kind(const char* op, const Tensor& a, const Tensor& b);
 /// Throws shape, dtype or device, naming op and operands.
 ProductShape product_shape(const char* op, const Tensor& a, const Tensor& b);
 

@@ -68,7 +68,17 @@ template <class F> Var scanned(const char* op, Combine combine, const Var& x, in
   if (x.dim() == kMaxRank)
     throw Error(ErrorKind::shape, std::string(op) + ": a Var may have up to " + std::to_string(kMaxRank - 1) +
                                       " axes, it is " + describe(x.value()));
-  return running(x, normalize_axis(op, axis, x.dim()), on_vars);
+  const int a = normalize_axis(op, axis, x.dim());
+  if (dtype_size(x.dtype()) < 4) return running(x.to(DType::f32), a, on_vars).to(x.dtype());  // rounded once
+  return running(x, a, on_vars);
+}
+
+/// Pairs of complex numbers lie along two axes more than they have.
+Var complex_products(const char* op, const Var& z, int axis) {
+  if (z.dim() + 2 > kMaxRank)
+    throw Error(ErrorKind::shape, std::string(op) + ": complex numbers may have up to " +
+                                      std::to_string(kMaxRank - 2) + " axes, x is " + describe(z.value()));
+  return running(z, normalize_axis(op, axis, z.dim()), [](const Var& a, const Var& b) { return a * b; });
 }
 
 void require_floats(const char* op, const Tensor& x) {
@@ -115,6 +125,7 @@ template <TensorOrVar T> T cumsum(const T& x, int axis) {
 }
 template <TensorOrVar T> T cumulative_prod(const T& x, int axis) {
   constexpr const char* op = "cumulative_prod";
+  if (is_complex_tensor(value_of(x))) return operand_as<T>(complex_products(op, as_var(x), axis));
   if constexpr (std::same_as<T, Tensor>) return scanned(op, Combine::mul, in_32_bits(op, x), axis);
   else {
     const Var wide = is_floating(in_32_bits(op, x.value()).dtype()) ? x : as_var(in_32_bits(op, x.value()));

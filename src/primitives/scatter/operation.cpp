@@ -149,6 +149,7 @@ struct Scatter {
 };
 Scatter checked_scatter(const char* op, const Tensor& x, const Tensor& indices, const Tensor& source, int axis) {
   check_indices(op, x, indices), require_defined(op, "source", source), require_same_device(op, x, source);
+  require_real(op, "x", x), require_real(op, "source", source);
   const int a = normalize_axis(op, axis, x.dim());
   const bool take_like = is_take_like(x, indices, source, a);
   if (!take_like && source.shape() != indices.shape())
@@ -233,9 +234,11 @@ Tensor detail::scattered(const char* op, Combine how, const Tensor& x, const Ten
   return request_scatter(op, how, x, checked_scatter(op, x, indices, source, axis), source);
 }
 void detail::write_at(const char* op, const Tensor& x, const Tensor& positions, const Tensor& source, int axis) {
+  // x(x) = …: what is read while x is written must not change.
+  const auto apart = [&](const Tensor& read) { return may_share_memory(read, x) ? read.clone() : read; };
+  const Tensor at = apart(positions), from = apart(source);
   x.impl()->storage->bump_version();
-  combine_at(op, Combine::last, x, positions, source, take_layout(x.shape(), x.strides(), positions, axis), axis,
-             DType::i32);
+  combine_at(op, Combine::last, x, at, from, take_layout(x.shape(), x.strides(), at, axis), axis, DType::i32);
 }
 
 void detail::require_index_dtype(const char* op, const char* name, const Tensor& indices) {
@@ -280,14 +283,11 @@ Var recorded_scatter(const Var& x, const Scatter& scatter, const Var& source, in
 }
 }  // namespace
 
-namespace {
-/// One index for both parts.
-Tensor for_pairs(const Tensor& indices) {
+Tensor detail::for_pairs(const Tensor& indices) {
   Shape shape = require_defined("gather", "indices", indices).shape();
   shape.push_back(2);
   return indices.unsqueeze(-1).broadcast_to(shape);
 }
-}  // namespace
 
 template <TensorOrVar T> T take(const T& x, const Tensor& indices, int axis) {
   if (is_complex_tensor(value_of(x)))

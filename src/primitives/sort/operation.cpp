@@ -87,6 +87,7 @@ template <TensorOrVar T> Sorted<T> topk(const T& x, std::int64_t k, int axis, bo
 template <TensorOrVar T> Tensor argsort(const T& x, int axis, bool descending) {
   constexpr const char* op = "argsort";
   const Tensor& values = require_defined(op, "x", value_of(x));
+  require_real(op, "x", values);
   const int a = normalize_axis(op, axis, values.dim());
   require_positions(op, values, values.size(a));
   Backend& backend = values.impl()->storage->backend();

@@ -75,6 +75,16 @@ TEST_P(Promotion, SumsOfEveryPair) {
   });
 }
 
+/// PyTorch lets a tensor without axes change no dtype within its kind: torch.ones(2) + torch.full((), 1., dtype=float64)
+/// is f32 there. Here it counts as any other tensor.
+TEST_P(Promotion, TensorsWithoutAxesWiden) {
+  for_pairs(device(), [&](DType a, DType b) {
+    if ((a == boolean && b == boolean) || !supports(device(), promote_types(a, b))) return;
+    EXPECT_EQ((ones({2}, a) + full({}, 1, b)).dtype(), expected_of(a, b)) << to_string(a) << " and " << to_string(b);
+  });
+  if (supports(device(), f64)) EXPECT_EQ((ones({2}, f32) + full({}, 1, f64)).dtype(), f64);
+}
+
 TEST_P(Promotion, ValuesOfBothAreHeld) {
   const auto sum = [&](DType a, std::int32_t x, DType b, std::int32_t y) {
     return doubles(small(a, {x}, device()) + small(b, {y}, device()))[0];

@@ -76,6 +76,40 @@ template <class T> void bounds() {
 }
 TEST_P(SixteenBits, BoundsAndCopies) { bounds<float16>(), bounds<bfloat16>(); }
 
+/// What is combined is rounded once, whether its gradient is asked for or not.
+TEST_P(SixteenBits, AreCombinedInF32) {
+  Random random(9);
+  for (const DType dtype : {f16, bf16}) {
+    const Tensor x = random.tensor({37}, f32, device(), 0.8, 1.25).to(dtype), at = zeros({37}, i32);
+    const std::vector<double> list = doubles(x);
+    double product = 1;
+    for (const double v : list) product *= v;
+    const double one = distance_of_neighbours(dtype, product);
+    const Tensor ready = prod(x), tracked = prod(Var(x)).value();
+    EXPECT_EQ(tracked.dtype(), dtype);
+    EXPECT_NEAR(doubles(tracked)[0], product, 0.51 * one);
+    EXPECT_NEAR(doubles(ready)[0], product, 0.51 * one);
+    EXPECT_NEAR(doubles(scatter_reduce(Var(ones({1}, dtype)), at, Var(x), Reduce::multiply))[0], product, 0.51 * one);
+    const std::vector<double> running = doubles(cumulative_prod(Var(x), 0)), sums = doubles(logcumsumexp(Var(x), 0));
+    double so_far = 1, sum = 0;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      so_far *= list[i], sum += std::exp(list[i]);
+      EXPECT_NEAR(running[i], so_far, 0.51 * distance_of_neighbours(dtype, so_far)) << i;
+      EXPECT_NEAR(sums[i], std::log(sum), 0.51 * distance_of_neighbours(dtype, std::log(sum))) << i;
+    }
+    EXPECT_EQ(backward(prod(Var(x))).size(), 1u);
+  }
+}
+TEST_P(SixteenBits, MeansOfManyAreRoundedOnce) {
+  const std::int64_t n = 4001;  // more than f16 can count, and whose sum it cannot hold
+  const Tensor x = full({n}, 20.25, f16), at = zeros({n}, i32);
+  EXPECT_EQ(doubles(scatter_reduce(zeros({1}, f16), at, x, Reduce::mean, 0, false))[0], 20.25);
+  EXPECT_EQ(doubles(scatter_reduce(full({1}, 20.25, f16), at, x, Reduce::mean))[0], 20.25);
+  EXPECT_EQ(doubles(scatter_reduce(Var(full({1}, 20.25, f16)), at, Var(x), Reduce::mean))[0], 20.25);
+  const Tensor two = tensor({1.0078125f, 1.0f}).to(bf16);  // whose mean is a tie
+  EXPECT_EQ(doubles(scatter_reduce(ones({1}, bf16), zeros({2}, i32), two, Reduce::mean, 0, false))[0], 1);
+}
+
 /// Numbers in f32 between those of bf16: to the nearest, halves to even, NaN stays, the largest become infinite.
 TEST_P(SixteenBits, RoundingToBf16) {
   std::vector<float> x;

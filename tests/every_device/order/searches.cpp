@@ -40,5 +40,22 @@ TEST_P(Searches, OfValuesInOrderAndOfOthers) {
   }
 }
 
+/// What must be in order is looked through where it can be read.
+TEST_P(Searches, AmongWhatIsNotInOrder) {
+  if (device() != cpu()) return;
+  const Tensor x = tensor({0.5f, 2.5f});
+  const std::vector<std::string> message{"must be in order", "3.0", "2.0", "at 1"};
+  expect_error(ErrorKind::value, message, [&] { histogram(x, tensor({1.0f, 3.0f, 2.0f})); });
+  expect_error(ErrorKind::value, message, [&] { histogram(x, tensor({1.0f, 3.0f, 2.0f}), false, x); });
+  expect_error(ErrorKind::value, {"histogram"}, [&] { histogram(x, tensor({3.0f, 2.0f, 1.0f})); });
+  expect_error(ErrorKind::value, {"digitize", "bins"}, [&] { digitize(x, tensor({1.0f, 3.0f, 2.0f})); });
+  expect_error(ErrorKind::value, {"digitize"}, [&] { digitize(x, tensor({3, 1, 2})); });
+  expect_error(ErrorKind::value, {"digitize"}, [&] { digitize(x, tensor({std::nanf(""), 1.0f, 2.0f})); });
+  expect_values(digitize(x, tensor({3.0f, 2.0f, 2.0f, 1.0f})), {2}, {4, 1});
+  expect_values(digitize(x, tensor({1.0f, 1.0f, 2.0f, std::nanf("")})), {2}, {0, 3});
+  expect_values(digitize(x, zeros({0})), {2}, {0, 0});
+  expect_values(histogram(x, tensor({0.0f, 2.5f, 2.5f})).counts, {2}, {1, 1});
+}
+
 }  // namespace
 }  // namespace tern::test

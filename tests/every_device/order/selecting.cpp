@@ -7,6 +7,36 @@ namespace {
 class Selecting : public EveryDevice {};
 TERN_EVERY_DEVICE(Selecting);
 
+// ---- in place ----
+TEST_P(Selecting, InPlaceKeepsTheDtype) {
+  const Tensor mask = tensor({true, false, true}), at = tensor({2, 0});
+  const auto each = [&](DType dtype, const Tensor& wider, const Tensor& wider_two) {
+    Tensor x = tensor({1, 2, 3}).to(dtype), y = x.clone(), z = x.clone();
+    x(mask) += wider;
+    y(Slice()) += wider;
+    z(at) *= wider_two;
+    EXPECT_EQ(x.dtype(), dtype);
+    expect_values(x, {3}, {doubles(y)[0], 2, doubles(y)[2]});
+    expect_values(z.slice(0, 1, 2), {1}, {2});
+    EXPECT_EQ(doubles(z)[2], doubles((tensor({3}).to(dtype) * wider_two[0]).to(dtype))[0]);
+  };
+  each(f16, tensor({0.25f}), tensor({0.3f, 0.7f}));
+  each(bf16, full({}, 0.5, f32), tensor({0.3f, 0.7f}));
+  each(i8, tensor({100}), tensor({2, 3}));
+  if (supports(device(), f64)) each(f32, full({}, 1e-3, f64), tensor({0.1, 0.2}, f64));
+  Tensor x = tensor({1, 2, 3});
+  expect_error(ErrorKind::dtype, {"add", "i32[2]", "keeps its dtype"}, [&] { x(mask) += ones({2}); });
+}
+TEST_P(Selecting, InPlaceGivesTheNewElements) {
+  Tensor x = tensor({1, 2, 3, 4});
+  const Tensor first = tensor({true, false, false, false});
+  const Tensor y = x(tensor({3, 1})) += 10, z = x(first) -= tensor({5}), w = x(Slice(1, 3)) *= 2;
+  expect_values(y, {2}, {14, 12});
+  expect_values(z, {1}, {-4});
+  expect_values(w, {2}, {24, 6});
+  expect_values(x, {4}, {-4, 24, 6, 14});
+}
+
 // ---- views ----
 TEST_P(Selecting, IntegersAndRangesAreViews) {
   Tensor x = counted({2, 3, 4});

@@ -182,6 +182,36 @@ TEST_P(Matmul, GradientsOfVectorsAndBatches) {
     EXPECT_EQ(g[b].shape(), y) << to_string(x) << to_string(y);
   }
 }
+/// Products of integers with floats are refused, whichever way they are computed.
+TEST_P(Matmul, OfTwoKinds) {
+  const Tensor a = ones({2, 2}), b = ones({2, 2}, i32), yes = ones({2, 2}, boolean);
+  const Tensor row = ones({2}), of_i32 = ones({2}, i32);
+  const auto refused = [](const char* op, auto f) { expect_error(ErrorKind::dtype, {op, "f32", "i32"}, f); };
+  for (const char* equation : {"ij,jk->ik", "ij,ij->ij", "ij,ij->", "ij,kl->ijkl", "ij,ij->i"}) {
+    refused("einsum", [&] { einsum(equation, a, b); });
+    refused("einsum", [&] { einsum(equation, b, Var(a)); });
+    expect_values(einsum(equation, a, yes).to(f32), einsum(equation, a, a).shape(), doubles(einsum(equation, a, a)));
+  }
+  refused("einsum", [&] { einsum("i,i,i->i", ones({2}, boolean), row, of_i32); });
+  refused("vecdot", [&] { vecdot(row, of_i32); });
+  refused("inner", [&] { inner(of_i32, row); });
+  refused("inner", [&] { inner(full({}, 1), of_i32); });
+  refused("outer", [&] { outer(row, of_i32); });
+  refused("matmul", [&] { matmul(a, b); });
+  EXPECT_EQ(vecdot(ones({2}, i8), ones({2}, i32)).dtype(), i32);
+  expect_error(ErrorKind::value, {"einsum", "unexpected '%'"}, [&] { einsum("i%->i", a); });
+  expect_error(ErrorKind::value, {"einsum", "unexpected"}, [&] { einsum("ij->i->j", a); });
+  expect_error(ErrorKind::value, {"einsum", "'k'"}, [&] { einsum("ij->k", a); });
+  expect_error(ErrorKind::value, {"einsum", "1 operand"}, [&] { einsum("ij", a, a); });
+  expect_error(ErrorKind::shape, {"einsum", "'j'"}, [&] { einsum("ij,jk", a, ones({3, 2})); });
+}
+TEST_P(Matmul, NegativePowersOfMatrices) {
+  const Tensor a = tensor({2.0f, 1.0f, 1.0f, 1.0f}, {2, 2}, device());
+  expect_values(round(matrix_power(a, -1)), {2, 2}, {1, -1, -1, 2});
+  expect_values(round(matrix_power(a, -3)), {2, 2}, {5, -8, -8, 13});
+  const Var v(a);
+  EXPECT_NEAR(doubles(backward(sum(matrix_power(v, -1)))[v])[0], 0, 1e-5);  // -(Σ of row)·(Σ of column) of the inverse
+}
 TEST_P(Matmul, AlignmentAndOffsets) {
   Random random(78);
   const Tensor big = random.tensor({40, 40}, f32, device());
