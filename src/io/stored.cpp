@@ -5,11 +5,13 @@
 #include <complex>
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include "backend/instruments/trace.hpp"
 #include "backend/memory/elements.hpp"
 #include "backend/recording/capture.hpp"
 #include "backend/tensor_impl.hpp"
+#include "tern/interop.hpp"
 
 namespace tern::io::detail {
 
@@ -117,6 +119,16 @@ Tensor from_stored(const StoredTensor& stored, const LoadOptions& options, const
     tensor = tensor.permute(order);
   }
   return options.dtype ? tensor.to(*options.dtype) : tensor;
+}
+
+Tensor view_of_stored(const StoredTensor& stored, const std::byte* first, std::shared_ptr<const void> keep) {
+  const bool aligned = reinterpret_cast<std::uintptr_t>(first) % dtype_size(real_dtype(stored.dtype)) == 0;
+  if (!aligned || stored.bytes == 0 || stored.big_endian || stored.columns_first) return {};
+  if (stored.dtype == DType::boolean &&
+      !std::all_of(first, first + stored.bytes, [](std::byte b) { return b <= std::byte{1}; }))
+    return {};
+  return tern::detail::lent_elements(const_cast<std::byte*>(first), stored.dtype, stored.shape, {}, std::move(keep),
+                                     cpu(), true);
 }
 
 std::string_view bytes_of(const char* op, const Tensor& tensor, Tensor& kept) {
