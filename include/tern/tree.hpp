@@ -27,13 +27,13 @@ template <class T> struct Fields;
 /// in order:
 ///   TERN_FIELDS(Layer, weight, bias)
 /// They are called by these names in files (tern::io::save).
-#define TERN_FIELDS(type, ...)                                                                        \
-  template <> struct tern::detail::ListedFields<decltype(tern::detail::what_is<type>())> {            \
-    static constexpr std::string_view names = #__VA_ARGS__;                                           \
-    static auto tie(auto& all) {                                                                      \
-      auto& [__VA_ARGS__] = all;                                                                      \
-      return std::tie(__VA_ARGS__);                                                                   \
-    }                                                                                                 \
+#define TERN_FIELDS(type, ...)                                                             \
+  template <> struct tern::detail::ListedFields<decltype(tern::detail::what_is<type>())> { \
+    static constexpr std::string_view names = #__VA_ARGS__;                                \
+    static auto tie(auto& tern_aggregate) {                                                \
+      auto& [__VA_ARGS__] = tern_aggregate;                                                \
+      return std::tie(__VA_ARGS__);                                                        \
+    }                                                                                      \
   };
 
 namespace detail {

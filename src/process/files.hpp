@@ -31,8 +31,8 @@ class DraftFile {
   /// Over what is written already.
   void overwrite(std::uint64_t offset, std::string_view bytes);
   std::uint64_t size() const { return size_; }
-  /// Puts it in the place of the file, in one step. `lasting`: once it is on the disk, for which it waits: a machine that
-  /// stops has one of both. (Else, on some file systems, a file of zeros.)
+  /// Puts it in the place of the file, in one step. `lasting`: once it is on the disk, for which it waits: a machine
+  /// that stops then has one of both. (Else, on some file systems, a file of zeros.)
   void commit(bool lasting = true);
 
  private:

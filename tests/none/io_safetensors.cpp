@@ -90,7 +90,9 @@ TEST_F(StoredFiles, GiveTensorsOneByOne) {
 
 TEST_F(StoredFiles, HoldWideComplexNumbersAsPairs) {
   const Tensor z = make_complex(tensor({1.0, -2.5}), tensor({0.5, -3.0})).to(c128);
-  const io::Named all{{"\"z\", named ü", z}, {"empty", empty({2, 0}, c128)}, {"rank 8", z.reshape({1, 1, 1, 1, 1, 1, 1, 2})},
+  const io::Named all{{"\"z\", named ü", z},
+                      {"empty", empty({2, 0}, c128)},
+                      {"rank 8", z.reshape({1, 1, 1, 1, 1, 1, 1, 2})},
                       {"x", tensor({1.0, 2.0}, {1, 2}).to(f64)}};
   io::save_safetensors(at("x"), all, {{"made by", "a test"}});
   std::map<std::string, std::string> texts;
