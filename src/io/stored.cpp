@@ -11,7 +11,6 @@
 #include "backend/memory/elements.hpp"
 #include "backend/recording/capture.hpp"
 #include "backend/tensor_impl.hpp"
-#include "tern/interop.hpp"
 
 namespace tern::io::detail {
 
@@ -127,8 +126,12 @@ Tensor view_of_stored(const StoredTensor& stored, const std::byte* first, std::s
   if (stored.dtype == DType::boolean &&
       !std::all_of(first, first + stored.bytes, [](std::byte b) { return b <= std::byte{1}; }))
     return {};
-  return tern::detail::lent_elements(const_cast<std::byte*>(first), stored.dtype, stored.shape, {}, std::move(keep),
-                                     cpu(), true);
+  auto impl = tern::detail::make_pooled<tern::detail::TensorImpl>();
+  impl->dtype = stored.dtype, impl->shape = stored.shape, impl->numel = stored.shape.numel();
+  impl->strides = tern::detail::contiguous_strides(stored.shape);
+  tern::detail::borrow(*impl, const_cast<std::byte*>(first), std::move(keep), cpu());
+  impl->storage->make_read_only();
+  return Tensor(std::move(impl));
 }
 
 std::string_view bytes_of(const char* op, const Tensor& tensor, Tensor& kept) {

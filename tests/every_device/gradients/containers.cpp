@@ -72,7 +72,9 @@ TEST_P(Containers, GradOfAggregates) {
 TEST_P(Containers, GradOfTypesThatTheMacroNames) {
   const auto v = [&](double value) { return Var(of({value}, {})); };
   const Pendulums p{{{v(2), v(3)}, {v(5), v(7)}}, {v(11), v(13)}};
-  const auto f = [](const Pendulums& q) { return q.all[0].angle * q.all[0].speed * q.ends[1] + square(q.all[1].speed); };
+  const auto f = [](const Pendulums& q) {
+    return q.all[0].angle * q.all[0].speed * q.ends[1] + square(q.all[1].speed);
+  };
   const Pendulums g = grad(f)(p);
   ASSERT_EQ(g.all.size(), 2u);
   expect_values(g.all[0].angle.value(), {}, {39}), expect_values(g.all[0].speed.value(), {}, {26});
