@@ -1,6 +1,7 @@
 // Tensors in files: NumPy's npy and npz, and safetensors.
 #pragma once
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,7 +14,8 @@
 // What all of these have in common. Saving replaces the file in one step: where it fails (a full disk, say) the old one
 // is as it was, and nothing lies beside it. Only regular files are replaced; links are followed. Loading checks the
 // whole header before it makes anything, and brings the elements to the device in parts, so that memory holds them
-// once. What cannot be read or written, and a damaged file, throw `io`, naming the file, what was expected and what
+// once. A writer that is killed leaves the old file, and a draft beside it, which the next one that saves the same file
+// removes. What cannot be read or written, and a damaged file, throw `io`, naming the file, what was expected and what
 // came. A format that the build left out (npz takes zlib, safetensors nlohmann-json) throws `unsupported`.
 namespace tern::io {
 
@@ -42,18 +44,55 @@ void save_npz(const std::string& path, const Named& tensors, const NpzOptions& o
 /// that claim to expand to more than deflate can, throw `io`.
 Named load_npz(const std::string& path, const LoadOptions& options = {});
 
-/// Saves tensors as safetensors, with texts of your own beside them. The format has no c128: an Error (`io`).
+/// Saves tensors as safetensors, with texts of your own beside them. The format has no c128: it is saved as f64 with a
+/// last axis of 2, as other programs will read it, with a text in `__metadata__` ("tern.c128") by which it is loaded as
+/// what it was.
 void save_safetensors(const std::string& path, const Named& tensors,
                       const std::map<std::string, std::string>& metadata = {});
-/// What save_safetensors, or any other program, wrote; `metadata`, where not null, receives the texts.
+/// What save_safetensors, or any other program, wrote; `metadata`, where not null, receives the texts. On the CPU the
+/// tensors are views of the file, as those of SafetensorsFile.
 Named load_safetensors(const std::string& path, const LoadOptions& options = {},
                        std::map<std::string, std::string>* metadata = nullptr);
+
+namespace detail {
+void load_into(const std::string& path, const Named& tensors);
+}
+
+/// A safetensors file that is open. Its header is read and checked; each tensor comes when it is asked for, to the
+/// device that is asked for. A copy of this object is the same file. Functions may be called by several threads.
+///
+/// On the CPU no element is copied: tensors are views of the file in memory (mmap), which is read where they are looked
+/// at, and can only be read themselves: writing into one throws `unsupported`; clone() it. They outlive this object,
+/// and stay what they are where the file is replaced, as all functions here do it, renamed or removed. A file that
+/// another program changes in its place changes under them, and where it is cut short, looking at what is gone ends the
+/// program (SIGBUS): copy them (clone(), or load(path, model)) where that may happen. Elements that do not lie at a
+/// multiple of their size, as other programs may have written them, booleans other than 0 and 1, and files that cannot
+/// be mapped are copied.
+class SafetensorsFile {
+ public:
+  /// Throws as load_safetensors does.
+  explicit SafetensorsFile(const std::string& path);
+  /// In alphabetical order.
+  std::vector<std::string> names() const;
+  bool contains(const std::string& name) const;
+  /// As it is stored. These throw `value` for a name that the file does not have.
+  DType dtype(const std::string& name) const;
+  Shape shape(const std::string& name) const;
+  Tensor load(const std::string& name, const LoadOptions& options = {}) const;
+  /// The texts beside the tensors.
+  const std::map<std::string, std::string>& metadata() const;
+
+ private:
+  friend Named load_safetensors(const std::string&, const LoadOptions&, std::map<std::string, std::string>*);
+  friend void detail::load_into(const std::string&, const Named&);
+  struct Opened;
+  std::shared_ptr<const Opened> opened_;
+};
 
 namespace detail {
 std::string joined(const std::string& before, std::string_view name);
 /// The next of "weight, bias".
 std::string_view next_name(std::string_view& names);
-void load_into(const std::string& path, const Named& tensors);
 
 /// What files keep of a type beside its tensors: set_state takes what state gave, read anew.
 template <class T>
@@ -75,6 +114,8 @@ template <class T, class F> void each_named(T& tree, const std::string& name, co
     f(tree, name);
   } else if constexpr (tern::detail::is_vector<Plain>) {
     for (auto& part : tree) positions(part);
+  } else if constexpr (tern::detail::is_optional<Plain>) {
+    if (tree) each_named(*tree, name, f);
   } else if constexpr (tern::detail::TupleLike<Plain>) {
     std::apply(positions, tree);
   } else if constexpr (requires { Fields<Plain>::names; }) {
@@ -88,7 +129,7 @@ template <class T, class F> void each_named(T& tree, const std::string& name, co
     std::apply(positions, Fields<Plain>::tie(tree));
   }
 }
-/// The tensors of a part; those of a state go to `state` as well.
+/// The tensors of a part, undefined ones too.
 template <class T> void add_named(const T& part, const std::string& name, Named& to) {
   if constexpr (std::same_as<T, Tensor>) to[name.empty() ? "value" : name] = part;
   else if constexpr (std::same_as<T, Var>) to[name.empty() ? "value" : name] = part.value();
@@ -99,20 +140,23 @@ template <class T> void add_named(const T& part, const std::string& name, Named&
 
 /// The tensors of a container (tern/tree.hpp) by where they stand in it: "layers.0.weight". Members of aggregates have
 /// the names that TERN_FIELDS gave them, else, as entries of lists, their numbers. Optimisers and Generators may stand
-/// in it, too: their moments, counts, options and positions get names under theirs.
+/// in it, too: their moments, counts, options and positions get names under theirs. Undefined Tensors and Vars, a bias
+/// that a layer does without, say, are left out.
 template <class T> Named named(const T& tree) {
   Named result;
   detail::each_named(tree, "", [&](const auto& part, const std::string& name) {
     detail::add_named(part, name, result);
   });
+  std::erase_if(result, [](const auto& item) { return !item.second.defined(); });
   return result;
 }
 /// Saves what named() gives of a container, a model's parameters say, as safetensors. std::tie(model, optimiser,
 /// generator) is one, too.
 template <class T> void save(const std::string& path, const T& tree) { save_safetensors(path, named(tree)); }
 /// Reads what save() wrote into a container like the saved one, whose tensors keep their devices; an optimiser or
-/// Generator in it goes on where the saved one stood. Where names, shapes or dtypes differ, one Error (`io`) lists all
-/// differences, and nothing is changed.
+/// Generator in it goes on where the saved one stood. Where names, shapes or dtypes differ, or a tensor is defined in
+/// one of them alone, one Error (`io`) lists all differences. All of the file is read, into the CPU's memory, before
+/// anything is changed: where that fails, all is as it was.
 template <class T> void load(const std::string& path, T&& tree) {
   Named all;
   std::vector<Named> states;

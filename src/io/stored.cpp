@@ -5,6 +5,7 @@
 #include <complex>
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include "backend/instruments/trace.hpp"
 #include "backend/memory/elements.hpp"
@@ -117,6 +118,20 @@ Tensor from_stored(const StoredTensor& stored, const LoadOptions& options, const
     tensor = tensor.permute(order);
   }
   return options.dtype ? tensor.to(*options.dtype) : tensor;
+}
+
+Tensor view_of_stored(const StoredTensor& stored, const std::byte* first, std::shared_ptr<const void> keep) {
+  const bool aligned = reinterpret_cast<std::uintptr_t>(first) % dtype_size(real_dtype(stored.dtype)) == 0;
+  if (!aligned || stored.bytes == 0 || stored.big_endian || stored.columns_first) return {};
+  if (stored.dtype == DType::boolean &&
+      !std::all_of(first, first + stored.bytes, [](std::byte b) { return b <= std::byte{1}; }))
+    return {};
+  auto impl = tern::detail::make_pooled<tern::detail::TensorImpl>();
+  impl->dtype = stored.dtype, impl->shape = stored.shape, impl->numel = stored.shape.numel();
+  impl->strides = tern::detail::contiguous_strides(stored.shape);
+  tern::detail::borrow(*impl, const_cast<std::byte*>(first), std::move(keep), cpu());
+  impl->storage->make_read_only();
+  return Tensor(std::move(impl));
 }
 
 std::string_view bytes_of(const char* op, const Tensor& tensor, Tensor& kept) {

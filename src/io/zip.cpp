@@ -14,6 +14,7 @@ namespace {
 constexpr std::uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x06054b50, kEnd64 = 0x06064b50,
                         kLocator64 = 0x07064b50;
 constexpr std::uint64_t kMost16 = 0xffff, kMost32 = 0xffffffff;
+constexpr std::uint64_t kMostOfCentral = 46 + 3 * kMost16;  // an entry of the directory: its name, fields and comment
 constexpr std::size_t kEndBytes = 22, kLocatorBytes = 20, kEnd64Bytes = 56, kCentralBytes = 46, kLocalBytes = 30;
 constexpr unsigned kStored = 0, kDeflated = 8;
 
@@ -59,7 +60,8 @@ Directory find_directory(const tern::detail::InputFile& file) {
       if (number(wide, 0, 4) != kEnd64) bad(file.path(), "a zip64 directory", "something else");
       found = {number(wide, 32, 8), number(wide, 40, 8), number(wide, 48, 8)};
     }
-    if (found.begin > end || found.bytes > end - found.begin || found.count > found.bytes / kCentralBytes)
+    if (found.begin > end || found.bytes > end - found.begin || found.count > found.bytes / kCentralBytes ||
+        (found.bytes + kMostOfCentral - 1) / kMostOfCentral > found.count)
       bad(file.path(), "a directory inside the file",
           std::to_string(found.count) + " entries in " + std::to_string(found.bytes) + " bytes at " +
               std::to_string(found.begin));
@@ -67,6 +69,32 @@ Directory find_directory(const tern::detail::InputFile& file) {
   }
   bad(file.path(), "a zip archive with its directory at the end", std::to_string(file.size()) + " bytes without one");
 }
+
+/// The directory's bytes, read in parts: a damaged one may claim to be as large as the file.
+class DirectoryBytes {
+ public:
+  DirectoryBytes(const tern::detail::InputFile& file, const Directory& directory)
+      : file_(file), at_(directory.begin), left_(directory.bytes) {}
+  /// The next so many, without going on; fewer at the end.
+  std::string_view see(std::size_t bytes) {
+    if (text_.size() - begin_ < bytes && left_ > 0) {
+      text_.erase(0, begin_), begin_ = 0;
+      const auto more = static_cast<std::size_t>(std::min<std::uint64_t>(left_, std::max(kPart, bytes)));
+      text_ += read(file_, at_, more);
+      at_ += more, left_ -= more;
+    }
+    return std::string_view(text_).substr(begin_, bytes);
+  }
+  void skip(std::size_t bytes) { begin_ += bytes; }
+
+ private:
+  static constexpr std::size_t kPart = std::size_t{1} << 16;
+
+  const tern::detail::InputFile& file_;
+  std::uint64_t at_, left_;
+  std::string text_;
+  std::size_t begin_ = 0;
+};
 
 /// The sizes and the place that do not fit 32 bits.
 void read_wide(const std::string& path, std::string_view extra, ZipEntry& entry) {
@@ -115,31 +143,32 @@ void check_sizes(const std::string& path, const ZipEntry& entry) {
 std::vector<ZipEntry> zip_entries(const tern::detail::InputFile& file) {
   const std::string& path = file.path();
   const Directory directory = find_directory(file);
-  const std::string text = read(file, directory.begin, directory.bytes);
+  DirectoryBytes bytes(file, directory);
   std::vector<ZipEntry> entries;
   std::set<std::string> names;
-  std::size_t at = 0;
   for (std::uint64_t i = 0; i < directory.count; ++i) {
-    if (text.size() - at < kCentralBytes || number(text, at, 4) != kCentral)
+    const std::string_view head = bytes.see(kCentralBytes);
+    if (head.size() < kCentralBytes || number(head, 0, 4) != kCentral)
       bad(path, std::to_string(directory.count) + " entries", std::to_string(i));
-    const std::size_t name = number(text, at + 28, 2), extra = number(text, at + 30, 2),
-                      comment = number(text, at + 32, 2);
-    if (name + extra + comment > text.size() - at - kCentralBytes)
+    const std::size_t name = number(head, 28, 2), extra = number(head, 30, 2), comment = number(head, 32, 2),
+                      all = kCentralBytes + name + extra + comment;
+    const std::string_view text = bytes.see(all);
+    if (text.size() < all)
       bad(path, "an entry inside the directory", std::to_string(name + extra + comment) + " bytes");
-    ZipEntry entry{text.substr(at + kCentralBytes, name),
-                   static_cast<unsigned>(number(text, at + 10, 2)),
-                   static_cast<std::uint32_t>(number(text, at + 16, 4)),
-                   number(text, at + 20, 4),
-                   number(text, at + 24, 4),
+    ZipEntry entry{std::string(text.substr(kCentralBytes, name)),
+                   static_cast<unsigned>(number(text, 10, 2)),
+                   static_cast<std::uint32_t>(number(text, 16, 4)),
+                   number(text, 20, 4),
+                   number(text, 24, 4),
                    0,
-                   number(text, at + 42, 4)};
-    if (number(text, at + 8, 2) & 1) bad(path, "entries that are not encrypted", shown(entry.name));
-    read_wide(path, std::string_view(text).substr(at + kCentralBytes + name, extra), entry);
+                   number(text, 42, 4)};
+    if (number(text, 8, 2) & 1) bad(path, "entries that are not encrypted", shown(entry.name));
+    read_wide(path, text.substr(kCentralBytes + name, extra), entry);
     check_sizes(path, entry);
     locate(file, directory.begin, entry);
     if (!names.insert(entry.name).second) bad(path, "each name once", shown(entry.name) + " twice");
     entries.push_back(std::move(entry));
-    at += kCentralBytes + name + extra + comment;
+    bytes.skip(all);
   }
   std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.header < b.header; });
   for (std::size_t i = 1; i < entries.size(); ++i)

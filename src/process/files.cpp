@@ -1,11 +1,15 @@
 #include "process/files.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <utility>
@@ -68,18 +72,68 @@ bool write_all(int file, std::string_view bytes) {
   return true;
 }
 
+constexpr std::string_view kDraftEnding = ".tern-draft";
+
 /// A new file beside another, for what is to replace it: with its permissions, else those the process gives. `name` is
-/// set to what it is called.
+/// set to what it is called. It is locked as long as it is open, which says that its writer is there.
 int open_draft(const std::string& target, std::string& name) {
   static std::atomic<unsigned> drafts{0};
   for (;;) {
     name = target + "." + std::to_string(getpid()) + "." + std::to_string(drafts.fetch_add(1));
+    name += kDraftEnding;
     const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file < 0 && errno == EEXIST) continue;
+    if (file < 0) return file;
+    // A process of another container, to which this one is not there, may remove it until it is locked.
+    const bool taken = flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     struct stat about {};
-    if (file >= 0 && stat(target.c_str(), &about) == 0) (void)!fchmod(file, about.st_mode & 0777);
+    if (taken || (fstat(file, &about) == 0 && about.st_nlink == 0)) {
+      ::close(file);
+      continue;
+    }
+    if (stat(target.c_str(), &about) == 0) (void)!fchmod(file, about.st_mode & 0777);
     return file;
   }
+}
+
+/// Of "‹process›.‹number›.tern-draft"; 0: another name.
+pid_t writer_of(std::string_view name) {
+  if (!name.ends_with(kDraftEnding)) return 0;
+  name.remove_suffix(kDraftEnding.size());
+  pid_t process = 0;
+  unsigned number = 0;
+  const char* const end = name.data() + name.size();
+  const auto [dot, bad] = std::from_chars(name.data(), end, process);
+  if (bad != std::errc() || dot == end || *dot != '.') return 0;
+  const auto [last, wrong] = std::from_chars(dot + 1, end, number);
+  return wrong == std::errc() && last == end && process > 0 ? process : 0;
+}
+
+/// Removes drafts of the file whose writers are gone: no such process is there, and nobody has them locked.
+void remove_stale_drafts(const std::string& target) {
+  const fs::path path(target), folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  const std::string begin = path.filename().string() + ".";
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (!name.starts_with(begin)) continue;
+    const pid_t writer = writer_of(std::string_view(name).substr(begin.size()));
+    if (writer == 0 || ::kill(writer, 0) == 0 || errno != ESRCH) continue;
+    const Opened draft(::open(at->path().c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW));
+    struct stat about {};
+    if (draft && fstat(draft.file(), &about) == 0 && S_ISREG(about.st_mode) &&
+        flock(draft.file(), LOCK_EX | LOCK_NB) == 0)
+      ::unlink(at->path().c_str());
+  }
+}
+
+/// Waits until what was written is on the disk, as far as the file system knows how to.
+bool reaches_disk(int file) {
+  while (::fsync(file) != 0) {
+    if (errno == EINVAL || errno == ENOTSUP || errno == ENOSYS || errno == EROFS) return true;
+    if (errno != EINTR) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -111,6 +165,7 @@ DraftFile::DraftFile(const std::string& path) : path_(path) {
   target_ = target_of(path);
   std::error_code ignored;
   if (const fs::path folder = fs::path(target_).parent_path(); !folder.empty()) fs::create_directories(folder, ignored);
+  remove_stale_drafts(target_);
   file_ = open_draft(target_, name_);
   if (file_ < 0) refuse(path, last_error());
 }
@@ -130,10 +185,16 @@ void DraftFile::overwrite(std::uint64_t offset, std::string_view bytes) {
     bytes.remove_prefix(static_cast<std::size_t>(written)), offset += static_cast<std::uint64_t>(written);
   }
 }
-void DraftFile::commit() {
+void DraftFile::commit(bool lasting) {
+  if (lasting && !reaches_disk(file_)) refuse(path_, last_error());
   const int file = std::exchange(file_, -1);
   if (::close(file) != 0 || ::rename(name_.c_str(), target_.c_str()) != 0) refuse(path_, last_error());
   name_.clear();
+  if (!lasting) return;
+  // The new name, too; where that fails the file is whole all the same, the old one or this.
+  const fs::path folder = fs::path(target_).parent_path();
+  const Opened opened(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (opened) (void)reaches_disk(opened.file());
 }
 
 InputFile::InputFile(const std::string& path)
@@ -161,10 +222,19 @@ void InputFile::read_at(std::uint64_t offset, void* to, std::size_t bytes) const
   }
 }
 
+std::shared_ptr<const std::byte> InputFile::map() const {
+  const auto size = static_cast<std::size_t>(size_);
+  if (size == 0 || size != size_) return {};
+  void* const bytes = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file_, 0);
+  if (bytes == MAP_FAILED) return {};
+  return {static_cast<const std::byte*>(bytes),
+          [size](const std::byte* first) { ::munmap(const_cast<std::byte*>(first), size); }};
+}
+
 void write_file_atomically(const std::string& path, std::string_view bytes) {
   DraftFile draft(path);
   draft.write(bytes);
-  draft.commit();
+  draft.commit(false);
 }
 
 }  // namespace tern::detail

@@ -1,6 +1,7 @@
 // A libFuzzer target: what damaged or hostile npy, npz and safetensors files do. Each is either read, and then its
-// elements, or refused with an Error of kind `io`. The first byte says which of the three it is. An empty corpus folder
-// gets files to begin with. Built of clang++ -fsanitize=fuzzer,address,undefined.
+// elements, or refused with an Error of kind `io`. Safetensors are read at once, one by one, both where they lie, and
+// into a model, which a refused file leaves as it was. The first byte says which of the three formats it is. An empty
+// corpus folder gets files to begin with. Built of clang++ -fsanitize=fuzzer,address,undefined.
 #include <complex>
 #include <cstdio>
 #include <cstdlib>
@@ -13,9 +14,18 @@
 #include "tern/io.hpp"
 #include "tern/tern.hpp"
 
+namespace fuzzed {
+/// What the files are saved from.
+struct Model {
+  tern::Tensor a, b, c, d, e, f, g;
+};
+}  // namespace fuzzed
+TERN_FIELDS(fuzzed::Model, a, b, c, d, e, f, g)
+
 namespace {
 
 using namespace tern;
+using fuzzed::Model;
 
 enum Format { npy, npz, safetensors, formats };
 
@@ -43,27 +53,73 @@ void read_all(const Tensor& x) {
   read_bytes_of<bool, std::int8_t, std::uint8_t, std::int16_t, std::int32_t, std::uint32_t, std::int64_t, float16,
                 bfloat16, float, double, std::complex<float>, std::complex<double>>(x.contiguous());
 }
-io::Named load(int format, const std::string& path) {
-  if (format == npy) return {{"x", io::load_npy(path)}};
-  return format == npz ? io::load_npz(path) : io::load_safetensors(path);
+Model some_tensors() {
+  return {arange(0, 6).to(DType::f32).reshape({2, 3}), full({3}, 1.5, {.dtype = DType::bf16}),
+          zeros({0, 4}, {.dtype = DType::i64}),        full({}, 7, {.dtype = DType::u8}),
+          full({2}, true, {.dtype = DType::boolean}),  full({2}, 1.5, {.dtype = DType::c64}),
+          full({1, 2}, 2.5, {.dtype = DType::c128})};
+}
+/// f, where it is refused, is refused as it should be.
+template <class F> bool reads(const F& f) {
+  try {
+    f();
+    return true;
+  } catch (const Error& e) {
+    if (e.kind() == ErrorKind::io) return false;
+    std::fprintf(stderr, "an error of another kind than io: %s\n", e.what());
+    std::abort();
+  }
+}
+bool same(const Tensor& x, const Tensor& y) {
+  const auto real = [](const Tensor& t) { return (is_complex(t.dtype()) ? view_as_real(t) : t).to(DType::f64); };
+  return x.dtype() == y.dtype() && x.shape() == y.shape() && real(x).to_vector<double>() == real(y).to_vector<double>();
+}
+/// One by one, and the views live longer than the file.
+void read_lazily(const std::string& path) {
+  io::Named all;
+  {
+    const io::SafetensorsFile file(path);
+    for (const std::string& name : file.names()) {
+      const Tensor x = file.load(name);
+      if (x.dtype() != file.dtype(name) || x.shape() != file.shape(name) || !file.contains(name)) std::abort();
+      if (!is_complex(x.dtype())) read_all(file.load(name, {.dtype = DType::f32}));
+      all.emplace(name, x);
+    }
+  }
+  for (const auto& [name, x] : all) read_all(x);
+}
+void read_model(const std::string& path) {
+  static const io::Named before = io::named(some_tensors());
+  const Model model = some_tensors();
+  const bool read = reads([&] { io::load(path, model); });
+  for (const auto& [name, x] : io::named(model)) {
+    read_all(x);
+    if (!read && !same(x, before.at(name))) std::abort();
+  }
+}
+void load(int format, const std::string& path) {
+  const auto all = [](const io::Named& tensors) {
+    for (const auto& [name, tensor] : tensors) read_all(tensor);
+  };
+  if (format == npy) return void(reads([&] { read_all(io::load_npy(path)); }));
+  if (format == npz) return void(reads([&] { all(io::load_npz(path)); }));
+  const bool whole = reads([&] { all(io::load_safetensors(path)); });
+  if (reads([&] { read_lazily(path); }) != whole) std::abort();
+  read_model(path);
 }
 
-io::Named some_tensors() {
-  return {{"a", arange(0, 6).to(DType::f32).reshape({2, 3})}, {"b", full({3}, 1.5, {.dtype = DType::bf16})},
-          {"c", zeros({0, 4}, {.dtype = DType::i64})},        {"d", full({}, 7, {.dtype = DType::u8})},
-          {"e", full({2}, true, {.dtype = DType::boolean})},  {"f", full({2}, 1.5, {.dtype = DType::c64})}};
-}
 void write_seeds(const std::filesystem::path& folder) {
   const auto add = [&](const char* name, int format) {
     std::ifstream saved(path_of(format), std::ios::binary);
     std::ofstream seed(folder / name, std::ios::binary);
     seed.put(static_cast<char>(format)) << saved.rdbuf();
   };
-  const io::Named tensors = some_tensors();
+  const io::Named tensors = io::named(some_tensors());
   for (const auto& [name, tensor] : tensors) io::save_npy(path_of(npy), tensor), add(("npy_" + name).c_str(), npy);
   io::save_npz(path_of(npz), tensors), add("npz", npz);
   io::save_npz(path_of(npz), tensors, {.compress = true}), add("npz_compressed", npz);
   io::save_safetensors(path_of(safetensors), tensors, {{"made", "for this"}}), add("safetensors", safetensors);
+  io::save(path_of(safetensors), some_tensors()), add("safetensors_model", safetensors);
 }
 
 }  // namespace
@@ -83,12 +139,6 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, unsigned long s
   const std::string path = path_of(format);
   std::ofstream(path, std::ios::binary)
       .write(reinterpret_cast<const char*>(data) + 1, static_cast<std::streamsize>(size - 1));
-  try {
-    for (const auto& [name, tensor] : load(format, path)) read_all(tensor);
-  } catch (const Error& e) {
-    if (e.kind() == ErrorKind::io) return 0;
-    std::fprintf(stderr, "an error of another kind than io: %s\n", e.what());
-    std::abort();
-  }
+  load(format, path);
   return 0;
 }

@@ -221,9 +221,10 @@ int usage() {
 }
 
 int copy(const std::string& from, const std::string& to) {
-  if (from.ends_with(".npy")) io::save_npy(to, io::load_npy(from));
-  else if (from.ends_with(".npz")) io::save_npz(to, io::load_npz(from), {.compress = to.ends_with("c.npz")});
-  else io::save_safetensors(to, io::load_safetensors(from));
+  if (from.ends_with(".npy")) return io::save_npy(to, io::load_npy(from)), 0;
+  const io::Named all = from.ends_with(".npz") ? io::load_npz(from) : io::load_safetensors(from);
+  if (to.ends_with(".npz")) io::save_npz(to, all, {.compress = to.ends_with("c.npz")});
+  else io::save_safetensors(to, all);
   return 0;
 }
 

@@ -54,6 +54,14 @@ def main():
         back = safetensors.load_file(copied(folder / "a.safetensors"))
         for key, want in arrays.items():
             check(back[key], want, f"safetensors: {key}")
+        wide = {"wide": arrays["complex64"].astype(np.complex128) / 3, "none": np.zeros((2, 0), np.complex128)}
+        np.savez(folder / "w.npz", **wide)
+        pairs = copied(folder / "w.npz", ".safetensors")  # the format has no complex128
+        back = safetensors.load_file(pairs)
+        with np.load(copied(pairs, ".npz")) as file:
+            for key, want in wide.items():
+                check(back[key], want.view(np.float64).reshape(*want.shape, 2), f"safetensors: {key}")
+                check(file[key], want, f"safetensors to npz: {key}")
         others = {"turned": np.asfortranarray(arrays["float32"]), "big": arrays["int16"].astype(">i2"),
                   "big_turned": np.asfortranarray(arrays["float64"].astype(">f8")),
                   "complex": arrays["complex64"].astype(np.complex128),

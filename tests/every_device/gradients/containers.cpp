@@ -10,6 +10,11 @@ template <class T> struct Layer {
 struct Pendulum {  // no template: holds Vars
   Var angle, speed;
 };
+// By the macro, nested.
+struct Pendulums {
+  std::vector<Pendulum> all;
+  std::array<Var, 2> ends;
+};
 
 }  // namespace tern::test
 
@@ -19,6 +24,7 @@ template <class T> struct tern::Fields<tern::test::Layer<T>> {
 template <> struct tern::Fields<tern::test::Pendulum> {
   static auto tie(auto& p) { return std::tie(p.angle, p.speed); }
 };
+TERN_FIELDS(tern::test::Pendulums, all, ends)
 
 namespace tern::test {
 namespace {
@@ -62,6 +68,34 @@ TEST_P(Containers, GradOfAggregates) {
   const auto all =
       grad([](const std::vector<Layer<Var>>& l) { return sum(l[0].weight * l[1].weight) + sum(l[1].bias); })(layers);
   expect_values(all[0].weight, {2}, {1, 2}), expect_values(all[0].bias, {1}, {0}), expect_values(all[1].bias, {1}, {1});
+}
+TEST_P(Containers, GradOfTypesThatTheMacroNames) {
+  const auto v = [&](double value) { return Var(of({value}, {})); };
+  const Pendulums p{{{v(2), v(3)}, {v(5), v(7)}}, {v(11), v(13)}};
+  const auto f = [](const Pendulums& q) {
+    return q.all[0].angle * q.all[0].speed * q.ends[1] + square(q.all[1].speed);
+  };
+  const Pendulums g = grad(f)(p);
+  ASSERT_EQ(g.all.size(), 2u);
+  expect_values(g.all[0].angle.value(), {}, {39}), expect_values(g.all[0].speed.value(), {}, {26});
+  expect_values(g.all[1].angle.value(), {}, {0}), expect_values(g.all[1].speed.value(), {}, {14});
+  expect_values(g.ends[0].value(), {}, {0}), expect_values(g.ends[1].value(), {}, {6});
+  Pendulums moved = p;
+  optim::SGD sgd(moved, {.learning_rate = 0.5});
+  sgd.step(g);
+  expect_values(moved.all[1].speed.value(), {}, {0});
+}
+TEST_P(Containers, GradOfOptionals) {
+  using Part = std::pair<Layer<Tensor>, std::optional<Tensor>>;
+  const Layer<Tensor> layer{of({1, 2}, {2}), of({3}, {1}), 7};
+  const auto f = [](const std::pair<Layer<Var>, std::optional<Var>>& s) {
+    const Var y = s.first.weight + s.first.bias;
+    return sum(square(s.second ? y + *s.second : y));
+  };
+  const Part with = grad(f)(Part{layer, of({1}, {1})}), without = grad(f)(Part{layer, {}});
+  expect_values(with.second.value(), {1}, {22}), expect_values(with.first.weight, {2}, {10, 12});
+  EXPECT_FALSE(without.second.has_value());
+  expect_values(without.first.weight, {2}, {8, 10});
 }
 /// Parameters in a container: plain gradients, unless they are asked for or are part of something that is
 /// differentiated.

@@ -8,6 +8,16 @@ template <class T> struct TrainingModel {
 TERN_FIELDS(TrainingModel, weight, bias)
 
 namespace tern::test {
+
+struct TrainingMlp {  // no template
+  Var weight, bias;
+};
+
+}  // namespace tern::test
+
+TERN_FIELDS(tern::test::TrainingMlp, weight, bias)
+
+namespace tern::test {
 namespace {
 
 class IoOnDevice : public EveryDevice {};
@@ -44,15 +54,33 @@ TEST_P(IoOnDevice, FilesComeAndGo) {
   EXPECT_EQ(sum(model[1].value()).item<float>(), 0.0f);
 }
 
+/// One by one, to the device that is asked for; of the CPU's some are views of the file, which others can be made of.
+TEST_P(IoOnDevice, TensorsOfAFileComeWhenTheyAreAskedFor) {
+  const Folder folder;
+  const Options on_host{.device = cpu()};
+  const Tensor values = arange(0, 3000000, 1, on_host).to(f32), z = zeros({3}, {.dtype = c128, .device = cpu()});
+  io::save_safetensors(folder / "x", {{"a", values}, {"b", values.to(f16)}, {"z", z}});
+  const io::SafetensorsFile file(folder / "x");
+  io::save_safetensors(folder / "x", {});
+  const Tensor a = file.load("a", {.device = device()}), b = file.load("b", {.device = device(), .dtype = f32});
+  EXPECT_EQ(a.device(), device());
+  EXPECT_TRUE(allclose(a.to(cpu()), values, 0, 0));
+  EXPECT_TRUE(allclose(b.to(cpu()), values.to(f16).to(f32), 0, 0));
+  EXPECT_EQ(sum(a.slice(0, 0, 100)).item<float>(), 4950.0f);
+  const Tensor view = file.load("a", {.device = cpu()}).to(device());
+  EXPECT_TRUE(allclose(view.to(cpu()), values, 0, 0));
+  EXPECT_EQ(file.load("z", {.device = cpu()}).dtype(), c128);
+}
+
 /// A model with what trains it.
-template <class Optimiser> struct Training {
-  TrainingModel<Var> model{parameter(full({3, 2}, 0.5)), parameter(zeros({2}))};
+template <class Optimiser, class Model = TrainingModel<Var>> struct Training {
+  Model model{parameter(full({3, 2}, 0.5)), parameter(zeros({2}))};
   Optimiser optimiser{model, {.learning_rate = 0.1}};
   Generator generator{7};
 
   void step() {
     const Tensor x = randn({5, 3}, generator);
-    const auto loss = [&](const TrainingModel<Var>& m) { return mean(square(matmul(x, m.weight) + m.bias - 1)); };
+    const auto loss = [&](const Model& m) { return mean(square(matmul(x, m.weight) + m.bias - 1)); };
     optimiser.step(grad(loss)(model));
   }
   auto parts() { return std::tie(model, optimiser, generator); }
@@ -64,12 +92,12 @@ template <class Optimiser> struct Training {
 };
 
 /// Training that goes on from a file goes on as if it had never stopped, bit for bit.
-template <class Optimiser> void trains_on(const std::string& path) {
-  Training<Optimiser> first;
+template <class Optimiser, class Model = TrainingModel<Var>> void trains_on(const std::string& path) {
+  Training<Optimiser, Model> first;
   for (int i = 0; i < 3; ++i) first.step();
   first.optimiser.set_learning_rate(0.03);
   io::save(path, first.parts());
-  Training<Optimiser> second;
+  Training<Optimiser, Model> second;
   second.step();  // moments, counts and a position of its own
   io::load(path, second.parts());
   EXPECT_EQ(second.generator.seed, first.generator.seed);
@@ -82,6 +110,8 @@ template <class Optimiser> void trains_on(const std::string& path) {
 TEST_P(IoOnDevice, TrainingGoesOnFromAFile) {
   const Folder folder;
   trains_on<optim::AdamW>(folder / "a"), trains_on<optim::SGD>(folder / "s");
+  trains_on<optim::AdamW, TrainingMlp>(folder / "m");
+  EXPECT_TRUE(io::load_safetensors(folder / "m").contains("0.weight"));
   EXPECT_TRUE(io::load_safetensors(folder / "a").contains("0.weight"));
   EXPECT_TRUE(io::load_safetensors(folder / "a").contains("1.first.1"));
   // Of another optimiser: all differences, and nothing changed.
