@@ -1,4 +1,5 @@
-// One NVIDIA GPU: its context, streams, memory and kernels.
+// One NVIDIA GPU: its context, streams, memory and kernels. (Larger than other classes: all of them are used under one
+// lock and within one context.)
 #pragma once
 #include <cstdint>
 #include <functional>

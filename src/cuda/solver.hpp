@@ -1,4 +1,5 @@
-// Factorisations of large matrices by cuSOLVER.
+// Factorisations of large matrices by cuSOLVER. (Larger than other classes: a factorisation is a member, and each asks
+// for its workspace, calls and looks at what failed.)
 #pragma once
 #include <functional>
 #include <vector>

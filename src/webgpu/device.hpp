@@ -1,5 +1,6 @@
 // One WebGPU device: its queue, the commands not yet submitted, buffers and pipelines. Not thread-safe: the backend
-// holds a lock.
+// holds a lock. (Larger than other classes, in four files: commands, buffers, parameters and waiting share one encoder
+// and what it holds on to.)
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -1,5 +1,6 @@
 // Running a tape on one block of elements: operands in, kernels called, outputs out. Shared by `fused` and the
-// epilogues of matrix products.
+// epilogues of matrix products. (BlockRunner is larger than other classes, in files of its own by what they do: a
+// block's operands, repeats, loops and results share one set of slots, which parts of it would only hand around.)
 #pragma once
 #include <vector>
 

@@ -1,5 +1,5 @@
 // The text of sums that are taken in the pass of the reduction that they wait for (formula/program.hpp, OnlineSum):
-// fills the pieces of reduce_online.wgsl.
+// fills the pieces of reduce_online.wgsl. (Larger than other classes: a hole of those pieces is a member.)
 #pragma once
 #include <algorithm>
 #include <functional>

@@ -1,4 +1,5 @@
-// Loads and stores of a kernel: one invocation handles `group` consecutive elements along the innermost axis.
+// Loads and stores of a kernel: one invocation handles `group` consecutive elements along the innermost axis. (Larger
+// than other classes: each layout of an operand is a few lines of text on the same names.)
 #pragma once
 #include <functional>
 #include <map>

@@ -75,8 +75,8 @@ TEST_P(Promotion, SumsOfEveryPair) {
   });
 }
 
-/// PyTorch lets a tensor without axes change no dtype within its kind: torch.ones(2) + torch.full((), 1., dtype=float64)
-/// is f32 there. Here it counts as any other tensor.
+/// In PyTorch a tensor without axes changes no dtype within its kind: torch.ones(2) + torch.full((), 1.,
+/// dtype=float64) is f32 there. Here it counts as any other tensor.
 TEST_P(Promotion, TensorsWithoutAxesWiden) {
   for_pairs(device(), [&](DType a, DType b) {
     if ((a == boolean && b == boolean) || !supports(device(), promote_types(a, b))) return;
