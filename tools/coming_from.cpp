@@ -264,6 +264,8 @@ void torch() {
   ROW("torch.no_grad()", NoGrad())
   ROW("torch.manual_seed(1); torch.rand(2, 3)", rand({2, 3}, Generator{1}))
   ROW("safetensors.torch.save_file(d, path)", [&](const char* path) { io::save_safetensors(path, {{"x", x}}); })
+  ROW("safetensors.safe_open(path, 'pt').get_tensor('x')",
+      [&](const char* path) { return io::SafetensorsFile(path).load("x"); })
   ROW("np.savez(path, x=x)", [&](const char* path) { io::save_npz(path, {{"x", x}}); })
 }
 void eigen() {

@@ -127,6 +127,7 @@ void write_seeds(const std::filesystem::path& folder) {
 extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments) {
   const std::filesystem::path last = (*arguments)[*count - 1];
   if (*count > 1 && std::filesystem::is_directory(last) && std::filesystem::is_empty(last)) write_seeds(last);
+  (void)path_of(npy);  // what is made first is destroyed last: the names are there at the end
   std::atexit([] {
     for (int format = 0; format < formats; ++format) std::filesystem::remove(path_of(format));
   });
