@@ -556,8 +556,111 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restri
 }
 
 // ---- columns: sum, 19 workgroups of 256, 11 words (b0c0dd3e)
-// ---- many elements to one result: sum, 512 workgroups of 256, 9 words (b84eaf1b)
-// ---- many elements to one result: sum, 1 workgroups of 128, 10 words (0b6b6f32)
+// ---- many elements to one result: sum, 512 workgroups of 256, 9 words
+// reduction
+struct Params {
+  u32 v[9];
+};
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
+  __shared__ u32 shared_words[256];
+  let row_group = group / params.v[3];
+  let segment = group - row_group * params.v[3];
+  let tx = thread / 256u;
+  let ty = thread - tx * 256u;
+  let k = row_group * 1u + tx;
+  let inside = k < params.v[1];
+  let begin = segment * params.v[4];
+  let end = min(params.v[2], begin + params.v[4]);
+  var acc1 = f32(0.0);
+  if (inside) {
+    for (var r = begin + ty * 4u; r < end; r += 1024u) {
+      let w0 = (params.v[7] + r) / 4u;
+      let q1 = b0[w0 + 0u];
+      let x2 = bitcast<f32>(q1.x);
+      let x3 = bitcast<f32>(q1.y);
+      let x4 = bitcast<f32>(q1.z);
+      let x5 = bitcast<f32>(q1.w);
+      let y6 = pass0(params, x2);
+      let y7 = pass0(params, x3);
+      let y8 = pass0(params, x4);
+      let y9 = pass0(params, x5);
+      acc1 = (acc1 + y6);
+      acc1 = (acc1 + y7);
+      acc1 = (acc1 + y8);
+      acc1 = (acc1 + y9);
+    }
+  }
+  var warp_red1 = acc1;
+  let warp_red1_16 = __shfl_xor_sync(0xffffffffu, warp_red1, 16);
+  warp_red1 = (warp_red1 + warp_red1_16);
+// … 3 more of these 2 lines (eb6d7c12), and
+  let warp_red1_1 = __shfl_xor_sync(0xffffffffu, warp_red1, 1);
+  warp_red1 = (warp_red1 + warp_red1_1);
+  if (ty % 32u == 0u) {
+    shared_words[tx * 8u + ty / 32u] = bitcast<u32>(warp_red1);
+  }
+  __syncthreads();
+  var red1 = bitcast<f32>(shared_words[tx * 8u + 0u]);
+  let of_red1_1 = bitcast<f32>(shared_words[tx * 8u + 1u]);
+  red1 = (red1 + of_red1_1);
+// … 5 more of these 2 lines (df7663ce), and
+  let of_red1_7 = bitcast<f32>(shared_words[tx * 8u + 7u]);
+  red1 = (red1 + of_red1_7);
+  __syncthreads();
+  if (inside && ty == 0u) {
+    ((u32*)b1)[params.v[8] + (segment + params.v[5]) * params.v[1] + k] = bitcast<u32>(red1);
+  }
+}
+
+// ---- many elements to one result: sum, 1 workgroups of 128, 10 words
+// reduction
+struct Params {
+  u32 v[10];
+};
+TERN_DEVICE f32 finish(const Params& params, f32 v1) {
+  return v1;
+}
+extern "C" __global__ void __launch_bounds__(128) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, u32* __restrict__ b2, const __grid_constant__ Params params) {
+  __shared__ u32 shared_words[128];
+  let row_group = group;
+  let segment = 0u;
+  let ty = thread / 1u;
+  let tx = thread - ty * 1u;
+  let k = row_group * 1u + tx;
+  let inside = k < params.v[1];
+  let begin = segment * params.v[4];
+  let end = min(params.v[2], begin + params.v[4]);
+  var acc1 = f32(0.0);
+  if (inside) {
+    for (var r = ty; r < end; r += 128u) {
+      acc1 = (acc1 + bitcast<f32>(((u32*)b1)[params.v[8] + r * params.v[1] + k]));
+    }
+  }
+  var warp_red1 = acc1;
+  let warp_red1_16 = __shfl_xor_sync(0xffffffffu, warp_red1, 16);
+  warp_red1 = (warp_red1 + warp_red1_16);
+// … 3 more of these 2 lines (eb6d7c12), and
+  let warp_red1_1 = __shfl_xor_sync(0xffffffffu, warp_red1, 1);
+  warp_red1 = (warp_red1 + warp_red1_1);
+  if (ty % 32u == 0u) {
+    shared_words[(ty / 32u) * 1u + tx] = bitcast<u32>(warp_red1);
+  }
+  __syncthreads();
+  var red1 = bitcast<f32>(shared_words[tx + 0u]);
+  let of_red1_1 = bitcast<f32>(shared_words[tx + 1u]);
+  red1 = (red1 + of_red1_1);
+  let of_red1_2 = bitcast<f32>(shared_words[tx + 2u]);
+  red1 = (red1 + of_red1_2);
+  let of_red1_3 = bitcast<f32>(shared_words[tx + 3u]);
+  red1 = (red1 + of_red1_3);
+  __syncthreads();
+  if (inside && ty == 0u) {
+    ((u32*)b2)[params.v[9] + k] = bitcast<u32>(red1);
+    let y0 = finish(params, red1);
+    ((u32*)b0)[params.v[7]] = bitcast<u32>(y0);
+  }
+}
+
 // ---- product: matmul_bias_activation, 4 workgroups of 64, 14 words
 // product, tiles of 32x32x8
 struct Params {
@@ -695,8 +798,10 @@ extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restri
   }
 }
 
-// ---- transform: fft, 1 workgroups of 256, 18 words (81fc938d)
-// ---- transform of lines of odd factors: fft, 1 workgroups of 256, 18 words (d1736b9a)
+// ---- transform: fft, 1 workgroups of 256, 18 words (69792c3d)
+// ---- transform of lines of odd factors: fft, 1 workgroups of 256, 18 words (4f140f1a)
+// ---- transform to real lines, and its gradient: irfft, 1 workgroups of 128, 14 words (4d45a92c)
+// ---- transform to real lines, and its gradient: irfft, 1 workgroups of 128, 14 words (89bb1e2e)
 // ---- attention: attention, 2 workgroups of 128, 24 words
 // attention in f32
 struct Params {
@@ -746,12 +851,12 @@ TERN_DEVICE void tern_put(u32 to, const u32 (&words)[4]) {
   asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};"
                ::"r"(to), "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]) : "memory");
 }
-// Where 16 bytes `part` of a row of `line` bytes, a multiple of 128, lie: turned so that the same part of eight rows, a
-// matrix, lies in different banks.
+// Where 16 bytes `part` of a row of `line` bytes, a multiple of 128, lie: swizzled so that the same part of eight rows,
+// a matrix, lies in different banks.
 TERN_DEVICE u32 tern_place(u32 row, u32 part, u32 line) { return row * line + ((part ^ (row & 7u)) << 4u); }
 // ---- tensor cores ----
-// Four matrices of 8×8 from workgroup memory, of each of which eight lanes name the rows; turned where they lie across
-// k.
+// Four matrices of 8×8 from workgroup memory, of each of which eight lanes name the rows; transposed where they lie
+// across k.
 template <bool along_k = true> TERN_DEVICE void tern_matrices(u32 (&m)[4], u32 from) {
   if constexpr (along_k)
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -847,14 +952,14 @@ TERN_DEVICE void multiply_rows(f32 (&acc)[blocks][across][4], u32 a, u32 row, u3
 template <u32 blocks, u32 across, u32 elements>
 TERN_DEVICE void multiply_sums(f32 (&acc)[blocks][elements / 8u][4], const f32 (&x)[blocks][across][4], u32 b,
                                u32 lane, u32 scratch) {
-  constexpr u32 parts = 2u * across, line = 16u * parts, turn = parts < 8u ? parts - 1u : 7u;
-  let own = lane / 4u;  // rows are 8 apart, and turned alike
+  constexpr u32 parts = 2u * across, line = 16u * parts, swizzle = parts < 8u ? parts - 1u : 7u;
+  let own = lane / 4u;  // rows are 8 apart, and swizzled alike
   __syncwarp();
 #pragma unroll
   for (u32 i = 0u; i < 2u * blocks; ++i)
 #pragma unroll
     for (u32 j = 0u; j < across; ++j) {
-      let part = (2u * j + (lane & 3u) / 2u) ^ (own & turn);
+      let part = (2u * j + (lane & 3u) / 2u) ^ (own & swizzle);
       tern_put_two(scratch + (8u * i + own) * line + part * 16u + (lane & 1u) * 8u, x[i / 2u][j][i % 2u * 2u],
                    x[i / 2u][j][i % 2u * 2u + 1u]);
     }
@@ -864,7 +969,7 @@ TERN_DEVICE void multiply_sums(f32 (&acc)[blocks][elements / 8u][4], const f32 (
     Four of_x[blocks][2];
 #pragma unroll
     for (u32 i = 0u; i < 2u * blocks; ++i)
-      of_x[i / 2u][i % 2u] = tern_four(scratch + (8u * i + own) * line + (part ^ (own & turn)) * 16u);
+      of_x[i / 2u][i % 2u] = tern_four(scratch + (8u * i + own) * line + (part ^ (own & swizzle)) * 16u);
 #pragma unroll
     for (u32 e = 0u; e < 4u; ++e)
 #pragma unroll
@@ -1012,10 +1117,10 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
         }
         if (edge) {
           [[maybe_unused]] let middle = i32(row) + i32(params.v[8]);
-#pragma unroll
+        #pragma unroll
           for (u32 j = 0u; j < 2u * kAcross; ++j) {
             let at = first + j / 2u * 8u + j % 2u;
-            if (!(at < end && (at < params.v[2]) && (bitcast<i32>(at) <= middle) && (abs(middle - bitcast<i32>(at)) < bitcast<i32>(params.v[9])))) { s[i][j / 2u][2u * h + j % 2u] = tern_from_bits(0xff800000u); }  // tiles may pass the end
+            if (!(at < end && (at < params.v[2]) && (bitcast<i32>(at) <= middle) && (abs(middle - bitcast<i32>(at)) < bitcast<i32>(params.v[9])))) { s[i][j / 2u][2u * h + j % 2u] = tern_from_bits(0xff800000u); }
           }
         }
         f32 top = s[i][0][2u * h];
@@ -1049,7 +1154,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
       let row = first_row + (warp * kBlocks + i) * 16u + 8u * h + lane / 4u;
       let total = tern_quad_sum(totals[i][h]);
       let inverse = total == 0.0f ? 1.0f : 1.0f / total;
-#pragma unroll
+      #pragma unroll
       for (u32 j = 0u; j < kWidth / 8u; j += 4u) {
         let x = tern_quad_row(&sums[i][j], h);
         let first = j * 8u + (lane & 3u) * 8u;
@@ -1092,11 +1197,11 @@ typedef u16 Element;
 typedef u16 Word;
 // ---- copies to workgroup memory that run on their own ----
 // Until all but the last `most` that were committed are there.
-// Where 16 bytes `part` of a row of `line` bytes, a multiple of 128, lie: turned so that the same part of eight rows, a
-// matrix, lies in different banks.
+// Where 16 bytes `part` of a row of `line` bytes, a multiple of 128, lie: swizzled so that the same part of eight rows,
+// a matrix, lies in different banks.
 // ---- tensor cores ----
-// Four matrices of 8×8 from workgroup memory, of each of which eight lanes name the rows; turned where they lie across
-// k.
+// Four matrices of 8×8 from workgroup memory, of each of which eight lanes name the rows; transposed where they lie
+// across k.
 // acc += a·b of a block of 16 rows and 8 columns, and 16 elements.
 // One number.
 // Rows of elements in memory: the first, from where on they count, and the steps between rows and in a row.
@@ -1255,10 +1360,10 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
         }
         if (edge) {
           [[maybe_unused]] let middle = i32(row) + i32(params.v[8]);
-#pragma unroll
+        #pragma unroll
           for (u32 j = 0u; j < 2u * kAcross; ++j) {
             let at = first + j / 2u * 8u + j % 2u;
-            if (!(at < end && (at < params.v[2]) && (bitcast<i32>(at) <= middle))) { s[i][j / 2u][2u * h + j % 2u] = tern_from_bits(0xff800000u); }  // tiles may pass the end
+            if (!(at < end && (at < params.v[2]) && (bitcast<i32>(at) <= middle))) { s[i][j / 2u][2u * h + j % 2u] = tern_from_bits(0xff800000u); }
           }
         }
         f32 top = s[i][0][2u * h];
@@ -1292,7 +1397,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
       let row = first_row + (warp * kBlocks + i) * 16u + 8u * h + lane / 4u;
       let total = tern_quad_sum(totals[i][h]);
       let inverse = total == 0.0f ? 1.0f : 1.0f / total;
-#pragma unroll
+      #pragma unroll
       for (u32 j = 0u; j < kWidth / 8u; j += 4u) {
         let x = tern_quad_row(&sums[i][j], h);
         let first = j * 8u + (lane & 3u) * 8u;
@@ -1389,11 +1494,11 @@ typedef u16 Element;
 typedef u16 Word;
 // ---- copies to workgroup memory that run on their own ----
 // Until all but the last `most` that were committed are there.
-// Where 16 bytes `part` of a row of `line` bytes, a multiple of 128, lie: turned so that the same part of eight rows, a
-// matrix, lies in different banks.
+// Where 16 bytes `part` of a row of `line` bytes, a multiple of 128, lie: swizzled so that the same part of eight rows,
+// a matrix, lies in different banks.
 // ---- tensor cores ----
-// Four matrices of 8×8 from workgroup memory, of each of which eight lanes name the rows; turned where they lie across
-// k.
+// Four matrices of 8×8 from workgroup memory, of each of which eight lanes name the rows; transposed where they lie
+// across k.
 // acc += a·b of a block of 16 rows and 8 columns, and 16 elements.
 // One number.
 // Rows of elements in memory: the first, from where on they count, and the steps between rows and in a row.
@@ -1532,7 +1637,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
         }
         if (edge) {
           [[maybe_unused]] let middle = i32(row) + i32(params.v[8]);
-#pragma unroll
+        #pragma unroll
           for (u32 j = 0u; j < 2u * kAcross; ++j) {
             let at = first + j / 2u * 8u + j % 2u;
             if (!((at < params.v[2]) && (bitcast<i32>(at) <= middle))) { s[i][j / 2u][2u * h + j % 2u] = 0.0f; }
@@ -1549,7 +1654,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
 #pragma unroll
     for (u32 h = 0u; h < 2u; ++h) {
       let row = first_row + (warp * kBlocks + i) * 16u + 8u * h + lane / 4u;
-#pragma unroll
+      #pragma unroll
       for (u32 j = 0u; j < kDepth / 8u; j += 4u) {
         let x = tern_quad_row(&sums[i][j], h);
         let first = j * 8u + (lane & 3u) * 8u;
@@ -1585,11 +1690,11 @@ typedef u16 Element;
 typedef u16 Word;
 // ---- copies to workgroup memory that run on their own ----
 // Until all but the last `most` that were committed are there.
-// Where 16 bytes `part` of a row of `line` bytes, a multiple of 128, lie: turned so that the same part of eight rows, a
-// matrix, lies in different banks.
+// Where 16 bytes `part` of a row of `line` bytes, a multiple of 128, lie: swizzled so that the same part of eight rows,
+// a matrix, lies in different banks.
 // ---- tensor cores ----
-// Four matrices of 8×8 from workgroup memory, of each of which eight lanes name the rows; turned where they lie across
-// k.
+// Four matrices of 8×8 from workgroup memory, of each of which eight lanes name the rows; transposed where they lie
+// across k.
 // acc += a·b of a block of 16 rows and 8 columns, and 16 elements.
 // One number.
 // Rows of elements in memory: the first, from where on they count, and the steps between rows and in a row.
@@ -1656,26 +1761,26 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
       tern_copy_word(at + 8u * kRows, (const f32*)b5 + (params.v[26] + batch * 0u + head * params.v[27] + row * 1u), bytes);
     }
   };
-  // The first tile from there on of which something is seen, in the rows of this or a later head; turn = shared: none.
-  const auto seek = [&](u32& turn, u32& first_row) {
-    while (turn < shared) {
-      if (first_row >= end) { turn += 1u, first_row = begin; continue; }
+  // The first tile from there on of which something is seen, in the rows of this or a later one; sharer = shared: none.
+  const auto seek = [&](u32& sharer, u32& first_row) {
+    while (sharer < shared) {
+      if (first_row >= end) { sharer += 1u, first_row = begin; continue; }
       return;
     }
   };
-  u32 turn = 0u, first_row = begin;
-  seek(turn, first_row);
+  u32 sharer = 0u, first_row = begin;
+  seek(sharer, first_row);
   f32 sums_of_k[kBlocks][kDepth / 8u][4] = {}, sums_of_v[kBlocks][kWidth / 8u][4] = {};
-  if (turn < shared) fetch_rows(key_head * shared + turn, first_row, stage);
+  if (sharer < shared) fetch_rows(key_head * shared + sharer, first_row, stage);
   tern_commit();
 #pragma unroll 1
-  while (turn < shared) {
-    [[maybe_unused]] let head = key_head * shared + turn;
+  while (sharer < shared) {
+    [[maybe_unused]] let head = key_head * shared + sharer;
     tern_wait_copies();
     __syncthreads();
-    u32 next_turn = turn, next = first_row + kRows;
-    seek(next_turn, next);
-    if (next_turn < shared) fetch_rows(key_head * shared + next_turn, next, other);
+    u32 next_sharer = sharer, next = first_row + kRows;
+    seek(next_sharer, next);
+    if (next_sharer < shared) fetch_rows(key_head * shared + next_sharer, next, other);
     tern_commit();
     f32 s[kBlocks][kAcross][4] = {}, g[kBlocks][kAcross][4] = {};
     [[maybe_unused]] let first = first_row + (lane & 3u) * 2u;
@@ -1731,7 +1836,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
     if constexpr (kOfK) multiply_sums<kBlocks, kAcross, kDepth>(sums_of_k, g, stage, lane, scratch);
     let used = stage;
     stage = other, other = used;
-    turn = next_turn, first_row = next;
+    sharer = next_sharer, first_row = next;
   }
   tern_wait_copies();
 #pragma unroll
@@ -1740,7 +1845,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
     for (u32 h = 0u; h < 2u; ++h) {
       let column = first_column + (warp * kBlocks + i) * 16u + 8u * h + lane / 4u;
       if constexpr (kOfK) {
-#pragma unroll
+        #pragma unroll
         for (u32 j = 0u; j < kDepth / 8u; j += 4u) {
           let x = tern_quad_row(&sums_of_k[i][j], h);
           let first = j * 8u + (lane & 3u) * 8u;
@@ -1751,7 +1856,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
         }
       }
       if constexpr (kOfV) {
-#pragma unroll
+        #pragma unroll
         for (u32 j = 0u; j < kWidth / 8u; j += 4u) {
           let x = tern_quad_row(&sums_of_v[i][j], h);
           let first = j * 8u + (lane & 3u) * 8u;
@@ -1915,9 +2020,6 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ 
 
 // ---- sort of a long line: sort, 32 workgroups of 256, 9 words
 // sort, totals of digits
-struct Params {
-  u32 v[9];
-};
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, u32* __restrict__ b2, const __grid_constant__ Params params) {
   __shared__ u32 counts[1024];
   if (group >= params.v[2] * params.v[3]) { return; }
@@ -2054,6 +2156,13 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
       [&](u32 w) { return u32(key_of(w, params.v[1]) >> (8u * params.v[5])) & 255u; });
 }
 
+// ---- order of booleans: argsort, 3 workgroups of 128, 7 words (be869c8c)
+// ---- order of booleans: argsort, 3 workgroups of 128, 9 words (c96d3bc6)
+// ---- ranks in a long line: quantile, 1 workgroups of 256, 11 words (99d0c096)
+// ---- ranks in a long line: quantile, 2 workgroups of 256, 10 words (d92a6a4d)
+// ---- ranks in a long line: quantile, 1 workgroups of 256, 9 words (3be10a98)
+// ---- ranks in a long line: quantile, 2 workgroups of 256, 8 words (8e8ce3fd)
+// ---- ranks in a long line: quantile, 3 workgroups of 256, 10 words (54d21679)
 // ---- the first of a line: topk, 13 workgroups of 256, 11 words (1c8dabd1)
 // ---- scatter: scatter_add, 1 workgroups of 256, 18 words (dfa67ce8)
 // ---- scatter to many: scatter_add, 12 workgroups of 256, 8 words (604d163c)
@@ -2139,9 +2248,9 @@ extern "C" __global__ void __launch_bounds__(128) tern_kernel(u32* __restrict__ 
             if (there) { own[place] = old; }
             __syncwarp();
             const u32 same = __match_any_sync(0xffffffffu, place);
-            const u32 turn = u32(__popc(same & ((1u << lane) - 1u)));
-            for (u32 now = 0u; __any_sync(0xffffffffu, there && turn >= now); ++now) {
-              if (there && turn == now) { own[place] = combine(own[place], value); }
+            const u32 before = u32(__popc(same & ((1u << lane) - 1u)));
+            for (u32 now = 0u; __any_sync(0xffffffffu, there && before >= now); ++now) {
+              if (there && before == now) { own[place] = combine(own[place], value); }
               __syncwarp();
             }
           }
@@ -2157,9 +2266,161 @@ extern "C" __global__ void __launch_bounds__(128) tern_kernel(u32* __restrict__ 
   }
 }
 
-// ---- transform of lines of a large prime factor: fft, 1 workgroups of 256, 13 words (3b0d8a2e)
-// ---- transform of lines of a large prime factor: fft, 1 workgroups of 256, 18 words (91ccd4c6)
-// ---- transform of lines of a large prime factor: fft, 1 workgroups of 256, 22 words (45b5401f)
+// ---- scatter with a table for each line, whose entries lie together: scatter_add, 64 workgroups of 32, 16 words
+// scatter, lines
+extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const u32* __restrict__ b4, const __grid_constant__ Params params) {
+  __shared__ f32 sums[1024];
+  const u32 lane = thread;
+  f32* const own = sums;
+  for (u32 k = thread; k < params.v[2]; k += 32u) {
+    let x0 = bitcast<f32>(((u32*)b4)[params.v[14] + group * params.v[15] + k]);
+    sums[k] = x0;
+  }
+  __syncwarp();
+  for (u32 start = 0u; start < params.v[1]; start += 4u * 32u) {
+    var place0 = 0xffffffffu;
+    var value0 = f32();
+    {
+      let j = start + 0u * 32u + thread;
+      if (j < params.v[1]) {
+        let index = bitcast<i32>(((u32*)b2)[params.v[10] + group * params.v[11] + j]);
+        place0 = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
+        let x1 = bitcast<f32>(((u32*)b1)[params.v[8] + group * params.v[9] + j]);
+        value0 = x1;
+        if (place0 >= params.v[2]) {
+          if (atomicCAS(&b3[0], 0u, params.v[13]) == 0u) { b3[1] = u32(index); }
+        }
+      }
+    }
+// … 2 more of these 14 lines (a6c862ab), and
+    var place3 = 0xffffffffu;
+    var value3 = f32();
+    {
+      let j = start + 3u * 32u + thread;
+      if (j < params.v[1]) {
+        let index = bitcast<i32>(((u32*)b2)[params.v[10] + group * params.v[11] + j]);
+        place3 = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
+        let x4 = bitcast<f32>(((u32*)b1)[params.v[8] + group * params.v[9] + j]);
+        value3 = x4;
+        if (place3 >= params.v[2]) {
+          if (atomicCAS(&b3[0], 0u, params.v[13]) == 0u) { b3[1] = u32(index); }
+        }
+      }
+    }
+    {
+      const u32 place = place0;
+      const f32 value = value0;
+      {
+        const bool there = place < params.v[2];
+        f32 old = f32();
+        if (there) { old = own[place]; }
+        __syncwarp();
+        if (there) { own[place] = f32(lane); }
+        __syncwarp();
+        const bool alone = !there || own[place] == f32(lane);
+        if (__all_sync(0xffffffffu, alone)) {
+          if (there) { own[place] = combine(old, value); }
+          __syncwarp();
+        } else {
+          if (there) { own[place] = old; }
+          __syncwarp();
+          const u32 same = __match_any_sync(0xffffffffu, place);
+          const u32 before = u32(__popc(same & ((1u << lane) - 1u)));
+          for (u32 now = 0u; __any_sync(0xffffffffu, there && before >= now); ++now) {
+            if (there && before == now) { own[place] = combine(own[place], value); }
+            __syncwarp();
+          }
+        }
+      }
+    }
+    {
+      const u32 place = place1;
+      const f32 value = value1;
+      {
+        const bool there = place < params.v[2];
+        f32 old = f32();
+        if (there) { old = own[place]; }
+        __syncwarp();
+        if (there) { own[place] = f32(lane); }
+        __syncwarp();
+        const bool alone = !there || own[place] == f32(lane);
+        if (__all_sync(0xffffffffu, alone)) {
+          if (there) { own[place] = combine(old, value); }
+          __syncwarp();
+        } else {
+          if (there) { own[place] = old; }
+          __syncwarp();
+          const u32 same = __match_any_sync(0xffffffffu, place);
+          const u32 before = u32(__popc(same & ((1u << lane) - 1u)));
+          for (u32 now = 0u; __any_sync(0xffffffffu, there && before >= now); ++now) {
+            if (there && before == now) { own[place] = combine(own[place], value); }
+            __syncwarp();
+          }
+        }
+      }
+    }
+    {
+      const u32 place = place2;
+      const f32 value = value2;
+      {
+        const bool there = place < params.v[2];
+        f32 old = f32();
+        if (there) { old = own[place]; }
+        __syncwarp();
+        if (there) { own[place] = f32(lane); }
+        __syncwarp();
+        const bool alone = !there || own[place] == f32(lane);
+        if (__all_sync(0xffffffffu, alone)) {
+          if (there) { own[place] = combine(old, value); }
+          __syncwarp();
+        } else {
+          if (there) { own[place] = old; }
+          __syncwarp();
+          const u32 same = __match_any_sync(0xffffffffu, place);
+          const u32 before = u32(__popc(same & ((1u << lane) - 1u)));
+          for (u32 now = 0u; __any_sync(0xffffffffu, there && before >= now); ++now) {
+            if (there && before == now) { own[place] = combine(own[place], value); }
+            __syncwarp();
+          }
+        }
+      }
+    }
+    {
+      const u32 place = place3;
+      const f32 value = value3;
+      {
+        const bool there = place < params.v[2];
+        f32 old = f32();
+        if (there) { old = own[place]; }
+        __syncwarp();
+        if (there) { own[place] = f32(lane); }
+        __syncwarp();
+        const bool alone = !there || own[place] == f32(lane);
+        if (__all_sync(0xffffffffu, alone)) {
+          if (there) { own[place] = combine(old, value); }
+          __syncwarp();
+        } else {
+          if (there) { own[place] = old; }
+          __syncwarp();
+          const u32 same = __match_any_sync(0xffffffffu, place);
+          const u32 before = u32(__popc(same & ((1u << lane) - 1u)));
+          for (u32 now = 0u; __any_sync(0xffffffffu, there && before >= now); ++now) {
+            if (there && before == now) { own[place] = combine(own[place], value); }
+            __syncwarp();
+          }
+        }
+      }
+    }
+  }
+  for (u32 k = thread; k < params.v[2]; k += 32u) {
+    ((u32*)b0)[params.v[6] + group * params.v[7] + k] = bitcast<u32>(sums[k]);
+  }
+}
+
+// ---- scatter of long rows: scatter_add, 1 workgroups of 256, 5 words (dae237e2)
+// ---- transform of lines of a large prime factor: fft, 1 workgroups of 256, 13 words (acd5e444)
+// ---- transform of lines of a large prime factor: fft, 1 workgroups of 256, 18 words (5a469e88)
+// ---- transform of lines of a large prime factor: fft, 1 workgroups of 256, 22 words (6098757b)
 // ---- cholesky of small matrices: cholesky, 3 workgroups of 32, 11 words (f950acaf)
 // ---- lu of small matrices: lu_factor, 3 workgroups of 32, 13 words
 // lu of small matrices
@@ -2332,7 +2593,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
   for (var k = 0u; k < 8u; k += 1u) { norm += partial[own * 8u + k]; }
   // All that is left below this changes the matrix by less than a rounding of its norm.
   let little = tern_sqrt(norm) * f32(1.19209289550781257e-08);
-  let turns = inside && status == 0;
+  let rotates = inside && status == 0;
   var going = 0u;
   for (var sweep = 0u; sweep < 40u; sweep += 1u) {
     var moved = 0u;
@@ -2348,7 +2609,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
         let off = a[own * 42u + (q) * 7u + p];
         var cosine = f32(1.0);
         var sine = f32(0.0);
-        if (turns && tern_abs_f32(off) > little) {
+        if (rotates && tern_abs_f32(off) > little) {
           let x = a[own * 42u + (p) * 7u + p];
           let y = a[own * 42u + (q) * 7u + q];
           let cotangent = (y - x) / (off + off);
@@ -2465,56 +2726,66 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
   }
 }
 
-// ---- svd of small matrices: svd, 3 workgroups of 32, 16 words (3b8531cd)
+// ---- svd of small matrices: svd, 3 workgroups of 32, 16 words (0fa0bb1a)
 // ---- spectra, a matrix a thread: qr, 1 workgroups of 32, 12 words
 // qr, a matrix a thread
+TERN_DEVICE f64 power_of(f64 x) {
+  let bits = bitcast<u64>(x) & 0x7ff0000000000000ull;
+  return bitcast<f64>(clamp(bits, 0x0010000000000000ull, 0x7fd0000000000000ull));
+}
+TERN_DEVICE f64 scaled(f64 x, f64 up) {
+  return x * up;
+}
+TERN_DEVICE f64 unscaled(f64 x, f64 power) {
+  return x * power;
+}
 extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, u32* __restrict__ b2, const __grid_constant__ Params params) {
   let own = thread;
   let matrix = group * 32u + own;
   let inside = matrix < params.v[1];
-  var c00 = f32(0.0);
-// … 4 more of these 1 lines (49a25e85), and
-  var c21 = f32(0.0);
+  var c00 = f64(0.0);
+// … 4 more of these 1 lines (1a443c4d), and
+  var c21 = f64(0.0);
   if (inside) {
-    let x0 = bitcast<f32>(((u32*)b0)[params.v[3] + matrix * params.v[4] + 0u * params.v[5] + 0u]);
+    let x0 = bitcast<f64>(((u64*)b0)[params.v[3] + matrix * params.v[4] + 0u * params.v[5] + 0u]);
     c00 = x0;
-// … 4 more of these 2 lines (d10fc7a1), and
-    let x5 = bitcast<f32>(((u32*)b0)[params.v[3] + matrix * params.v[4] + 2u * params.v[5] + 1u]);
+// … 4 more of these 2 lines (59065f39), and
+    let x5 = bitcast<f64>(((u64*)b0)[params.v[3] + matrix * params.v[4] + 2u * params.v[5] + 1u]);
     c21 = x5;
   }
-  var most0 = f32(0.0);
-  most0 = max(most0, tern_abs_f32(c00));
-  most0 = max(most0, tern_abs_f32(c10));
-  most0 = max(most0, tern_abs_f32(c20));
+  var most0 = f64(0.0);
+  most0 = max(most0, tern_abs(c00));
+  most0 = max(most0, tern_abs(c10));
+  most0 = max(most0, tern_abs(c20));
   let scale0 = power_of(most0);
-  let up0 = f32(1.0) / scale0;
+  let up0 = f64(1.0) / scale0;
   c00 = scaled(c00, up0);
   c10 = scaled(c10, up0);
   c20 = scaled(c20, up0);
-  var most1 = f32(0.0);
-  most1 = max(most1, tern_abs_f32(c01));
-  most1 = max(most1, tern_abs_f32(c11));
-  most1 = max(most1, tern_abs_f32(c21));
+  var most1 = f64(0.0);
+  most1 = max(most1, tern_abs(c01));
+  most1 = max(most1, tern_abs(c11));
+  most1 = max(most1, tern_abs(c21));
   let scale1 = power_of(most1);
-  let up1 = f32(1.0) / scale1;
+  let up1 = f64(1.0) / scale1;
   c01 = scaled(c01, up1);
   c11 = scaled(c11, up1);
   c21 = scaled(c21, up1);
-  var largest0 = tern_abs_f32(c00);
-  largest0 = max(largest0, tern_abs_f32(c10));
-  largest0 = max(largest0, tern_abs_f32(c20));
+  var largest0 = tern_abs(c00);
+  largest0 = max(largest0, tern_abs(c10));
+  largest0 = max(largest0, tern_abs(c20));
   let size0 = power_of(largest0);
-  let less0 = f32(1.0) / size0;
+  let less0 = f64(1.0) / size0;
   let first0 = c00 * less0;
-  var below0 = f32(0.0);
+  var below0 = f64(0.0);
   below0 = fma(c10 * less0, c10 * less0, below0);
   below0 = fma(c20 * less0, c20 * less0, below0);
-  let none0 = below0 == f32(0.0) || (largest0 < size0 && below0 < f32(3.0));
-  let length0 = tern_sqrt(fma(first0, first0, below0));
-  let made0 = select(select(length0, -length0, first0 > f32(0.0)), first0, none0);
+  let none0 = below0 == f64(0.0) || (largest0 < size0 && below0 < f64(3.0));
+  let length0 = sqrt(fma(first0, first0, below0));
+  let made0 = select(select(length0, -length0, first0 > f64(0.0)), first0, none0);
   let to0 = first0 - made0;
-  let of_v0 = select(tern_div(less0, select(to0, f32(1.0), none0)), f32(0.0), none0);
-  let tau0 = select(tern_div(-to0, select(made0, f32(1.0), none0)), f32(0.0), none0);
+  let of_v0 = select((less0 / select(to0, f64(1.0), none0)), f64(0.0), none0);
+  let tau0 = select((-to0 / select(made0, f64(1.0), none0)), f64(0.0), none0);
   let d0 = made0 * size0;
   c10 = c10 * of_v0;
   c20 = c20 * of_v0;
@@ -2527,24 +2798,24 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
     c11 = fma(-c10, w, c11);
     c21 = fma(-c20, w, c21);
   }
-  var largest1 = tern_abs_f32(c11);
-  largest1 = max(largest1, tern_abs_f32(c21));
+  var largest1 = tern_abs(c11);
+  largest1 = max(largest1, tern_abs(c21));
   let size1 = power_of(largest1);
-  let less1 = f32(1.0) / size1;
+  let less1 = f64(1.0) / size1;
   let first1 = c11 * less1;
-  var below1 = f32(0.0);
+  var below1 = f64(0.0);
   below1 = fma(c21 * less1, c21 * less1, below1);
-  let none1 = below1 == f32(0.0) || (largest1 < size1 && below1 < f32(3.0));
-  let length1 = tern_sqrt(fma(first1, first1, below1));
-  let made1 = select(select(length1, -length1, first1 > f32(0.0)), first1, none1);
+  let none1 = below1 == f64(0.0) || (largest1 < size1 && below1 < f64(3.0));
+  let length1 = sqrt(fma(first1, first1, below1));
+  let made1 = select(select(length1, -length1, first1 > f64(0.0)), first1, none1);
   let to1 = first1 - made1;
-  let of_v1 = select(tern_div(less1, select(to1, f32(1.0), none1)), f32(0.0), none1);
-  let tau1 = select(tern_div(-to1, select(made1, f32(1.0), none1)), f32(0.0), none1);
+  let of_v1 = select((less1 / select(to1, f64(1.0), none1)), f64(0.0), none1);
+  let tau1 = select((-to1 / select(made1, f64(1.0), none1)), f64(0.0), none1);
   let d1 = made1 * size1;
   c21 = c21 * of_v1;
-  var q00 = f32(1.0);
-// … 4 more of these 1 lines (4e9aa574), and
-  var q21 = f32(0.0);
+  var q00 = f64(1.0);
+// … 4 more of these 1 lines (5fb8f6e8), and
+  var q21 = f64(0.0);
   {
     var w = q11;
     w = fma(c21, q21, w);
@@ -2571,70 +2842,72 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
     q21 = fma(-c20, w, q21);
   }
   if (inside) {
-    ((u32*)b2)[params.v[9] + matrix * params.v[10] + 0u * params.v[11] + 0u] = bitcast<u32>(unscaled(d0, scale0));
-    ((u32*)b2)[params.v[9] + matrix * params.v[10] + 0u * params.v[11] + 1u] = bitcast<u32>(unscaled(c01, scale1));
-    ((u32*)b2)[params.v[9] + matrix * params.v[10] + 1u * params.v[11] + 0u] = bitcast<u32>(f32(0.0));
-    ((u32*)b2)[params.v[9] + matrix * params.v[10] + 1u * params.v[11] + 1u] = bitcast<u32>(unscaled(d1, scale1));
-    ((u32*)b1)[params.v[6] + matrix * params.v[7] + 0u * params.v[8] + 0u] = bitcast<u32>(q00);
-// … 4 more of these 1 lines (d04984b9), and
-    ((u32*)b1)[params.v[6] + matrix * params.v[7] + 2u * params.v[8] + 1u] = bitcast<u32>(q21);
+    ((u64*)b2)[params.v[9] + matrix * params.v[10] + 0u * params.v[11] + 0u] = bitcast<u64>(unscaled(d0, scale0));
+    ((u64*)b2)[params.v[9] + matrix * params.v[10] + 0u * params.v[11] + 1u] = bitcast<u64>(unscaled(c01, scale1));
+    ((u64*)b2)[params.v[9] + matrix * params.v[10] + 1u * params.v[11] + 0u] = bitcast<u64>(f64(0.0));
+    ((u64*)b2)[params.v[9] + matrix * params.v[10] + 1u * params.v[11] + 1u] = bitcast<u64>(unscaled(d1, scale1));
+    ((u64*)b1)[params.v[6] + matrix * params.v[7] + 0u * params.v[8] + 0u] = bitcast<u64>(q00);
+// … 4 more of these 1 lines (e185d201), and
+    ((u64*)b1)[params.v[6] + matrix * params.v[7] + 2u * params.v[8] + 1u] = bitcast<u64>(q21);
   }
 }
 
 // ---- spectra, a matrix a thread: eigh, 1 workgroups of 32, 13 words
 // eigh, a matrix a thread
+template <class T> TERN_DEVICE bool tern_isfinite(T x) { return true; }
+TERN_DEVICE bool tern_isfinite(f64 x) { return fabs(x) < bitcast<f64>(0x7ff0000000000000ull); }
 extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
   let own = thread;
   let matrix = group * 32u + own;
   let inside = matrix < params.v[1];
   var status = 0;
-  var c00 = f32(0.0);
-  var c10 = f32(0.0);
-  var c11 = f32(0.0);
+  var c00 = f64(0.0);
+  var c10 = f64(0.0);
+  var c11 = f64(0.0);
   if (inside) {
-    let x0 = bitcast<f32>(((u32*)b0)[params.v[3] + matrix * params.v[4] + 0u * params.v[5] + 0u]);
+    let x0 = bitcast<f64>(((u64*)b0)[params.v[3] + matrix * params.v[4] + 0u * params.v[5] + 0u]);
     c00 = x0;
-    let x1 = bitcast<f32>(((u32*)b0)[params.v[3] + matrix * params.v[4] + 1u * params.v[5] + 0u]);
+    let x1 = bitcast<f64>(((u64*)b0)[params.v[3] + matrix * params.v[4] + 1u * params.v[5] + 0u]);
     c10 = x1;
-    let x2 = bitcast<f32>(((u32*)b0)[params.v[3] + matrix * params.v[4] + 1u * params.v[5] + 1u]);
+    let x2 = bitcast<f64>(((u64*)b0)[params.v[3] + matrix * params.v[4] + 1u * params.v[5] + 1u]);
     c11 = x2;
   }
-  var most = f32(0.0);
-  if (!((tern_isfinite_f32(c00)))) { status = -1; }
-  most = max(most, tern_abs_f32(c00));
-  if (!((tern_isfinite_f32(c10)))) { status = -1; }
-  most = max(most, tern_abs_f32(c10));
-  if (!((tern_isfinite_f32(c11)))) { status = -1; }
-  most = max(most, tern_abs_f32(c11));
+  var most = f64(0.0);
+  if (!((tern_isfinite(c00)))) { status = -1; }
+  most = max(most, tern_abs(c00));
+  if (!((tern_isfinite(c10)))) { status = -1; }
+  most = max(most, tern_abs(c10));
+  if (!((tern_isfinite(c11)))) { status = -1; }
+  most = max(most, tern_abs(c11));
   let power = power_of(most);
-  let up = f32(1.0) / power;
-  var norm = f32(0.0);
+  let up = f64(1.0) / power;
+  var norm = f64(0.0);
   c00 = scaled(c00, up);
-  norm = fma(f32(1.0) * c00, c00, norm);
+  norm = fma(f64(1.0) * c00, c00, norm);
   c10 = scaled(c10, up);
-  norm = fma(f32(2.0) * c10, c10, norm);
+  norm = fma(f64(2.0) * c10, c10, norm);
   c11 = scaled(c11, up);
-  norm = fma(f32(1.0) * c11, c11, norm);
-  var v00 = f32(1.0);
-  var v01 = f32(0.0);
-  var v10 = f32(0.0);
-  var v11 = f32(1.0);
+  norm = fma(f64(1.0) * c11, c11, norm);
+  var v00 = f64(1.0);
+  var v01 = f64(0.0);
+  var v10 = f64(0.0);
+  var v11 = f64(1.0);
   // All that is left below this changes the matrix by less than a rounding of its norm.
-  let little = tern_sqrt(norm) * f32(2.98023223876953125e-08);
+  let little = sqrt(norm) * f64(5.55111512312578270e-17);
   var going = select(0u, 1u, status == 0);
   for (var sweep = 0u; sweep < 40u && going == 1u; sweep += 1u) {
     going = 0u;
-    if (tern_abs_f32(c10) > little) {
+    if (tern_abs(c10) > little) {
       let off = c10;
       let cotangent = (c11 - c00) / (off + off);
-      let steep = min(tern_abs_f32(cotangent), f32(1e18));
-      let tangent = f32(1.0) / (steep + tern_sqrt(fma(steep, steep, f32(1.0))));
-      let t = select(tangent, -tangent, cotangent < f32(0.0));
-      let c = tern_div(f32(1.0), tern_sqrt(fma(t, t, f32(1.0))));
+      let steep = min(tern_abs(cotangent), f64(1e150));
+      let tangent = f64(1.0) / (steep + sqrt(fma(steep, steep, f64(1.0))));
+      let t = select(tangent, -tangent, cotangent < f64(0.0));
+      let c = (f64(1.0) / sqrt(fma(t, t, f64(1.0))));
       let s = t * c;
       c00 = fma(-t, off, c00);
       c11 = fma(t, off, c11);
-      c10 = f32(0.0);
+      c10 = f64(0.0);
       going = 1u;
       {
         let kept = v00;
@@ -2667,12 +2940,12 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
     }
   }
   if (inside) {
-    ((u32*)b1)[params.v[6] + matrix * params.v[7] + 0u] = bitcast<u32>(unscaled(c00, power));
-    ((u32*)b1)[params.v[6] + matrix * params.v[7] + 1u] = bitcast<u32>(unscaled(c11, power));
-    ((u32*)b2)[params.v[8] + matrix * params.v[9] + 0u * params.v[10] + 0u] = bitcast<u32>(v00);
-    ((u32*)b2)[params.v[8] + matrix * params.v[9] + 0u * params.v[10] + 1u] = bitcast<u32>(v01);
-    ((u32*)b2)[params.v[8] + matrix * params.v[9] + 1u * params.v[10] + 0u] = bitcast<u32>(v10);
-    ((u32*)b2)[params.v[8] + matrix * params.v[9] + 1u * params.v[10] + 1u] = bitcast<u32>(v11);
+    ((u64*)b1)[params.v[6] + matrix * params.v[7] + 0u] = bitcast<u64>(unscaled(c00, power));
+    ((u64*)b1)[params.v[6] + matrix * params.v[7] + 1u] = bitcast<u64>(unscaled(c11, power));
+    ((u64*)b2)[params.v[8] + matrix * params.v[9] + 0u * params.v[10] + 0u] = bitcast<u64>(v00);
+    ((u64*)b2)[params.v[8] + matrix * params.v[9] + 0u * params.v[10] + 1u] = bitcast<u64>(v01);
+    ((u64*)b2)[params.v[8] + matrix * params.v[9] + 1u * params.v[10] + 0u] = bitcast<u64>(v10);
+    ((u64*)b2)[params.v[8] + matrix * params.v[9] + 1u * params.v[10] + 1u] = bitcast<u64>(v11);
   }
   if (inside) {
     if (status != 0) {
@@ -2691,54 +2964,54 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
   let matrix = group * 32u + own;
   let inside = matrix < params.v[1];
   var status = 0;
-  var c00 = f32(0.0);
-  var c01 = f32(0.0);
-  var c10 = f32(0.0);
-  var c11 = f32(0.0);
+  var c00 = f64(0.0);
+  var c01 = f64(0.0);
+  var c10 = f64(0.0);
+  var c11 = f64(0.0);
   if (inside) {
-    let x0 = bitcast<f32>(((u32*)b0)[params.v[3] + matrix * params.v[4] + 0u * params.v[5] + 0u]);
+    let x0 = bitcast<f64>(((u64*)b0)[params.v[3] + matrix * params.v[4] + 0u * params.v[5] + 0u]);
     c00 = x0;
-// … 2 more of these 2 lines (ae29aedd), and
-    let x3 = bitcast<f32>(((u32*)b0)[params.v[3] + matrix * params.v[4] + 1u * params.v[5] + 1u]);
+// … 2 more of these 2 lines (c47506dd), and
+    let x3 = bitcast<f64>(((u64*)b0)[params.v[3] + matrix * params.v[4] + 1u * params.v[5] + 1u]);
     c11 = x3;
   }
-  var most = f32(0.0);
-  if (!((tern_isfinite_f32(c00)))) { status = -1; }
-  most = max(most, tern_abs_f32(c00));
-// … 2 more of these 2 lines (257cf7c3), and
-  if (!((tern_isfinite_f32(c11)))) { status = -1; }
-  most = max(most, tern_abs_f32(c11));
+  var most = f64(0.0);
+  if (!((tern_isfinite(c00)))) { status = -1; }
+  most = max(most, tern_abs(c00));
+// … 2 more of these 2 lines (9bf5cb93), and
+  if (!((tern_isfinite(c11)))) { status = -1; }
+  most = max(most, tern_abs(c11));
   let power = power_of(most);
-  let up = f32(1.0) / power;
+  let up = f64(1.0) / power;
   c00 = scaled(c00, up);
   c01 = scaled(c01, up);
   c10 = scaled(c10, up);
   c11 = scaled(c11, up);
-  var v00 = f32(1.0);
-  var v01 = f32(0.0);
-  var v10 = f32(0.0);
-  var v11 = f32(1.0);
-  var value0 = f32(0.0);
-  var value1 = f32(0.0);
+  var v00 = f64(1.0);
+  var v01 = f64(0.0);
+  var v10 = f64(0.0);
+  var v11 = f64(1.0);
+  var value0 = f64(0.0);
+  var value1 = f64(0.0);
   var going = select(0u, 1u, status == 0);
   for (var sweep = 0u; sweep < 40u && going == 1u; sweep += 1u) {
     going = 0u;
-    value0 = f32(0.0);
+    value0 = f64(0.0);
     value0 = fma(c00, c00, value0);
     value0 = fma(c10, c10, value0);
-    value1 = f32(0.0);
+    value1 = f64(0.0);
     value1 = fma(c01, c01, value1);
     value1 = fma(c11, c11, value1);
     {
-      var off = f32(0.0);
+      var off = f64(0.0);
       off = fma(c00, c01, off);
       off = fma(c10, c11, off);
-      if (min(value0, value1) > f32(1.08420217248550443e-19) && tern_abs_f32(off) > f32(1.68587394043576139e-07) * tern_sqrt(value0 * value1)) {
+      if (min(value0, value1) > f64(1.49166814624004135e-154) && tern_abs(off) > f64(3.14018491736755033e-16) * sqrt(value0 * value1)) {
         let cotangent = (value1 - value0) / (off + off);
-        let steep = min(tern_abs_f32(cotangent), f32(1e18));
-        let tangent = f32(1.0) / (steep + tern_sqrt(fma(steep, steep, f32(1.0))));
-        let t = select(tangent, -tangent, cotangent < f32(0.0));
-        let c = tern_div(f32(1.0), tern_sqrt(fma(t, t, f32(1.0))));
+        let steep = min(tern_abs(cotangent), f64(1e150));
+        let tangent = f64(1.0) / (steep + sqrt(fma(steep, steep, f64(1.0))));
+        let t = select(tangent, -tangent, cotangent < f64(0.0));
+        let c = (f64(1.0) / sqrt(fma(t, t, f64(1.0))));
         let s = t * c;
         value0 = fma(-t, off, value0);
         value1 = fma(t, off, value1);
@@ -2768,26 +3041,26 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
   }
   if (status == 0 && going == 1u) { status = 1; }
   {  // columns that vanish in squares are measured by themselves
-    var largest = f32(0.0);
-    largest = max(largest, tern_abs_f32(c00));
-    largest = max(largest, tern_abs_f32(c10));
+    var largest = f64(0.0);
+    largest = max(largest, tern_abs(c00));
+    largest = max(largest, tern_abs(c10));
     let size = power_of(largest);
-    let less = f32(1.0) / size;
-    var square = f32(0.0);
+    let less = f64(1.0) / size;
+    var square = f64(0.0);
     square = fma(c00 * less, c00 * less, square);
     square = fma(c10 * less, c10 * less, square);
-    value0 = tern_sqrt(square) * size;
+    value0 = sqrt(square) * size;
   }
   {  // columns that vanish in squares are measured by themselves
-    var largest = f32(0.0);
-    largest = max(largest, tern_abs_f32(c01));
-    largest = max(largest, tern_abs_f32(c11));
+    var largest = f64(0.0);
+    largest = max(largest, tern_abs(c01));
+    largest = max(largest, tern_abs(c11));
     let size = power_of(largest);
-    let less = f32(1.0) / size;
-    var square = f32(0.0);
+    let less = f64(1.0) / size;
+    var square = f64(0.0);
     square = fma(c01 * less, c01 * less, square);
     square = fma(c11 * less, c11 * less, square);
-    value1 = tern_sqrt(square) * size;
+    value1 = sqrt(square) * size;
   }
   if (value1 > value0) {
     {
@@ -2817,36 +3090,36 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
     }
   }
   if (inside) {
-    ((u32*)b1)[params.v[6] + matrix * params.v[7] + 0u] = bitcast<u32>(unscaled(value0, power));
-    ((u32*)b1)[params.v[6] + matrix * params.v[7] + 1u] = bitcast<u32>(unscaled(value1, power));
+    ((u64*)b1)[params.v[6] + matrix * params.v[7] + 0u] = bitcast<u64>(unscaled(value0, power));
+    ((u64*)b1)[params.v[6] + matrix * params.v[7] + 1u] = bitcast<u64>(unscaled(value1, power));
   }
-  var most0 = f32(0.0);
-  most0 = max(most0, tern_abs_f32(c00));
-  most0 = max(most0, tern_abs_f32(c10));
+  var most0 = f64(0.0);
+  most0 = max(most0, tern_abs(c00));
+  most0 = max(most0, tern_abs(c10));
   let scale0 = power_of(most0);
-  let up0 = f32(1.0) / scale0;
+  let up0 = f64(1.0) / scale0;
   c00 = scaled(c00, up0);
   c10 = scaled(c10, up0);
-  var most1 = f32(0.0);
-  most1 = max(most1, tern_abs_f32(c01));
-  most1 = max(most1, tern_abs_f32(c11));
+  var most1 = f64(0.0);
+  most1 = max(most1, tern_abs(c01));
+  most1 = max(most1, tern_abs(c11));
   let scale1 = power_of(most1);
-  let up1 = f32(1.0) / scale1;
+  let up1 = f64(1.0) / scale1;
   c01 = scaled(c01, up1);
   c11 = scaled(c11, up1);
-  var largest0 = tern_abs_f32(c00);
-  largest0 = max(largest0, tern_abs_f32(c10));
+  var largest0 = tern_abs(c00);
+  largest0 = max(largest0, tern_abs(c10));
   let size0 = power_of(largest0);
-  let less0 = f32(1.0) / size0;
+  let less0 = f64(1.0) / size0;
   let first0 = c00 * less0;
-  var below0 = f32(0.0);
+  var below0 = f64(0.0);
   below0 = fma(c10 * less0, c10 * less0, below0);
-  let none0 = below0 == f32(0.0) || (largest0 < size0 && below0 < f32(2.0));
-  let length0 = tern_sqrt(fma(first0, first0, below0));
-  let made0 = select(select(length0, -length0, first0 > f32(0.0)), first0, none0);
+  let none0 = below0 == f64(0.0) || (largest0 < size0 && below0 < f64(2.0));
+  let length0 = sqrt(fma(first0, first0, below0));
+  let made0 = select(select(length0, -length0, first0 > f64(0.0)), first0, none0);
   let to0 = first0 - made0;
-  let of_v0 = select(tern_div(less0, select(to0, f32(1.0), none0)), f32(0.0), none0);
-  let tau0 = select(tern_div(-to0, select(made0, f32(1.0), none0)), f32(0.0), none0);
+  let of_v0 = select((less0 / select(to0, f64(1.0), none0)), f64(0.0), none0);
+  let tau0 = select((-to0 / select(made0, f64(1.0), none0)), f64(0.0), none0);
   let d0 = made0 * size0;
   c10 = c10 * of_v0;
   {
@@ -2856,22 +3129,22 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
     c01 = c01 - w;
     c11 = fma(-c10, w, c11);
   }
-  var largest1 = tern_abs_f32(c11);
+  var largest1 = tern_abs(c11);
   let size1 = power_of(largest1);
-  let less1 = f32(1.0) / size1;
+  let less1 = f64(1.0) / size1;
   let first1 = c11 * less1;
-  var below1 = f32(0.0);
-  let none1 = below1 == f32(0.0) || (largest1 < size1 && below1 < f32(2.0));
-  let length1 = tern_sqrt(fma(first1, first1, below1));
-  let made1 = select(select(length1, -length1, first1 > f32(0.0)), first1, none1);
+  var below1 = f64(0.0);
+  let none1 = below1 == f64(0.0) || (largest1 < size1 && below1 < f64(2.0));
+  let length1 = sqrt(fma(first1, first1, below1));
+  let made1 = select(select(length1, -length1, first1 > f64(0.0)), first1, none1);
   let to1 = first1 - made1;
-  let of_v1 = select(tern_div(less1, select(to1, f32(1.0), none1)), f32(0.0), none1);
-  let tau1 = select(tern_div(-to1, select(made1, f32(1.0), none1)), f32(0.0), none1);
+  let of_v1 = select((less1 / select(to1, f64(1.0), none1)), f64(0.0), none1);
+  let tau1 = select((-to1 / select(made1, f64(1.0), none1)), f64(0.0), none1);
   let d1 = made1 * size1;
-  var q00 = f32(1.0);
-  var q01 = f32(0.0);
-  var q10 = f32(0.0);
-  var q11 = f32(1.0);
+  var q00 = f64(1.0);
+  var q01 = f64(0.0);
+  var q10 = f64(0.0);
+  var q11 = f64(1.0);
   {
     var w = q11;
     w = w * tau1;
@@ -2892,14 +3165,14 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
     q11 = fma(-c10, w, q11);
   }
   if (inside) {
-    ((u32*)b2)[params.v[8] + matrix * params.v[9] + 0u * params.v[10] + 0u] = bitcast<u32>(select(q00, -q00, d0 < f32(0.0)));
-    ((u32*)b2)[params.v[8] + matrix * params.v[9] + 0u * params.v[10] + 1u] = bitcast<u32>(select(q01, -q01, d1 < f32(0.0)));
-    ((u32*)b2)[params.v[8] + matrix * params.v[9] + 1u * params.v[10] + 0u] = bitcast<u32>(select(q10, -q10, d0 < f32(0.0)));
-    ((u32*)b2)[params.v[8] + matrix * params.v[9] + 1u * params.v[10] + 1u] = bitcast<u32>(select(q11, -q11, d1 < f32(0.0)));
-    ((u32*)b3)[params.v[11] + matrix * params.v[12] + 0u * params.v[13] + 0u] = bitcast<u32>(v00);
-    ((u32*)b3)[params.v[11] + matrix * params.v[12] + 1u * params.v[13] + 0u] = bitcast<u32>(v01);
-    ((u32*)b3)[params.v[11] + matrix * params.v[12] + 0u * params.v[13] + 1u] = bitcast<u32>(v10);
-    ((u32*)b3)[params.v[11] + matrix * params.v[12] + 1u * params.v[13] + 1u] = bitcast<u32>(v11);
+    ((u64*)b2)[params.v[8] + matrix * params.v[9] + 0u * params.v[10] + 0u] = bitcast<u64>(select(q00, -q00, d0 < f64(0.0)));
+    ((u64*)b2)[params.v[8] + matrix * params.v[9] + 0u * params.v[10] + 1u] = bitcast<u64>(select(q01, -q01, d1 < f64(0.0)));
+    ((u64*)b2)[params.v[8] + matrix * params.v[9] + 1u * params.v[10] + 0u] = bitcast<u64>(select(q10, -q10, d0 < f64(0.0)));
+    ((u64*)b2)[params.v[8] + matrix * params.v[9] + 1u * params.v[10] + 1u] = bitcast<u64>(select(q11, -q11, d1 < f64(0.0)));
+    ((u64*)b3)[params.v[11] + matrix * params.v[12] + 0u * params.v[13] + 0u] = bitcast<u64>(v00);
+    ((u64*)b3)[params.v[11] + matrix * params.v[12] + 1u * params.v[13] + 0u] = bitcast<u64>(v01);
+    ((u64*)b3)[params.v[11] + matrix * params.v[12] + 0u * params.v[13] + 1u] = bitcast<u64>(v10);
+    ((u64*)b3)[params.v[11] + matrix * params.v[12] + 1u * params.v[13] + 1u] = bitcast<u64>(v11);
   }
   if (inside) {
     if (status != 0) {
@@ -2925,7 +3198,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ 
 }
 
 // ---- large matrices, by the vendor's library: cholesky, 10 workgroups of 256, 11 words
-// matrices, turned
+// matrices, transposed, finite or noted
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, u32* __restrict__ b2, const __grid_constant__ Params params) {
   let matrix = group / params.v[4];
   let tile = group - matrix * params.v[4];
@@ -2945,6 +3218,24 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
   }
 }
 
+// ---- large matrices, by the vendor's library: cholesky, 10 workgroups of 256, 11 words
+// matrices, transposed, NaN where one is bad
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const u32* __restrict__ b2, const __grid_constant__ Params params) {
+  let matrix = group / params.v[4];
+  let tile = group - matrix * params.v[4];
+  let down = tile / params.v[5];
+  let i = down * 8u + thread % 8u;
+  let j = (tile - down * params.v[5]) * 32u + thread / 8u;
+  if (matrix < params.v[1] && i < params.v[2] && j < params.v[3]) {
+    let x0 = bitcast<f32>(((u32*)b0)[params.v[6] + i + j * params.v[7]]);
+    var x = x0;
+    let x1 = bitcast<i32>(((u32*)b2)[params.v[10] + 0u + 0u]);
+    if (x1 != 0) { x = bitcast<f32>(0x7fc00000u); }
+    if (j > i) { x = f32(0.0); }
+    ((u32*)b1)[params.v[8] + i * params.v[9] + j] = bitcast<u32>(x);
+  }
+}
+
 // ---- large matrices, by the vendor's library: cholesky, 1 workgroups of 256, 5 words
 // matrices, status
 struct Params {
@@ -2960,12 +3251,245 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
   }
 }
 
-// ---- lu of a panel: lu_factor, 400 workgroups of 256, 12 words (481a76dc)
-// ---- lu of a panel: lu_factor, 10 workgroups of 256, 10 words (781ce908)
-// ---- qr of a panel: qr, 2560 workgroups of 256, 12 words (4cbcddba)
+// ---- more of large matrices: solve, 13 workgroups of 256, 12 words
+// matrices, moved, NaN where one is bad
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const u32* __restrict__ b2, const __grid_constant__ Params params) {
+  let e = group * 256u + thread;
+  let row = e / params.v[3];
+  let j = e - row * params.v[3];
+  let matrix = row / params.v[2];
+  let i = row - matrix * params.v[2];
+  if (matrix < params.v[1]) {
+    let x0 = bitcast<f32>(((u32*)b0)[params.v[5] + matrix * params.v[6] + i + j * params.v[7]]);
+    var x = x0;
+    let x1 = bitcast<i32>(((u32*)b2)[params.v[11] + matrix + 0u + 0u]);
+    if (x1 != 0) { x = bitcast<f32>(0x7fc00000u); }
+    ((u32*)b1)[params.v[8] + matrix * params.v[9] + i + j * params.v[10]] = bitcast<u32>(x);
+  }
+}
+
+// ---- more of large matrices: solve, 1 workgroups of 256, 10 words
+// matrices, pivots
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
+  let e = group * 256u + thread;
+  let row = e / params.v[3];
+  let j = e - row * params.v[3];
+  let matrix = row / params.v[2];
+  let i = row - matrix * params.v[2];
+  if (matrix < params.v[1]) {
+    let x0 = bitcast<i32>(((u32*)b0)[params.v[5] + matrix * params.v[6] + i + j * params.v[7]]);
+    let place = i32(x0) - 1;
+    ((u32*)b1)[params.v[8] + matrix * params.v[9] + i] = bitcast<u32>(place);
+  }
+}
+
+// ---- more of large matrices: solve, 1 workgroups of 256, 10 words
+// matrices, places of rows
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
+  let e = group * 256u + thread;
+  let row = e / params.v[3];
+  let j = e - row * params.v[3];
+  let matrix = row / params.v[2];
+  let i = row - matrix * params.v[2];
+  if (matrix < params.v[1]) {
+    var place = i32(i);
+    for (var step = 0u; step < params.v[2]; step += 1u) {
+      let k = params.v[2] - 1u - step;
+      let x0 = bitcast<i32>(((u32*)b0)[params.v[5] + matrix * params.v[6] + k]);
+      let other = clamp(i32(x0), 0, i32(params.v[2]) - 1);
+      let here = i32(k);
+      let at_here = place == here;
+      let at_other = place == other;
+      place = select(select(place, here, at_other), other, at_here);
+    }
+    ((u32*)b1)[params.v[7] + matrix * params.v[8] + i + j * params.v[9]] = bitcast<u32>(place);
+  }
+}
+
+// ---- more of large matrices: solve, 10 workgroups of 256, 16 words
+// matrices, transposed, rows as they were exchanged
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const u32* __restrict__ b2, const __grid_constant__ Params params) {
+  let matrix = group / params.v[4];
+  let tile = group - matrix * params.v[4];
+  let down = tile / params.v[5];
+  let i = down * 8u + thread % 8u;
+  let j = (tile - down * params.v[5]) * 32u + thread / 8u;
+  if (matrix < params.v[1] && i < params.v[2] && j < params.v[3]) {
+    let x0 = bitcast<i32>(((u32*)b2)[params.v[13] + matrix * params.v[14] + i + 0u * params.v[15]]);
+    let place = u32(x0);
+    let x1 = bitcast<f32>(((u32*)b0)[params.v[7] + matrix * params.v[8] + place * params.v[9] + j]);
+    var x = x1;
+    ((u32*)b1)[params.v[10] + matrix * params.v[11] + i + j * params.v[12]] = bitcast<u32>(x);
+  }
+}
+
+// ---- more of large matrices: solve, 10 workgroups of 256, 13 words
+// matrices, transposed
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
+  let matrix = group / params.v[4];
+  let tile = group - matrix * params.v[4];
+  let down = tile / params.v[5];
+  let i = down * 8u + thread % 8u;
+  let j = (tile - down * params.v[5]) * 32u + thread / 8u;
+  if (matrix < params.v[1] && i < params.v[2] && j < params.v[3]) {
+    let x0 = bitcast<f32>(((u32*)b0)[params.v[7] + matrix * params.v[8] + i + j * params.v[9]]);
+    var x = x0;
+    ((u32*)b1)[params.v[10] + matrix * params.v[11] + i * params.v[12] + j] = bitcast<u32>(x);
+  }
+}
+
+// ---- more of large matrices: qr, 80 workgroups of 256, 12 words
+// matrices, largest
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
+  __shared__ f32 seen[256];
+  let matrix = group / params.v[5];
+  let part = group - matrix * params.v[5];
+  var largest = f32(0.0);
+  let end = min(params.v[3], 0u + params.v[2]);
+  for (var e = 0u + thread; e < end; e += 256u) {
+    let i = e;
+    let j = part;
+    let x0 = bitcast<f32>(((u32*)b0)[params.v[7] + matrix * params.v[8] + i * params.v[9] + j]);
+    if ((tern_isfinite_f32(x0))) { largest = max(largest, tern_abs_f32(x0)); }
+  }
+  seen[thread] = largest;
+  __syncthreads();
+  if (thread == 0u && matrix < params.v[1]) {
+    for (var k = 0u; k < 256u; k += 1u) { largest = max(largest, seen[k]); }
+    let count = bitcast<u32>(largest);
+    let subnormal = i32(count >> 23u) == 0;
+    let size = bitcast<u32>(select(largest, f32(count), subnormal));
+    let by = select(40 - i32(size >> 23u) + select(127, 276, subnormal), 0, largest == f32(0.0));
+    ((u32*)b1)[params.v[10] + matrix * params.v[11] + part] = bitcast<u32>(by);
+  }
+}
+
+// ---- more of large matrices: qr, 20 workgroups of 256, 15 words
+// matrices, transposed, scaled
+struct Params {
+  u32 v[15];
+};
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const u32* __restrict__ b2, const __grid_constant__ Params params) {
+  let matrix = group / params.v[4];
+  let tile = group - matrix * params.v[4];
+  let down = tile / params.v[5];
+  let i = down * 8u + thread % 8u;
+  let j = (tile - down * params.v[5]) * 32u + thread / 8u;
+  if (matrix < params.v[1] && i < params.v[2] && j < params.v[3]) {
+    let x0 = bitcast<f32>(((u32*)b0)[params.v[7] + matrix * params.v[8] + i * params.v[9] + j]);
+    var x = x0;
+    let x1 = bitcast<i32>(((u32*)b2)[params.v[13] + matrix * params.v[14] + j]);
+    let half = (x1) / 2;
+    let other_half = (x1) - half;
+    x = x * bitcast<f32>(u32(half + 127) << 23u) * bitcast<f32>(u32(other_half + 127) << 23u);
+    ((u32*)b1)[params.v[10] + matrix * params.v[11] + i + j * params.v[12]] = bitcast<u32>(x);
+  }
+}
+
+// ---- more of large matrices: qr, 13 workgroups of 256, 11 words
+// matrices, moved
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
+  let e = group * 256u + thread;
+  let row = e / params.v[3];
+  let j = e - row * params.v[3];
+  let matrix = row / params.v[2];
+  let i = row - matrix * params.v[2];
+  if (matrix < params.v[1]) {
+    let x0 = bitcast<f32>(((u32*)b0)[params.v[5] + matrix * params.v[6] + i + j * params.v[7]]);
+    var x = x0;
+    ((u32*)b1)[params.v[8] + matrix * params.v[9] + i + j * params.v[10]] = bitcast<u32>(x);
+  }
+}
+
+// ---- more of large matrices: eigh, 20 workgroups of 256, 15 words
+// matrices, transposed, finite or noted, scaled
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
+  let matrix = group / params.v[4];
+  let tile = group - matrix * params.v[4];
+  let down = tile / params.v[5];
+  let i = down * 8u + thread % 8u;
+  let j = (tile - down * params.v[5]) * 32u + thread / 8u;
+  if (matrix < params.v[1] && i < params.v[2] && j < params.v[3]) {
+    let x0 = bitcast<f32>(((u32*)b0)[params.v[7] + matrix * params.v[8] + i * params.v[9] + j]);
+    var x = x0;
+    if (j > i) { x = f32(0.0); }
+    if (!((tern_isfinite_f32(x)))) {
+      x = f32(0.0);
+      let status = -1;
+      ((u32*)b3)[params.v[14] + matrix + 0u + 0u] = bitcast<u32>(status);
+    }
+    let x1 = bitcast<i32>(((u32*)b2)[params.v[13] + matrix]);
+    let half = (x1) / 2;
+    let other_half = (x1) - half;
+    x = x * bitcast<f32>(u32(half + 127) << 23u) * bitcast<f32>(u32(other_half + 127) << 23u);
+    ((u32*)b1)[params.v[10] + matrix * params.v[11] + i + j * params.v[12]] = bitcast<u32>(x);
+  }
+}
+
+// ---- more of large matrices: eigh, 1 workgroups of 256, 11 words
+// matrices, moved, scaled
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const u32* __restrict__ b2, const __grid_constant__ Params params) {
+  let e = group * 256u + thread;
+  let row = e / params.v[3];
+  let j = e - row * params.v[3];
+  let matrix = row / params.v[2];
+  let i = row - matrix * params.v[2];
+  if (matrix < params.v[1]) {
+    let x0 = bitcast<f32>(((u32*)b0)[params.v[5] + matrix * params.v[6] + i + j * params.v[7]]);
+    var x = x0;
+    let x1 = bitcast<i32>(((u32*)b2)[params.v[10] + matrix]);
+    let half = (-x1) / 2;
+    let other_half = (-x1) - half;
+    x = x * bitcast<f32>(u32(half + 127) << 23u) * bitcast<f32>(u32(other_half + 127) << 23u);
+    ((u32*)b1)[params.v[8] + matrix * params.v[9] + i] = bitcast<u32>(x);
+  }
+}
+
+// ---- more of large matrices: svd, 10 workgroups of 256, 13 words
+// matrices, moved, finite or noted, scaled
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
+  let e = group * 256u + thread;
+  let row = e / params.v[3];
+  let j = e - row * params.v[3];
+  let matrix = row / params.v[2];
+  let i = row - matrix * params.v[2];
+  if (matrix < params.v[1]) {
+    let x0 = bitcast<f32>(((u32*)b0)[params.v[5] + matrix * params.v[6] + i + j * params.v[7]]);
+    var x = x0;
+    if (!((tern_isfinite_f32(x)))) {
+      x = f32(0.0);
+      let status = -1;
+      ((u32*)b3)[params.v[12] + matrix + 0u + 0u] = bitcast<u32>(status);
+    }
+    let x1 = bitcast<i32>(((u32*)b2)[params.v[11] + matrix]);
+    let half = (x1) / 2;
+    let other_half = (x1) - half;
+    x = x * bitcast<f32>(u32(half + 127) << 23u) * bitcast<f32>(u32(other_half + 127) << 23u);
+    ((u64*)b1)[params.v[8] + matrix * params.v[9] + i + j * params.v[10]] = bitcast<u64>(f64(x));
+  }
+}
+
+// ---- more of large matrices: svdvals, 1 workgroups of 256, 12 words
+// matrices, moved, roots
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
+  let e = group * 256u + thread;
+  let row = e / params.v[3];
+  let j = e - row * params.v[3];
+  let matrix = row / params.v[2];
+  let i = row - matrix * params.v[2];
+  if (matrix < params.v[1]) {
+    let x0 = bitcast<f64>(((u64*)b0)[params.v[5] + matrix * params.v[6] + i * params.v[7] + j * params.v[8]]);
+    var x = x0;
+    if (x < f64(0.0)) { x = f64(0.0); }
+    x = sqrt(x);
+    ((u32*)b1)[params.v[9] + matrix * params.v[10] + i + j * params.v[11]] = bitcast<u32>(f32(x));
+  }
+}
+
 // ---- qr of a panel: qr, 64 workgroups of 256, 14 words (f29b53b2)
-// ---- qr of a panel: qr, 64 workgroups of 64, 15 words (3ea805bc)
+// ---- qr of a panel: qr, 64 workgroups of 64, 15 words (a1832263)
 // ---- qr of a panel: qr, 4 workgroups of 128, 17 words (54f24767)
+// ---- qr of a panel: qr, 400 workgroups of 256, 11 words (358eb837)
 // ---- qr of a panel: qr, 64 workgroups of 256, 20 words (df68e00d)
 // ---- product on Hopper's matrix units: matmul_bias_activation, 2 workgroups of 384, 11 words
 // product on matrix units, tiles of 128x128x64 ping-pong
@@ -3995,14 +4519,14 @@ extern "C" __global__ void __launch_bounds__(kThreads, 3) tern_kernel(const vec4
   Pair* const shared = reinterpret_cast<Pair*>(tiles) + mine.lane;
   let warp = threadIdx.x / 32u;
 #pragma unroll 1
-  for (u32 turn = 0u; turn < kThreads / 32u; ++turn) {
-    if (warp == turn)
+  for (u32 next = 0u; next < kThreads / 32u; ++next) {
+    if (warp == next)
 #pragma unroll
       for (u32 i = 0u; i < kTapLines; ++i)
 #pragma unroll
         for (u32 k = 0u; k < kTapRows; ++k) {
           Pair& total = shared[(i * kTapRows + k) * 32u];
-          if (turn == 0u) total = sums[i][k];
+          if (next == 0u) total = sums[i][k];
           else total = Pair{total.x + sums[i][k].x, total.y + sums[i][k].y};
         }
     __syncthreads();
@@ -4026,7 +4550,7 @@ enum : u32 {
   kPieceOfQ = 128u * kRows, kPiece = 128u * kColumns,  // bytes of 64 elements of all rows
   kBytesOfQ = kPieceOfQ * (kDepth / 64u), kBytesOfK = kPiece * (kDepth / 64u), kBytesOfV = kPiece * (kWidth / 64u),
 };
-enum : bool { kRagged = false, kTakesTurns = true, kBegins = false };
+enum : bool { kRagged = false, kPingPong = true, kBegins = false };
 // The base of a row's powers of two is a greatest score of before as long as no score is more than so much greater, in
 // powers of two: sums are multiplied in few tiles (FlashAttention-4), and shares of up to 2^8 lose nothing in 16 bits.
 constexpr f32 kSlack = 8.0f;
@@ -4067,13 +4591,14 @@ struct Ring {
 TERN_DEVICE void give_up(u32 barrier, u32 lane) {
   if (lane == 0u) tern_arrive_here(barrier);
 }
-// A turn at sending products off: consumer i waits at barrier 1 + i, at which the one before arrives.
-TERN_DEVICE void take_turn(u32 member) {
-  if constexpr (kTakesTurns) asm volatile("barrier.cta.sync %0, 256;" :: "r"(1u + member) : "memory");
+// Consumers send products off one after the other (ping-pong): consumer i waits at barrier 1 + i, at which the
+// one before arrives.
+TERN_DEVICE void await_ping_pong(u32 member) {
+  if constexpr (kPingPong) asm volatile("barrier.cta.sync %0, 256;" :: "r"(1u + member) : "memory");
 }
-TERN_DEVICE void pass_turn(u32 member) {
+TERN_DEVICE void pass_ping_pong(u32 member) {
   let next = member + 1u == kConsumers ? 0u : member + 1u;
-  if constexpr (kTakesTurns) asm volatile("barrier.cta.arrive %0, 256;" :: "r"(1u + next) : "memory");
+  if constexpr (kPingPong) asm volatile("barrier.cta.arrive %0, 256;" :: "r"(1u + next) : "memory");
 }
 // The work of a round. Every other round of the processors goes backwards: none has the long ones of all rounds.
 TERN_DEVICE u32 group_of(u32 round) {
@@ -4424,7 +4949,7 @@ struct Attention : RowBlocks {
     let lane = thread & 31u, own_of_group = member * 64u + thread % 128u / 32u * 16u + lane / 4u;
     let of_q = at.q + member * 8192u;
     u32 blocks = 0u;
-    if (member + 1u == kConsumers) pass_turn(member);
+    if (member + 1u == kConsumers) pass_ping_pong(member);
 #pragma unroll 1
     for (u32 round = 0u; round * gridDim.x < params.v[12]; ++round) {
       let group = group_of(round);
@@ -4450,13 +4975,13 @@ struct Attention : RowBlocks {
         for (u32 column = seek(w, w.begin + kColumns); column < w.end; column = seek(w, column + kColumns)) {
           tern_wait(at.full_k(ring_k), ring_k.round);
           begin_scores(s, w, own, (lane & 3u) * 2u);
-          take_turn(member);
+          await_ping_pong(member);
           tern_begin_products();
           multiply_rows<kDepth, kBegins>(s, of_q, kPieceOfQ, at.k + ring_k.stage * kBytesOfK, kPiece);
           tern_commit_products();
           tern_wait(at.full_v(ring_v), ring_v.round);
           send_shares(sums, shares, at.v + ring_v.stage * kBytesOfV);
-          pass_turn(member);
+          pass_ping_pong(member);
           wait_for<1u>(s);
           give_up(at.empty_k(ring_k), lane);
           ring_k.advance();
@@ -4502,7 +5027,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel(const u32*
 // ---- attention on Hopper's matrix units: attention, 2 workgroups of 384, 35 words
 // gradient of attention on Hopper, of q
 // The instance.
-enum : bool { kTakesTurns = true, kBegins = false };
+enum : bool { kPingPong = true, kBegins = false };
 enum : u32 {
   kConsumers = 2u, kThreads = 128u * (1u + kConsumers), kRows = 64u * kConsumers,
   kColumns = 128u, kAcross = kColumns / 8u,
@@ -4546,7 +5071,8 @@ struct Ring {
     if (++stage == kStages) { stage = 0u, round ^= 1u; }
   }
 };
-// A turn at sending products off: consumer i waits at barrier 1 + i, at which the one before arrives.
+// Consumers send products off one after the other (ping-pong): consumer i waits at barrier 1 + i, at which the
+// one before arrives.
 // The work of a round. Every other round of the processors goes backwards: none has the long ones of all rounds.
 // ---- boxes ----
 // Of `elements` elements of the rows of a tile the pieces of 64, which lie `piece` bytes apart.
@@ -4791,7 +5317,7 @@ struct Attention : RowBlocks {
     Ring ring, last;
     let lane = thread & 31u, own_of_group = member * 64u + thread % 128u / 32u * 16u + lane / 4u;
     u32 blocks = 0u;
-    if (member + 1u == kConsumers) pass_turn(member);
+    if (member + 1u == kConsumers) pass_ping_pong(member);
 #pragma unroll 1
     for (u32 round = 0u; round * gridDim.x < params.v[12]; ++round) {
       let group = group_of(round);
@@ -4816,10 +5342,10 @@ struct Attention : RowBlocks {
         for (u32 column = seek(w, w.begin + kColumns); column < w.end; column = seek(w, column + kColumns)) {
           tern_wait(at.full_k(ring), ring.round), tern_wait(at.full_v(ring), ring.round);
           begin_scores(s, w, own, 0u);
-          take_turn(member);
+          await_ping_pong(member);
           send_products(s, g, at, ring, member);
           send_slopes(sums, slopes, at, last);
-          pass_turn(member);
+          pass_ping_pong(member);
           wait_for<1u>(s), hold(g);
           give_up(at.empty_v(ring), lane);
           take_slopes(s, g, known, w, column, own, lane);
@@ -4864,7 +5390,7 @@ struct Params {
   u32 v[36];
 };
 // The instance.
-enum : bool { kTakesTurns = false, kBegins = false };
+enum : bool { kPingPong = false, kBegins = false };
 enum : u32 {
   kConsumers = 2u, kThreads = 128u * (1u + kConsumers), kColumns = 64u * kConsumers,
   kRows = 96u, kAcross = kRows / 8u,
@@ -4908,7 +5434,8 @@ struct Ring {
     if (++stage == kStages) { stage = 0u, round ^= 1u; }
   }
 };
-// A turn at sending products off: consumer i waits at barrier 1 + i, at which the one before arrives.
+// Consumers send products off one after the other (ping-pong): consumer i waits at barrier 1 + i, at which the
+// one before arrives.
 // The work of a round. Every other round of the processors goes backwards: none has the long ones of all rounds.
 // ---- boxes ----
 // Of `elements` elements of the rows of a tile the pieces of 64, which lie `piece` bytes apart.
@@ -4952,9 +5479,9 @@ struct Memory {
 struct Work {
   u32 batch, key_head, first_column, begin, end;
 };
-// A tile of rows of one of the heads that share the keys; turn = as many as those: none.
+// A tile of rows of one of the heads that share the keys; sharer = as many as those: none.
 struct Place {
-  u32 turn, first_row;
+  u32 sharer, first_row;
 };
 TERN_DEVICE f32 score_of(const Params& params, f32 v0, f32 v3, i32 first, i32 v5, u32 ahead) {
   let v1 = bitcast<f32>(params.v[34]);
@@ -4990,14 +5517,14 @@ struct Attention {
   }
   __device__ __forceinline__ u32 shared_by() const { return params.v[5] / params.v[6]; }
   // The first place from there on of which something is seen.
-  __device__ __forceinline__ Place seek(const Work& w, u32 turn, u32 first_row) const {
+  __device__ __forceinline__ Place seek(const Work& w, u32 sharer, u32 first_row) const {
     [[maybe_unused]] let batch = w.batch, key_head = w.key_head, first_column = w.first_column;
     let shared = shared_by(), end = w.end;
-    while (turn < shared) {
-      if (first_row >= end) { turn = w.begin < end ? turn + 1u : shared, first_row = w.begin; continue; }
+    while (sharer < shared) {
+      if (first_row >= end) { sharer = w.begin < end ? sharer + 1u : shared, first_row = w.begin; continue; }
       break;
     }
-    return {turn, first_row};
+    return {sharer, first_row};
   }
   template <class Step> __device__ __forceinline__ void each_work(const Step& step) const {
 #pragma unroll 1
@@ -5014,12 +5541,13 @@ struct Attention {
     u32 blocks = 0u;
     each_work([&](const Work& w) {
       [[maybe_unused]] let batch = w.batch;
-      for (Place p = seek(w, 0u, w.begin), first = p; p.turn < shared_by(); p = seek(w, p.turn, p.first_row + kRows)) {
+      for (Place p = seek(w, 0u, w.begin), first = p; p.sharer < shared_by();
+           p = seek(w, p.sharer, p.first_row + kRows)) {
         const Ring now = ring;
         ring.advance();
         __syncwarp();
         if (lane != 0u) continue;
-        if (p.turn == first.turn && p.first_row == first.first_row) {
+        if (p.sharer == first.sharer && p.first_row == first.first_row) {
           [[maybe_unused]] let head = w.key_head;
           tern_wait(at.empty_k(), blocks++ & 1u ^ 1u);
           let full = at.full_k();
@@ -5027,7 +5555,7 @@ struct Attention {
           fetch_pieces<kDepth>(at.k, kPieceOfK, of_k, w.first_column, 0u, 0u, full, tern_passing());
           fetch_pieces<kDepth>(at.v, kPieceOfK, of_v, w.first_column, 0u, 0u, full, tern_passing());
         }
-        [[maybe_unused]] let head = w.key_head * shared_by() + p.turn;
+        [[maybe_unused]] let head = w.key_head * shared_by() + p.sharer;
         let full = at.full(now), to = now.stage * kBytesOfQ;
         tern_wait(at.empty(now), now.round ^ 1u);
         tern_expect(full, 2u * kBytesOfQ);
@@ -5041,8 +5569,8 @@ struct Attention {
     Ring ring;
     each_work([&](const Work& w) {
       [[maybe_unused]] let batch = w.batch;
-      for (Place p = seek(w, 0u, w.begin); p.turn < shared_by(); p = seek(w, p.turn, p.first_row + kRows)) {
-        [[maybe_unused]] let head = w.key_head * shared_by() + p.turn;
+      for (Place p = seek(w, 0u, w.begin); p.sharer < shared_by(); p = seek(w, p.sharer, p.first_row + kRows)) {
+        [[maybe_unused]] let head = w.key_head * shared_by() + p.sharer;
         __syncwarp();
         tern_wait(at.empty(ring), ring.round ^ 1u);
         for (u32 i = lane; i < kRows; i += 32u) {
@@ -5075,7 +5603,7 @@ struct Attention {
   // What the formula adds to scores, of which the product is but one part.
   __device__ __forceinline__ void begin_scores(f32 (&s)[kAcross][4], const Work& w, Place p, u32 own, u32 lane) const {
     if constexpr (!kBegins) return;
-    [[maybe_unused]] let batch = w.batch, head = w.key_head * shared_by() + p.turn, own_row = 0u, ahead = 0u;
+    [[maybe_unused]] let batch = w.batch, head = w.key_head * shared_by() + p.sharer, own_row = 0u, ahead = 0u;
     [[maybe_unused]] let first = p.first_row + (lane & 3u) * 2u;
 #pragma unroll
     for (u32 h = 0u; h < 2u; ++h) {
@@ -5091,7 +5619,7 @@ struct Attention {
   __device__ __forceinline__ void take_slopes(f32 (&s)[kAcross][4], f32 (&g)[kAcross][4], const Work& w, Place p,
                                               u32 known_at, u32 own, u32 lane) const {
     [[maybe_unused]] let batch = w.batch, key_head = w.key_head, first_column = w.first_column;
-    [[maybe_unused]] let shared = shared_by(), head = key_head * shared + p.turn, turn = p.turn;
+    [[maybe_unused]] let shared = shared_by(), head = key_head * shared + p.sharer, sharer = p.sharer;
     let first_row = p.first_row, end = w.end;
     const bool edge = first_row + kRows > end || first_column + kColumns > params.v[2] || i32(first_column + kColumns) > i32(first_row) + bitcast<i32>(params.v[8]) + 1;
     [[maybe_unused]] let first = first_row + (lane & 3u) * 2u;
@@ -5170,22 +5698,22 @@ struct Attention {
     Ring ring;
     let lane = thread & 31u, own_of_group = member * 64u + thread % 128u / 32u * 16u + lane / 4u;
     u32 blocks = 0u;
-    if (member + 1u == kConsumers) pass_turn(member);
+    if (member + 1u == kConsumers) pass_ping_pong(member);
     each_work([&](const Work& w) {
       let own = w.first_column + own_of_group;
       Sums sums;
       Place p = seek(w, 0u, w.begin);
-      if (p.turn < shared_by()) {
+      if (p.sharer < shared_by()) {
         f32 s[kAcross][4], g[kAcross][4];
         u32 shares[kAcross / 2u][4], slopes[kAcross / 2u][4];
         tern_wait(at.full_k(), blocks++ & 1u);
 #pragma unroll 1
-        for (; p.turn < shared_by(); p = seek(w, p.turn, p.first_row + kRows)) {
+        for (; p.sharer < shared_by(); p = seek(w, p.sharer, p.first_row + kRows)) {
           tern_wait(at.full(ring), ring.round);
           begin_scores(s, w, p, own, lane);
-          take_turn(member);
+          await_ping_pong(member);
           send_products(s, g, at, ring, member);
-          pass_turn(member);
+          pass_ping_pong(member);
           wait_for<0u>(s), hold(g);
           take_slopes(s, g, w, p, at.known + ring.stage * kKnown, own, lane);
           pack(shares, s), pack(slopes, g);
@@ -5226,9 +5754,6 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel(const u32*
 
 // ---- product on tensor cores: matmul_bias_activation, 4 workgroups of 256, 15 words
 // product on tensor cores, tiles of 128x256x64
-struct Params {
-  u32 v[15];
-};
 // The instance. (Enumerators, since constants at namespace scope become variables in the GPU's memory.)
 enum : bool {
   kAAlongK = true, kBAlongK = false,  // neighbours in memory lie along k; else along m or n

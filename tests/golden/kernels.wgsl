@@ -1075,11 +1075,11 @@ var<workgroup> a_re: array<f32, 512>;
 var<workgroup> a_im: array<f32, 512>;
 var<workgroup> b_re: array<f32, 512>;
 var<workgroup> b_im: array<f32, 512>;
-struct Turn {
+struct Twiddle {
   re: f32,
   im: f32,
 }
-fn turn(a: u32, n: u32) -> Turn {
+fn twiddle(a: u32, n: u32) -> Twiddle {
   var at = 8u * a;
   let lower = at > 4u * n;
   if (lower) { at = 8u * n - at; }
@@ -1095,7 +1095,7 @@ fn turn(a: u32, n: u32) -> Turn {
   var im = select(s, c, steep);
   if (left) { re = -re; }
   if (!lower) { im = -im; }
-  return Turn(re, im);
+  return Twiddle(re, im);
 }
   for (var b = thread; b < 64u * 8u; b += 256u) {
     let own = b / 8u;
@@ -1144,7 +1144,7 @@ fn turn(a: u32, n: u32) -> Turn {
     let y3i = bi + dr;
     b_re[write + 0u] = y0r;
     b_im[write + 0u] = y0i;
-    let w1 = turn(p, 8u);
+    let w1 = twiddle(p, 8u);
     let w1r = w1.re;
     let w1i = w1.im;
     b_re[write + 1u] = y1r * w1r - y1i * w1i;
@@ -1208,11 +1208,11 @@ var<workgroup> a_re: array<f32, 945>;
 var<workgroup> a_im: array<f32, 945>;
 var<workgroup> b_re: array<f32, 945>;
 var<workgroup> b_im: array<f32, 945>;
-struct Turn {
+struct Twiddle {
   re: f32,
   im: f32,
 }
-fn turn(a: u32, n: u32) -> Turn {
+fn twiddle(a: u32, n: u32) -> Twiddle {
   var at = 8u * a;
   let lower = at > 4u * n;
   if (lower) { at = 8u * n - at; }
@@ -1228,7 +1228,7 @@ fn turn(a: u32, n: u32) -> Turn {
   var im = select(s, c, steep);
   if (left) { re = -re; }
   if (!lower) { im = -im; }
-  return Turn(re, im);
+  return Twiddle(re, im);
 }
   for (var b = thread; b < 9u * 105u; b += 256u) {
     let own = b / 105u;
@@ -1276,7 +1276,7 @@ fn turn(a: u32, n: u32) -> Turn {
     let y2i = e1i + o1r;
     b_re[write + 0u] = y0r;
     b_im[write + 0u] = y0i;
-    let w1 = turn(p, 105u);
+    let w1 = twiddle(p, 105u);
     let w1r = w1.re;
     let w1i = w1.im;
     b_re[write + 1u] = y1r * w1r - y1i * w1i;
@@ -1327,7 +1327,7 @@ fn turn(a: u32, n: u32) -> Turn {
     let y3i = e2i + o2r;
     a_re[write + 0u] = y0r;
     a_im[write + 0u] = y0i;
-    let w1 = turn(p, 35u);
+    let w1 = twiddle(p, 35u);
     let w1r = w1.re;
     let w1i = w1.im;
     a_re[write + 3u] = y1r * w1r - y1i * w1i;
@@ -1413,6 +1413,220 @@ fn turn(a: u32, n: u32) -> Turn {
       b1[to2] = bitcast<u32>(re);
       let to3 = params.v[3].y + line * params.v[3].z + e * params.v[3].w;
       b1[to3] = bitcast<u32>(im);
+    }
+  }
+}
+
+// ---- transform to real lines, and its gradient: irfft, 1 workgroups of 128, 14 words
+// fft
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+var<workgroup> a_re: array<f32, 256>;
+var<workgroup> a_im: array<f32, 256>;
+var<workgroup> b_re: array<f32, 256>;
+var<workgroup> b_im: array<f32, 256>;
+struct Twiddle {
+  re: f32,
+  im: f32,
+}
+fn twiddle(a: u32, n: u32) -> Twiddle {
+  var at = 8u * a;
+  let lower = at > 4u * n;
+  if (lower) { at = 8u * n - at; }
+  let left = at > 2u * n;
+  if (left) { at = 4u * n - at; }
+  let steep = at > n;
+  if (steep) { at = 2u * n - at; }
+  let angle = f32(at) * f32(0.78539816339744828) / f32(n);
+  let x = angle * angle;
+  let s = angle * (f32(1.0) + x * (f32(-0.16666666666666666) + x * (f32(0.0083333333333333332) + x * (f32(-0.00019841269841269841) + x * (f32(2.7557319223985893e-06) + x * f32(-2.505210838544172e-08))))));
+  let c = (f32(1.0) + x * (f32(-0.5) + x * (f32(0.041666666666666664) + x * (f32(-0.0013888888888888889) + x * (f32(2.4801587301587302e-05) + x * (f32(-2.7557319223985888e-07) + x * f32(2.08767569878681e-09)))))));
+  var re = select(c, s, steep);
+  var im = select(s, c, steep);
+  if (left) { re = -re; }
+  if (!lower) { im = -im; }
+  return Twiddle(re, im);
+}
+  for (var b = thread; b < 64u * 4u; b += 128u) {
+    let own = b / 4u;
+    let e = b - own * 4u;
+    let line = group * 64u + own;
+    var re = f32(0.0);
+    var im = f32(0.0);
+    let mirrored = e > 2u;
+    let row = select(e, 4u - e, mirrored);
+    if (line < params.v[0].y && e < 4u && row < params.v[3].x) {
+      let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + row * params.v[1].z]);
+      re = x0;
+      let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + row * params.v[2].y]);
+      im = x1;
+      if (mirrored) { im = -im; }
+      if (row == 0u || row * 2u == 4u) { im = f32(0.0); }
+      im = -im;
+    }
+    let at = own * 4u + e;
+    a_re[at] = re;
+    a_im[at] = im;
+  }
+  workgroupBarrier();
+  for (var b = thread; b < 64u; b += 128u) {
+    let own = b / 1u;
+    let i = b - own * 1u;
+    let p = i / 1u;
+    let q = i - p * 1u;
+    let read = own * 4u + q + 1u * p;
+    let write = own * 4u + q + 4u * p;
+    let x0r = a_re[read + 0u];
+    let x0i = a_im[read + 0u];
+// … 2 more of these 2 lines (dd9dcc7d), and
+    let x3r = a_re[read + 3u];
+    let x3i = a_im[read + 3u];
+    let ar = x0r + x2r;
+    let ai = x0i + x2i;
+    let br = x0r - x2r;
+    let bi = x0i - x2i;
+    let cr = x1r + x3r;
+    let ci = x1i + x3i;
+    let dr = x1r - x3r;
+    let di = x1i - x3i;
+    let y0r = ar + cr;
+    let y0i = ai + ci;
+    let y1r = br + di;
+    let y1i = bi - dr;
+    let y2r = ar - cr;
+    let y2i = ai - ci;
+    let y3r = br - di;
+    let y3i = bi + dr;
+    b_re[write + 0u] = y0r;
+    b_im[write + 0u] = y0i;
+// … 2 more of these 2 lines (85adf851), and
+    b_re[write + 3u] = y3r;
+    b_im[write + 3u] = y3i;
+  }
+  workgroupBarrier();
+  for (var b = thread; b < 64u * params.v[3].y; b += 128u) {
+    let own = b / params.v[3].y;
+    let e = b - own * params.v[3].y;
+    let line = group * 64u + own;
+    if (line < params.v[0].y) {
+      let at = own * 4u + min(e, 3u);
+      var re = b_re[at];
+      var im = b_im[at];
+      im = -im;
+      re *= f32(0.25);
+      im *= f32(0.25);
+      if (e >= 4u) {
+        re = f32(0.0);
+        im = f32(0.0);
+      }
+      let to2 = params.v[2].z + line * params.v[2].w + e;
+      b1[to2] = bitcast<u32>(re);
+    }
+  }
+}
+
+// ---- transform to real lines, and its gradient: irfft, 1 workgroups of 128, 14 words
+// fft
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+var<workgroup> a_re: array<f32, 256>;
+var<workgroup> a_im: array<f32, 256>;
+var<workgroup> b_re: array<f32, 256>;
+var<workgroup> b_im: array<f32, 256>;
+struct Twiddle {
+  re: f32,
+  im: f32,
+}
+fn twiddle(a: u32, n: u32) -> Twiddle {
+  var at = 8u * a;
+  let lower = at > 4u * n;
+  if (lower) { at = 8u * n - at; }
+  let left = at > 2u * n;
+  if (left) { at = 4u * n - at; }
+  let steep = at > n;
+  if (steep) { at = 2u * n - at; }
+  let angle = f32(at) * f32(0.78539816339744828) / f32(n);
+  let x = angle * angle;
+  let s = angle * (f32(1.0) + x * (f32(-0.16666666666666666) + x * (f32(0.0083333333333333332) + x * (f32(-0.00019841269841269841) + x * (f32(2.7557319223985893e-06) + x * f32(-2.505210838544172e-08))))));
+  let c = (f32(1.0) + x * (f32(-0.5) + x * (f32(0.041666666666666664) + x * (f32(-0.0013888888888888889) + x * (f32(2.4801587301587302e-05) + x * (f32(-2.7557319223985888e-07) + x * f32(2.08767569878681e-09)))))));
+  var re = select(c, s, steep);
+  var im = select(s, c, steep);
+  if (left) { re = -re; }
+  if (!lower) { im = -im; }
+  return Twiddle(re, im);
+}
+  for (var b = thread; b < 64u * 4u; b += 128u) {
+    let own = b / 4u;
+    let e = b - own * 4u;
+    let line = group * 64u + own;
+    var re = f32(0.0);
+    var im = f32(0.0);
+    if (line < params.v[0].y && e < 4u && e < params.v[3].x) {
+      let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + e]);
+      re = x0;
+    }
+    let at = own * 4u + e;
+    a_re[at] = re;
+    a_im[at] = im;
+  }
+  workgroupBarrier();
+  for (var b = thread; b < 64u; b += 128u) {
+    let own = b / 1u;
+    let i = b - own * 1u;
+    let p = i / 1u;
+    let q = i - p * 1u;
+    let read = own * 4u + q + 1u * p;
+    let write = own * 4u + q + 4u * p;
+    let x0r = a_re[read + 0u];
+    let x0i = a_im[read + 0u];
+// … 2 more of these 2 lines (dd9dcc7d), and
+    let x3r = a_re[read + 3u];
+    let x3i = a_im[read + 3u];
+    let ar = x0r + x2r;
+    let ai = x0i + x2i;
+    let br = x0r - x2r;
+    let bi = x0i - x2i;
+    let cr = x1r + x3r;
+    let ci = x1i + x3i;
+    let dr = x1r - x3r;
+    let di = x1i - x3i;
+    let y0r = ar + cr;
+    let y0i = ai + ci;
+    let y1r = br + di;
+    let y1i = bi - dr;
+    let y2r = ar - cr;
+    let y2i = ai - ci;
+    let y3r = br - di;
+    let y3i = bi + dr;
+    b_re[write + 0u] = y0r;
+    b_im[write + 0u] = y0i;
+// … 2 more of these 2 lines (85adf851), and
+    b_re[write + 3u] = y3r;
+    b_im[write + 3u] = y3i;
+  }
+  workgroupBarrier();
+  for (var b = thread; b < 64u * params.v[3].y; b += 128u) {
+    let own = b / params.v[3].y;
+    let e = b - own * params.v[3].y;
+    let line = group * 64u + own;
+    if (line < params.v[0].y) {
+      let at = own * 4u + min(e, 3u);
+      var re = b_re[at];
+      var im = b_im[at];
+      re *= f32(0.25);
+      im *= f32(0.25);
+      if (e > 0u && e * 2u != 4u) {
+        re *= f32(2.0);
+        im *= f32(2.0);
+      }
+      if (e >= 3u) {
+        re = f32(0.0);
+        im = f32(0.0);
+      }
+      let to1 = params.v[1].z + line * params.v[1].w + e * params.v[2].x;
+      b1[to1] = bitcast<u32>(re);
+      let to2 = params.v[2].y + line * params.v[2].z + e * params.v[2].w;
+      b1[to2] = bitcast<u32>(im);
     }
   }
 }
@@ -2155,7 +2369,7 @@ fn slope_of(v0: f32) -> f32 {
   var acc1_0 = vec4<f32>();
   var acc2_0 = vec4<f32>();
   var acc3_0 = vec4<f32>();
-  for (var turn = 0u; turn < 1u; turn += 1u) {
+  for (var sharer = 0u; sharer < 1u; sharer += 1u) {
     let head = own_head;
     let key_head = own_head / (params.v[1].y / params.v[1].z);
     var begin = 0u;
@@ -2402,7 +2616,7 @@ fn slope_of(v0: f32) -> f32 {
         var slope0 = toward0;
         let y5 = slope_of(toward0);
         slope0 = y5;
-        let turned0 = select(f32(0.0), slope0, seen0);
+        let masked0 = select(f32(0.0), slope0, seen0);
         let other1 = first_other + 1u + tx * 4u;
         let other_at1 = min(other1, params.v[0].z - 1u);
         let middle1 = bitcast<i32>(own) + bitcast<i32>(params.v[2].x);
@@ -2420,7 +2634,7 @@ fn slope_of(v0: f32) -> f32 {
         var slope1 = toward1;
         let y8 = slope_of(toward1);
         slope1 = y8;
-        let turned1 = select(f32(0.0), slope1, seen1);
+        let masked1 = select(f32(0.0), slope1, seen1);
         let other2 = first_other + 2u + tx * 4u;
         let other_at2 = min(other2, params.v[0].z - 1u);
         let middle2 = bitcast<i32>(own) + bitcast<i32>(params.v[2].x);
@@ -2438,7 +2652,7 @@ fn slope_of(v0: f32) -> f32 {
         var slope2 = toward2;
         let y11 = slope_of(toward2);
         slope2 = y11;
-        let turned2 = select(f32(0.0), slope2, seen2);
+        let masked2 = select(f32(0.0), slope2, seen2);
         let other3 = first_other + 3u + tx * 4u;
         let other_at3 = min(other3, params.v[0].z - 1u);
         let middle3 = bitcast<i32>(own) + bitcast<i32>(params.v[2].x);
@@ -2456,17 +2670,17 @@ fn slope_of(v0: f32) -> f32 {
         var slope3 = toward3;
         let y14 = slope_of(toward3);
         slope3 = y14;
-        let turned3 = select(f32(0.0), slope3, seen3);
+        let masked3 = select(f32(0.0), slope3, seen3);
         let done0 = vec4<f32>(kept0, kept1, kept2, kept3);
         s0_0 = s1_0;
         s1_0 = s2_0;
         s2_0 = s3_0;
         s3_0 = done0;
-        let turned_0 = vec4<f32>(turned0, turned1, turned2, turned3);
+        let masked_0 = vec4<f32>(masked0, masked1, masked2, masked3);
         g0_0 = g1_0;
         g1_0 = g2_0;
         g2_0 = g3_0;
-        g3_0 = turned_0;
+        g3_0 = masked_0;
       }
       shares[(0u + tx) * 9u + 0u + ty] = vec4<f32>(g0_0.x, g1_0.x, g2_0.x, g3_0.x);
       shares[(8u + tx) * 9u + 0u + ty] = vec4<f32>(g0_0.y, g1_0.y, g2_0.y, g3_0.y);
@@ -2589,8 +2803,8 @@ fn slope_of(v0: f32) -> f32 {
   var acc1_0 = vec4<f32>();
   var acc2_0 = vec4<f32>();
   var acc3_0 = vec4<f32>();
-  for (var turn = 0u; turn < (params.v[1].y / params.v[1].z); turn += 1u) {
-    let head = own_head * (params.v[1].y / params.v[1].z) + turn;
+  for (var sharer = 0u; sharer < (params.v[1].y / params.v[1].z); sharer += 1u) {
+    let head = own_head * (params.v[1].y / params.v[1].z) + sharer;
     let key_head = own_head;
     var begin = 0u;
     var end = params.v[0].y;
@@ -2846,7 +3060,7 @@ fn slope_of(v0: f32) -> f32 {
         var slope0 = toward0;
         let y14 = slope_of(toward0);
         slope0 = y14;
-        let turned0 = select(f32(0.0), slope0, seen0);
+        let masked0 = select(f32(0.0), slope0, seen0);
         let other1 = first_other + 1u + tx * 4u;
         let other_at1 = min(other1, params.v[0].y - 1u);
         let middle1 = bitcast<i32>(other1) + bitcast<i32>(params.v[2].x);
@@ -2864,7 +3078,7 @@ fn slope_of(v0: f32) -> f32 {
         var slope1 = toward1;
         let y17 = slope_of(toward1);
         slope1 = y17;
-        let turned1 = select(f32(0.0), slope1, seen1);
+        let masked1 = select(f32(0.0), slope1, seen1);
         let other2 = first_other + 2u + tx * 4u;
         let other_at2 = min(other2, params.v[0].y - 1u);
         let middle2 = bitcast<i32>(other2) + bitcast<i32>(params.v[2].x);
@@ -2882,7 +3096,7 @@ fn slope_of(v0: f32) -> f32 {
         var slope2 = toward2;
         let y20 = slope_of(toward2);
         slope2 = y20;
-        let turned2 = select(f32(0.0), slope2, seen2);
+        let masked2 = select(f32(0.0), slope2, seen2);
         let other3 = first_other + 3u + tx * 4u;
         let other_at3 = min(other3, params.v[0].y - 1u);
         let middle3 = bitcast<i32>(other3) + bitcast<i32>(params.v[2].x);
@@ -2900,17 +3114,17 @@ fn slope_of(v0: f32) -> f32 {
         var slope3 = toward3;
         let y23 = slope_of(toward3);
         slope3 = y23;
-        let turned3 = select(f32(0.0), slope3, seen3);
+        let masked3 = select(f32(0.0), slope3, seen3);
         let done0 = vec4<f32>(kept0, kept1, kept2, kept3);
         s0_0 = s1_0;
         s1_0 = s2_0;
         s2_0 = s3_0;
         s3_0 = done0;
-        let turned_0 = vec4<f32>(turned0, turned1, turned2, turned3);
+        let masked_0 = vec4<f32>(masked0, masked1, masked2, masked3);
         g0_0 = g1_0;
         g1_0 = g2_0;
         g2_0 = g3_0;
-        g3_0 = turned_0;
+        g3_0 = masked_0;
       }
       shares[(0u + tx) * 9u + 0u + ty] = vec4<f32>(s0_0.x, s1_0.x, s2_0.x, s3_0.x);
       shares[(8u + tx) * 9u + 0u + ty] = vec4<f32>(s0_0.y, s1_0.y, s2_0.y, s3_0.y);
@@ -3617,6 +3831,461 @@ fn key_of(w: u32, flip: u32) -> u32 {
   b1[group * 256u + thread] = carry;
 }
 
+// ---- order of booleans: argsort, 3 workgroups of 128, 7 words
+// sort, counts of booleans
+@group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+var<workgroup> sums: array<u32, 128>;
+  if (group >= params.v[0].y * params.v[1].x) { return; }
+  let line = group / params.v[1].x;
+  let begin = (group - line * params.v[1].x) * 8192u;
+  let end = min(params.v[0].z, begin + 8192u);
+  var count = 0u;
+  for (var at = begin + thread * 16u; at < end; at += 128u * 16u) {
+    let w0 = (params.v[0].w + at) / 16u;
+    let q1 = b0[w0 + 0u];
+    let x2 = bitcast<i32>((q1.x & 0xffu));
+    let x3 = bitcast<i32>(((q1.x >> 8u) & 0xffu));
+    let x4 = bitcast<i32>(((q1.x >> 16u) & 0xffu));
+    let x5 = bitcast<i32>((q1.x >> 24u));
+    let x6 = bitcast<i32>((q1.y & 0xffu));
+    let x7 = bitcast<i32>(((q1.y >> 8u) & 0xffu));
+    let x8 = bitcast<i32>(((q1.y >> 16u) & 0xffu));
+    let x9 = bitcast<i32>((q1.y >> 24u));
+    let x10 = bitcast<i32>((q1.z & 0xffu));
+    let x11 = bitcast<i32>(((q1.z >> 8u) & 0xffu));
+    let x12 = bitcast<i32>(((q1.z >> 16u) & 0xffu));
+    let x13 = bitcast<i32>((q1.z >> 24u));
+    let x14 = bitcast<i32>((q1.w & 0xffu));
+    let x15 = bitcast<i32>(((q1.w >> 8u) & 0xffu));
+    let x16 = bitcast<i32>(((q1.w >> 16u) & 0xffu));
+    let x17 = bitcast<i32>((q1.w >> 24u));
+    count += ((bitcast<u32>(x2) & 0xffu) & 1u) ^ params.v[1].y;
+// … 14 more of these 1 lines (129cd9db), and
+    count += ((bitcast<u32>(x17) & 0xffu) & 1u) ^ params.v[1].y;
+  }
+  sums[thread] = count;
+  workgroupBarrier();
+  if (thread < 64u) { sums[thread] += sums[thread + 64u]; }
+// … 5 more of these 2 lines (cccf22a2), and
+  workgroupBarrier();
+  if (thread < 1u) { sums[thread] += sums[thread + 1u]; }
+  workgroupBarrier();
+  if (thread == 0u) { b1[group] = sums[0]; }
+}
+
+// ---- order of booleans: argsort, 3 workgroups of 128, 9 words
+// sort, places of booleans
+@group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<u32>;
+var<workgroup> sums: array<u32, 128>;
+var<workgroup> staged: array<u32, 2048>;
+  if (group >= params.v[0].y * params.v[1].x) { return; }
+  let line = group / params.v[1].x;
+  let block = group - line * params.v[1].x;
+  let begin = block * 8192u;
+  let end = min(params.v[0].z, begin + 8192u);
+  var before = 0u;
+  if (block > 0u) { before = b1[group - 1u]; }
+  let total = b1[line * params.v[1].x + params.v[1].x - 1u];
+  for (var start = begin; start < end; start += 2048u) {
+    let own = start + thread * 16u;
+    var is0 = 0u;
+// … 14 more of these 1 lines (a6d3f27f), and
+    var is15 = 0u;
+    let at0 = own + 0u;
+    if (at0 < end) {
+      let w0 = (params.v[0].w + at0) / 16u;
+      let q1 = b0[w0 + 0u];
+      let x2 = bitcast<i32>((q1.x & 0xffu));
+      let x3 = bitcast<i32>(((q1.x >> 8u) & 0xffu));
+      let x4 = bitcast<i32>(((q1.x >> 16u) & 0xffu));
+      let x5 = bitcast<i32>((q1.x >> 24u));
+      let x6 = bitcast<i32>((q1.y & 0xffu));
+      let x7 = bitcast<i32>(((q1.y >> 8u) & 0xffu));
+      let x8 = bitcast<i32>(((q1.y >> 16u) & 0xffu));
+      let x9 = bitcast<i32>((q1.y >> 24u));
+      let x10 = bitcast<i32>((q1.z & 0xffu));
+      let x11 = bitcast<i32>(((q1.z >> 8u) & 0xffu));
+      let x12 = bitcast<i32>(((q1.z >> 16u) & 0xffu));
+      let x13 = bitcast<i32>((q1.z >> 24u));
+      let x14 = bitcast<i32>((q1.w & 0xffu));
+      let x15 = bitcast<i32>(((q1.w >> 8u) & 0xffu));
+      let x16 = bitcast<i32>(((q1.w >> 16u) & 0xffu));
+      let x17 = bitcast<i32>((q1.w >> 24u));
+      is0 = ((bitcast<u32>(x2) & 0xffu) & 1u) ^ params.v[1].y;
+// … 14 more of these 1 lines (1dd7ba49), and
+      is15 = ((bitcast<u32>(x17) & 0xffu) & 1u) ^ params.v[1].y;
+    }
+    var count = 0u;
+    count += is0;
+// … 14 more of these 1 lines (0f277813), and
+    count += is15;
+    sums[thread] = count;
+    workgroupBarrier();
+    let with1 = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+    workgroupBarrier();
+    sums[thread] = with1;
+// … 5 more of these 4 lines (af2b3103), and
+    workgroupBarrier();
+    let with64 = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
+    workgroupBarrier();
+    sums[thread] = with64;
+    workgroupBarrier();
+    let leading = sums[127];
+    var to = sums[thread] - count;
+    var other = leading + thread * 16u - to;
+    if (own + 0u < end) {
+      if (is0 != 0u) {
+        staged[to] = own + 0u;
+        to += 1u;
+      } else {
+        staged[other] = own + 0u;
+        other += 1u;
+      }
+    }
+// … 14 more of these 9 lines (35e6b937), and
+    if (own + 15u < end) {
+      if (is15 != 0u) {
+        staged[to] = own + 15u;
+        to += 1u;
+      } else {
+        staged[other] = own + 15u;
+        other += 1u;
+      }
+    }
+    workgroupBarrier();
+    for (var k = thread; k < min(end - start, 2048u); k += 128u) {
+      let rank = select(total + (start - before) + (k - leading), before + k, k < leading);
+      if (rank < params.v[1].w) { b2[params.v[2].x + line * params.v[1].w + rank] = staged[k]; }
+    }
+    before += leading;
+    workgroupBarrier();
+  }
+}
+
+// ---- ranks in a long line: quantile, 1 workgroups of 256, 11 words
+// ranks, nothing known yet
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<u32>;
+fn key_of(w: u32, flip: u32) -> u32 {
+  return tern_sort_key(bitcast<f32>(w)) ^ flip;
+}
+  if (group >= params.v[0].z) { return; }
+  b0[(group * 3u + 0u) * 256u + thread] = 0u;
+  b0[(group * 3u + 1u) * 256u + thread] = 0u;
+  b0[(group * 3u + 2u) * 256u + thread] = 0u;
+  if (thread == 0u) {
+    b1[group * 3u + 0u] = u32(0);
+    b2[group * 3u + 0u] = params.v[1].y;
+    b1[group * 3u + 1u] = u32(0);
+    b2[group * 3u + 1u] = params.v[1].z;
+    b1[group * 3u + 2u] = u32(0);
+    b2[group * 3u + 2u] = params.v[1].w;
+  }
+}
+
+// ---- ranks in a long line: quantile, 2 workgroups of 256, 10 words
+// ranks, counts of digits
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<atomic<u32>>;
+var<workgroup> counts: array<atomic<u32>, 768>;
+fn key_of(w: u32, flip: u32) -> u32 {
+  return tern_sort_key(bitcast<f32>(w)) ^ flip;
+}
+  if (group >= params.v[0].z * params.v[0].w) { return; }
+  let line = group / params.v[0].w;
+  let begin = (group - line * params.v[0].w) * 16384u;
+  let end = min(params.v[1].x, begin + 16384u);
+  let mask = select(~((u32(1) << (params.v[1].y + 8u)) - u32(1)), u32(0), params.v[1].z != 0u);
+  let known0 = b1[line * 3u + 0u];
+  var counted0 = true;
+  atomicStore(&counts[0u * 256u + thread], 0u);
+  let known1 = b1[line * 3u + 1u];
+  var counted1 = true;
+  if (known0 == known1) { counted1 = false; }
+  atomicStore(&counts[1u * 256u + thread], 0u);
+  let known2 = b1[line * 3u + 2u];
+  var counted2 = true;
+  if (known1 == known2) { counted2 = false; }
+  if (known0 == known2) { counted2 = false; }
+  atomicStore(&counts[2u * 256u + thread], 0u);
+  workgroupBarrier();
+  for (var i = begin + thread; i < end; i += 1024u) {
+    let key0 = key_of(b0[params.v[1].w + line * params.v[1].x + min(i + 0u, end - 1u)], params.v[0].y);
+    let key256 = key_of(b0[params.v[1].w + line * params.v[1].x + min(i + 256u, end - 1u)], params.v[0].y);
+    let key512 = key_of(b0[params.v[1].w + line * params.v[1].x + min(i + 512u, end - 1u)], params.v[0].y);
+    let key768 = key_of(b0[params.v[1].w + line * params.v[1].x + min(i + 768u, end - 1u)], params.v[0].y);
+    if (i + 0u < end) {
+      if (counted0 && (key0 & mask) == known0) {
+        atomicAdd(&counts[0u * 256u + (u32(key0 >> params.v[1].y) & 255u)], 1u);
+      }
+      if (counted1 && (key0 & mask) == known1) {
+        atomicAdd(&counts[1u * 256u + (u32(key0 >> params.v[1].y) & 255u)], 1u);
+      }
+      if (counted2 && (key0 & mask) == known2) {
+        atomicAdd(&counts[2u * 256u + (u32(key0 >> params.v[1].y) & 255u)], 1u);
+      }
+    }
+// … 2 more of these 11 lines (d1dca7c2), and
+    if (i + 768u < end) {
+      if (counted0 && (key768 & mask) == known0) {
+        atomicAdd(&counts[0u * 256u + (u32(key768 >> params.v[1].y) & 255u)], 1u);
+      }
+      if (counted1 && (key768 & mask) == known1) {
+        atomicAdd(&counts[1u * 256u + (u32(key768 >> params.v[1].y) & 255u)], 1u);
+      }
+      if (counted2 && (key768 & mask) == known2) {
+        atomicAdd(&counts[2u * 256u + (u32(key768 >> params.v[1].y) & 255u)], 1u);
+      }
+    }
+  }
+  workgroupBarrier();
+  let count0 = atomicLoad(&counts[0u * 256u + thread]);
+  if (count0 != 0u) { atomicAdd(&b2[(line * 3u + 0u) * 256u + thread], count0); }
+  let count1 = atomicLoad(&counts[1u * 256u + thread]);
+  if (count1 != 0u) { atomicAdd(&b2[(line * 3u + 1u) * 256u + thread], count1); }
+  let count2 = atomicLoad(&counts[2u * 256u + thread]);
+  if (count2 != 0u) { atomicAdd(&b2[(line * 3u + 2u) * 256u + thread], count2); }
+}
+
+// ---- ranks in a long line: quantile, 1 workgroups of 256, 9 words
+// ranks, a digit
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<u32>;
+var<workgroup> sums: array<u32, 256>;
+fn key_of(w: u32, flip: u32) -> u32 {
+  return tern_sort_key(bitcast<f32>(w)) ^ flip;
+}
+  if (group >= params.v[0].z) { return; }
+  let known0 = b0[group * 3u + 0u];
+  let known1 = b0[group * 3u + 1u];
+  let known2 = b0[group * 3u + 2u];
+  workgroupBarrier();
+  {
+    var counted = 0u;
+    let wanted = b1[group * 3u + 0u];
+    let here = b2[(group * 3u + counted) * 256u + thread];
+    sums[thread] = here;
+    workgroupBarrier();
+    {
+      let with1 = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+      workgroupBarrier();
+      sums[thread] = with1;
+      workgroupBarrier();
+// … 6 more of these 4 lines (001079a7), and
+      let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+      workgroupBarrier();
+      sums[thread] = with128;
+      workgroupBarrier();
+    }
+    let up_to = sums[thread];
+    if (up_to > wanted && up_to - here <= wanted) {
+      b0[group * 3u + 0u] = known0 | (u32(thread) << params.v[1].y);
+      b1[group * 3u + 0u] = wanted - (up_to - here);
+    }
+    workgroupBarrier();
+  }
+  {
+    var counted = 1u;
+    if (known0 == known1) { counted = 0u; }
+    let wanted = b1[group * 3u + 1u];
+    let here = b2[(group * 3u + counted) * 256u + thread];
+    sums[thread] = here;
+    workgroupBarrier();
+    {
+      let with1 = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+      workgroupBarrier();
+      sums[thread] = with1;
+      workgroupBarrier();
+// … 6 more of these 4 lines (001079a7), and
+      let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+      workgroupBarrier();
+      sums[thread] = with128;
+      workgroupBarrier();
+    }
+    let up_to = sums[thread];
+    if (up_to > wanted && up_to - here <= wanted) {
+      b0[group * 3u + 1u] = known1 | (u32(thread) << params.v[1].y);
+      b1[group * 3u + 1u] = wanted - (up_to - here);
+    }
+    workgroupBarrier();
+  }
+  {
+    var counted = 2u;
+    if (known1 == known2) { counted = 1u; }
+    if (known0 == known2) { counted = 0u; }
+    let wanted = b1[group * 3u + 2u];
+    let here = b2[(group * 3u + counted) * 256u + thread];
+    sums[thread] = here;
+    workgroupBarrier();
+    {
+      let with1 = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+      workgroupBarrier();
+      sums[thread] = with1;
+      workgroupBarrier();
+// … 6 more of these 4 lines (001079a7), and
+      let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+      workgroupBarrier();
+      sums[thread] = with128;
+      workgroupBarrier();
+    }
+    let up_to = sums[thread];
+    if (up_to > wanted && up_to - here <= wanted) {
+      b0[group * 3u + 2u] = known2 | (u32(thread) << params.v[1].y);
+      b1[group * 3u + 2u] = wanted - (up_to - here);
+    }
+    workgroupBarrier();
+  }
+  b2[(group * 3u + 0u) * 256u + thread] = 0u;
+  b2[(group * 3u + 1u) * 256u + thread] = 0u;
+  b2[(group * 3u + 2u) * 256u + thread] = 0u;
+}
+
+// ---- ranks in a long line: quantile, 2 workgroups of 256, 8 words
+// ranks, elements alike
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<u32>;
+var<workgroup> counts: array<atomic<u32>, 8>;
+fn key_of(w: u32, flip: u32) -> u32 {
+  return tern_sort_key(bitcast<f32>(w)) ^ flip;
+}
+  if (group >= params.v[0].z * params.v[0].w) { return; }
+  let line = group / params.v[0].w;
+  let begin = (group - line * params.v[0].w) * 16384u;
+  let end = min(params.v[1].x, begin + 16384u);
+  let known0 = b1[line * 3u + 0u];
+  let known1 = b1[line * 3u + 1u];
+  let known2 = b1[line * 3u + 2u];
+  if (thread < 3u) { atomicStore(&counts[thread], 0u); }
+  workgroupBarrier();
+  for (var i = begin + thread; i < end; i += 1024u) {
+    let key0 = key_of(b0[params.v[1].y + line * params.v[1].x + min(i + 0u, end - 1u)], params.v[0].y);
+    let key256 = key_of(b0[params.v[1].y + line * params.v[1].x + min(i + 256u, end - 1u)], params.v[0].y);
+    let key512 = key_of(b0[params.v[1].y + line * params.v[1].x + min(i + 512u, end - 1u)], params.v[0].y);
+    let key768 = key_of(b0[params.v[1].y + line * params.v[1].x + min(i + 768u, end - 1u)], params.v[0].y);
+    if (i + 0u < end) {
+      if (key0 == known0) { atomicAdd(&counts[0u], 1u); }
+      if (key0 == known1) { atomicAdd(&counts[1u], 1u); }
+      if (key0 == known2) { atomicAdd(&counts[2u], 1u); }
+    }
+// … 2 more of these 5 lines (5f929a35), and
+    if (i + 768u < end) {
+      if (key768 == known0) { atomicAdd(&counts[0u], 1u); }
+      if (key768 == known1) { atomicAdd(&counts[1u], 1u); }
+      if (key768 == known2) { atomicAdd(&counts[2u], 1u); }
+    }
+  }
+  workgroupBarrier();
+  if (thread < 3u) { b2[group * 3u + thread] = atomicLoad(&counts[thread]); }
+}
+
+// ---- ranks in a long line: quantile, 3 workgroups of 256, 10 words
+// ranks, places
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+@group(0) @binding(4) var<storage, read> b3: array<u32>;
+@group(0) @binding(5) var<storage, read_write> b4: array<u32>;
+var<workgroup> sums: array<u32, 256>;
+var<workgroup> found: array<u32, 4>;
+var<workgroup> rows: array<atomic<u32>, 256>;
+fn key_of(w: u32, flip: u32) -> u32 {
+  return tern_sort_key(bitcast<f32>(w)) ^ flip;
+}
+  if (group >= params.v[0].z * 3u) { return; }
+  let line = group / 3u;
+  let known = b1[group];
+  let wanted = b2[group];
+  var carry = 0u;
+  for (var start = 0u; start < params.v[0].w; start += 256u) {
+    var here = 0u;
+    if (start + thread < params.v[0].w) {
+      here = b3[(line * params.v[0].w + start + thread) * 3u + (group - line * 3u)];
+    }
+    sums[thread] = here;
+    workgroupBarrier();
+    {
+      let with1 = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+      workgroupBarrier();
+      sums[thread] = with1;
+      workgroupBarrier();
+// … 6 more of these 4 lines (001079a7), and
+      let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+      workgroupBarrier();
+      sums[thread] = with128;
+      workgroupBarrier();
+    }
+    let up_to = carry + sums[thread];
+    if (up_to > wanted && up_to - here <= wanted) {
+      found[0] = start + thread;
+      found[1] = wanted - (up_to - here);
+    }
+    carry += sums[255];
+    workgroupBarrier();
+  }
+  let begin = found[0] * 16384u;
+  let end = min(params.v[1].x, begin + 16384u);
+  let among = found[1];
+  atomicStore(&rows[thread], 0u);
+  workgroupBarrier();
+  for (var i = begin + thread; i < end; i += 1024u) {
+    let key0 = key_of(b0[params.v[1].y + line * params.v[1].x + min(i + 0u, end - 1u)], params.v[0].y);
+    let key256 = key_of(b0[params.v[1].y + line * params.v[1].x + min(i + 256u, end - 1u)], params.v[0].y);
+    let key512 = key_of(b0[params.v[1].y + line * params.v[1].x + min(i + 512u, end - 1u)], params.v[0].y);
+    let key768 = key_of(b0[params.v[1].y + line * params.v[1].x + min(i + 768u, end - 1u)], params.v[0].y);
+    if (i + 0u < end && key0 == known) { atomicAdd(&rows[(i + 0u - begin) / 256u], 1u); }
+    if (i + 256u < end && key256 == known) { atomicAdd(&rows[(i + 256u - begin) / 256u], 1u); }
+    if (i + 512u < end && key512 == known) { atomicAdd(&rows[(i + 512u - begin) / 256u], 1u); }
+    if (i + 768u < end && key768 == known) { atomicAdd(&rows[(i + 768u - begin) / 256u], 1u); }
+  }
+  workgroupBarrier();
+  let in_row = atomicLoad(&rows[thread]);
+  sums[thread] = in_row;
+  workgroupBarrier();
+  {
+    let with1 = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+    workgroupBarrier();
+    sums[thread] = with1;
+    workgroupBarrier();
+// … 6 more of these 4 lines (cf271037), and
+    let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+    workgroupBarrier();
+    sums[thread] = with128;
+    workgroupBarrier();
+  }
+  let rows_up_to = sums[thread];
+  if (rows_up_to > among && rows_up_to - in_row <= among) {
+    found[2] = thread;
+    found[3] = among - (rows_up_to - in_row);
+  }
+  workgroupBarrier();
+  let at = begin + found[2] * 256u + thread;
+  var alike = 0u;
+  if (at < end) {
+    if (key_of(b0[params.v[1].y + line * params.v[1].x + at], params.v[0].y) == known) { alike = 1u; }
+  }
+  sums[thread] = alike;
+  workgroupBarrier();
+  {
+    let with1 = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+    workgroupBarrier();
+    sums[thread] = with1;
+    workgroupBarrier();
+// … 6 more of these 4 lines (cf271037), and
+    let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+    workgroupBarrier();
+    sums[thread] = with128;
+    workgroupBarrier();
+  }
+  if (alike == 1u && sums[thread] == found[3] + 1u) { b4[group] = at; }
+}
+
 // ---- the first of a line: topk, 13 workgroups of 256, 11 words
 // selection
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
@@ -4018,15 +4687,135 @@ fn combine(v0: f32, v1: f32) -> f32 {
   }
 }
 
+// ---- scatter with a table for each line, whose entries lie together: scatter_add, 64 workgroups of 256, 16 words
+// scatter, lines in rounds
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+@group(0) @binding(4) var<storage, read_write> b3: array<atomic<u32>>;
+@group(0) @binding(5) var<storage, read> b4: array<u32>;
+var<workgroup> sums: array<f32, 1024>;
+var<workgroup> owners: array<atomic<u32>, 1024>;
+var<workgroup> left: array<u32, 1>;
+fn combine(v0: f32, v1: f32) -> f32 {
+  let v2 = (v0 + v1);
+  return v2;
+}
+  if (group >= params.v[0].w) { return; }
+  for (var k = thread; k < params.v[0].z; k += 256u) {
+    let x0 = bitcast<f32>(b4[params.v[3].z + group * params.v[3].w + k]);
+    sums[k] = x0;
+  }
+  for (var k = thread; k < 1024u; k += 256u) { atomicStore(&owners[k], 0xffffffffu); }
+  var round = 0u;
+  if (thread == 0u) { left[0] = 0u; }
+  workgroupBarrier();
+  for (var start = 0u; start < params.v[0].y; start += 4u * 256u) {
+    var place0 = 0xffffffffu;
+    var value0 = f32();
+    {
+      let j = start + 0u * 256u + thread;
+      if (j < params.v[0].y) {
+        let index = bitcast<i32>(b2[params.v[2].z + group * params.v[2].w + j]);
+        place0 = bitcast<u32>(index) + select(0u, params.v[0].z, index < 0);
+        let x2 = bitcast<f32>(b1[params.v[2].x + group * params.v[2].y + j]);
+        value0 = x2;
+        if (place0 >= params.v[0].z) {
+          if (atomicCompareExchangeWeak(&b3[0], 0u, params.v[3].y).exchanged) { atomicStore(&b3[1], u32(index)); }
+        }
+      }
+    }
+// … 2 more of these 14 lines (543635f3), and
+    var place3 = 0xffffffffu;
+    var value3 = f32();
+    {
+      let j = start + 3u * 256u + thread;
+      if (j < params.v[0].y) {
+        let index = bitcast<i32>(b2[params.v[2].z + group * params.v[2].w + j]);
+        place3 = bitcast<u32>(index) + select(0u, params.v[0].z, index < 0);
+        let x5 = bitcast<f32>(b1[params.v[2].x + group * params.v[2].y + j]);
+        value3 = x5;
+        if (place3 >= params.v[0].z) {
+          if (atomicCompareExchangeWeak(&b3[0], 0u, params.v[3].y).exchanged) { atomicStore(&b3[1], u32(index)); }
+        }
+      }
+    }
+    {
+      let own = place0 & (1024u - 1u);
+      var waits = place0 < params.v[0].z;
+      for (;;) {
+        round += 1u;
+        if (waits) { atomicMin(&owners[own], thread); }
+        workgroupBarrier();
+        if (waits) {
+          if (atomicLoad(&owners[own]) == thread) {
+            sums[place0] = combine(sums[place0], value0);
+            atomicStore(&owners[own], 0xffffffffu);
+            waits = false;
+          } else {
+            left[0] = round;
+          }
+        }
+        let still = workgroupUniformLoad(&left[0]);
+        if (still != round) { break; }
+      }
+    }
+// … 2 more of these 20 lines (e34650f2), and
+    {
+      let own = place3 & (1024u - 1u);
+      var waits = place3 < params.v[0].z;
+      for (;;) {
+        round += 1u;
+        if (waits) { atomicMin(&owners[own], thread); }
+        workgroupBarrier();
+        if (waits) {
+          if (atomicLoad(&owners[own]) == thread) {
+            sums[place3] = combine(sums[place3], value3);
+            atomicStore(&owners[own], 0xffffffffu);
+            waits = false;
+          } else {
+            left[0] = round;
+          }
+        }
+        let still = workgroupUniformLoad(&left[0]);
+        if (still != round) { break; }
+      }
+    }
+  }
+  for (var k = thread; k < params.v[0].z; k += 256u) {
+    let to1 = params.v[1].z + group * params.v[1].w + k;
+    b0[to1] = bitcast<u32>(sums[k]);
+  }
+}
+
+// ---- scatter of long rows: scatter_add, 1 workgroups of 256, 5 words
+// scatter, starts
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+  let wanted = group * 256u + thread;
+  if (wanted > params.v[0].y) { return; }
+  var low = 0u;
+  var low_high = params.v[0].z;
+  for (; low < low_high;) {
+    let low_middle = (low + low_high) / 2u;
+    if (bitcast<u32>(b0[low_middle]) < wanted) {
+      low = low_middle + 1u;
+    } else {
+      low_high = low_middle;
+    }
+  }
+  b1[wanted] = low;
+}
+
 // ---- transform of lines of a large prime factor: fft, 1 workgroups of 256, 13 words
 // fft, a chirp
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
-struct Turn {
+struct Twiddle {
   re: f32,
   im: f32,
 }
-fn turn(a: u32, n: u32) -> Turn {
+fn twiddle(a: u32, n: u32) -> Twiddle {
   var at = 8u * a;
   let lower = at > 4u * n;
   if (lower) { at = 8u * n - at; }
@@ -4042,7 +4831,7 @@ fn turn(a: u32, n: u32) -> Turn {
   var im = select(s, c, steep);
   if (left) { re = -re; }
   if (!lower) { im = -im; }
-  return Turn(re, im);
+  return Twiddle(re, im);
 }
 fn square(a: u32, n: u32) -> u32 {
   var r = 0u;
@@ -4068,7 +4857,7 @@ fn square(a: u32, n: u32) -> u32 {
     }
     let far = min(e, 32u - e);
     if (far < 11u) {
-      let w = turn(square(far, 22u), 22u);
+      let w = twiddle(square(far, 22u), 22u);
       re = w.re;
       im = -w.im;
     }
@@ -4087,11 +4876,11 @@ fn square(a: u32, n: u32) -> u32 {
 // fft, elements times a chirp
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
-struct Turn {
+struct Twiddle {
   re: f32,
   im: f32,
 }
-fn turn(a: u32, n: u32) -> Turn {
+fn twiddle(a: u32, n: u32) -> Twiddle {
   var at = 8u * a;
   let lower = at > 4u * n;
   if (lower) { at = 8u * n - at; }
@@ -4107,7 +4896,7 @@ fn turn(a: u32, n: u32) -> Turn {
   var im = select(s, c, steep);
   if (left) { re = -re; }
   if (!lower) { im = -im; }
-  return Turn(re, im);
+  return Twiddle(re, im);
 }
 fn square(a: u32, n: u32) -> u32 {
   var r = 0u;
@@ -4131,10 +4920,10 @@ fn square(a: u32, n: u32) -> u32 {
       let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + e * params.v[2].y]);
       im = x1;
     }
-    let w = turn(square(min(e, 10u), 22u), 22u);
-    let turned = re * w.re - im * w.im;
+    let w = twiddle(square(min(e, 10u), 22u), 22u);
+    let product = re * w.re - im * w.im;
     im = re * w.im + im * w.re;
-    re = turned;
+    re = product;
     if (e >= 11u) {
       re = f32(0.0);
       im = f32(0.0);
@@ -4151,11 +4940,11 @@ fn square(a: u32, n: u32) -> u32 {
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
 @group(0) @binding(2) var<storage, read> b1: array<u32>;
 @group(0) @binding(3) var<storage, read_write> b2: array<u32>;
-struct Turn {
+struct Twiddle {
   re: f32,
   im: f32,
 }
-fn turn(a: u32, n: u32) -> Turn {
+fn twiddle(a: u32, n: u32) -> Twiddle {
   var at = 8u * a;
   let lower = at > 4u * n;
   if (lower) { at = 8u * n - at; }
@@ -4171,7 +4960,7 @@ fn turn(a: u32, n: u32) -> Turn {
   var im = select(s, c, steep);
   if (left) { re = -re; }
   if (!lower) { im = -im; }
-  return Turn(re, im);
+  return Twiddle(re, im);
 }
 fn square(a: u32, n: u32) -> u32 {
   var r = 0u;
@@ -4198,9 +4987,9 @@ fn square(a: u32, n: u32) -> u32 {
     if (e < 32u) {
       let x2 = bitcast<f32>(b1[params.v[2].z + e * params.v[2].w]);
       let x3 = bitcast<f32>(b1[params.v[3].x + e * params.v[3].y]);
-      let turned = re * x2 - im * x3;
+      let product = re * x2 - im * x3;
       im = re * x3 + im * x2;
-      re = turned;
+      re = product;
     }
     if (e >= 32u) {
       re = f32(0.0);
@@ -4751,7 +5540,7 @@ fn unscaled(x: f32, power: f32) -> f32 {
   for (var k = 0u; k < 8u; k += 1u) { norm += partial[own * 8u + k]; }
   // All that is left below this changes the matrix by less than a rounding of its norm.
   let little = sqrt(norm) * f32(1.19209289550781257e-08);
-  let turns = inside && status == 0;
+  let rotates = inside && status == 0;
   var going = 0u;
   for (var sweep = 0u; sweep < 40u; sweep += 1u) {
     var moved = 0u;
@@ -4767,7 +5556,7 @@ fn unscaled(x: f32, power: f32) -> f32 {
         let off = a[own * 42u + (q) * 7u + p];
         var cosine = f32(1.0);
         var sine = f32(0.0);
-        if (turns && tern_abs_f32(off) > little) {
+        if (rotates && tern_abs_f32(off) > little) {
           let x = a[own * 42u + (p) * 7u + p];
           let y = a[own * 42u + (q) * 7u + q];
           let cotangent = (y - x) / (off + off);
@@ -4957,7 +5746,7 @@ fn unscaled(x: f32, power: f32) -> f32 {
     let i = e - j * 5u;
     vectors[own * 25u + (j) * 5u + i] = select(f32(0.0), f32(1.0), i == j);
   }
-  let turns = inside && status == 0;
+  let rotates = inside && status == 0;
   var going = 0u;
   for (var sweep = 0u; sweep < 40u; sweep += 1u) {
     var moved = 0u;
@@ -4975,7 +5764,7 @@ fn unscaled(x: f32, power: f32) -> f32 {
       let other = (round + 5u - pair) % 5u;
       let p = min(one, other);
       let q = max(one, other);
-      let there = turns && pair < 3u && q < 5u;
+      let there = rotates && pair < 3u && q < 5u;
       let at_p = own * 35u + (p) * 7u;
       let at_q = own * 35u + (q) * 7u;
       var product = f32(0.0);
@@ -4984,7 +5773,7 @@ fn unscaled(x: f32, power: f32) -> f32 {
       }
       partial[thread] = product;
       workgroupBarrier();
-      var turned = false;
+      var rotated = false;
       var shorter = f32(0.0);
       var longer = f32(0.0);
       if (there) {
@@ -5001,7 +5790,7 @@ fn unscaled(x: f32, power: f32) -> f32 {
           let s = t * c;
           shorter = fma(-t, off, x);
           longer = fma(t, off, y);
-          turned = true;
+          rotated = true;
           moved = 1u;
           for (var i = part; i < 7u; i += 2u) {
             let a = columns[at_p + i];
@@ -5018,7 +5807,7 @@ fn unscaled(x: f32, power: f32) -> f32 {
         }
       }
       workgroupBarrier();
-      if (turned && part == 0u) {
+      if (rotated && part == 0u) {
         values[own * 8u + p] = shorter;
         values[own * 8u + q] = longer;
       }
@@ -5183,7 +5972,7 @@ struct Params { v: array<vec4<u32>, 1> }
 }
 
 // ---- cholesky of a block: cholesky, 400 workgroups of 256, 12 words
-// matrices, moved
+// matrices, moved, finite or noted
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
 @group(0) @binding(3) var<storage, read_write> b2: array<u32>;
@@ -5230,12 +6019,12 @@ var<workgroup> column: array<vec4<f32>, 24>;
   x7.z = select(f32(0.0), bitcast<f32>(b0[params.v[1].w + matrix * params.v[2].x + (min(row, params.v[0].z - 1u)) * params.v[2].y + (min(30u, params.v[1].y - 1u))]), 30u < params.v[1].y);
   x7.w = select(f32(0.0), bitcast<f32>(b0[params.v[1].w + matrix * params.v[2].x + (min(row, params.v[0].z - 1u)) * params.v[2].y + (min(31u, params.v[1].y - 1u))]), 31u < params.v[1].y);
   var status = 0;
-  for (var turn = 0u; turn * 4u < params.v[1].y; turn += 1u) {
+  for (var round = 0u; round * 4u < params.v[1].y; round += 1u) {
     if (thread < 32u) { column[0u % 2u * 8u + thread / 4u][thread & 3u] = x0.x; }
     workgroupBarrier();
     {
-      let k = turn * 4u + 0u;
-      let c = column[0u % 2u * 8u + turn];
+      let k = round * 4u + 0u;
+      let c = column[0u % 2u * 8u + round];
       let pivot = c.x;
       if (!(pivot > f32(0.0)) && status == 0 && k < params.v[1].y) { status = i32(k) + 1; }
       let root = tern_sqrt((pivot));
@@ -5250,15 +6039,15 @@ var<workgroup> column: array<vec4<f32>, 24>;
       x0.y = fma(-(x0.x * inverse), c.y, x0.y);
       x0.z = fma(-(x0.x * inverse), c.z, x0.z);
       x0.w = fma(-(x0.x * inverse), c.w, x0.w);
-      x1 = fma(vec4<f32>(-(x0.x * inverse)), column[0u % 2u * 8u + turn + 1u], x1);
-// … 5 more of these 1 lines (f7e54efc), and
-      x7 = fma(vec4<f32>(-(x0.x * inverse)), column[0u % 2u * 8u + turn + 7u], x7);
+      x1 = fma(vec4<f32>(-(x0.x * inverse)), column[0u % 2u * 8u + round + 1u], x1);
+// … 5 more of these 1 lines (7ec1a67b), and
+      x7 = fma(vec4<f32>(-(x0.x * inverse)), column[0u % 2u * 8u + round + 7u], x7);
     }
     if (thread < 32u) { column[1u % 2u * 8u + thread / 4u][thread & 3u] = x0.y; }
     workgroupBarrier();
     {
-      let k = turn * 4u + 1u;
-      let c = column[1u % 2u * 8u + turn];
+      let k = round * 4u + 1u;
+      let c = column[1u % 2u * 8u + round];
       let pivot = c.y;
       if (!(pivot > f32(0.0)) && status == 0 && k < params.v[1].y) { status = i32(k) + 1; }
       let root = tern_sqrt((pivot));
@@ -5272,15 +6061,15 @@ var<workgroup> column: array<vec4<f32>, 24>;
       }
       x0.z = fma(-(x0.y * inverse), c.z, x0.z);
       x0.w = fma(-(x0.y * inverse), c.w, x0.w);
-      x1 = fma(vec4<f32>(-(x0.y * inverse)), column[1u % 2u * 8u + turn + 1u], x1);
-// … 5 more of these 1 lines (cd74a324), and
-      x7 = fma(vec4<f32>(-(x0.y * inverse)), column[1u % 2u * 8u + turn + 7u], x7);
+      x1 = fma(vec4<f32>(-(x0.y * inverse)), column[1u % 2u * 8u + round + 1u], x1);
+// … 5 more of these 1 lines (98712a0b), and
+      x7 = fma(vec4<f32>(-(x0.y * inverse)), column[1u % 2u * 8u + round + 7u], x7);
     }
     if (thread < 32u) { column[2u % 2u * 8u + thread / 4u][thread & 3u] = x0.z; }
     workgroupBarrier();
     {
-      let k = turn * 4u + 2u;
-      let c = column[2u % 2u * 8u + turn];
+      let k = round * 4u + 2u;
+      let c = column[2u % 2u * 8u + round];
       let pivot = c.z;
       if (!(pivot > f32(0.0)) && status == 0 && k < params.v[1].y) { status = i32(k) + 1; }
       let root = tern_sqrt((pivot));
@@ -5293,15 +6082,15 @@ var<workgroup> column: array<vec4<f32>, 24>;
         b1[params.v[2].z + matrix * params.v[2].w + (thread) * params.v[3].x + (k)] = bitcast<u32>(select(x0.z, f32(0.0), thread < k));
       }
       x0.w = fma(-(x0.z * inverse), c.w, x0.w);
-      x1 = fma(vec4<f32>(-(x0.z * inverse)), column[2u % 2u * 8u + turn + 1u], x1);
-// … 5 more of these 1 lines (29c60a1c), and
-      x7 = fma(vec4<f32>(-(x0.z * inverse)), column[2u % 2u * 8u + turn + 7u], x7);
+      x1 = fma(vec4<f32>(-(x0.z * inverse)), column[2u % 2u * 8u + round + 1u], x1);
+// … 5 more of these 1 lines (1aa2452b), and
+      x7 = fma(vec4<f32>(-(x0.z * inverse)), column[2u % 2u * 8u + round + 7u], x7);
     }
     if (thread < 32u) { column[3u % 2u * 8u + thread / 4u][thread & 3u] = x0.w; }
     workgroupBarrier();
     {
-      let k = turn * 4u + 3u;
-      let c = column[3u % 2u * 8u + turn];
+      let k = round * 4u + 3u;
+      let c = column[3u % 2u * 8u + round];
       let pivot = c.w;
       if (!(pivot > f32(0.0)) && status == 0 && k < params.v[1].y) { status = i32(k) + 1; }
       let root = tern_sqrt((pivot));
@@ -5313,9 +6102,9 @@ var<workgroup> column: array<vec4<f32>, 24>;
       if (inside && !below && part == 0u && k < params.v[1].y) {
         b1[params.v[2].z + matrix * params.v[2].w + (thread) * params.v[3].x + (k)] = bitcast<u32>(select(x0.w, f32(0.0), thread < k));
       }
-      x1 = fma(vec4<f32>(-(x0.w * inverse)), column[3u % 2u * 8u + turn + 1u], x1);
-// … 5 more of these 1 lines (6fcbe100), and
-      x7 = fma(vec4<f32>(-(x0.w * inverse)), column[3u % 2u * 8u + turn + 7u], x7);
+      x1 = fma(vec4<f32>(-(x0.w * inverse)), column[3u % 2u * 8u + round + 1u], x1);
+// … 5 more of these 1 lines (0532d48f), and
+      x7 = fma(vec4<f32>(-(x0.w * inverse)), column[3u % 2u * 8u + round + 7u], x7);
     }
     x0 = x1;
 // … 5 more of these 1 lines (a95f3caa), and
@@ -5466,6 +6255,23 @@ fn epilogue(v0: f32, v1: f32) -> f32 {
   }
 }
 
+// ---- cholesky of a block: cholesky, 400 workgroups of 256, 11 words
+// matrices, moved
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+  let e = group * 256u + thread;
+  let row = e / params.v[0].w;
+  let j = e - row * params.v[0].w;
+  let matrix = row / params.v[0].z;
+  let i = row - matrix * params.v[0].z;
+  if (matrix < params.v[0].y) {
+    let x0 = bitcast<f32>(b0[params.v[1].y + matrix * params.v[1].z + i * params.v[1].w + j]);
+    var x = x0;
+    if (j > i) { x = f32(0.0); }
+    let to1 = params.v[2].x + matrix * params.v[2].y + i * params.v[2].z + j;
+    b0[to1] = bitcast<u32>(x);
+  }
+}
+
 // ---- cholesky of a block: cholesky, 1 workgroups of 256, 6 words
 // status of matrices
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
@@ -5484,7 +6290,7 @@ fn epilogue(v0: f32, v1: f32) -> f32 {
 }
 
 // ---- lu of a panel: lu_factor, 640 workgroups of 256, 14 words
-// matrices, turned
+// matrices, transposed, finite or noted
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
 @group(0) @binding(3) var<storage, read_write> b2: array<u32>;
@@ -5683,51 +6489,51 @@ var<workgroup> origins: array<u32, 64>;
 // … 30 more of these 1 lines (d41b9bc1), and
     if (31u < params.v[0].z && places[31u] >= params.v[0].z) { b0[params.v[1].w + matrix * params.v[2].x + (places[31u]) + (j) * params.v[2].y] = bitcast<u32>(low_31); }
     if (line >= params.v[0].w) {
-      for (var turn = 0u; turn * 4u < params.v[0].z; turn += 1u) {
+      for (var round = 0u; round * 4u < params.v[0].z; round += 1u) {
         {
-          let k = turn * 4u + 0u;
+          let k = round * 4u + 0u;
           if (k < params.v[0].z) { b0[params.v[1].w + matrix * params.v[2].x + (k) + (j) * params.v[2].y] = bitcast<u32>(x0.x); }
-          x0.y = fma(-x0.x, triangle[k * 8u + turn].y, x0.y);
-          x0.z = fma(-x0.x, triangle[k * 8u + turn].z, x0.z);
-          x0.w = fma(-x0.x, triangle[k * 8u + turn].w, x0.w);
-          x1 = fma(vec4<f32>(-x0.x), triangle[k * 8u + turn + 1u], x1);
-// … 5 more of these 1 lines (3d329e55), and
-          x7 = fma(vec4<f32>(-x0.x), triangle[k * 8u + turn + 7u], x7);
+          x0.y = fma(-x0.x, triangle[k * 8u + round].y, x0.y);
+          x0.z = fma(-x0.x, triangle[k * 8u + round].z, x0.z);
+          x0.w = fma(-x0.x, triangle[k * 8u + round].w, x0.w);
+          x1 = fma(vec4<f32>(-x0.x), triangle[k * 8u + round + 1u], x1);
+// … 5 more of these 1 lines (3fa0da90), and
+          x7 = fma(vec4<f32>(-x0.x), triangle[k * 8u + round + 7u], x7);
         }
         {
-          let k = turn * 4u + 1u;
+          let k = round * 4u + 1u;
           if (k < params.v[0].z) { b0[params.v[1].w + matrix * params.v[2].x + (k) + (j) * params.v[2].y] = bitcast<u32>(x0.y); }
-          x0.z = fma(-x0.y, triangle[k * 8u + turn].z, x0.z);
-          x0.w = fma(-x0.y, triangle[k * 8u + turn].w, x0.w);
-          x1 = fma(vec4<f32>(-x0.y), triangle[k * 8u + turn + 1u], x1);
-// … 5 more of these 1 lines (62d5d168), and
-          x7 = fma(vec4<f32>(-x0.y), triangle[k * 8u + turn + 7u], x7);
+          x0.z = fma(-x0.y, triangle[k * 8u + round].z, x0.z);
+          x0.w = fma(-x0.y, triangle[k * 8u + round].w, x0.w);
+          x1 = fma(vec4<f32>(-x0.y), triangle[k * 8u + round + 1u], x1);
+// … 5 more of these 1 lines (2326d69b), and
+          x7 = fma(vec4<f32>(-x0.y), triangle[k * 8u + round + 7u], x7);
         }
         {
-          let k = turn * 4u + 2u;
+          let k = round * 4u + 2u;
           if (k < params.v[0].z) { b0[params.v[1].w + matrix * params.v[2].x + (k) + (j) * params.v[2].y] = bitcast<u32>(x0.z); }
-          x0.w = fma(-x0.z, triangle[k * 8u + turn].w, x0.w);
-          x1 = fma(vec4<f32>(-x0.z), triangle[k * 8u + turn + 1u], x1);
-// … 5 more of these 1 lines (3c80bdbf), and
-          x7 = fma(vec4<f32>(-x0.z), triangle[k * 8u + turn + 7u], x7);
+          x0.w = fma(-x0.z, triangle[k * 8u + round].w, x0.w);
+          x1 = fma(vec4<f32>(-x0.z), triangle[k * 8u + round + 1u], x1);
+// … 5 more of these 1 lines (ecac38de), and
+          x7 = fma(vec4<f32>(-x0.z), triangle[k * 8u + round + 7u], x7);
         }
         {
-          let k = turn * 4u + 3u;
+          let k = round * 4u + 3u;
           if (k < params.v[0].z) { b0[params.v[1].w + matrix * params.v[2].x + (k) + (j) * params.v[2].y] = bitcast<u32>(x0.w); }
-          x1 = fma(vec4<f32>(-x0.w), triangle[k * 8u + turn + 1u], x1);
-// … 5 more of these 1 lines (222c555e), and
-          x7 = fma(vec4<f32>(-x0.w), triangle[k * 8u + turn + 7u], x7);
+          x1 = fma(vec4<f32>(-x0.w), triangle[k * 8u + round + 1u], x1);
+// … 5 more of these 1 lines (f6041dc5), and
+          x7 = fma(vec4<f32>(-x0.w), triangle[k * 8u + round + 7u], x7);
         }
         x0 = x1;
 // … 5 more of these 1 lines (c3d7fe5a), and
         x6 = x7;
       }
     } else {
-      for (var turn = 0u; turn * 4u < params.v[0].z; turn += 1u) {
-        if (turn * 4u + 0u < params.v[0].z) { b0[params.v[1].w + matrix * params.v[2].x + (turn * 4u + 0u) + (j) * params.v[2].y] = bitcast<u32>(x0.x); }
-        if (turn * 4u + 1u < params.v[0].z) { b0[params.v[1].w + matrix * params.v[2].x + (turn * 4u + 1u) + (j) * params.v[2].y] = bitcast<u32>(x0.y); }
-        if (turn * 4u + 2u < params.v[0].z) { b0[params.v[1].w + matrix * params.v[2].x + (turn * 4u + 2u) + (j) * params.v[2].y] = bitcast<u32>(x0.z); }
-        if (turn * 4u + 3u < params.v[0].z) { b0[params.v[1].w + matrix * params.v[2].x + (turn * 4u + 3u) + (j) * params.v[2].y] = bitcast<u32>(x0.w); }
+      for (var round = 0u; round * 4u < params.v[0].z; round += 1u) {
+        if (round * 4u + 0u < params.v[0].z) { b0[params.v[1].w + matrix * params.v[2].x + (round * 4u + 0u) + (j) * params.v[2].y] = bitcast<u32>(x0.x); }
+        if (round * 4u + 1u < params.v[0].z) { b0[params.v[1].w + matrix * params.v[2].x + (round * 4u + 1u) + (j) * params.v[2].y] = bitcast<u32>(x0.y); }
+        if (round * 4u + 2u < params.v[0].z) { b0[params.v[1].w + matrix * params.v[2].x + (round * 4u + 2u) + (j) * params.v[2].y] = bitcast<u32>(x0.z); }
+        if (round * 4u + 3u < params.v[0].z) { b0[params.v[1].w + matrix * params.v[2].x + (round * 4u + 3u) + (j) * params.v[2].y] = bitcast<u32>(x0.w); }
         x0 = x1;
 // … 5 more of these 1 lines (c3d7fe5a), and
         x6 = x7;
@@ -5761,6 +6567,28 @@ var<workgroup> seen: array<f32, 256>;
     let by = select(40 - i32(size >> 23u) + select(127, 276, subnormal), 0, largest == f32(0.0));
     let to1 = params.v[2].z + matrix * params.v[2].w + part;
     b1[to1] = bitcast<u32>(by);
+  }
+}
+
+// ---- qr of a panel: qr, 400 workgroups of 256, 13 words
+// matrices, moved, scaled
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+  let e = group * 256u + thread;
+  let row = e / params.v[0].w;
+  let j = e - row * params.v[0].w;
+  let matrix = row / params.v[0].z;
+  let i = row - matrix * params.v[0].z;
+  if (matrix < params.v[0].y) {
+    let x0 = bitcast<f32>(b0[params.v[1].y + matrix * params.v[1].z + i * params.v[1].w + j]);
+    var x = x0;
+    let x1 = bitcast<i32>(b2[params.v[2].w + matrix * params.v[3].x + j]);
+    let half = (x1) / 2;
+    let other_half = (x1) - half;
+    x = x * bitcast<f32>(u32(half + 127) << 23u) * bitcast<f32>(u32(other_half + 127) << 23u);
+    let to2 = params.v[2].x + matrix * params.v[2].y + i * params.v[2].z + j;
+    b1[to2] = bitcast<u32>(x);
   }
 }
 
@@ -5876,44 +6704,44 @@ var<workgroup> diagonal: array<f32, 32>;
     x7.y = select(f32(0.0), bitcast<f32>(b1[params.v[2].y + matrix * params.v[2].z + (min(29u, params.v[0].z - 1u)) + (j) * params.v[2].w]), 29u < params.v[0].z);
     x7.z = select(f32(0.0), bitcast<f32>(b1[params.v[2].y + matrix * params.v[2].z + (min(30u, params.v[0].z - 1u)) + (j) * params.v[2].w]), 30u < params.v[0].z);
     x7.w = select(f32(0.0), bitcast<f32>(b1[params.v[2].y + matrix * params.v[2].z + (min(31u, params.v[0].z - 1u)) + (j) * params.v[2].w]), 31u < params.v[0].z);
-    for (var turn = 0u; turn * 4u < params.v[0].z; turn += 1u) {
+    for (var round = 0u; round * 4u < params.v[0].z; round += 1u) {
       {
-        let k = turn * 4u + 0u;
+        let k = round * 4u + 0u;
         x0.x = (tern_div((x0.x), (diagonal[k])));
         if (k < params.v[0].z) { b2[params.v[3].x + matrix * params.v[3].y + (k) + (j) * params.v[3].z] = bitcast<u32>(x0.x); }
-        x0.y = fma(-x0.x, triangle[k * 8u + turn].y, x0.y);
-        x0.z = fma(-x0.x, triangle[k * 8u + turn].z, x0.z);
-        x0.w = fma(-x0.x, triangle[k * 8u + turn].w, x0.w);
-        x1 = fma(vec4<f32>(-x0.x), triangle[k * 8u + turn + 1u], x1);
-// … 5 more of these 1 lines (59b379bd), and
-        x7 = fma(vec4<f32>(-x0.x), triangle[k * 8u + turn + 7u], x7);
+        x0.y = fma(-x0.x, triangle[k * 8u + round].y, x0.y);
+        x0.z = fma(-x0.x, triangle[k * 8u + round].z, x0.z);
+        x0.w = fma(-x0.x, triangle[k * 8u + round].w, x0.w);
+        x1 = fma(vec4<f32>(-x0.x), triangle[k * 8u + round + 1u], x1);
+// … 5 more of these 1 lines (46c4c3e8), and
+        x7 = fma(vec4<f32>(-x0.x), triangle[k * 8u + round + 7u], x7);
       }
       {
-        let k = turn * 4u + 1u;
+        let k = round * 4u + 1u;
         x0.y = (tern_div((x0.y), (diagonal[k])));
         if (k < params.v[0].z) { b2[params.v[3].x + matrix * params.v[3].y + (k) + (j) * params.v[3].z] = bitcast<u32>(x0.y); }
-        x0.z = fma(-x0.y, triangle[k * 8u + turn].z, x0.z);
-        x0.w = fma(-x0.y, triangle[k * 8u + turn].w, x0.w);
-        x1 = fma(vec4<f32>(-x0.y), triangle[k * 8u + turn + 1u], x1);
-// … 5 more of these 1 lines (d86871f0), and
-        x7 = fma(vec4<f32>(-x0.y), triangle[k * 8u + turn + 7u], x7);
+        x0.z = fma(-x0.y, triangle[k * 8u + round].z, x0.z);
+        x0.w = fma(-x0.y, triangle[k * 8u + round].w, x0.w);
+        x1 = fma(vec4<f32>(-x0.y), triangle[k * 8u + round + 1u], x1);
+// … 5 more of these 1 lines (71f3fcf3), and
+        x7 = fma(vec4<f32>(-x0.y), triangle[k * 8u + round + 7u], x7);
       }
       {
-        let k = turn * 4u + 2u;
+        let k = round * 4u + 2u;
         x0.z = (tern_div((x0.z), (diagonal[k])));
         if (k < params.v[0].z) { b2[params.v[3].x + matrix * params.v[3].y + (k) + (j) * params.v[3].z] = bitcast<u32>(x0.z); }
-        x0.w = fma(-x0.z, triangle[k * 8u + turn].w, x0.w);
-        x1 = fma(vec4<f32>(-x0.z), triangle[k * 8u + turn + 1u], x1);
-// … 5 more of these 1 lines (bd09a247), and
-        x7 = fma(vec4<f32>(-x0.z), triangle[k * 8u + turn + 7u], x7);
+        x0.w = fma(-x0.z, triangle[k * 8u + round].w, x0.w);
+        x1 = fma(vec4<f32>(-x0.z), triangle[k * 8u + round + 1u], x1);
+// … 5 more of these 1 lines (1cd2a5b6), and
+        x7 = fma(vec4<f32>(-x0.z), triangle[k * 8u + round + 7u], x7);
       }
       {
-        let k = turn * 4u + 3u;
+        let k = round * 4u + 3u;
         x0.w = (tern_div((x0.w), (diagonal[k])));
         if (k < params.v[0].z) { b2[params.v[3].x + matrix * params.v[3].y + (k) + (j) * params.v[3].z] = bitcast<u32>(x0.w); }
-        x1 = fma(vec4<f32>(-x0.w), triangle[k * 8u + turn + 1u], x1);
-// … 5 more of these 1 lines (ce64bba6), and
-        x7 = fma(vec4<f32>(-x0.w), triangle[k * 8u + turn + 7u], x7);
+        x1 = fma(vec4<f32>(-x0.w), triangle[k * 8u + round + 1u], x1);
+// … 5 more of these 1 lines (375f6fdd), and
+        x7 = fma(vec4<f32>(-x0.w), triangle[k * 8u + round + 7u], x7);
       }
       x0 = x1;
 // … 5 more of these 1 lines (29facc42), and
@@ -5988,6 +6816,24 @@ fn epilogue(v0: f32) -> f32 {
   let w104 = (params.v[2].x + n0 * params.v[2].y + row * params.v[2].z + col) / 4u;
   b0[w104 + 0u] = vec4<u32>(bitcast<u32>(y96), bitcast<u32>(y97), bitcast<u32>(y98), bitcast<u32>(y99));
   b0[w104 + 1u] = vec4<u32>(bitcast<u32>(y100), bitcast<u32>(y101), bitcast<u32>(y102), bitcast<u32>(y103));
+}
+
+// ---- qr of a panel: qr, 400 workgroups of 256, 11 words
+// matrices, moved, ones on the diagonal
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+  let e = group * 256u + thread;
+  let row = e / params.v[0].w;
+  let j = e - row * params.v[0].w;
+  let matrix = row / params.v[0].z;
+  let i = row - matrix * params.v[0].z;
+  if (matrix < params.v[0].y) {
+    let x0 = bitcast<f32>(b0[params.v[1].y + matrix * params.v[1].z + i * params.v[1].w + j]);
+    var x = x0;
+    if (j != i) { x = f32(0.0); }
+    if (i == j) { x = f32(1.0); }
+    let to1 = params.v[2].x + matrix * params.v[2].y + i * params.v[2].z + j;
+    b0[to1] = bitcast<u32>(x);
+  }
 }
 
 // ---- qr of a panel: qr, 64 workgroups of 256, 20 words

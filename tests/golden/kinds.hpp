@@ -88,7 +88,7 @@ inline std::vector<Kind> reducing_kinds() {
       {"sums of rows", f32, Kind::nowhere, [](P& p, DType d) { sum(p.make({30, 128}, d), {1}); }},
       {"columns", f32, Kind::in_wgsl, [](P& p, DType d) { sum(p.make({64, 300}, d), {0}); }},
       {"maxima of columns", f32, Kind::nowhere, [](P& p, DType d) { max(p.make({64, 300}, d), {0}); }},
-      {"many elements to one result", f32, Kind::in_wgsl, [](P& p, DType d) { sum(p.make({1 << 20}, d)); }},
+      {"many elements to one result", f32, Kind::in_both, [](P& p, DType d) { sum(p.make({1 << 20}, d)); }},
   };
 }
 
@@ -236,7 +236,7 @@ inline std::vector<Kind> matrix_kinds() {
          linalg::svdvals(p.make({9, 32, 32}, d)), linalg::svd(p.make({9, 32, 32}, d));
          linalg::svd(p.make({9, 3, 32}, d), true), linalg::svd(p.make({9, 1, 5}, d));
        }},
-      {"spectra, a matrix a thread", f32, Kind::in_cuda,
+      {"spectra, a matrix a thread", f64, Kind::in_cuda,
        [](P& p, DType d) {
          linalg::qr(p.make({9, 3, 2}, d)), linalg::eigh(p.make({9, 2, 2}, d)), linalg::svd(p.make({9, 2, 2}, d));
        }},
@@ -262,7 +262,7 @@ inline std::vector<Kind> large_matrix_kinds() {
          const Tensor a = p.make({2, 40, 40}, d), b = p.make({2, 40, 3}, d);
          const Var v(a);
          backward(linalg::solve(v, b), b), linalg::solve_triangular(a, b, true, true, true), linalg::qr(a);
-         linalg::eigh(a), linalg::svd(a), linalg::svd(p.make({2, 30, 40}, d));
+         linalg::eigh(a), linalg::svd(a), linalg::svd(p.make({2, 30, 40}, d)), linalg::svdvals(a);
        }},
       {"cholesky of a block", f32, Kind::in_wgsl, [](P& p, DType d) { linalg::cholesky(p.make({64, 40, 40}, d)); }},
       {"lu of a panel", f32, Kind::in_wgsl, [](P& p, DType d) { linalg::lu_factor(p.make({64, 40, 40}, d)); }},
