@@ -132,6 +132,7 @@ struct Sample {
   int broadcast_axis = 0;               // along which an operand may be the same everywhere
   int kernel_calls = -1;                // how many a call makes, each reading its operands and writing its results once
   std::function<std::int64_t(Sizes)> flops = {};  // what cost_of counts
+  bool ways_differ = false;  // by device: these two are the CPU's, and those of others that make one call
   Ahead ahead = Ahead::no;
   bool reads_elements = false;  // in the program, which a recording may refuse
 };

@@ -74,7 +74,16 @@ const Entries attentions{
            .call = [](const auto& q, const auto& k, const auto& v) { return attention(q, k, v); },
            .reference = AttentionLoops{},
            .sizes = kFewKeys,
-           .empty = {{0, -1}}},
+           .empty = {{0, -1}},
+           .kernel_calls = 1,
+           // Of a score: a multiplication and an addition for each element of k's and v's rows, and four for the
+           // softmax.
+           .flops =
+               [](Sizes s) {
+                 const std::int64_t scores = 2 * 4 * 3 * (s.columns + 1), depth = s.rows + 1, width = 3;
+                 return scores * (2 * (depth + width) + 4);
+               },
+           .ways_differ = true},
           {.with = "causal, a window, lengths",
            .shapes = grouped_heads,
            .call =

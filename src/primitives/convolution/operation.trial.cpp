@@ -109,6 +109,12 @@ Sample with_bias(const char* with, std::vector<Shape> (*shapes)(Sizes), Call cal
           .sizes = kFew,
           .empty = empty ? kNoSample : std::vector<Sizes>{}};
 }
+/// With what it costs: for each result 2 FLOPs for each product, and the bias.
+Sample with_cost(Sample sample, std::function<std::int64_t(Sizes)> results, std::int64_t products) {
+  sample.kernel_calls = 1, sample.ways_differ = true;
+  sample.flops = [results = std::move(results), products](Sizes s) { return results(s) * (2 * products + 1); };
+  return sample;
+}
 std::vector<Values> epilogue_of(const std::vector<Values>& x) {
   Values y = ConvolutionLoops{.before = {0, 1, 1}}.forward({x[0], x[1], x[2]})[0];
   for (std::size_t i = 0; i < y.of.size(); ++i) y.of[i] = y.of[i] / (1 + std::exp(-y.of[i])) + x[3].of[i];
@@ -158,14 +164,16 @@ const Entries convolutions{
          {with_bias(
               "no padding", images, [](const auto& x, const auto& w, const auto& b) { return conv2d(x, w, b); },
               [](const auto& x) { return ConvolutionLoops{}.forward(x); }),
-          with_bias(
-              "stride, padding and dilation", images,
-              [](const auto& x, const auto& w, const auto& b) {
-                return conv2d(x, w, b, {.stride = {2, 1}, .padding = {1, 2}, .dilation = {2, 2}});
-              },
-              [](const auto& x) {
-                return ConvolutionLoops{.stride = {1, 2, 1}, .before = {0, 1, 2}, .dilation = {1, 2, 2}}.forward(x);
-              }),
+          with_cost(
+              with_bias(
+                  "stride, padding and dilation", images,
+                  [](const auto& x, const auto& w, const auto& b) {
+                    return conv2d(x, w, b, {.stride = {2, 1}, .padding = {1, 2}, .dilation = {2, 2}});
+                  },
+                  [](const auto& x) {
+                    return ConvolutionLoops{.stride = {1, 2, 1}, .before = {0, 1, 2}, .dilation = {1, 2, 2}}.forward(x);
+                  }),
+              [](Sizes s) { return s.rows * 3 * 3 * 4; }, 2 * 2 * 3),
           with_bias(
               "groups", grouped_channels,
               [](const auto& x, const auto& w, const auto& b) { return conv2d(x, w, b, {.padding = 1, .groups = 2}); },

@@ -78,6 +78,16 @@ Entry entry_of(const char* name, const char* arguments, const char* says, Tolera
 template <class C, class R> Sample of_matrix(C call, R reference) {
   return {.shapes = matrix, .call = call, .reference = reference};
 }
+/// One request, at 5·n·log2(n) FLOPs a line as FFTs are counted, or `share` of that.
+template <class C, class R> Sample of_one_transform(C call, R reference, double share = 1) {
+  Sample sample = of_matrix(call, reference);
+  sample.kernel_calls = 1;
+  sample.flops = [share](Sizes s) {
+    const auto n = static_cast<double>(s.columns);
+    return s.rows * static_cast<std::int64_t>(share * 5 * n * std::log2(n));
+  };
+  return sample;
+}
 /// Along both axes, neither of which may be empty.
 template <class C, class R> Sample of_plane(C call, R reference) {
   return {.shapes = matrix, .call = call, .reference = reference, .empty = {}};
@@ -85,12 +95,12 @@ template <class C, class R> Sample of_plane(C call, R reference) {
 
 const Entries transforms{
     entry_of("fft", kAlong, "y(k) = Σ_j x(j)·e^(-2πi·jk/n) along an axis: complex, also of real x", kOneTransform,
-             of_matrix(TERN_AS_PAIRS(fft::fft(x)), whole_dft), TERN_ALONG(fft)),
+             of_one_transform(TERN_AS_PAIRS(fft::fft(x)), whole_dft), TERN_ALONG(fft)),
     entry_of("ifft", kAlong, "The inverse of fft: y(j) = 1/n · Σ_k x(k)·e^(2πi·jk/n)", kOneTransform,
-             of_matrix(TERN_AS_PAIRS(fft::ifft(x)), inverse_dft), TERN_ALONG(ifft)),
+             of_one_transform(TERN_AS_PAIRS(fft::ifft(x)), inverse_dft), TERN_ALONG(ifft)),
     entry_of("rfft", kAlong,
              "The first n/2 + 1 results of fft of real numbers; the others are their conjugates, in reverse order",
-             kOneTransform, of_matrix(TERN_AS_PAIRS(fft::rfft(x)), half_dft), TERN_ALONG(rfft)),
+             kOneTransform, of_one_transform(TERN_AS_PAIRS(fft::rfft(x)), half_dft, 0.5), TERN_ALONG(rfft)),
     entry_of("irfft", kAlong,
              "The inverse of rfft: n real numbers of n/2 + 1 complex ones; n is 2·(size - 1) unless it is given",
              kOneTransform, of_matrix(TERN_CALLED(fft::irfft(fft::rfft(x), x.size(-1))), itself), TERN_ALONG(irfft)),

@@ -55,7 +55,9 @@ const Entries running_results{
                           return line;
                         });
                       },
-                  .empty = {{2, 0}}}},
+                  .empty = {{2, 0}},
+                  .kernel_calls = 1,
+                  .flops = [](Sizes s) { return s.rows * s.columns; }}},
      .bad = {{index,
               {"cumsum", "axis 2", "out of range"},
               [](auto make) {

@@ -135,7 +135,8 @@ const Entries by_index{
                         i % columns] += x[1].of[i];
                  return std::vector{y};
                },
-           .empty = {}},
+           .empty = {},
+           .flops = [](Sizes s) { return 4 * s.columns; }},
           {.with = "elements of rows",
            .shapes =
                [](Sizes s) {

@@ -68,7 +68,8 @@ const Entries sorting{
            .shapes = matrix,
            .call = [](const auto& x) { return sort(x, 1).values; },
            .reference = [](const auto& x) { return along(x[0], 1, [](auto line) { return ordered(line, false); }); },
-           .broadcast_axis = 0},
+           .broadcast_axis = 0,
+           .flops = [](Sizes) { return 0; }},  // comparisons are none
           {.with = "columns, the largest first",
            .shapes =
                [](Sizes s) {

@@ -185,6 +185,7 @@ TEST_P(EveryOperation, IsExplained) {
     const TraceCounts after = trace_counts();
     const std::int64_t calls = after.calls - before.calls;
     EXPECT_EQ(std::ranges::count(text, '\n'), calls) << text;
+    if (sample.ways_differ && device() != cpu() && calls != 1) return;
     if (sample.flops) {
       EXPECT_EQ(cost_of([&] { sample.call(x); }).flops, sample.flops(sizes(sample).front()));
     }
