@@ -21,11 +21,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double wall() { return std::chrono::duration<double>(Clock::now().time_since_epoch()).count(); }
-double processor_time() {
-  timespec t{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
 double at(std::vector<double> times, double share) {
   std::ranges::sort(times);
   return times[static_cast<std::size_t>(share * static_cast<double>(times.size() - 1))];
@@ -54,10 +49,10 @@ TEST_F(Beats, ManyThreadsCostLittle) {
       for (const bool all : {false, true}) {
         set_num_threads(all ? 64 : before_);
         f();
-        const double start = processor_time();
+        const double start = test::processor_seconds();
         for (int i = 0; i < 4; ++i) f();
         double& least = all ? many : few;
-        least = std::min(least, processor_time() - start);
+        least = std::min(least, test::processor_seconds() - start);
       }
     std::printf("%-20s %8.1f us, with 64 threads %8.1f\n", what.c_str(), few * 2.5e5, many * 2.5e5);
     EXPECT_LE(many, 1.5 * few) << what;

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <functional>
 #include <numeric>
 #include <string>
@@ -21,21 +20,10 @@
 namespace tern {
 namespace {
 
-using test::uniform;
+using test::processor_seconds, test::processor_seconds_of, test::uniform;
 
 /// What the plain loop may be faster by.
 constexpr double kLimit = 3;
-
-double seconds() {
-  timespec t{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-template <class F> double seconds_of(const F& f) {
-  const double start = seconds();
-  f();
-  return seconds() - start;
-}
 
 class Cliffs : public test::Timed {
  protected:
@@ -54,10 +42,10 @@ class Cliffs : public test::Timed {
              double limit = kLimit) {
     operation(), loop();
     double ours = 1e300, theirs = 1e300;
-    const double start = seconds();
-    for (int run = 0; run < 5 || (run < 60 && (ours > limit * theirs || seconds() - start < 0.1)); ++run) {
-      ours = std::min(ours, seconds_of(operation));
-      theirs = std::min(theirs, seconds_of(loop));
+    const double start = processor_seconds();
+    for (int run = 0; run < 5 || (run < 60 && (ours > limit * theirs || processor_seconds() - start < 0.1)); ++run) {
+      ours = std::min(ours, processor_seconds_of(operation));
+      theirs = std::min(theirs, processor_seconds_of(loop));
     }
     std::printf("%-52s %9.1f us, loop %9.1f us, ratio %6.2f\n", what.c_str(), 1e6 * ours, 1e6 * theirs, ours / theirs);
     EXPECT_LE(ours, limit * theirs) << what;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 #include <string>
 #include <vector>
 
@@ -18,23 +17,13 @@ namespace {
 using operations::Sample;
 using operations::Sizes;
 using operations::Values;
+using test::processor_seconds_of;
 
 /// What the plain loop may be faster by.
 constexpr double kOperationLimit = 3;
 /// Of the loops: long enough that what a call costs by itself, a few microseconds, does not count.
 constexpr double kFewestSeconds = 2e-3;
 constexpr std::int64_t kMostRows = 1 << 14;
-
-double processor_seconds() {
-  timespec t{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-template <class F> double processor_seconds_of(const F& f) {
-  const double start = processor_seconds();
-  f();
-  return processor_seconds() - start;
-}
 
 /// The same elements with the axes laid out in the opposite order.
 Tensor permuted(const Tensor& x) {

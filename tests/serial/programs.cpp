@@ -15,12 +15,6 @@
 namespace tern {
 namespace {
 
-double processor_seconds() {
-  timespec t{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
 class Programs : public test::Timed {
  protected:
   void SetUp() override {
@@ -35,9 +29,9 @@ class Programs : public test::Timed {
   static double least_seconds(const std::function<void()>& program) {
     double least = 1e300;
     for (int run = 0; run < 7; ++run) {
-      const double start = processor_seconds();
+      const double start = test::processor_seconds();
       program();
-      least = std::min(least, processor_seconds() - start);
+      least = std::min(least, test::processor_seconds() - start);
     }
     return least;
   }

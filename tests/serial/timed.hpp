@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <ctime>
 #include <string_view>
 
 #include "tern/tern.hpp"
@@ -20,6 +21,19 @@ class Timed : public testing::Test {
 #endif
   }
 };
+
+/// Of this process, on all its threads.
+inline double processor_seconds() {
+  timespec t{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+/// What a call takes of them.
+template <class F> double processor_seconds_of(const F& f) {
+  const double start = processor_seconds();
+  f();
+  return processor_seconds() - start;
+}
 
 /// Numbers in [0, 1), the same each time.
 inline Tensor uniform(const Shape& shape, DType dtype = f32) {

@@ -89,7 +89,7 @@ TEST_P(Functions, Close) {
   EXPECT_EQ(predicates(isclose(high, low, 0, INT32_MAX)), (Predicates{true, false, false, true}));
   EXPECT_EQ(predicates(isclose(low.slice(0, 0, 1).to(u32), high.slice(0, 0, 1).to(u32), 0, 1)), (Predicates{true}));
   EXPECT_EQ(predicates(isclose(full({1}, 255, u8), full({1}, 250, u8), 0, 5)), (Predicates{true}));
-  EXPECT_EQ(predicates(isclose(full({1}, -128, i8), full({1}, 127, i8), 0, 254)), (Predicates{false}));
+  EXPECT_EQ(predicates(isclose(full({1}, -128, i8), full({1}, 127, i8), 0, 127)), (Predicates{false}));
 }
 
 TEST_P(Functions, NumbersForWhatIsNone) {
