@@ -99,7 +99,6 @@ struct SafetensorsFile::Opened {
   std::uint64_t elements = 0;  // where they begin
   detail::SafetensorsHeader header;
   std::map<std::string, std::size_t> places;  // in the header
-  std::shared_ptr<const std::byte> mapped;    // null: not mapped
 
   explicit Opened(const std::string& path) : file(path) {
     constexpr auto bad = [](const std::string& at, const std::string& expected, const std::string& got) {
@@ -132,19 +131,16 @@ struct SafetensorsFile::Opened {
   }
   /// The elements where they are in the file, else a copy of them.
   Tensor tensor(const detail::StoredRange& part, const LoadOptions& options) const {
-    if (options.device == cpu() && mapped) {
-      const std::byte* const first = mapped.get() + elements + part.begin;
-      if (const Tensor view = detail::view_of_stored(part.stored, first, mapped); view.defined())
-        return options.dtype ? view.to(*options.dtype) : view;
-    }
-    return copy(part, options);
+    constexpr std::uint64_t page = 4096;  // less than one is as soon copied as mapped
+    if (options.device != cpu() || options.dtype || part.stored.bytes < page) return copy(part, options);
+    const std::shared_ptr<std::byte> mapped = file.map(elements + part.begin, part.stored.bytes);
+    const Tensor view = mapped ? detail::view_of_stored(part.stored, mapped) : Tensor();
+    return view.defined() ? view : copy(part, options);
   }
 };
 
 SafetensorsFile::SafetensorsFile(const std::string& path) {
-  auto opened = std::make_shared<Opened>(path);
-  opened->mapped = opened->file.map();
-  opened_ = std::move(opened);
+  opened_ = std::make_shared<Opened>(path);
 }
 std::vector<std::string> SafetensorsFile::names() const {
   std::vector<std::string> list;

@@ -120,7 +120,8 @@ Tensor from_stored(const StoredTensor& stored, const LoadOptions& options, const
   return options.dtype ? tensor.to(*options.dtype) : tensor;
 }
 
-Tensor view_of_stored(const StoredTensor& stored, const std::byte* first, std::shared_ptr<const void> keep) {
+Tensor view_of_stored(const StoredTensor& stored, const std::shared_ptr<std::byte>& bytes) {
+  std::byte* const first = bytes.get();
   const bool aligned = reinterpret_cast<std::uintptr_t>(first) % dtype_size(real_dtype(stored.dtype)) == 0;
   if (!aligned || stored.bytes == 0 || stored.big_endian || stored.columns_first) return {};
   if (stored.dtype == DType::boolean &&
@@ -129,8 +130,7 @@ Tensor view_of_stored(const StoredTensor& stored, const std::byte* first, std::s
   auto impl = tern::detail::make_pooled<tern::detail::TensorImpl>();
   impl->dtype = stored.dtype, impl->shape = stored.shape, impl->numel = stored.shape.numel();
   impl->strides = tern::detail::contiguous_strides(stored.shape);
-  tern::detail::borrow(*impl, const_cast<std::byte*>(first), std::move(keep), cpu());
-  impl->storage->make_read_only();
+  tern::detail::borrow(*impl, first, bytes, cpu());
   return Tensor(std::move(impl));
 }
 

@@ -49,9 +49,9 @@ std::uint64_t checked_bytes(std::string_view op, const std::string& path, const 
 using ReadBytes = std::function<void(void* to, std::size_t bytes)>;
 /// A tensor of the bytes that `read` gives.
 Tensor from_stored(const StoredTensor& stored, const LoadOptions& options, const ReadBytes& read);
-/// A tensor over bytes that are in memory for as long as somebody holds `keep`, to be read only; undefined where there
-/// is none: bytes that are not aligned, or not as memory has them.
-Tensor view_of_stored(const StoredTensor& stored, const std::byte* first, std::shared_ptr<const void> keep);
+/// A tensor over bytes, which are its own; undefined where there is none: bytes that are not aligned, or not as memory
+/// has them.
+Tensor view_of_stored(const StoredTensor& stored, const std::shared_ptr<std::byte>& bytes);
 /// The elements, row-major, in the CPU's memory, which the tensor `kept` holds.
 std::string_view bytes_of(const char* op, const Tensor& tensor, Tensor& kept);
 

@@ -222,13 +222,15 @@ void InputFile::read_at(std::uint64_t offset, void* to, std::size_t bytes) const
   }
 }
 
-std::shared_ptr<const std::byte> InputFile::map() const {
-  const auto size = static_cast<std::size_t>(size_);
-  if (size == 0 || size != size_) return {};
-  void* const bytes = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file_, 0);
-  if (bytes == MAP_FAILED) return {};
-  return {static_cast<const std::byte*>(bytes),
-          [size](const std::byte* first) { ::munmap(const_cast<std::byte*>(first), size); }};
+std::shared_ptr<std::byte> InputFile::map(std::uint64_t offset, std::uint64_t bytes) const {
+  const std::uint64_t before = offset % static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const auto size = static_cast<std::size_t>(before + bytes);
+  if (bytes == 0 || size != before + bytes || offset > size_ || bytes > size_ - offset) return {};
+  void* const first =
+      ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file_, static_cast<off_t>(offset - before));
+  if (first == MAP_FAILED) return {};
+  const std::shared_ptr<void> whole(first, [size](void* at) { ::munmap(at, size); });
+  return {whole, static_cast<std::byte*>(first) + before};
 }
 
 void write_file_atomically(const std::string& path, std::string_view bytes) {

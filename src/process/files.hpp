@@ -53,10 +53,10 @@ class InputFile {
   std::uint64_t size() const { return size_; }
   /// Throws `io` where it ends before.
   void read_at(std::uint64_t offset, void* to, std::size_t bytes) const;
-  /// All of it as memory, read from the disk where it is looked at; null where that cannot be had. It stays what it is
-  /// where the file is replaced or removed, and outlives this object. Where the file is cut short, looking behind its
-  /// end raises SIGBUS.
-  std::shared_ptr<const std::byte> map() const;
+  /// Some of it as memory, read from the disk where it is looked at, and copied where it is written to; null where that
+  /// cannot be had. It stays what it is where the file is replaced or removed, and outlives this object. Where the file
+  /// is cut short, looking behind its end raises SIGBUS.
+  std::shared_ptr<std::byte> map(std::uint64_t offset, std::uint64_t bytes) const;
 
  private:
   std::string path_;
