@@ -261,7 +261,9 @@ TEST_P(Thresholds, ComplexPairs) {
       ASSERT_EQ(product[i], a[i] * b[i]) << n;
       ASSERT_EQ(conjugate[i], a[i] * std::conj(b[i])) << n;
       ASSERT_EQ(squares[i], a[i] * a[i]) << n;
-      if (b[i] != 0.0) ASSERT_LE(std::abs(quotient[i] - a[i]), 8 * 0x1p-52 * std::abs(a[i])) << n;
+      if (b[i] != 0.0) {
+        ASSERT_LE(std::abs(quotient[i] - a[i]), 8 * 0x1p-52 * std::abs(a[i])) << n;
+      }
     }
   }
 }
