@@ -68,6 +68,7 @@ TEST_P(LargeMatrices, FactorsGiveTheMatrices) {
 TEST_P(LargeMatrices, SolutionsSolve) {
   for (const DType dtype : dtypes())
     for (const std::int64_t n : {33, 100}) {
+      if (in_software(device()) && n == 33) continue;
       SCOPED_TRACE(std::to_string(n) + " " + std::string(to_string(dtype)));
       const Tensor a = noise_matrices(2, n, n, dtype), x = here(a), at = there(a);
       const auto f = lu_factor(at);

@@ -45,6 +45,7 @@ Tensor of_size_one(const Tensor& x, const Tensor& like) {
 class SmallMatrices : public EveryDevice {
  protected:
   std::vector<std::int64_t> sizes() const {
+    if (in_software(device())) return {1, 3, 4, 7, 33};
     if (!(device() == cpu()) && !full_test()) return {1, 2, 3, 4, 7, 32, 33};
     std::vector<std::int64_t> all;
     for (std::int64_t n = 1; n <= 33; ++n) all.push_back(n);
@@ -57,7 +58,7 @@ class SmallMatrices : public EveryDevice {
   /// Of QR, eigenvalues and singular values, whose kernels take a device in software long to compile.
   std::vector<std::int64_t> fewer_sizes() const {
     if (!in_software(device())) return sizes();
-    return {2, 4, 7, 33};
+    return {4, 7, 33};
   }
   Tensor there(const Tensor& x) const { return x.to(device()); }
   static Tensor here(const Tensor& x) { return x.to(cpu()).to(f64); }
@@ -164,6 +165,7 @@ TEST_P(SmallMatrices, DeterminantsAreProducts) {
 TEST_P(SmallMatrices, AnyNumberInAnyLayout) {
   for (const std::int64_t n : {3, 4, 6})
     for (const std::int64_t count : {1, 2, 15, 16, 17, 33}) {
+      if (in_software(device()) && n == 3) continue;
       SCOPED_TRACE(std::to_string(count) + " of " + std::to_string(n));
       const Tensor a = matrices_of_kinds(count, n, n, f32, false) + unit(n).to(f32) * 4,
                    b = matrices_of_kinds(count, n, 2, f32, false);
@@ -366,6 +368,7 @@ TEST_P(SmallMatrices, SvdGivesTheMatrices) {
   for_each_size(fewer_sizes(), [&](DType dtype, std::int64_t n) {
     for (const std::int64_t m : {n, n + 3, n / 2 + 1})
       for (const bool all : {false, true}) {
+        if (in_software(device()) && all != (m > n)) continue;
         const Tensor a = more_kinds(m, n, dtype), x = here(a), one = of_size_one(x, x);
         const auto f = svd(there(a), all);
         const Tensor u = here(f.u), vh = here(f.vh), s = of_size_one(here(f.s).unsqueeze(-2), x);
@@ -413,6 +416,7 @@ TEST_P(SmallMatrices, SpectraOfAnyLayout) {
 }
 TEST_P(SmallMatrices, SpectraNameWhatFailed) {
   for (const std::int64_t n : {2, 4, 7, 32}) {
+    if (in_software(device()) && n % 2 == 0 && n != 4) continue;
     std::vector<float> values(static_cast<std::size_t>(21 * n * n), 1.f);
     values[static_cast<std::size_t>(18 * n * n + n)] = std::numeric_limits<float>::quiet_NaN();
     values[static_cast<std::size_t>(20 * n * n)] = std::numeric_limits<float>::infinity();
