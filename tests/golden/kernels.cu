@@ -5772,11 +5772,11 @@ enum : u32 {
 };
 // ---- copies to workgroup memory that run on their own ----
 // Until all but the last `most` that were committed are there.
-// Where 16 bytes `part` of a row of `line` bytes, a multiple of 128, lie: turned so that the same part of eight rows, a
-// matrix, lies in different banks.
+// Where 16 bytes `part` of a row of `line` bytes, a multiple of 128, lie: swizzled so that the same part of eight rows,
+// a matrix, lies in different banks.
 // ---- tensor cores ----
-// Four matrices of 8×8 from workgroup memory, of each of which eight lanes name the rows; turned where they lie across
-// k.
+// Four matrices of 8×8 from workgroup memory, of each of which eight lanes name the rows; transposed where they lie
+// across k.
 // acc += a·b of a block of 16 rows and 8 columns, and 16 elements.
 // Bytes of 16 that are inside, of elements of 2 bytes, `left` of which follow.
 TERN_DEVICE u32 tern_inside(bool inside, u32 at, u32 end) { return inside && at < end ? min(end - at, 8u) * 2u : 0u; }

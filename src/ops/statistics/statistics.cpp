@@ -60,8 +60,8 @@ Expr variance(Expr x, Expr correction) {
 Expr norm_of_order(Expr x, Expr order) {
   const Expr top = detach(max(abs(x))), scale = where((top > 0) & (top < kInfinity), top, 1);
   const Expr total = sum(pow(abs(x) / scale, order));
-  const auto none = total == 0;
-  return where(none, 0, scale * pow(where(none, 1, total), 1 / order));
+  const auto none = total == 0;  // of no elements or zeros; of a negative order of no elements or infinities
+  return where(none, where(order < 0, kInfinity, 0), scale * pow(where(none, 1, total), 1 / order));
 }
 const FormulaGraph* norm_graph(double order) {
   if (order == kInfinity) return graph_of([](auto x) { return max(abs(x)); });
