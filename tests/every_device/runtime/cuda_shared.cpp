@@ -54,7 +54,7 @@ class SharedCuda : public EveryDevice {
   std::vector<DevicePointer> memory_;
 };
 
-std::vector<float> counting(std::int64_t count, float first = 0) {
+std::vector<float> counted_up(std::int64_t count, float first = 0) {
   std::vector<float> values(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = first + static_cast<float>(i % 8191);
   return values;
@@ -109,7 +109,7 @@ TEST_P(SharedCuda, ViewsOfTheProgramsMemory) {
 
 TEST_P(SharedCuda, ProductsReadTheProgramsMemory) {
   constexpr std::int64_t n = 130;
-  const std::vector<float> values = counting(n * n);
+  const std::vector<float> values = counted_up(n * n);
   const DevicePointer memory = allocate((n * n + 3) * 4);
   write(memory + 12, values.data(), values.size() * 4);
   const Tensor x = Tensor::view(reinterpret_cast<float*>(memory) + 3, {n, n}, {}, {}, device()),
@@ -152,7 +152,7 @@ TEST_P(SharedCuda, TheProgramsStreamIsInOrderWithTerns) {
 TEST_P(SharedCuda, CopiesOfEverySizeArrive) {
   for (const std::int64_t count :
        {std::int64_t{1}, std::int64_t{16385}, std::int64_t{(1 << 20) + 1}, std::int64_t{30'000'001}}) {
-    const std::vector<float> values = counting(count);
+    const std::vector<float> values = counted_up(count);
     const Tensor x = tensor(values), y = x + 0;
     EXPECT_TRUE(y.to_vector<float>() == values) << count;
     EXPECT_TRUE(x.slice(0, count / 2, count).to_vector<float>() ==
@@ -165,7 +165,7 @@ TEST_P(SharedCuda, UploadsWaitForTheKernelsBefore) {
   constexpr std::int64_t n = 2048;
   const Tensor identity = eye(n);
   for (int round = 0; round < 20; ++round) {
-    const std::vector<float> values = counting(n * n, static_cast<float>(round)), next = counting(n * n, -1);
+    const std::vector<float> values = counted_up(n * n, static_cast<float>(round)), next = counted_up(n * n, -1);
     std::optional<Tensor> x = tensor(values, {n, n});
     Tensor y = *x;
     for (int i = 0; i < 6; ++i) y = matmul(y, identity);
@@ -186,7 +186,7 @@ TEST_P(SharedCuda, ThreadsWithStreamsOfTheirOwn) {
       for (int i = 0; i < 30; ++i) {
         std::optional<cuda_stream_scope> scope;
         if ((t + i) % 2) scope.emplace(lent(stream), device());
-        const std::vector<float> values = counting(100'000, static_cast<float>(t));
+        const std::vector<float> values = counted_up(100'000, static_cast<float>(t));
         const Tensor x = tensor(values, {100'000}, device()), y = (x + 1) * 2;
         const std::vector<float> got = y.to_vector<float>();
         for (std::size_t k = 0; k < got.size(); ++k) wrong += got[k] != (values[k] + 1) * 2;
@@ -263,12 +263,12 @@ TEST_P(TwoGpus, CopiesAreRightAndInOrder) {
   constexpr std::int64_t n = 2048;
   const Tensor identity = eye(n, here), same = eye(n, there);
   for (int round = 0; round < 10; ++round) {
-    const std::vector<float> values = counting(n * n, static_cast<float>(round));
+    const std::vector<float> values = counted_up(n * n, static_cast<float>(round));
     std::optional<Tensor> y = tensor(values, {n, n}, here);
     for (int i = 0; i < 4; ++i) y = matmul(*y, identity);
     const Tensor arrived = y->to(there);
     y.reset();
-    const Tensor next = tensor(counting(n * n, -1), {n, n}, here);  // where the copy reads
+    const Tensor next = tensor(counted_up(n * n, -1), {n, n}, here);  // where the copy reads
     const Tensor back = matmul(arrived, same).to(here);
     ASSERT_TRUE(back.to_vector<float>() == values) << round;
     ASSERT_TRUE(arrived.to(cpu()).to_vector<float>() == values) << round;
@@ -290,7 +290,7 @@ TEST_P(TwoGpus, ThreadsUseBothAtOnce) {
       for (int i = 0; i < 40; ++i) {
         const bool swap = (t + i) % 2;
         const Device from = swap ? there : here, to = swap ? here : there;
-        const std::vector<float> values = counting(200'000, static_cast<float>(t));
+        const std::vector<float> values = counted_up(200'000, static_cast<float>(t));
         const Tensor x = tensor(values, {200'000}, from), y = (x + 1).to(to) * 2;
         const std::vector<float> got = y.to_vector<float>();
         for (std::size_t k = 0; k < got.size(); ++k) wrong += got[k] != (values[k] + 1) * 2;
