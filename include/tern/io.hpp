@@ -62,12 +62,12 @@ void load_into(const std::string& path, const Named& tensors);
 /// device that is asked for. A copy of this object is the same file. Functions may be called by several threads.
 ///
 /// On the CPU no element is copied: tensors of a page (4096 bytes) and more are views of the file in memory (mmap),
-/// which is read where they are looked at. Writing into one copies the page that is written (copy on write): neither the
-/// file nor another load of that name sees it. They outlive this object, and stay what they are where the file is
+/// which is read where they are looked at. Writing into one copies the page that is written (copy on write): neither
+/// the file nor another load of that name sees it. They outlive this object, and stay what they are where the file is
 /// replaced, as all functions here do it, renamed or removed. A file that another program changes in its place changes
 /// under them, and where it is cut short, looking at what is gone ends the program (SIGBUS): copy them (clone(), or
-/// load(path, model)) where that may happen. Elements that do not lie at a multiple of their size, as other programs may
-/// have written them, booleans other than 0 and 1, what is converted, and files that cannot be mapped are copied.
+/// load(path, model)) where that may happen. Elements that do not lie at a multiple of their size, as other programs
+/// may have written them, booleans other than 0 and 1, what is converted, and files that cannot be mapped are copied.
 class SafetensorsFile {
  public:
   /// Throws as load_safetensors does.
