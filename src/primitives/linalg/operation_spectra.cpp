@@ -266,8 +266,7 @@ template <TensorOrVar T> T matrix_norm(const T& a, const Norm& norm, bool keepdi
 template <TensorOrVar T> T vector_norm(const T& x, const Norm& norm, const Axes& axes, bool keepdim) {
   require_defined("vector_norm", "x", value_of(x));
   if (norm.named()) unknown_norm("vector_norm", norm);
-  const double p = norm.p();
-  return tern::norm(T(abs(x)), axes, keepdim, p);
+  return tern::norm(is_complex(x.dtype()) ? T(abs(x)) : x, axes, keepdim, norm.p());  // of real ones norm takes |x|
 }
 template <TensorOrVar T> T cond(const T& a, const Norm& norm) {
   require_matrices("cond", "a", value_of(a));
