@@ -1,5 +1,6 @@
 // Elementary functions and formulas on integers and booleans, against plain C++ with the documented semantics: wrap
 // modulo 2^width; x floor_divide 0 = 0; x % 0 = 0; MIN % -1 = 0; shift counts modulo the width.
+#include <algorithm>
 #include <limits>
 #include <optional>
 
@@ -89,25 +90,52 @@ template <class T> std::vector<Column<T>> integer_columns(int arity) {
   return columns;
 }
 
+/// A value of a graph: an integer, or (`real`) what a cast to f32 made of one.
+struct Value {
+  Wide integer = 0;
+  std::optional<float> real = {};
+};
+std::optional<Value> in_f32(Elementary elementary, const Value* args) {
+  const float a = *args[0].real, b = args[1].real.value_or(0.0f);
+  switch (elementary) {
+    case Elementary::sub: return Value{.real = a - b};
+    case Elementary::abs: return Value{.real = a < 0 ? -a : a};
+    case Elementary::less_equal: return Value{a <= b};
+    default: return {};
+  }
+}
+template <class T> std::optional<Value> value_of(const detail::Node& node, const Value* args) {
+  if (node.elementary == Elementary::cast) {
+    if (node.index < 0 || args[0].real) return {};
+    if (static_cast<DType>(node.index) != DType::f32) return {};
+    return Value{.real = static_cast<float>(args[0].integer)};
+  }
+  if (args[0].real) return in_f32(node.elementary, args);
+  const std::optional<Wide> value = plain<T>(node.elementary, args[0].integer, args[1].integer, args[2].integer);
+  return value ? std::optional(Value{*value}) : std::nullopt;
+}
+
 /// A graph on values of type T; none where an elementary function has no meaning for integers.
 template <class T> std::optional<Wide> plain_graph(const Steps& steps, const std::vector<Wide>& x) {
-  std::vector<Wide> values;
+  std::vector<Value> values;
   for (const Steps::Step& step : steps.list) {
     const detail::Node& node = *step.node;
     if (node.kind == detail::NodeKind::input) {
-      values.push_back(x[static_cast<std::size_t>(node.index)]);
+      values.push_back({x[static_cast<std::size_t>(node.index)]});
     } else if (node.kind == detail::NodeKind::constant) {
       if (!node.number.is_integer) return {};
-      values.push_back(wrap<T>(node.number.integer));
+      values.push_back({wrap<T>(node.number.integer)});
     } else {
-      Wide args[3] = {};
-      for (std::size_t k = 0; k < node.args.size(); ++k) args[k] = values[static_cast<std::size_t>(step.args[k])];
-      const std::optional<Wide> value = plain<T>(node.elementary, args[0], args[1], args[2]);
+      Value args[3] = {};
+      for (std::size_t k = 0; k < std::min<std::size_t>(3, node.args.size()); ++k)
+        args[k] = values[static_cast<std::size_t>(step.args[k])];
+      const std::optional<Value> value = value_of<T>(node, args);
       if (!value) return {};
       values.push_back(*value);
     }
   }
-  return values[static_cast<std::size_t>(steps.outputs[0])];
+  const Value& result = values[static_cast<std::size_t>(steps.outputs[0])];
+  return result.real ? std::nullopt : std::optional(result.integer);
 }
 
 template <class T> std::vector<Wide> widened(const Tensor& t) {
