@@ -35,7 +35,8 @@ template <class S> Policy policy_of(Device device) {
 
 template <class S> Columns<S> inputs_of(const Entry& e, Device device) {
   if (e.arity() == 1) return {unary_inputs<S>(test::in_software(device))};
-  return tuple_inputs<S>(e.arity(), test::in_software(device) ? 1 << 15 : kFewPoints ? 1 << 16 : 1 << 18);
+  const bool few = test::in_software(device);
+  return tuple_inputs<S>(e.arity(), few ? 1 << 15 : kFewPoints ? 1 << 16 : full_test() ? 1 << 18 : 1 << 17);
 }
 /// Conditions are 0 or 1 to the reference, too.
 template <class S> void make_conditions(const Entry& e, Columns<S>& columns) {

@@ -74,6 +74,7 @@ TEST_P(LargeMatrices, SolutionsSolve) {
       const auto f = lu_factor(at);
       const Tensor t = (x + unit(n) * static_cast<double>(n)).to(dtype), tt = there(t), exact = here(t);
       for (const std::int64_t columns : {1, 70}) {
+        if (in_software(device()) && columns == 1) continue;
         const Tensor b = noise_matrices(2, n, columns, dtype), wanted = here(b), bt = there(b);
         const Tensor y = here(solve(at, bt)), z = here(lu_solve(f.lu, f.pivots, bt));
         expect_below("a·x - b", matmul(x, y) - wanted, {x, y}, dtype);

@@ -76,7 +76,7 @@ TEST_P(LongSelections, QuantilesAsOnTheProcessor) {
     for (const std::int64_t n : {8192, 40001})
       for (const int different : {1, 5, 1 << 20}) {
         if (dtype == f64 && device().kind() == DeviceKind::webgpu) continue;
-        if (in_software(device()) && (dtype == bf16) != (different == 5)) continue;
+        if (left_out(device(), 6)) continue;
         std::vector<float> values;
         for (std::int64_t i = 0; i < 2 * n; ++i)
           values.push_back(static_cast<float>(scrambled_below(i, different)) - static_cast<float>(different / 2));
@@ -125,6 +125,7 @@ void expect_lines_added(std::int64_t entries, std::int64_t lines, std::int64_t s
 TEST_P(LongSelections, SumsInLinesWithTablesOfTheirOwn) {
   for (const DType dtype : {f32, bf16}) {
     expect_lines_added(300, 67, 1500, 1500, dtype);
+    if (left_out(device(), 2)) continue;
     expect_lines_added(257, 65, 9, 1, dtype);
     expect_lines_added(128, 64, 4096, 4096, dtype);
     if (!in_software(device())) expect_lines_added(4097, 70, 300, 37, dtype);

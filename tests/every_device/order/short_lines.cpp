@@ -16,7 +16,7 @@ TERN_EVERY_DEVICE(ShortLines);
 TEST_P(ShortLines, RunningSumsAlongBothAxes) {
   for (const DType dtype : {f32, f64, f16, i32, i64})
     for (const std::int64_t c : {1, 2, 3, 4, 7, 16, 127, 128, 300}) {
-      if (!has(dtype)) continue;
+      if (!has(dtype) || left_out(device(), 3)) continue;
       const std::int64_t n = dtype == f16 ? 40 : 1100;
       const Tensor x = small_wholes({n, c}, dtype);
       std::vector<double> down, across;

@@ -76,6 +76,7 @@ TEST_P(EpilogueRows, OfEveryWidthInSixteenBits) {
   const EpilogueSizes sizes{{3, 31, 8}, {40, 33, 20}, {64, 100, 40}, {70, 256, 64}, {130, 300, 33}, {20, 1100, 34}};
   for (const DType dtype : {f16, bf16})
     for_each_size(device(), sizes, [&](std::int64_t m, std::int64_t n, std::int64_t k, bool views) {
+      if (left_out(device(), 2)) return;
       check_epilogues(operands(m, n, k, dtype, device(), views), [&](const Tensor& got, const Tensor& want,
                                                                      const char* what) {
         ASSERT_EQ(got.dtype(), want.dtype());

@@ -97,6 +97,7 @@ TEST_P(EpilogueSums, GradientsOfSixteenBitSums) {
     const Tensor ta = random.tensor({4, 6}, dtype, device()), tb = random.tensor({6, 8}, dtype, device()),
                  tz = random.tensor({8}, dtype, device());
     for (const int parts : {1, 2}) {
+      if (left_out(device(), 2)) continue;
       const auto loss = [&](const Var& a, const Var& b, const Var& z) {
         if (parts == 2) {
           const auto [y, total] = matmul_epilogue(a, b,

@@ -144,11 +144,11 @@ inline const std::vector<LinearCase>& linear_cases() {
   }();
   return list;
 }
-/// In software each of three dtypes has every third case.
+/// In software each of the dtypes has every sixth case.
 inline std::vector<LinearCase> linear_cases(DType dtype, Device device) {
   std::vector<LinearCase> list = linear_cases();
   if (in_software(device))
-    std::erase_if(list, [=](const LinearCase& c) { return (c.turn + static_cast<std::size_t>(dtype)) % 3 != 0; });
+    std::erase_if(list, [=](const LinearCase& c) { return (c.turn + static_cast<std::size_t>(dtype)) % 6 != 0; });
   return list;
 }
 /// What a case is tried with: every activation, or in software one, another for each case.

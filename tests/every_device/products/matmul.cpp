@@ -8,6 +8,7 @@ class Matmul : public EveryDevice {};
 TERN_EVERY_DEVICE(Matmul);
 
 void expect_product(const Tensor& a, const Tensor& b, const std::string& what) {
+  if (left_out(a.device(), 3)) return;
   expect_within(matmul(a, b), matmul(Array(a), Array(b), work_epsilon(a.dtype())),
                 what + " " + std::string(to_string(a.dtype())));
 }
@@ -161,6 +162,7 @@ TEST_P(Matmul, ThreadsDoNotChangeBits) {
       device() == cpu() ? all_floats(device()) : std::vector{f32};  // the threads are the CPU's
   for (const DType dtype : dtypes)
     for (const MatmulSizes& s : sizes) {
+      if (left_out(device(), 4)) continue;
       Random random(76);
       const Tensor a = random.tensor({s.m, s.k}, dtype, device()), b = random.tensor({s.k, s.n}, dtype, device());
       set_num_threads(1);

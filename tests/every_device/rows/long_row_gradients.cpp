@@ -125,6 +125,7 @@ TEST_P(LongRowGradients, ToTheThirdOrder) {
       const Tensor x = random.tensor(shape, dtype, device(), -3, 3), w = random.tensor(shape, dtype, device());
       const Tensor exact_w = w.to(cpu()).to(f64);
       const auto check = [&](const char* what, const Function& fused, const Function& unfused) {
+        if (left_out(device(), 2)) return;
         expect_orders(what, fused, unfused, x, w, 1, 3, softmax_gradient_tolerance(dtype, 6));
       };
       check("softmax", [](const Var& v) { return softmax(v); }, plain);

@@ -57,6 +57,7 @@ const std::vector<RowsLayout>& layouts() {
 TEST_P(LongRows, Softmax) {
   for (const auto& [shape, axis] : layouts())
     for (const DType dtype : all_floats(device())) {
+      if (left_out(device(), 2)) continue;
       const Tensor x = Random(1).tensor(shape, dtype, device(), -8, 8);
       expect_softmax(softmax(x, axis), x, axis, "softmax of " + to_string(shape));
       const Softmax want = softmax_of(x, axis);

@@ -31,6 +31,7 @@ std::vector<double> first_of_rows(const Tensor& x, bool most) {
   return places;
 }
 void check_places(const Tensor& x, const std::string& what) {
+  if (left_out(x.device(), 4)) return;
   EXPECT_EQ(doubles(argmax(x, {-1})), first_of_rows(x, true)) << "argmax, " << what;
   EXPECT_EQ(doubles(argmin(x, {-1})), first_of_rows(x, false)) << "argmin, " << what;
   const Tensor line = x.contiguous().reshape({1, -1});

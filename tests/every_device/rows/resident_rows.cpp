@@ -65,13 +65,15 @@ TEST_P(ResidentRows, AboutEveryChangeOfLayout) {
     std::vector<DType> dtypes = length % 1024 == 0 || length < 20 ? all_floats(device()) : std::vector<DType>{f32};
     // WebGPU keeps no rows in registers, and in software compiling each dtype's kernels takes longer than all else.
     if (device().kind() == DeviceKind::webgpu && !full_test()) dtypes = {dtypes[turn++ % dtypes.size()]};
-    for (const DType dtype : dtypes)
+    for (const DType dtype : dtypes) {
+      if (left_out(device(), 3)) continue;
       expect_rows(Random(static_cast<unsigned>(length)).tensor({3, length}, dtype, device(), -4, 4));
+    }
   }
 }
 TEST_P(ResidentRows, ManyRows) {
   for (const Shape& shape : {Shape{5000, 64}, Shape{700, 1024}, Shape{521, 2048}})
-    expect_rows(Random(2).tensor(shape, f32, device(), -4, 4));
+    if (!left_out(device(), 3)) expect_rows(Random(2).tensor(shape, f32, device(), -4, 4));
 }
 TEST_P(ResidentRows, OfSeveralOperands) {
   for (const std::int64_t length : {384, 16384}) {  // the longer do not fit

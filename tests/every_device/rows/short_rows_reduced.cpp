@@ -222,6 +222,7 @@ TEST(ShortRowsReducedOnCpu, WithAColumn) {
   for (const DType dtype : {f16, bf16, f32, f64})
     for (const std::int64_t n : {2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 33})
       for (const std::int64_t rows : {1, 3, 7, 8, 9, 33, 333, 1500, 40'001}) {
+        if (rows > 1500 && n % 4 != 1 && !full_test()) continue;
         const Tensor x = Random(rows).tensor({rows, n}, f32, cpu(), -3, 3).to(dtype);
         Tensor column = Random(n).tensor({rows, 1}, f32, cpu(), -3, 3).to(dtype);
         column.slice(0, rows / 2, rows / 2 + 1).copy_from(full({1, 1}, nan, {.dtype = dtype}));
