@@ -179,7 +179,7 @@ class Var {
   // are. An undefined Var is where a sum begins: `Var total; total += loss;` makes total that loss.
 #define TERN_REFUSE_REBIND(symbol)                                                                              \
   template <class T>                                                                                            \
-    requires(!TensorOrVar<T> && !detail::Plain<T>)                                                             \
+    requires(!TensorOrVar<T> && !detail::Plain<T> && !detail::ComplexNumber<T>)                                \
   Var& operator symbol##=(const T&)& {                                                                          \
     static_assert(detail::always_false<T>,                                                                      \
                   "the right-hand side must be a Tensor, a Var or a plain number: make a tensor of other values, " \
@@ -199,12 +199,12 @@ class Var {
 #undef TERN_REFUSE_REBIND
 #define TERN_REBIND(symbol)                                                                                     \
   template <class T>                                                                                            \
-    requires TensorOrVar<T> || detail::Plain<T>                                                                \
+    requires TensorOrVar<T> || detail::Plain<T> || detail::ComplexNumber<T>                                     \
   Var& operator symbol##=(const T& other)& {                                                                    \
     return *this = detail::keeping_dtype(*this, *this symbol other);                                            \
   }
   template <class T>
-    requires TensorOrVar<T> || detail::Plain<T>
+    requires TensorOrVar<T> || detail::Plain<T> || detail::ComplexNumber<T>
   Var& operator+=(const T& other) & {
     if constexpr (TensorOrVar<T>)
       if (!defined()) return *this = detail::as_var(other);

@@ -370,13 +370,21 @@ template <class T> bool has_integers(const T& x) {
 /// Within 1e-5 of |b| and 1e-8.
 template <class A, class B> requires detail::PointwiseArgs<A, B>
 auto isclose(const A& a, const B& b) { return isclose(a, b, 1e-5, 1e-8); }
+/// |a - b| <= atol + rtol·|b|; with `equal_nan` also where both are NaN.
+template <class A, class B, detail::Plain R, detail::Plain T, std::same_as<bool> E> requires detail::PointwiseArgs<A, B>
+auto isclose(const A& a, const B& b, R rtol, T atol, E equal_nan) {
+  const auto near = isclose(a, b, rtol, atol);
+  return equal_nan ? near | (isnan(a) & isnan(b)) : near;
+}
 namespace detail {
 /// The largest finite number of a float type; 0 of others, which have no infinities to put it for.
 double largest_finite(DType dtype);
 }
-/// 0 for NaN, the largest and the lowest number of the dtype for the infinities.
+namespace op { extern const Pointwise<> nan_to_num_of_parts; }
+/// 0 for NaN, the largest and the lowest number of the dtype for the infinities; of complex numbers in either part.
 template <TensorOrVar T> T nan_to_num(const T& x) {
-  const double most = detail::largest_finite(x.dtype());
+  const double most = detail::largest_finite(real_dtype(x.dtype()));
+  if (is_complex(x.dtype())) return op::nan_to_num_of_parts(x, most);
   return nan_to_num(x, 0, most == 0 ? Number(0) : Number(most), most == 0 ? Number(0) : Number(-most));
 }
 

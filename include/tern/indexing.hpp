@@ -57,10 +57,13 @@ template <detail::IndexOperand... I> Var Var::operator()(const I&... at) const {
 template <class P, class V>
   requires std::same_as<std::remove_cvref_t<P>, Tensor>
 void assign(P&& part, const V& value) {
-  static_assert(std::same_as<V, Tensor> || detail::Plain<V>,
+  static_assert(std::same_as<V, Tensor> || detail::Plain<V> || detail::ComplexNumber<V>,
                 "assign writes a Tensor or a plain number: make a tensor of other values, as in tern::tensor(values)");
-  if constexpr (std::same_as<V, Tensor>) detail::assign_to(part, value, !std::is_lvalue_reference_v<P>);
-  else detail::assign_to(part, Number(value), !std::is_lvalue_reference_v<P>);
+  constexpr bool unnamed = !std::is_lvalue_reference_v<P>;
+  if constexpr (std::same_as<V, Tensor>) detail::assign_to(part, value, unnamed);
+  else if constexpr (detail::ComplexNumber<V>)
+    detail::assign_to(part, detail::complex_beside(part, value.real(), value.imag()), unnamed);
+  else detail::assign_to(part, Number(value), unnamed);
 }
 template <class P, class V>
   requires std::same_as<std::remove_cvref_t<P>, Var>

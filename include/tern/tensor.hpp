@@ -25,7 +25,10 @@ template <class T>
 concept IndexOperand = (std::integral<T> && !std::same_as<T, bool>) || std::same_as<T, Slice> ||
                        std::same_as<T, Ellipsis> || std::same_as<T, NewAxis> || std::same_as<T, Tensor>;
 template <class B>
-concept WrongInPlace = !std::is_convertible_v<const B&, Number> && !std::is_convertible_v<const B&, const Tensor&>;
+concept WrongInPlace = !std::is_convertible_v<const B&, Number> && !std::is_convertible_v<const B&, const Tensor&> &&
+                       !ComplexNumber<B>;
+/// The number re + i·im as a tensor of x's complex dtype (c64 beside other dtypes), on its device.
+Tensor complex_beside(const Tensor& x, double re, double im);
 }  // namespace detail
 template <class T> struct Sorted;
 
@@ -135,6 +138,12 @@ class Tensor {
   Tensor& operator symbol(Number other)&;                                                                      \
   Tensor operator symbol(const Tensor& other)&&;                                                               \
   Tensor operator symbol(Number other)&&;                                                                      \
+  template <detail::ComplexNumber Z> Tensor& operator symbol(const Z& z)& {                                    \
+    return *this symbol detail::complex_beside(*this, z.real(), z.imag());                                     \
+  }                                                                                                            \
+  template <detail::ComplexNumber Z> Tensor operator symbol(const Z& z)&& {                                    \
+    return std::move(*this) symbol detail::complex_beside(*this, z.real(), z.imag());                          \
+  }                                                                                                            \
   template <detail::WrongInPlace B> Tensor& operator symbol(const B&) {                                        \
     static_assert(detail::always_false<B>,                                                                     \
                   "what changes a Tensor in place must be a Tensor or a plain number: make a tensor of other " \

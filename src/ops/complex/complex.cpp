@@ -14,6 +14,11 @@ namespace op {
 constinit const Pointwise<> make_complex{"make_complex", [](auto re, auto im) { return complex_of(re, im); }};
 constinit const Pointwise<> conj{"conj", [](auto z) { return complex_of(tern::real(z), -tern::imag(z)); }};
 constinit const Pointwise<> angle{"angle", [](auto z) { return atan2(tern::imag(z), tern::real(z)); }};
+constinit const Pointwise<> nan_to_num_of_parts{
+    "nan_to_num", [](auto z, auto most) {
+      const auto finite = [&](Expr part) { return tern::nan_to_num(part, 0, most, -most); };
+      return complex_of(finite(tern::real(z)), finite(tern::imag(z)));
+    }};
 constinit const Pointwise<> polar{"polar", [](auto r, auto t) { return complex_of(r * cos(t), r * sin(t)); }};
 }  // namespace op
 
@@ -100,6 +105,10 @@ Tensor detail::full_complex(const Shape& shape, double re, double im, const Opti
                 "full: a complex number is not a value of dtype " + std::string(to_string(options.dtype)));
   const Options parts{.dtype = real_dtype(options.dtype), .device = options.device};
   return make_complex(full({}, re, parts), full({}, im, parts).broadcast_to(shape));
+}
+Tensor detail::complex_beside(const Tensor& x, double re, double im) {
+  if (!x.defined()) return full_complex({}, re, im, {.dtype = DType::c64});  // refused where it is used
+  return full_complex({}, re, im, {.dtype = complex_dtype(x.dtype()), .device = x.device()});
 }
 
 }  // namespace tern

@@ -229,5 +229,37 @@ TEST_P(ComplexNumbers, PromoteWithRealOnes) {
   EXPECT_EQ(make_complex(n, n).dtype(), c64);
 }
 
+/// In place and into a part, at the dtype that is there.
+TEST_P(ComplexNumbers, TakeComplexConstants) {
+  for (const DType dtype : dtypes()) {
+    const C128 a(1, 2), b(-0.5, 3), c(0.1, -0.2);
+    Tensor z = numbers({a, b}, dtype, device());
+    Var v(z.clone());
+    z *= c, z += c, z -= C64(0, 1), z /= C128(0, 2);
+    v *= c, v += c, v -= C64(0, 1), v /= C128(0, 2);
+    const std::vector<Wide> got = values(z), recorded = values(v.value());
+    const std::vector<C128> from{a, b};
+    for (std::size_t i = 0; i < 2; ++i) {
+      const Wide want = ((Wide(from[i]) * Wide(c) + Wide(c)) - Wide(0, 1)) / Wide(0, 2);
+      EXPECT_LE(std::abs(got[i] - want), 4 * epsilon_of(dtype) * std::abs(want)) << to_string(dtype);
+      EXPECT_LE(std::abs(recorded[i] - want), 4 * epsilon_of(dtype) * std::abs(want)) << to_string(dtype);
+    }
+    assign(z(1), C128(4, -7));
+    EXPECT_EQ(values(z)[1], Wide(4, -7));
+    EXPECT_EQ(values(z)[0], got[0]);
+  }
+  Tensor x = ones({2}, {.device = device()});
+  expect_error(ErrorKind::dtype, {"mul", "f32[2]", "c64"}, [&] { x *= C64(0, 1); });
+}
+TEST_P(ComplexNumbers, PartsThatAreNumbers) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  for (const DType dtype : dtypes()) {
+    const double most = dtype == c64 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+    const Tensor z = numbers({{1, nan}, {-inf, 2}, {nan, inf}}, dtype, device());
+    EXPECT_EQ(values(nan_to_num(z)), (std::vector<Wide>{{1, 0}, {-most, 2}, {0, most}}));
+    EXPECT_EQ(values(nan_to_num(Var(z)).value()), (std::vector<Wide>{{1, 0}, {-most, 2}, {0, most}}));
+  }
+}
+
 }  // namespace
 }  // namespace tern::test

@@ -84,6 +84,7 @@ TEST_P(Functions, Close) {
                b = tensor({1.000001f, 1.1f, kFloatInf, -kFloatInf, kFloatNaN, kFloatInf});
   EXPECT_EQ(predicates(isclose(a, b)), (Predicates{true, false, true, false, false, false}));
   EXPECT_EQ(predicates(isclose(a, b, 0.2, 0)), (Predicates{true, true, true, false, false, false}));
+  EXPECT_EQ(predicates(isclose(a, b, 0.2, 0, true)), (Predicates{true, true, true, false, true, false}));
   const Tensor low = tensor({0, INT32_MIN, INT32_MIN, 5}), high = tensor({1, INT32_MAX, INT32_MAX - 1, 3});
   EXPECT_EQ(predicates(isclose(low, high, 0, 1)), (Predicates{true, false, false, false}));
   EXPECT_EQ(predicates(isclose(high, low, 0, INT32_MAX)), (Predicates{true, false, false, true}));
