@@ -328,6 +328,12 @@ Expr modified_near(Expr x, int order) {
 Expr modified_far(Expr y, int order) {
   return polynomial(16 / y - 1, order ? std::span<const double>(kI1) : std::span<const double>(kI0)) / sqrt(y);
 }
+/// I0e's slope from 8 on, -I0e(y)/(2y) less what the polynomial gives: I1e - I0e would lose 2y times its rounding.
+Expr i0e_slope_far(Expr y) {
+  std::vector<double> slope;
+  for (std::size_t k = 1; k < std::size(kI0); ++k) slope.push_back(static_cast<double>(k) * kI0[k]);
+  return -(0.5 * modified_far(y, 0) + 16 / y * polynomial(16 / y - 1, slope) / sqrt(y)) / y;
+}
 Expr signed_as(Expr value, Expr x, int order) { return order ? where(x < 0, -value, value) : value; }
 // By e^(x/2) twice: e^x overflows where the result does not.
 Expr modified(Expr x, int order) {
@@ -342,7 +348,11 @@ constexpr Pointwise i1_formula{"i1", [](Expr x) { return modified(x, 1); }};
 constexpr Pointwise i1e_formula{"i1e", [](Expr x) { return modified_scaled(x, 1); }};
 constexpr Pointwise i0_formula{"i0", [](Expr x) { return modified(x, 0); }, [](Expr x) { return i1_formula(x); }};
 constexpr Pointwise i0e_formula{"i0e", [](Expr x) { return modified_scaled(x, 0); },
-                                [](Expr x) { return i1e_formula(x) - sign(x) * modified_scaled(x, 0); }};
+                                [](Expr x) {
+                                  const Expr y = abs(x), far = i0e_slope_far(y);
+                                  const Expr near = modified_scaled(x, 1) - sign(x) * modified_scaled(x, 0);
+                                  return where(y < 8, near, where(x < 0, -far, far));
+                                }};
 
 template <TensorOrVar T> void require(const char* op, const T& x) {
   require_defined(op, "x", value_of(x));
