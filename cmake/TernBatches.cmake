@@ -1,8 +1,9 @@
 # Files compiled in batches, those of one folder as one: most of the compiler's time for a file is the text of its
 # headers, so that from nothing all takes half as long, and after a change of one file longer. For CI, therefore. Files
 # of a folder must then not meet in names: what is in an unnamed namespace has a name of its own in its folder. The
-# small folders below src/ops and tests/every_device count as one there: batches are filled across them. What is not
-# tern's speed (Eigen's factorisations, the examples, all that plans and does not compute) is optimised little then.
+# small folders below src/ops and tests/every_device count as one there: batches are filled across them; so do the
+# files of primitives that compute on the CPU, src/primitives/*/cpu*.cpp. What is not tern's speed (Eigen's
+# factorisations, the examples, all that plans and does not compute) is optimised little then.
 option(TERN_BATCHES "Compile source files in batches: sooner from nothing, later after a change" OFF)
 
 # in_batches(<list> <most> <alone>): where TERN_BATCHES is on, the list's files are replaced by batches of at most so
@@ -24,6 +25,9 @@ function(in_batches list most alone)
     cmake_path(GET folder PARENT_PATH folder)
     string(REGEX REPLACE "^(src/ops|tests/every_device)/.*" "\\1" folder "${folder}")
     string(MAKE_C_IDENTIFIER "${folder}" folder)
+    if(file MATCHES "/src/primitives/[a-z]+/cpu[a-z_]*[.]cpp$")
+      set(folder src_primitives_cpu)
+    endif()
     list(APPEND folders ${folder})
     list(APPEND files_${folder} ${file})
   endforeach()
@@ -42,7 +46,7 @@ function(in_batches list most alone)
       # False alarms: a batch is the main file, where GCC expects no unnamed namespace from an #include; and more is
       # inlined there (GCC 12, std::array).
       set(options -Wno-subobject-linkage -Wno-array-bounds)
-      if(list STREQUAL tern_sources AND NOT folder MATCHES "src_cpu|src_primitives")
+      if("${list}" STREQUAL "tern_sources" AND NOT "${folder}" MATCHES "^src_(cpu|primitives_cpu)")
         list(APPEND options $<$<CONFIG:Release>:-O1>)  # half to two thirds of -O3's time; what computes has -O3
       endif()
       set_source_files_properties(${name} PROPERTIES COMPILE_OPTIONS "${options}")
