@@ -1,5 +1,6 @@
-// Entries of distributions (distributions.cpp, counts.cpp, choices.cpp). Their numbers: tests/every_device/
-// distributions.cpp holds them to their distribution functions, with their gradients.
+// Entries of distributions (distributions.cpp, counts.cpp, choices.cpp). Their numbers: tests/every_device/random/
+// distributions.cpp holds them to their distribution functions, and gradients that are no derivatives of the numbers
+// (by quantiles: gamma's in its concentration, and what is made of it) to those of quantiles and means.
 #include "ops/entry.hpp"
 
 namespace tern::operations {
@@ -33,7 +34,6 @@ const Entries distributions{
      .family = Family::random,
      .arguments = "rate, shape, generator, options = {}",
      .says = "Exponential: -log(u)/rate, to 22/rate (f64: 44/rate)",
-     .differentiable = false,
      .tolerance = kCertain,
      .samples = certain_draws([] { return exponential(1.0, {2}, Generator{1}) > 0; }, {1, 1}),
      .bad = {{value, {"exponential", "rate must be"}, [](auto) { exponential(0.0, {2}, Generator{1}); }}}},
@@ -41,7 +41,6 @@ const Entries distributions{
      .family = Family::random,
      .arguments = "location, scale, shape, generator, options = {}",
      .says = "Laplace: an exponential number of either sign, times scale, plus location",
-     .differentiable = false,
      .tolerance = kCertain,
      .samples = certain_draws([] { return abs(laplace(0.0, 1.0, {2}, Generator{1})) < 23; }, {1, 1}),
      .bad = {{value, {"laplace", "scale must be"}, [](auto) { laplace(0.0, 0.0, {2}, Generator{1}); }}}},
@@ -49,7 +48,6 @@ const Entries distributions{
      .family = Family::random,
      .arguments = "location, scale, shape, generator, options = {}",
      .says = "Gumbel: location - scale·log(an exponential number)",
-     .differentiable = false,
      .tolerance = kCertain,
      .samples = certain_draws([] { return gumbel(9.0, 1.0, {2}, Generator{1}) > 5; }, {1, 1}),
      .bad = {{value, {"gumbel", "scale must be"}, [](auto) { gumbel(0.0, -1.0, {2}, Generator{1}); }}}},
@@ -57,7 +55,6 @@ const Entries distributions{
      .family = Family::random,
      .arguments = "location, scale, shape, generator, options = {}",
      .says = "Cauchy: location + scale·tan(an angle of (-π/2, π/2))",
-     .differentiable = false,
      .tolerance = kCertain,
      .samples = certain_draws([] { return isfinite(cauchy(0.0, 1.0, {2}, Generator{1})); }, {1, 1}),
      .bad = {{value, {"cauchy", "scale must be"}, [](auto) { cauchy(0.0, -1.0, {2}, Generator{1}); }}}},
@@ -65,7 +62,6 @@ const Entries distributions{
      .family = Family::random,
      .arguments = "mean, deviation, shape, generator, options = {}",
      .says = "The exponential of a normal number of this mean and standard deviation",
-     .differentiable = false,
      .tolerance = kCertain,
      .samples = certain_draws([] { return lognormal(0.0, 1.0, {2}, Generator{1}) > 0; }, {1, 1}),
      .bad = {{value, {"lognormal", "deviation must be"}, [](auto) { lognormal(0.0, -1.0, {2}, Generator{1}); }}}},
@@ -73,7 +69,6 @@ const Entries distributions{
      .family = Family::random,
      .arguments = "low, high, shape, generator, options = {}",
      .says = "Standard normal within [low, high], by the inverse of the distribution function; low < high",
-     .differentiable = false,
      .tolerance = kCertain,
      .samples = certain_draws([] { return floor(truncated_normal(0.25, 0.75, {2}, Generator{1})); }, {0, 0}),
      .bad = {{value, {"truncated_normal", "below high"}, [](auto) { truncated_normal(1.0, 1.0, {2}, Generator{1}); }}}},
@@ -82,7 +77,6 @@ const Entries distributions{
      .arguments = "concentration, rate, shape, generator, options = {}",
      .says = "Gamma, by the rejection of Marsaglia and Tsang (2000): 12 proposals, of which the last is taken where "
              "all others are refused (below 10^-14 of the elements)",
-     .differentiable = false,
      .tolerance = kCertain,
      .samples = certain_draws([] { return gamma(2.0, 1.0, {2}, Generator{1}) > 0; }, {1, 1}),
      .bad = {{value, {"gamma", "concentration must be"}, [](auto) { gamma(0.0, 1.0, {2}, Generator{1}); }}}},
@@ -90,7 +84,6 @@ const Entries distributions{
      .family = Family::random,
      .arguments = "a, b, shape, generator, options = {}",
      .says = "Beta, by two of gamma's",
-     .differentiable = false,
      .tolerance = kCertain,
      .samples = certain_draws([] { return floor(beta(2.0, 2.0, {2}, Generator{1})); }, {0, 0}),
      .bad = {{value, {"beta", "b must be"}, [](auto) { beta(1.0, 0.0, {2}, Generator{1}); }}}},
@@ -98,7 +91,6 @@ const Entries distributions{
      .family = Family::random,
      .arguments = "freedom, shape, generator, options = {}",
      .says = "Student's t of so many degrees of freedom: a normal number by the root of one of gamma's",
-     .differentiable = false,
      .tolerance = kCertain,
      .samples = certain_draws([] { return isfinite(student_t(3.0, {2}, Generator{1})); }, {1, 1}),
      .bad = {{value, {"student_t", "freedom must be"}, [](auto) { student_t(0.0, {2}, Generator{1}); }}}},
@@ -106,7 +98,6 @@ const Entries distributions{
      .family = Family::random,
      .arguments = "concentration, shape, generator, options = {}",
      .says = "Dirichlet along the last axis of `shape`: gamma's of the concentrations, divided by their sum",
-     .differentiable = false,
      .tolerance = kCertain,
      .samples = certain_draws(
          [] {
