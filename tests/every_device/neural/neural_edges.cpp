@@ -1,0 +1,40 @@
+// Edges of what neural networks are made of: elements that are no numbers where they must not spread, statistics that
+// 16 bits do not hold, results that share no memory with what they come of, numbers out of reach.
+#include <cstdlib>
+
+#include "every_device/reference.hpp"
+
+namespace tern::test {
+namespace {
+
+class NeuralEdges : public EveryDevice {
+ protected:
+  /// A line of n elements 0, 1, …, of which the first is `first`, as [1, 1, n].
+  Tensor line(std::int64_t n, double first) {
+    std::vector<float> of(static_cast<std::size_t>(n));
+    for (std::size_t i = 0; i < of.size(); ++i) of[i] = static_cast<float>(i);
+    of[0] = static_cast<float>(first);
+    return tensor(of, device()).reshape({1, 1, n});
+  }
+};
+TERN_EVERY_DEVICE(NeuralEdges);
+
+TEST_P(NeuralEdges, BatchNormTakesRunningStatisticsAsTheyAre) {
+  for (const DType dtype : dtypes_of(device(), {f16, bf16})) {
+    if (!takes(device(), dtype)) continue;
+    // The variance is beyond f16.
+    const Tensor mean_of = tensor({100.25F}, device()), variance = tensor({1e6F}, device());
+    const Var x(tensor({1000.0F, -1000.0F, 96.0F}, device()).reshape({3, 1}).to(dtype));
+    const Var y = batch_norm(x, mean_of, variance);
+    ASSERT_EQ(y.dtype(), dtype);
+    const std::vector<double> got = doubles(y), of = doubles(x), slope = doubles(backward(sum(y))[x]);
+    const double factor = 1 / std::sqrt(1e6 + 1e-5);
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const double want = (of[i] - 100.25) * factor;
+      EXPECT_NEAR(got[i], want, epsilon(dtype) * std::abs(want)) << to_string(dtype) << " at " << i;
+      EXPECT_NEAR(slope[i], factor, epsilon(dtype) * factor) << to_string(dtype) << " at " << i;
+    }
+  }
+}
+}  // namespace
+}  // namespace tern::test
