@@ -277,7 +277,8 @@ struct BatchNormOptions {
 };
 /// x less the running mean, over the root of the running variance + eps, of each channel; then · weight + bias, both
 /// [C] or none. Where `.training`, x's own mean and biased variance over all axes but that of channels instead; the
-/// running ones (f32 or x's dtype, or none) then take up `momentum` of the batch's mean and unbiased variance.
+/// running ones (f32 or x's dtype, or none) then take up `momentum` of the batch's mean and unbiased variance, but for
+/// an empty x, which has none.
 template <TensorOrVar X, TensorOrVar W = Tensor, TensorOrVar B = Tensor>
 ResultOf<X, W, B> batch_norm(const X& x, const Tensor& running_mean, const Tensor& running_variance,
                              const W& weight = {}, const B& bias = {}, const BatchNormOptions& options = {});

@@ -76,11 +76,14 @@ void update(Tensor running, const Tensor& batch, double momentum) {
 template <TensorOrVar R>
 R trained(const R& x, const Tensor& running_mean, const Tensor& running_variance, const Channels<R>& weight,
           const Channels<R>& bias, const BatchNormOptions& options) {
+  for (const Tensor* running : {&running_mean, &running_variance})
+    if (running->defined()) require_writable("batch_norm", *running);
   const Argument arguments[] = {Argument(x), weight.argument(), bias.argument(), Argument(options.eps)};
   const std::uint32_t reduced = ((1u << x.dim()) - 1) & ~2u;
   std::array<R, 3> y;
   fused({"batch_norm", statistics_graph(dtype_size(x.dtype()) == 2), reduced, {}}, arguments, std::span<R>(y));
-  const auto count = static_cast<double>(x.size(1) > 0 ? x.numel() / x.size(1) : 0);
+  if (x.numel() == 0) return y[0];  // of nothing there is no mean
+  const auto count = static_cast<double>(x.numel() / x.size(1));
   update(running_mean, value_of(y[1]), options.momentum);
   if (running_variance.defined())
     update(running_variance, value_of(y[2]) * (count / std::max(count - 1, 1.0)), options.momentum);

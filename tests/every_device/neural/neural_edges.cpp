@@ -36,5 +36,17 @@ TEST_P(NeuralEdges, BatchNormTakesRunningStatisticsAsTheyAre) {
     }
   }
 }
+TEST_P(NeuralEdges, BatchNormOfNothingLeavesTheRunningStatistics) {
+  const Tensor mean_of = zeros({2}), variance = ones({2});
+  EXPECT_EQ(batch_norm(zeros({0, 2, 3}), mean_of, variance, {}, {}, {.training = true}).shape(), (Shape{0, 2, 3}));
+  EXPECT_EQ(doubles(mean_of), std::vector<double>(2, 0));
+  EXPECT_EQ(doubles(variance), std::vector<double>(2, 1));
+}
+TEST_P(NeuralEdges, BatchNormWritesBothStatisticsOrNone) {
+  const Tensor mean_of = zeros({2}), variance = ones({1}).broadcast_to({2});
+  expect_error(ErrorKind::shape, {"batch_norm", "broadcast view"},
+               [&] { batch_norm(ones({3, 2}), mean_of, variance, {}, {}, {.training = true}); });
+  EXPECT_EQ(doubles(mean_of), std::vector<double>(2, 0));
+}
 }  // namespace
 }  // namespace tern::test
