@@ -19,6 +19,36 @@ class NeuralEdges : public EveryDevice {
 };
 TERN_EVERY_DEVICE(NeuralEdges);
 
+/// All but the first few are finite, and as they are without what is in the first place.
+void expect_confined(const Tensor& got, const Tensor& plain, std::size_t first, const std::string& what) {
+  const std::vector<double> x = doubles(got), y = doubles(plain);
+  ASSERT_EQ(x.size(), y.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (i < first) {
+      EXPECT_FALSE(std::isfinite(x[i])) << what << " at " << i;
+    } else {
+      EXPECT_EQ(x[i], y[i]) << what << " at " << i;
+    }
+  }
+}
+
+TEST_P(NeuralEdges, SumsOfAnAxisReadTheirOwnElementsAlone) {
+  for (const double bad : {kNaN, kInf}) {
+    const auto check = [&](std::int64_t n, std::size_t first, const std::string& what, auto f) {
+      expect_confined(f(line(n, bad)), f(line(n, 0)), first, what);
+    };
+    // Windows of one element, side by side, of up to 4, of up to 7.
+    for (const auto& [from, to] : {std::pair{3, 3}, {12, 2}, {5, 3}, {23, 4}})
+      check(from, 1, "to " + std::to_string(to), [to = to](const Tensor& x) { return adaptive_avg_pool(x, to); });
+    check(12, 1, "smoothed", [](const Tensor& x) {
+      return interpolate(x, 3, {.mode = Resampling::linear, .antialias = true});
+    });
+    check(3, 2, "linear", [](const Tensor& x) {
+      return interpolate(x, 5, {.mode = Resampling::linear, .align_corners = true});
+    });
+  }
+  EXPECT_EQ(doubles(adaptive_avg_pool(line(4, kInf), 2)), (std::vector<double>{kInf, 2.5}));
+}
 TEST_P(NeuralEdges, BatchNormTakesRunningStatisticsAsTheyAre) {
   for (const DType dtype : dtypes_of(device(), {f16, bf16})) {
     if (!takes(device(), dtype)) continue;
