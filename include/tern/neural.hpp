@@ -136,7 +136,7 @@ template <TensorOrVar T> T adaptive_avg_pool(const T& x, const PerAxis& sizes);
 struct WindowOptions {
   PerAxis stride = 1, padding = 0, dilation = 1;
 };
-/// Each window of `kernel` places as a column: [N, C, size..] gives [N, C·kernel elements, windows].
+/// A copy of each window of `kernel` places as a column: [N, C, size..] gives [N, C·kernel elements, windows].
 template <TensorOrVar T> T unfold(const T& x, const PerAxis& kernel, const WindowOptions& options = {});
 /// The transpose of unfold: columns [N, C·kernel elements, windows] added up where they came from in [N, C, sizes..].
 template <TensorOrVar T>

@@ -114,7 +114,8 @@ template <TensorOrVar T> T unfold(const T& x, const PerAxis& kernel, const Windo
   for (int i = 0; i < w.axes; ++i) order.push_back(2 + w.axes + i);
   std::int64_t count = 1;
   for (int i = 0; i < w.axes; ++i) order.push_back(2 + i), count *= w.out[w.at(i)];
-  return all.permute(order).reshape({x.size(0), x.size(1) * w.elements(), count});
+  // A copy always: of one channel, and of windows of one element, it would be a view of x.
+  return all.permute(order).clone().reshape({x.size(0), x.size(1) * w.elements(), count});
 }
 template <TensorOrVar T> T fold(const T& columns, const PerAxis& sizes, const PerAxis& kernel, const WindowOptions& o) {
   constexpr const char* op = "fold";

@@ -153,6 +153,7 @@ template <TensorOrVar T> T interpolate(const T& x, const PerAxis& sizes, const I
     refuse(op, "options", "neither .align_corners nor .antialias of the nearest element", "one of them");
   const Windows::Sizes to = per_axis(op, "sizes", sizes, x.dim() - 2, 1);
   T y = x;
+  bool copied = false;
   for (int i = 0; i < x.dim() - 2; ++i) {
     const std::int64_t from = x.size(2 + i), count = to[Windows::at(i)];
     if (from < 1 || from > kMostPositions)
@@ -160,8 +161,9 @@ template <TensorOrVar T> T interpolate(const T& x, const PerAxis& sizes, const I
     if (from == count) continue;
     y = o.mode == Resampling::nearest ? take(y, nearest_places(from, count, x.device()), 2 + i)
                                       : mixed(y, 2 + i, taps_of(from, count, o));
+    copied = true;
   }
-  return y;
+  return copied ? y : y.clone();
 }
 TERN_INSTANCES_1(ResultOf, interpolate, const PerAxis&, const InterpolateOptions&)
 

@@ -49,6 +49,14 @@ TEST_P(NeuralEdges, SumsOfAnAxisReadTheirOwnElementsAlone) {
   }
   EXPECT_EQ(doubles(adaptive_avg_pool(line(4, kInf), 2)), (std::vector<double>{kInf, 2.5}));
 }
+TEST_P(NeuralEdges, ResultsAreCopies) {
+  const Tensor x = line(5, 0), one = line(4, 0).reshape({1, 1, 2, 2});
+  Tensor windows = unfold(x, 3), elements = unfold(one, 1), same = interpolate(x, 5);
+  windows += 1, elements += 1, same += 1;
+  EXPECT_EQ(doubles(x), (std::vector<double>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(doubles(one), (std::vector<double>{0, 1, 2, 3}));
+  EXPECT_EQ(doubles(windows), (std::vector<double>{1, 2, 3, 2, 3, 4, 3, 4, 5}));
+}
 TEST_P(NeuralEdges, BatchNormTakesRunningStatisticsAsTheyAre) {
   for (const DType dtype : dtypes_of(device(), {f16, bf16})) {
     if (!takes(device(), dtype)) continue;
