@@ -172,14 +172,17 @@ namespace {
 /// From [-1, 1] to places among `size` elements, with what lies outside brought inside.
 template <TensorOrVar R> R places(const R& at, std::int64_t size, const GridSampleOptions& o) {
   const auto n = static_cast<double>(size), low = o.align_corners ? 0.0 : -0.5, span = o.align_corners ? n - 1 : n;
-  static const Pointwise plain("grid_sample", [](auto g, auto scale, auto begin) { return (g + 1) * scale + begin; });
+  // Two elements outside is as good as anywhere, and finite.
+  static const Pointwise plain("grid_sample", [](auto g, auto scale, auto begin, auto last) {
+    return clamp((g + 1) * scale + begin, -2, last + 2);
+  });
   static const Pointwise clamped(
       "grid_sample", [](auto g, auto scale, auto begin, auto last) { return clamp((g + 1) * scale + begin, 0, last); });
   static const Pointwise reflected("grid_sample", [](auto g, auto scale, auto begin, auto last, auto length) {
     auto d = abs((g + 1) * scale), m = d - 2 * length * floor(d / (2 * length));
     return clamp(where(m > length, 2 * length - m, m) + begin, 0, last);
   });
-  if (o.padding == GridPadding::zeros) return plain(at, span / 2, low);
+  if (o.padding == GridPadding::zeros) return plain(at, span / 2, low, n - 1);
   if (o.padding == GridPadding::border || span == 0) return clamped(at, span / 2, low, n - 1);
   return reflected(at, span / 2, low, n - 1, span);
 }

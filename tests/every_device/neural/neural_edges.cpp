@@ -57,6 +57,16 @@ TEST_P(NeuralEdges, ResultsAreCopies) {
   EXPECT_EQ(doubles(one), (std::vector<double>{0, 1, 2, 3}));
   EXPECT_EQ(doubles(windows), (std::vector<double>{1, 2, 3, 2, 3, 4, 3, 4, 5}));
 }
+TEST_P(NeuralEdges, PlacesFarOutsideAreZeros) {
+  const Var x(ones({1, 1, 2, 2}));
+  const std::vector<float> far{INFINITY, 0, -INFINITY, 0, 0.25F, INFINITY, 1e30F, -1e30F};
+  const Var grid(tensor(far, device()).reshape({1, 4, 1, 2}));
+  for (const Resampling mode : {Resampling::nearest, Resampling::linear})
+    EXPECT_EQ(doubles(grid_sample(x.value(), grid.value(), {.mode = mode})), std::vector<double>(4));
+  const Gradients g = backward(sum(grid_sample(x, grid)));
+  EXPECT_EQ(doubles(g[x]), std::vector<double>(4));
+  EXPECT_EQ(doubles(g[grid]), std::vector<double>(8));
+}
 TEST_P(NeuralEdges, BatchNormTakesRunningStatisticsAsTheyAre) {
   for (const DType dtype : dtypes_of(device(), {f16, bf16})) {
     if (!takes(device(), dtype)) continue;
