@@ -96,5 +96,26 @@ TEST_P(NeuralEdges, BatchNormWritesBothStatisticsOrNone) {
                [&] { batch_norm(ones({3, 2}), mean_of, variance, {}, {}, {.training = true}); });
   EXPECT_EQ(doubles(mean_of), std::vector<double>(2, 0));
 }
+TEST_P(NeuralEdges, ATargetOfZeroCountsZeroInKlDiv) {
+  const auto check = [&](const std::vector<float>& targets, const KlOptions& o) {
+    const Var x(tensor({-INFINITY, 0.0F, -1.0F}, device())), target(tensor(targets, device()));
+    const Var y = kl_div(x, target, o);
+    const Gradients g = backward(y);
+    EXPECT_NEAR(doubles(y)[0], 0.5 * (std::log(0.5) + 1), 1e-6);
+    const std::vector<double> of_x = doubles(g[x]), of_target = doubles(g[target]);
+    EXPECT_EQ(of_x[0], 0);
+    EXPECT_EQ(of_x[1], 0);
+    EXPECT_NEAR(of_x[2], -0.5, 1e-6);
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(std::isfinite(of_target[i])) << i << " " << of_target[i];
+  };
+  check({0, 0, 0.5F}, {.reduction = Reduction::sum});
+  check({-INFINITY, -INFINITY, std::log(0.5F)}, {.log_target = true, .reduction = Reduction::sum});
+}
+TEST_P(NeuralEdges, KlDivOfManyRowsFitsF16) {
+  if (!supports(device(), f16) || !takes(device(), f16)) GTEST_SKIP() << "no f16";
+  const Tensor x = full({1000, 100}, -5.0).to(f16), target = full({1000, 100}, 0.25).to(f16);
+  const double want = 100 * 0.25 * (std::log(0.25) + 5);  // the sum over all rows is beyond f16
+  EXPECT_NEAR(doubles(kl_div(x, target, {.per_row = true}))[0], want, epsilon(f16) * want);
+}
 }  // namespace
 }  // namespace tern::test
