@@ -117,5 +117,20 @@ TEST_P(NeuralEdges, KlDivOfManyRowsFitsF16) {
   const double want = 100 * 0.25 * (std::log(0.25) + 5);  // the sum over all rows is beyond f16
   EXPECT_NEAR(doubles(kl_div(x, target, {.per_row = true}))[0], want, epsilon(f16) * want);
 }
+TEST_P(NeuralEdges, NumbersOfWindowsBeyond32BitsAreErrors) {
+  const Tensor x = ones({1, 1, 4, 4}), w = ones({1, 1, 3, 3});
+  constexpr std::int64_t far = INT64_MAX;
+  const auto refused = [&](const char* op, const char* argument, auto f) {
+    expect_error(ErrorKind::shape, {op, argument, "2^31-1", std::to_string(far)}, f);
+  };
+  refused("conv2d", "dilation", [&] { conv2d(x, w, {}, {.dilation = far}); });
+  refused("conv2d", "dilation", [&] { conv2d(x, w, {}, {.padding = "same", .dilation = far}); });
+  refused("conv2d", "padding", [&] { conv2d(x, w, {}, {.padding = far}); });
+  refused("conv_transpose2d", "padding", [&] { conv_transpose2d(x, w, {}, {.padding = far}); });
+  refused("max_pool", "kernel", [&] { max_pool(x, far); });
+  refused("unfold", "dilation", [&] { unfold(x, 2, {.dilation = far}); });
+  refused("interpolate", "sizes", [&] { interpolate(x, far); });
+}
+
 }  // namespace
 }  // namespace tern::test
