@@ -152,10 +152,16 @@ RowBlock block_at(const CallSizes& s, const AttentionOptions& o, std::int64_t ro
   return b;
 }
 
+/// k or v with zeros beyond a sample's length: a share of 0 times what lies there could be NaN.
+template <TensorOrVar R> R within_lengths(const R& x, const Tensor& lengths) {
+  static const Pointwise own(kAttentionOp, [](auto of, auto length) { return where(index(of, -2) < length, of, 0); });
+  return lengths.defined() ? R(own(x, lengths)) : x;
+}
 /// The decomposed computation, in blocks of rows: q [B, H, L, D], k and v [B, G, S, ..] give [B, H, L, Dv].
 template <TensorOrVar R>
-R blocks_of(const Attention<R>& all, const R& of_q, const R& of_k, const R& of_v, Tensor* sums) {
+R blocks_of(const Attention<R>& all, const R& of_q, const R& all_k, const R& all_v, Tensor* sums) {
   const CallSizes& s = all.s;
+  const R of_k = within_lengths(all_k, all.lengths), of_v = within_lengths(all_v, all.lengths);
   const AttentionOptions& o = all.options;
   const std::int64_t rows = rows_of_blocks(s, o);
   const bool again = o.rows_at_once > 0 || rows * 8 < s.rows;

@@ -132,5 +132,48 @@ TEST_P(NeuralEdges, NumbersOfWindowsBeyond32BitsAreErrors) {
   refused("interpolate", "sizes", [&] { interpolate(x, far); });
 }
 
+// ---- attention ----
+/// By the kernel of its own wherever there is one.
+class AttentionEdges : public EveryDevice {
+ protected:
+  void SetUp() override { EveryDevice::SetUp(), setenv("TERN_ATTENTION_KERNEL", "1", 1); }
+  void TearDown() override { unsetenv("TERN_ATTENTION_KERNEL"), EveryDevice::TearDown(); }
+};
+TERN_EVERY_DEVICE(AttentionEdges);
+
+/// Columns that are not there may hold anything, as in a cache that was never filled.
+TEST_P(AttentionEdges, ReadsNothingBeyondTheLengths) {
+  Random random(4);
+  constexpr std::int64_t columns = 150, there = 70;
+  const auto with_behind = [&](const Tensor& t, double bad) {
+    const Tensor all = full({2, 2, columns, 16}, bad);
+    assign(all(ellipsis, Slice(0, there), Slice()), t);
+    return all;
+  };
+  const Tensor of_k = random.tensor({2, 2, there, 16}, f32, device()),
+               of_v = random.tensor({2, 2, there, 16}, f32, device());
+  const Tensor lengths = full({2}, there).to(i32);
+  for (const std::int64_t rows : {std::int64_t{1}, std::int64_t{66}})
+    for (const std::int64_t at_once : {std::int64_t{0}, rows + 1}) {
+      const std::string what = std::to_string(rows) + " rows, " + std::to_string(at_once) + " at once";
+      const Var q(random.tensor({2, 4, rows, 16}, f32, device()));
+      const Var k(with_behind(of_k, kNaN)), v(with_behind(of_v, kInf)), few_k(of_k), few_v(of_v);
+      const AttentionOptions o{.lengths = lengths, .rows_at_once = at_once};
+      const Tensor alone = attention(q.value(), k.value(), v.value(), o);
+      const Var got = attention(q, k, v, o), want = attention(q, few_k, few_v, {.rows_at_once = at_once});
+      const Gradients g = backward(sum(got * got)), h = backward(sum(want * want));
+      const auto expect_alike = [&](const Tensor& x, const Tensor& y, const char* of) {
+        const std::vector<double> a = doubles(x), b = doubles(y);
+        for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 2e-5) << what << ", " << of << " at " << i;
+      };
+      expect_alike(alone, want.value(), "result alone");
+      expect_alike(got.value(), want.value(), "result");
+      expect_alike(g[q], h[q], "gradient of q");
+      for (const auto& [all, few] : {std::pair{k, few_k}, {v, few_v}}) {
+        expect_alike(g[all].slice(2, 0, there), h[few], "gradient of what is there");
+        EXPECT_EQ(doubles(g[all].slice(2, there)), std::vector<double>(4 * (columns - there) * 16)) << what;
+      }
+    }
+}
 }  // namespace
 }  // namespace tern::test
