@@ -215,7 +215,9 @@ struct AttentionOptions {
   std::optional<double> scale = {};          // of the scores q·k; none: 1/√D
   bool causal = false;                       // row i sees the columns j ≤ i + S - L
   std::optional<std::int64_t> window = {};   // row i sees columns less than this far from i + S - L
-  Tensor lengths = {};                       // [batch] i32 or i64: so many columns there are of each sample; none: S
+  /// [batch] i32 or i64, from 0 to S: so many columns there are of each sample, and what lies behind them is not read.
+  /// None: S.
+  Tensor lengths = {};
   /// Which columns a row sees besides: a formula of (batch, head, i, j, mask_operands…) that gives a boolean.
   std::optional<Pointwise<>> mask = {};
   std::vector<detail::MaskOperand> mask_operands = {};  // tensors that broadcast to [batch, H, L, S], or numbers

@@ -175,5 +175,15 @@ TEST_P(AttentionEdges, ReadsNothingBeyondTheLengths) {
       }
     }
 }
+TEST_P(AttentionEdges, LengthsOutsideTheColumnsAreErrors) {
+  const Tensor x = ones({2, 2, 7, 16});
+  for (const std::int32_t bad : {1000, 8, -1})
+    expect_error(ErrorKind::index, {"attention", "lengths", std::to_string(bad)},
+                 [&] { attention(x, x, x, {.lengths = tensor({7, bad}, device())}); });
+  if (!supports(device(), i64)) return;
+  for (const std::int64_t bad : {std::int64_t{1} << 32, -(std::int64_t{1} << 40)})
+    expect_error(ErrorKind::index, {"attention", "lengths"},
+                 [&] { attention(x, x, x, {.lengths = tensor({std::int64_t{7}, bad}, device())}); });
+}
 }  // namespace
 }  // namespace tern::test
