@@ -80,6 +80,8 @@ template <TensorOrVar R> struct Attention {
       for (const Number& n : mask->values()) operands.emplace_back(Argument(n));
     }
     check_attention_options(o, s, value_of(q));
+    // No column is further away; what does not fit 32 bits would be another number on a GPU.
+    if (o.window) options.window = std::min(*o.window, s.rows + s.columns);
     if (o.lengths.defined()) lengths = attention_lengths(o.lengths, s, value_of(q));
     if (o.dropout > 0) add_dropout(value_of(q).device());
   }

@@ -185,5 +185,18 @@ TEST_P(AttentionEdges, LengthsOutsideTheColumnsAreErrors) {
     expect_error(ErrorKind::index, {"attention", "lengths"},
                  [&] { attention(x, x, x, {.lengths = tensor({std::int64_t{7}, bad}, device())}); });
 }
+TEST_P(AttentionEdges, AWindowMayBeAsWideAsItLikes) {
+  Random random(8);
+  const Tensor q = random.tensor({1, 2, 5, 16}, f32, device()), k = random.tensor({1, 2, 9, 16}, f32, device());
+  for (const bool causal : {false, true})
+    for (const std::int64_t at_once : {0, 2}) {
+      const std::vector<double> want = doubles(attention(q, k, k, {.causal = causal, .rows_at_once = at_once}));
+      for (const std::int64_t window : {std::int64_t{1} << 31, std::int64_t{1} << 32, INT64_MAX}) {
+        const Tensor got = attention(q, k, k, {.causal = causal, .window = window, .rows_at_once = at_once});
+        const std::vector<double> values = doubles(got);
+        for (std::size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(values[i], want[i], 1e-6) << window << " at " << i;
+      }
+    }
+}
 }  // namespace
 }  // namespace tern::test
