@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <memory>
 #include <utility>
 
 #include "primitives/attention/operation_checks.hpp"
@@ -177,9 +178,15 @@ R blocks_of(const Attention<R>& all, const R& of_q, const R& all_k, const R& all
     const R q_part = rows >= s.rows ? of_q : of_q.slice(-2, b.row, b.rows_end), k_part = columns(of_k),
             v_part = columns(of_v);
     if constexpr (std::same_as<R, Var>)
-      if (again && !sums) {
-        const auto run = [all, b](const Var& x, const Var& y, const Var& z) { return all.block(x, y, z, b, false)[0]; };
+      if (again) {
+        const auto log = sums ? std::make_shared<Tensor>() : nullptr;
+        const auto run = [all, b, log](const Var& x, const Var& y, const Var& z) {
+          const std::array<Var, 2> rows_of = all.block(x, y, z, b, log != nullptr);
+          if (log) *log = rows_of[1].value();
+          return rows_of[0];
+        };
         results.push_back(checkpoint(run)(q_part, k_part, v_part));
+        if (log) logs.push_back(*log);
         continue;
       }
     const std::array<R, 2> y = all.block(q_part, k_part, v_part, b, sums != nullptr);

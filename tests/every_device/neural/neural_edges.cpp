@@ -198,5 +198,18 @@ TEST_P(AttentionEdges, AWindowMayBeAsWideAsItLikes) {
       }
     }
 }
+TEST_P(AttentionEdges, LogarithmsOfSumsKeepNoScores) {
+  constexpr std::int64_t length = 2048, rows = 64;
+  const Var x(full({1, length, 4}, 0.5F, device()));
+  static_cast<void>(matmul(x.value()[0], x.value()[0].T()));
+  release_memory(device());
+  const std::int64_t before = memory_stats(device()).live;
+  Tensor logs;
+  backward(sum(attention(x, x, x, {.rows_at_once = rows, .logsumexp = &logs})));
+  EXPECT_LT(memory_stats(device()).peak - before, length * length);
+  // Equal scores: the largest, 4·0.25·½, and the logarithm of their number.
+  EXPECT_NEAR(doubles(logs)[length - 1], 0.5 + std::log(static_cast<double>(length)), 1e-5);
+}
+
 }  // namespace
 }  // namespace tern::test
