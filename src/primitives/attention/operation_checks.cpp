@@ -82,6 +82,9 @@ void check_attention_options(const AttentionOptions& o, const CallSizes& s, cons
   if (o.rows_at_once < 0) refuse(kAttentionOp, "rows_at_once", "0 or more", std::to_string(o.rows_at_once));
   if (!(o.dropout >= 0 && o.dropout < 1))
     refuse(kAttentionOp, "dropout", "from 0 to below 1", std::to_string(o.dropout), ErrorKind::value);
+  if (!o.mask && !o.mask_operands.empty())
+    refuse(kAttentionOp, "mask_operands", "none without a mask (a block_mask has its own)",
+           std::to_string(o.mask_operands.size()));
   if (o.dropout > 0 && !o.generator) refuse(kAttentionOp, "generator", "one to draw from", "none", ErrorKind::value);
   if (!o.block_mask.defined()) return;
   if (o.mask) refuse(kAttentionOp, "mask", "none beside block_mask", "one");

@@ -305,6 +305,8 @@ TEST_P(Attention, MasksReadNumbersAndVariables) {
 TEST_P(Attention, RefusesBeforeAnythingChanges) {
   const Tensor x = ones({1, 2, 5, 4});
   expect_error(ErrorKind::shape, {"mask", "undefined"}, [&] { attention(x, x, x, {.mask_operands = {Tensor()}}); });
+  expect_error(ErrorKind::shape, {"attention", "mask_operands", "none without a mask", "1"},
+               [&] { attention(x, x, x, {.mask_operands = {3}}); });
   const auto number = [](auto, auto, auto, auto j) { return j * 1.0; };
   expect_error(ErrorKind::dtype, {"where", "boolean"}, [&] { block_mask(number, 1, 1, 5, 5); });
   Tensor last = tensor({2, 3, 4, 4, 4}, i32);
