@@ -136,7 +136,7 @@ template <TensorOrVar T> T adaptive_avg_pool(const T& x, const PerAxis& sizes);
 struct WindowOptions {
   PerAxis stride = 1, padding = 0, dilation = 1;
 };
-/// Each window of `kernel` places as a column: [N, C, size..] gives [N, C·kernel elements, windows].
+/// A copy of each window of `kernel` places as a column: [N, C, size..] gives [N, C·kernel elements, windows].
 template <TensorOrVar T> T unfold(const T& x, const PerAxis& kernel, const WindowOptions& options = {});
 /// The transpose of unfold: columns [N, C·kernel elements, windows] added up where they came from in [N, C, sizes..].
 template <TensorOrVar T>
@@ -215,7 +215,9 @@ struct AttentionOptions {
   std::optional<double> scale = {};          // of the scores q·k; none: 1/√D
   bool causal = false;                       // row i sees the columns j ≤ i + S - L
   std::optional<std::int64_t> window = {};   // row i sees columns less than this far from i + S - L
-  Tensor lengths = {};                       // [batch] i32 or i64: so many columns there are of each sample; none: S
+  /// [batch] i32 or i64, from 0 to S: so many columns there are of each sample, and what lies behind them is not read.
+  /// None: S.
+  Tensor lengths = {};
   /// Which columns a row sees besides: a formula of (batch, head, i, j, mask_operands…) that gives a boolean.
   std::optional<Pointwise<>> mask = {};
   std::vector<detail::MaskOperand> mask_operands = {};  // tensors that broadcast to [batch, H, L, S], or numbers
@@ -277,7 +279,8 @@ struct BatchNormOptions {
 };
 /// x less the running mean, over the root of the running variance + eps, of each channel; then · weight + bias, both
 /// [C] or none. Where `.training`, x's own mean and biased variance over all axes but that of channels instead; the
-/// running ones (f32 or x's dtype, or none) then take up `momentum` of the batch's mean and unbiased variance.
+/// running ones (f32 or x's dtype, or none) then take up `momentum` of the batch's mean and unbiased variance, but for
+/// an empty x, which has none.
 template <TensorOrVar X, TensorOrVar W = Tensor, TensorOrVar B = Tensor>
 ResultOf<X, W, B> batch_norm(const X& x, const Tensor& running_mean, const Tensor& running_variance,
                              const W& weight = {}, const B& bias = {}, const BatchNormOptions& options = {});

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "autodiff/instances.hpp"
+#include "formula/extremes.hpp"
 
 namespace tern {
 
@@ -191,13 +192,21 @@ template <TensorOrVar X, TensorOrVar Y> ResultOf<X, Y> kl_div(const X& x, const 
   check_alike(op, "x", value_of(x), "target", value_of(target));
   const bool per_row = o.per_row && o.reduction == Reduction::mean;
   if (per_row && x.dim() == 0) refuse(op, "x", "at least one axis, for `.per_row`", describe(value_of(x)));
-  const Argument arguments[] = {Argument(x), Argument(target)};
-  constexpr auto of_shares = [](auto q, auto p) { return xlogy(p, p) - p * q; };
-  constexpr auto of_logs = [](auto q, auto p) { return exp(p) * (p - q); };
+  // Of rows each summand is divided, as f16 might not hold the sum.
+  const double factor = per_row && x.size(0) > 0 ? 1 / static_cast<double>(x.size(0)) : 1;
+  const Argument arguments[] = {Argument(x), Argument(target), Argument(factor)};
+  // A target of 0 counts 0 beside a logarithm of -inf, too, whose product with it would be NaN.
+  constexpr auto of_shares = [](auto q, auto p, auto scale) {
+    return scale * (xlogy(p, p) - p * where((p == 0) & (q == -Expr(kInfinity)), 0, q));
+  };
+  constexpr auto of_logs = [](auto q, auto p, auto scale) {
+    auto share = exp(p);
+    return scale * (share * (where(share == 0, 0, p) - where(share == 0, 0, q)));
+  };
   const Reduction reduction = per_row ? Reduction::sum : o.reduction;
   const R y = o.log_target ? reduced<R>(op, of_logs, reduction, arguments, x.shape())
                            : reduced<R>(op, of_shares, reduction, arguments, x.shape());
-  return per_row ? y * (1 / static_cast<double>(x.size(0))) : y;
+  return per_row && x.size(0) == 0 ? y * kNone : y;
 }
 template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> cosine_similarity(const A& a, const B& b, int axis, double eps) {
   constexpr const char* op = "cosine_similarity";

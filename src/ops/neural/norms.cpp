@@ -76,15 +76,35 @@ void update(Tensor running, const Tensor& batch, double momentum) {
 template <TensorOrVar R>
 R trained(const R& x, const Tensor& running_mean, const Tensor& running_variance, const Channels<R>& weight,
           const Channels<R>& bias, const BatchNormOptions& options) {
+  for (const Tensor* running : {&running_mean, &running_variance})
+    if (running->defined()) require_writable("batch_norm", *running);
   const Argument arguments[] = {Argument(x), weight.argument(), bias.argument(), Argument(options.eps)};
   const std::uint32_t reduced = ((1u << x.dim()) - 1) & ~2u;
   std::array<R, 3> y;
   fused({"batch_norm", statistics_graph(dtype_size(x.dtype()) == 2), reduced, {}}, arguments, std::span<R>(y));
-  const auto count = static_cast<double>(x.size(1) > 0 ? x.numel() / x.size(1) : 0);
+  if (x.numel() == 0) return y[0];  // of nothing there is no mean
+  const auto count = static_cast<double>(x.numel() / x.size(1));
   update(running_mean, value_of(y[1]), options.momentum);
   if (running_variance.defined())
     update(running_variance, value_of(y[2]) * (count / std::max(count - 1, 1.0)), options.momentum);
   return y[0];
+}
+
+constexpr auto by_running = [](auto v, auto m, auto s, auto scale, auto shift, auto eps) {
+  return (v - m) * rsqrt(s + eps) * scale + shift;
+};
+/// With the running statistics as they are, not in the dtype of x: f16 would not hold the variance of f16. What comes
+/// of them is in `result`.
+const FormulaGraph* running_graph(DType result) {
+  if (result == DType::f16)
+    return graph_of([](auto v, auto m, auto s, auto scale, auto shift, auto eps) {
+      return cast(by_running(v, m, s, scale, shift, eps), DType::f16);
+    });
+  if (result == DType::bf16)
+    return graph_of([](auto v, auto m, auto s, auto scale, auto shift, auto eps) {
+      return cast(by_running(v, m, s, scale, shift, eps), DType::bf16);
+    });
+  return graph_of(by_running);
 }
 
 }  // namespace
@@ -116,14 +136,16 @@ ResultOf<X, W, B> batch_norm(const X& x, const Tensor& running_mean, const Tenso
   const Channels<R> factor(w, laid, 1), summand(b, laid, 0);
   if (options.training) return trained<R>(image, running_mean, running_variance, factor, summand, options);
   require_defined(op, "running_mean", running_mean), require_defined(op, "running_variance", running_variance);
-  const Tensor mean_of = running_mean.reshape(laid).to(x.dtype()),
-               variance = running_variance.reshape(laid).to(x.dtype());
-  static const FormulaGraph* const graph = graph_of([](auto v, auto m, auto s, auto scale, auto shift, auto eps) {
-    return (v - m) * rsqrt(s + eps) * scale + shift;
-  });
+  const auto of_channels = [&](const Tensor& t) {
+    return dtype_size(x.dtype()) == 2 ? t.reshape(laid) : t.reshape(laid).to(x.dtype());
+  };
+  const Tensor mean_of = of_channels(running_mean), variance = of_channels(running_variance);
+  DType result = x.dtype();
+  for (const R* of : {&w, &b})
+    if (of->defined()) result = promote_types(result, of->dtype());
   const Argument arguments[] = {Argument(image),   Argument(mean_of),  Argument(variance),
                                 factor.argument(), summand.argument(), Argument(options.eps)};
-  return fused_one<R>({op, graph, 0, {}}, arguments);
+  return fused_one<R>({op, running_graph(result), 0, {}}, arguments);
 }
 
 TERN_INSTANCES_3(ResultOf, instance_norm, double)

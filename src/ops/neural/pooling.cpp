@@ -69,6 +69,17 @@ template <TensorOrVar T> T avg_pool(const T& x, const PerAxis& kernel, const Poo
   const bool narrow = dtype_size(x.dtype()) == 2;
   return (sum(narrow ? all.to(DType::f32) : all, window_axes(w.axes)) * shares(w, value_of(x))).to(x.dtype());
 }
+namespace {
+/// The means of `count` equal parts of an axis.
+template <TensorOrVar T> T means_of_parts(const T& x, int axis, std::int64_t count) {
+  Shape parts;
+  for (int i = 0; i < x.dim(); ++i) {
+    parts.push_back(i == axis ? count : x.size(i));
+    if (i == axis) parts.push_back(x.size(i) / count);
+  }
+  return mean(x.reshape(parts), {axis + 1});
+}
+}  // namespace
 template <TensorOrVar T> T adaptive_avg_pool(const T& x, const PerAxis& sizes) {
   constexpr const char* op = "adaptive_avg_pool";
   check_image(op, value_of(x));
@@ -77,7 +88,12 @@ template <TensorOrVar T> T adaptive_avg_pool(const T& x, const PerAxis& sizes) {
   T y = x;
   for (int i = 0; i < axes; ++i) {
     const std::int64_t from = x.size(2 + i), count = to[Windows::at(i)];
-    if (from < 1) refuse(op, "x", "axes of one element or more", describe(value_of(x)));
+    if (from < 1 || from > kMostPositions)
+      refuse(op, "x", "axes of 1 to 2^31-1 elements", describe(value_of(x)));
+    if (from % count == 0) {  // windows side by side, of one size
+      y = means_of_parts(y, 2 + i, count);
+      continue;
+    }
     Taps taps(from);
     for (std::int64_t o = 0; o < count; ++o) {
       const std::int64_t begin = o * from / count, end = ((o + 1) * from + count - 1) / count;
@@ -98,7 +114,8 @@ template <TensorOrVar T> T unfold(const T& x, const PerAxis& kernel, const Windo
   for (int i = 0; i < w.axes; ++i) order.push_back(2 + w.axes + i);
   std::int64_t count = 1;
   for (int i = 0; i < w.axes; ++i) order.push_back(2 + i), count *= w.out[w.at(i)];
-  return all.permute(order).reshape({x.size(0), x.size(1) * w.elements(), count});
+  // A copy always: of one channel, and of windows of one element, it would be a view of x.
+  return all.permute(order).clone().reshape({x.size(0), x.size(1) * w.elements(), count});
 }
 template <TensorOrVar T> T fold(const T& columns, const PerAxis& sizes, const PerAxis& kernel, const WindowOptions& o) {
   constexpr const char* op = "fold";

@@ -181,7 +181,8 @@ const Entries pools{
     {.name = "unfold",
      .family = Family::neural,
      .arguments = "x, kernel, options = {}",
-     .says = "Each window of `kernel` places as a column: [N, C, size..] gives [N, C·kernel elements, windows]",
+     .says = "A copy of each window of `kernel` places as a column: [N, C, size..] gives [N, C·kernel elements, "
+             "windows]",
      .tolerance = {0, "no element changes"},
      .samples = {{.shapes = image,
                   .call =

@@ -29,26 +29,24 @@ std::size_t Taps::most() const {
   for (const auto& list : lists_) most = std::max(most, list.size());
   return most;
 }
-std::vector<std::int32_t> Taps::places(std::size_t t) const {
+std::vector<std::int32_t> Taps::places(std::size_t first, std::size_t count) const {
   std::vector<std::int32_t> places;
-  for (const auto& list : lists_) places.push_back(t < list.size() ? static_cast<std::int32_t>(list[t].place) : 0);
+  for (const auto& list : lists_)
+    for (std::size_t t = first; t < first + count; ++t)
+      places.push_back(t < list.size() ? static_cast<std::int32_t>(list[t].place) : 0);
   return places;
 }
-std::vector<double> Taps::weights(std::size_t t) const {
+std::vector<double> Taps::weights(std::size_t first, std::size_t count) const {
   std::vector<double> weights;
-  for (const auto& list : lists_) weights.push_back(t < list.size() ? list[t].weight : 0);
+  for (const auto& list : lists_)
+    for (std::size_t t = first; t < first + count; ++t) weights.push_back(t < list.size() ? list[t].weight : 0);
   return weights;
-}
-std::vector<double> Taps::matrix() const {
-  std::vector<double> matrix(lists_.size() * static_cast<std::size_t>(from_));
-  for (std::size_t row = 0; row < lists_.size(); ++row)
-    for (const Tap& tap : lists_[row])
-      matrix[row * static_cast<std::size_t>(from_) + static_cast<std::size_t>(tap.place)] = tap.weight;
-  return matrix;
 }
 
 namespace {
 constexpr std::size_t kFewTaps = 4;
+/// A tap of no weight is not read: 0 times an infinity would be NaN.
+constexpr auto tap = [](auto x, auto weight) { return where(weight == 0, 0, x * weight); };
 /// Weights are f32 for elements of 16 bits.
 Tensor weights_like(const std::vector<double>& of, const Shape& shape, const Tensor& x) {
   return tensor_of(of, shape, x.dtype() == DType::f64 ? DType::f64 : DType::f32, x.device());
@@ -57,27 +55,37 @@ template <TensorOrVar R> R sum_of_taken(const R& x, int axis, const Taps& taps, 
   Shape along;
   for (int i = axis; i < x.dim(); ++i) along.push_back(i == axis ? taps.size() : 1);
   const auto place = [&](std::size_t t) {
-    return take(x, tensor(taps.places(std::min(t, count - 1)), x.device()), axis);
+    return take(x, tensor(taps.places(std::min(t, count - 1), 1), x.device()), axis);
   };
-  const auto weight = [&](std::size_t t) { return weights_like(taps.weights(t), along, value_of(x)); };
-  static const Pointwise two("interpolate", [](auto a, auto b, auto p, auto q) { return a * p + b * q; });
+  const auto weight = [&](std::size_t t) { return weights_like(taps.weights(t, 1), along, value_of(x)); };
+  static const Pointwise two("interpolate", [](auto a, auto b, auto p, auto q) { return tap(a, p) + tap(b, q); });
   static const Pointwise four("interpolate", [](auto a, auto b, auto c, auto d, auto p, auto q, auto r, auto s) {
-    return a * p + b * q + c * r + d * s;
+    return tap(a, p) + tap(b, q) + tap(c, r) + tap(d, s);
   });
   if (count <= 2) return two(place(0), place(1), weight(0), weight(1));
   return four(place(0), place(1), place(2), place(3), weight(0), weight(1), weight(2), weight(3));
 }
-template <TensorOrVar R> R product_with(const R& x, int axis, const Taps& taps) {
-  const Tensor matrix = weights_like(taps.matrix(), {taps.size(), taps.from()}, value_of(x));
-  const R wide = dtype_size(x.dtype()) == 2 ? x.to(DType::f32) : x;
-  if (axis == x.dim() - 2) return matmul(matrix, wide);
-  return matmul(wide.transpose(axis, -1), matrix.mT()).transpose(axis, -1);
+/// The elements taken are as many as x has along the axis, and some at edges that windows share.
+template <TensorOrVar R> R sum_over_taps(const R& x, int axis, const Taps& taps, std::size_t count) {
+  const auto each = static_cast<std::int64_t>(count);
+  Shape apart, along{taps.size(), each};
+  for (int i = 0; i < x.dim(); ++i) {
+    apart.push_back(i == axis ? taps.size() : x.size(i));
+    if (i == axis) apart.push_back(each);
+    else if (i > axis) along.push_back(1);
+  }
+  const R taken = take(x, tensor(taps.places(0, count), x.device()), axis).reshape(apart);
+  const Tensor weights = weights_like(taps.weights(0, count), along, value_of(x));
+  const Argument arguments[] = {Argument(taken), Argument(weights)};
+  static const FormulaGraph* const graph = graph_of([](auto a, auto p) { return sum(tap(a, p)); });
+  return fused_one<R>({"interpolate", graph, 1u << (axis + 1), {}, {}, true}, arguments);
 }
 }  // namespace
 
 template <TensorOrVar R> R mixed(const R& x, int axis, const Taps& taps) {
   const std::size_t count = taps.most();
-  const R y = count <= kFewTaps && count > 0 ? sum_of_taken(x, axis, taps, count) : product_with(x, axis, taps);
+  const R y = count <= kFewTaps ? sum_of_taken(x, axis, taps, std::max<std::size_t>(count, 1))
+                                : sum_over_taps(x, axis, taps, count);
   return y.to(x.dtype());
 }
 template Tensor mixed(const Tensor&, int, const Taps&);
@@ -145,14 +153,17 @@ template <TensorOrVar T> T interpolate(const T& x, const PerAxis& sizes, const I
     refuse(op, "options", "neither .align_corners nor .antialias of the nearest element", "one of them");
   const Windows::Sizes to = per_axis(op, "sizes", sizes, x.dim() - 2, 1);
   T y = x;
+  bool copied = false;
   for (int i = 0; i < x.dim() - 2; ++i) {
     const std::int64_t from = x.size(2 + i), count = to[Windows::at(i)];
-    if (from < 1) refuse(op, "x", "axes of one element or more", describe(value_of(x)));
+    if (from < 1 || from > kMostPositions)
+      refuse(op, "x", "axes of 1 to 2^31-1 elements", describe(value_of(x)));
     if (from == count) continue;
     y = o.mode == Resampling::nearest ? take(y, nearest_places(from, count, x.device()), 2 + i)
                                       : mixed(y, 2 + i, taps_of(from, count, o));
+    copied = true;
   }
-  return y;
+  return copied ? y : y.clone();
 }
 TERN_INSTANCES_1(ResultOf, interpolate, const PerAxis&, const InterpolateOptions&)
 
@@ -161,14 +172,17 @@ namespace {
 /// From [-1, 1] to places among `size` elements, with what lies outside brought inside.
 template <TensorOrVar R> R places(const R& at, std::int64_t size, const GridSampleOptions& o) {
   const auto n = static_cast<double>(size), low = o.align_corners ? 0.0 : -0.5, span = o.align_corners ? n - 1 : n;
-  static const Pointwise plain("grid_sample", [](auto g, auto scale, auto begin) { return (g + 1) * scale + begin; });
+  // Two elements outside is as good as anywhere, and finite.
+  static const Pointwise plain("grid_sample", [](auto g, auto scale, auto begin, auto last) {
+    return clamp((g + 1) * scale + begin, -2, last + 2);
+  });
   static const Pointwise clamped(
       "grid_sample", [](auto g, auto scale, auto begin, auto last) { return clamp((g + 1) * scale + begin, 0, last); });
   static const Pointwise reflected("grid_sample", [](auto g, auto scale, auto begin, auto last, auto length) {
     auto d = abs((g + 1) * scale), m = d - 2 * length * floor(d / (2 * length));
     return clamp(where(m > length, 2 * length - m, m) + begin, 0, last);
   });
-  if (o.padding == GridPadding::zeros) return plain(at, span / 2, low);
+  if (o.padding == GridPadding::zeros) return plain(at, span / 2, low, n - 1);
   if (o.padding == GridPadding::border || span == 0) return clamped(at, span / 2, low, n - 1);
   return reflected(at, span / 2, low, n - 1, span);
 }

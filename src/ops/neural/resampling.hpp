@@ -19,11 +19,9 @@ class Taps {
   std::int64_t size() const { return static_cast<std::int64_t>(lists_.size()); }
   /// The most that one element has.
   std::size_t most() const;
-  /// Places and weights of tap t of each element; (0, 0) where it has fewer.
-  std::vector<std::int32_t> places(std::size_t t) const;
-  std::vector<double> weights(std::size_t t) const;
-  /// All of them as a matrix [size, from].
-  std::vector<double> matrix() const;
+  /// Places and weights of taps [first, first + count) of each element; (0, 0) where it has fewer.
+  std::vector<std::int32_t> places(std::size_t first, std::size_t count) const;
+  std::vector<double> weights(std::size_t first, std::size_t count) const;
 
  private:
   struct Tap {
@@ -34,8 +32,8 @@ class Taps {
   std::vector<std::vector<Tap>> lists_;
 };
 
-/// x with an axis replaced by the sums: of up to four taps each in one formula over the elements taken, of more as a
-/// product with the matrix.
+/// x with an axis replaced by the sums, each of which reads its own taps alone: of up to four in one formula over the
+/// elements taken, of more as a sum over the taps as an axis.
 template <TensorOrVar R> R mixed(const R& x, int axis, const Taps& taps);
 
 }  // namespace tern::detail

@@ -93,9 +93,7 @@ template <class T> class Backward {
     for (Index column = first; column < std::min(first + per_stretch_, s_.columns); column += kBackwardColumns) {
       const Index cols = std::min(kBackwardColumns, s_.columns - column);
       const HeadOf k = head_of(r_.k, w.batch, w.group), v = head_of(r_.v, w.batch, w.group);
-      tiles_.copy(k, column, cols, s_.depth, w.k, depth_);
-      tiles_.copy_transposed(k, column, cols, s_.depth, w.k_transposed);
-      tiles_.copy_transposed(v, column, cols, s_.width, w.v_transposed);
+      copy_columns(w, k, v, column, cols);
       std::fill_n(w.k_grad, kBackwardColumns * depth_, T{0}), std::fill_n(w.v_grad, kBackwardColumns * width_, T{0});
       for (Index h = 0; h < shared; ++h) {
         w.head = w.group * shared + h;
@@ -108,6 +106,18 @@ template <class T> class Backward {
         tiles_.store(kernels(), w.v_grad + i * width_, s_.width, T{1}, v_grad, column + i);
       }
     }
+  }
+  /// Beyond a sample's length k and v are not its own: shares and slopes of 0 times what lies there could be NaN.
+  void copy_columns(const Work& w, const HeadOf& k, const HeadOf& v, Index column, Index cols) const {
+    const Index there = std::clamp<Index>(w.length - column, 0, cols);
+    if (there < cols) {
+      std::fill_n(w.k, kBackwardColumns * depth_, T{0});
+      std::fill_n(w.k_transposed, kBackwardColumns * s_.depth, T{0});
+      std::fill_n(w.v_transposed, kBackwardColumns * s_.width, T{0});
+    }
+    tiles_.copy(k, column, there, s_.depth, w.k, depth_);
+    tiles_.copy_transposed(k, column, there, s_.depth, w.k_transposed);
+    tiles_.copy_transposed(v, column, there, s_.width, w.v_transposed);
   }
   void rows_against(const Work& w, Index column, Index cols) const {
     for (Index row = 0; row < s_.rows; row += kBackwardRows) {

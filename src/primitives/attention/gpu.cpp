@@ -93,8 +93,9 @@ class Forward {
     h["block"] = block_lines(io, d, blocks_, "first_row", "column");
     h["score_steps"] = tiles.score_steps({q_, {"batch", "head"}, "first_row", h["rows"], wide_q_},
                                          {k_, {"batch", "key_head"}, "column", h["columns"], wide_k_}, h["depth"], "s");
-    h["sum_steps"] = tiles.sum_steps({v_, {"batch", "key_head"}, "column", h["columns"], wide_v_}, h["width"],
-                                     r_.sizes.width, "acc");
+    // Beyond a sample's length v is not its own: a share of 0 times what lies there could be NaN.
+    h["sum_steps"] = tiles.sum_steps({v_, {"batch", "key_head"}, "column", lengths_ >= 0 ? "length" : h["columns"],
+                                      wide_v_}, h["width"], r_.sizes.width, "acc");
     for (int c = 0; c < tile_.part_n(); ++c) {
       const std::string s = cat("s", c);
       h[cat("seen_", c)] = slots_.seen(cat("column", c), "middle", lengths_ >= 0);

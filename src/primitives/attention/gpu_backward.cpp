@@ -192,11 +192,13 @@ class Backward {
       const bool of_v = k == 1;
       const Read& of = of_rows_ ? k_ : of_v ? out_ : q_;
       const std::string size = slots_.p(of_v ? slots_.width : slots_.depth);
+      // Beyond a sample's length k is not its own: a slope of 0 times what lies there could be NaN.
+      const std::string others = of_rows_ && lengths_ >= 0 ? std::string("length") : h["other_count"];
       const int n = tile_.sums_n(sum.size);
       sums += tile_sums(sum.name, type(), tile_.part_m, n), move_up += move_sums_up(sum.name, tile_.part_m, n);
       multiply += tiles.put("shares", of_v ? "s" : "g") +
-                  tiles.sum_steps({of.access, {"batch", of_rows_ ? "key_head" : "head"}, "first_other",
-                                   h["other_count"], of.sums}, size, sum.size, sum.name);
+                  tiles.sum_steps({of.access, {"batch", of_rows_ ? "key_head" : "head"}, "first_other", others,
+                                   of.sums}, size, sum.size, sum.name);
       for (int j = 0; j < n / 4; ++j) {
         std::vector<std::string> values;
         for (const char lane : {'x', 'y', 'z', 'w'}) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <memory>
 #include <utility>
 
 #include "primitives/attention/operation_checks.hpp"
@@ -80,6 +81,8 @@ template <TensorOrVar R> struct Attention {
       for (const Number& n : mask->values()) operands.emplace_back(Argument(n));
     }
     check_attention_options(o, s, value_of(q));
+    // No column is further away; what does not fit 32 bits would be another number on a GPU.
+    if (o.window) options.window = std::min(*o.window, s.rows + s.columns);
     if (o.lengths.defined()) lengths = attention_lengths(o.lengths, s, value_of(q));
     if (o.dropout > 0) add_dropout(value_of(q).device());
   }
@@ -152,10 +155,16 @@ RowBlock block_at(const CallSizes& s, const AttentionOptions& o, std::int64_t ro
   return b;
 }
 
+/// k or v with zeros beyond a sample's length: a share of 0 times what lies there could be NaN.
+template <TensorOrVar R> R within_lengths(const R& x, const Tensor& lengths) {
+  static const Pointwise own(kAttentionOp, [](auto of, auto length) { return where(index(of, -2) < length, of, 0); });
+  return lengths.defined() ? R(own(x, lengths)) : x;
+}
 /// The decomposed computation, in blocks of rows: q [B, H, L, D], k and v [B, G, S, ..] give [B, H, L, Dv].
 template <TensorOrVar R>
-R blocks_of(const Attention<R>& all, const R& of_q, const R& of_k, const R& of_v, Tensor* sums) {
+R blocks_of(const Attention<R>& all, const R& of_q, const R& all_k, const R& all_v, Tensor* sums) {
   const CallSizes& s = all.s;
+  const R of_k = within_lengths(all_k, all.lengths), of_v = within_lengths(all_v, all.lengths);
   const AttentionOptions& o = all.options;
   const std::int64_t rows = rows_of_blocks(s, o);
   const bool again = o.rows_at_once > 0 || rows * 8 < s.rows;
@@ -169,9 +178,15 @@ R blocks_of(const Attention<R>& all, const R& of_q, const R& of_k, const R& of_v
     const R q_part = rows >= s.rows ? of_q : of_q.slice(-2, b.row, b.rows_end), k_part = columns(of_k),
             v_part = columns(of_v);
     if constexpr (std::same_as<R, Var>)
-      if (again && !sums) {
-        const auto run = [all, b](const Var& x, const Var& y, const Var& z) { return all.block(x, y, z, b, false)[0]; };
+      if (again) {
+        const auto log = sums ? std::make_shared<Tensor>() : nullptr;
+        const auto run = [all, b, log](const Var& x, const Var& y, const Var& z) {
+          const std::array<Var, 2> rows_of = all.block(x, y, z, b, log != nullptr);
+          if (log) *log = rows_of[1].value();
+          return rows_of[0];
+        };
         results.push_back(checkpoint(run)(q_part, k_part, v_part));
+        if (log) logs.push_back(*log);
         continue;
       }
     const std::array<R, 2> y = all.block(q_part, k_part, v_part, b, sums != nullptr);

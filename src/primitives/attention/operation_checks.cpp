@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "backend/recording/capture.hpp"
+
 namespace tern::detail {
 
 CallSizes attention_sizes(const Tensor& q, const Tensor& k, const Tensor& v) {
@@ -50,13 +52,26 @@ void check_attention_formula(const char* what, const FormulaGraph* graph, std::s
         require_same_device(kAttentionOp, q, value_of(operand));
   }
 }
+namespace {
+/// On GPUs, and at replays, they are checked as indices are.
+void check_lengths(const Tensor& given, const Tensor& lengths, std::int64_t columns) {
+  if (!in_host_memory(lengths) || current_capture())
+    return require_indices("attention (lengths, of so many columns and 0)", lengths, columns + 1);
+  for (const std::int64_t length : given.to(DType::i64).to_vector<std::int64_t>())
+    if (length < 0 || length > columns)
+      refuse(kAttentionOp, "lengths", "from 0 to the " + std::to_string(columns) + " columns of k",
+             std::to_string(length), ErrorKind::index);
+}
+}  // namespace
 Tensor attention_lengths(const Tensor& lengths, const CallSizes& s, const Tensor& q) {
   require_index_dtype(kAttentionOp, "lengths", lengths), require_same_device(kAttentionOp, q, lengths);
   if (lengths.dim() != 1 || lengths.size(0) != s.batch)
     refuse(kAttentionOp, "lengths", "[" + std::to_string(s.batch) + "]", describe(lengths));
-  // i64 first to what there is: i32 would not hold it.
-  const Tensor within = lengths.dtype() == DType::i64 ? clamp(lengths, 0, s.columns) : lengths;
-  return as_i32(kAttentionOp, within, 0).reshape({s.batch, 1, 1, 1});
+  // i64 first to what is out of reach as well: i32 would not hold it.
+  const Tensor within = lengths.dtype() == DType::i64 ? clamp(lengths, -1, s.columns + 1) : lengths;
+  const Tensor columns = as_i32(kAttentionOp, within, -1);
+  if (s.batch > 0) check_lengths(lengths, columns, s.columns);
+  return columns.reshape({s.batch, 1, 1, 1});
 }
 
 const Pointwise<>* attention_mask(const AttentionOptions& o) {
@@ -67,6 +82,9 @@ void check_attention_options(const AttentionOptions& o, const CallSizes& s, cons
   if (o.rows_at_once < 0) refuse(kAttentionOp, "rows_at_once", "0 or more", std::to_string(o.rows_at_once));
   if (!(o.dropout >= 0 && o.dropout < 1))
     refuse(kAttentionOp, "dropout", "from 0 to below 1", std::to_string(o.dropout), ErrorKind::value);
+  if (!o.mask && !o.mask_operands.empty())
+    refuse(kAttentionOp, "mask_operands", "none without a mask (a block_mask has its own)",
+           std::to_string(o.mask_operands.size()));
   if (o.dropout > 0 && !o.generator) refuse(kAttentionOp, "generator", "one to draw from", "none", ErrorKind::value);
   if (!o.block_mask.defined()) return;
   if (o.mask) refuse(kAttentionOp, "mask", "none beside block_mask", "one");

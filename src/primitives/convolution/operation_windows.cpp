@@ -52,6 +52,8 @@ Windows::Sizes per_axis(const char* op, const char* name, const PerAxis& given, 
   for (int i = 0; i < axes; ++i) {
     const std::int64_t value = given[given.rank() == 1 ? 0 : Windows::at(i)];
     if (value < least) refuse(op, name, std::to_string(least) + " or more", to_string(given));
+    // So that products of two of them, and sums, are no other number.
+    if (value > kMostPositions) refuse(op, name, "at most 2^31-1", to_string(given));
     sizes[Windows::at(i)] = value;
   }
   return sizes;
