@@ -251,17 +251,20 @@ namespace {
 
 }  // namespace
 
-template <TensorOrVar T> T matrix_norm(const T& a, const Norm& norm, bool keepdim) {
-  constexpr const char* op = "matrix_norm";
+template <TensorOrVar T> T norm_in(const char* op, const T& a, const Norm& norm, bool keepdim) {
   require_matrices(op, "a", value_of(a));
   const auto over = [&](const T& reduced) { return keepdim ? reduced.unsqueeze(-1).unsqueeze(-1) : reduced; };
+  const auto values = [&] { return narrowed(svdvals_in(op, a), a.dtype()); };
   if (norm.is("fro")) return tern::norm(a, {-2, -1}, keepdim);
-  if (norm.is("nuc")) return over(sum(svdvals(a), {-1}));
+  if (norm.is("nuc")) return over(sum(values(), {-1}));
   const double p = norm.named() ? 0 : norm.p();
-  if (std::abs(p) == 2) return over(p > 0 ? max(svdvals(a), {-1}) : min(svdvals(a), {-1}));
+  if (std::abs(p) == 2) return over(p > 0 ? max(values(), {-1}) : min(values(), {-1}));
   if (std::abs(p) != 1 && std::abs(p) != kInfinity) unknown_norm(op, norm);
   const T sums = sum(T(abs(a)), {std::abs(p) == 1 ? -2 : -1});
   return over(p > 0 ? max(sums, {-1}) : min(sums, {-1}));
+}
+template <TensorOrVar T> T matrix_norm(const T& a, const Norm& norm, bool keepdim) {
+  return norm_in("matrix_norm", a, norm, keepdim);
 }
 template <TensorOrVar T> T vector_norm(const T& x, const Norm& norm, const Axes& axes, bool keepdim) {
   require_defined("vector_norm", "x", value_of(x));
@@ -269,14 +272,22 @@ template <TensorOrVar T> T vector_norm(const T& x, const Norm& norm, const Axes&
   return tern::norm(is_complex(x.dtype()) ? T(abs(x)) : x, axes, keepdim, norm.p());  // of real ones norm takes |x|
 }
 template <TensorOrVar T> T cond(const T& a, const Norm& norm) {
-  require_matrices("cond", "a", value_of(a));
+  constexpr const char* op = "cond";
+  require_matrices(op, "a", value_of(a));
+  if (a.size(-1) == 0 || a.size(-2) == 0)
+    throw Error(ErrorKind::shape, "cond: a matrix without elements has none, it is " + describe(value_of(a)));
   if (!norm.named() && std::abs(norm.p()) == 2) {
-    const T s = svdvals(a);
-    const T quotient = max(s, {-1}) / min(s, {-1});
-    return norm.p() > 0 ? quotient : 1 / quotient;
+    const T s = narrowed(svdvals_in(op, a), a.dtype()), most = max(s, {-1}), least = min(s, {-1});
+    const Tensor zero = value_of(most) == 0;
+    const T quotient = where(zero, kInfinity, most / where(zero, 1, least));
+    return norm.p() > 0 ? quotient : where(zero, kInfinity, least / where(zero, 1, most));
   }
-  require_square("cond", "a", value_of(a));
-  return matrix_norm(a, norm) * matrix_norm(inv_ex(a).inverse, norm);
+  require_square(op, "a", value_of(a));
+  const T size = norm_in(op, a, norm, false);
+  // Of a singular matrix the norm is not taken of what stands for its inverse.
+  const InverseEx<T> made = inv_ex(a);
+  const Tensor singular = made.info > 0, all = singular.unsqueeze(-1).unsqueeze(-1);
+  return where(singular, kInfinity, size * norm_in(op, T(where(all, 0, made.inverse)), norm, false));
 }
 
 #define TERN_INSTANCES(T)                                           \
