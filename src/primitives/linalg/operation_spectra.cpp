@@ -188,9 +188,12 @@ Tensor counting(const Tensor& s, double rtol) {
   if (s.size(-1) == 0) return s;
   return (s > s.slice(-1, 0, 1) * rtol).to(s.dtype());
 }
+Tensor inverses(const Tensor& s, double rtol) {
+  const Tensor keep = counting(s, rtol);
+  return where(keep == 0, 0, 1 / where(keep == 0, 1, s));
+}
 Tensor pinv_tensor(const Svd<Tensor>& f, double rtol) {
-  const Tensor keep = counting(f.s, rtol), inverse = where(keep == 0, 0, 1 / where(keep == 0, 1, f.s));
-  return matmul(adjoint(f.vh) * for_columns(inverse), adjoint(f.u));
+  return matmul(adjoint(f.vh) * for_columns(inverses(f.s, rtol)), adjoint(f.u));
 }
 Tensor pinv_of(const char* op, const Tensor& a, double rtol) { return pinv_tensor(svd_of(op, a, false), rtol); }
 /// P = A⁺: -Pᴴ·g·Pᴴ + (I - A·P)·gᴴ·P·Pᴴ + Pᴴ·P·gᴴ·(I - P·A).
@@ -205,6 +208,34 @@ Var pinv_known(const char* op, const Var& a, const Tensor& value) {
                     });
 }
 Var pinv_of(const char* op, const Var& a, double rtol) { return pinv_known(op, a, pinv_of(op, a.value(), rtol)); }
+
+/// x = a⁺·b by the singular vectors, one after the other: a product with a⁺ leaves a residual of cond(a)·eps·b.
+Tensor least_squares_tensor(const Svd<Tensor>& f, const Tensor& b, double rtol) {
+  return matmul(adjoint(f.vh), matmul(adjoint(f.u), b) * for_rows(inverses(f.s, rtol)));
+}
+Tensor least_squares_of(const char*, const Tensor&, const Tensor& b, const Svd<Tensor>& f, double rtol) {
+  return least_squares_tensor(f, b, rtol);
+}
+/// With P = a⁺ and u = Pᴴ·g, the gradient of b, that of a is (b - a·x)·(P·u)ᴴ + Pᴴ·x·(g - aᴴ·u)ᴴ - u·xᴴ.
+Var least_squares_of(const char* op, Var a, Var b, const Svd<Var>& f, double rtol) {
+  const Svd<Tensor> made{f.u.value(), f.s.value(), f.vh.value()};
+  const Tensor x = least_squares_tensor(made, b.value(), rtol);
+  broadcast_batches(op, a, b);
+  const Shape shape = with_sizes(batch_of(a.shape()), {a.size(-1), a.size(-2)});
+  const Tensor inverse = pinv_tensor(made, rtol).broadcast_to(shape);
+  const Var inputs[] = {a, b};
+  PoolVector<Save> saved{{as_var(a.value()), -1, 0}, {as_var(b.value()), -1, 1}, {Var(), 0}};
+  return record_one(op, inputs, x, std::move(saved), [op, inverse](const RuleContext& c) {
+    const Var &a = c.saved[0], &b = c.saved[1], &x = c.saved[2], &g = c.grads[0];
+    const Var p = pinv_known(op, a, inverse), p_h = adjoint(p), u = matmul(p_h, g);
+    PoolVector<Var> grads(2);
+    grads[1] = u;
+    if (c.wanted[0] && c.needed[0])
+      grads[0] = matmul(b - matmul(a, x), adjoint(matmul(p, u))) +
+                 matmul(matmul(p_h, x), adjoint(g - matmul(adjoint(a), u))) - matmul(u, adjoint(x));
+    return grads;
+  });
+}
 
 }  // namespace
 
@@ -233,11 +264,7 @@ template <TensorOrVar A, TensorOrVar B> Lstsq<ResultOf<A, B>> lstsq(const A& a, 
   if (vector) y = y.unsqueeze(-1);
   const Svd<R> f = svd_of(op, x, false);
   const double least = tolerance_of(rtol, value_of(x));
-  R p;
-  if constexpr (std::same_as<R, Var>)
-    p = pinv_known(op, x, pinv_tensor({f.u.value(), f.s.value(), f.vh.value()}, least));
-  else p = pinv_tensor(f, least);
-  const R solution = matmul(p, y);
+  const R solution = least_squares_of(op, x, y, f, least);
   return {narrowed(vector ? solution.squeeze(-1) : solution, dtype), sum(counting(value_of(f.s), least), {-1}).to(i32),
           narrowed(f.s, dtype)};
 }

@@ -71,6 +71,17 @@ TEST_P(MatricesAtLimits, ConditionsOfSingularOnes) {
   expect_error(ErrorKind::value, {"cond", "no norm 3"}, [] { cond(eye(2), 3); });
   expect_error(ErrorKind::linalg, {"matrix_norm", "not finite"}, [] { matrix_norm(full({2, 2}, kNaN, f32), 2); });
 }
+/// The residual is that of roundings, whatever the condition.
+TEST_P(MatricesAtLimits, LeastSquaresOfIllConditionedOnes) {
+  if (!(device() == cpu())) return;
+  std::vector<double> powers;
+  for (int i = 0; i < 40; ++i)
+    for (int j = 0; j < 12; ++j) powers.push_back(std::pow(i / 39.0, j));
+  const Tensor a = tensor(powers, f64, cpu()).reshape({40, 12}), b = matmul(a, ones({12, 2}, f64));
+  EXPECT_LE(largest_part(matmul(a, lstsq(a, b).solution) - b), 1e-13);
+  const Var x(a);
+  EXPECT_LE(largest_part(matmul(a, lstsq(x, b).solution.value()) - b), 1e-13);
+}
 
 }  // namespace
 }  // namespace tern::test
