@@ -83,5 +83,85 @@ TEST_P(MatricesAtLimits, LeastSquaresOfIllConditionedOnes) {
   EXPECT_LE(largest_part(matmul(a, lstsq(x, b).solution.value()) - b), 1e-13);
 }
 
+// ---- where values meet ----
+class ValuesMeet : public InDouble {
+ protected:
+  Tensor weights(std::int64_t m, std::int64_t n) const { return noise_matrices(1, m, n, f64)[0].to(device()); }
+};
+TERN_EVERY_DEVICE_IN_DOUBLE(ValuesMeet);
+
+/// u·vh is the nearest orthogonal matrix, smooth where singular values are equal.
+TEST_P(ValuesMeet, ThePolarFactorIsSmooth) {
+  const Tensor turn = tensor({{0.6, -0.8, 0.}, {0.8, 0.6, 0.}, {0., 0., 1.}}, device()), w = weights(3, 3);
+  const auto polar = [](const Var& x) {
+    const auto f = svd(x, false);
+    return matmul(f.u, f.vh);
+  };
+  for (const double size : {1.0, 2.5}) {
+    const Var x(turn * size);
+    const Tensor inner = matmul(turn.mT(), w);
+    const Tensor want = matmul(turn, inner - inner.mT()) * (0.5 / size);
+    EXPECT_LE(largest_part(backward(sum(polar(x) * w))[x] - want), 1e-13);
+    const Var z(x.value().to(c128));
+    EXPECT_LE(largest_part(real(backward(sum(real(polar(z)) * w))[z]) - want), 1e-13);
+  }
+  for (const double apart : {1e-3, 1e-9, 1e-14}) {  // and near there
+    const Tensor s = tensor({{2., 0., 0.}, {0., 2. + apart, 0.}, {0., 0., 1.}}, device());
+    const Var x(matmul(turn, s));
+    const Tensor inner = matmul(turn.mT(), w), d = diagonal(s);
+    const Tensor want = matmul(turn, (inner - inner.mT()) / (d.unsqueeze(0) + d.unsqueeze(1)));
+    EXPECT_LE(largest_part(backward(sum(polar(x) * w))[x] - want), 1e-12) << apart;
+  }
+}
+/// A singular value of 0 whose vectors the loss does not see, of complex matrices, too.
+TEST_P(ValuesMeet, ASingularValueOfNothing) {
+  for (const DType dtype : {f64, c128}) {
+    const Tensor a = matmul(tensor({{1.}, {2.}, {3.}}, device()), tensor({{1., 2.}}, device()));
+    const Var x(a.to(dtype));
+    const auto first = [&](const Var& x) {
+      const auto f = svd(x, false);
+      const Var u = f.u.slice(-1, 0, 1), v = f.vh.slice(-2, 0, 1) * f.s.slice(-1, 0, 1).unsqueeze(-1);
+      return sum(real(matmul(u, v)) * weights(3, 2));
+    };
+    // Of a's best approximation of rank 1: the tangents of matrices of rank 1.
+    const Tensor u = tensor({{1.}, {2.}, {3.}}, device()) / std::sqrt(14.0),
+                 v = tensor({{1.}, {2.}}, device()) / std::sqrt(5.0), w = weights(3, 2);
+    const Tensor out = w - matmul(u, matmul(u.mT(), w));
+    const Tensor want = w - matmul(out, unit(2).to(device()) - matmul(v, v.mT()));
+    EXPECT_LE(largest_part(real(backward(first(x))[x]) - want), 1e-12) << to_string(dtype);
+  }
+}
+/// Functions of matrices have derivatives there that are not told by those of values and vectors: not a number, rather
+/// than a wrong one. Those of values alone, and of whole spaces of vectors, are right.
+TEST_P(ValuesMeet, WhatIsNotKnownIsNoNumber) {
+  const Tensor one = eye(3, {.dtype = f64}), w = weights(3, 3);
+  const auto has_nan = [](const Tensor& g) { return std::isnan(doubles(sum(g))[0]); };
+  const Var x(one.clone());
+  const auto e = eigh(x);
+  const Var function = matmul(e.eigenvectors * e.eigenvalues.unsqueeze(-2), e.eigenvectors.mT());
+  EXPECT_TRUE(has_nan(backward(sum(function * w))[x]));
+  const Var low(matmul(tensor({{1.}, {2.}, {3.}}, device()), tensor({{1., 2.}}, device())));
+  const auto f = svd(low, false);
+  EXPECT_TRUE(has_nan(backward(sum(matmul(f.u * f.s.unsqueeze(-2), f.vh) * weights(3, 2)))[low]));
+  const Tensor tangent = w + w.mT();
+  const auto [value, moved] = jvp([](const Var& a) { return eigh(a).eigenvectors; }, one, tangent);
+  for (const double v : doubles(moved)) EXPECT_FALSE(std::isfinite(v) && v != 0) << v;
+  EXPECT_LE(largest_part(backward(sum(square(eigvalsh(x))))[x] - 2 * one), 1e-13);
+}
+/// Squares of singular values may be beyond the dtype's range.
+TEST_P(ValuesMeet, HugeAndTinyValuesAreApart) {
+  const Tensor a = tensor({{3., 1., 0.}, {0.5, 2., 1.}, {0., 1., 1.}}, device());
+  const auto by = [](const Var& x) {
+    const Tensor w = arange(0, 3, 1, {.dtype = f64});
+    return sum(square(svd(x, false).u).slice(-1, 0, 1).squeeze(-1) * w);
+  };
+  const Var same(a);
+  const Tensor want = backward(by(same))[same];
+  for (const double size : {0x1p+700, 0x1p-700}) {
+    const Var x(a * size);
+    EXPECT_LE(largest_part(backward(by(x))[x] * size - want), 1e-12) << size;
+  }
+}
+
 }  // namespace
 }  // namespace tern::test
