@@ -83,6 +83,21 @@ TEST_P(MatricesAtLimits, LeastSquaresOfIllConditionedOnes) {
   EXPECT_LE(largest_part(matmul(a, lstsq(x, b).solution.value()) - b), 1e-13);
 }
 
+TEST_P(MatricesAtLimits, ExponentialsNameTheMatrix) {
+  const Tensor batch = stack(std::vector<Tensor>{eye(2), full({2, 2}, kNaN, f32)}, 0);
+  expect_error(ErrorKind::linalg, {"expm", "matrix 1 of the batch", "not finite"}, [&] { expm(batch); });
+  // What is not finite in an incoming gradient stays so, in its matrix alone.
+  const Var x(zeros({2, 2, 2}));
+  const Tensor seed = tensor({1.f, static_cast<float>(kNaN)}).reshape({2, 1, 1}).broadcast_to({2, 2, 2});
+  const Tensor g = backward(expm(x), seed)[x];
+  EXPECT_LE(largest_part(g[0] - 1), 1e-6);
+  for (const double v : doubles(g[1])) EXPECT_TRUE(std::isnan(v));
+  for (const float size : {3e38f, 1e-36f}) {
+    const Tensor by = backward(expm(x), full({2, 2, 2}, size, f32))[x];
+    for (const double v : doubles(by)) EXPECT_NEAR(v / size, 1, 1e-5);
+  }
+}
+
 // ---- where values meet ----
 class ValuesMeet : public InDouble {
  protected:
