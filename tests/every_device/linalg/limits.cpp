@@ -71,6 +71,15 @@ TEST_P(MatricesAtLimits, ConditionsOfSingularOnes) {
   expect_error(ErrorKind::value, {"cond", "no norm 3"}, [] { cond(eye(2), 3); });
   expect_error(ErrorKind::linalg, {"matrix_norm", "not finite"}, [] { matrix_norm(full({2, 2}, kNaN, f32), 2); });
 }
+TEST_P(MatricesAtLimits, PivotsAreRows) {
+  if (!(device() == cpu())) return;
+  for (const std::int64_t n : {3, 12, 40}) {
+    const auto f = lu_factor(eye(n) * 2);
+    EXPECT_EQ(largest_part(lu_solve(f.lu, f.pivots, ones({n, 1})) - 0.5), 0);
+    for (const int by : {1, -1})  // as of libraries that count from 1
+      expect_error(ErrorKind::index, {"lu_solve", "pivots"}, [&] { lu_solve(f.lu, f.pivots + by, ones({n, 1})); });
+  }
+}
 /// The residual is that of roundings, whatever the condition.
 TEST_P(MatricesAtLimits, LeastSquaresOfIllConditionedOnes) {
   if (!(device() == cpu())) return;
