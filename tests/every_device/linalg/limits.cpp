@@ -42,7 +42,7 @@ class MatricesAtLimits : public EveryDevice {
     for (const DType dtype : {f32, f64, c64, c128})
       for (const int part : {-1, 1})
         for (const bool graded : {false, true})
-          for (const std::int64_t n : {3, 5, 9, 12, 26, 33})
+          for (const std::int64_t n : {3, 9, 20, 33})
             for (const std::int64_t count : {1, 9}) {
               const int most = real_dtype(dtype) == f64 ? 1015 : 120, power = part * most;
               SCOPED_TRACE(std::string(to_string(dtype)) + " 2^" + std::to_string(power) + (graded ? " graded " : " ") +
@@ -56,12 +56,65 @@ class MatricesAtLimits : public EveryDevice {
 };
 TERN_EVERY_DEVICE(MatricesAtLimits);
 
+TEST_P(MatricesAtLimits, AreFactorised) {
+  for_each([](DType dtype, int power, bool graded, std::int64_t n, std::int64_t count) {
+    for (const std::int64_t m : {n, n + 3}) {
+      const Tensor a = matrices(count, m, n, dtype, power, graded), exact = scaled(a, power);
+      const auto f = qr(a);
+      const Tensor q = f.q.to(c128);
+      expect_near("q·r", matmul(q, scaled(f.r, power)), exact, dtype, static_cast<double>(m));
+      expect_near("qᴴ·q", matmul(adjoint_of(q), q), eye(n, {.dtype = c128}), dtype, static_cast<double>(m));
+      const auto g = linalg::lu(a);
+      expect_near("p·l·u", matmul(g.p.to(c128), matmul(g.l.to(c128), scaled(g.u, power))), exact, dtype,
+                  static_cast<double>(m));
+      const auto s = svd(a, false);
+      expect_near("u·s·vh", matmul(s.u.to(c128) * scaled(s.s, power).unsqueeze(-2), s.vh.to(c128)), exact, dtype,
+                  static_cast<double>(m));
+    }
+  });
+}
+TEST_P(MatricesAtLimits, HaveEigenvaluesAndSolutions) {
+  for_each([](DType dtype, int power, bool graded, std::int64_t n, std::int64_t count) {
+    if (graded) return;  // LAPACK balances such ones, and gives vectors of what it balanced
+    const Tensor a = matrices(count, n, n, dtype, power, false), exact = scaled(a, power);
+    const auto e = eig(a);
+    const Tensor v = e.eigenvectors.to(c128);
+    const Tensor values = scaled(e.eigenvalues, power).unsqueeze(-2);
+    expect_near("a·v", matmul(exact, v), v * values, dtype, static_cast<double>(n));
+    const auto h = eigh(a * 0.5 + adjoint_of(a) * 0.5);
+    const Tensor w = h.eigenvectors.to(c128);
+    expect_near("v·w·vᴴ", matmul(w * scaled(h.eigenvalues, power).unsqueeze(-2), adjoint_of(w)),
+                exact * 0.5 + adjoint_of(exact) * 0.5, dtype, static_cast<double>(n));
+    const double more = std::ldexp(1.0, power) * 4;
+    const Tensor d = a + (eye(n, {.dtype = real_dtype(dtype)}) * more).to(dtype);
+    const Tensor b = matrices(count, n, 2, dtype, power, false);
+    const Tensor x = solve(d, b).to(c128), left = matmul(scaled(d, power), x);
+    EXPECT_LE(largest_part(left - scaled(b, power)),
+              50 * static_cast<double>(n) * epsilon_of(dtype) * std::max(1.0, largest_part(x)));
+  });
+}
+
+/// OpenBLAS multiplies by the pivots' reciprocals, which subnormal ones have none of.
+TEST_P(MatricesAtLimits, MayHaveSubnormalPivots) {
+  if (!(device() == cpu())) return;
+  for (const DType dtype : {f32, f64, c64, c128})
+    for (const std::int64_t n : {26, 40}) {
+      const double least = real_dtype(dtype) == f64 ? 0x1p-1060 : 0x1p-140;
+      Tensor a = eye(n, {.dtype = real_dtype(dtype)});
+      assign(a(Slice(), 2), 0.0), assign(a(2, 2), least), assign(a(3, 2), least);
+      const auto f = linalg::lu(a.to(dtype));
+      EXPECT_LE(largest_part(matmul(f.p, matmul(f.l, f.u)) - a.to(dtype)), least) << n;
+      EXPECT_EQ(lu_factor_ex(a.to(dtype)).info.item<std::int32_t>(), 0);
+    }
+}
+
 TEST_P(MatricesAtLimits, ConditionsOfSingularOnes) {
   const Tensor singular = tensor({{1.f, 2.f}, {2.f, 4.f}}, device()), none = zeros({2, 2});
   for (const Norm& norm : {Norm(1), Norm(-1), Norm("fro"), Norm("nuc"), Norm(kInf), Norm(2)}) {
     EXPECT_EQ(doubles(cond(none, norm))[0], kInf) << norm.text();
     if (!norm.named() && norm.p() == 2) continue;  // whose least singular value is a rounding
     EXPECT_EQ(doubles(cond(singular, norm))[0], kInf) << norm.text();
+    if (in_software(device())) break;
     EXPECT_EQ(doubles(cond(zeros({40, 40}), norm))[0], kInf) << norm.text();
   }
   const Tensor both = stack(std::vector<Tensor>{none, eye(2) * 3}, 0);
@@ -101,6 +154,7 @@ TEST_P(MatricesAtLimits, ExponentialsNameTheMatrix) {
   const Tensor g = backward(expm(x), seed)[x];
   EXPECT_LE(largest_part(g[0] - 1), 1e-6);
   for (const double v : doubles(g[1])) EXPECT_TRUE(std::isnan(v));
+  if (in_software(device())) return;
   for (const float size : {3e38f, 1e-36f}) {
     const Tensor by = backward(expm(x), full({2, 2, 2}, size, f32))[x];
     for (const double v : doubles(by)) EXPECT_NEAR(v / size, 1, 1e-5);
@@ -111,12 +165,13 @@ TEST_P(MatricesAtLimits, ExponentialsNameTheMatrix) {
 class ValuesMeet : public InDouble {
  protected:
   Tensor weights(std::int64_t m, std::int64_t n) const { return noise_matrices(1, m, n, f64)[0].to(device()); }
+  Tensor of(const Shape& shape, const std::vector<double>& values) const { return make(values, shape, f64, device()); }
 };
 TERN_EVERY_DEVICE_IN_DOUBLE(ValuesMeet);
 
 /// u·vh is the nearest orthogonal matrix, smooth where singular values are equal.
 TEST_P(ValuesMeet, ThePolarFactorIsSmooth) {
-  const Tensor turn = tensor({{0.6, -0.8, 0.}, {0.8, 0.6, 0.}, {0., 0., 1.}}, device()), w = weights(3, 3);
+  const Tensor turn = of({3, 3}, {0.6, -0.8, 0, 0.8, 0.6, 0, 0, 0, 1}), w = weights(3, 3);
   const auto polar = [](const Var& x) {
     const auto f = svd(x, false);
     return matmul(f.u, f.vh);
@@ -130,7 +185,7 @@ TEST_P(ValuesMeet, ThePolarFactorIsSmooth) {
     EXPECT_LE(largest_part(real(backward(sum(real(polar(z)) * w))[z]) - want), 1e-13);
   }
   for (const double apart : {1e-3, 1e-9, 1e-14}) {  // and near there
-    const Tensor s = tensor({{2., 0., 0.}, {0., 2. + apart, 0.}, {0., 0., 1.}}, device());
+    const Tensor s = of({3, 3}, {2, 0, 0, 0, 2 + apart, 0, 0, 0, 1});
     const Var x(matmul(turn, s));
     const Tensor inner = matmul(turn.mT(), w), d = diagonal(s);
     const Tensor want = matmul(turn, (inner - inner.mT()) / (d.unsqueeze(0) + d.unsqueeze(1)));
@@ -140,7 +195,7 @@ TEST_P(ValuesMeet, ThePolarFactorIsSmooth) {
 /// A singular value of 0 whose vectors the loss does not see, of complex matrices, too.
 TEST_P(ValuesMeet, ASingularValueOfNothing) {
   for (const DType dtype : {f64, c128}) {
-    const Tensor a = matmul(tensor({{1.}, {2.}, {3.}}, device()), tensor({{1., 2.}}, device()));
+    const Tensor a = of({3, 2}, {1, 2, 2, 4, 3, 6});
     const Var x(a.to(dtype));
     const auto first = [&](const Var& x) {
       const auto f = svd(x, false);
@@ -148,8 +203,8 @@ TEST_P(ValuesMeet, ASingularValueOfNothing) {
       return sum(real(matmul(u, v)) * weights(3, 2));
     };
     // Of a's best approximation of rank 1: the tangents of matrices of rank 1.
-    const Tensor u = tensor({{1.}, {2.}, {3.}}, device()) / std::sqrt(14.0),
-                 v = tensor({{1.}, {2.}}, device()) / std::sqrt(5.0), w = weights(3, 2);
+    const Tensor u = of({3, 1}, {1, 2, 3}) / std::sqrt(14.0), v = of({2, 1}, {1, 2}) / std::sqrt(5.0);
+    const Tensor w = weights(3, 2);
     const Tensor out = w - matmul(u, matmul(u.mT(), w));
     const Tensor want = w - matmul(out, unit(2).to(device()) - matmul(v, v.mT()));
     EXPECT_LE(largest_part(real(backward(first(x))[x]) - want), 1e-12) << to_string(dtype);
@@ -164,7 +219,7 @@ TEST_P(ValuesMeet, WhatIsNotKnownIsNoNumber) {
   const auto e = eigh(x);
   const Var function = matmul(e.eigenvectors * e.eigenvalues.unsqueeze(-2), e.eigenvectors.mT());
   EXPECT_TRUE(has_nan(backward(sum(function * w))[x]));
-  const Var low(matmul(tensor({{1.}, {2.}, {3.}}, device()), tensor({{1., 2.}}, device())));
+  const Var low(of({3, 2}, {1, 2, 2, 4, 3, 6}));
   const auto f = svd(low, false);
   EXPECT_TRUE(has_nan(backward(sum(matmul(f.u * f.s.unsqueeze(-2), f.vh) * weights(3, 2)))[low]));
   const Tensor tangent = w + w.mT();
@@ -174,7 +229,7 @@ TEST_P(ValuesMeet, WhatIsNotKnownIsNoNumber) {
 }
 /// Squares of singular values may be beyond the dtype's range.
 TEST_P(ValuesMeet, HugeAndTinyValuesAreApart) {
-  const Tensor a = tensor({{3., 1., 0.}, {0.5, 2., 1.}, {0., 1., 1.}}, device());
+  const Tensor a = of({3, 3}, {3, 1, 0, 0.5, 2, 1, 0, 1, 1});
   const auto by = [](const Var& x) {
     const Tensor w = arange(0, 3, 1, {.dtype = f64});
     return sum(square(svd(x, false).u).slice(-1, 0, 1).squeeze(-1) * w);
