@@ -96,8 +96,8 @@ struct StftOptions {
   PadMode pad = PadMode::reflect;
   bool normalized = false;  // times 1/√n
   bool onesided = true;     // of real x the first n/2 + 1 frequencies
+  bool return_complex = false;  // istft of all frequencies (onesided = false): complex samples; else their real part
   std::int64_t length = 0;  // of istft's result; 0: as many samples as the frames tell
-  bool return_complex = false;  // istft of all frequencies (onesided = false): of complex samples; else their real part
 };
 /// Spectra of frames of n samples, as PyTorch's: x [.., samples] gives [.., frequencies, frames]. Complex x has all
 /// frequencies.
