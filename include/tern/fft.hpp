@@ -96,6 +96,7 @@ struct StftOptions {
   PadMode pad = PadMode::reflect;
   bool normalized = false;  // times 1/√n
   bool onesided = true;     // of real x the first n/2 + 1 frequencies
+  bool return_complex = false;  // istft of all frequencies (onesided = false): complex samples; else their real part
   std::int64_t length = 0;  // of istft's result; 0: as many samples as the frames tell
 };
 /// Spectra of frames of n samples, as PyTorch's: x [.., samples] gives [.., frequencies, frames]. Complex x has all

@@ -38,7 +38,8 @@ struct LinearMethod {
 LinearMethod conjugate_gradients(IterativeOptions options = {});
 /// For any invertible map (Saad and Schultz, 1986; preconditioned from the right).
 LinearMethod gmres(IterativeOptions options = {});
-/// For any invertible map, in constant memory (van der Vorst, 1992).
+/// For most invertible maps, in constant memory (van der Vorst, 1992). Where x·map(x) is 0 of every x, as of rotations
+/// by a right angle, it breaks down, and throws `linalg`: gmres does not.
 LinearMethod bicgstab(IterativeOptions options = {});
 
 namespace detail {

@@ -11,10 +11,12 @@ namespace {
 struct Systems {
   const char* op;
   const IterativeOptions& options;
+  const Tensor& b;
   double tolerance;
-  Systems(const char* name, const IterativeOptions& o, const Tensor& b)
+  Systems(const char* name, const IterativeOptions& o, const Tensor& right)
       : op(name),
         options(o),
+        b(right),
         tolerance(o.tolerance >= 0          ? o.tolerance
                   : b.dtype() == DType::f64 ? 1e-10
                                             : 1e-5) {}
@@ -24,12 +26,23 @@ struct Systems {
   Tensor norm(const Tensor& a) const { return sqrt(dot(a, a)); }
   /// a / b, and 0 where b is 0: a system that is solved stays so.
   static Tensor ratio(const Tensor& a, const Tensor& b) { return where(b == 0, 0, a / where(b == 0, 1, b)); }
-  bool all_below(const Tensor& size, const Tensor& limit) const { return all(size <= limit).to(cpu()).item<bool>(); }
+  /// An infinite residual is not below an infinite limit.
+  bool all_below(const Tensor& size, const Tensor& limit) const {
+    return all(logical_and(size <= limit, isfinite(size))).to(cpu()).item<bool>();
+  }
+  /// A power of two near the largest element of a system, by which its right-hand side is divided: squares of elements
+  /// overflow or vanish else, and 0 would pass for the solution.
+  Tensor size_of_b() const {
+    const Tensor most = options.batched && b.dim() > 0 ? max(abs(b), {-1}, true) : max(abs(b));
+    const Tensor power = exp2(maximum(floor(log2(most)), b.dtype() == DType::f64 ? -1022 : -126));
+    return where(logical_and(most > 0, isfinite(most)), power, 1);
+  }
   [[noreturn]] void fail(const Tensor& residual) const {
+    const double left = max(norm(residual) / norm(b)).to(cpu()).to(DType::f64).item<double>();
     throw Error(ErrorKind::linalg, std::string(op) + ": did not converge in " + std::to_string(options.iterations) +
-                                       " iterations: the residual's norm is still " +
-                                       std::to_string(max(norm(residual)).to(cpu()).to(DType::f64).item<double>()) +
-                                       "; precondition the map, or allow more iterations or a larger tolerance");
+                                       " iterations: the residual's norm is still " + std::to_string(left) +
+                                       " of the right-hand side's; precondition the map, or allow more iterations or a "
+                                       "larger tolerance");
   }
 };
 Tensor applied(const TensorMap& map, const Tensor& x) { return map ? map(x) : x; }
@@ -119,8 +132,9 @@ Tensor run_gmres(const IterativeOptions& options, const TensorMap& map, const Te
   Tensor x = b * 0, r = b;
   for (int steps = 0;;) {
     const double size = number(s.norm(r));
+    if (!std::isfinite(size)) s.fail(r);
     if (size <= limit) return x;
-    if (steps >= options.iterations || !std::isfinite(size)) s.fail(r);
+    if (steps >= options.iterations) s.fail(r);
     const int before = steps;
     x = x +
         gmres_cycle(map, preconditioner, r, size, limit, std::min(options.restart, options.iterations - steps), steps);
@@ -136,7 +150,11 @@ void check(const char* op, const IterativeOptions& o) {
 template <auto Run> LinearMethod method(const char* op, IterativeOptions options) {
   check(op, options);
   auto preconditioner = options.preconditioner;
-  return {[options](const TensorMap& map, const TensorMap& m, const Tensor& b) { return Run(options, map, m, b); },
+  return {[op, options](const TensorMap& map, const TensorMap& m, const Tensor& b) {
+            if (b.numel() == 0) return Run(options, map, m, b);
+            const Tensor size = Systems(op, options, b).size_of_b();
+            return Run(options, map, m, b / size) * size;
+          },
           std::move(preconditioner)};
 }
 

@@ -53,7 +53,8 @@ optim::LeastSquaresResult levenberg_marquardt(const std::function<Var(const Var&
     const Tensor step = normal_step(op, h + on_diagonal(damping * maximum(scale, least) + least), g);
     const Tensor next = where(done, x, x - step), next_r = value(next), next_cost = costs(next_r);
     const Tensor better = next_cost < cost;
-    done = logical_or(done, logical_and(better, max(abs(step), {-1}, true) <= options.step * max(abs(x), {-1}, true)));
+    // A step that is refused but so small tells that roundings hide what is left.
+    done = logical_or(done, max(abs(step), {-1}, true) <= options.step * max(abs(x), {-1}, true));
     damping = where(better, maximum(damping * 0.2, 1e-12), minimum(damping * 8, 1e12));
     x = where(better, next, x), r = where(better, next_r, r), cost = where(better, next_cost, cost);
   }

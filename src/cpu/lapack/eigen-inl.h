@@ -1,6 +1,12 @@
 // Eigen's factorisations of one type as a table: each type is a file of its own (eigen_f32.cpp and so on), which
 // includes this. Eigen's namespace is renamed, so that a program's own Eigen, of whatever version, never meets it.
 #pragma once
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <vector>
+
 #include "cpu/lapack/factorisations.hpp"
 
 #ifdef TERN_EIGEN
@@ -27,6 +33,42 @@ template <class S> using Column = E::Matrix<S, E::Dynamic, 1>;
 template <class S> using Map = E::Map<EigenMatrix<S>, 0, E::OuterStride<>>;
 template <class S> Map<S> map(S* a, int m, int n, int ld) { return Map<S>(a, m, n, E::OuterStride<>(ld)); }
 
+/// Eigen divides complex numbers by |z|² and measures columns by their squares, and neither its QR nor its eigenvalues
+/// are scaled: of elements near the dtype's limits they would be lost in silence. Powers of two change no digits.
+template <class T> real_of<T> power_of_largest(const T* x, int rows, int columns, int ld) {
+  using R = real_of<T>;
+  R most = 0;
+  for (std::ptrdiff_t j = 0; j < columns; ++j) {
+    const R* const parts = reinterpret_cast<const R*>(x + j * ld);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(rows) * (sizeof(T) / sizeof(R)); ++i)
+      most = std::max(most, std::abs(parts[i]));
+  }
+  if (!(most > 0 && most <= std::numeric_limits<R>::max())) return 1;
+  return std::max(std::ldexp(R(1), std::ilogb(most)), std::numeric_limits<R>::min());
+}
+/// The columns of a matrix, each divided by such a power.
+template <class T> class ScaledColumns {
+ public:
+  using R = real_of<T>;
+  ScaledColumns(int rows, int columns, T* a, int ld) : a_(a), ld_(ld), powers_(static_cast<std::size_t>(columns)) {
+    for (int j = 0; j < columns; ++j) {
+      const R power = powers_[static_cast<std::size_t>(j)] = power_of_largest(column(j), rows, 1, ld);
+      for (int i = 0; i < rows && power != 1; ++i) column(j)[i] *= 1 / power;
+    }
+  }
+  /// Multiplies what stands at and above the diagonal again.
+  void restore_upper(int rows) const {
+    for (int j = 0; j < static_cast<int>(powers_.size()); ++j)
+      for (int i = 0; i < std::min(j + 1, rows); ++i) column(j)[i] *= powers_[static_cast<std::size_t>(j)];
+  }
+
+ private:
+  T* column(int j) const { return a_ + std::ptrdiff_t{1} * j * ld_; }
+  T* a_;
+  int ld_;
+  std::vector<R> powers_;
+};
+
 template <class T> int cholesky(bool upper, int n, T* a, int ld) {
   Map<T> x = map(a, n, n, ld);
   const E::Index failed =
@@ -36,6 +78,8 @@ template <class T> int cholesky(bool upper, int n, T* a, int ld) {
 template <class T> int lu(int m, int n, T* a, int ld, int* pivots) {
   int info = 0, exchanged = 0;
   Map<T> x = map(a, m, n, ld);
+  std::optional<ScaledColumns<T>> scaled;  // which changes no pivot's choice, nor L
+  if constexpr (!std::is_same_v<T, real_of<T>>) scaled.emplace(m, n, a, ld);
   // Eigen's takes no more columns than rows; those behind are solved for.
   E::internal::partial_lu_impl<T, E::ColMajor, int>::blocked_lu(m, std::min(m, n), a, ld, pivots, exchanged);
   if (n > m) {
@@ -44,6 +88,7 @@ template <class T> int lu(int m, int n, T* a, int ld, int* pivots) {
     auto rest = x.rightCols(n - m);
     x.leftCols(m).template triangularView<E::UnitLower>().solveInPlace(rest);
   }
+  if (scaled) scaled->restore_upper(m);
   for (int i = 0; i < std::min(m, n) && !info; ++i)
     if (x(i, i) == T(0)) info = i + 1;
   return info;
@@ -65,8 +110,10 @@ void triangular(bool upper, char op, bool unit, int n, int columns, const T* a, 
 }
 template <class T> int qr(int m, int n, int columns, T* a, int ld, T* q, int ld_q) {
   Map<T> x = map(a, m, n, ld);
+  const ScaledColumns<T> scaled(m, n, a, ld);
   E::HouseholderQR<E::Ref<EigenMatrix<T>, 0, E::OuterStride<>>> made(x);
   map(q, m, columns, ld_q) = made.householderQ() * EigenMatrix<T>::Identity(m, columns);
+  scaled.restore_upper(m);
   return 0;
 }
 template <class T> int eigh(bool vectors, int n, T* a, int ld, real_of<T>* values) {
@@ -97,9 +144,12 @@ int eig(int n, T* a, int ld, std::complex<real_of<T>>* values, std::complex<real
   using Z = std::complex<real_of<T>>;
   using Solver =
       std::conditional_t<std::is_same_v<T, Z>, E::ComplexEigenSolver<EigenMatrix<T>>, E::EigenSolver<EigenMatrix<T>>>;
-  const Solver made(map(a, n, n, ld), vectors != nullptr);
+  const real_of<T> power = power_of_largest(a, n, n, ld);
+  Map<T> x = map(a, n, n, ld);
+  x *= 1 / power;
+  const Solver made(x, vectors != nullptr);
   if (made.info() != E::Success) return 1;
-  E::Map<Column<Z>>(values, n) = made.eigenvalues();
+  E::Map<Column<Z>>(values, n) = made.eigenvalues() * power;
   if (vectors) map(vectors, n, n, ld_v) = made.eigenvectors().colwise().normalized();
   return 0;
 }

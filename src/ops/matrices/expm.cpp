@@ -31,11 +31,17 @@ constexpr double kPade[] = {64764752532480000.,
                             182.,
                             1.};
 
+/// 1-norms, [.., 1, 1].
+Tensor norms_of(const Tensor& a) { return max(sum(abs(a), {-2}, true), {-1}, true); }
+/// -1 where a matrix is not finite, else 0.
+Tensor statuses_of(const Tensor& norms) { return (isfinite(norms).to(i32) - 1).squeeze(-1).squeeze(-1); }
+
 /// The largest 1-norm of the batch, in the program.
 double largest_norm(const Tensor& a) {
   if (a.numel() == 0) return 0;
-  const double norm = max(sum(abs(a), {-2})).to(cpu()).to(f64).item<double>();
-  if (!std::isfinite(norm)) throw Error(ErrorKind::linalg, "expm: a matrix has elements that are not finite");
+  const Tensor norms = norms_of(a);
+  const double norm = max(norms).to(cpu()).to(f64).item<double>();
+  if (!std::isfinite(norm)) require_status(kExpm, a.to(cpu()), statuses_of(norms.to(cpu())), PrimitiveId::lu);
   return norm;
 }
 int halvings(double norm) { return norm > kMost ? static_cast<int>(std::ceil(std::log2(norm / kMost))) : 0; }
@@ -50,8 +56,6 @@ Tensor approximant(const Tensor& a) {
   const LuTensors factors = lu_tensors(kExpm, even - odd, false, false);
   return lu_solve_tensor(kExpm, factors.lu, factors.pivots, even + odd, false, false);
 }
-/// 1-norms, [.., 1, 1].
-Tensor norms_of(const Tensor& a) { return max(sum(abs(a), {-2}, true), {-1}, true); }
 
 /// A recording does not know the norms of its replays: it halves up to so often, norms of up to 5·10⁶. Of larger ones
 /// the result is NaN.
@@ -64,26 +68,35 @@ Tensor expm_of(const Tensor& a) {
   const int most = recorded ? kRecordedHalvings : halvings(largest_norm(a));
   if (most == 0) return approximant(a);
   const Tensor norms = norms_of(a);
-  if (recorded) require_status(kExpm, a, (isfinite(norms).to(i32) - 1).squeeze(-1).squeeze(-1), PrimitiveId::lu);
+  if (recorded) require_status(kExpm, a, statuses_of(norms), PrimitiveId::lu);
   Tensor times = maximum(ceil(log2(norms / kMost)), 0);
   if (!recorded) times = minimum(times, most);  // a device's logarithm may be rounded up
   Tensor power = approximant(a * exp2(-times));
   for (int i = 0; i < most; ++i) power = where(times > i, matmul(power, power), power);
   return recorded ? where(times > most, std::numeric_limits<double>::quiet_NaN(), power) : power;
 }
-/// exp([[Aᴴ, G], [0, Aᴴ]]) has Fréchet's derivative at Aᴴ along G at its top right. G is scaled to be no larger than A.
+/// A power of two near the largest element of each matrix, [.., 1, 1]; 1 of 0, NaN where one is not finite.
+Tensor sizes_of(const Tensor& g) {
+  const Tensor most = max(abs(g), {-2, -1}, true);
+  const double least = real_dtype(g.dtype()) == DType::f64 ? -1022 : -126;
+  const Tensor power = where(most > 0, exp2(maximum(floor(log2(most)), least)), 1);
+  return where(isfinite(most), power, std::numeric_limits<double>::quiet_NaN());
+}
+/// exp([[Aᴴ, G], [0, Aᴴ]]) has Fréchet's derivative at Aᴴ along G at its top right. G is scaled to a norm of at most 1.
+/// One that is not finite gives NaN.
 Var expm_of(const Var& a) {
   return record_one(kExpm, {&a, 1}, expm_of(a.value()), PoolVector<Save>{{as_var(a.value()), -1, 0}},
                     [](const RuleContext& c) {
                       const Var h = adjoint(c.saved[0]);
                       const std::int64_t n = h.size(-1);
                       if (n == 0) return PoolVector<Var>{c.grads[0]};
-                      const Tensor g = norms_of(c.grads[0].value());
-                      const Var scale = as_var(where(g > 0, exp2(ceil(log2(g))), 1));
-                      const Var top = concatenate(std::vector<Var>{h, c.grads[0] / scale}, -1);
+                      const Tensor size = sizes_of(c.grads[0].value());
+                      const double columns = std::exp2(std::ceil(std::log2(2 * static_cast<double>(n))));
+                      const Var along = where(isfinite(size), c.grads[0] / size / columns, 0);
+                      const Var top = concatenate(std::vector<Var>{h, along}, -1);
                       const Var bottom = concatenate(std::vector<Var>{h * 0, h}, -1);
                       const Var whole = expm_of(concatenate(std::vector<Var>{top, bottom}, -2));
-                      return PoolVector<Var>{whole.slice(-2, 0, n).slice(-1, n, 2 * n) * scale};
+                      return PoolVector<Var>{whole.slice(-2, 0, n).slice(-1, n, 2 * n) * columns * size};
                     });
 }
 

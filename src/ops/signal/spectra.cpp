@@ -122,8 +122,15 @@ template <TensorOrVar X> X istft(const X& x, std::int64_t n, const StftOptions& 
   const Frames f = checked_frames(op, value_of(x), n, o);
   const std::int64_t frequencies = o.onesided ? n / 2 + 1 : n;
   if (!is_complex(x.dtype())) refuse(op, "x", "complex numbers", describe(value_of(x)), ErrorKind::dtype);
+  if (o.length < 0) refuse(op, "length", "at least 1, or 0 for that of the frames", std::to_string(o.length));
   if (x.dim() < 2 || x.size(-2) != frequencies || x.size(-1) < 1)
     refuse(op, "x", "[.., " + std::to_string(frequencies) + ", frames]", describe(value_of(x)));
+  if (o.return_complex) {
+    if (o.onesided) refuse(op, "onesided", "false where complex samples are wanted", "true", ErrorKind::value);
+    StftOptions parts = o;
+    parts.return_complex = false;
+    return make_complex(istft(x, n, parts), istft(make_complex(imag(x), -real(x)), n, parts));
+  }
   const X spectra = x.transpose(-1, -2);
   X frames = o.onesided ? fft::irfft(spectra, n, -1, stft_norm(o)) : real(fft::ifft(spectra, n, -1, stft_norm(o)));
   const Tensor window = o.window.defined()

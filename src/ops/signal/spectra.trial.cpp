@@ -168,7 +168,8 @@ const Entries signal_processing{
               {"istft", "x", "complex"},
               [](auto make) {
                 istft(make({5, 3}), 8);
-              }}}},
+              }},
+             {shape, {"istft", "length", "-1"}, [](auto make) { istft(stft(make({16}), 8), 8, {.length = -1}); }}}},
 };
 
 }  // namespace

@@ -29,6 +29,24 @@ void cholesky_on_cpu(detail::Backend&, const detail::CholeskyRequest& r) {
   statuses.finish();
 }
 
+namespace {
+
+/// The status of a matrix that is not finite, -1; of another one its factors anew, by Eigen, which divides: OpenBLAS
+/// multiplies by pivots' reciprocals, which subnormal ones have none of.
+template <class T>
+int lu_by_division(const Factorisations<T>& table, const Matrix<const T>& from, const ByColumns<T>& factors,
+                   std::int32_t* pivots) {
+  const ByColumns<T> a(from);
+  if (!all_finite(a.matrix())) return -1;
+  const Factorisations<T>* const eigen = eigen_factorisations<T>();
+  const int m = static_cast<int>(from.rows), n = static_cast<int>(from.columns);
+  const int status = (eigen ? *eigen : table).lu(m, n, a.data(), a.ld(), pivots);
+  copy(a.matrix(), factors.matrix());
+  return status;
+}
+
+}  // namespace
+
 void lu_on_cpu(detail::Backend&, const detail::LuRequest& r) {
   require_int_sizes(r);
   Statuses statuses(r, PrimitiveId::lu);
@@ -37,12 +55,13 @@ void lu_on_cpu(detail::Backend&, const detail::LuRequest& r) {
     const Shape batch = r.batch();
     const std::int64_t m = r.rows(), n = r.columns(), least = r.least();
     for_matrices<T>(r, least, [&](std::int64_t index, const Factorisations<T>& table) {
-      const ByColumns<T> a(matrix_of<const T>(r.input, batch, index, m, n), matrix_of<T>(r.lu, batch, index, m, n));
+      const Matrix<const T> from = matrix_of<const T>(r.input, batch, index, m, n);
+      const ByColumns<T> a(from, matrix_of<T>(r.lu, batch, index, m, n));
       const Matrix<std::int32_t> pivots = matrix_of<std::int32_t>(r.pivots, batch, index, least, 1);
-      const bool finite = all_finite(a.matrix());
-      const int status =
-          least == 0 ? 0 : table.lu(static_cast<int>(m), static_cast<int>(n), a.data(), a.ld(), pivots.data);
-      statuses.set(index, finite ? status : -1);
+      int status = least == 0 ? 0 : table.lu(static_cast<int>(m), static_cast<int>(n), a.data(), a.ld(), pivots.data);
+      // What is not finite stays so in its column, so the factors tell.
+      if (!all_finite(a.matrix())) status = lu_by_division(table, from, a, pivots.data);
+      statuses.set(index, status);
       a.finish();
     });
   });

@@ -1,6 +1,7 @@
 // Triangles, Cholesky, LU and QR, and the rules of their derivatives.
 #include <vector>
 
+#include "backend/recording/capture.hpp"
 #include "primitives/linalg/operation.hpp"
 
 namespace tern {
@@ -185,6 +186,10 @@ template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> lu_solve(const A& lu, con
   if (pivots.dtype() != i32 || pivots.shape() != with_sizes(batch_of(lu.shape()), {lu.size(-1)}))
     throw Error(ErrorKind::shape,
                 "lu_solve: pivots must be what lu_factor gave, i32 [.., N], they are " + describe(pivots));
+  if (in_host_memory(pivots) && !current_capture() &&
+      any(logical_or(pivots < 0, pivots >= lu.size(-1))).template item<bool>())
+    throw Error(ErrorKind::index, "lu_solve: pivots must be from 0 to " + std::to_string(lu.size(-1) - 1) +
+                                      ", as lu_factor counts rows; there are others");
   const DType dtype = promote_types(lu.dtype(), b.dtype());
   R f = widened(operand_as<R>(lu).to(dtype)), x = widened(operand_as<R>(b).to(dtype));
   broadcast_batches(op, f, x);

@@ -1,4 +1,5 @@
 // Eigenvalues and singular values, what is made of them, and the rules of their derivatives.
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -19,18 +20,53 @@ double epsilon_of(DType dtype) {
 }
 Tensor largest(const Tensor& x) { return max(abs(x), {-2, -1}, true); }
 
-/// x / gaps of square matrices, but 0 where both are nothing but roundings (of values as large as those in `of_gaps`
-/// and `of_x`): what a loss that does not depend on the gauge leaves there. Else the quotient, infinite where a gap is
-/// 0.
-Var over_gaps(const Var& x, const Var& gaps, const Tensor& of_x, const Tensor& of_gaps) {
-  const double roundings = 8 * epsilon_of(x.dtype()) * static_cast<double>(std::max<std::int64_t>(x.size(-1), 1));
-  const Tensor no_gap = abs(gaps.value()) <= of_gaps * roundings;
-  const Tensor nothing = abs(x.value()) <= of_x * roundings;
-  const Tensor none = logical_and(no_gap, nothing);
-  return where(none, 0, x / where(none, 1, gaps));
+double roundings_of(const Tensor& x) {
+  return 8 * epsilon_of(x.dtype()) * std::sqrt(static_cast<double>(std::max<std::int64_t>(x.size(-1), 1)));
 }
-/// Without the diagonal.
-Var off_diagonal(const Var& x) { return x - diag_embed(diagonal(x, 0, -2, -1)); }
+/// What is divided by, of the shape of what is: differences of values, or values.
+struct Gaps {
+  Var at;
+  Tensor none;      // where they are nothing but roundings of the values
+  Tensor diagonal;  // of differences: where each is of a value and itself
+  Tensor unknown;   // where a quotient of roundings may be anything; undefined: nowhere
+};
+Gaps gaps_of(const Var& at, const Tensor& of_values, const Tensor& unknown = {}) {
+  return {at, abs(at.value()) <= of_values * roundings_of(at.value()), {}, unknown};
+}
+Gaps differences_of(const Var& at, const Tensor& of_values, const Tensor& unknown) {
+  Gaps gaps = gaps_of(at, of_values, unknown);
+  gaps.diagonal = identity_like(at.value(), at.size(-1)) != 0;
+  return gaps;
+}
+/// Where derivatives by two values differ by more than roundings.
+Tensor differing(const Var& g) {
+  if (!g.defined()) return {};
+  const Tensor& by = g.value();
+  return abs(for_columns(by) - for_rows(by)) > largest(for_rows(by)) * roundings_of(by);
+}
+
+/// x / gaps, but where both are nothing but roundings (of values as large as those in `of_x`) 0: what a loss leaves
+/// there that does not depend on which vectors were taken of an eigenspace. If it depends on the values there, and not
+/// on each alike, the limit is not 0 and cannot be told from this: NaN. Else the quotient, infinite where a gap is 0.
+/// In forward mode, which is the rule's own derivative, tangents are divided likewise.
+Var over_gaps(const Var& x, const Gaps& gaps, const Tensor& of_x) {
+  Tensor none = logical_and(gaps.none, abs(x.value()) <= of_x * roundings_of(x.value()));
+  const Tensor unknown = gaps.unknown.defined() ? logical_and(none, gaps.unknown) : Tensor();
+  if (gaps.diagonal.defined()) none = logical_or(none, gaps.diagonal);
+  Tensor value = where(none, 0, x.value() / where(none, 1, gaps.at.value()));
+  if (unknown.defined()) value = where(unknown, std::numeric_limits<double>::quiet_NaN(), value);
+  const Var inputs[] = {x, gaps.at};
+  return record_one("over_gaps", inputs, value, PoolVector<Save>{{as_var(gaps.at.value()), -1, 1}, {Var(), 0}},
+                    [none = gaps.none, diagonal = gaps.diagonal](const RuleContext& c) {
+                      const Var &at = c.saved[0], &y = c.saved[1], &g = c.grads[0];
+                      PoolVector<Var> grads(2);
+                      grads[0] = over_gaps(g, {conjugated(at), none, diagonal, {}}, largest(g.value()));
+                      if (!c.wanted[1] || !c.needed[1]) return grads;
+                      const Var by_gap = -(conjugated(y) * grads[0]);
+                      grads[1] = is_complex(at.dtype()) ? by_gap : real(by_gap);
+                      return grads;
+                    });
+}
 
 Eigh<Tensor> eigh_of(const char* op, const Tensor& a) {
   const auto [values, vectors] = eigh_tensors(op, a, true);
@@ -45,10 +81,11 @@ Eigh<Var> eigh_of(const char* op, const Var& a) {
         const Var &w = c.saved[0], &v = c.saved[1];
         Var inner;
         if (c.grads[1].defined() && w.size(-1) > 0) {
-          const Var k = matmul(adjoint(v), c.grads[1]), skew = off_diagonal((k - adjoint(k)) * 0.5);
-          const Var off = as_var(1 - identity_like(w.value(), w.size(-1)));
-          const Var gaps = (for_columns(w) - for_rows(w)) * off;
-          inner = over_gaps(skew, gaps, largest(k.value()), largest(for_rows(w.value())));
+          const Var k = matmul(adjoint(v), c.grads[1]);
+          inner = over_gaps((k - adjoint(k)) * 0.5,
+                            differences_of(for_columns(w) - for_rows(w), largest(for_rows(w.value())),
+                                           differing(c.grads[0])),
+                            largest(k.value()));
         }
         if (c.grads[0].defined()) {
           const Var on = diag_embed(c.grads[0]);
@@ -64,28 +101,56 @@ Svd<Tensor> svd_of(const char* op, const Tensor& a, bool full) {
   const SvdTensors made = svd_tensors(op, a, full, true);
   return {made.u, made.s, made.vh};
 }
-/// The rule of the first min(M, N) vectors: Wan and Zhang, as PyTorch writes it.
+/// The rule of the first min(M, N) vectors: Wan and Zhang. With p = uᴴ·gu and q = vᴴ·gv less their adjoints it has
+/// (p·s_j + s_i·q) / (s_j² - s_i²), which is ((p + q)·s_j / (s_j - s_i) - q) / (s_i + s_j): so it is finite where s_i
+/// is s_j and p is -q, as of u·vh, the nearest orthogonal matrix; and squares neither overflow nor vanish.
+Var svd_inner(const RuleContext& c, const Var& u, const Var& vh, const Tensor& size) {
+  const Var& s = c.saved[1];
+  const Var columns = for_columns(s), rows = for_rows(s), sums = columns + rows;
+  const Gaps differences = differences_of(columns - rows, size, differing(c.grads[1])), all = gaps_of(sums, size);
+  const Var share = 1 / where(sums.value() == 0, 1, sums);
+  const auto skew = [](const Var& x) { return x - adjoint(x); };
+  Var p, q;
+  Tensor of_p, of_q;
+  if (c.grads[0].defined()) {
+    const Var x = matmul(adjoint(u), c.grads[0].slice(-1, 0, s.size(-1)));
+    p = skew(x), of_p = largest(x.value());
+  }
+  if (c.grads[2].defined()) {
+    const Var x = matmul(vh, adjoint(c.grads[2].slice(-2, 0, s.size(-1))));
+    q = skew(x), of_q = largest(x.value());
+  }
+  if (p.defined() && q.defined())
+    return over_gaps(p + q, differences, maximum(of_p, of_q)) * (columns * share) - over_gaps(q, all, of_q);
+  if (q.defined()) return over_gaps(q, differences, of_q) * (rows * share);
+  if (!p.defined()) return p;
+  const Var inner = over_gaps(p, differences, of_p) * (columns * share);
+  if (!is_complex(u.dtype())) return inner;
+  return inner + over_gaps(diag_embed(diagonal(p, 0, -2, -1)), all, of_p);  // of phases
+}
 Var svd_rule(const RuleContext& c) {
   const Var& s = c.saved[1];
   const std::int64_t k = s.size(-1);
   const Var u = c.saved[0].slice(-1, 0, k), vh = c.saved[2].slice(-2, 0, k);
   if (k == 0) return matmul(u, vh);
   const Tensor size = largest(for_rows(s.value()));
-  const auto skew = [](const Var& x) { return x - adjoint(x); };
-  Var inner, left, right;
-  const Var off = as_var(1 - identity_like(s.value(), k));
-  const Var gaps = (for_columns(s) - for_rows(s)) * (for_columns(s) + for_rows(s)) * off;
-  if (c.grads[0].defined()) {
-    const Var g = c.grads[0].slice(-1, 0, k), x = matmul(adjoint(u), g), skewed = skew(x);
-    inner = over_gaps(off_diagonal(skewed), gaps, largest(x.value()), size * size) * for_columns(s);
-    if (is_complex(u.dtype())) inner = inner + diag_embed(diagonal(skewed, 0, -2, -1) / (2 * s));
-    if (u.size(-2) > k) left = over_gaps(g - matmul(u, x), for_columns(s), largest(g.value()), size);
+  // Where the loss depends on a singular value that is 0, what its vectors do beside the others is not told, either.
+  Tensor by_values;
+  if (const Var& g = c.grads[1]; g.defined())
+    by_values = abs(g.value()) > largest(for_rows(g.value())).squeeze(-1) * roundings_of(g.value());
+  const auto divided = [&](const Var& x, const Var& values, const Tensor& unknown, const Var& of) {
+    return over_gaps(x, gaps_of(values.broadcast_to(x.shape()), size, unknown), largest(of.value()));
+  };
+  Var inner = svd_inner(c, u, vh, size), left, right;
+  if (c.grads[0].defined() && u.size(-2) > k) {
+    const Var g = c.grads[0].slice(-1, 0, k);
+    left = divided(g - matmul(u, matmul(adjoint(u), g)), for_columns(s),
+                   by_values.defined() ? for_columns(by_values) : by_values, g);
   }
-  if (c.grads[2].defined()) {
-    const Var g = c.grads[2].slice(-2, 0, k), x = matmul(vh, adjoint(g));
-    const Var more = over_gaps(off_diagonal(skew(x)), gaps, largest(x.value()), size * size) * for_rows(s);
-    inner = inner.defined() ? inner + more : more;
-    if (vh.size(-1) > k) right = over_gaps(g - matmul(adjoint(x), vh), for_rows(s), largest(g.value()), size);
+  if (c.grads[2].defined() && vh.size(-1) > k) {
+    const Var g = c.grads[2].slice(-2, 0, k);
+    right = divided(g - matmul(matmul(g, adjoint(vh)), vh), for_rows(s),
+                    by_values.defined() ? for_rows(by_values) : by_values, g);
   }
   if (c.grads[1].defined()) {
     const Var on = diag_embed(c.grads[1]);
@@ -120,9 +185,10 @@ Eig<Var> eig_of(const char* op, const Var& a) {
         if (c.grads[1].defined() && w.size(-1) > 0) {
           const Var k = matmul(adjoint(v), c.grads[1]);
           const Var lengths = matmul(adjoint(v), v * for_columns(real(diagonal(k, 0, -2, -1))));
-          const Var off = as_var(1 - identity_like(v.value(), w.size(-1)));
-          const Var gaps = conj(for_columns(w) - for_rows(w)) * off;
-          inner = over_gaps(off_diagonal(k - lengths), gaps, largest(k.value()), largest(for_rows(w.value())));
+          inner = over_gaps(k - lengths,
+                            differences_of(conj(for_columns(w) - for_rows(w)), largest(for_rows(w.value())),
+                                           differing(c.grads[0])),
+                            largest(k.value()));
         }
         if (c.grads[0].defined()) inner = inner.defined() ? inner + diag_embed(c.grads[0]) : diag_embed(c.grads[0]);
         if (!inner.defined()) inner = v * 0;
@@ -188,9 +254,12 @@ Tensor counting(const Tensor& s, double rtol) {
   if (s.size(-1) == 0) return s;
   return (s > s.slice(-1, 0, 1) * rtol).to(s.dtype());
 }
+Tensor inverses(const Tensor& s, double rtol) {
+  const Tensor keep = counting(s, rtol);
+  return where(keep == 0, 0, 1 / where(keep == 0, 1, s));
+}
 Tensor pinv_tensor(const Svd<Tensor>& f, double rtol) {
-  const Tensor keep = counting(f.s, rtol), inverse = where(keep == 0, 0, 1 / where(keep == 0, 1, f.s));
-  return matmul(adjoint(f.vh) * for_columns(inverse), adjoint(f.u));
+  return matmul(adjoint(f.vh) * for_columns(inverses(f.s, rtol)), adjoint(f.u));
 }
 Tensor pinv_of(const char* op, const Tensor& a, double rtol) { return pinv_tensor(svd_of(op, a, false), rtol); }
 /// P = A⁺: -Pᴴ·g·Pᴴ + (I - A·P)·gᴴ·P·Pᴴ + Pᴴ·P·gᴴ·(I - P·A).
@@ -205,6 +274,34 @@ Var pinv_known(const char* op, const Var& a, const Tensor& value) {
                     });
 }
 Var pinv_of(const char* op, const Var& a, double rtol) { return pinv_known(op, a, pinv_of(op, a.value(), rtol)); }
+
+/// x = a⁺·b by the singular vectors, one after the other: a product with a⁺ leaves a residual of cond(a)·eps·b.
+Tensor least_squares_tensor(const Svd<Tensor>& f, const Tensor& b, double rtol) {
+  return matmul(adjoint(f.vh), matmul(adjoint(f.u), b) * for_rows(inverses(f.s, rtol)));
+}
+Tensor least_squares_of(const char*, const Tensor&, const Tensor& b, const Svd<Tensor>& f, double rtol) {
+  return least_squares_tensor(f, b, rtol);
+}
+/// With P = a⁺ and u = Pᴴ·g, the gradient of b, that of a is (b - a·x)·(P·u)ᴴ + Pᴴ·x·(g - aᴴ·u)ᴴ - u·xᴴ.
+Var least_squares_of(const char* op, Var a, Var b, const Svd<Var>& f, double rtol) {
+  const Svd<Tensor> made{f.u.value(), f.s.value(), f.vh.value()};
+  const Tensor x = least_squares_tensor(made, b.value(), rtol);
+  broadcast_batches(op, a, b);
+  const Shape shape = with_sizes(batch_of(a.shape()), {a.size(-1), a.size(-2)});
+  const Tensor inverse = pinv_tensor(made, rtol).broadcast_to(shape);
+  const Var inputs[] = {a, b};
+  PoolVector<Save> saved{{as_var(a.value()), -1, 0}, {as_var(b.value()), -1, 1}, {Var(), 0}};
+  return record_one(op, inputs, x, std::move(saved), [op, inverse](const RuleContext& c) {
+    const Var &a = c.saved[0], &b = c.saved[1], &x = c.saved[2], &g = c.grads[0];
+    const Var p = pinv_known(op, a, inverse), p_h = adjoint(p), u = matmul(p_h, g);
+    PoolVector<Var> grads(2);
+    grads[1] = u;
+    if (c.wanted[0] && c.needed[0])
+      grads[0] = matmul(b - matmul(a, x), adjoint(matmul(p, u))) +
+                 matmul(matmul(p_h, x), adjoint(g - matmul(adjoint(a), u))) - matmul(u, adjoint(x));
+    return grads;
+  });
+}
 
 }  // namespace
 
@@ -233,11 +330,7 @@ template <TensorOrVar A, TensorOrVar B> Lstsq<ResultOf<A, B>> lstsq(const A& a, 
   if (vector) y = y.unsqueeze(-1);
   const Svd<R> f = svd_of(op, x, false);
   const double least = tolerance_of(rtol, value_of(x));
-  R p;
-  if constexpr (std::same_as<R, Var>)
-    p = pinv_known(op, x, pinv_tensor({f.u.value(), f.s.value(), f.vh.value()}, least));
-  else p = pinv_tensor(f, least);
-  const R solution = matmul(p, y);
+  const R solution = least_squares_of(op, x, y, f, least);
   return {narrowed(vector ? solution.squeeze(-1) : solution, dtype), sum(counting(value_of(f.s), least), {-1}).to(i32),
           narrowed(f.s, dtype)};
 }
@@ -251,17 +344,20 @@ namespace {
 
 }  // namespace
 
-template <TensorOrVar T> T matrix_norm(const T& a, const Norm& norm, bool keepdim) {
-  constexpr const char* op = "matrix_norm";
+template <TensorOrVar T> T norm_in(const char* op, const T& a, const Norm& norm, bool keepdim) {
   require_matrices(op, "a", value_of(a));
   const auto over = [&](const T& reduced) { return keepdim ? reduced.unsqueeze(-1).unsqueeze(-1) : reduced; };
+  const auto values = [&] { return narrowed(svdvals_in(op, a), a.dtype()); };
   if (norm.is("fro")) return tern::norm(a, {-2, -1}, keepdim);
-  if (norm.is("nuc")) return over(sum(svdvals(a), {-1}));
+  if (norm.is("nuc")) return over(sum(values(), {-1}));
   const double p = norm.named() ? 0 : norm.p();
-  if (std::abs(p) == 2) return over(p > 0 ? max(svdvals(a), {-1}) : min(svdvals(a), {-1}));
+  if (std::abs(p) == 2) return over(p > 0 ? max(values(), {-1}) : min(values(), {-1}));
   if (std::abs(p) != 1 && std::abs(p) != kInfinity) unknown_norm(op, norm);
   const T sums = sum(T(abs(a)), {std::abs(p) == 1 ? -2 : -1});
   return over(p > 0 ? max(sums, {-1}) : min(sums, {-1}));
+}
+template <TensorOrVar T> T matrix_norm(const T& a, const Norm& norm, bool keepdim) {
+  return norm_in("matrix_norm", a, norm, keepdim);
 }
 template <TensorOrVar T> T vector_norm(const T& x, const Norm& norm, const Axes& axes, bool keepdim) {
   require_defined("vector_norm", "x", value_of(x));
@@ -269,14 +365,22 @@ template <TensorOrVar T> T vector_norm(const T& x, const Norm& norm, const Axes&
   return tern::norm(is_complex(x.dtype()) ? T(abs(x)) : x, axes, keepdim, norm.p());  // of real ones norm takes |x|
 }
 template <TensorOrVar T> T cond(const T& a, const Norm& norm) {
-  require_matrices("cond", "a", value_of(a));
+  constexpr const char* op = "cond";
+  require_matrices(op, "a", value_of(a));
+  if (a.size(-1) == 0 || a.size(-2) == 0)
+    throw Error(ErrorKind::shape, "cond: a matrix without elements has none, it is " + describe(value_of(a)));
   if (!norm.named() && std::abs(norm.p()) == 2) {
-    const T s = svdvals(a);
-    const T quotient = max(s, {-1}) / min(s, {-1});
-    return norm.p() > 0 ? quotient : 1 / quotient;
+    const T s = narrowed(svdvals_in(op, a), a.dtype()), most = max(s, {-1}), least = min(s, {-1});
+    const Tensor zero = value_of(most) == 0;
+    const T quotient = where(zero, kInfinity, most / where(zero, 1, least));
+    return norm.p() > 0 ? quotient : where(zero, kInfinity, least / where(zero, 1, most));
   }
-  require_square("cond", "a", value_of(a));
-  return matrix_norm(a, norm) * matrix_norm(inv_ex(a).inverse, norm);
+  require_square(op, "a", value_of(a));
+  const T size = norm_in(op, a, norm, false);
+  // Of a singular matrix the norm is not taken of what stands for its inverse.
+  const InverseEx<T> made = inv_ex(a);
+  const Tensor singular = made.info > 0, all = singular.unsqueeze(-1).unsqueeze(-1);
+  return where(singular, kInfinity, size * norm_in(op, T(where(all, 0, made.inverse)), norm, false));
 }
 
 #define TERN_INSTANCES(T)                                           \

@@ -138,6 +138,15 @@ TEST_P(Fourier, ConvolutionsAreProductsOfSpectra) {
   EXPECT_EQ(convolve(a, b.slice(0, 0, 7), "valid").shape(), (Shape{54}));
 }
 
+/// A complex signal comes back whole from its spectrogram.
+TEST_P(Fourier, SpectrogramsOfComplexSignals) {
+  const Tensor z = complex_noise({2, 70}, 4), window = hann(16, true, {.dtype = real_dtype(), .device = device()});
+  const Tensor spectra = stft(z, 16, {.window = window});
+  const StftOptions whole{.window = window, .onesided = false, .return_complex = true, .length = 70};
+  EXPECT_LE(distance(istft(spectra, 16, whole), z), 4 * bound(16, eps()));
+  EXPECT_THROW(istft(spectra, 16, {.return_complex = true}), Error);
+}
+
 INSTANTIATE_TEST_SUITE_P(Devices, Fourier, testing::ValuesIn(present_devices()), device_name);
 
 }  // namespace

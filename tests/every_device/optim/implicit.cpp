@@ -57,6 +57,26 @@ TEST_P(Implicit, BatchesAreSystemsOfTheirOwn) {
   for (const LinearMethod& method : {conjugate_gradients({.batched = true}), bicgstab({.batched = true})})
     EXPECT_LT(worst(custom_linear_solve(scaled, method)(b, a) - b / a), bound());
 }
+/// Of right-hand sides whose squares are beyond the dtype's range; what is not finite is no solution.
+TEST_P(Implicit, RightHandSidesOfAnySizeAreSolvedFor) {
+  const Tensor b = tensor({1.f, 2.f, -3.f}, device()), a = eye(3) * 2;
+  const auto map = [](const Var& x, const Var& a) { return matmul(a, x.unsqueeze(-1)).squeeze(-1); };
+  for (const LinearMethod& method : {conjugate_gradients(), gmres(), bicgstab()}) {
+    for (const float size : {1e30f, 1e-30f}) {
+      const std::vector<double> x = doubles(custom_linear_solve(map, method)(b * size, a) / size), want = doubles(b);
+      for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(x[i], want[i] / 2, 1e-5) << size;
+    }
+    expect_error(ErrorKind::linalg, {"did not converge"}, [&] {
+      custom_linear_solve(map, method)(b * std::numeric_limits<float>::infinity(), a);
+    });
+  }
+  const Tensor rows = stack(std::vector<Tensor>{b * 1e30f, b * 1e-30f, b}, 0);
+  const auto scaled = [](const Var& x, const Var& a) { return x * a; };
+  for (const LinearMethod& method : {conjugate_gradients({.batched = true}), bicgstab({.batched = true})}) {
+    const Tensor x = custom_linear_solve(scaled, method)(rows, full({}, 2.f));
+    for (const double v : doubles(x / rows)) EXPECT_NEAR(v, 0.5, 1e-5);
+  }
+}
 TEST_P(Implicit, SolutionsHaveGradients) {
   const Tensor a = positive(4), b = numbers({4}), general = numbers({4, 4}) + 3 * one(4);
   const auto symmetric = [](const Var& x, const Var& a) { return batched_product(x, a + a.transpose(0, 1)); };
@@ -114,6 +134,17 @@ TEST_P(Implicit, LeastSquaresFitsEveryRow) {
   const auto few = [&](const Var& x) { return x.slice(-1, 0, 2) * x.slice(-1, 2, 4) - 4; };
   const auto point = optim::least_squares(few, ones({3, 5}).to(wide()));
   EXPECT_LT(worst(few(Var(point.x)).value()), 1e-3);
+}
+/// Where roundings hide what is left: the gradient of large residuals in f32 is never below its bound.
+TEST_P(Implicit, LeastSquaresEndWithLargeResiduals) {
+  const Tensor t = linspace(0, 2, 20), data = (3 * exp(t * -0.7) + 0.2 * cos(t * 9)) * 1000;
+  const auto model = [&](const Var& x) {
+    return x.slice(-1, 0, 1) * exp(-x.slice(-1, 1, 2) * t) * 1000 - data;
+  };
+  const auto fit = optim::least_squares(model, ones({4, 2}));
+  EXPECT_TRUE(all(fit.converged).to(cpu()).item<bool>());
+  EXPECT_LT(fit.iterations, 60);
+  EXPECT_NEAR(doubles(fit.x)[0], 3, 0.3);
 }
 TEST_P(Implicit, WhatIsWrongIsSaid) {
   const Tensor a = numbers({3, 3}), b = numbers({3});
