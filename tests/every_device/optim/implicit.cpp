@@ -66,6 +66,7 @@ TEST_P(Implicit, RightHandSidesOfAnySizeAreSolvedFor) {
       const std::vector<double> x = doubles(custom_linear_solve(map, method)(b * size, a) / size), want = doubles(b);
       for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(x[i], want[i] / 2, 1e-5) << size;
     }
+    if (in_software(device())) return;  // each of their kernels takes a second there
     expect_error(ErrorKind::linalg, {"did not converge"}, [&] {
       custom_linear_solve(map, method)(b * std::numeric_limits<float>::infinity(), a);
     });
