@@ -165,7 +165,9 @@ TEST_P(MatricesAtLimits, ExponentialsNameTheMatrix) {
 class ValuesMeet : public InDouble {
  protected:
   Tensor weights(std::int64_t m, std::int64_t n) const { return noise_matrices(1, m, n, f64)[0].to(device()); }
-  Tensor of(const Shape& shape, const std::vector<double>& values) const { return make(values, shape, f64, device()); }
+  Tensor of(const Shape& shape, const std::vector<double>& values) const {
+    return tensor(values, f64, cpu()).reshape(shape).to(device());
+  }
 };
 TERN_EVERY_DEVICE_IN_DOUBLE(ValuesMeet);
 
