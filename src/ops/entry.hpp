@@ -135,6 +135,7 @@ struct Sample {
   bool ways_differ = false;  // by device: these two are the CPU's, and those of others that make one call
   Ahead ahead = Ahead::no;
   bool reads_elements = false;  // in the program, which a recording may refuse
+  double stores = 0;  // of a call that makes several operations: as those of Tolerance, for what is stored between them
 };
 
 /// Makes operands of ones for a bad call, all of them Tensors or all Vars.

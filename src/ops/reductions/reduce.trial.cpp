@@ -190,7 +190,8 @@ std::vector<Sample> means(OfLine reference) {
                         return std::vector<Values>{{{}, {all / static_cast<double>(x[0].of.size())}}};
                       },
                   .empty = {},
-                  .ahead = Ahead::yes});
+                  .ahead = Ahead::yes,
+                  .stores = 3});  // a difference's counts twice in its square, which is stored too
   return and_masked(list, TERN_WHERE(mean), reference);
 }
 

@@ -47,8 +47,8 @@ class EveryOperation : public EveryDevice {
       double largest = 1;
       for (const double v : want[k].of) largest = std::max(largest, std::abs(v));
       const DType dtype = got[k].dtype();
-      const double bound =
-          (entry.tolerance.roundings * work_epsilon(dtype) + entry.tolerance.stores * epsilon(dtype)) * largest;
+      const double stores = entry.tolerance.stores + sample.stores;
+      const double bound = (entry.tolerance.roundings * work_epsilon(dtype) + stores * epsilon(dtype)) * largest;
       for (std::size_t i = 0; i < values.size(); ++i)
         ASSERT_NEAR(values[i], want[k].of[i], bound + epsilon(dtype) * std::abs(want[k].of[i])) << what << " at " << i;
     }
