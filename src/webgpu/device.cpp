@@ -12,11 +12,17 @@ namespace tern::detail_webgpu {
 namespace {
 
 constexpr std::uint64_t kMostKept = 4ull << 30;  // bytes kept for reuse
+// wgpu.h's WGPUNativeFeature_ShaderInt64. Other libraries do not know the number, so their adapters lack it.
+constexpr auto kWideIntegers = static_cast<WGPUFeatureName>(0x00030026);
 
+bool least_limits() {
+  const char* text = std::getenv("TERN_WEBGPU_LIMITS");
+  return text && std::string(text) == "minimum";
+}
 /// Limits of tests: TERN_WEBGPU_LIMITS=minimum gives the specification's least, TERN_WEBGPU_BINDING_BYTES=n less bytes
 /// in a binding, TERN_WEBGPU_STEPS=n less multiply-adds in a kernel.
 void lower_limits(detail_gpu::Limits& limits) {
-  if (const char* text = std::getenv("TERN_WEBGPU_LIMITS"); text && std::string(text) == "minimum") limits = {};
+  if (least_limits()) limits = {};
   if (const char* text = std::getenv("TERN_WEBGPU_BINDING_BYTES"); text && *text)
     limits.binding_bytes = std::max<std::uint64_t>(std::strtoull(text, nullptr, 10), 64 << 10);
   if (const char* text = std::getenv("TERN_WEBGPU_STEPS"); text && *text)
@@ -63,9 +69,10 @@ void WebGpuDevice::request_device(const Adapter& adapter) {
   descriptor.requiredLimits = &limits;
   std::vector<WGPUFeatureName> features;
   for (const WGPUFeatureName feature :
-       {WGPUFeatureName_ShaderF16, WGPUFeatureName_Subgroups, WGPUFeatureName_TimestampQuery})
+       {WGPUFeatureName_ShaderF16, WGPUFeatureName_Subgroups, WGPUFeatureName_TimestampQuery, kWideIntegers})
     if (api_.AdapterHasFeature(adapter.handle, feature)) features.push_back(feature);
-  timestamps_ = std::ranges::find(features, WGPUFeatureName_TimestampQuery) != features.end();
+  const auto has = [&](WGPUFeatureName feature) { return std::ranges::find(features, feature) != features.end(); };
+  timestamps_ = has(WGPUFeatureName_TimestampQuery), wide_integers_ = has(kWideIntegers) && !least_limits();
   descriptor.requiredFeatureCount = features.size(), descriptor.requiredFeatures = features.data();
   descriptor.uncapturedErrorCallbackInfo.callback = [](const WGPUDevice*, WGPUErrorType type, WGPUStringView message,
                                                        void* user,

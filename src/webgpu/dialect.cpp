@@ -1,8 +1,8 @@
 // WGSL: https://www.w3.org/TR/WGSL/
 #include "webgpu/dialect.hpp"
 
-#include <array>
 #include <cmath>
+#include <vector>
 
 #include "gpu/text/spelling.hpp"
 #include "gpu/text/text.hpp"
@@ -112,6 +112,7 @@ class Wgsl final : public Dialect {
       return wgsl_function("tern_f32_to_f16_bits_where_exact");
     if (abilities_.exact_half_store && name == "tern_f32_pair_to_f16")
       return wgsl_function("tern_f32_pair_to_f16_where_exact");
+    if (abilities_.wide_integers && name == "tern_mul_high_u32") return wgsl_function("tern_mul_high_u32_where_wide");
     return wgsl_function(name);
   }
 
@@ -121,11 +122,13 @@ class Wgsl final : public Dialect {
 
 const Wgsl& Wgsl::instance(WgslAbilities abilities, bool halves) {
   static const auto& instances = *new auto([] {  // outlive what is in static storage
-    const auto make = [](unsigned i) { return Wgsl({(i & 1) != 0, (i & 2) != 0, (i & 4) != 0}, (i & 8) != 0); };
-    return std::array{make(0), make(1), make(2),  make(3),  make(4),  make(5),  make(6),  make(7),
-                      make(8), make(9), make(10), make(11), make(12), make(13), make(14), make(15)};
+    std::vector<Wgsl> all;
+    for (unsigned i = 0; i < 32; ++i)
+      all.push_back(Wgsl({(i & 1) != 0, (i & 2) != 0, (i & 4) != 0, (i & 8) != 0}, (i & 16) != 0));
+    return all;
   }());
-  return instances[abilities.fused_fma | abilities.exact_half << 1 | abilities.exact_half_store << 2 | halves << 3];
+  return instances[abilities.fused_fma | abilities.exact_half << 1 | abilities.exact_half_store << 2 |
+                   abilities.wide_integers << 3 | halves << 4];
 }
 
 }  // namespace

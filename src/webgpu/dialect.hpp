@@ -9,6 +9,7 @@ struct WgslAbilities {
   bool fused_fma = false;   // fma() rounds once
   bool exact_half = false;  // unpack2x16float keeps subnormal numbers
   bool exact_half_store = false;  // pack2x16float rounds to nearest even, to subnormal numbers and infinity too
+  bool wide_integers = false;     // u64, of wgpu-native
 };
 const Dialect& wgsl(WgslAbilities abilities = {});
 
