@@ -52,7 +52,8 @@ void check_comparisons(DType dtype, std::int64_t count) {
 
 TEST_P(Comparisons, OfEveryDTypeAndSize) {
   for (const DType dtype : dtypes_of(device(), {u8, i16, i32, u32, i64, f16, bf16, f32, f64}))
-    for (const std::int64_t count : {1, 7, 16, 17, 63, 130, 1023, 1025, 5000}) check_comparisons(dtype, count);
+    for (const std::int64_t count : {1, 7, 16, 17, 63, 130, 1023, 1025, 5000})
+      if (!left_out(device(), 3)) check_comparisons(dtype, count);
   if (device() == cpu()) check_comparisons(f32, 600001);
 }
 

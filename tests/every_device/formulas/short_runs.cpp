@@ -121,6 +121,7 @@ TEST_P(ShortRuns, ReducedRowsColumnsAndMiddleAxes) {
     const bool sign = dtype != u8;
     const auto v = [sign](std::int64_t i) { return value_at(i, sign); };
     for (const std::int64_t c : lengths()) {
+      if (left_out(device(), 2)) continue;
       const std::int64_t n = rows_of(c);
       const std::string at = std::string(to_string(dtype)) + " " + std::to_string(c);
       const Tensor x = small_wholes({n, c}, dtype), cube = small_wholes({n, 3, c}, dtype).to(dtype);

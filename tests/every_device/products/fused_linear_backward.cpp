@@ -125,7 +125,8 @@ TEST_P(FusedLinearBackward, AccumulatesIntoGivenTensors) {
 TEST_P(FusedLinearBackward, SixteenBitsAccumulateIntoSingle) {
   for (const DType dtype : dtypes_of(device(), {f16, bf16}))
     for (const LinearCase& c : linear_cases(dtype, device()))
-      check_accumulation(linear_tensors(c, dtype, device(), 20), label(c, "into f32", dtype), f32);
+      if (!left_out(device(), 2))
+        check_accumulation(linear_tensors(c, dtype, device(), 20), label(c, "into f32", dtype), f32);
 }
 
 /// Three rows whose sum in f32 is far from a value of the 16-bit type.
