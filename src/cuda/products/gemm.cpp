@@ -9,6 +9,7 @@
 #include "gpu/plan/plan.hpp"
 #include "gpu/products/epilogue.hpp"
 #include "gpu/products/gemm_pass.hpp"
+#include "gpu/products/gemm_sums.hpp"
 #include "gpu/products/gemm_tiny.hpp"
 #include "gpu/text/text.hpp"
 
