@@ -60,8 +60,8 @@ class SwitchedParts {
     all.groups += part.groups, all.steps += part.steps;
   }
 
-  /// Of a power of two of parts, so that there are few texts, where what is missing can be stood in for: what is written
-  /// can be bound once alone.
+  /// Of a power of two of parts, so that there are few texts, where what is missing can be stood in for: not what is
+  /// written, which is bound once alone.
   SwitchedShape shape() const {
     SwitchedShape shape;
     const Launch& like = *parts_[0];

@@ -7,8 +7,8 @@
 
 namespace tern::detail_gpu {
 
-/// Whether it is a matrix times a vector, of floats, whose neighbours in memory lie along k, and enough of them, to run
-/// it as sums of rows even where a vendor's library multiplies.
+/// Whether to run it as sums even where a vendor's library multiplies: a matrix times a vector, of floats, whose
+/// neighbours in memory lie along k, and enough of them; and in f32 a matrix times two to four vectors.
 bool is_long_sums(const detail::GemmRequest& request);
 /// Whether to run it as sums where no library does: such a product, or any of few rows or few columns.
 bool is_few_sums(const detail::GemmRequest& request);

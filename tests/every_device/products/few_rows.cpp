@@ -3,6 +3,7 @@
 // beside the CPU's; what 16 bits round, they round alike.
 #include <cmath>
 #include <limits>
+#include <span>
 #include <string>
 
 #include "every_device.hpp"
@@ -33,28 +34,36 @@ std::string name_of_sides(const Sides& s, DType dtype) {
   return std::to_string(s.m) + "x" + std::to_string(s.k) + "x" + std::to_string(s.n) + " " +
          std::string(to_string(dtype));
 }
-/// Rows and columns of one vector to more than four, short and long k, widths of no, one and several vectors.
+/// Rows and columns of one vector to more than eight, short and long k, widths of no, one and several vectors.
 const Sides kFew[] = {{1, 128, 64}, {1, 300, 65}, {2, 127, 40}, {2, 1031, 40}, {3, 257, 96},  {4, 512, 33},
-                      {5, 256, 48}, {1, 256, 1},  {64, 128, 1}, {65, 300, 2},  {40, 1031, 3}, {96, 512, 4},
-                      {2, 640, 2},  {1, 4100, 8}, {4, 140, 4},  {2, 600, 531}};
+                      {5, 256, 48}, {1, 256, 1},  {64, 128, 1}, {65, 300, 2},  {40, 1031, 8}, {96, 512, 4},
+                      {2, 640, 2},  {1, 4100, 8}, {4, 140, 4},  {8, 600, 71}, {9, 256, 40}};
+/// Deep products of more rows than that, which are cut along k, and of few steps.
+const Sides kOthers[] = {{9, 1024, 40},  {16, 1031, 64}, {40, 2050, 9}, {300, 1, 70}, {3, 1, 5},
+                         {513, 2, 129}, {64, 3, 64},    {130, 4, 40},  {64, 5, 64},  {1, 1, 300}};
 
-TEST_P(FewRows, OfEveryLayout) {
-  for (const DType dtype : all_floats(device()))
-    for (std::size_t i = in_software(device()) && dtype != f32 ? 1 : 0; i < std::size(kFew);
-         i += in_software(device()) && dtype != f32 ? 3 : 1) {
-      const Sides& s = kFew[i];
-      const Tensor a = small_wholes({s.m, s.k}, dtype), b = small_wholes({s.k, s.n}, dtype, 3);
-      const std::vector<double> want = doubles(matmul(a, b));
-      const Tensor x = a.to(device()), y = b.to(device());
-      const std::string name = name_of_sides(s, dtype);
-      EXPECT_EQ(doubles(matmul(x, y)), want) << name;
-      EXPECT_EQ(doubles(matmul(turned(x), y)), want) << name << ", a transposed";
-      EXPECT_EQ(doubles(matmul(x, turned(y))), want) << name << ", b transposed";
-      if (i % 3 == 1) {
-        EXPECT_EQ(doubles(matmul(apart(x), apart(y))), want) << name << ", spread";
-        EXPECT_EQ(doubles(matmul(x.flip(1), y.flip(0))), want) << name << ", backwards";
-      }
+void expect_every_layout(std::span<const Sides> all, DType dtype, Device device) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (left_out(device, 3)) continue;
+    const Sides& s = all[i];
+    const Tensor a = small_wholes({s.m, s.k}, dtype), b = small_wholes({s.k, s.n}, dtype, 3);
+    const std::vector<double> want = doubles(matmul(a, b));
+    const Tensor x = a.to(device), y = b.to(device);
+    const std::string name = name_of_sides(s, dtype);
+    EXPECT_EQ(doubles(matmul(x, y)), want) << name;
+    EXPECT_EQ(doubles(matmul(turned(x), y)), want) << name << ", a transposed";
+    EXPECT_EQ(doubles(matmul(x, turned(y))), want) << name << ", b transposed";
+    if (i % 3 == 1) {
+      EXPECT_EQ(doubles(matmul(apart(x), apart(y))), want) << name << ", spread";
+      EXPECT_EQ(doubles(matmul(x.flip(1), y.flip(0))), want) << name << ", backwards";
     }
+  }
+}
+TEST_P(FewRows, OfEveryLayout) {
+  for (const DType dtype : all_floats(device())) expect_every_layout(kFew, dtype, device());
+}
+TEST_P(FewRows, OfMoreRowsAndOfFewSteps) {
+  for (const DType dtype : all_floats(device())) expect_every_layout(kOthers, dtype, device());
 }
 /// Batches that own their matrices, and two, four and five that share one, or one of several.
 TEST_P(FewRows, InBatches) {
@@ -79,8 +88,9 @@ TEST_P(FewRows, WithEpilogues) {
   const auto two = [](auto acc, auto column) { return std::tuple(acc * column, acc - column); };
   const auto placed = [](auto acc) { return acc + cast(index(acc, -1) + 3 * index(acc, -2), f32); };
   for (const DType dtype : all_floats(device()))
-    for (const Sides& s : {Sides{1, 200, 40}, Sides{3, 200, 40}, Sides{40, 200, 2}}) {
-      if (in_software(device()) && dtype != f32 && s.m != 3) continue;
+    for (const Sides& s :
+         {Sides{1, 200, 40}, Sides{3, 200, 40}, Sides{40, 200, 2}, Sides{40, 1, 30}, Sides{9, 3, 20}}) {
+      if (in_software(device()) && dtype != f32 && s.m != 3 && s.k != 1) continue;
       const Tensor a = small_wholes({s.m, s.k}, dtype), b = small_wholes({s.k, s.n}, dtype, 3),
                    bias = small_wholes({s.n}, dtype), skip = small_wholes({s.m, s.n}, dtype, 5),
                    column = small_wholes({s.m, 1}, dtype);
@@ -103,7 +113,8 @@ TEST_P(FewRows, KeepTheirSumsInF32) {
     if (dtype_size(dtype) != 2) continue;  // 2048 + 1 is 2048 in f16, and 256 + 1 is 256 in bf16
     const Tensor a = ones({2, 4096}, {.dtype = dtype, .device = device()}),
                  b = ones({4096, 24}, {.dtype = dtype, .device = device()});
-    for (const Tensor& product : {matmul(a, b), matmul(a, turned(b)), matmul_epilogue(a, b, [](auto x) { return x - 2; })})
+    const Tensor less = matmul_epilogue(a, b, [](auto acc) { return acc - 2; });
+    for (const Tensor& product : {matmul(a, b), matmul(a, turned(b)), less})
       for (const double x : doubles(product)) ASSERT_NEAR(x, 4096, 4) << to_string(dtype);
     for (const double x : doubles(matmul_epilogue(a, b, [](auto acc) { return acc - 4095; }))) ASSERT_EQ(x, 1);
   }
@@ -141,7 +152,8 @@ TEST_P(FewRows, Replayed) {
   graph.replay(), graph.replay();
   EXPECT_EQ(doubles(to), doubles(matmul(a, b) * 2));
 }
-/// WebGPU runs up to four vectors that meet the same matrix so, along a k of 128 and more; others in tiles.
+/// WebGPU runs up to eight vectors that meet the same matrix so, along a k of 128 and more; others in tiles, along a k
+/// of 1024 and more in segments; and what has few steps as a formula.
 TEST_P(FewRows, RunAsSums) {
   if (device().kind() != DeviceKind::webgpu) GTEST_SKIP();
   const auto notes = [&](const Tensor& a, const Tensor& b) { return explain([&] { (void)matmul(a, b); }); };
@@ -156,9 +168,14 @@ TEST_P(FewRows, RunAsSums) {
   expect(of({40, 128}, {128, 3}), "3 vectors times a matrix");
   expect(of({2, 2, 128}, {128, 40}), "4 vectors times a matrix");
   expect(of({7, 2, 128}, {7, 128, 40}), "2 vectors times a matrix");
-  expect(of({5, 128}, {128, 40}), "tiles of");
+  expect(of({8, 128}, {128, 40}), "8 vectors times a matrix");
+  expect(of({9, 128}, {128, 40}), "tiles of");
   expect(of({1, 127}, {127, 40}), "tiles of");
-  expect(of({5, 1, 128}, {128, 40}), "tiles of");
+  expect(of({9, 1, 128}, {128, 40}), "tiles of");
+  expect(of({16, 1024}, {1024, 40}), "columns");  // which add up the segments
+  EXPECT_EQ(of({16, 1023}, {1023, 40}).find("columns"), std::string::npos);
+  expect(of({30, 4}, {4, 40}), "elementwise");
+  expect(of({30, 5}, {5, 40}), "tiles of");
 }
 
 }  // namespace
