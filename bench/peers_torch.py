@@ -336,6 +336,7 @@ def cliffs(parts, wrap):
         "rows_2_matrix": lambda: product([2, side], [side, side]),
         "rows_4_matrix": lambda: product([4, side], [side, side]),
         "rows_8_matrix": lambda: product([8, side], [side, side]),
+        "rows_16_matrix": lambda: product([16, side], [side, side]),
         "rows_2_matrix_transposed": lambda: (lambda p, w: lambda: p @ w.t())(x(2, side), x(side, side, seed=2)),
         "row_matrix_bias_silu": lambda: row_layer(x(1, side), x(side, side, seed=2), x(side, seed=3)),
         "outer_product": lambda: product([side, 1], [1, side]),

@@ -206,6 +206,7 @@ std::vector<Cliff> few_rows() {
   return {{"rows_2_matrix", floats, kSide * kSide, rows(2)},
           {"rows_4_matrix", floats, kSide * kSide, rows(4)},
           {"rows_8_matrix", floats, kSide * kSide, rows(8)},
+          {"rows_16_matrix", floats, kSide * kSide, rows(16)},
           {"rows_2_matrix_transposed", floats, kSide * kSide, turned},
           {"row_matrix_bias_silu", floats, kSide * kSide, layer},
           {"outer_product", floats, kSide * kSide, product({kSide, 1}, {1, kSide})}};
