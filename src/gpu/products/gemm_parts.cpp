@@ -22,7 +22,7 @@ namespace {
 // A product is deep where so few tiles of 32×32 have so many steps each; it is then cut along k.
 constexpr std::int64_t kFewTiles = 64, kDeep = 4096, kLeastSegment = 512, kEnoughTiles = 256, kMostSegments = 256;
 // The same of tiles of 64 invocations: eight for each of 132 processors (an H100's and H200's). 128 of them took 228 us
-// for 8 x 4096 x 4096 in f32, whose memory takes 19 (H200).
+// for 8 x 4096 x 4096 in f32, whose matrix is read in 19 (H200).
 constexpr std::int64_t kEnoughThinTiles = 1024, kDeepOfThin = 1024;
 
 /// Cuts a product into parts whose operands fit a binding: batches, then rows and columns of the output; a factor that
