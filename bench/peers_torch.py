@@ -257,6 +257,9 @@ def cliffs(parts, wrap):
     def square(n):
         return product([batches, n, n], [batches, n, n])
 
+    def row_layer(p, w, b):
+        return lambda: torch.nn.functional.silu(torch.addmm(b, p, w))
+
     def spread(shape, bound):
         """The positions of scattered_positions in workloads_cliffs.cpp."""
         return ((pattern(shape, torch.float64, 9) + 1) / 2 * bound).long()
@@ -330,6 +333,13 @@ def cliffs(parts, wrap):
         "product_3x3_vector": lambda: product([3, 3], [batches, 3, 1]),
         "matrix_vector": lambda: product([side, side], [side, 1]),
         "vector_matrix": lambda: product([1, side], [side, side]),
+        "rows_2_matrix": lambda: product([2, side], [side, side]),
+        "rows_4_matrix": lambda: product([4, side], [side, side]),
+        "rows_8_matrix": lambda: product([8, side], [side, side]),
+        "rows_16_matrix": lambda: product([16, side], [side, side]),
+        "rows_2_matrix_transposed": lambda: (lambda p, w: lambda: p @ w.t())(x(2, side), x(side, side, seed=2)),
+        "row_matrix_bias_silu": lambda: row_layer(x(1, side), x(side, side, seed=2), x(side, seed=3)),
+        "outer_product": lambda: product([side, 1], [1, side]),
         "rows_of_768_scaled": lambda: (lambda p, w: lambda: p * w)(x(points // 256, 768), x(768, seed=2)),
         "rows_of_3_scaled": lambda: on_points(scaled, False),
         "rows_of_3_scaled_both": lambda: on_points(scaled, True),

@@ -190,6 +190,28 @@ std::vector<Cliff> small_products() {
           {"vector_matrix", all, kSide * kSide, product({1, kSide}, {kSide, kSide})}};
 }
 
+/// Few rows times a matrix, whose bytes are what must move.
+std::vector<Cliff> few_rows() {
+  const std::vector<DType> floats{tern::f32, tern::bf16};
+  const auto rows = [](std::int64_t count) { return product({count, kSide}, {kSide, kSide}); };
+  const auto turned = [](DType dtype, tern::Device device) -> Call {
+    const Tensor x = pattern(dtype, {2, kSide}, device), w = pattern(dtype, {kSide, kSide}, device, 2);
+    return [=] { return std::vector<Tensor>{matmul(x, w.transpose(0, 1))}; };
+  };
+  const auto layer = [](DType dtype, tern::Device device) -> Call {
+    const Tensor x = pattern(dtype, {1, kSide}, device), w = pattern(dtype, {kSide, kSide}, device, 2),
+                 b = pattern(dtype, {kSide}, device, 3);
+    return [=] { return std::vector<Tensor>{matmul_bias_activation(x, w, b, tern::op::silu)}; };
+  };
+  return {{"rows_2_matrix", floats, kSide * kSide, rows(2)},
+          {"rows_4_matrix", floats, kSide * kSide, rows(4)},
+          {"rows_8_matrix", floats, kSide * kSide, rows(8)},
+          {"rows_16_matrix", floats, kSide * kSide, rows(16)},
+          {"rows_2_matrix_transposed", floats, kSide * kSide, turned},
+          {"row_matrix_bias_silu", floats, kSide * kSide, layer},
+          {"outer_product", floats, kSide * kSide, product({kSide, 1}, {1, kSide})}};
+}
+
 std::vector<Cliff> short_rows() {
   const std::vector<DType> floats{tern::f32, tern::bf16};
   const double all = 3 * kPoints;
@@ -241,8 +263,9 @@ Prepared prepare(const Cliff& cliff, DType dtype, const Target& target) {
 
 void add_cliffs(Workloads& workloads, const Target& target) {
   using Make = std::vector<Cliff> (*)();
-  for (const Make make : {&random_numbers, &element_by_element, &orders, &running_sums, &added_by_index,
-                          &taken_by_index, &small_products, &short_rows, &other_orders})
+  for (const Make make :
+       {&random_numbers, &element_by_element, &orders, &running_sums, &added_by_index, &taken_by_index,
+        &small_products, &few_rows, &short_rows, &other_orders})
     for (const Cliff& cliff : make())
       for (const DType dtype : cliff.dtypes) {
         if (dtype == tern::f64 && target.device.kind() == tern::DeviceKind::webgpu) continue;

@@ -21,5 +21,6 @@ if(TERN_WEBGPU)
                                 COMPILE_DEFINITIONS TERN_WEBGPU_BUILT_WITH="${TERN_WEBGPU_LIBRARY_FILE}")
   endif()
 else()
-  list(APPEND tern_sources src/webgpu/absent.cpp src/webgpu/dialect.cpp)  # kernels can be printed without it
+  # Kernels can be printed without it.
+  list(APPEND tern_sources src/webgpu/absent.cpp src/webgpu/dialect.cpp src/webgpu/dialect_parts.cpp)
 endif()

@@ -181,6 +181,7 @@ std::string elementwise_text(const ElementwisePlan& e) {
   io.check_indices_in(e.flags, e.plan.launch.check_slot);
   const std::string guard = e.plan.guarded ? cat("i + $0 < ", d.param(e.count_slot)) : std::string();
   io.guard_checks(guard);
+  if (e.is_part() && d.parts_by_switch()) io.choose_memory();
   Position at{{}, static_cast<int>(e.axes.sizes.size()) - 1, e.group};
   std::vector<Shared> shared;
   Loaded loaded(e.sources.size());

@@ -6,6 +6,7 @@
 
 #include "gpu/text/spelling.hpp"
 #include "gpu/text/text.hpp"
+#include "webgpu/dialect_parts.hpp"
 
 namespace tern::detail_gpu {
 namespace {
@@ -75,22 +76,20 @@ class Wgsl final : public Dialect {
                ");\n  if (seen.exchanged || seen.old_value == ", launch, ") { atomicMax(", flags, "[1], ~u32(", value,
                ")); }\n  if (seen.exchanged || seen.old_value != 0u) { break; }\n}\n");
   }
+  bool has_parts() const override { return true; }
+  bool parts_by_switch() const override { return true; }
+  std::string switched(const std::string& text, const SwitchedShape& shape) const override {
+    return wgsl_of_parts(text, shape);
+  }
   std::string module(const Module& m) const override {
     std::string text = cat("// ", m.title, "\n");
+    const auto variant_of = [this](std::string_view name) { return std::string(variant(name)); };
+    if (m.parts) return text + library(m.functions + m.body, variant_of) + wgsl_parts_template(m);
     text += cat("struct Params { v: array<vec4<u32>, ", ceil_div(static_cast<std::int64_t>(m.params), 4), "> }\n");
     text += "@group(0) @binding(0) var<uniform> params: Params;\n";
-    for (std::size_t k = 0; k < m.bindings.size(); ++k) {
-      const Binding& b = m.bindings[k];
-      text += cat("@group(0) @binding(", k + 1, ") var<storage, ", b.written || b.atomic ? "read_write" : "read", "> b",
-                  k, ": array<",
-                  b.atomic    ? "atomic<u32>"
-                  : b.vectors ? "vec4<u32>"
-                              : "u32",
-                  ">;\n");
-    }
+    for (std::size_t k = 0; k < m.bindings.size(); ++k) text += wgsl_binding(m.bindings[k], k, cat("b", k));
     for (const Shared& s : m.shared) text += cat("var<workgroup> ", s.name, ": array<", s.type, ", ", s.count, ">;\n");
-    text += library(m.functions + m.body, [this](std::string_view name) { return std::string(variant(name)); });
-    text += m.functions;
+    text += library(m.functions + m.body, variant_of) + m.functions;
     text += cat("@compute @workgroup_size(", m.threads,
                 ")\nfn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) "
                 "{\n  let group = group_id.x + group_id.y * ",

@@ -321,26 +321,60 @@ fn formula(v0: f32) -> f32 {
   b0[w4 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
 }
 
-// ---- requests together: step, 1 workgroups of 256, 7 words
+// ---- requests together: step, 2 workgroups of 256, 24 words
 // elementwise
-@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+struct Params { v: array<vec4<u32>, 6> }
+@group(0) @binding(1) var<storage, read_write> b0_0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read_write> b0_1: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> b1_0: array<vec4<u32>>;
+@group(0) @binding(4) var<storage, read> b1_1: array<vec4<u32>>;
+var<private> part: u32;
+var<private> first_param: u32;
+fn read0(i: u32) -> vec4<u32> {
+  var x: vec4<u32>;
+  switch part {
+    case 0u: { x = b0_0[i]; }
+    default: { x = b0_1[i]; }
+  }
+  return x;
+}
+fn write0(i: u32, x: vec4<u32>) {
+  switch part {
+    case 0u: { b0_0[i] = x; }
+    default: { b0_1[i] = x; }
+  }
+}
+fn read1(i: u32) -> vec4<u32> {
+  var x: vec4<u32>;
+  switch part {
+    case 0u: { x = b1_0[i]; }
+    default: { x = b1_1[i]; }
+  }
+  return x;
+}
 fn formula(v0: f32, v2: f32) -> f32 {
-  let v1 = bitcast<f32>(params.v[1].z);
+  let v1 = bitcast<f32>(params.v[first_param + 1u].z);
   let v3 = (v1 * v2);
   let v4 = (v0 - v3);
   return v4;
 }
+  let group_of_all = group_id.x + group_id.y * params.v[0].x;
+  for (var step = 1u; step > 0u; step /= 2u) {
+    let next = part + step;
+    if (next < 2u && params.v[1u + next / 4u][next % 4u] <= group_of_all) { part = next; }
+  }
+  let group = group_of_all - params.v[1u + part / 4u][part % 4u];
+  first_param = 2u + part * 2u;
   let i = (group * 256u + thread) * 4u;
-  if (i >= params.v[0].y) { return; }
-  let w0 = (params.v[1].x + i) / 4u;
-  let q1 = b0[w0 + 0u];
+  if (i >= params.v[first_param + 0u].y) { return; }
+  let w0 = (params.v[first_param + 1u].x + i) / 4u;
+  let q1 = read0(w0 + 0u);
   let x2 = bitcast<f32>(q1.x);
   let x3 = bitcast<f32>(q1.y);
   let x4 = bitcast<f32>(q1.z);
   let x5 = bitcast<f32>(q1.w);
-  let w6 = (params.v[1].y + i) / 4u;
-  let q7 = b1[w6 + 0u];
+  let w6 = (params.v[first_param + 1u].y + i) / 4u;
+  let q7 = read1(w6 + 0u);
   let x8 = bitcast<f32>(q7.x);
   let x9 = bitcast<f32>(q7.y);
   let x10 = bitcast<f32>(q7.z);
@@ -349,9 +383,9 @@ fn formula(v0: f32, v2: f32) -> f32 {
   let y1 = formula(x3, x9);
   let y2 = formula(x4, x10);
   let y3 = formula(x5, x11);
-  let w12 = (params.v[0].w + i) / 4u;
-  if (i + 0u < params.v[0].y) {
-    b0[w12 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+  let w12 = (params.v[first_param + 0u].w + i) / 4u;
+  if (i + 0u < params.v[first_param + 0u].y) {
+    write0(w12 + 0u, vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3)));
   }
 }
 
@@ -1988,7 +2022,6 @@ fn finish(v1: f32) -> f32 {
 
 // ---- attention: attention, 2 workgroups of 64, 23 words
 // attention, tiles of 32x32
-struct Params { v: array<vec4<u32>, 6> }
 @group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;

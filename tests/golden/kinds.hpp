@@ -102,6 +102,16 @@ inline std::vector<Kind> product_kinds() {
       {"small product", f32, Kind::nowhere, [](P& p, DType d) { matmul(p.make({40, 40}, d), p.make({40, 40}, d)); }},
       {"product of transposed matrices", f32, Kind::nowhere,
        [](P& p, DType d) { matmul(p.make({256, 256}, d).transpose(0, 1), p.make({256, 256}, d).transpose(0, 1)); }},
+      {"few rows", f32, Kind::nowhere,
+       [](P& p, DType d) {
+         matmul_bias_activation(p.make({2, 600}, d), p.make({600, 64}, d), p.make({64}, d), op::relu);
+       }},
+      {"few rows, transposed", f32, Kind::nowhere,
+       [](P& p, DType d) { matmul(p.make({3, 600}, d), p.make({64, 600}, d).transpose(0, 1)); }},
+      {"few steps", f32, Kind::nowhere,
+       [](P& p, DType d) {
+         matmul_bias_activation(p.make({40, 2}, d), p.make({2, 64}, d), p.make({64}, d), op::relu);
+       }},
       {"large product", f32, Kind::nowhere,
        [](P& p, DType d) { matmul(p.make({1024, 1024}, d), p.make({1024, 1024}, d)); }},
   };

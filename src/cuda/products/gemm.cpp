@@ -8,7 +8,9 @@
 #include "cuda/products/mma.hpp"
 #include "gpu/plan/plan.hpp"
 #include "gpu/products/epilogue.hpp"
+#include "gpu/products/gemm_outer.hpp"
 #include "gpu/products/gemm_pass.hpp"
+#include "gpu/products/gemm_sums.hpp"
 #include "gpu/products/gemm_tiny.hpp"
 #include "gpu/text/text.hpp"
 
@@ -157,8 +159,8 @@ bool is_short(const GemmRequest& r) {
 
 bool multiply_whole(detail_gpu::GpuBackend& backend, const GemmRequest& request, const MatrixUnits& units,
                     const std::function<bool(const Product&)>& run) {
-  if (!backend.limits().archived &&
-      (is_short(request) || detail_gpu::is_tiny(request) || detail_gpu::is_long_sums(request)))
+  if (!backend.limits().archived && (is_short(request) || detail_gpu::is_tiny(request) ||
+                                     detail_gpu::is_long_sums(request) || detail_gpu::is_outer_product(request)))
     return false;
   Request r(backend, request);
   const bool vendor = static_cast<bool>(run);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "gpu/gpu_backend.hpp"
+#include "gpu/plan/switched_parts.hpp"
 
 namespace tern::detail_gpu {
 
@@ -15,7 +16,12 @@ Horizontal::Group& Horizontal::group_of(const Launch& launch) {
 
 void Horizontal::finish() {
   if (Preparing* preparing = Preparing::current()) preparing->count_inputs_from(0);  // they are counted already
+  const bool switched = backend_.dialect().parts_by_switch();
   for (const Group& group : groups_) {
+    if (switched) {
+      queue_switched(backend_, group.launches, group.text);
+      continue;
+    }
     const Launch& like = group.launches[0];
     const std::size_t most = most_parts(like.bindings.size(), like.params.size());
     for (std::size_t begin = 0; begin < group.launches.size(); begin += most) {

@@ -21,9 +21,6 @@ class GatheredFactor;
 /// over batch + [m, k], which say whether batches are more rows.
 void run_gathered_product(GpuBackend& backend, const detail::GemmRequest& request, GatheredFactor& a);
 
-/// Whether it is a matrix times a vector, of floats, whose neighbours in memory lie along k, and enough of them, to run
-/// it as sums of rows.
-bool is_long_sums(const detail::GemmRequest& request);
 /// Whether the one output is the product itself.
 bool is_plain_product(const detail::GemmRequest& request);
 

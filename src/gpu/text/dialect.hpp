@@ -37,6 +37,17 @@ struct Module {
   Holes holes = {};
 };
 
+/// What the text of a kernel of parts depends on where it chooses memory by statements.
+struct SwitchedShape {
+  std::size_t parts = 0;
+  std::size_t params = 0;         // of a part, in vectors of four words
+  std::vector<Binding> bindings;  // of a part
+  std::vector<char> same;         // of each of them, whether it is the same memory for all parts: then one binding
+  /// Where the parameters of part 0 begin, in vectors: behind the number of groups along x, and where each part's
+  /// groups begin.
+  std::size_t first_params() const { return 1 + (parts + 3) / 4; }
+};
+
 /// Neighbouring invocations that can pass values to each other.
 inline constexpr int kWarp = 32;
 
@@ -63,6 +74,10 @@ class Dialect {
   virtual bool joins_products() const { return false; }
   /// Whether kernels can choose among bindings: those of parts.
   virtual bool has_parts() const { return false; }
+  /// Whether they choose by statements, a binding for each part's memory, so that the text is one of so many parts:
+  /// switched() makes it of what module() gave.
+  virtual bool parts_by_switch() const { return false; }
+  virtual std::string switched(const std::string& text, const SwitchedShape& /*shape*/) const { return text; }
   /// Whether there is one for a type of 64 bits.
   virtual bool has_wide(detail::Elementary, detail::ComputeType) const { return native(); }
   virtual std::string param(int slot) const = 0;  // a u32

@@ -77,8 +77,22 @@ std::string Io::element(const Access& a, const Position& at, int e) const {
 std::string Io::word(const Access& a, const std::string& index) const {
   const Binding& b = binding(a);
   if (b.atomic) return dialect_.atomic_load(a.binding, index);
-  if (b.vectors) return cat("b", a.binding, "[(", index, ") >> 2u][(", index, ") & 3u]");
-  return cat("b", a.binding, "[", index, "]");
+  if (b.vectors) return cat(read(a, cat("(", index, ") >> 2u")), "[(", index, ") & 3u]");
+  return read(a, index);
+}
+
+std::string Io::read(const Access& a, const std::string& index) const {
+  return chosen_ ? cat("read", a.binding, "(", index, ")") : cat("b", a.binding, "[", index, "]");
+}
+std::string Io::write(const Access& a, const std::string& index, const std::string& value) const {
+  return chosen_ ? cat("write", a.binding, "(", index, ", ", value, ");\n")
+                 : cat("b", a.binding, "[", index, "] = ", value, ";\n");
+}
+std::string Io::write_word(const Access& a, const std::string& index, const std::string& value) const {
+  if (!binding(a).vectors) return write(a, index, value);
+  const std::string vector = cat("(", index, ") >> 2u"), word = cat("(", index, ") & 3u");
+  return chosen_ ? cat("write_word", a.binding, "(", vector, ", ", word, ", ", value, ");\n")
+                 : cat("b", a.binding, "[", vector, "][", word, "] = ", value, ";\n");
 }
 
 std::string Io::loaded(const Access& a, const std::string& element) const {
@@ -147,7 +161,7 @@ std::string Io::load(int index, const Position& at, std::vector<std::string>& na
   if (a.wide) {
     const std::string start = unique("w");
     lines += cat("let ", start, " = (", element(a, at, 0), shift, ") / ", kVectorBytes / a.size(), "u;\n");
-    return lines + load_wide(a, at, names, [&](int i) { return cat("b", a.binding, "[", start, " + ", i, "u]"); });
+    return lines + load_wide(a, at, names, [&](int i) { return read(a, cat(start, " + ", i, "u")); });
   }
   for (int e = 0; e < at.group; ++e) {
     if (e && !moves) {
@@ -218,8 +232,7 @@ std::string Io::store(int index, const Position& at, const std::vector<std::stri
     const std::string bits = packed(a.dtype(), values[static_cast<std::size_t>(e)]);
     if (a.size() == 4) {
       if (binding(a).atomic) one += dialect_.merge_word(a.binding, to, "0xffffffffu", bits);
-      else if (binding(a).vectors) one += cat("b", a.binding, "[", to, " >> 2u][", to, " & 3u] = ", bits, ";\n");
-      else one += cat("b", a.binding, "[", to, "] = ", bits, ";\n");
+      else one += write_word(a, to, bits);
     } else {
       const int shift = a.size() == 2 ? 1 : 2;
       const std::string by = unique("by");
@@ -252,7 +265,7 @@ std::string joined(const Access& a, const std::vector<std::string>& values, int 
 std::string Io::stored(const Access& a, const std::string& element, const std::string& value) const {
   if (plan_.native())
     return cat(dialect_.element(a.binding, a.size(), element), " = ", packed(a.dtype(), value), ";\n");
-  return cat("b", a.binding, "[", element, "] = ", packed(a.dtype(), value), ";\n");
+  return write(a, element, packed(a.dtype(), value));
 }
 
 std::string Io::store_elements(const Access& a, const Position& at, const std::vector<std::string>& values, int first,
@@ -292,7 +305,7 @@ std::string Io::store_wide(const Access& a, const Position& at, const std::vecto
       words.push_back(cat("u32(", bits, ")")), words.push_back(cat("u32(", bits, " >> 32u)"));
     }
     const std::string one =
-        cat("b", a.binding, "[", start, " + ", first / per_vector, "u] = vec4<u32>(", join(words), ");\n");
+        write(a, cat(start, " + ", first / per_vector, "u"), cat("vec4<u32>(", join(words), ")"));
     lines +=
         guard.empty() ? one : cat("if (", fill_in(guard, "", {std::to_string(first) + "u"}), ") {\n  ", one, "}\n");
   }
@@ -315,10 +328,7 @@ std::string Io::store_words(const Access& a, const Position& at, const std::vect
   const std::string start = unique("w");
   std::string lines = cat("let ", start, " = (", element(a, at, 0), ") / ", per_word, "u;\n");
   for (int first = 0; first < at.group; first += per_word) {
-    const std::string place = cat(start, " + ", first / per_word, "u"), word = joined(a, values, first);
-    const std::string one = binding(a).vectors
-                                ? cat("b", a.binding, "[(", place, ") >> 2u][(", place, ") & 3u] = ", word, ";\n")
-                                : cat("b", a.binding, "[", place, "] = ", word, ";\n");
+    const std::string one = write_word(a, cat(start, " + ", first / per_word, "u"), joined(a, values, first));
     lines +=
         guard.empty() ? one : cat("if (", fill_in(guard, "", {std::to_string(first) + "u"}), ") {\n  ", one, "}\n");
   }

@@ -48,8 +48,14 @@ class Io {
   void check_indices_in(int binding, int launch_slot) { flags_ = binding, launch_slot_ = launch_slot; }
   /// The condition on an element's number ($0) under which it is inside; a cut group loads more, unchecked.
   void guard_checks(const std::string& guard) { guard_ = guard; }
+  /// Memory is read and written by functions that choose it (Dialect::parts_by_switch).
+  void choose_memory() { chosen_ = true; }
 
  private:
+  /// What a binding is made of, a word or a vector, at an index of such; and a word of either.
+  std::string read(const Access& a, const std::string& index) const;
+  std::string write(const Access& a, const std::string& index, const std::string& value) const;
+  std::string write_word(const Access& a, const std::string& index, const std::string& value) const;
   std::string word(const Access& a, const std::string& index) const;
   std::string gathered(const Access& a, const Position& at, int e, std::string& lines);
   /// From vectors, of which `vector` gives the expression.
@@ -71,6 +77,7 @@ class Io {
   const Plan& plan_;
   const Dialect& dialect_;
   int next_ = 0, flags_ = -1, launch_slot_ = -1;
+  bool chosen_ = false;
   std::string guard_;
   std::map<int, std::string> held_;  // of accesses, the array of their vectors with the group's number
 };
