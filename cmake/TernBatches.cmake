@@ -4,6 +4,7 @@
 # small folders below src/ops and tests/every_device count as one there: batches are filled across them; so do the
 # files of primitives that compute on the CPU, src/primitives/*/cpu*.cpp. What is not tern's speed (Eigen's
 # factorisations, the examples, all that plans and does not compute) is optimised little then.
+# What plans is optimised less there, and small operations take a sixth to a quarter longer: not for measurements.
 option(TERN_BATCHES "Compile source files in batches: sooner from nothing, later after a change" OFF)
 
 # in_batches(<list> <most> <alone>): where TERN_BATCHES is on, the list's files are replaced by batches of at most so
