@@ -16,6 +16,7 @@ bool by_blocks(GpuBackend&, const detail::LuRequest&);
 bool by_blocks(GpuBackend&, const detail::LuSolveRequest&);
 bool by_blocks(GpuBackend&, const detail::TriangularRequest&);
 bool by_blocks(GpuBackend&, const detail::QrRequest&);
+bool by_blocks(GpuBackend&, const detail::EighRequest&);
 template <class R> bool by_blocks(GpuBackend&, const R&) { return false; }
 
 // ---- for those that do ----

@@ -1,0 +1,219 @@
+// Symmetric eigenvalues and singular values by Jacobi's rotations of blocks of columns.
+//
+//   Singular values: the columns of a are rotated until they are orthogonal: a·v = u·s. A step takes disjoint pairs of
+//   blocks of 16 columns: of each the products of its columns with each other and a round of rotations of every pair
+//   of those (blocks_jacobi_pairs.wgsl), and what they are to all rows (blocks_jacobi_apply.wgsl), v's among them, which
+//   lie below a's. b blocks are b - 1 steps to a sweep. u is q of the columns' QR, in the order of their lengths, as
+//   columns that are nothing beside the largest need not be orthogonal.
+//
+//   Eigenvalues: those of a are the lengths of the columns of (a + c)·v less c, which is large enough that all of them
+//   are positive; and v is those columns, of length 1 (blocks_jacobi_start.wgsl).
+//
+// All sweeps are queued at once, so that nothing waits for the device; of matrices that are done they are empty.
+#include <cmath>
+#include <cstdio>
+
+#include "gpu/products/gemm_pass.hpp"
+#include "primitives/linalg/gpu_blocks.hpp"
+
+namespace tern::detail_gpu {
+
+namespace {
+
+constexpr const char* kJacobiStart =
+#include "primitives/linalg/blocks_jacobi_start.wgsl.inc"
+    ;
+constexpr const char* kJacobiPairs =
+#include "primitives/linalg/blocks_jacobi_pairs.wgsl.inc"
+    ;
+constexpr const char* kJacobiApply =
+#include "primitives/linalg/blocks_jacobi_apply.wgsl.inc"
+    ;
+constexpr const char* kJacobiOrder =
+#include "primitives/linalg/blocks_jacobi_order.wgsl.inc"
+    ;
+constexpr const char* kJacobiVectors =
+#include "primitives/linalg/blocks_jacobi_vectors.wgsl.inc"
+    ;
+constexpr int kJacobiThreads = 256, kApplyThreads = 64;
+constexpr int kColumnsOfBlock = kMatrixBlock / 2;
+/// Of matrices of 33 to 300 rows, random, graded, singular, Hilbert's and Kahan's, one took 14 sweeps, most 4 to 12.
+constexpr int kMostBlockSweeps = 30;
+
+std::string digits_of(double value) {
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.17e", value);
+  return digits;
+}
+int slot_of(MatrixPlan& plan, std::int64_t value) { return plan.plan.add_param(static_cast<std::uint64_t>(value)); }
+
+/// The columns that are rotated, of `height` rows; `below` them further rows, which are rotated along.
+class Rotations {
+ public:
+  Rotations(GpuBackend& backend, const detail::MatrixRequest& r, DType dtype, std::int64_t height, std::int64_t below,
+            std::int64_t columns)
+      : backend_(backend),
+        r_(r),
+        dtype_(dtype),
+        height_(height),
+        rows_(height + below),
+        columns_(columns),
+        pairs_(ceil_div(columns, kMatrixBlock)),
+        columns_of_(backend, r, rows_, columns, dtype),
+        products_(backend, r, kMatrixBlock, kMatrixBlock * pairs_, dtype),
+        state_(backend, r, pairs_, 4, DType::i32),
+        lengths_(backend, r, columns, 1, dtype),
+        order_(backend, r, columns, 1, DType::i32) {}
+  const View& columns() const { return columns_of_.view; }
+  /// What lies below them.
+  View below() const { return part_of(columns_of_.view, height_, 0); }
+  const View& lengths() const { return lengths_.view; }
+  /// Of the columns by their lengths: which is the first, and so on.
+  const View& order() const { return order_.view; }
+
+  void run() const {
+    for (int sweep = 0; sweep < kMostBlockSweeps; ++sweep)
+      for (std::int64_t step = 0; step < 2 * pairs_ - 1; ++step) find(sweep, step), apply(step);
+  }
+  /// Finds lengths and order; to `values` go the lengths, in their order, less `shift`, where that is there. The status
+  /// says whether the sweeps were enough.
+  void sort(const View& values, const View* shift, bool descending, const View* status) const {
+    MatrixPlan plan(backend_, r_, 'j');
+    plan.plan.note('s'), plan.plan.note(static_cast<char>(descending + 2 * (shift != nullptr)));
+    const int of_a = plan.add(columns(), {height_, columns_}, false), of_state = plan.add(state_.view, {pairs_, 4}, false);
+    const int of_length = plan.add(lengths_.view, {columns_, 1}, true);
+    const int of_order = plan.add(order_.view, {columns_, 1}, true), of_value = plan.add(values, {columns_, 1}, true);
+    const int of_shift = shift ? plan.add(*shift, {1, 1}, false) : -1;
+    const int of_status = status ? plan.add(*status, {}, true) : -1;
+    const int slots[] = {slot_of(plan, height_), slot_of(plan, columns_), slot_of(plan, pairs_),
+                         slot_of(plan, 2 - kMostBlockSweeps % 2), slot_of(plan, 0)};
+    plan.launch(static_cast<std::uint64_t>(r_.count()), kJacobiThreads, [&] {
+      BlockText text(plan, dtype_, kJacobiThreads);
+      text.add("a", of_a, false), text.add("state", of_state, false), text.add("length", of_length, true);
+      text.add("order", of_order, true), text.add("value", of_value, true);
+      if (shift) text.add("shift", of_shift, false);
+      text.holes["value"] = shift ? "length - $shift(0u, 0u)" : "length";
+      text.holes["before"] = descending ? ">" : "<";
+      text.param("height", slots[0]), text.param("columns", slots[1]), text.param("pairs", slots[2]);
+      text.param("now", slots[3]), text.add_status(of_status, slots[4], "thread == 0u");
+      text.share_numbers("failed", kJacobiThreads);
+      return text.text("jacobi, order", kJacobiOrder);
+    });
+  }
+  /// to = the columns of `from` in their order, of so many rows; `made`: of x, and of $other(row, column), where there
+  /// is another matrix, of so many columns; it was column j, and becomes k.
+  void move_columns(const View& from, std::int64_t rows, const View& to, const char* made, const View* other,
+                    std::int64_t of_others) const {
+    MatrixPlan plan(backend_, r_, 'j');
+    plan.plan.note('v');
+    for (const char* c = made; *c; ++c) plan.plan.note(*c);
+    const int of_a = plan.add(from, {rows, columns_}, false), of_order = plan.add(order_.view, {columns_, 1}, false);
+    const int of_to = plan.add(to, {rows, columns_}, true);
+    const int of_other = other ? plan.add(*other, {columns_, of_others}, false) : -1;
+    const int slots[] = {slot_of(plan, rows), slot_of(plan, columns_)};
+    plan.launch(static_cast<std::uint64_t>(ceil_div(r_.count() * rows * columns_, kJacobiThreads)), kJacobiThreads, [&] {
+      BlockText text(plan, dtype_, kJacobiThreads);
+      text.add("a", of_a, false), text.add("order", of_order, false), text.add("to", of_to, true);
+      if (other) text.add("other", of_other, false);
+      text.holes["made"] = made, text.holes["matrices"] = plan.count();
+      text.param("rows", slots[0]), text.param("columns", slots[1]);
+      return text.text("jacobi, columns in order", kJacobiVectors);
+    });
+  }
+
+ private:
+  void find(int sweep, std::int64_t step) const {
+    MatrixPlan plan(backend_, r_, 'j');
+    plan.plan.note('p');
+    const int of_a = plan.add(columns(), {height_, columns_}, false), of_state = plan.add(state_.view, {pairs_, 4}, true);
+    const int of_q = plan.add(products_.view, {kMatrixBlock, kMatrixBlock * pairs_}, true);
+    const int slots[] = {slot_of(plan, pairs_),     slot_of(plan, step),          slot_of(plan, 2 * pairs_ - 1),
+                         slot_of(plan, height_),    slot_of(plan, columns_),      slot_of(plan, sweep == 0),
+                         slot_of(plan, 1 + sweep % 2), slot_of(plan, 2 - sweep % 2)};
+    plan.launch(static_cast<std::uint64_t>(r_.count() * pairs_), kJacobiThreads, [&] {
+      BlockText text(plan, dtype_, kJacobiThreads);
+      text.add("a", of_a, false), text.add("state", of_state, true), text.add("q", of_q, true);
+      const char* const names[] = {"pairs", "step", "rounds", "height", "columns", "first_sweep", "now", "before"};
+      for (int i = 0; i < 8; ++i) text.param(names[i], slots[i]);
+      const bool wide = dtype_ == DType::f64;
+      text.holes["epsilon"] = digits_of(wide ? 0x1p-52 : 0x1p-23);
+      // The largest element is between 1 and 2, and columns shorter than a 32nd of its rounding are as good as 0.
+      text.holes["floor"] = digits_of(wide ? 0x1p-114 : 0x1p-56), text.holes["steepest"] = wide ? "1e150" : "1e18";
+      text.holes["load_going"] = backend_.dialect().load_for_all("going", "busy");
+      for (const char* matrix : {"gram", "tile"}) text.share(matrix, kMatrixBlock * (kMatrixBlock + 1));
+      for (const char* list : {"sines", "rests"}) text.share(list, kColumnsOfBlock);
+      text.share_numbers("busy", kMatrixBlock);
+      return text.text("jacobi, rotations of pairs of blocks", kJacobiPairs);
+    });
+  }
+  void apply(std::int64_t step) const {
+    MatrixPlan plan(backend_, r_, 'j');
+    plan.plan.note('a');
+    const std::int64_t parts = ceil_div(rows_, kApplyThreads);
+    const int of_a = plan.add(columns(), {rows_, columns_}, true), of_state = plan.add(state_.view, {pairs_, 4}, false);
+    const int of_q = plan.add(products_.view, {kMatrixBlock, kMatrixBlock * pairs_}, false);
+    const int slots[] = {slot_of(plan, pairs_), slot_of(plan, parts),    slot_of(plan, step), slot_of(plan, 2 * pairs_ - 1),
+                         slot_of(plan, rows_),  slot_of(plan, columns_)};
+    plan.launch(static_cast<std::uint64_t>(r_.count() * pairs_ * parts), kApplyThreads, [&] {
+      BlockText text(plan, dtype_, kApplyThreads);
+      text.add("a", of_a, true), text.add("state", of_state, false), text.add("q", of_q, false);
+      const char* const names[] = {"pairs", "parts", "step", "rounds", "rows", "columns"};
+      for (int i = 0; i < 6; ++i) text.param(names[i], slots[i]);
+      text.share_vectors("q", kMatrixBlock * kMatrixBlock / 4);
+      return text.text("jacobi, blocks rotated", kJacobiApply);
+    });
+  }
+
+  GpuBackend& backend_;
+  const detail::MatrixRequest& r_;
+  const DType dtype_;
+  const std::int64_t height_, rows_, columns_, pairs_;
+  const Matrices columns_of_, products_, state_, lengths_, order_;
+};
+
+/// Whether what is rotated can be seen whole.
+bool fits(const GpuBackend& backend, const detail::MatrixRequest& r, std::int64_t rows, std::int64_t columns,
+          DType dtype) {
+  const auto size = static_cast<std::int64_t>(dtype_size(dtype));
+  return r.count() * rows * round_up(columns, kMatrixBlock) <= most_bytes(backend) / size;
+}
+
+/// The lower triangle of `a` becomes all of it, with `shift` times 1 added.
+void start(GpuBackend& backend, const detail::MatrixRequest& r, DType dtype, const View& a, const View& shift) {
+  MatrixPlan plan(backend, r, 'j');
+  plan.plan.note('b');
+  const std::int64_t n = r.rows();
+  const int of_a = plan.add(a, {n, n}, true), of_shift = plan.add(shift, {1, 1}, true), rows = slot_of(plan, n);
+  plan.launch(static_cast<std::uint64_t>(r.count()), kJacobiThreads, [&] {
+    BlockText text(plan, dtype, kJacobiThreads);
+    text.add("a", of_a, true), text.add("shift", of_shift, true), text.param("rows", rows);
+    text.share("partial", kJacobiThreads);
+    return text.text("jacobi, of symmetric matrices", kJacobiStart);
+  });
+}
+
+}  // namespace
+
+bool by_blocks(GpuBackend& backend, const detail::EighRequest& r) {
+  const std::int64_t n = r.rows();
+  const DType dtype = r.input.dtype;
+  if (n <= kMatrixBlock || !fits(backend, r, n, n, dtype) || !go_by_blocks(backend, r, dtype)) return false;
+  run_blocks(backend, r, [&] {
+    const RequestStatus status(backend, r);
+    const Powers powers(backend, r, r.input, n, n, DType::f64, true, false);  // the largest element becomes 1 to 2
+    const Rotations rotations(backend, r, dtype, n, 0, n);
+    move(backend, r, r.input, rotations.columns(), n, n,
+         {.part = PartOfMatrix::lower, .finite = status.view(), .powers = &powers.view});
+    const Matrices shift(backend, r, 1, 1, dtype), values(backend, r, n, 1, dtype);
+    start(backend, r, dtype, rotations.columns(), shift.view);
+    rotations.run(), rotations.sort(values.view, &shift.view, false, status.view());
+    move(backend, r, values.view, r.values, n, 1, {.powers = &powers.view, .divided = true});
+    if (r.vectors.storage)
+      rotations.move_columns(rotations.columns(), n, r.vectors, "$quotient(x, $other(j, 0u))", &rotations.lengths(),
+                             1);
+    status.finish(detail::PrimitiveId::eigh);
+  });
+  return true;
+}
+
+}  // namespace tern::detail_gpu
