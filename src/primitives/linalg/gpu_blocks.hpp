@@ -17,6 +17,7 @@ bool by_blocks(GpuBackend&, const detail::LuSolveRequest&);
 bool by_blocks(GpuBackend&, const detail::TriangularRequest&);
 bool by_blocks(GpuBackend&, const detail::QrRequest&);
 bool by_blocks(GpuBackend&, const detail::EighRequest&);
+bool by_blocks(GpuBackend&, const detail::SvdRequest&);
 template <class R> bool by_blocks(GpuBackend&, const R&) { return false; }
 
 // ---- for those that do ----

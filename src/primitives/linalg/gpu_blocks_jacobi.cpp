@@ -192,6 +192,20 @@ void start(GpuBackend& backend, const detail::MatrixRequest& r, DType dtype, con
   });
 }
 
+/// The long side's vectors are q of the columns, in their order, whose signs go to those of the short side.
+void store_vectors(GpuBackend& backend, const detail::SvdRequest& r, const Rotations& rotations, const View& left,
+                   const View& right) {
+  const std::int64_t m = r.most(), n = r.least(), inner = r.full ? m : n;
+  const DType dtype = r.input.dtype;
+  const Matrices sorted(backend, r, m, n, dtype), triangle(backend, r, inner, n, dtype);
+  rotations.move_columns(rotations.columns(), m, sorted.view, "x", nullptr, 0);
+  detail::QrRequest qr;
+  qr.op = r.op, qr.space = r.results({m, n}), qr.full = r.full;
+  qr.input = sorted.view, qr.q = left, qr.r = triangle.view;
+  by_blocks(backend, qr);
+  rotations.move_columns(rotations.below(), n, right, "select(x, -x, $other(k, k) < $type(0.0))", &triangle.view, n);
+}
+
 }  // namespace
 
 bool by_blocks(GpuBackend& backend, const detail::EighRequest& r) {
@@ -212,6 +226,29 @@ bool by_blocks(GpuBackend& backend, const detail::EighRequest& r) {
       rotations.move_columns(rotations.columns(), n, r.vectors, "$quotient(x, $other(j, 0u))", &rotations.lengths(),
                              1);
     status.finish(detail::PrimitiveId::eigh);
+  });
+  return true;
+}
+
+bool by_blocks(GpuBackend& backend, const detail::SvdRequest& r) {
+  const std::int64_t m = r.most(), n = r.least();
+  const DType dtype = r.input.dtype;
+  const std::int64_t below = r.vectors() ? n : 0;
+  if (m <= kMatrixBlock || !fits(backend, r, m + below, n, dtype) || !go_by_blocks(backend, r, dtype)) return false;
+  const bool wide = r.columns() > r.rows();  // the columns are those of its transpose
+  run_blocks(backend, r, [&] {
+    const RequestStatus status(backend, r);
+    const Powers powers(backend, r, r.input, r.rows(), r.columns(), DType::f64, false, false);
+    const Rotations rotations(backend, r, dtype, m, below, n);
+    move(backend, r, wide ? transposed(r.input) : r.input, rotations.columns(), m, n,
+         {.finite = status.view(), .powers = &powers.view});
+    if (r.vectors())
+      move(backend, r, rotations.below(), rotations.below(), n, n, {.part = PartOfMatrix::diagonal, .ones = true});
+    const Matrices values(backend, r, n, 1, dtype);
+    rotations.run(), rotations.sort(values.view, nullptr, true, status.view());
+    move(backend, r, values.view, r.s, n, 1, {.powers = &powers.view, .divided = true});
+    if (r.vectors()) store_vectors(backend, r, rotations, wide ? transposed(r.vh) : r.u, wide ? r.u : transposed(r.vh));
+    status.finish(detail::PrimitiveId::svd);
   });
   return true;
 }
