@@ -1,9 +1,11 @@
-// What block Jacobi ends with, in what the GPU languages share (dialect.hpp): the lengths of the columns and their
-// order, and whether it came to an end.
+// What block Jacobi ends with, in what the GPU languages share (dialect.hpp): the lengths of the columns, their values
+// in order, and whether it came to an end.
 //
-//   lengths:  │ 3 │ 1 │ 2 │   order, ascending:  │ 1 │ 2 │ 0 │   values: lengths less what was added to the matrix
+//   values:  │ 3 │ 1 │ 2 │   order, ascending:  │ 1 │ 2 │ 0 │   singular values are the lengths; eigenvalues are found
+//                                                               from what the matrix makes of the columns, t, as
+//                                                               Rayleigh's quotients x·t / x·x
 //
-// One workgroup has a matrix, and an invocation every $threads-th column. Bound by what one processor reads, once.
+// One workgroup has a matrix, and an invocation every $threads-th column. Bound by what one processor reads, twice.
 let matrix = group;
 $coordinates
 for (var j = thread; j < $columns; j += ${threads}u) {
@@ -11,22 +13,26 @@ for (var j = thread; j < $columns; j += ${threads}u) {
   for (var i = 0u; i < $height; i += 1u) { largest = max(largest, $abs($a(i, j))); }
   let scale = select(largest, $type(1.0), largest == $type(0.0));
   var sum = $type(0.0);
+  $begin_quotient
   for (var i = 0u; i < $height; i += 1u) {
     let x = $quotient($a(i, j), scale);
     sum = fma(x, x, sum);
+    $add_to_quotient
   }
-  $set_length(j, 0u, $sqrt(sum) * scale);
+  let length = $sqrt(sum) * scale;
+  $set_length(j, 0u, length);
+  $set_length(j, 1u, $value);
 }
 $barrier_of_memory
 for (var j = thread; j < $columns; j += ${threads}u) {
-  let length = $length(j, 0u);
+  let value = $length(j, 1u);
   var rank = 0u;
   for (var k = 0u; k < $columns; k += 1u) {
-    let here = $length(k, 0u);
-    if (here $before length || (here == length && k < j)) { rank += 1u; }
+    let here = $length(k, 1u);
+    if (here $before value || (here == value && k < j)) { rank += 1u; }
   }
   $set_order(rank, 0u, i32(j));
-  $set_value(rank, 0u, $value);
+  $set_value(rank, 0u, value);
 }
 var status = 0;
 for (var k = thread; k < $pairs; k += ${threads}u) {

@@ -1,5 +1,5 @@
 // What Jacobi's rotations of the columns of a symmetric matrix begin with, in what the GPU languages share
-// (dialect.hpp): the matrix, of which the lower triangle is there, whole, and a multiple of 1 added to it.
+// (dialect.hpp): the matrix, of which the lower triangle is there, whole, and with a multiple of 1 added to it.
 //
 //   ┌───────┐      ┌─────────┐   With c = 3/2 of a's Frobenius norm all eigenvalues of a + c are between 1/3 and 5/3
 //   │ a     │  ->  │ a+c  aᵀ │   of c: its columns are far from 0 and its singular values are those, so that columns
@@ -25,13 +25,14 @@ sum = $type(0.0);
 for (var k = 0u; k < ${threads}u; k += 1u) { sum = sum + partial[k]; }
 let norm = $sqrt(sum) * $type(1.5);
 let shift = select(norm, $type(1.0), norm == $type(0.0));
-if (thread == 0u) { $set_shift(0u, 0u, shift); }
 for (var j = thread / 32u; j < $rows; j += ${threads}u / 32u) {
   for (var i = j + thread % 32u; i < $rows; i += 32u) {
     let x = $a(i, j);
     if (i == j) {
-      $set_a(j, j, x + shift);
+      $set_to(j, j, x + shift);
     } else {
+      $set_to(i, j, x);
+      $set_to(j, i, x);
       $set_a(j, i, x);
     }
   }

@@ -6,14 +6,15 @@
 //   lie below a's. b blocks are b - 1 steps to a sweep. u is q of the columns' QR, in the order of their lengths, as
 //   columns that are nothing beside the largest need not be orthogonal.
 //
-//   Eigenvalues: those of a are the lengths of the columns of (a + c)·v less c, which is large enough that all of them
-//   are positive; and v is those columns, of length 1 (blocks_jacobi_start.wgsl).
+//   Eigenvalues: of a symmetric matrix v is the columns of (a + c)·v, of length 1, where c is so large that all
+//   eigenvalues are positive (blocks_jacobi_start.wgsl); those of a are Rayleigh's quotients, which c does not round.
 //
-// All sweeps are queued at once, so that nothing waits for the device; of matrices that are done they are empty.
+// The device is asked after a sweep whether there is more to do. In a recording, which cannot ask, all sweeps that there
+// may be are queued, and those of matrices that are done are empty.
 #include <cmath>
 #include <cstdio>
 
-#include "gpu/products/gemm_pass.hpp"
+#include "backend/recording/native.hpp"
 #include "primitives/linalg/gpu_blocks.hpp"
 
 namespace tern::detail_gpu {
@@ -39,6 +40,7 @@ constexpr int kJacobiThreads = 256, kApplyThreads = 64;
 constexpr int kColumnsOfBlock = kMatrixBlock / 2;
 /// Of matrices of 33 to 300 rows, random, graded, singular, Hilbert's and Kahan's, one took 14 sweeps, most 4 to 12.
 constexpr int kMostBlockSweeps = 30;
+constexpr int kFewestBlockSweeps = 2;  // before the device is asked, which takes as long as a short sweep
 
 std::string digits_of(double value) {
   char digits[32];
@@ -62,7 +64,7 @@ class Rotations {
         columns_of_(backend, r, rows_, columns, dtype),
         products_(backend, r, kMatrixBlock, kMatrixBlock * pairs_, dtype),
         state_(backend, r, pairs_, 4, DType::i32),
-        lengths_(backend, r, columns, 1, dtype),
+        lengths_(backend, r, columns, 2, dtype),
         order_(backend, r, columns, 1, DType::i32) {}
   const View& columns() const { return columns_of_.view; }
   /// What lies below them.
@@ -71,29 +73,35 @@ class Rotations {
   /// Of the columns by their lengths: which is the first, and so on.
   const View& order() const { return order_.view; }
 
-  void run() const {
-    for (int sweep = 0; sweep < kMostBlockSweeps; ++sweep)
-      for (std::int64_t step = 0; step < 2 * pairs_ - 1; ++step) find(sweep, step), apply(step);
+  /// Until nothing is rotated, as the device tells once in a sweep; or, in a recording, as often as ever.
+  void run() {
+    const bool asks = !detail::recording_natively();
+    for (bool going = true; going && sweeps_ < kMostBlockSweeps; ++sweeps_) {
+      for (std::int64_t step = 0; step < 2 * pairs_ - 1; ++step) find(sweeps_, step), apply(step);
+      going = !asks || sweeps_ < kFewestBlockSweeps || goes_on();
+    }
   }
-  /// Finds lengths and order; to `values` go the lengths, in their order, less `shift`, where that is there. The status
-  /// says whether the sweeps were enough.
-  void sort(const View& values, const View* shift, bool descending, const View* status) const {
+  /// Finds lengths, order and values: lengths, or, of what a matrix makes of the columns, its eigenvalues, ascending.
+  /// The status says whether the sweeps were enough.
+  void sort(const View& values, const View* made, const View* status) const {
     MatrixPlan plan(backend_, r_, 'j');
-    plan.plan.note('s'), plan.plan.note(static_cast<char>(descending + 2 * (shift != nullptr)));
+    plan.plan.note('s'), plan.plan.note(made != nullptr);
     const int of_a = plan.add(columns(), {height_, columns_}, false), of_state = plan.add(state_.view, {pairs_, 4}, false);
-    const int of_length = plan.add(lengths_.view, {columns_, 1}, true);
+    const int of_length = plan.add(lengths_.view, {columns_, 2}, true);
     const int of_order = plan.add(order_.view, {columns_, 1}, true), of_value = plan.add(values, {columns_, 1}, true);
-    const int of_shift = shift ? plan.add(*shift, {1, 1}, false) : -1;
+    const int of_made = made ? plan.add(*made, {height_, columns_}, false) : -1;
     const int of_status = status ? plan.add(*status, {}, true) : -1;
     const int slots[] = {slot_of(plan, height_), slot_of(plan, columns_), slot_of(plan, pairs_),
-                         slot_of(plan, 2 - kMostBlockSweeps % 2), slot_of(plan, 0)};
+                         slot_of(plan, 2 - sweeps_ % 2), slot_of(plan, 0)};
     plan.launch(static_cast<std::uint64_t>(r_.count()), kJacobiThreads, [&] {
       BlockText text(plan, dtype_, kJacobiThreads);
       text.add("a", of_a, false), text.add("state", of_state, false), text.add("length", of_length, true);
       text.add("order", of_order, true), text.add("value", of_value, true);
-      if (shift) text.add("shift", of_shift, false);
-      text.holes["value"] = shift ? "length - $shift(0u, 0u)" : "length";
-      text.holes["before"] = descending ? ">" : "<";
+      if (made) text.add("made", of_made, false);
+      text.holes["begin_quotient"] = made ? "var dot = $type(0.0);" : "";
+      text.holes["add_to_quotient"] = made ? "dot = fma(x, $made(i, j), dot);" : "";
+      text.holes["value"] = made ? "$quotient(dot, sum * scale)" : "length";
+      text.holes["before"] = made ? "<" : ">";
       text.param("height", slots[0]), text.param("columns", slots[1]), text.param("pairs", slots[2]);
       text.param("now", slots[3]), text.add_status(of_status, slots[4], "thread == 0u");
       text.share_numbers("failed", kJacobiThreads);
@@ -122,6 +130,14 @@ class Rotations {
   }
 
  private:
+  /// Whether a matrix was rotated in this sweep.
+  bool goes_on() const {
+    std::vector<std::int32_t> all(static_cast<std::size_t>(r_.count() * pairs_ * 4));
+    backend_.download(*state_.view.storage, 0, all.data(), all.size() * sizeof all[0]);
+    for (std::int64_t k = 0; k < r_.count() * pairs_; ++k)
+      if (all[static_cast<std::size_t>((k / pairs_ * 4 + 1 + sweeps_ % 2) * pairs_ + k % pairs_)] != 0) return true;
+    return false;
+  }
   void find(int sweep, std::int64_t step) const {
     MatrixPlan plan(backend_, r_, 'j');
     plan.plan.note('p');
@@ -169,6 +185,7 @@ class Rotations {
   const DType dtype_;
   const std::int64_t height_, rows_, columns_, pairs_;
   const Matrices columns_of_, products_, state_, lengths_, order_;
+  int sweeps_ = 0;
 };
 
 /// Whether what is rotated can be seen whole.
@@ -178,15 +195,23 @@ bool fits(const GpuBackend& backend, const detail::MatrixRequest& r, std::int64_
   return r.count() * rows * round_up(columns, kMatrixBlock) <= most_bytes(backend) / size;
 }
 
-/// The lower triangle of `a` becomes all of it, with `shift` times 1 added.
-void start(GpuBackend& backend, const detail::MatrixRequest& r, DType dtype, const View& a, const View& shift) {
+/// What asks the device on its way is not remembered: planning its launches takes less than they do.
+template <class R, class Plan> void run_jacobi(GpuBackend& backend, const R& r, const Plan& plan) {
+  if (detail::recording_natively()) return run_blocks(backend, r, plan);
+  backend.require_process();
+  const detail::Unnoted alone;
+  plan();
+}
+
+/// The lower triangle of `a` becomes all of it; `to` is that with a multiple of 1 added.
+void start(GpuBackend& backend, const detail::MatrixRequest& r, DType dtype, const View& a, const View& to) {
   MatrixPlan plan(backend, r, 'j');
   plan.plan.note('b');
   const std::int64_t n = r.rows();
-  const int of_a = plan.add(a, {n, n}, true), of_shift = plan.add(shift, {1, 1}, true), rows = slot_of(plan, n);
+  const int of_a = plan.add(a, {n, n}, true), of_to = plan.add(to, {n, n}, true), rows = slot_of(plan, n);
   plan.launch(static_cast<std::uint64_t>(r.count()), kJacobiThreads, [&] {
     BlockText text(plan, dtype, kJacobiThreads);
-    text.add("a", of_a, true), text.add("shift", of_shift, true), text.param("rows", rows);
+    text.add("a", of_a, true), text.add("to", of_to, true), text.param("rows", rows);
     text.share("partial", kJacobiThreads);
     return text.text("jacobi, of symmetric matrices", kJacobiStart);
   });
@@ -212,19 +237,19 @@ bool by_blocks(GpuBackend& backend, const detail::EighRequest& r) {
   const std::int64_t n = r.rows();
   const DType dtype = r.input.dtype;
   if (n <= kMatrixBlock || !fits(backend, r, n, n, dtype) || !go_by_blocks(backend, r, dtype)) return false;
-  run_blocks(backend, r, [&] {
+  run_jacobi(backend, r, [&] {
     const RequestStatus status(backend, r);
     const Powers powers(backend, r, r.input, n, n, DType::f64, true, false);  // the largest element becomes 1 to 2
-    const Rotations rotations(backend, r, dtype, n, 0, n);
-    move(backend, r, r.input, rotations.columns(), n, n,
+    Rotations rotations(backend, r, dtype, n, 0, n);
+    const Matrices a(backend, r, n, n, dtype), made(backend, r, n, n, dtype), values(backend, r, n, 1, dtype);
+    move(backend, r, r.input, a.view, n, n,
          {.part = PartOfMatrix::lower, .finite = status.view(), .powers = &powers.view});
-    const Matrices shift(backend, r, 1, 1, dtype), values(backend, r, n, 1, dtype);
-    start(backend, r, dtype, rotations.columns(), shift.view);
-    rotations.run(), rotations.sort(values.view, &shift.view, false, status.view());
+    start(backend, r, dtype, a.view, rotations.columns()), rotations.run();
+    MatrixBlocks(backend, r, dtype).multiply(made.view, a.view, rotations.columns(), {n, n, n});
+    rotations.sort(values.view, &made.view, status.view());
     move(backend, r, values.view, r.values, n, 1, {.powers = &powers.view, .divided = true});
     if (r.vectors.storage)
-      rotations.move_columns(rotations.columns(), n, r.vectors, "$quotient(x, $other(j, 0u))", &rotations.lengths(),
-                             1);
+      rotations.move_columns(rotations.columns(), n, r.vectors, "$quotient(x, $other(j, 0u))", &rotations.lengths(), 1);
     status.finish(detail::PrimitiveId::eigh);
   });
   return true;
@@ -236,16 +261,16 @@ bool by_blocks(GpuBackend& backend, const detail::SvdRequest& r) {
   const std::int64_t below = r.vectors() ? n : 0;
   if (m <= kMatrixBlock || !fits(backend, r, m + below, n, dtype) || !go_by_blocks(backend, r, dtype)) return false;
   const bool wide = r.columns() > r.rows();  // the columns are those of its transpose
-  run_blocks(backend, r, [&] {
+  run_jacobi(backend, r, [&] {
     const RequestStatus status(backend, r);
     const Powers powers(backend, r, r.input, r.rows(), r.columns(), DType::f64, false, false);
-    const Rotations rotations(backend, r, dtype, m, below, n);
+    Rotations rotations(backend, r, dtype, m, below, n);
     move(backend, r, wide ? transposed(r.input) : r.input, rotations.columns(), m, n,
          {.finite = status.view(), .powers = &powers.view});
     if (r.vectors())
       move(backend, r, rotations.below(), rotations.below(), n, n, {.part = PartOfMatrix::diagonal, .ones = true});
     const Matrices values(backend, r, n, 1, dtype);
-    rotations.run(), rotations.sort(values.view, nullptr, true, status.view());
+    rotations.run(), rotations.sort(values.view, nullptr, status.view());
     move(backend, r, values.view, r.s, n, 1, {.powers = &powers.view, .divided = true});
     if (r.vectors()) store_vectors(backend, r, rotations, wide ? transposed(r.vh) : r.u, wide ? r.u : transposed(r.vh));
     status.finish(detail::PrimitiveId::svd);
