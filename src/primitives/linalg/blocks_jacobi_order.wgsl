@@ -1,9 +1,9 @@
 // What block Jacobi ends with, in what the GPU languages share (dialect.hpp): the lengths of the columns, their values
 // in order, and whether it came to an end.
 //
-//   values:  │ 3 │ 1 │ 2 │   order, ascending:  │ 1 │ 2 │ 0 │   singular values are the lengths; eigenvalues are found
-//                                                               from what the matrix makes of the columns, t, as
-//                                                               Rayleigh's quotients x·t / x·x
+//   values:  │ 3 │ 1 │ 2 │   order, ascending:  │ 1 │ 2 │ 0 │   singular values are the lengths, over those of v, which
+//                                                               become 1; eigenvalues are Rayleigh's quotients x·t / x·x
+//                                                               of the columns and what the matrix makes of them, t
 //
 // One workgroup has a matrix, and an invocation every $threads-th column. Bound by what one processor reads, twice.
 let matrix = group;
@@ -13,14 +13,22 @@ for (var j = thread; j < $columns; j += ${threads}u) {
   for (var i = 0u; i < $height; i += 1u) { largest = max(largest, $abs($a(i, j))); }
   let scale = select(largest, $type(1.0), largest == $type(0.0));
   var sum = $type(0.0);
-  $begin_quotient
+  var dot = $type(0.0);
   for (var i = 0u; i < $height; i += 1u) {
     let x = $quotient($a(i, j), scale);
     sum = fma(x, x, sum);
-    $add_to_quotient
+    $for q in $symmetric
+      dot = fma(x, $made(i, j), dot);
+    $end
   }
   let length = $sqrt(sum) * scale;
   $set_length(j, 0u, length);
+  $for q in $with_vectors
+    var square = $type(0.0);
+    for (var i = 0u; i < $columns; i += 1u) { square = fma($made(i, j), $made(i, j), square); }
+    let own = $sqrt(square);
+    for (var i = 0u; i < $columns; i += 1u) { $set_made(i, j, $quotient($made(i, j), own)); }
+  $end
   $set_length(j, 1u, $value);
 }
 $barrier_of_memory

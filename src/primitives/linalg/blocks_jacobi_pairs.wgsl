@@ -11,8 +11,9 @@
 // The products of columns are found from tiles of 32 rows, by 64 threads 4 × 4 of each, every fourth row a quarter of
 // the threads. A pair of columns is rotated where the cosine of their angle is more than a rounding of its sum (Demmel
 // and Veselić 1992), and both are longer than what is a rounding of the largest. Sine σ and 1 - cosine are what is
-// multiplied by (Rutishauser 1966), so that a small rotation is off by a rounding of what it changes, and q stays
-// orthogonal: with cosines the error was ten times as large.
+// multiplied by (Rutishauser 1966), so that a small rotation is off by a rounding of what it changes: with cosines q was
+// ten times as far from orthogonal. What is left lengthens columns, all of them, and hundreds of q multiply: so those of
+// each get the length 1 again.
 //
 // A matrix of which no pair was rotated in the whole sweep before is done: its workgroups end. Of a pair's state: 0:
 // rotated in this step; 1, 2: in this sweep, and the one before, in turn; 3: whether it goes on in this sweep.
@@ -172,7 +173,14 @@ if (going != 0u) {
       $set_state(pair, $now, 1);
     }
   }
+  if (thread < 32u) {
+    var square = $type(0.0);
+    for (var k = 0u; k < 32u; k += 1u) { square = fma(tile[k * 33u + thread], tile[k * 33u + thread], square); }
+    scales[thread] = ($type(1.0) - square) * $type(0.5);
+  }
+  $barrier
   for (var e = thread; e < 1024u; e += ${threads}u) {
-    $set_q(e % 32u, pair * 32u + e / 32u, tile[e % 32u * 33u + e / 32u]);
+    let x = tile[e % 32u * 33u + e / 32u];
+    $set_q(e % 32u, pair * 32u + e / 32u, fma(x, scales[e / 32u], x));
   }
 }

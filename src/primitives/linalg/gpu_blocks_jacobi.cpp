@@ -36,6 +36,7 @@ constexpr const char* kJacobiOrder =
 constexpr const char* kJacobiVectors =
 #include "primitives/linalg/blocks_jacobi_vectors.wgsl.inc"
     ;
+constexpr const char* kHow = "rotations of blocks of 16 columns";
 constexpr int kJacobiThreads = 256, kApplyThreads = 64;
 constexpr int kColumnsOfBlock = kMatrixBlock / 2;
 /// Of matrices of 33 to 300 rows, random, graded, singular, Hilbert's and Kahan's, one took 14 sweeps, most 4 to 12.
@@ -81,15 +82,16 @@ class Rotations {
       going = !asks || sweeps_ < kFewestBlockSweeps || goes_on();
     }
   }
-  /// Finds lengths, order and values: lengths, or, of what a matrix makes of the columns, its eigenvalues, ascending.
-  /// The status says whether the sweeps were enough.
-  void sort(const View& values, const View* made, const View* status) const {
+  /// Finds lengths, order and values: eigenvalues, ascending, by what a matrix makes of the columns; or singular values,
+  /// where `made` is v, or not there. The status says whether the sweeps were enough.
+  void sort(const View& values, bool symmetric, const View* made, const View* status) const {
     MatrixPlan plan(backend_, r_, 'j');
-    plan.plan.note('s'), plan.plan.note(made != nullptr);
+    const bool vectors = made && !symmetric;
+    plan.plan.note('s'), plan.plan.note(static_cast<char>(symmetric + 2 * vectors));
     const int of_a = plan.add(columns(), {height_, columns_}, false), of_state = plan.add(state_.view, {pairs_, 4}, false);
     const int of_length = plan.add(lengths_.view, {columns_, 2}, true);
     const int of_order = plan.add(order_.view, {columns_, 1}, true), of_value = plan.add(values, {columns_, 1}, true);
-    const int of_made = made ? plan.add(*made, {height_, columns_}, false) : -1;
+    const int of_made = made ? plan.add(*made, {vectors ? columns_ : height_, columns_}, vectors) : -1;
     const int of_status = status ? plan.add(*status, {}, true) : -1;
     const int slots[] = {slot_of(plan, height_), slot_of(plan, columns_), slot_of(plan, pairs_),
                          slot_of(plan, 2 - sweeps_ % 2), slot_of(plan, 0)};
@@ -97,11 +99,10 @@ class Rotations {
       BlockText text(plan, dtype_, kJacobiThreads);
       text.add("a", of_a, false), text.add("state", of_state, false), text.add("length", of_length, true);
       text.add("order", of_order, true), text.add("value", of_value, true);
-      if (made) text.add("made", of_made, false);
-      text.holes["begin_quotient"] = made ? "var dot = $type(0.0);" : "";
-      text.holes["add_to_quotient"] = made ? "dot = fma(x, $made(i, j), dot);" : "";
-      text.holes["value"] = made ? "$quotient(dot, sum * scale)" : "length";
-      text.holes["before"] = made ? "<" : ">";
+      if (made) text.add("made", of_made, vectors);
+      text.holes["symmetric"] = symmetric ? "0" : "", text.holes["with_vectors"] = vectors ? "0" : "";
+      text.holes["value"] = symmetric ? "$quotient(dot, sum * scale)" : vectors ? "$quotient(length, own)" : "length";
+      text.holes["before"] = symmetric ? "<" : ">";
       text.param("height", slots[0]), text.param("columns", slots[1]), text.param("pairs", slots[2]);
       text.param("now", slots[3]), text.add_status(of_status, slots[4], "thread == 0u");
       text.share_numbers("failed", kJacobiThreads);
@@ -158,7 +159,7 @@ class Rotations {
       text.holes["load_going"] = backend_.dialect().load_for_all("going", "busy");
       for (const char* matrix : {"gram", "tile"}) text.share(matrix, kMatrixBlock * (kMatrixBlock + 1));
       for (const char* list : {"sines", "rests"}) text.share(list, kColumnsOfBlock);
-      text.share_numbers("busy", kMatrixBlock);
+      text.share("scales", kMatrixBlock), text.share_numbers("busy", kMatrixBlock);
       return text.text("jacobi, rotations of pairs of blocks", kJacobiPairs);
     });
   }
@@ -188,9 +189,12 @@ class Rotations {
   int sweeps_ = 0;
 };
 
-/// Whether what is rotated can be seen whole.
-bool fits(const GpuBackend& backend, const detail::MatrixRequest& r, std::int64_t rows, std::int64_t columns,
-          DType dtype) {
+/// Whether so many rows and columns of what is rotated can be seen whole, and it pays. One matrix of 64 rows took the
+/// CPU, copies included, 0.5 ms, 256 5.9, 512 21 and 1024 86, and by blocks 2.0, 10.9, 29 and 85; 16 of 64 4.0 and 2.2,
+/// 1000 of 64 235 and 24 (eigh, f32, H200, WebGPU, 27 November 2026).
+bool rotates(const GpuBackend& backend, const detail::MatrixRequest& r, std::int64_t rows, std::int64_t columns,
+             DType dtype) {
+  if (r.count() < 4 && columns < 768 && !detail::recording_natively()) return false;
   const auto size = static_cast<std::int64_t>(dtype_size(dtype));
   return r.count() * rows * round_up(columns, kMatrixBlock) <= most_bytes(backend) / size;
 }
@@ -236,7 +240,7 @@ void store_vectors(GpuBackend& backend, const detail::SvdRequest& r, const Rotat
 bool by_blocks(GpuBackend& backend, const detail::EighRequest& r) {
   const std::int64_t n = r.rows();
   const DType dtype = r.input.dtype;
-  if (n <= kMatrixBlock || !fits(backend, r, n, n, dtype) || !go_by_blocks(backend, r, dtype)) return false;
+  if (n <= kMatrixBlock || !rotates(backend, r, n, n, dtype) || !go_by_blocks(backend, r, dtype, kHow)) return false;
   run_jacobi(backend, r, [&] {
     const RequestStatus status(backend, r);
     const Powers powers(backend, r, r.input, n, n, DType::f64, true, false);  // the largest element becomes 1 to 2
@@ -246,7 +250,7 @@ bool by_blocks(GpuBackend& backend, const detail::EighRequest& r) {
          {.part = PartOfMatrix::lower, .finite = status.view(), .powers = &powers.view});
     start(backend, r, dtype, a.view, rotations.columns()), rotations.run();
     MatrixBlocks(backend, r, dtype).multiply(made.view, a.view, rotations.columns(), {n, n, n});
-    rotations.sort(values.view, &made.view, status.view());
+    rotations.sort(values.view, true, &made.view, status.view());
     move(backend, r, values.view, r.values, n, 1, {.powers = &powers.view, .divided = true});
     if (r.vectors.storage)
       rotations.move_columns(rotations.columns(), n, r.vectors, "$quotient(x, $other(j, 0u))", &rotations.lengths(), 1);
@@ -259,7 +263,7 @@ bool by_blocks(GpuBackend& backend, const detail::SvdRequest& r) {
   const std::int64_t m = r.most(), n = r.least();
   const DType dtype = r.input.dtype;
   const std::int64_t below = r.vectors() ? n : 0;
-  if (m <= kMatrixBlock || !fits(backend, r, m + below, n, dtype) || !go_by_blocks(backend, r, dtype)) return false;
+  if (m <= kMatrixBlock || !rotates(backend, r, m + below, n, dtype) || !go_by_blocks(backend, r, dtype, kHow)) return false;
   const bool wide = r.columns() > r.rows();  // the columns are those of its transpose
   run_jacobi(backend, r, [&] {
     const RequestStatus status(backend, r);
@@ -270,7 +274,8 @@ bool by_blocks(GpuBackend& backend, const detail::SvdRequest& r) {
     if (r.vectors())
       move(backend, r, rotations.below(), rotations.below(), n, n, {.part = PartOfMatrix::diagonal, .ones = true});
     const Matrices values(backend, r, n, 1, dtype);
-    rotations.run(), rotations.sort(values.view, nullptr, status.view());
+    const View v = rotations.below();
+    rotations.run(), rotations.sort(values.view, false, r.vectors() ? &v : nullptr, status.view());
     move(backend, r, values.view, r.s, n, 1, {.powers = &powers.view, .divided = true});
     if (r.vectors()) store_vectors(backend, r, rotations, wide ? transposed(r.vh) : r.u, wide ? r.u : transposed(r.vh));
     status.finish(detail::PrimitiveId::svd);
