@@ -7045,6 +7045,7 @@ var<workgroup> gram: array<f32, 1056>;
 var<workgroup> tile: array<f32, 1056>;
 var<workgroup> sines: array<f32, 16>;
 var<workgroup> rests: array<f32, 16>;
+var<workgroup> scales: array<f32, 32>;
 var<workgroup> busy: array<u32, 32>;
   let matrix = group / params.v[0].z;
   let pair = group - matrix * params.v[0].z;
@@ -7200,8 +7201,15 @@ var<workgroup> busy: array<u32, 32>;
         b1[params.v[3].z + matrix * params.v[3].w + (pair) + (params.v[2].x) * params.v[4].x] = bitcast<u32>(1);
       }
     }
+    if (thread < 32u) {
+      var square = f32(0.0);
+      for (var k = 0u; k < 32u; k += 1u) { square = fma(tile[k * 33u + thread], tile[k * 33u + thread], square); }
+      scales[thread] = (f32(1.0) - square) * f32(0.5);
+    }
+    workgroupBarrier();
     for (var e = thread; e < 1024u; e += 256u) {
-      b2[params.v[4].y + matrix * params.v[4].z + (e % 32u) + (pair * 32u + e / 32u) * params.v[4].w] = bitcast<u32>(tile[e % 32u * 33u + e / 32u]);
+      let x = tile[e % 32u * 33u + e / 32u];
+      b2[params.v[4].y + matrix * params.v[4].z + (e % 32u) + (pair * 32u + e / 32u) * params.v[4].w] = bitcast<u32>(fma(x, scales[e / 32u], x));
     }
   }
 }

@@ -2,15 +2,15 @@
 //
 //   Singular values: the columns of a are rotated until they are orthogonal: a·v = u·s. A step takes disjoint pairs of
 //   blocks of 16 columns: of each the products of its columns with each other and a round of rotations of every pair
-//   of those (blocks_jacobi_pairs.wgsl), and what they are to all rows (blocks_jacobi_apply.wgsl), v's among them, which
-//   lie below a's. b blocks are b - 1 steps to a sweep. u is q of the columns' QR, in the order of their lengths, as
-//   columns that are nothing beside the largest need not be orthogonal.
+//   of those (blocks_jacobi_pairs.wgsl), and what they are to all rows (blocks_jacobi_apply.wgsl), among them those of
+//   v, which lie below a's. b blocks are b - 1 steps to a sweep. u is q of the columns' QR, in the order of their
+//   lengths, as columns that are nothing beside the largest need not be orthogonal.
 //
 //   Eigenvalues: of a symmetric matrix v is the columns of (a + c)·v, of length 1, where c is so large that all
 //   eigenvalues are positive (blocks_jacobi_start.wgsl); those of a are Rayleigh's quotients, which c does not round.
 //
-// The device is asked after a sweep whether there is more to do. In a recording, which cannot ask, all sweeps that there
-// may be are queued, and those of matrices that are done are empty.
+// The device is asked after a sweep whether there is more to do. In a recording, which cannot ask, all sweeps that
+// there may be are queued, and those of matrices that are done are empty.
 #include <cmath>
 #include <cstdio>
 
@@ -82,13 +82,14 @@ class Rotations {
       going = !asks || sweeps_ < kFewestBlockSweeps || goes_on();
     }
   }
-  /// Finds lengths, order and values: eigenvalues, ascending, by what a matrix makes of the columns; or singular values,
-  /// where `made` is v, or not there. The status says whether the sweeps were enough.
+  /// Finds lengths, order and values: eigenvalues, ascending, by what a matrix makes of the columns; or singular
+  /// values, where `made` is v, or not there. The status says whether the sweeps were enough.
   void sort(const View& values, bool symmetric, const View* made, const View* status) const {
     MatrixPlan plan(backend_, r_, 'j');
     const bool vectors = made && !symmetric;
     plan.plan.note('s'), plan.plan.note(static_cast<char>(symmetric + 2 * vectors));
-    const int of_a = plan.add(columns(), {height_, columns_}, false), of_state = plan.add(state_.view, {pairs_, 4}, false);
+    const int of_a = plan.add(columns(), {height_, columns_}, false);
+    const int of_state = plan.add(state_.view, {pairs_, 4}, false);
     const int of_length = plan.add(lengths_.view, {columns_, 2}, true);
     const int of_order = plan.add(order_.view, {columns_, 1}, true), of_value = plan.add(values, {columns_, 1}, true);
     const int of_made = made ? plan.add(*made, {vectors ? columns_ : height_, columns_}, vectors) : -1;
@@ -120,7 +121,8 @@ class Rotations {
     const int of_to = plan.add(to, {rows, columns_}, true);
     const int of_other = other ? plan.add(*other, {columns_, of_others}, false) : -1;
     const int slots[] = {slot_of(plan, rows), slot_of(plan, columns_)};
-    plan.launch(static_cast<std::uint64_t>(ceil_div(r_.count() * rows * columns_, kJacobiThreads)), kJacobiThreads, [&] {
+    const std::int64_t elements = r_.count() * rows * columns_;
+    plan.launch(static_cast<std::uint64_t>(ceil_div(elements, kJacobiThreads)), kJacobiThreads, [&] {
       BlockText text(plan, dtype_, kJacobiThreads);
       text.add("a", of_a, false), text.add("order", of_order, false), text.add("to", of_to, true);
       if (other) text.add("other", of_other, false);
@@ -142,10 +144,11 @@ class Rotations {
   void find(int sweep, std::int64_t step) const {
     MatrixPlan plan(backend_, r_, 'j');
     plan.plan.note('p');
-    const int of_a = plan.add(columns(), {height_, columns_}, false), of_state = plan.add(state_.view, {pairs_, 4}, true);
+    const int of_a = plan.add(columns(), {height_, columns_}, false);
+    const int of_state = plan.add(state_.view, {pairs_, 4}, true);
     const int of_q = plan.add(products_.view, {kMatrixBlock, kMatrixBlock * pairs_}, true);
-    const int slots[] = {slot_of(plan, pairs_),     slot_of(plan, step),          slot_of(plan, 2 * pairs_ - 1),
-                         slot_of(plan, height_),    slot_of(plan, columns_),      slot_of(plan, sweep == 0),
+    const int slots[] = {slot_of(plan, pairs_),        slot_of(plan, step),     slot_of(plan, 2 * pairs_ - 1),
+                         slot_of(plan, height_),       slot_of(plan, columns_), slot_of(plan, sweep == 0),
                          slot_of(plan, 1 + sweep % 2), slot_of(plan, 2 - sweep % 2)};
     plan.launch(static_cast<std::uint64_t>(r_.count() * pairs_), kJacobiThreads, [&] {
       BlockText text(plan, dtype_, kJacobiThreads);
@@ -169,8 +172,8 @@ class Rotations {
     const std::int64_t parts = ceil_div(rows_, kApplyThreads);
     const int of_a = plan.add(columns(), {rows_, columns_}, true), of_state = plan.add(state_.view, {pairs_, 4}, false);
     const int of_q = plan.add(products_.view, {kMatrixBlock, kMatrixBlock * pairs_}, false);
-    const int slots[] = {slot_of(plan, pairs_), slot_of(plan, parts),    slot_of(plan, step), slot_of(plan, 2 * pairs_ - 1),
-                         slot_of(plan, rows_),  slot_of(plan, columns_)};
+    const int slots[] = {slot_of(plan, pairs_),         slot_of(plan, parts), slot_of(plan, step),
+                         slot_of(plan, 2 * pairs_ - 1), slot_of(plan, rows_), slot_of(plan, columns_)};
     plan.launch(static_cast<std::uint64_t>(r_.count() * pairs_ * parts), kApplyThreads, [&] {
       BlockText text(plan, dtype_, kApplyThreads);
       text.add("a", of_a, true), text.add("state", of_state, false), text.add("q", of_q, false);
@@ -240,7 +243,8 @@ void store_vectors(GpuBackend& backend, const detail::SvdRequest& r, const Rotat
 bool by_blocks(GpuBackend& backend, const detail::EighRequest& r) {
   const std::int64_t n = r.rows();
   const DType dtype = r.input.dtype;
-  if (n <= kMatrixBlock || !rotates(backend, r, n, n, dtype) || !go_by_blocks(backend, r, dtype, kHow)) return false;
+  if (n <= kMatrixBlock || !rotates(backend, r, n, n, dtype)) return false;
+  if (!go_by_blocks(backend, r, dtype, kHow)) return false;
   run_jacobi(backend, r, [&] {
     const RequestStatus status(backend, r);
     const Powers powers(backend, r, r.input, n, n, DType::f64, true, false);  // the largest element becomes 1 to 2
@@ -263,7 +267,8 @@ bool by_blocks(GpuBackend& backend, const detail::SvdRequest& r) {
   const std::int64_t m = r.most(), n = r.least();
   const DType dtype = r.input.dtype;
   const std::int64_t below = r.vectors() ? n : 0;
-  if (m <= kMatrixBlock || !rotates(backend, r, m + below, n, dtype) || !go_by_blocks(backend, r, dtype, kHow)) return false;
+  if (m <= kMatrixBlock || !rotates(backend, r, m + below, n, dtype)) return false;
+  if (!go_by_blocks(backend, r, dtype, kHow)) return false;
   const bool wide = r.columns() > r.rows();  // the columns are those of its transpose
   run_jacobi(backend, r, [&] {
     const RequestStatus status(backend, r);

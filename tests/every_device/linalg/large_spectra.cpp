@@ -18,7 +18,8 @@ class LargeSpectra : public EveryDevice {
   static Tensor adjoint_here(const Tensor& x) { return is_complex(x.dtype()) ? conj(x).mT() : x.mT(); }
   /// Every element of x is below 10·n·eps·size, of each matrix; but for numbers that the device may take for zeros.
   static void expect_small(const char* what, const Tensor& x, const Tensor& sizes, double n, DType dtype) {
-    const double least = real_dtype(dtype) == f64 ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
+    const double least =
+        real_dtype(dtype) == f64 ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
     const Tensor bound = sizes * (10 * n * epsilon_of(dtype)) + 4 * n * least;
     const Tensor most = max(abs(x), {-2, -1});
     for (const double over : (most - bound).to_vector<double>()) EXPECT_LE(over, 0) << what;  // NaN fails
