@@ -7083,16 +7083,28 @@ var<workgroup> busy: array<u32, 32>;
     var sum_0_0 = f32(0.0);
 // … 14 more of these 1 lines (b87f06e1), and
     var sum_3_3 = f32(0.0);
+    let own_row = thread % 32u;
+    let at_0 = thread / 32u + 0u * 8u;
+    let column_0 = at_0 + select(left, right, 0u >= 2u);
+    var next_0 = f32(0.0);
+    if (own_row < params.v[1].y && column_0 < params.v[1].z) { next_0 = bitcast<f32>(b0[params.v[2].w + matrix * params.v[3].x + (own_row) + (column_0) * params.v[3].y]); }
+// … 2 more of these 4 lines (7834b3c6), and
+    let at_3 = thread / 32u + 3u * 8u;
+    let column_3 = at_3 + select(left, right, 3u >= 2u);
+    var next_3 = f32(0.0);
+    if (own_row < params.v[1].y && column_3 < params.v[1].z) { next_3 = bitcast<f32>(b0[params.v[2].w + matrix * params.v[3].x + (own_row) + (column_3) * params.v[3].y]); }
     for (var top = 0u; top < params.v[1].y; top += 32u) {
-      for (var e = thread; e < 1024u; e += 256u) {
-        let i = e % 32u;
-        let k = e / 32u;
-        let column = k + select(left, right, k >= 16u);
-        var x = f32(0.0);
-        if (top + i < params.v[1].y && column < params.v[1].z) { x = bitcast<f32>(b0[params.v[2].w + matrix * params.v[3].x + (top + i) + (column) * params.v[3].y]); }
-        tile[k * 33u + i] = x;
-      }
+      tile[at_0 * 33u + own_row] = next_0;
+      tile[at_1 * 33u + own_row] = next_1;
+      tile[at_2 * 33u + own_row] = next_2;
+      tile[at_3 * 33u + own_row] = next_3;
       workgroupBarrier();
+      let row = top + 32u + own_row;
+      next_0 = f32(0.0);
+      if (row < params.v[1].y && column_0 < params.v[1].z) { next_0 = bitcast<f32>(b0[params.v[2].w + matrix * params.v[3].x + (row) + (column_0) * params.v[3].y]); }
+// … 2 more of these 2 lines (2c909bed), and
+      next_3 = f32(0.0);
+      if (row < params.v[1].y && column_3 < params.v[1].z) { next_3 = bitcast<f32>(b0[params.v[2].w + matrix * params.v[3].x + (row) + (column_3) * params.v[3].y]); }
       for (var i = slice; i < 32u; i += 256u / 64u) {
         let x0 = tile[(x_first + 0u * 8u) * 33u + i];
         let y0 = tile[(y_first + 0u * 8u) * 33u + i];
@@ -7126,7 +7138,7 @@ var<workgroup> busy: array<u32, 32>;
     for (var e = thread; e < 1024u; e += 256u) {
       tile[e / 32u * 33u + e % 32u] = select(f32(0.0), f32(1.0), e / 32u == e % 32u);
     }
-    let little = tern_sqrt((f32(params.v[1].y))) * f32(1.19209289550781250e-07);
+    let little = sqrt(f32(params.v[1].y)) * f32(1.19209289550781250e-07);
     let i = thread / 16u;
     let j = thread % 16u;
     var moved = 0u;
@@ -7141,14 +7153,14 @@ var<workgroup> busy: array<u32, 32>;
         let off = gram[j_p * 33u + j_q];
         var sine = f32(0.0);
         var rest = f32(0.0);
-        if (min(x, y) > f32(1.38777878078144568e-17) && tern_abs_f32((off)) > little * tern_sqrt((x * y))) {
-          let cotangent = (tern_div((y - x), (off + off)));
+        if (min(x, y) > f32(1.38777878078144568e-17) && tern_abs_f32((off)) > little * sqrt(x * y)) {
+          let cotangent = (y - x) / (off + off);
           let steep = min(tern_abs_f32((cotangent)), f32(1e18));
-          let size = (tern_div((f32(1.0)), (steep + tern_sqrt((fma(steep, steep, f32(1.0)))))));
+          let size = f32(1.0) / (steep + sqrt(fma(steep, steep, f32(1.0))));
           let tangent = select(size, -size, cotangent < f32(0.0));
-          let cosine = (tern_div((f32(1.0)), (tern_sqrt((fma(tangent, tangent, f32(1.0)))))));
+          let cosine = f32(1.0) / sqrt(fma(tangent, tangent, f32(1.0)));
           sine = tangent * cosine;
-          rest = (tern_div((sine * sine), (cosine + f32(1.0))));
+          rest = sine * sine / (cosine + f32(1.0));
           gram[j_p * 34u] = fma(-tangent, off, x);
           gram[j_q * 34u] = fma(tangent, off, y);
           gram[j_p * 33u + j_q] = f32(0.0);

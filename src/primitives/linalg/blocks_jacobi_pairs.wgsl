@@ -9,7 +9,7 @@
 //     x ─┴────────┘ y     of blocks once        └─────┴─────┘                  └───────────┘
 //
 // The products of columns are found from tiles of 32 rows, by 64 threads 4 × 4 of each, every fourth row a quarter of
-// the threads. A pair of columns is rotated where the cosine of their angle is more than a rounding of its sum (Demmel
+// the threads; the next tile's numbers come meanwhile. A pair of columns is rotated where the cosine of their angle is more than a rounding of its sum (Demmel
 // and Veselić 1992), and both are longer than what is a rounding of the largest. Sine σ and 1 - cosine are what is
 // multiplied by (Rutishauser 1966), so that a small rotation is off by a rounding of what it changes: with cosines q
 // was ten times as far from orthogonal. What is left of that lengthens columns, and hundreds of q multiply: so the
@@ -17,7 +17,8 @@
 //
 // A matrix of which no pair was rotated in the whole sweep before is done: its workgroups end. Of a pair's state: 0:
 // rotated in this step; 1, 2: in this sweep, and the one before, in turn; 3: whether it goes on in this sweep.
-// Bound by the latency of the rounds: two barriers each.
+// Bound by the latency of the rounds, two barriers each, and of many rows by that of their tiles. All of eigh of 1024 x
+// 1024 in f32 took an earlier version 85 ms on an H200, 27 November 2026, WebGPU (docs/tuning.md).
 let matrix = group / $pairs;
 let pair = group - matrix * $pairs;
 $coordinates
@@ -57,16 +58,23 @@ if (going != 0u) {
       var sum_${j}_$k = $type(0.0);
     $end
   $end
+  let own_row = thread % 32u;
+  $for q in $parts_of_vector
+    let at_$q = thread / 32u + ${q}u * 8u;
+    let column_$q = at_$q + select(left, right, ${q}u >= 2u);
+    var next_$q = $type(0.0);
+    if (own_row < $height && column_$q < $columns) { next_$q = $a(own_row, column_$q); }
+  $end
   for (var top = 0u; top < $height; top += 32u) {
-    for (var e = thread; e < 1024u; e += ${threads}u) {
-      let i = e % 32u;
-      let k = e / 32u;
-      let column = k + select(left, right, k >= 16u);
-      var x = $type(0.0);
-      if (top + i < $height && column < $columns) { x = $a(top + i, column); }
-      tile[k * 33u + i] = x;
-    }
+    $for q in $parts_of_vector
+      tile[at_$q * 33u + own_row] = next_$q;
+    $end
     $barrier
+    let row = top + 32u + own_row;
+    $for q in $parts_of_vector
+      next_$q = $type(0.0);
+      if (row < $height && column_$q < $columns) { next_$q = $a(row, column_$q); }
+    $end
     for (var i = slice; i < 32u; i += ${threads}u / 64u) {
       $for j in $parts_of_vector
         let x$j = tile[(x_first + ${j}u * 8u) * 33u + i];
@@ -98,7 +106,7 @@ if (going != 0u) {
   for (var e = thread; e < 1024u; e += ${threads}u) {
     tile[e / 32u * 33u + e % 32u] = select($type(0.0), $type(1.0), e / 32u == e % 32u);
   }
-  let little = $sqrt($type($height)) * $type($epsilon);
+  let little = $root($type($height)) * $type($epsilon);
   let i = thread / 16u;
   let j = thread % 16u;
   var moved = 0u;
@@ -113,14 +121,14 @@ if (going != 0u) {
       let off = gram[j_p * 33u + j_q];
       var sine = $type(0.0);
       var rest = $type(0.0);
-      if (min(x, y) > $type($floor) && $abs(off) > little * $sqrt(x * y)) {
-        let cotangent = $quotient(y - x, off + off);
+      if (min(x, y) > $type($floor) && $abs(off) > little * $root(x * y)) {
+        let cotangent = (y - x) / (off + off);
         let steep = min($abs(cotangent), $type($steepest));
-        let size = $quotient($type(1.0), steep + $sqrt(fma(steep, steep, $type(1.0))));
+        let size = $type(1.0) / (steep + $root(fma(steep, steep, $type(1.0))));
         let tangent = select(size, -size, cotangent < $type(0.0));
-        let cosine = $quotient($type(1.0), $sqrt(fma(tangent, tangent, $type(1.0))));
+        let cosine = $type(1.0) / $root(fma(tangent, tangent, $type(1.0)));
         sine = tangent * cosine;
-        rest = $quotient(sine * sine, cosine + $type(1.0));
+        rest = sine * sine / (cosine + $type(1.0));
         gram[j_p * 34u] = fma(-tangent, off, x);
         gram[j_q * 34u] = fma(tangent, off, y);
         gram[j_p * 33u + j_q] = $type(0.0);

@@ -159,6 +159,8 @@ class Rotations {
       text.holes["epsilon"] = digits_of(wide ? 0x1p-52 : 0x1p-23);
       // The largest element is between 1 and 2, and columns shorter than a 32nd of its rounding are as good as 0.
       text.holes["floor"] = digits_of(wide ? 0x1p-114 : 0x1p-56), text.holes["steepest"] = wide ? "1e150" : "1e18";
+      // Angles may be off by a few in the last place: sine and 1 - cosine are of one angle, to a rounding of each.
+      text.holes["root"] = backend_.dialect().native() ? text.holes["sqrt"] : cat("sqrt(", kFirst, ")");
       text.holes["load_going"] = backend_.dialect().load_for_all("going", "busy");
       for (const char* matrix : {"gram", "tile"}) text.share(matrix, kMatrixBlock * (kMatrixBlock + 1));
       for (const char* list : {"sines", "rests"}) text.share(list, kColumnsOfBlock);
