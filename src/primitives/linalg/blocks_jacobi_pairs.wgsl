@@ -10,10 +10,10 @@
 //
 // The products of columns are found from tiles of 32 rows, by 64 threads 4 × 4 of each, every fourth row a quarter of
 // the threads; the next tile's numbers come meanwhile. A pair of columns is rotated where the cosine of their angle is
-// more than a rounding of its sum (Demmel and Veselić 1992), and both are longer than what is a rounding of the largest.
-// Sine σ and 1 - cosine are what is multiplied by (Rutishauser 1966), so that a small rotation is off by a rounding of
-// what it changes: with cosines q was ten times as far from orthogonal. What is left of that lengthens columns, and
-// hundreds of q multiply: so the columns of each get the length 1 again.
+// more than a rounding of its sum (Demmel and Veselić 1992), and both are longer than a rounding of the largest. Sine
+// and 1 - cosine are what is multiplied by (Rutishauser 1966), so that a small rotation is off by a rounding of what it
+// changes: with cosines q was ten times as far from orthogonal. What is left of that lengthens columns, and hundreds of
+// q multiply: so the columns of each get the length 1 again.
 //
 // A matrix of which no pair was rotated in the whole sweep before is done: its workgroups end. Of a pair's state: 0:
 // rotated in this step; 1, 2: in this sweep, and the one before, in turn; 3: whether it goes on in this sweep.

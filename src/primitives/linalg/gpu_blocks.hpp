@@ -19,6 +19,8 @@ bool by_blocks(GpuBackend&, const detail::QrRequest&);
 bool by_blocks(GpuBackend&, const detail::EighRequest&);
 bool by_blocks(GpuBackend&, const detail::SvdRequest&);
 template <class R> bool by_blocks(GpuBackend&, const R&) { return false; }
+/// The same, also of few matrices.
+bool by_rotations(GpuBackend&, const detail::SvdRequest&);
 
 // ---- for those that do ----
 

@@ -16,6 +16,7 @@
 
 #include "backend/recording/native.hpp"
 #include "primitives/linalg/gpu_blocks.hpp"
+#include "primitives/linalg/sweeps.hpp"
 
 namespace tern::detail_gpu {
 
@@ -39,9 +40,9 @@ constexpr const char* kJacobiVectors =
 constexpr const char* kHow = "rotations of blocks of 16 columns";
 constexpr int kJacobiThreads = 256, kApplyThreads = 64;
 constexpr int kColumnsOfBlock = kMatrixBlock / 2;
-/// Of matrices of 33 to 300 rows, random, graded, singular, Hilbert's and Kahan's, one took 14 sweeps, most 4 to 12.
-constexpr int kMostBlockSweeps = 30;
-constexpr int kFewestBlockSweeps = 2;  // before the device is asked, which takes as long as a short sweep
+/// Before the device is asked, which takes as long as a short sweep. In f32 matrices of 33 to 300 rows, random, graded,
+/// singular, Hilbert's and Kahan's, took up to 14.
+constexpr int kFewestBlockSweeps = 2;
 
 std::string digits_of(double value) {
   char digits[32];
@@ -77,7 +78,7 @@ class Rotations {
   /// Until nothing is rotated, as the device tells once in a sweep; or, in a recording, as often as ever.
   void run() {
     const bool asks = !detail::recording_natively();
-    for (bool going = true; going && sweeps_ < kMostBlockSweeps; ++sweeps_) {
+    for (bool going = true; going && sweeps_ < kMostSweeps; ++sweeps_) {
       for (std::int64_t step = 0; step < 2 * pairs_ - 1; ++step) find(sweeps_, step), apply(step);
       going = !asks || sweeps_ < kFewestBlockSweeps || goes_on();
     }
@@ -194,14 +195,19 @@ class Rotations {
   int sweeps_ = 0;
 };
 
-/// Whether so many rows and columns of what is rotated can be seen whole, and it pays. One matrix of 64 rows took the
-/// CPU, copies included, 0.5 ms, 256 5.9, 512 21 and 1024 86, and by blocks 2.0, 10.9, 29 and 85; 16 of 64 4.0 and 2.2,
-/// 1000 of 64 235 and 24 (eigh, f32, H200, WebGPU, 27 November 2026).
+/// Whether so many rows and columns of what is rotated can be seen whole. In f32: of f64 more sweeps were too few.
 bool rotates(const GpuBackend& backend, const detail::MatrixRequest& r, std::int64_t rows, std::int64_t columns,
              DType dtype) {
-  if (r.count() < 4 && columns < 768 && !detail::recording_natively()) return false;
+  if (dtype != DType::f32 || r.most() <= kMatrixBlock) return false;
   const auto size = static_cast<std::int64_t>(dtype_size(dtype));
   return r.count() * rows * round_up(columns, kMatrixBlock) <= most_bytes(backend) / size;
+}
+/// Whether it pays, where the CPU would take copies (f32, H200, WebGPU, 27 November 2026; ms, here and there). eigh: one
+/// of 512 29 and 21, of 1024 85 and 86; 16 of 64 2.5 and 3.2, 1000 of 64 18 and 195, 64 of 128 6.8 and 23, 16 of 256 16
+/// and 13. svdvals: 16 of 64 2.2 and 0.5, 1000 of 64 8.7 and 17, 64 of 128 7.5 and 5.0.
+bool rotations_pay(const detail::MatrixRequest& r, bool vectors) {
+  if (detail::recording_natively()) return true;
+  return vectors ? r.count() * 8 >= r.least() || r.least() >= 768 : r.count() >= r.least();
 }
 
 /// What asks the device on its way is not remembered: planning its launches takes less than they do.
@@ -245,7 +251,7 @@ void store_vectors(GpuBackend& backend, const detail::SvdRequest& r, const Rotat
 bool by_blocks(GpuBackend& backend, const detail::EighRequest& r) {
   const std::int64_t n = r.rows();
   const DType dtype = r.input.dtype;
-  if (n <= kMatrixBlock || !rotates(backend, r, n, n, dtype)) return false;
+  if (!rotates(backend, r, n, n, dtype) || !rotations_pay(r, r.vectors.storage != nullptr)) return false;
   if (!go_by_blocks(backend, r, dtype, kHow)) return false;
   run_jacobi(backend, r, [&] {
     const RequestStatus status(backend, r);
@@ -265,11 +271,11 @@ bool by_blocks(GpuBackend& backend, const detail::EighRequest& r) {
   return true;
 }
 
-bool by_blocks(GpuBackend& backend, const detail::SvdRequest& r) {
+bool by_rotations(GpuBackend& backend, const detail::SvdRequest& r) {
   const std::int64_t m = r.most(), n = r.least();
   const DType dtype = r.input.dtype;
   const std::int64_t below = r.vectors() ? n : 0;
-  if (m <= kMatrixBlock || !rotates(backend, r, m + below, n, dtype)) return false;
+  if (!rotates(backend, r, m + below, n, dtype)) return false;
   if (!go_by_blocks(backend, r, dtype, kHow)) return false;
   const bool wide = r.columns() > r.rows();  // the columns are those of its transpose
   run_jacobi(backend, r, [&] {
@@ -288,6 +294,10 @@ bool by_blocks(GpuBackend& backend, const detail::SvdRequest& r) {
     status.finish(detail::PrimitiveId::svd);
   });
   return true;
+}
+
+bool by_blocks(GpuBackend& backend, const detail::SvdRequest& r) {
+  return rotations_pay(r, r.vectors()) && by_rotations(backend, r);
 }
 
 }  // namespace tern::detail_gpu

@@ -24,6 +24,18 @@ class LargeSpectra : public EveryDevice {
     const Tensor most = max(abs(x), {-2, -1});
     for (const double over : (most - bound).to_vector<double>()) EXPECT_LE(over, 0) << what;  // NaN fails
   }
+  /// Of f32 beside those of f64: each is a quotient of sums of n products, of columns that are off by a rounding for each
+  /// of several times n rotations, so by some √n of them. Those of f64 have nothing beside them that is more exact.
+  static void expect_values(const char* what, const Tensor& values, const Tensor& want, double n, DType dtype) {
+    const double terms = real_dtype(dtype) == f64 ? n * std::sqrt(n) : std::sqrt(n);
+    const Tensor off = (values - want).broadcast_to(values.shape());
+    expect_small(what, off.unsqueeze(-1), max(abs(want), {-1}).broadcast_to(batch_shape(off.unsqueeze(-1))), terms, dtype);
+  }
+  /// So many of them that they are not the CPU's.
+  static Tensor many(const Tensor& a) {
+    const std::int64_t copies = 1 + std::min(a.size(-1), a.size(-2)) / a.size(0);
+    return a.broadcast_to({copies, a.size(0), a.size(-2), a.size(-1)}).clone();
+  }
   static void expect_orthonormal(const char* what, const Tensor& q, DType dtype) {
     const Tensor of = matmul(adjoint_here(q), q);
     expect_small(what, of - unit(q.size(-1)).to(of.dtype()), ones(batch_shape(q), {.dtype = f64, .device = cpu()}),
@@ -43,9 +55,8 @@ class LargeSpectra : public EveryDevice {
     const auto n = static_cast<double>(a.size(-1));
     expect_small("v·w·vᴴ", matmul(v * w.unsqueeze(-2).to(v.dtype()), adjoint_here(v)) - exact, sizes, n, dtype);
     expect_orthonormal("v", v, dtype);
-    const Tensor alone = here(eigvalsh(there(low))), want = eigvalsh(exact), most = max(abs(want), {-1});
-    expect_small("values", (w - want).unsqueeze(-1), most, std::sqrt(n), dtype);
-    expect_small("values alone", (alone - want).unsqueeze(-1), most, std::sqrt(n), dtype);
+    const Tensor alone = here(eigvalsh(there(many(low)))), want = eigvalsh(exact);
+    expect_values("values", w, want, n, dtype), expect_values("values alone", alone, want, n, dtype);
     EXPECT_GE(min(w.slice(-1, 1, w.size(-1)) - w.slice(-1, 0, w.size(-1) - 1)).item<double>(), 0) << "not ascending";
   }
   void expect_svd(const Tensor& a, bool full) const {
@@ -56,9 +67,8 @@ class LargeSpectra : public EveryDevice {
     const Tensor s = here(f.s), u = here(f.u), vh = here(f.vh);
     expect_small("u·s·vh", matmul(u * s.unsqueeze(-2).to(u.dtype()), vh) - exact, sizes, n, dtype);
     expect_orthonormal("u", u, dtype), expect_orthonormal("v", adjoint_here(vh), dtype);
-    const Tensor alone = here(svdvals(there(a))), want = svdvals(exact), most = max(want, {-1});
-    expect_small("values", (s - want).unsqueeze(-1), most, std::sqrt(n), dtype);
-    expect_small("values alone", (alone - want).unsqueeze(-1), most, std::sqrt(n), dtype);
+    const Tensor alone = here(svdvals(there(many(a)))), want = svdvals(exact);
+    expect_values("values", s, want, n, dtype), expect_values("values alone", alone, want, n, dtype);
     EXPECT_LE(max(s.slice(-1, 1, s.size(-1)) - s.slice(-1, 0, s.size(-1) - 1)).item<double>(), 0) << "not descending";
     EXPECT_GE(min(s).item<double>(), 0);
     if (a.size(-1) == a.size(-2) || !full) return;
@@ -126,7 +136,7 @@ TERN_EVERY_DEVICE(LargeSpectra);
 TEST_P(LargeSpectra, EigenvaluesGiveTheMatrices) {
   for (const DType dtype : dtypes())
     for (const std::int64_t n :
-         in_software(device()) ? std::vector<std::int64_t>{50} : std::vector<std::int64_t>{33, 64, 65, 100, 300}) {
+         in_software(device()) ? std::vector<std::int64_t>{40} : std::vector<std::int64_t>{33, 64, 65, 100, 300}) {
       SCOPED_TRACE(std::to_string(n) + " " + std::string(to_string(dtype)));
       expect_eigh(of_all_kinds(n, n, dtype));
     }
@@ -144,18 +154,19 @@ TEST_P(LargeSpectra, SingularValuesGiveTheMatrices) {
 
 TEST_P(LargeSpectra, AnyLayout) {
   const std::int64_t n = 35;
-  const Tensor x = noise_matrices(4, n, n, f32), s = x + x.mT();
+  const Tensor x = noise_matrices(5, n, n, f32), s = x + x.mT();
   const Tensor values = eigvalsh(s), singular = svdvals(x);
+  const auto values_of = [](const Tensor& t) { return eigh(t).eigenvalues; };
   const auto same = [&](const char* what, const Tensor& got, const Tensor& want) {
     EXPECT_LE(max(abs(got.to(cpu()) - want)).item<double>(), 1e-4) << what;
   };
   const Tensor at = there(x), st = there(s);
-  same("eigh, rows exchanged for columns", eigvalsh(st.mT().clone().mT()), values);
-  same("eigh, every second", eigvalsh(strided(st)), values);
-  same("svd, every second", svdvals(strided(at.mT())), singular);
-  same("one for all", eigvalsh(st[1].broadcast_to({5, n, n})), values[1].broadcast_to({5, n}));
+  same("eigh, rows exchanged for columns", values_of(st.mT().clone().mT()), values);
+  same("eigh, every second", values_of(strided(st)), values);
+  same("svd, every second", svd(strided(at.mT())).s, singular);
+  same("one for all", values_of(st[1].broadcast_to({5, n, n})), values[1].broadcast_to({5, n}));
   const auto f = eigh(st.unsqueeze(1));
-  EXPECT_EQ(f.eigenvectors.shape(), (Shape{4, 1, n, n}));
+  EXPECT_EQ(f.eigenvectors.shape(), (Shape{5, 1, n, n}));
   EXPECT_EQ(eigh(there(zeros({0, n, n}))).eigenvalues.shape(), (Shape{0, n}));
   EXPECT_EQ(svd(there(zeros({2, n, 0})), false).s.shape(), (Shape{2, 0}));
 }
@@ -176,11 +187,11 @@ TEST_P(LargeSpectra, NameWhatFailed) {
 /// A recording replays as many sweeps as other elements take.
 TEST_P(LargeSpectra, InRecordings) {
   const std::int64_t n = 35;
-  const Tensor a = there(unit(n).to(f32).broadcast_to({4, n, n}).clone());
+  const Tensor a = there(unit(n).to(f32).broadcast_to({5, n, n}).clone());
   Tensor values, singular;
   try {
-    const Graph graph = capture(device(), [&] { values = eigvalsh(a), singular = svdvals(a); });
-    const Tensor x = noise_matrices(4, n, n, f32), s = x + x.mT();
+    const Graph graph = capture(device(), [&] { values = eigh(a).eigenvalues, singular = svd(a).s; });
+    const Tensor x = noise_matrices(5, n, n, f32), s = x + x.mT();
     Tensor(a).copy_from(there(s));
     graph.replay();
     EXPECT_LE(max(abs(values.to(cpu()) - eigvalsh(s))).item<double>(), 1e-4);
@@ -192,7 +203,7 @@ TEST_P(LargeSpectra, InRecordings) {
 
 TEST_P(LargeSpectra, ReportsSayHow) {
   if (!device().to_string().starts_with("webgpu")) return;
-  const Tensor a = there(noise_matrices(4, 40, 40, f32));
+  const Tensor a = there(noise_matrices(5, 40, 40, f32));
   for (const std::string& text : {explain([&] { eigh(a); }), explain([&] { svd(a); })}) {
     EXPECT_NE(text.find("rotations of blocks"), text.npos) << text;
     EXPECT_EQ(text.find("copied to the CPU"), text.npos) << text;
