@@ -195,16 +195,17 @@ class Rotations {
   int sweeps_ = 0;
 };
 
-/// Whether so many rows and columns of what is rotated can be seen whole. In f32: of f64 more sweeps were too few.
+/// Whether so many rows and columns of what is rotated can be seen whole. Not of f64, of which
+/// 30 sweeps were too few for one of Kahan's.
 bool rotates(const GpuBackend& backend, const detail::MatrixRequest& r, std::int64_t rows, std::int64_t columns,
              DType dtype) {
   if (dtype != DType::f32 || r.most() <= kMatrixBlock) return false;
   const auto size = static_cast<std::int64_t>(dtype_size(dtype));
   return r.count() * rows * round_up(columns, kMatrixBlock) <= most_bytes(backend) / size;
 }
-/// Whether it pays, where the CPU would take copies (f32, H200, WebGPU, 27 November 2026; ms, here and there). eigh: one
-/// of 512 29 and 21, of 1024 85 and 86; 16 of 64 2.5 and 3.2, 1000 of 64 18 and 195, 64 of 128 6.8 and 23, 16 of 256 16
-/// and 13. svdvals: 16 of 64 2.2 and 0.5, 1000 of 64 8.7 and 17, 64 of 128 7.5 and 5.0.
+/// Whether it pays, where the CPU would take copies (f32, H200, WebGPU, 27 November 2026; ms, here and there). eigh:
+/// one of 512 29 and 21, of 1024 85 and 86; 16 of 64 2.5 and 3.2, 1000 of 64 18 and 195, 64 of 128 6.8 and 23, 16 of
+/// 256 16 and 13. svdvals: 16 of 64 2.2 and 0.5, 1000 of 64 8.7 and 17, 64 of 128 7.5 and 5.0.
 bool rotations_pay(const detail::MatrixRequest& r, bool vectors) {
   if (detail::recording_natively()) return true;
   return vectors ? r.count() * 8 >= r.least() || r.least() >= 768 : r.count() >= r.least();
