@@ -3491,6 +3491,12 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
 // ---- qr of a panel: qr, 4 workgroups of 128, 17 words (54f24767)
 // ---- qr of a panel: qr, 400 workgroups of 256, 11 words (358eb837)
 // ---- qr of a panel: qr, 64 workgroups of 256, 20 words (df68e00d)
+// ---- singular values by rotations of blocks: svd, 1 workgroups of 256, 4 words (cf209865)
+// ---- singular values by rotations of blocks: svd, 128 workgroups of 256, 20 words (dfb9a5eb)
+// ---- singular values by rotations of blocks: svd, 256 workgroups of 64, 18 words (1bfc5f3e)
+// ---- singular values by rotations of blocks: svd, 64 workgroups of 256, 27 words (ab5db652)
+// ---- singular values by rotations of blocks: svd, 400 workgroups of 256, 14 words (66dffe40)
+// ---- singular values by rotations of blocks: svd, 1 workgroups of 256, 6 words (849ee05d)
 // ---- product on Hopper's matrix units: matmul_bias_activation, 2 workgroups of 384, 11 words
 // product on matrix units, tiles of 128x128x64 ping-pong
 // The instance. (Enumerators, since constants at namespace scope become variables in the GPU's memory.)

@@ -7003,3 +7003,414 @@ fn epilogue(v0: f32, v1: f32) -> f32 {
   }
 }
 
+// ---- eigenvalues by rotations of blocks: eigh, 640 workgroups of 256, 15 words
+// matrices, transposed, finite or noted, scaled
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+@group(0) @binding(4) var<storage, read_write> b3: array<u32>;
+  let matrix = group / params.v[1].x;
+  let tile = group - matrix * params.v[1].x;
+  let down = tile / params.v[1].y;
+  let i = down * 8u + thread % 8u;
+  let j = (tile - down * params.v[1].y) * 32u + thread / 8u;
+  if (matrix < params.v[0].y && i < params.v[0].z && j < params.v[0].w) {
+    let x0 = bitcast<f32>(b0[params.v[1].w + matrix * params.v[2].x + i * params.v[2].y + j]);
+    var x = x0;
+    if (j > i) { x = f32(0.0); }
+    if (!((tern_isfinite_f32(x)))) {
+      x = f32(0.0);
+      let status = -1;
+      let to1 = params.v[3].z + matrix;
+      b3[to1] = bitcast<u32>(status);
+    }
+    let x2 = bitcast<i32>(b2[params.v[3].y + matrix]);
+    let half = (x2) / 2;
+    let other_half = (x2) - half;
+    x = x * bitcast<f32>(u32(half + 127) << 23u) * bitcast<f32>(u32(other_half + 127) << 23u);
+    let to3 = params.v[2].z + matrix * params.v[2].w + i + j * params.v[3].x;
+    b1[to3] = bitcast<u32>(x);
+  }
+}
+
+// ---- eigenvalues by rotations of blocks: eigh, 64 workgroups of 256, 10 words
+// jacobi, of symmetric matrices
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+var<workgroup> partial: array<f32, 256>;
+  let matrix = group;
+  var sum = f32(0.0);
+  for (var j = thread; j < params.v[0].z; j += 256u) {
+    let on = bitcast<f32>(b0[params.v[1].x + matrix * params.v[1].y + (j) + (j) * params.v[1].z]);
+    var below = f32(0.0);
+    for (var i = j + 1u; i < params.v[0].z; i += 1u) {
+      let x = bitcast<f32>(b0[params.v[1].x + matrix * params.v[1].y + (i) + (j) * params.v[1].z]);
+      below = fma(x, x, below);
+    }
+    sum = sum + fma(on, on, below + below);
+  }
+  partial[thread] = sum;
+  workgroupBarrier();
+  sum = f32(0.0);
+  for (var k = 0u; k < 256u; k += 1u) { sum = sum + partial[k]; }
+  let norm = tern_sqrt((sum)) * f32(1.5);
+  let shift = select(norm, f32(1.0), norm == f32(0.0));
+  for (var j = thread / 32u; j < params.v[0].z; j += 256u / 32u) {
+    for (var i = j + thread % 32u; i < params.v[0].z; i += 32u) {
+      let x = bitcast<f32>(b0[params.v[1].x + matrix * params.v[1].y + (i) + (j) * params.v[1].z]);
+      if (i == j) {
+        b1[params.v[1].w + matrix * params.v[2].x + (j) + (j) * params.v[2].y] = bitcast<u32>(x + shift);
+      } else {
+        b1[params.v[1].w + matrix * params.v[2].x + (i) + (j) * params.v[2].y] = bitcast<u32>(x);
+        b1[params.v[1].w + matrix * params.v[2].x + (j) + (i) * params.v[2].y] = bitcast<u32>(x);
+        b0[params.v[1].x + matrix * params.v[1].y + (j) + (i) * params.v[1].z] = bitcast<u32>(x);
+      }
+    }
+  }
+}
+
+// ---- eigenvalues by rotations of blocks: eigh, 128 workgroups of 256, 20 words
+// jacobi, rotations of pairs of blocks
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<u32>;
+var<workgroup> gram: array<f32, 1056>;
+var<workgroup> tile: array<f32, 1056>;
+var<workgroup> sines: array<f32, 16>;
+var<workgroup> rests: array<f32, 16>;
+var<workgroup> scales: array<f32, 32>;
+var<workgroup> busy: array<u32, 32>;
+  let matrix = group / params.v[0].z;
+  let pair = group - matrix * params.v[0].z;
+  if (thread < 32u) {
+    var goes = params.v[1].w;
+    if (params.v[0].w == 0u) {
+      for (var k = thread; k < params.v[0].z; k += 32u) {
+        if (goes == 0u && bitcast<i32>(b1[params.v[3].z + matrix * params.v[3].w + (k) + (params.v[2].y) * params.v[4].x]) != 0) { goes = 1u; }
+      }
+    } else {
+      goes = u32(bitcast<i32>(b1[params.v[3].z + matrix * params.v[3].w + (pair) + (3u) * params.v[4].x]));
+    }
+    busy[thread] = goes;
+  }
+  workgroupBarrier();
+  if (thread == 0u) {
+    var goes = 0u;
+    for (var k = 0u; k < 32u; k += 1u) { goes = goes | busy[k]; }
+    busy[0] = goes;
+    b1[params.v[3].z + matrix * params.v[3].w + (pair) + (0u) * params.v[4].x] = bitcast<u32>(0);
+    if (params.v[0].w == 0u) {
+      b1[params.v[3].z + matrix * params.v[3].w + (pair) + (3u) * params.v[4].x] = bitcast<u32>(i32(goes));
+      b1[params.v[3].z + matrix * params.v[3].w + (pair) + (params.v[2].x) * params.v[4].x] = bitcast<u32>(0);
+    }
+  }
+  let going = workgroupUniformLoad(&busy[0]);
+  if (going != 0u) {
+    let one = select((params.v[0].w + pair) % params.v[1].x, params.v[1].x, pair == 0u);
+    let other = (params.v[0].w + params.v[1].x - pair) % params.v[1].x;
+    let left = min(one, other) * 16u;
+    let right = max(one, other) * 16u - 16u;
+    let slice = thread / 64u;
+    let x_first = thread % 8u;
+    let y_first = thread / 8u % 8u;
+    var sum_0_0 = f32(0.0);
+// … 14 more of these 1 lines (b87f06e1), and
+    var sum_3_3 = f32(0.0);
+    let own_row = thread % 32u;
+    let at_0 = thread / 32u + 0u * 8u;
+    let column_0 = at_0 + select(left, right, 0u >= 2u);
+    var next_0 = f32(0.0);
+    if (own_row < params.v[1].y && column_0 < params.v[1].z) { next_0 = bitcast<f32>(b0[params.v[2].w + matrix * params.v[3].x + (own_row) + (column_0) * params.v[3].y]); }
+// … 2 more of these 4 lines (7834b3c6), and
+    let at_3 = thread / 32u + 3u * 8u;
+    let column_3 = at_3 + select(left, right, 3u >= 2u);
+    var next_3 = f32(0.0);
+    if (own_row < params.v[1].y && column_3 < params.v[1].z) { next_3 = bitcast<f32>(b0[params.v[2].w + matrix * params.v[3].x + (own_row) + (column_3) * params.v[3].y]); }
+    for (var top = 0u; top < params.v[1].y; top += 32u) {
+      tile[at_0 * 33u + own_row] = next_0;
+      tile[at_1 * 33u + own_row] = next_1;
+      tile[at_2 * 33u + own_row] = next_2;
+      tile[at_3 * 33u + own_row] = next_3;
+      workgroupBarrier();
+      let row = top + 32u + own_row;
+      next_0 = f32(0.0);
+      if (row < params.v[1].y && column_0 < params.v[1].z) { next_0 = bitcast<f32>(b0[params.v[2].w + matrix * params.v[3].x + (row) + (column_0) * params.v[3].y]); }
+// … 2 more of these 2 lines (2c909bed), and
+      next_3 = f32(0.0);
+      if (row < params.v[1].y && column_3 < params.v[1].z) { next_3 = bitcast<f32>(b0[params.v[2].w + matrix * params.v[3].x + (row) + (column_3) * params.v[3].y]); }
+      for (var i = slice; i < 32u; i += 256u / 64u) {
+        let x0 = tile[(x_first + 0u * 8u) * 33u + i];
+        let y0 = tile[(y_first + 0u * 8u) * 33u + i];
+// … 2 more of these 2 lines (79c2d55d), and
+        let x3 = tile[(x_first + 3u * 8u) * 33u + i];
+        let y3 = tile[(y_first + 3u * 8u) * 33u + i];
+        sum_0_0 = fma(x0, y0, sum_0_0);
+// … 14 more of these 1 lines (b5729c6d), and
+        sum_3_3 = fma(x3, y3, sum_3_3);
+      }
+      workgroupBarrier();
+    }
+    for (var s = 0u; s < 256u / 64u; s += 1u) {
+      if (slice == s) {
+        {
+          let at = (x_first + 0u * 8u) * 33u + y_first + 0u * 8u;
+          var before = f32(0.0);
+          if (s > 0u) { before = gram[at]; }
+          gram[at] = before + sum_0_0;
+        }
+// … 14 more of these 6 lines (92bc9857), and
+        {
+          let at = (x_first + 3u * 8u) * 33u + y_first + 3u * 8u;
+          var before = f32(0.0);
+          if (s > 0u) { before = gram[at]; }
+          gram[at] = before + sum_3_3;
+        }
+      }
+      workgroupBarrier();
+    }
+    for (var e = thread; e < 1024u; e += 256u) {
+      tile[e / 32u * 33u + e % 32u] = select(f32(0.0), f32(1.0), e / 32u == e % 32u);
+    }
+    let little = sqrt(f32(params.v[1].y)) * f32(1.19209289550781250e-07);
+    let i = thread / 16u;
+    let j = thread % 16u;
+    var moved = 0u;
+    for (var round = 0u; round < 31u; round += 1u) {
+      let j_one = select((round + j) % 31u, 31u, j == 0u);
+      let j_other = (round + 31u - j) % 31u;
+      let j_p = min(j_one, j_other);
+      let j_q = max(j_one, j_other);
+      if (thread < 16u) {
+        let x = gram[j_p * 34u];
+        let y = gram[j_q * 34u];
+        let off = gram[j_p * 33u + j_q];
+        var sine = f32(0.0);
+        var rest = f32(0.0);
+        if (min(x, y) > f32(1.38777878078144568e-17) && tern_abs_f32((off)) > little * sqrt(x * y)) {
+          let cotangent = (y - x) / (off + off);
+          let steep = min(tern_abs_f32((cotangent)), f32(1e18));
+          let size = f32(1.0) / (steep + sqrt(fma(steep, steep, f32(1.0))));
+          let tangent = select(size, -size, cotangent < f32(0.0));
+          let cosine = f32(1.0) / sqrt(fma(tangent, tangent, f32(1.0)));
+          sine = tangent * cosine;
+          rest = sine * sine / (cosine + f32(1.0));
+          gram[j_p * 34u] = fma(-tangent, off, x);
+          gram[j_q * 34u] = fma(tangent, off, y);
+          gram[j_p * 33u + j_q] = f32(0.0);
+          gram[j_q * 33u + j_p] = f32(0.0);
+          moved = 1u;
+        }
+        sines[j] = sine;
+        rests[j] = rest;
+      }
+      workgroupBarrier();
+      let sine = sines[j];
+      let rest = rests[j];
+      let sine_i = sines[i];
+      let rest_i = rests[i];
+      if (i != j && (sine != f32(0.0) || sine_i != f32(0.0))) {
+        let i_one = select((round + i) % 31u, 31u, i == 0u);
+        let i_other = (round + 31u - i) % 31u;
+        let i_p = min(i_one, i_other) * 33u;
+        let i_q = max(i_one, i_other) * 33u;
+        let pp = gram[i_p + j_p];
+        let pq = gram[i_p + j_q];
+        let qp = gram[i_q + j_p];
+        let qq = gram[i_q + j_q];
+        let upper_p = pp - fma(sine_i, qp, rest_i * pp);
+        let upper_q = pq - fma(sine_i, qq, rest_i * pq);
+        let lower_p = qp + fma(sine_i, pp, -(rest_i * qp));
+        let lower_q = qq + fma(sine_i, pq, -(rest_i * qq));
+        gram[i_p + j_p] = upper_p - fma(sine, upper_q, rest * upper_p);
+        gram[i_p + j_q] = upper_q + fma(sine, upper_p, -(rest * upper_q));
+        gram[i_q + j_p] = lower_p - fma(sine, lower_q, rest * lower_p);
+        gram[i_q + j_q] = lower_q + fma(sine, lower_p, -(rest * lower_q));
+      }
+      if (sine != f32(0.0)) {
+        for (var k = i; k < 32u; k += 256u / 16u) {
+          let x = tile[k * 33u + j_p];
+          let y = tile[k * 33u + j_q];
+          tile[k * 33u + j_p] = x - fma(sine, y, rest * x);
+          tile[k * 33u + j_q] = y + fma(sine, x, -(rest * y));
+        }
+      }
+      workgroupBarrier();
+    }
+    if (thread < 16u) { busy[thread] = moved; }
+    workgroupBarrier();
+    if (thread == 0u) {
+      var rotated = 0u;
+      for (var k = 0u; k < 16u; k += 1u) { rotated = rotated | busy[k]; }
+      if (rotated != 0u) {
+        b1[params.v[3].z + matrix * params.v[3].w + (pair) + (0u) * params.v[4].x] = bitcast<u32>(1);
+        b1[params.v[3].z + matrix * params.v[3].w + (pair) + (params.v[2].x) * params.v[4].x] = bitcast<u32>(1);
+      }
+    }
+    if (thread < 32u) {
+      var square = f32(0.0);
+      for (var k = 0u; k < 32u; k += 1u) { square = fma(tile[k * 33u + thread], tile[k * 33u + thread], square); }
+      scales[thread] = (f32(1.0) - square) * f32(0.5);
+    }
+    workgroupBarrier();
+    for (var e = thread; e < 1024u; e += 256u) {
+      let x = tile[e % 32u * 33u + e / 32u];
+      b2[params.v[4].y + matrix * params.v[4].z + (e % 32u) + (pair * 32u + e / 32u) * params.v[4].w] = bitcast<u32>(fma(x, scales[e / 32u], x));
+    }
+  }
+}
+
+// ---- eigenvalues by rotations of blocks: eigh, 128 workgroups of 64, 18 words
+// jacobi, blocks rotated
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+var<workgroup> q: array<vec4<f32>, 256>;
+  let matrix = group / (params.v[0].z * params.v[0].w);
+  let place = group - matrix * (params.v[0].z * params.v[0].w);
+  let pair = place / params.v[0].w;
+  let rotated = bitcast<i32>(b1[params.v[3].x + matrix * params.v[3].y + (pair) + (0u) * params.v[3].z]) != 0;
+  if (rotated) {
+    for (var e = thread; e < 1024u; e += 64u) {
+      let k = e % 32u;
+      let j = e / 32u;
+      q[j * 8u + k / 4u][k & 3u] = bitcast<f32>(b2[params.v[3].w + matrix * params.v[4].x + (k) + (pair * 32u + j) * params.v[4].y]);
+    }
+  }
+  workgroupBarrier();
+  let row = (place - pair * params.v[0].w) * 64u + thread;
+  if (rotated && row < params.v[1].z) {
+    let one = select((params.v[1].x + pair) % params.v[1].y, params.v[1].y, pair == 0u);
+    let other = (params.v[1].x + params.v[1].y - pair) % params.v[1].y;
+    let left = min(one, other) * 16u;
+    let right = max(one, other) * 16u - 16u;
+    var x0 = vec4<f32>();
+// … 6 more of these 1 lines (720f88e6), and
+    var x7 = vec4<f32>();
+    let column_0 = 0u + select(left, right, 0u >= 16u);
+    x0.x = select(f32(0.0), bitcast<f32>(b0[params.v[2].y + matrix * params.v[2].z + (row) + (min(column_0, params.v[1].w - 1u)) * params.v[2].w]), column_0 < params.v[1].w);
+    let column_1 = 1u + select(left, right, 1u >= 16u);
+    x0.y = select(f32(0.0), bitcast<f32>(b0[params.v[2].y + matrix * params.v[2].z + (row) + (min(column_1, params.v[1].w - 1u)) * params.v[2].w]), column_1 < params.v[1].w);
+    let column_2 = 2u + select(left, right, 2u >= 16u);
+    x0.z = select(f32(0.0), bitcast<f32>(b0[params.v[2].y + matrix * params.v[2].z + (row) + (min(column_2, params.v[1].w - 1u)) * params.v[2].w]), column_2 < params.v[1].w);
+    let column_3 = 3u + select(left, right, 3u >= 16u);
+    x0.w = select(f32(0.0), bitcast<f32>(b0[params.v[2].y + matrix * params.v[2].z + (row) + (min(column_3, params.v[1].w - 1u)) * params.v[2].w]), column_3 < params.v[1].w);
+// … 6 more of these 8 lines (b8e96f87), and
+    let column_28 = 28u + select(left, right, 28u >= 16u);
+    x7.x = select(f32(0.0), bitcast<f32>(b0[params.v[2].y + matrix * params.v[2].z + (row) + (min(column_28, params.v[1].w - 1u)) * params.v[2].w]), column_28 < params.v[1].w);
+    let column_29 = 29u + select(left, right, 29u >= 16u);
+    x7.y = select(f32(0.0), bitcast<f32>(b0[params.v[2].y + matrix * params.v[2].z + (row) + (min(column_29, params.v[1].w - 1u)) * params.v[2].w]), column_29 < params.v[1].w);
+    let column_30 = 30u + select(left, right, 30u >= 16u);
+    x7.z = select(f32(0.0), bitcast<f32>(b0[params.v[2].y + matrix * params.v[2].z + (row) + (min(column_30, params.v[1].w - 1u)) * params.v[2].w]), column_30 < params.v[1].w);
+    let column_31 = 31u + select(left, right, 31u >= 16u);
+    x7.w = select(f32(0.0), bitcast<f32>(b0[params.v[2].y + matrix * params.v[2].z + (row) + (min(column_31, params.v[1].w - 1u)) * params.v[2].w]), column_31 < params.v[1].w);
+    for (var j = 0u; j < 32u; j += 1u) {
+      var sum = x0 * q[j * 8u];
+      sum = fma(x1, q[j * 8u + 1u], sum);
+// … 5 more of these 1 lines (a5fca5a8), and
+      sum = fma(x7, q[j * 8u + 7u], sum);
+      let column = j + select(left, right, j >= 16u);
+      if (column < params.v[1].w) { b0[params.v[2].y + matrix * params.v[2].z + (row) + (column) * params.v[2].w] = bitcast<u32>(sum.x + sum.y + (sum.z + sum.w)); }
+    }
+  }
+}
+
+// ---- eigenvalues by rotations of blocks: eigh, 64 workgroups of 256, 27 words
+// jacobi, order
+struct Params { v: array<vec4<u32>, 7> }
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<u32>;
+@group(0) @binding(4) var<storage, read_write> b3: array<u32>;
+@group(0) @binding(5) var<storage, read_write> b4: array<u32>;
+@group(0) @binding(6) var<storage, read> b5: array<u32>;
+@group(0) @binding(7) var<storage, read_write> b6: array<u32>;
+var<workgroup> failed: array<u32, 256>;
+  let matrix = group;
+  for (var j = thread; j < params.v[0].w; j += 256u) {
+    var largest = f32(0.0);
+    for (var i = 0u; i < params.v[0].z; i += 1u) { largest = max(largest, tern_abs_f32((bitcast<f32>(b0[params.v[2].x + matrix * params.v[2].y + (i) + (j) * params.v[2].z])))); }
+    let scale = select(largest, f32(1.0), largest == f32(0.0));
+    var sum = f32(0.0);
+    var dot = f32(0.0);
+    for (var i = 0u; i < params.v[0].z; i += 1u) {
+      let x = (tern_div((bitcast<f32>(b0[params.v[2].x + matrix * params.v[2].y + (i) + (j) * params.v[2].z])), (scale)));
+      sum = fma(x, x, sum);
+      dot = fma(x, bitcast<f32>(b5[params.v[5].w + matrix * params.v[6].x + (i) + (j) * params.v[6].y]), dot);
+    }
+    let length = tern_sqrt((sum)) * scale;
+    b2[params.v[3].z + matrix * params.v[3].w + (j) + (0u) * params.v[4].x] = bitcast<u32>(length);
+    b2[params.v[3].z + matrix * params.v[3].w + (j) + (1u) * params.v[4].x] = bitcast<u32>((tern_div((dot), (sum * scale))));
+  }
+  storageBarrier();
+  workgroupBarrier();
+  for (var j = thread; j < params.v[0].w; j += 256u) {
+    let value = bitcast<f32>(b2[params.v[3].z + matrix * params.v[3].w + (j) + (1u) * params.v[4].x]);
+    var rank = 0u;
+    for (var k = 0u; k < params.v[0].w; k += 1u) {
+      let here = bitcast<f32>(b2[params.v[3].z + matrix * params.v[3].w + (k) + (1u) * params.v[4].x]);
+      if (here < value || (here == value && k < j)) { rank += 1u; }
+    }
+    b3[params.v[4].y + matrix * params.v[4].z + (rank) + (0u) * params.v[4].w] = bitcast<u32>(i32(j));
+    b4[params.v[5].x + matrix * params.v[5].y + (rank) + (0u) * params.v[5].z] = bitcast<u32>(value);
+  }
+  var status = 0;
+  for (var k = thread; k < params.v[1].x; k += 256u) {
+    if (bitcast<i32>(b1[params.v[2].w + matrix * params.v[3].x + (k) + (params.v[1].y) * params.v[3].y]) != 0) { status = 1; }
+  }
+  failed[thread] = u32(status);
+  workgroupBarrier();
+  if (thread == 0u) {
+    for (var k = 0u; k < 256u; k += 1u) {
+      if (failed[k] != 0u) { status = 1; }
+    }
+  }
+  if (thread == 0u && status != 0) {
+    let x0 = bitcast<i32>(b6[params.v[6].z + matrix]);
+    if (x0 == 0) {
+      let found = status + i32(params.v[1].z);
+      let to1 = params.v[6].z + matrix;
+      b6[to1] = bitcast<u32>(found);
+    }
+  }
+}
+
+// ---- eigenvalues by rotations of blocks: eigh, 400 workgroups of 256, 17 words
+// jacobi, columns in order
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<u32>;
+@group(0) @binding(4) var<storage, read> b3: array<u32>;
+  let line = group * 256u + thread;
+  let matrix = line / (params.v[0].z * params.v[0].w);
+  if (matrix < params.v[0].y) {
+    let place = line - matrix * (params.v[0].z * params.v[0].w);
+    let k = place / params.v[0].z;
+    let i = place - k * params.v[0].z;
+    let j = u32(bitcast<i32>(b1[params.v[2].x + matrix * params.v[2].y + (k) + (0u) * params.v[2].z]));
+    let x = bitcast<f32>(b0[params.v[1].y + matrix * params.v[1].z + (i) + (j) * params.v[1].w]);
+    b2[params.v[2].w + matrix * params.v[3].x + (i) * params.v[3].y + (k)] = bitcast<u32>((tern_div((x), (bitcast<f32>(b3[params.v[3].z + matrix * params.v[3].w + (j) + (0u) * params.v[4].x])))));
+  }
+}
+
+// ---- singular values by rotations of blocks: svd, 640 workgroups of 256, 15 words
+// matrices, transposed, scaled
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+  let matrix = group / params.v[1].x;
+  let tile = group - matrix * params.v[1].x;
+  let down = tile / params.v[1].y;
+  let i = down * 8u + thread % 8u;
+  let j = (tile - down * params.v[1].y) * 32u + thread / 8u;
+  if (matrix < params.v[0].y && i < params.v[0].z && j < params.v[0].w) {
+    let x0 = bitcast<f32>(b0[params.v[1].w + matrix * params.v[2].x + i + j * params.v[2].y]);
+    var x = x0;
+    let x1 = bitcast<i32>(b2[params.v[3].y + matrix * params.v[3].z + j]);
+    let half = (x1) / 2;
+    let other_half = (x1) - half;
+    x = x * bitcast<f32>(u32(half + 127) << 23u) * bitcast<f32>(u32(other_half + 127) << 23u);
+    let to2 = params.v[2].z + matrix * params.v[2].w + i * params.v[3].x + j;
+    b1[to2] = bitcast<u32>(x);
+  }
+}
+

@@ -284,6 +284,10 @@ inline std::vector<Kind> large_matrix_kinds() {
          const Var v(a);
          backward(linalg::solve(v, b), b), linalg::solve_triangular(a, b, true), linalg::qr(a, true);
        }},
+      {"eigenvalues by rotations of blocks", f32, Kind::in_wgsl,
+       [](P& p, DType d) { linalg::eigh(p.make({64, 40, 40}, d)); }},
+      {"singular values by rotations of blocks", f32, Kind::in_wgsl,
+       [](P& p, DType d) { linalg::svd(p.make({64, 40, 40}, d)); }},
       {"matrices of four rows as formulas", f32, Kind::nowhere,
        [](P& p, DType d) {
          const Tensor a = p.make({9, 4, 4}, d);

@@ -16,7 +16,11 @@ bool by_blocks(GpuBackend&, const detail::LuRequest&);
 bool by_blocks(GpuBackend&, const detail::LuSolveRequest&);
 bool by_blocks(GpuBackend&, const detail::TriangularRequest&);
 bool by_blocks(GpuBackend&, const detail::QrRequest&);
+bool by_blocks(GpuBackend&, const detail::EighRequest&);
+bool by_blocks(GpuBackend&, const detail::SvdRequest&);
 template <class R> bool by_blocks(GpuBackend&, const R&) { return false; }
+/// The same, also of few matrices.
+bool by_rotations(GpuBackend&, const detail::SvdRequest&);
 
 // ---- for those that do ----
 
@@ -108,13 +112,14 @@ struct BlockText {
   std::vector<Shared> shared;
 };
 
-/// Whether there are kernels of blocks for the request's views.
-template <class R> bool go_by_blocks(GpuBackend& backend, const R& r, DType dtype) {
+/// Whether there are kernels of blocks for the request's views; a report says `how` they do it.
+template <class R>
+bool go_by_blocks(GpuBackend& backend, const R& r, DType dtype, const char* how = "blocks of 32 and products") {
   if (!has_matrix_texts(backend, dtype) || r.least() < 1 || r.count() == 0) return false;
   SeenWhole seen(backend);
   R::views(r, seen);
   if (!seen.whole || seen.largest > seen.most) return false;
-  if (detail::tracing()) detail::note(cat("blocks of ", kMatrixBlock, " and products"));
+  if (detail::tracing()) detail::note(how);
   return true;
 }
 /// Runs what a request is made of; reports say nothing of its products.
