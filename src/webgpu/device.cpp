@@ -11,16 +11,20 @@
 namespace tern::detail_webgpu {
 namespace {
 
+/// Subgroups as wgpu-native calls them, which has no other and whose compiler refuses the directive.
+constexpr auto kNativeSubgroups = static_cast<WGPUFeatureName>(0x00030021);
 constexpr std::uint64_t kMostKept = 4ull << 30;  // bytes kept for reuse
 
 /// Limits of tests: TERN_WEBGPU_LIMITS=minimum gives the specification's least, TERN_WEBGPU_BINDING_BYTES=n less bytes
-/// in a binding, TERN_WEBGPU_STEPS=n less multiply-adds in a kernel.
+/// in a binding, TERN_WEBGPU_STEPS=n less multiply-adds in a kernel, TERN_WEBGPU_SUBGROUPS=0 kernels without subgroups.
 void lower_limits(detail_gpu::Limits& limits) {
   if (const char* text = std::getenv("TERN_WEBGPU_LIMITS"); text && std::string(text) == "minimum") limits = {};
   if (const char* text = std::getenv("TERN_WEBGPU_BINDING_BYTES"); text && *text)
     limits.binding_bytes = std::max<std::uint64_t>(std::strtoull(text, nullptr, 10), 64 << 10);
   if (const char* text = std::getenv("TERN_WEBGPU_STEPS"); text && *text)
     limits.steps = std::max<std::uint64_t>(std::strtoull(text, nullptr, 10), 1);
+  if (const char* text = std::getenv("TERN_WEBGPU_SUBGROUPS"); text && std::string(text) == "0")
+    limits.subgroups = false;
 }
 
 }  // namespace
@@ -45,6 +49,11 @@ WebGpuDevice::WebGpuDevice(const Api& api, WGPUDevice device, WGPUQueue queue, s
     throw Error(ErrorKind::device, name_ + ": the device does not tell its limits");
   api_.DeviceAddRef(device), api_.QueueAddRef(queue);
   catch_errors();
+  const auto has = [&](WGPUFeatureName feature) {
+    return api_.DeviceHasFeature && api_.DeviceHasFeature(device, feature);
+  };
+  enables_subgroups_ = has(WGPUFeatureName_Subgroups);
+  limits_.subgroups = enables_subgroups_ || has(kNativeSubgroups);
   set_up(limits);
   release_errors();
 }
@@ -63,9 +72,11 @@ void WebGpuDevice::request_device(const Adapter& adapter) {
   descriptor.requiredLimits = &limits;
   std::vector<WGPUFeatureName> features;
   for (const WGPUFeatureName feature :
-       {WGPUFeatureName_ShaderF16, WGPUFeatureName_Subgroups, WGPUFeatureName_TimestampQuery})
+       {WGPUFeatureName_ShaderF16, WGPUFeatureName_Subgroups, kNativeSubgroups, WGPUFeatureName_TimestampQuery})
     if (api_.AdapterHasFeature(adapter.handle, feature)) features.push_back(feature);
-  timestamps_ = std::ranges::find(features, WGPUFeatureName_TimestampQuery) != features.end();
+  const auto has = [&](WGPUFeatureName f) { return std::ranges::find(features, f) != features.end(); };
+  timestamps_ = has(WGPUFeatureName_TimestampQuery), enables_subgroups_ = has(WGPUFeatureName_Subgroups);
+  limits_.subgroups = enables_subgroups_ || has(kNativeSubgroups);
   descriptor.requiredFeatureCount = features.size(), descriptor.requiredFeatures = features.data();
   descriptor.uncapturedErrorCallbackInfo.callback = [](const WGPUDevice*, WGPUErrorType type, WGPUStringView message,
                                                        void* user,

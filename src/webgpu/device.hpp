@@ -69,6 +69,8 @@ class WebGpuDevice {
   void clear(Buffer& buffer);
   /// Whether the device tells how long kernels take.
   bool times_kernels() const { return timestamps_; }
+  /// Whether texts with subgroups begin with a directive.
+  bool enables_subgroups() const { return enables_subgroups_; }
   /// From here on, each kernel is a pass of its own between two timestamps.
   void begin_timing();
   /// Waits for the kernels since and says what each took: "12.3 us (gemm) + 2.0 us (elementwise)".
@@ -157,7 +159,7 @@ class WebGpuDevice {
   WGPUComputePassEncoder pass_ = nullptr;
   std::uint64_t encoders_ = 0, waiting_bytes_ = 0, steps_ = 0;
   std::vector<const Pipeline*> recorded_;
-  bool timestamps_ = false, timing_ = false;
+  bool timestamps_ = false, timing_ = false, enables_subgroups_ = false;
   WGPUQuerySet queries_ = nullptr;
   Buffer* resolved_ = nullptr;            // the timestamps of queries_
   std::vector<std::string> timed_names_;  // of the kernels between them

@@ -1,8 +1,8 @@
 // WGSL: https://www.w3.org/TR/WGSL/
 #include "webgpu/dialect.hpp"
 
-#include <array>
 #include <cmath>
+#include <vector>
 
 #include "gpu/text/spelling.hpp"
 #include "gpu/text/text.hpp"
@@ -77,6 +77,7 @@ class Wgsl final : public Dialect {
   }
   std::string module(const Module& m) const override {
     std::string text = cat("// ", m.title, "\n");
+    if (m.subgroups && abilities_.enables_subgroups) text += "enable subgroups;\n";
     text += cat("struct Params { v: array<vec4<u32>, ", ceil_div(static_cast<std::int64_t>(m.params), 4), "> }\n");
     text += "@group(0) @binding(0) var<uniform> params: Params;\n";
     for (std::size_t k = 0; k < m.bindings.size(); ++k) {
@@ -92,8 +93,9 @@ class Wgsl final : public Dialect {
     text += library(m.functions + m.body, [this](std::string_view name) { return std::string(variant(name)); });
     text += m.functions;
     text += cat("@compute @workgroup_size(", m.threads,
-                ")\nfn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) "
-                "{\n  let group = group_id.x + group_id.y * ",
+                ")\nfn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32",
+                m.subgroups ? ",\n        @builtin(subgroup_invocation_id) lane: u32, @builtin(subgroup_size) lanes: u32" : "",
+                ") {\n  let group = group_id.x + group_id.y * ",
                 param(0), ";\n");
     return text + indented(m.body) + "}\n";
   }
@@ -121,11 +123,13 @@ class Wgsl final : public Dialect {
 
 const Wgsl& Wgsl::instance(WgslAbilities abilities, bool halves) {
   static const auto& instances = *new auto([] {  // outlive what is in static storage
-    const auto make = [](unsigned i) { return Wgsl({(i & 1) != 0, (i & 2) != 0, (i & 4) != 0}, (i & 8) != 0); };
-    return std::array{make(0), make(1), make(2),  make(3),  make(4),  make(5),  make(6),  make(7),
-                      make(8), make(9), make(10), make(11), make(12), make(13), make(14), make(15)};
+    std::vector<Wgsl> made;
+    for (unsigned i = 0; i < 32; ++i)
+      made.push_back(Wgsl({(i & 1) != 0, (i & 2) != 0, (i & 4) != 0, (i & 8) != 0}, (i & 16) != 0));
+    return made;
   }());
-  return instances[abilities.fused_fma | abilities.exact_half << 1 | abilities.exact_half_store << 2 | halves << 3];
+  return instances[abilities.fused_fma | abilities.exact_half << 1 | abilities.exact_half_store << 2 |
+                   abilities.enables_subgroups << 3 | halves << 4];
 }
 
 }  // namespace

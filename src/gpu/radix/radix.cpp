@@ -1,6 +1,7 @@
 #include "gpu/radix/radix.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "gpu/radix/radix_job.hpp"
 #include "gpu/text/kernel_file.hpp"
@@ -23,6 +24,12 @@ constexpr const char* kSelect =
     ;
 constexpr const char* kMoveWgsl =
 #include "gpu/radix/radix_move.wgsl.inc"
+    ;
+constexpr const char* kMoveInSubgroups =
+#include "gpu/radix/radix_move_in_subgroups.wgsl.inc"
+    ;
+constexpr const char* kMovePlaces =
+#include "gpu/radix/radix_move_places.wgsl.inc"
     ;
 constexpr const char* kRank =
 #include "gpu/radix/radix_rank.cu.inc"
@@ -138,6 +145,14 @@ void Radix::pass(const Words& from, std::int64_t n, int shift, const Words& to) 
   moved.bits = job.words(from.bits, all, false), moved.places = job.words_if_any(from.places, all, false);
   moved.counts = job.words(counts, count_words, false), moved.totals = job.words(totals, total_words, false);
   moved.to_bits = job.words_if_any(to.bits, all, true), moved.to_places = job.words_if_any(to.places, all, true);
+  if (moves_in_subgroups())
+    return job.launch("sort, moving by digits in subgroups", lines_ * blocks,
+                      {{"atomic<u32>", "drawn", 1},
+                       {"atomic<u32>", "counts", 8 * 256},
+                       {"u32", "words", static_cast<int>(each)},
+                       {"vec2<u32>", "sums", 64},
+                       {"u32", "next", 256}},
+                      [&] { return move_in_subgroups(job, holes, moved); }, "", true);
   job.launch("sort, moving by digits", lines_ * blocks,
              {{"u32", "words", moved_at_once() / 32 * 33},
               {"vec2<u32>", "pairs", 256},
@@ -166,6 +181,27 @@ std::string Radix::move_in_order(const Job& job, Holes& holes, const Moved& m) c
     holes["store"] += "$to_places[$to_places_first + to] = $place;\n";
   }
   return fill_holes(kMoveWgsl, holes);
+}
+
+bool Radix::moves_in_subgroups() const {
+  return backend_.limits().subgroups && backend_.limits().shared_bytes >= (32 << 10);
+}
+
+std::string Radix::move_in_subgroups(const Job& job, Holes& holes, const Moved& m) const {
+  const int each = static_cast<int>(tile(dtype_) / kRadixThreads);
+  static const int variant = std::getenv("TERN_SORT_VARIANT") ? std::atoi(std::getenv("TERN_SORT_VARIANT")) : 0;
+  holes["votes"] = variant & 1 ? ".x" : "[lane >> 5u]";
+  holes["step_end"] = variant & 2 ? "" : job.dialect().barrier();
+  holes["tile"] = cat(tile(dtype_)), holes["each"] = cat(each), holes["elements"] = numbers(0, each);
+  holes["tables"] = numbers(0, 8), holes["counts"] = job.binding(m.counts), holes["totals"] = job.binding(m.totals);
+  job.name_words(holes, "bits", m.bits);
+  holes["stored_elements"] = m.to_bits >= 0 ? numbers(0, each) : "";
+  if (m.to_bits >= 0) job.name_words(holes, "to_bits", m.to_bits);
+  holes["place"] = m.places >= 0 ? "$places[$places_first + first + ${0}]" : "begin + ${0}";
+  if (m.places >= 0) job.name_words(holes, "places", m.places);
+  if (m.to_places >= 0) job.name_words(holes, "to_places", m.to_places);
+  holes["store_places"] = m.to_places >= 0 ? fill_holes(kMovePlaces, holes) : "";
+  return fill_holes(kMoveInSubgroups, holes);
 }
 
 Radix::Sweeps Radix::count_digits(const Words& from, std::int64_t n, int passes) {

@@ -79,6 +79,9 @@ class Radix {
   /// Of WebGPU's passes: what a workgroup orders in its memory.
   int moved_at_once() const;
   std::string move_in_order(const Job& job, Holes& holes, const Moved& m) const;
+  /// The same where a workgroup votes in subgroups, and has the memory for a block and its counts.
+  bool moves_in_subgroups() const;
+  std::string move_in_subgroups(const Job& job, Holes& holes, const Moved& m) const;
   /// CUDA's passes: each is one kernel (radix_sweep.cu), after all digits were counted.
   struct Sweeps {
     View totals, states;  // totals, then starts: [pass][line][digit], and a number drawn by the workgroups of each pass
