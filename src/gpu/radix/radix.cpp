@@ -28,8 +28,8 @@ constexpr const char* kMoveWgsl =
 constexpr const char* kMoveInSubgroups =
 #include "gpu/radix/radix_move_in_subgroups.wgsl.inc"
     ;
-constexpr const char* kMovePlaces =
-#include "gpu/radix/radix_move_places.wgsl.inc"
+constexpr const char* kSubgroups =
+#include "gpu/radix/radix_subgroups.wgsl.inc"
     ;
 constexpr const char* kRank =
 #include "gpu/radix/radix_rank.cu.inc"
@@ -55,6 +55,23 @@ static_assert(32 * kMostMasks >= 8 * Radix::kMostSelected);
 }  // namespace
 
 const char* ranking_functions() { return kRank; }
+
+bool ranks_in_subgroups(const Limits& limits) { return limits.subgroups && limits.shared_bytes >= (32 << 10); }
+
+Holes ranking_in_subgroups(const Dialect& dialect, int tile) {
+  static const int variant = std::getenv("TERN_SORT_VARIANT") ? std::atoi(std::getenv("TERN_SORT_VARIANT")) : 0;
+  Holes holes = pieces(kSubgroups);
+  holes["votes"] = variant & 1 ? ".x" : "[lane >> 5u]";
+  holes["step_end"] = variant & 2 ? "" : dialect.barrier();
+  holes["end_of_steps"] = variant & 2 ? dialect.barrier() : "";
+  holes["held"] = cat(tile / int{kRadixThreads}), holes["ranked"] = numbers(0, tile / int{kRadixThreads});
+  return holes;
+}
+
+std::vector<Shared> ranking_memory(int tile) {
+  return {{"atomic<u32>", "drawn", 1}, {"atomic<u32>", "counts", 8 * 256}, {"u32", "words", tile},
+          {"vec2<u32>", "sums", 64}};
+}
 
 const char* word_of(DType dtype) { return dtype_size(dtype) == 8 ? "u64" : "u32"; }
 
@@ -145,14 +162,12 @@ void Radix::pass(const Words& from, std::int64_t n, int shift, const Words& to) 
   moved.bits = job.words(from.bits, all, false), moved.places = job.words_if_any(from.places, all, false);
   moved.counts = job.words(counts, count_words, false), moved.totals = job.words(totals, total_words, false);
   moved.to_bits = job.words_if_any(to.bits, all, true), moved.to_places = job.words_if_any(to.places, all, true);
-  if (moves_in_subgroups())
-    return job.launch("sort, moving by digits in subgroups", lines_ * blocks,
-                      {{"atomic<u32>", "drawn", 1},
-                       {"atomic<u32>", "counts", 8 * 256},
-                       {"u32", "words", static_cast<int>(each)},
-                       {"vec2<u32>", "sums", 64},
-                       {"u32", "next", 256}},
+  if (ranks_in_subgroups(backend_.limits())) {
+    std::vector<Shared> shared = ranking_memory(static_cast<int>(each));
+    shared.push_back({"u32", "next", 256});
+    return job.launch("sort, moving by digits in subgroups", lines_ * blocks, shared,
                       [&] { return move_in_subgroups(job, holes, moved); }, "", true);
+  }
   job.launch("sort, moving by digits", lines_ * blocks,
              {{"u32", "words", moved_at_once() / 32 * 33},
               {"vec2<u32>", "pairs", 256},
@@ -183,24 +198,17 @@ std::string Radix::move_in_order(const Job& job, Holes& holes, const Moved& m) c
   return fill_holes(kMoveWgsl, holes);
 }
 
-bool Radix::moves_in_subgroups() const {
-  return backend_.limits().subgroups && backend_.limits().shared_bytes >= (32 << 10);
-}
-
 std::string Radix::move_in_subgroups(const Job& job, Holes& holes, const Moved& m) const {
-  const int each = static_cast<int>(tile(dtype_) / kRadixThreads);
-  static const int variant = std::getenv("TERN_SORT_VARIANT") ? std::atoi(std::getenv("TERN_SORT_VARIANT")) : 0;
-  holes["votes"] = variant & 1 ? ".x" : "[lane >> 5u]";
-  holes["step_end"] = variant & 2 ? "" : job.dialect().barrier();
-  holes["tile"] = cat(tile(dtype_)), holes["each"] = cat(each), holes["elements"] = numbers(0, each);
-  holes["tables"] = numbers(0, 8), holes["counts"] = job.binding(m.counts), holes["totals"] = job.binding(m.totals);
+  const int each = static_cast<int>(tile(dtype_));
+  holes.merge(ranking_in_subgroups(job.dialect(), each));
+  holes["tile"] = cat(each), holes["counts"] = job.binding(m.counts), holes["totals"] = job.binding(m.totals);
+  holes["beside"] = "in_line", holes["place"] = "begin + ${0}";
   job.name_words(holes, "bits", m.bits);
-  holes["stored_elements"] = m.to_bits >= 0 ? numbers(0, each) : "";
+  if (m.places >= 0) job.name_words(holes, "places", m.places), holes["place"] = "$places[$places_first + first + ${0}]";
   if (m.to_bits >= 0) job.name_words(holes, "to_bits", m.to_bits);
-  holes["place"] = m.places >= 0 ? "$places[$places_first + first + ${0}]" : "begin + ${0}";
-  if (m.places >= 0) job.name_words(holes, "places", m.places);
   if (m.to_places >= 0) job.name_words(holes, "to_places", m.to_places);
-  holes["store_places"] = m.to_places >= 0 ? fill_holes(kMovePlaces, holes) : "";
+  holes["stored"] = m.to_bits >= 0 ? holes["ranked"] : "";
+  holes["store_places"] = m.to_places >= 0 ? "$move_places" : "";
   return fill_holes(kMoveInSubgroups, holes);
 }
 

@@ -26,6 +26,9 @@ constexpr const char* kRead =
 constexpr const char* kWrite =
 #include "primitives/sort/sort_write.wgsl.inc"
     ;
+constexpr const char* kTileInSubgroups =
+#include "primitives/sort/sort_tile.wgsl.inc"
+    ;
 constexpr const char* kTile =
 #include "primitives/sort/sort_tile.cu.inc"
     ;
@@ -141,6 +144,31 @@ std::string tile_text(const Job& job, const LinePlan& l, int tile, int flip) {
                   ranking_functions() + key_function(job.dialect(), job.dtype));
 }
 
+/// The same where invocations vote in subgroups.
+std::string tile_in_subgroups_text(const Job& job, const LinePlan& l, int tile, int flip) {
+  Io io(l.plan, job.dialect());
+  std::vector<std::string> line;
+  Results results;
+  Holes holes = shared_holes(l, job.dtype);
+  holes.merge(ranking_in_subgroups(job.dialect(), tile));
+  holes["coordinates"] = io.coordinates(l.lines, "group", "c", line);
+  load_bits(holes, l, io, l.group_at(line, "i"), job.dtype);
+  for (int e = 0; e < l.group; ++e) {
+    results.values.push_back(unpacked(job.dtype, cat("words[i + ", e, "u]")));
+    results.places.push_back(cat("i32(words[i + ", e, "u])"));
+  }
+  store_results(holes, job, io, l.group_at(line, "i"), 1, results);
+  const auto loop = [](const char* body) {
+    return cat("for (var i = thread * ${each}u; i < $length; i += ${threads}u * ${each}u) {\n  ", body, "\n}\n");
+  };
+  holes["write_values"] = job.to_values() ? loop("$store_values") : "";
+  holes["write_places"] = job.to_indices() ? loop("$store_places") : "";
+  holes["key_bits"] = cat(key_bits(job.dtype)), holes["flip"] = l.p(flip);
+  holes["shift"] = "shift", holes["beside"] = "0u";
+  return l.module("sort, tiles in subgroups", fill_holes(kTileInSubgroups, holes), ranking_memory(tile),
+                  key_function(job.dialect(), job.dtype), true);
+}
+
 /// Parameters of a kernel on places: from line to line, and of all lines; and their access.
 struct PlaceSlots {
   int places, padded, all;
@@ -220,10 +248,14 @@ Words read_words(const Job& job, Radix& radix) {
   return words;
 }
 
+bool sorts_whole_line(const Job& job) {
+  return job.wanted == job.n && job.r.rank_count == 0 && job.n <= Radix::tile(job.dtype);
+}
 /// Whether a workgroup sorts a whole line by digits, in its memory.
 bool fits_tile(const Job& job) {
-  return job.dialect().native() && !job.backend.limits().archived && job.wanted == job.n && job.r.rank_count == 0 &&
-         job.n > kLeastTile && job.n <= Radix::tile(job.dtype);
+  const Limits& limits = job.backend.limits();
+  if (!limits.native) return ranks_in_subgroups(limits) && sorts_whole_line(job) && job.n > kSortBlock;
+  return !limits.archived && sorts_whole_line(job) && job.n > kLeastTile;
 }
 void sort_tiles(const Job& job) {
   LinePlan l(job.backend, job.r.op, 't', job.r.space, job.r.axis, job.views({&job.r.input}), 1, Layouts::own);
@@ -232,7 +264,10 @@ void sort_tiles(const Job& job) {
   l.plan.note(tile);
   const int flip = l.plan.add_param(job.flip());
   l.launch_grouped(static_cast<std::uint64_t>(job.lines), kSortThreads, job.n,
-                   [&] { return tile_text(job, l, tile, flip); });
+                   [&] {
+                     return job.dialect().native() ? tile_text(job, l, tile, flip)
+                                                   : tile_in_subgroups_text(job, l, tile, flip);
+                   });
 }
 
 PlaceSlots add_places(const Job& job, LinePlan& l, const Places& places) {

@@ -1,0 +1,91 @@
+// Pieces (kernel_file.hpp) of WebGPU's kernels in which a workgroup of 256 invocations ranks elements by a digit of 8 bits
+// with votes in subgroups: radix_move_in_subgroups.wgsl and primitives/sort/sort_tile.wgsl. CUDA's: radix_rank.cu.
+//
+// How many invocations a subgroup has is known at run time alone (4 to 128), and which ones, not even there. So each draws
+// as many of the slots 0 … 255 as it has lanes, and an invocation's slot says which elements it has. Lanes work in parts of
+// at most 32; a smaller subgroup is a part, a larger one several.
+//
+//   elements:  ┌────────────── a part of 32 ──────────────┐┌── the next
+//              │ lane 0 │ … │ lane 31 │ lane 0 │ … │ …    ││          invocation: the elements at + e · part, $held of them
+//              │ e = 0                │ e = 1      │      ││
+//   counts[slot / 32][digit]: of those 32 slots' elements so far; then, how many of all stand before their first
+//
+// Of the lanes whose elements have one digit (found by 8 votes) the first counts all in the slots' counter of that digit,
+// and tells what it showed; that, and the lanes before it, are an element's rank so far. Parts of fewer than 32 take
+// turns. There is a barrier after each element: nothing less orders in WGSL what lanes do to the memory of a workgroup.
+// Elements behind the end have the last digit, and as they are the last of it no others' ranks change.
+
+The invocation's slot, and its place among the elements.
+$define draw_slots
+  if (thread == 0u) { atomicStore(&drawn[0], 0u); }
+  $barrier
+  var drawn_by_first = 0u;
+  if (lane == 0u) { drawn_by_first = atomicAdd(&drawn[0], lanes); }
+  let first_slot = subgroupBroadcast(drawn_by_first, 0u);
+  let slot = first_slot + lane;
+  let part = min(lanes, 32u);
+  let in_part = lane & (part - 1u);
+  let at = (slot - in_part) * ${held}u + in_part;
+  let table = slot / 32u * 256u;
+$end
+The rank of each word among the first `here` by the digit from the bit `shift` on, as rank0, rank1, …; and of the
+digit that is the slot's number: less[0], how many of the elements have a lesser one, and less[1], the sum of $beside
+over all that are lesser.
+$define rank_words
+  $for t in 0 1 2 3 4 5 6 7
+    atomicStore(&counts[${t}u * 256u + thread], 0u);
+  $end
+  $for e in $ranked
+    var rank$e = select(255u, (key_of(word$e, $flip) >> $shift) & 255u, at + ${e}u * part < here) << 16u;
+  $end
+  $barrier
+  let whole_part = 0xffffffffu >> (32u - part);
+  for (var turn = 0u; turn < 32u / part; turn += 1u) {
+    let my_turn = turn == (slot & 31u) / part;
+    $for e in $ranked
+      {
+        let digit = rank$e >> 16u;
+        var alike = whole_part;
+        $for bit in 0 1 2 3 4 5 6 7
+          let bit$bit = (digit >> ${bit}u) & 1u;
+          alike &= subgroupBallot(bit$bit == 1u)$votes ^ (bit$bit - 1u);
+        $end
+        let before = countOneBits(alike & ((1u << in_part) - 1u));
+        var so_far = 0u;
+        if (my_turn && before == 0u) { so_far = atomicAdd(&counts[table + digit], countOneBits(alike)); }
+        so_far = subgroupShuffle(so_far, lane - in_part + firstTrailingBit(alike));
+        if (my_turn) { rank$e += so_far + before; }
+        $step_end
+      }
+    $end
+  }
+  $end_of_steps
+  var own = vec2<u32>(0u, $beside);
+  $for t in 0 1 2 3 4 5 6 7
+    let own$t = own.x;
+    own.x += atomicLoad(&counts[${t}u * 256u + slot]);
+  $end
+  let up_to = subgroupInclusiveAdd(own);
+  if (lane == lanes - 1u) { sums[first_slot / 4u] = up_to; }
+  $barrier
+  var less = up_to - own;
+  for (var other = 0u; other < first_slot; other += lanes) { less += sums[other / 4u]; }
+  $for t in 0 1 2 3 4 5 6 7
+    atomicStore(&counts[${t}u * 256u + slot], own$t + less.x);
+  $end
+  $barrier
+  $for e in $ranked
+    rank$e = (rank$e & 0xffffu) + atomicLoad(&counts[table + (rank$e >> 16u)]);
+  $end
+$end
+The places of the elements that are moved, after these through the same words.
+$define move_places
+  $barrier
+  $for e in $ranked
+    words[rank$e] = $place(min(at + ${e}u * part, here - 1u));
+  $end
+  $barrier
+  $for e in $ranked
+    if (slot + ${e}u * 256u < here) { $to_places[$to_places_first + to$e] = words[slot + ${e}u * 256u]; }
+  $end
+$end
