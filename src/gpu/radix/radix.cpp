@@ -140,6 +140,10 @@ void Radix::pass(const Words& from, std::int64_t n, int shift, const Words& to) 
     const int bits = job.words(from.bits, all, false), out = job.words(counts, count_words, true);
     job.launch("sort, counts of digits", lines_ * blocks, {{job.atomic_word(), "counts", 256}}, [&] {
       job.name_words(holes, "bits", bits), holes["tile"] = cat(each), holes["counts"] = job.binding(out);
+      static const int variant = std::getenv("TERN_SORT_VARIANT") ? std::atoi(std::getenv("TERN_SORT_VARIANT")) : 0;
+      holes["step"] = variant & 8 ? "4096" : "1024";
+      holes["offsets"] = variant & 8 ? "0 256 512 768 1024 1280 1536 1792 2048 2304 2560 2816 3072 3328 3584 3840"
+                                     : "0 256 512 768";
       return fill_holes(kCount, holes);
     });
   }

@@ -23,13 +23,13 @@ let begin = line * $n + block * ${tile}u;
 let end = line * $n + min($n, (block + 1u) * ${tile}u);
 atomicStore(&counts[thread], 0u);
 $barrier
-for (var i = begin + thread; i < end; i += 1024u) {
+for (var i = begin + thread; i < end; i += ${step}u) {
   // Four loads on their way at once; the last of the block stands for those behind it.
   let last = end - 1u;
-  $for e in 0 256 512 768
+  $for e in $offsets
     let key$e = key_of($bits[$bits_first + min(i + ${e}u, last)], $flip);
   $end
-  $for e in 0 256 512 768
+  $for e in $offsets
     if (i + ${e}u < end) { atomicAdd(&counts[u32(key$e >> $shift) & 255u], 1u); }
   $end
 }

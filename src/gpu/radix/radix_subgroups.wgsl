@@ -11,9 +11,12 @@
 //   counts[slot / 32][digit]: of those 32 slots' elements so far; then, how many of all stand before their first
 //
 // Of the lanes whose elements have one digit (found by 8 votes) the first counts all in the slots' counter of that digit,
-// and tells what it showed; that, and the lanes before it, are an element's rank so far. Parts of fewer than 32 take
-// turns. There is a barrier after each element: nothing less orders in WGSL what lanes do to the memory of a workgroup.
-// Elements behind the end have the last digit, and as they are the last of it no others' ranks change.
+// and keeps what it showed; that, and the lanes before it, are an element's rank among those of its digit. Until then an
+// element's word is: the digit (8 bits), the first of its lanes, how many stand before it, how many there are but for it
+// (5 bits each), what the counter showed (9 bits: 32 slots have at most 512 elements). So votes do not wait for counters,
+// nor lanes for each other's. Parts of fewer than 32 take turns. There is a barrier after each element: nothing less
+// orders in WGSL what lanes do to the memory of a workgroup. Elements behind the end have the last digit, and as they
+// are the last of it no others' ranks change.
 
 The invocation's slot, and its place among the elements.
 $define draw_slots
@@ -35,31 +38,36 @@ $define rank_words
   $for t in 0 1 2 3 4 5 6 7
     atomicStore(&counts[${t}u * 256u + thread], 0u);
   $end
+  let all_lanes = 0xffffffffu >> (32u - part);
+  let lanes_before = (1u << in_part) - 1u;
   $for e in $ranked
-    var rank$e = select(255u, (key_of(word$e, $flip) >> $shift) & 255u, at + ${e}u * part < here) << 16u;
+    var rank$e = 0u;
+    {
+      let digit = select(255u, (key_of(word$e, $flip) >> $shift) & 255u, at + ${e}u * part < here);
+      var alike = all_lanes;
+      $for bit in 0 1 2 3 4 5 6 7
+        let bit$bit = (digit >> ${bit}u) & 1u;
+        alike &= subgroupBallot(bit$bit == 1u)$votes ^ (bit$bit - 1u);
+      $end
+      rank$e = (digit << 24u) | (firstTrailingBit(alike) << 19u) | (countOneBits(alike & lanes_before) << 14u) |
+               ((countOneBits(alike) - 1u) << 9u);
+    }
   $end
   $barrier
-  let whole_part = 0xffffffffu >> (32u - part);
   for (var turn = 0u; turn < 32u / part; turn += 1u) {
     let my_turn = turn == (slot & 31u) / part;
     $for e in $ranked
-      {
-        let digit = rank$e >> 16u;
-        var alike = whole_part;
-        $for bit in 0 1 2 3 4 5 6 7
-          let bit$bit = (digit >> ${bit}u) & 1u;
-          alike &= subgroupBallot(bit$bit == 1u)$votes ^ (bit$bit - 1u);
-        $end
-        let before = countOneBits(alike & ((1u << in_part) - 1u));
-        var so_far = 0u;
-        if (my_turn && before == 0u) { so_far = atomicAdd(&counts[table + digit], countOneBits(alike)); }
-        so_far = subgroupShuffle(so_far, lane - in_part + firstTrailingBit(alike));
-        if (my_turn) { rank$e += so_far + before; }
-        $step_end
+      if (my_turn && (rank$e & (31u << 14u)) == 0u) {
+        rank$e |= atomicAdd(&counts[table + (rank$e >> 24u)], ((rank$e >> 9u) & 31u) + 1u);
       }
+      $step_end
     $end
   }
   $end_of_steps
+  $for e in $ranked
+    let of_first$e = subgroupShuffle(rank$e, lane - in_part + ((rank$e >> 19u) & 31u)) & 511u;
+    rank$e = (rank$e & 0xff000000u) | (of_first$e + ((rank$e >> 14u) & 31u));
+  $end
   var own = vec2<u32>(0u, $beside);
   $for t in 0 1 2 3 4 5 6 7
     let own$t = own.x;
@@ -75,7 +83,7 @@ $define rank_words
   $end
   $barrier
   $for e in $ranked
-    rank$e = (rank$e & 0xffffu) + atomicLoad(&counts[table + (rank$e >> 16u)]);
+    rank$e = (rank$e & 0xffffffu) + atomicLoad(&counts[table + (rank$e >> 24u)]);
   $end
 $end
 The places of the elements that are moved, after these through the same words.
