@@ -20,13 +20,16 @@
 
 The invocation's slot, and its place among the elements.
 $define draw_slots
-  if (thread == 0u) { atomicStore(&drawn[0], 0u); }
-  $barrier
+  if (thread == 0u) {
+    atomicStore(&drawn[0], 0u);
+    sums[0] = vec2<u32>(lanes, 0u);
+  }
+  let width = workgroupUniformLoad(&sums[0]).x;  // for conditions around barriers
   var drawn_by_first = 0u;
   if (lane == 0u) { drawn_by_first = atomicAdd(&drawn[0], lanes); }
   let first_slot = subgroupBroadcast(drawn_by_first, 0u);
   let slot = first_slot + lane;
-  let part = min(lanes, 32u);
+  let part = min(width, 32u);
   let in_part = lane & (part - 1u);
   let at = (slot - in_part) * ${held}u + in_part;
   let table = slot / 32u * 256u;
