@@ -31,13 +31,13 @@ struct Api {
 #define TERN_WEBGPU_MEMBER(name) WGPUProc##name name = nullptr;
   TERN_WEBGPU_FUNCTIONS(TERN_WEBGPU_MEMBER)
 #undef TERN_WEBGPU_MEMBER
-  // wgpu-native only, but for DeviceHasFeature: blocks until submitted work is done; lists adapters; makes modules without bounds checks.
+  // wgpu-native only: blocks until submitted work is done; lists adapters; makes modules without bounds checks.
   WGPUBool (*DevicePoll)(WGPUDevice, WGPUBool wait, const void* submission) = nullptr;
   std::size_t (*InstanceEnumerateAdapters)(WGPUInstance, const void* options, WGPUAdapter* adapters) = nullptr;
   WGPUShaderModule (*DeviceCreateShaderModuleTrusted)(WGPUDevice, const WGPUShaderModuleDescriptor*,
                                                       std::uint64_t checks) = nullptr;
-  WGPUBool (*DeviceHasFeature)(WGPUDevice, WGPUFeatureName) = nullptr;  // of the program's own device; not the draft's
   float (*QueueGetTimestampPeriod)(WGPUQueue) = nullptr;  // nanoseconds of a tick; elsewhere timestamps are nanoseconds
+  WGPUProcDeviceHasFeature DeviceHasFeature = nullptr;  // of the program's own device; not the draft's
   WGPUProcQueueOnSubmittedWorkDone QueueOnSubmittedWorkDone = nullptr;  // what waits where there is no DevicePoll
   std::string path;
 };

@@ -10,6 +10,9 @@
 namespace tern::detail_gpu {
 namespace {
 
+constexpr const char* kLanes =
+    ",\n        @builtin(subgroup_invocation_id) lane: u32, @builtin(subgroup_size) lanes: u32";
+
 class Wgsl final : public Dialect {
  public:
   Wgsl(WgslAbilities abilities, bool halves) : abilities_(abilities), halves_(halves) {}
@@ -94,7 +97,7 @@ class Wgsl final : public Dialect {
     text += m.functions;
     text += cat("@compute @workgroup_size(", m.threads,
                 ")\nfn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32",
-                m.subgroups ? ",\n        @builtin(subgroup_invocation_id) lane: u32, @builtin(subgroup_size) lanes: u32" : "",
+                m.subgroups ? kLanes : "",
                 ") {\n  let group = group_id.x + group_id.y * ",
                 param(0), ";\n");
     return text + indented(m.body) + "}\n";

@@ -1,7 +1,6 @@
 #include "gpu/radix/radix.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "gpu/radix/radix_job.hpp"
 #include "gpu/text/kernel_file.hpp"
@@ -59,12 +58,9 @@ const char* ranking_functions() { return kRank; }
 bool ranks_in_subgroups(const Limits& limits) { return limits.subgroups && limits.shared_bytes >= (32 << 10); }
 
 Holes ranking_in_subgroups(const Dialect& dialect, int tile) {
-  static const int variant = std::getenv("TERN_SORT_VARIANT") ? std::atoi(std::getenv("TERN_SORT_VARIANT")) : 0;
   Holes holes = pieces(kSubgroups);
-  holes["votes"] = variant & 1 ? ".x" : "[lane >> 5u]";
-  holes["step_end"] = variant & 2 ? "" : dialect.barrier();
-  holes["end_of_steps"] = variant & 2 ? dialect.barrier() : "";
-  holes["held"] = cat(tile / int{kRadixThreads}), holes["ranked"] = numbers(0, tile / int{kRadixThreads});
+  const int held = tile / int{kRadixThreads};
+  holes["barrier"] = dialect.barrier(), holes["held"] = cat(held), holes["ranked"] = numbers(0, held);
   return holes;
 }
 
@@ -140,10 +136,6 @@ void Radix::pass(const Words& from, std::int64_t n, int shift, const Words& to) 
     const int bits = job.words(from.bits, all, false), out = job.words(counts, count_words, true);
     job.launch("sort, counts of digits", lines_ * blocks, {{job.atomic_word(), "counts", 256}}, [&] {
       job.name_words(holes, "bits", bits), holes["tile"] = cat(each), holes["counts"] = job.binding(out);
-      static const int variant = std::getenv("TERN_SORT_VARIANT") ? std::atoi(std::getenv("TERN_SORT_VARIANT")) : 0;
-      holes["step"] = variant & 8 ? "4096" : "1024";
-      holes["offsets"] = variant & 8 ? "0 256 512 768 1024 1280 1536 1792 2048 2304 2560 2816 3072 3328 3584 3840"
-                                     : "0 256 512 768";
       return fill_holes(kCount, holes);
     });
   }
@@ -208,7 +200,10 @@ std::string Radix::move_in_subgroups(const Job& job, Holes& holes, const Moved& 
   holes["tile"] = cat(each), holes["counts"] = job.binding(m.counts), holes["totals"] = job.binding(m.totals);
   holes["beside"] = "in_line", holes["place"] = "begin + ${0}";
   job.name_words(holes, "bits", m.bits);
-  if (m.places >= 0) job.name_words(holes, "places", m.places), holes["place"] = "$places[$places_first + first + ${0}]";
+  if (m.places >= 0) {
+    job.name_words(holes, "places", m.places);
+    holes["place"] = "$places[$places_first + first + ${0}]";
+  }
   if (m.to_bits >= 0) job.name_words(holes, "to_bits", m.to_bits);
   if (m.to_places >= 0) job.name_words(holes, "to_places", m.to_places);
   holes["stored"] = m.to_bits >= 0 ? holes["ranked"] : "";

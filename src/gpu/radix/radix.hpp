@@ -26,8 +26,8 @@ inline int key_bits(DType dtype) { return 8 * static_cast<int>(dtype_size(dtype)
 /// CUDA's functions that rank by digits in a workgroup: radix_rank.cu.
 const char* ranking_functions();
 
-/// Whether WebGPU's workgroups rank by digits with votes in subgroups (radix_subgroups.wgsl), and have the memory for it;
-/// the holes of a text that does, of `tile` elements; and that memory.
+/// Whether WebGPU's workgroups rank by digits with votes in subgroups (radix_subgroups.wgsl), and have the memory for
+/// it; the holes of a text that does, of `tile` elements; and that memory.
 bool ranks_in_subgroups(const Limits& limits);
 Holes ranking_in_subgroups(const Dialect& dialect, int tile);
 std::vector<Shared> ranking_memory(int tile);

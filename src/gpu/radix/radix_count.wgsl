@@ -4,7 +4,8 @@
 //   count   (here) how often each digit stands in each block              counts[line][digit][block]
 //   add up  (radix_add_up.wgsl, radix_add_up_few.wgsl) turns them into how often before it in the line, and the line's
 //           totals [line][digit]
-//   move    (radix_move.wgsl) ranks the elements of a block and moves them to where they belong
+//   move    (radix_move.wgsl, radix_move_in_subgroups.wgsl) ranks the elements of a block and moves them to where they
+//           belong
 //
 // Invocation t reads the elements t, t + 256, … of its block, four at once, and adds them to counts[digit] in workgroup
 // memory by atomics; then it owns the digit t:
@@ -23,13 +24,13 @@ let begin = line * $n + block * ${tile}u;
 let end = line * $n + min($n, (block + 1u) * ${tile}u);
 atomicStore(&counts[thread], 0u);
 $barrier
-for (var i = begin + thread; i < end; i += ${step}u) {
+for (var i = begin + thread; i < end; i += 1024u) {
   // Four loads on their way at once; the last of the block stands for those behind it.
   let last = end - 1u;
-  $for e in $offsets
+  $for e in 0 256 512 768
     let key$e = key_of($bits[$bits_first + min(i + ${e}u, last)], $flip);
   $end
-  $for e in $offsets
+  $for e in 0 256 512 768
     if (i + ${e}u < end) { atomicAdd(&counts[u32(key$e >> $shift) & 255u], 1u); }
   $end
 }

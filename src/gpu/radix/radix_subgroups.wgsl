@@ -1,22 +1,22 @@
-// Pieces (kernel_file.hpp) of WebGPU's kernels in which a workgroup of 256 invocations ranks elements by a digit of 8 bits
-// with votes in subgroups: radix_move_in_subgroups.wgsl and primitives/sort/sort_tile.wgsl. CUDA's: radix_rank.cu.
+// Pieces (kernel_file.hpp) of WebGPU's kernels in which a workgroup of 256 invocations ranks elements by a digit of 8
+// bits with votes in subgroups: radix_move_in_subgroups.wgsl and primitives/sort/sort_tile.wgsl. CUDA's: radix_rank.cu.
 //
-// How many invocations a subgroup has is known at run time alone (4 to 128), and which ones, not even there. So each draws
-// as many of the slots 0 … 255 as it has lanes, and an invocation's slot says which elements it has. Lanes work in parts of
-// at most 32; a smaller subgroup is a part, a larger one several.
+// How many invocations a subgroup has is known at run time alone (4 to 128), and which ones, not even there. So each
+// draws as many of the slots 0 … 255 as it has lanes, and an invocation's slot says which elements it has. Lanes work in
+// parts of at most 32; a smaller subgroup is a part, a larger one several.
 //
 //   elements:  ┌────────────── a part of 32 ──────────────┐┌── the next
-//              │ lane 0 │ … │ lane 31 │ lane 0 │ … │ …    ││          invocation: the elements at + e · part, $held of them
+//              │ lane 0 │ … │ lane 31 │ lane 0 │ … │ …    ││       an invocation has those at + e · part, $held of them
 //              │ e = 0                │ e = 1      │      ││
 //   counts[slot / 32][digit]: of those 32 slots' elements so far; then, how many of all stand before their first
 //
-// Of the lanes whose elements have one digit (found by 8 votes) the first counts all in the slots' counter of that digit,
-// and keeps what it showed; that, and the lanes before it, are an element's rank among those of its digit. Until then an
-// element's word is: the digit (8 bits), the first of its lanes, how many stand before it, how many there are but for it
-// (5 bits each), what the counter showed (9 bits: 32 slots have at most 512 elements). So votes do not wait for counters,
-// nor lanes for each other's. Parts of fewer than 32 take turns. There is a barrier after each element: nothing less
-// orders in WGSL what lanes do to the memory of a workgroup. Elements behind the end have the last digit, and as they
-// are the last of it no others' ranks change.
+// Of the lanes whose elements have one digit (found by 8 votes) the first counts all in the slots' counter of that
+// digit, and keeps what it showed; that, and the lanes before it, are an element's rank among those of its digit. Until
+// then an element's word is: the digit (8 bits), the first of its lanes, how many stand before it, how many there are
+// but for it (5 bits each), what the counter showed (9 bits: 32 slots have at most 512 elements). So votes and counters
+// do not wait for each other, and no vote stands in a loop whose end is known at run time alone. Parts of fewer than 32
+// take turns. There is a barrier after each element: nothing less orders in WGSL what lanes do to the memory of a
+// workgroup. Elements behind the end have the last digit, and as they are the last of it no others' ranks change.
 
 The invocation's slot, and its place among the elements.
 $define draw_slots
@@ -50,7 +50,7 @@ $define rank_words
       var alike = all_lanes;
       $for bit in 0 1 2 3 4 5 6 7
         let bit$bit = (digit >> ${bit}u) & 1u;
-        alike &= subgroupBallot(bit$bit == 1u)$votes ^ (bit$bit - 1u);
+        alike &= subgroupBallot(bit$bit == 1u)[lane >> 5u] ^ (bit$bit - 1u);
       $end
       rank$e = (digit << 24u) | (firstTrailingBit(alike) << 19u) | (countOneBits(alike & lanes_before) << 14u) |
                ((countOneBits(alike) - 1u) << 9u);
@@ -63,10 +63,9 @@ $define rank_words
       if (my_turn && (rank$e & (31u << 14u)) == 0u) {
         rank$e |= atomicAdd(&counts[table + (rank$e >> 24u)], ((rank$e >> 9u) & 31u) + 1u);
       }
-      $step_end
+      $barrier
     $end
   }
-  $end_of_steps
   $for e in $ranked
     let of_first$e = subgroupShuffle(rank$e, lane - in_part + ((rank$e >> 19u) & 31u)) & 511u;
     rank$e = (rank$e & 0xff000000u) | (of_first$e + ((rank$e >> 14u) & 31u));

@@ -125,7 +125,9 @@ std::string read_text(const Job& job, const LinePlan& l, int words) {
   return l.module("sort, reading", fill_holes(kRead, holes), {});
 }
 
+/// A line in a workgroup's memory: CUDA's kernel, and WebGPU's in subgroups, which has places after values there.
 std::string tile_text(const Job& job, const LinePlan& l, int tile, int flip) {
+  const bool in_warps = job.dialect().native();
   Io io(l.plan, job.dialect());
   std::vector<std::string> line;
   Results results;
@@ -133,40 +135,20 @@ std::string tile_text(const Job& job, const LinePlan& l, int tile, int flip) {
   holes["coordinates"] = io.coordinates(l.lines, "group", "c", line);
   load_bits(holes, l, io, l.group_at(line, "i"), job.dtype);
   for (int e = 0; e < l.group; ++e) {
-    results.values.push_back(unpacked(job.dtype, cat("staged[i + ", e, "u]")));
-    results.places.push_back(cat("i32(places[i + ", e, "u])"));
+    results.values.push_back(unpacked(job.dtype, cat(in_warps ? "staged" : "words", "[i + ", e, "u]")));
+    results.places.push_back(cat("i32(", in_warps ? "places" : "words", "[i + ", e, "u])"));
   }
   store_results(holes, job, io, l.group_at(line, "i"), 1, results);
   holes["key_bits"] = cat(key_bits(job.dtype)), holes["tile_each"] = cat(tile / 256), holes["flip"] = l.p(flip);
-  return l.module("sort, tiles", fill_holes(kTile, holes),
-                  {{word_of(job.dtype), "staged", tile}, {"u16", "places", tile}, {"u32", "counts", 2048},
-                   {"u32", "sums", 256}},
-                  ranking_functions() + key_function(job.dialect(), job.dtype));
-}
-
-/// The same where invocations vote in subgroups.
-std::string tile_in_subgroups_text(const Job& job, const LinePlan& l, int tile, int flip) {
-  Io io(l.plan, job.dialect());
-  std::vector<std::string> line;
-  Results results;
-  Holes holes = shared_holes(l, job.dtype);
+  const std::string key = key_function(job.dialect(), job.dtype);
+  if (in_warps)
+    return l.module("sort, tiles", fill_holes(kTile, holes),
+                    {{word_of(job.dtype), "staged", tile}, {"u16", "places", tile}, {"u32", "counts", 2048},
+                     {"u32", "sums", 256}},
+                    ranking_functions() + key);
   holes.merge(ranking_in_subgroups(job.dialect(), tile));
-  holes["coordinates"] = io.coordinates(l.lines, "group", "c", line);
-  load_bits(holes, l, io, l.group_at(line, "i"), job.dtype);
-  for (int e = 0; e < l.group; ++e) {
-    results.values.push_back(unpacked(job.dtype, cat("words[i + ", e, "u]")));
-    results.places.push_back(cat("i32(words[i + ", e, "u])"));
-  }
-  store_results(holes, job, io, l.group_at(line, "i"), 1, results);
-  const auto loop = [](const char* body) {
-    return cat("for (var i = thread * ${each}u; i < $length; i += ${threads}u * ${each}u) {\n  ", body, "\n}\n");
-  };
-  holes["write_values"] = job.to_values() ? loop("$store_values") : "";
-  holes["write_places"] = job.to_indices() ? loop("$store_places") : "";
-  holes["key_bits"] = cat(key_bits(job.dtype)), holes["flip"] = l.p(flip);
   holes["shift"] = "shift", holes["beside"] = "0u";
-  return l.module("sort, tiles in subgroups", fill_holes(kTileInSubgroups, holes), ranking_memory(tile),
-                  key_function(job.dialect(), job.dtype), true);
+  return l.module("sort, tiles in subgroups", fill_holes(kTileInSubgroups, holes), ranking_memory(tile), key, true);
 }
 
 /// Parameters of a kernel on places: from line to line, and of all lines; and their access.
@@ -264,10 +246,7 @@ void sort_tiles(const Job& job) {
   l.plan.note(tile);
   const int flip = l.plan.add_param(job.flip());
   l.launch_grouped(static_cast<std::uint64_t>(job.lines), kSortThreads, job.n,
-                   [&] {
-                     return job.dialect().native() ? tile_text(job, l, tile, flip)
-                                                   : tile_in_subgroups_text(job, l, tile, flip);
-                   });
+                   [&] { return tile_text(job, l, tile, flip); });
 }
 
 PlaceSlots add_places(const Job& job, LinePlan& l, const Places& places) {
