@@ -2,8 +2,8 @@
 // bits with votes in subgroups: radix_move_in_subgroups.wgsl and primitives/sort/sort_tile.wgsl. CUDA's: radix_rank.cu.
 //
 // How many invocations a subgroup has is known at run time alone (4 to 128), and which ones, not even there. So each
-// draws as many of the slots 0 … 255 as it has lanes, and an invocation's slot says which elements it has. Lanes work in
-// parts of at most 32; a smaller subgroup is a part, a larger one several.
+// draws as many of the slots 0 … 255 as it has lanes, and an invocation's slot says which elements it has. Lanes work
+// in parts of at most 32; a smaller subgroup is a part, a larger one several.
 //
 //   elements:  ┌────────────── a part of 32 ──────────────┐┌── the next
 //              │ lane 0 │ … │ lane 31 │ lane 0 │ … │ …    ││       an invocation has those at + e · part, $held of them
