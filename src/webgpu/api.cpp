@@ -48,6 +48,7 @@ std::string find_all(void* library, Api& api) {
   find(library, "wgpuDevicePoll", api.DevicePoll);
   find(library, "wgpuInstanceEnumerateAdapters", api.InstanceEnumerateAdapters);
   find(library, "wgpuDeviceCreateShaderModuleTrusted", api.DeviceCreateShaderModuleTrusted);
+  find(library, "wgpuDeviceHasFeature", api.DeviceHasFeature);
   find(library, "wgpuQueueGetTimestampPeriod", api.QueueGetTimestampPeriod);
   find(library, "wgpuQueueOnSubmittedWorkDone", api.QueueOnSubmittedWorkDone);
   if (!api.DevicePoll && !api.QueueOnSubmittedWorkDone) missing = "wgpuQueueOnSubmittedWorkDone";

@@ -37,6 +37,7 @@ struct Api {
   WGPUShaderModule (*DeviceCreateShaderModuleTrusted)(WGPUDevice, const WGPUShaderModuleDescriptor*,
                                                       std::uint64_t checks) = nullptr;
   float (*QueueGetTimestampPeriod)(WGPUQueue) = nullptr;  // nanoseconds of a tick; elsewhere timestamps are nanoseconds
+  WGPUProcDeviceHasFeature DeviceHasFeature = nullptr;  // of the program's own device; not the draft's
   WGPUProcQueueOnSubmittedWorkDone QueueOnSubmittedWorkDone = nullptr;  // what waits where there is no DevicePoll
   std::string path;
 };

@@ -11,6 +11,8 @@
 namespace tern::detail_webgpu {
 namespace {
 
+/// Subgroups as wgpu-native calls them, which has no other and whose compiler refuses the directive.
+constexpr auto kNativeSubgroups = static_cast<WGPUFeatureName>(0x00030021);
 constexpr std::uint64_t kMostKept = 4ull << 30;  // bytes kept for reuse
 // wgpu.h's WGPUNativeFeature_ShaderInt64. Other libraries do not know the number, so their adapters lack it.
 constexpr auto kWideIntegers = static_cast<WGPUFeatureName>(0x00030026);
@@ -20,13 +22,15 @@ bool least_limits() {
   return text && std::string(text) == "minimum";
 }
 /// Limits of tests: TERN_WEBGPU_LIMITS=minimum gives the specification's least, TERN_WEBGPU_BINDING_BYTES=n less bytes
-/// in a binding, TERN_WEBGPU_STEPS=n less multiply-adds in a kernel.
+/// in a binding, TERN_WEBGPU_STEPS=n less multiply-adds in a kernel, TERN_WEBGPU_SUBGROUPS=0 kernels without subgroups.
 void lower_limits(detail_gpu::Limits& limits) {
   if (least_limits()) limits = {};
   if (const char* text = std::getenv("TERN_WEBGPU_BINDING_BYTES"); text && *text)
     limits.binding_bytes = std::max<std::uint64_t>(std::strtoull(text, nullptr, 10), 64 << 10);
   if (const char* text = std::getenv("TERN_WEBGPU_STEPS"); text && *text)
     limits.steps = std::max<std::uint64_t>(std::strtoull(text, nullptr, 10), 1);
+  if (const char* text = std::getenv("TERN_WEBGPU_SUBGROUPS"); text && std::string(text) == "0")
+    limits.subgroups = false;
 }
 
 }  // namespace
@@ -51,6 +55,11 @@ WebGpuDevice::WebGpuDevice(const Api& api, WGPUDevice device, WGPUQueue queue, s
     throw Error(ErrorKind::device, name_ + ": the device does not tell its limits");
   api_.DeviceAddRef(device), api_.QueueAddRef(queue);
   catch_errors();
+  const auto has = [&](WGPUFeatureName feature) {
+    return api_.DeviceHasFeature && api_.DeviceHasFeature(device, feature);
+  };
+  enables_subgroups_ = has(WGPUFeatureName_Subgroups);
+  limits_.subgroups = enables_subgroups_ || has(kNativeSubgroups);
   set_up(limits);
   release_errors();
 }
@@ -69,10 +78,13 @@ void WebGpuDevice::request_device(const Adapter& adapter) {
   descriptor.requiredLimits = &limits;
   std::vector<WGPUFeatureName> features;
   for (const WGPUFeatureName feature :
-       {WGPUFeatureName_ShaderF16, WGPUFeatureName_Subgroups, WGPUFeatureName_TimestampQuery, kWideIntegers})
+       {WGPUFeatureName_ShaderF16, WGPUFeatureName_Subgroups, kNativeSubgroups, WGPUFeatureName_TimestampQuery,
+        kWideIntegers})
     if (api_.AdapterHasFeature(adapter.handle, feature)) features.push_back(feature);
   const auto has = [&](WGPUFeatureName feature) { return std::ranges::find(features, feature) != features.end(); };
-  timestamps_ = has(WGPUFeatureName_TimestampQuery), wide_integers_ = has(kWideIntegers) && !least_limits();
+  timestamps_ = has(WGPUFeatureName_TimestampQuery), enables_subgroups_ = has(WGPUFeatureName_Subgroups);
+  limits_.subgroups = enables_subgroups_ || has(kNativeSubgroups);
+  wide_integers_ = has(kWideIntegers) && !least_limits();
   descriptor.requiredFeatureCount = features.size(), descriptor.requiredFeatures = features.data();
   descriptor.uncapturedErrorCallbackInfo.callback = [](const WGPUDevice*, WGPUErrorType type, WGPUStringView message,
                                                        void* user,

@@ -71,6 +71,8 @@ class WebGpuDevice {
   bool times_kernels() const { return timestamps_; }
   /// Whether kernels may use u64, which wgpu-native offers beyond the standard.
   bool has_wide_integers() const { return wide_integers_; }
+  /// Whether texts with subgroups begin with a directive.
+  bool enables_subgroups() const { return enables_subgroups_; }
   /// From here on, each kernel is a pass of its own between two timestamps.
   void begin_timing();
   /// Waits for the kernels since and says what each took: "12.3 us (gemm) + 2.0 us (elementwise)".
@@ -159,7 +161,7 @@ class WebGpuDevice {
   WGPUComputePassEncoder pass_ = nullptr;
   std::uint64_t encoders_ = 0, waiting_bytes_ = 0, steps_ = 0;
   std::vector<const Pipeline*> recorded_;
-  bool timestamps_ = false, timing_ = false, wide_integers_ = false;
+  bool timestamps_ = false, timing_ = false, wide_integers_ = false, enables_subgroups_ = false;
   WGPUQuerySet queries_ = nullptr;
   Buffer* resolved_ = nullptr;            // the timestamps of queries_
   std::vector<std::string> timed_names_;  // of the kernels between them

@@ -11,6 +11,9 @@
 namespace tern::detail_gpu {
 namespace {
 
+constexpr const char* kLanes =
+    ",\n        @builtin(subgroup_invocation_id) lane: u32, @builtin(subgroup_size) lanes: u32";
+
 class Wgsl final : public Dialect {
  public:
   Wgsl(WgslAbilities abilities, bool halves) : abilities_(abilities), halves_(halves) {}
@@ -83,6 +86,7 @@ class Wgsl final : public Dialect {
   }
   std::string module(const Module& m) const override {
     std::string text = cat("// ", m.title, "\n");
+    if (m.subgroups && abilities_.enables_subgroups) text += "enable subgroups;\n";
     const auto variant_of = [this](std::string_view name) { return std::string(variant(name)); };
     if (m.parts) return text + library(m.functions + m.body, variant_of) + wgsl_parts_template(m);
     text += cat("struct Params { v: array<vec4<u32>, ", ceil_div(static_cast<std::int64_t>(m.params), 4), "> }\n");
@@ -91,8 +95,9 @@ class Wgsl final : public Dialect {
     for (const Shared& s : m.shared) text += cat("var<workgroup> ", s.name, ": array<", s.type, ", ", s.count, ">;\n");
     text += library(m.functions + m.body, variant_of) + m.functions;
     text += cat("@compute @workgroup_size(", m.threads,
-                ")\nfn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) "
-                "{\n  let group = group_id.x + group_id.y * ",
+                ")\nfn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32",
+                m.subgroups ? kLanes : "",
+                ") {\n  let group = group_id.x + group_id.y * ",
                 param(0), ";\n");
     return text + indented(m.body) + "}\n";
   }
@@ -122,12 +127,12 @@ class Wgsl final : public Dialect {
 const Wgsl& Wgsl::instance(WgslAbilities abilities, bool halves) {
   static const auto& instances = *new auto([] {  // outlive what is in static storage
     std::vector<Wgsl> all;
-    for (unsigned i = 0; i < 32; ++i)
-      all.push_back(Wgsl({(i & 1) != 0, (i & 2) != 0, (i & 4) != 0, (i & 8) != 0}, (i & 16) != 0));
+    for (unsigned i = 0; i < 64; ++i)
+      all.push_back(Wgsl({(i & 1) != 0, (i & 2) != 0, (i & 4) != 0, (i & 8) != 0, (i & 16) != 0}, (i & 32) != 0));
     return all;
   }());
   return instances[abilities.fused_fma | abilities.exact_half << 1 | abilities.exact_half_store << 2 |
-                   abilities.wide_integers << 3 | halves << 4];
+                   abilities.wide_integers << 3 | abilities.enables_subgroups << 4 | halves << 5];
 }
 
 }  // namespace

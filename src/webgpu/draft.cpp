@@ -221,6 +221,7 @@ std::string translate_draft(void* library, Api& api) {
   api.InstanceRequestAdapter = request_adapter, api.AdapterRequestDevice = request_device;
   api.AdapterGetLimits = adapter_limits, api.DeviceGetLimits = device_limits, api.AdapterGetInfo = adapter_info;
   api.AdapterHasFeature = has_feature, api.DeviceCreateBindGroupLayout = bind_group_layout;
+  api.DeviceHasFeature = nullptr;  // it has other numbers of features
   api.BufferMapAsync = draft.BufferMapAsync2, api.QueueOnSubmittedWorkDone = on_work_done;
   api.DevicePopErrorScope = draft.DevicePopErrorScope2, api.CommandEncoderBeginComputePass = begin_pass;
   return missing;

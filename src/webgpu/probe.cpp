@@ -60,7 +60,8 @@ detail_gpu::WgslAbilities probe(WebGpuDevice& gpu, const std::shared_ptr<detail:
   gpu.download(*static_cast<Buffer*>(seen->data()), 0, words.data(), sizeof words);
   bool packs = (words.back() & 0x7fff) > 0x7c00;
   for (std::size_t i = 0; i < kHalves.size(); ++i) packs &= words[kFirst + i] == kHalves[i].half;
-  return {words[0] == 0x33800000u, words[1] == 0x33800000u, packs, gpu.has_wide_integers()};
+  return {words[0] == 0x33800000u, words[1] == 0x33800000u, packs, gpu.has_wide_integers(),
+          gpu.enables_subgroups()};
 }
 
 }  // namespace tern::detail_webgpu

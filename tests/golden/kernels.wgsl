@@ -3864,6 +3864,324 @@ fn key_of(w: u32, flip: u32) -> u32 {
   b1[group * 256u + thread] = carry;
 }
 
+// ---- sort of a line in subgroups: sort, 3 workgroups of 256, 11 words
+// sort, tiles in subgroups
+@group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read_write> b1: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read_write> b2: array<vec4<u32>>;
+var<workgroup> drawn: array<atomic<u32>, 1>;
+var<workgroup> counts: array<atomic<u32>, 2048>;
+var<workgroup> words: array<u32, 2048>;
+var<workgroup> sums: array<vec2<u32>, 64>;
+fn key_of(w: u32, flip: u32) -> u32 {
+  return tern_sort_key(bitcast<f32>(w)) ^ flip;
+}
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32,
+        @builtin(subgroup_invocation_id) lane: u32, @builtin(subgroup_size) lanes: u32) {
+  if (group >= params.v[0].y) { return; }
+  let here = params.v[0].z;
+  for (var i = thread * 4u; i < params.v[0].z; i += 256u * 4u) {
+    let w0 = (params.v[1].x + group * params.v[1].y + i) / 4u;
+    let q1 = b0[w0 + 0u];
+    let x2 = bitcast<f32>(q1.x);
+    let x3 = bitcast<f32>(q1.y);
+    let x4 = bitcast<f32>(q1.z);
+    let x5 = bitcast<f32>(q1.w);
+    words[i + 0u] = bitcast<u32>(x2);
+    words[i + 1u] = bitcast<u32>(x3);
+    words[i + 2u] = bitcast<u32>(x4);
+    words[i + 3u] = bitcast<u32>(x5);
+  }
+  if (thread == 0u) {
+    atomicStore(&drawn[0], 0u);
+    sums[0] = vec2<u32>(lanes, 0u);
+  }
+  let width = workgroupUniformLoad(&sums[0]).x;  // for conditions around barriers
+  var drawn_by_first = 0u;
+  if (lane == 0u) { drawn_by_first = atomicAdd(&drawn[0], lanes); }
+  let first_slot = subgroupBroadcast(drawn_by_first, 0u);
+  let slot = first_slot + lane;
+  let part = min(width, 32u);
+  let in_part = lane & (part - 1u);
+  let at = (slot - in_part) * 8u + in_part;
+  let table = slot / 32u * 256u;
+  var word0 = words[at + 0u * part];
+  var place0 = at + 0u * part;
+// … 6 more of these 2 lines (217e64c9), and
+  var word7 = words[at + 7u * part];
+  var place7 = at + 7u * part;
+  for (var shift = 0u; shift < 32u; shift += 8u) {
+    atomicStore(&counts[0u * 256u + thread], 0u);
+// … 6 more of these 1 lines (06311434), and
+    atomicStore(&counts[7u * 256u + thread], 0u);
+    let all_lanes = 0xffffffffu >> (32u - part);
+    let lanes_before = (1u << in_part) - 1u;
+    var rank0 = 0u;
+    {
+      let digit = select(255u, (key_of(word0, params.v[2].z) >> shift) & 255u, at + 0u * part < here);
+      var alike = all_lanes;
+      let bit0 = (digit >> 0u) & 1u;
+      alike &= subgroupBallot(bit0 == 1u)[lane >> 5u] ^ (bit0 - 1u);
+      let bit1 = (digit >> 1u) & 1u;
+      alike &= subgroupBallot(bit1 == 1u)[lane >> 5u] ^ (bit1 - 1u);
+      let bit2 = (digit >> 2u) & 1u;
+      alike &= subgroupBallot(bit2 == 1u)[lane >> 5u] ^ (bit2 - 1u);
+      let bit3 = (digit >> 3u) & 1u;
+      alike &= subgroupBallot(bit3 == 1u)[lane >> 5u] ^ (bit3 - 1u);
+      let bit4 = (digit >> 4u) & 1u;
+      alike &= subgroupBallot(bit4 == 1u)[lane >> 5u] ^ (bit4 - 1u);
+      let bit5 = (digit >> 5u) & 1u;
+      alike &= subgroupBallot(bit5 == 1u)[lane >> 5u] ^ (bit5 - 1u);
+      let bit6 = (digit >> 6u) & 1u;
+      alike &= subgroupBallot(bit6 == 1u)[lane >> 5u] ^ (bit6 - 1u);
+      let bit7 = (digit >> 7u) & 1u;
+      alike &= subgroupBallot(bit7 == 1u)[lane >> 5u] ^ (bit7 - 1u);
+      rank0 = (digit << 24u) | (firstTrailingBit(alike) << 19u) | (countOneBits(alike & lanes_before) << 14u) |
+               ((countOneBits(alike) - 1u) << 9u);
+    }
+// … 6 more of these 23 lines (5b17461b), and
+    var rank7 = 0u;
+    {
+      let digit = select(255u, (key_of(word7, params.v[2].z) >> shift) & 255u, at + 7u * part < here);
+      var alike = all_lanes;
+      let bit0 = (digit >> 0u) & 1u;
+      alike &= subgroupBallot(bit0 == 1u)[lane >> 5u] ^ (bit0 - 1u);
+      let bit1 = (digit >> 1u) & 1u;
+      alike &= subgroupBallot(bit1 == 1u)[lane >> 5u] ^ (bit1 - 1u);
+      let bit2 = (digit >> 2u) & 1u;
+      alike &= subgroupBallot(bit2 == 1u)[lane >> 5u] ^ (bit2 - 1u);
+      let bit3 = (digit >> 3u) & 1u;
+      alike &= subgroupBallot(bit3 == 1u)[lane >> 5u] ^ (bit3 - 1u);
+      let bit4 = (digit >> 4u) & 1u;
+      alike &= subgroupBallot(bit4 == 1u)[lane >> 5u] ^ (bit4 - 1u);
+      let bit5 = (digit >> 5u) & 1u;
+      alike &= subgroupBallot(bit5 == 1u)[lane >> 5u] ^ (bit5 - 1u);
+      let bit6 = (digit >> 6u) & 1u;
+      alike &= subgroupBallot(bit6 == 1u)[lane >> 5u] ^ (bit6 - 1u);
+      let bit7 = (digit >> 7u) & 1u;
+      alike &= subgroupBallot(bit7 == 1u)[lane >> 5u] ^ (bit7 - 1u);
+      rank7 = (digit << 24u) | (firstTrailingBit(alike) << 19u) | (countOneBits(alike & lanes_before) << 14u) |
+               ((countOneBits(alike) - 1u) << 9u);
+    }
+    workgroupBarrier();
+    for (var turn = 0u; turn < 32u / part; turn += 1u) {
+      let my_turn = turn == (slot & 31u) / part;
+      if (my_turn && (rank0 & (31u << 14u)) == 0u) {
+        rank0 |= atomicAdd(&counts[table + (rank0 >> 24u)], ((rank0 >> 9u) & 31u) + 1u);
+      }
+      workgroupBarrier();
+// … 6 more of these 4 lines (8bf78015), and
+      if (my_turn && (rank7 & (31u << 14u)) == 0u) {
+        rank7 |= atomicAdd(&counts[table + (rank7 >> 24u)], ((rank7 >> 9u) & 31u) + 1u);
+      }
+      workgroupBarrier();
+    }
+    let of_first0 = subgroupShuffle(rank0, lane - in_part + ((rank0 >> 19u) & 31u)) & 511u;
+    rank0 = (rank0 & 0xff000000u) | (of_first0 + ((rank0 >> 14u) & 31u));
+// … 6 more of these 2 lines (506732d0), and
+    let of_first7 = subgroupShuffle(rank7, lane - in_part + ((rank7 >> 19u) & 31u)) & 511u;
+    rank7 = (rank7 & 0xff000000u) | (of_first7 + ((rank7 >> 14u) & 31u));
+    var own = vec2<u32>(0u, 0u);
+    let own0 = own.x;
+    own.x += atomicLoad(&counts[0u * 256u + slot]);
+// … 6 more of these 2 lines (a47065a5), and
+    let own7 = own.x;
+    own.x += atomicLoad(&counts[7u * 256u + slot]);
+    let up_to = subgroupInclusiveAdd(own);
+    if (lane == lanes - 1u) { sums[first_slot / 4u] = up_to; }
+    workgroupBarrier();
+    var less = up_to - own;
+    for (var other = 0u; other < first_slot; other += lanes) { less += sums[other / 4u]; }
+    atomicStore(&counts[0u * 256u + slot], own0 + less.x);
+// … 6 more of these 1 lines (b1775c09), and
+    atomicStore(&counts[7u * 256u + slot], own7 + less.x);
+    workgroupBarrier();
+    rank0 = (rank0 & 0xffffffu) + atomicLoad(&counts[table + (rank0 >> 24u)]);
+// … 6 more of these 1 lines (784dc6f0), and
+    rank7 = (rank7 & 0xffffffu) + atomicLoad(&counts[table + (rank7 >> 24u)]);
+    words[rank0] = word0;
+// … 6 more of these 1 lines (f0dbb169), and
+    words[rank7] = word7;
+    workgroupBarrier();
+    if (shift + 8u < 32u) {
+      word0 = words[at + 0u * part];
+// … 6 more of these 1 lines (6c809b93), and
+      word7 = words[at + 7u * part];
+    } else {
+      for (var i = thread * 4u; i < params.v[0].z; i += 256u * 4u) {
+        let w6 = (params.v[1].z + group * params.v[1].w + i) / 4u;
+        b1[w6 + 0u] = vec4<u32>(bitcast<u32>(bitcast<f32>(words[i + 0u])), bitcast<u32>(bitcast<f32>(words[i + 1u])), bitcast<u32>(bitcast<f32>(words[i + 2u])), bitcast<u32>(bitcast<f32>(words[i + 3u])));
+      }
+    }
+    workgroupBarrier();
+    words[rank0] = place0;
+// … 6 more of these 1 lines (77c09a41), and
+    words[rank7] = place7;
+    workgroupBarrier();
+    if (shift + 8u < 32u) {
+      place0 = words[at + 0u * part];
+// … 6 more of these 1 lines (faf14153), and
+      place7 = words[at + 7u * part];
+    } else {
+      for (var i = thread * 4u; i < params.v[0].z; i += 256u * 4u) {
+        let w7 = (params.v[2].x + group * params.v[2].y + i) / 4u;
+        b2[w7 + 0u] = vec4<u32>(bitcast<u32>(i32(words[i + 0u])), bitcast<u32>(i32(words[i + 1u])), bitcast<u32>(i32(words[i + 2u])), bitcast<u32>(i32(words[i + 3u])));
+      }
+    }
+  }
+}
+
+// ---- sort of a long line in subgroups: sort, 5 workgroups of 256, 11 words
+// sort, moving by digits in subgroups
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+@group(0) @binding(4) var<storage, read_write> b3: array<u32>;
+@group(0) @binding(5) var<storage, read_write> b4: array<u32>;
+var<workgroup> drawn: array<atomic<u32>, 1>;
+var<workgroup> counts: array<atomic<u32>, 2048>;
+var<workgroup> words: array<u32, 4096>;
+var<workgroup> sums: array<vec2<u32>, 64>;
+var<workgroup> next: array<u32, 256>;
+fn key_of(w: u32, flip: u32) -> u32 {
+  return tern_sort_key(bitcast<f32>(w)) ^ flip;
+}
+        @builtin(subgroup_invocation_id) lane: u32, @builtin(subgroup_size) lanes: u32) {
+  if (group >= params.v[0].z * params.v[0].w) { return; }
+  let line = group / params.v[0].w;
+  let block = group - line * params.v[0].w;
+  let begin = block * 4096u;
+  let here = min(params.v[1].x - begin, 4096u);
+  let first = line * params.v[1].x + begin;
+  if (thread == 0u) {
+    atomicStore(&drawn[0], 0u);
+    sums[0] = vec2<u32>(lanes, 0u);
+  }
+  let width = workgroupUniformLoad(&sums[0]).x;  // for conditions around barriers
+  var drawn_by_first = 0u;
+  if (lane == 0u) { drawn_by_first = atomicAdd(&drawn[0], lanes); }
+  let first_slot = subgroupBroadcast(drawn_by_first, 0u);
+  let slot = first_slot + lane;
+  let part = min(width, 32u);
+  let in_part = lane & (part - 1u);
+  let at = (slot - in_part) * 16u + in_part;
+  let table = slot / 32u * 256u;
+  let in_line = b2[line * 256u + slot];
+  let in_blocks_before = b1[(line * 256u + slot) * params.v[0].w + block];
+  let word0 = b0[params.v[1].z + first + min(at + 0u * part, here - 1u)];
+// … 14 more of these 1 lines (4f601b01), and
+  let word15 = b0[params.v[1].z + first + min(at + 15u * part, here - 1u)];
+  atomicStore(&counts[0u * 256u + thread], 0u);
+// … 6 more of these 1 lines (143cd734), and
+  atomicStore(&counts[7u * 256u + thread], 0u);
+  let all_lanes = 0xffffffffu >> (32u - part);
+  let lanes_before = (1u << in_part) - 1u;
+  var rank0 = 0u;
+  {
+    let digit = select(255u, (key_of(word0, params.v[0].y) >> params.v[1].y) & 255u, at + 0u * part < here);
+    var alike = all_lanes;
+    let bit0 = (digit >> 0u) & 1u;
+    alike &= subgroupBallot(bit0 == 1u)[lane >> 5u] ^ (bit0 - 1u);
+    let bit1 = (digit >> 1u) & 1u;
+    alike &= subgroupBallot(bit1 == 1u)[lane >> 5u] ^ (bit1 - 1u);
+    let bit2 = (digit >> 2u) & 1u;
+    alike &= subgroupBallot(bit2 == 1u)[lane >> 5u] ^ (bit2 - 1u);
+    let bit3 = (digit >> 3u) & 1u;
+    alike &= subgroupBallot(bit3 == 1u)[lane >> 5u] ^ (bit3 - 1u);
+    let bit4 = (digit >> 4u) & 1u;
+    alike &= subgroupBallot(bit4 == 1u)[lane >> 5u] ^ (bit4 - 1u);
+    let bit5 = (digit >> 5u) & 1u;
+    alike &= subgroupBallot(bit5 == 1u)[lane >> 5u] ^ (bit5 - 1u);
+    let bit6 = (digit >> 6u) & 1u;
+    alike &= subgroupBallot(bit6 == 1u)[lane >> 5u] ^ (bit6 - 1u);
+    let bit7 = (digit >> 7u) & 1u;
+    alike &= subgroupBallot(bit7 == 1u)[lane >> 5u] ^ (bit7 - 1u);
+    rank0 = (digit << 24u) | (firstTrailingBit(alike) << 19u) | (countOneBits(alike & lanes_before) << 14u) |
+             ((countOneBits(alike) - 1u) << 9u);
+  }
+// … 14 more of these 23 lines (ea0f8c0b), and
+  var rank15 = 0u;
+  {
+    let digit = select(255u, (key_of(word15, params.v[0].y) >> params.v[1].y) & 255u, at + 15u * part < here);
+    var alike = all_lanes;
+    let bit0 = (digit >> 0u) & 1u;
+    alike &= subgroupBallot(bit0 == 1u)[lane >> 5u] ^ (bit0 - 1u);
+    let bit1 = (digit >> 1u) & 1u;
+    alike &= subgroupBallot(bit1 == 1u)[lane >> 5u] ^ (bit1 - 1u);
+    let bit2 = (digit >> 2u) & 1u;
+    alike &= subgroupBallot(bit2 == 1u)[lane >> 5u] ^ (bit2 - 1u);
+    let bit3 = (digit >> 3u) & 1u;
+    alike &= subgroupBallot(bit3 == 1u)[lane >> 5u] ^ (bit3 - 1u);
+    let bit4 = (digit >> 4u) & 1u;
+    alike &= subgroupBallot(bit4 == 1u)[lane >> 5u] ^ (bit4 - 1u);
+    let bit5 = (digit >> 5u) & 1u;
+    alike &= subgroupBallot(bit5 == 1u)[lane >> 5u] ^ (bit5 - 1u);
+    let bit6 = (digit >> 6u) & 1u;
+    alike &= subgroupBallot(bit6 == 1u)[lane >> 5u] ^ (bit6 - 1u);
+    let bit7 = (digit >> 7u) & 1u;
+    alike &= subgroupBallot(bit7 == 1u)[lane >> 5u] ^ (bit7 - 1u);
+    rank15 = (digit << 24u) | (firstTrailingBit(alike) << 19u) | (countOneBits(alike & lanes_before) << 14u) |
+             ((countOneBits(alike) - 1u) << 9u);
+  }
+  workgroupBarrier();
+  for (var turn = 0u; turn < 32u / part; turn += 1u) {
+    let my_turn = turn == (slot & 31u) / part;
+    if (my_turn && (rank0 & (31u << 14u)) == 0u) {
+      rank0 |= atomicAdd(&counts[table + (rank0 >> 24u)], ((rank0 >> 9u) & 31u) + 1u);
+    }
+    workgroupBarrier();
+// … 14 more of these 4 lines (c6cb0f9b), and
+    if (my_turn && (rank15 & (31u << 14u)) == 0u) {
+      rank15 |= atomicAdd(&counts[table + (rank15 >> 24u)], ((rank15 >> 9u) & 31u) + 1u);
+    }
+    workgroupBarrier();
+  }
+  let of_first0 = subgroupShuffle(rank0, lane - in_part + ((rank0 >> 19u) & 31u)) & 511u;
+  rank0 = (rank0 & 0xff000000u) | (of_first0 + ((rank0 >> 14u) & 31u));
+// … 14 more of these 2 lines (1b08285d), and
+  let of_first15 = subgroupShuffle(rank15, lane - in_part + ((rank15 >> 19u) & 31u)) & 511u;
+  rank15 = (rank15 & 0xff000000u) | (of_first15 + ((rank15 >> 14u) & 31u));
+  var own = vec2<u32>(0u, in_line);
+  let own0 = own.x;
+  own.x += atomicLoad(&counts[0u * 256u + slot]);
+// … 6 more of these 2 lines (8fbc343d), and
+  let own7 = own.x;
+  own.x += atomicLoad(&counts[7u * 256u + slot]);
+  let up_to = subgroupInclusiveAdd(own);
+  if (lane == lanes - 1u) { sums[first_slot / 4u] = up_to; }
+  workgroupBarrier();
+  var less = up_to - own;
+  for (var other = 0u; other < first_slot; other += lanes) { less += sums[other / 4u]; }
+  atomicStore(&counts[0u * 256u + slot], own0 + less.x);
+// … 6 more of these 1 lines (2556f7c9), and
+  atomicStore(&counts[7u * 256u + slot], own7 + less.x);
+  workgroupBarrier();
+  rank0 = (rank0 & 0xffffffu) + atomicLoad(&counts[table + (rank0 >> 24u)]);
+// … 14 more of these 1 lines (08eface1), and
+  rank15 = (rank15 & 0xffffffu) + atomicLoad(&counts[table + (rank15 >> 24u)]);
+  next[slot] = line * params.v[1].x + less.y + in_blocks_before - less.x;
+  words[rank0] = word0;
+// … 14 more of these 1 lines (32b25a3d), and
+  words[rank15] = word15;
+  workgroupBarrier();
+  let bits0 = words[slot + 0u * 256u];
+  let to0 = next[(key_of(bits0, params.v[0].y) >> params.v[1].y) & 255u] + slot + 0u * 256u;
+// … 14 more of these 2 lines (3360df57), and
+  let bits15 = words[slot + 15u * 256u];
+  let to15 = next[(key_of(bits15, params.v[0].y) >> params.v[1].y) & 255u] + slot + 15u * 256u;
+  if (slot + 0u * 256u < here) { b3[params.v[2].y + to0] = bits0; }
+// … 14 more of these 1 lines (456c391b), and
+  if (slot + 15u * 256u < here) { b3[params.v[2].y + to15] = bits15; }
+  workgroupBarrier();
+  words[rank0] = begin + min(at + 0u * part, here - 1u);
+// … 14 more of these 1 lines (4d7fa5ef), and
+  words[rank15] = begin + min(at + 15u * part, here - 1u);
+  workgroupBarrier();
+  if (slot + 0u * 256u < here) { b4[params.v[2].z + to0] = words[slot + 0u * 256u]; }
+// … 14 more of these 1 lines (479b0271), and
+  if (slot + 15u * 256u < here) { b4[params.v[2].z + to15] = words[slot + 15u * 256u]; }
+}
+
 // ---- order of booleans: argsort, 3 workgroups of 128, 7 words
 // sort, counts of booleans
 @group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;

@@ -47,12 +47,24 @@ class Printing final : public detail_gpu::GpuBackend {
   bool supports(DType dtype) const override { return in_cuda_ || (dtype != DType::f64 && dtype != DType::i64); }
   const detail_gpu::Limits& limits() const override { return limits_; }
   const detail_gpu::Dialect& dialect() const override {
-    return in_cuda_ ? detail_gpu::cuda_dialect() : detail_gpu::wgsl();
+    return in_cuda_ ? detail_gpu::cuda_dialect() : detail_gpu::wgsl(abilities);
   }
   void launch(detail_gpu::Launch& launch, const std::function<std::string()>& text) override {
     const std::string printed = text();
     if (!printed.empty()) take_(launch, printed);  // a prepared request brings none
   }
+  /// WebGPU's texts in subgroups, where these are to be printed, of what the call asks for.
+  template <class Call> void in_subgroups(Call call) {
+    if (in_cuda_ || !has_subgroups) return;
+    struct Guard {
+      detail_gpu::Limits& limits;
+      ~Guard() { limits = {}; }
+    } guard{limits_};
+    limits_.subgroups = true, limits_.shared_bytes = 32 << 10;
+    call();
+  }
+  bool has_subgroups = true;
+  detail_gpu::WgslAbilities abilities;
   /// Products are offered to this first.
   std::function<bool(detail_gpu::GpuBackend&, const detail::GemmRequest&)> multiply;
   /// And attention and its gradients to these; before the first of them.

@@ -15,6 +15,9 @@ using namespace detail_webgpu;
 constexpr DType kDTypes[] = {DType::boolean, DType::u8,  DType::i8,   DType::i16, DType::i32,
                              DType::u32,     DType::f16, DType::bf16, DType::f32};
 
+/// The standard's, and wgpu-native's.
+constexpr WGPUFeatureName kSubgroups[] = {WGPUFeatureName_Subgroups, static_cast<WGPUFeatureName>(0x00030021)};
+
 class WebgpuTexts : public testing::Test {
  protected:
   void SetUp() override {
@@ -24,6 +27,9 @@ class WebgpuTexts : public testing::Test {
     const std::vector<Adapter>& list = adapters(reason);
     ASSERT_FALSE(list.empty()) << reason;
     WGPUDeviceDescriptor descriptor{};
+    for (const WGPUFeatureName feature : kSubgroups)
+      if (api_->AdapterHasFeature(list[0].handle, feature)) features_.push_back(feature);
+    descriptor.requiredFeatureCount = features_.size(), descriptor.requiredFeatures = features_.data();
     descriptor.uncapturedErrorCallbackInfo.callback = [](const WGPUDevice*, WGPUErrorType, WGPUStringView message,
                                                          void* user, void*) {
       *static_cast<std::string*>(user) += to_string(message);
@@ -58,6 +64,7 @@ class WebgpuTexts : public testing::Test {
   const Api* api_ = nullptr;
   WGPUDevice device_ = nullptr;
   std::string error_;
+  std::vector<WGPUFeatureName> features_;
 };
 
 TEST_F(WebgpuTexts, EveryKind) {
@@ -67,6 +74,8 @@ TEST_F(WebgpuTexts, EveryKind) {
     if (!texts.insert(text).second) return;
     EXPECT_EQ(error_of(text), "") << what << "\n" << text;
   });
+  device.has_subgroups = !features_.empty();
+  device.abilities.enables_subgroups = !features_.empty() && features_[0] == WGPUFeatureName_Subgroups;
   for (const Kind& kind : every_kind())
     for (const DType dtype : kDTypes) {
       what = std::string(kind.name) + " of " + std::string(to_string(dtype));

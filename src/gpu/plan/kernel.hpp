@@ -30,6 +30,8 @@ struct Limits {
   bool archived = false;
   /// Memory of a workgroup with what a launch asks for beside what its text declares (Launch::shared_bytes).
   std::uint32_t most_shared_bytes = 0;
+  /// A text may be written with subgroups (Module::subgroups), of a size that is known at run time alone.
+  bool subgroups = false;
 };
 /// Whether a launch has no more groups than were asked for. Too many for one dimension lie in rows of one length, and
 /// the last row's surplus counts on: to matrices that are not there, in a kernel that does not compare its group.

@@ -91,9 +91,15 @@ class LinePlan {
                p(take_slots_[static_cast<std::size_t>(access)]));
   }
   std::string module(const char* what, const std::string& body, std::vector<Shared> shared,
-                     const std::string& functions = "") const {
-    return backend.dialect().module({what, plan.launch.bindings, plan.launch.params.size(), plan.launch.threads,
-                                     std::move(shared), functions, body});
+                     const std::string& functions = "", bool subgroups = false) const {
+    return backend.dialect().module({.title = what,
+                                     .bindings = plan.launch.bindings,
+                                     .params = plan.launch.params.size(),
+                                     .threads = plan.launch.threads,
+                                     .shared = std::move(shared),
+                                     .functions = functions,
+                                     .body = body,
+                                     .subgroups = subgroups});
   }
 
   GpuBackend& backend;

@@ -24,6 +24,12 @@ constexpr const char* kSelect =
 constexpr const char* kMoveWgsl =
 #include "gpu/radix/radix_move.wgsl.inc"
     ;
+constexpr const char* kMoveInSubgroups =
+#include "gpu/radix/radix_move_in_subgroups.wgsl.inc"
+    ;
+constexpr const char* kSubgroups =
+#include "gpu/radix/radix_subgroups.wgsl.inc"
+    ;
 constexpr const char* kRank =
 #include "gpu/radix/radix_rank.cu.inc"
     ;
@@ -48,6 +54,20 @@ static_assert(32 * kMostMasks >= 8 * Radix::kMostSelected);
 }  // namespace
 
 const char* ranking_functions() { return kRank; }
+
+bool ranks_in_subgroups(const Limits& limits) { return limits.subgroups && limits.shared_bytes >= (32 << 10); }
+
+Holes ranking_in_subgroups(const Dialect& dialect, int tile) {
+  Holes holes = pieces(kSubgroups);
+  const int held = tile / int{kRadixThreads};
+  holes["barrier"] = dialect.barrier(), holes["held"] = cat(held), holes["ranked"] = numbers(0, held);
+  return holes;
+}
+
+std::vector<Shared> ranking_memory(int tile) {
+  return {{"atomic<u32>", "drawn", 1}, {"atomic<u32>", "counts", 8 * 256}, {"u32", "words", tile},
+          {"vec2<u32>", "sums", 64}};
+}
 
 const char* word_of(DType dtype) { return dtype_size(dtype) == 8 ? "u64" : "u32"; }
 
@@ -138,6 +158,12 @@ void Radix::pass(const Words& from, std::int64_t n, int shift, const Words& to) 
   moved.bits = job.words(from.bits, all, false), moved.places = job.words_if_any(from.places, all, false);
   moved.counts = job.words(counts, count_words, false), moved.totals = job.words(totals, total_words, false);
   moved.to_bits = job.words_if_any(to.bits, all, true), moved.to_places = job.words_if_any(to.places, all, true);
+  if (ranks_in_subgroups(backend_.limits())) {
+    std::vector<Shared> shared = ranking_memory(static_cast<int>(each));
+    shared.push_back({"u32", "next", 256});
+    return job.launch("sort, moving by digits in subgroups", lines_ * blocks, shared,
+                      [&] { return move_in_subgroups(job, holes, moved); }, "", true);
+  }
   job.launch("sort, moving by digits", lines_ * blocks,
              {{"u32", "words", moved_at_once() / 32 * 33},
               {"vec2<u32>", "pairs", 256},
@@ -166,6 +192,23 @@ std::string Radix::move_in_order(const Job& job, Holes& holes, const Moved& m) c
     holes["store"] += "$to_places[$to_places_first + to] = $place;\n";
   }
   return fill_holes(kMoveWgsl, holes);
+}
+
+std::string Radix::move_in_subgroups(const Job& job, Holes& holes, const Moved& m) const {
+  const int each = static_cast<int>(tile(dtype_));
+  holes.merge(ranking_in_subgroups(job.dialect(), each));
+  holes["tile"] = cat(each), holes["counts"] = job.binding(m.counts), holes["totals"] = job.binding(m.totals);
+  holes["beside"] = "in_line", holes["place"] = "begin + ${0}";
+  job.name_words(holes, "bits", m.bits);
+  if (m.places >= 0) {
+    job.name_words(holes, "places", m.places);
+    holes["place"] = "$places[$places_first + first + ${0}]";
+  }
+  if (m.to_bits >= 0) job.name_words(holes, "to_bits", m.to_bits);
+  if (m.to_places >= 0) job.name_words(holes, "to_places", m.to_places);
+  holes["stored"] = m.to_bits >= 0 ? holes["ranked"] : "";
+  holes["store_places"] = m.to_places >= 0 ? "$move_places" : "";
+  return fill_holes(kMoveInSubgroups, holes);
 }
 
 Radix::Sweeps Radix::count_digits(const Words& from, std::int64_t n, int passes) {

@@ -26,6 +26,12 @@ inline int key_bits(DType dtype) { return 8 * static_cast<int>(dtype_size(dtype)
 /// CUDA's functions that rank by digits in a workgroup: radix_rank.cu.
 const char* ranking_functions();
 
+/// Whether WebGPU's workgroups rank by digits with votes in subgroups (radix_subgroups.wgsl), and have the memory for
+/// it; the holes of a text that does, of `tile` elements; and that memory.
+bool ranks_in_subgroups(const Limits& limits);
+Holes ranking_in_subgroups(const Dialect& dialect, int tile);
+std::vector<Shared> ranking_memory(int tile);
+
 /// Lines of elements, one after the other: their bits, a word each, and their places in the lines they come from.
 /// Either may be missing (no storage): bits that nobody asks for, and places that are where they stand.
 struct Words {
@@ -79,6 +85,8 @@ class Radix {
   /// Of WebGPU's passes: what a workgroup orders in its memory.
   int moved_at_once() const;
   std::string move_in_order(const Job& job, Holes& holes, const Moved& m) const;
+  /// The same where a workgroup ranks in subgroups.
+  std::string move_in_subgroups(const Job& job, Holes& holes, const Moved& m) const;
   /// CUDA's passes: each is one kernel (radix_sweep.cu), after all digits were counted.
   struct Sweeps {
     View totals, states;  // totals, then starts: [pass][line][digit], and a number drawn by the workgroups of each pass

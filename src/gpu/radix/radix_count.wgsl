@@ -4,7 +4,8 @@
 //   count   (here) how often each digit stands in each block              counts[line][digit][block]
 //   add up  (radix_add_up.wgsl, radix_add_up_few.wgsl) turns them into how often before it in the line, and the line's
 //           totals [line][digit]
-//   move    (radix_move.wgsl) ranks the elements of a block and moves them to where they belong
+//   move    (radix_move.wgsl, radix_move_in_subgroups.wgsl) ranks the elements of a block and moves them to where they
+//           belong
 //
 // Invocation t reads the elements t, t + 256, … of its block, four at once, and adds them to counts[digit] in workgroup
 // memory by atomics; then it owns the digit t:

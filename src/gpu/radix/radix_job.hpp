@@ -54,13 +54,19 @@ class Radix::Job {
   void make_atomic(int access) { plan_.make_atomic(access); }
   std::string atomic_word() const { return dialect().native() ? "u32" : "atomic<u32>"; }
   void launch(const char* title, std::int64_t groups, const std::vector<Shared>& shared,
-              const std::function<std::string()>& body, const std::string& functions = "") {
+              const std::function<std::string()>& body, const std::string& functions = "", bool subgroups = false) {
     plan_.bind(touched_), plan_.finish_key();
     plan_.launch.groups = static_cast<std::uint64_t>(groups), plan_.launch.threads = kRadixThreads;
     plan_.launch.in_bounds = true;
     radix_.backend_.queue(plan_.launch, [&] {
-      return dialect().module({title, plan_.launch.bindings, plan_.launch.params.size(), kRadixThreads, shared,
-                               functions + key_function(dialect(), radix_.dtype_), body()});
+      return dialect().module({.title = title,
+                               .bindings = plan_.launch.bindings,
+                               .params = plan_.launch.params.size(),
+                               .threads = kRadixThreads,
+                               .shared = shared,
+                               .functions = functions + key_function(dialect(), radix_.dtype_),
+                               .body = body(),
+                               .subgroups = subgroups});
     });
   }
   /// What every text has.

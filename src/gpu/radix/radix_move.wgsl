@@ -1,5 +1,6 @@
-// The last kernel of a pass of the sort by digits (radix_count.wgsl) where there are no votes in a warp: WebGPU's.
-// Moves the elements of a block to where their digit's begin, in the order in which they stand.
+// The last kernel of a pass of the sort by digits (radix_count.wgsl) without votes: WebGPU's where there are no
+// subgroups (else radix_move_in_subgroups.wgsl). Moves the elements of a block to where their digit's begin, in the
+// order in which they stand.
 //
 // A workgroup takes $part elements at once and orders them by the digit in its memory, two bits after the other, the
 // lower first. An invocation has $each neighbours, counts those of each of the four values, and with what stands before

@@ -30,6 +30,7 @@ struct Module {
   std::string functions;  // structures and functions of the kernel's own
   std::string body;      // of the entry; sees `group` and `thread` (u32), binding k as b<k>, parameters through param()
   std::size_t maps = 0;  // box maps, which the entry sees as map0, map1, …
+  bool subgroups = false;  // the body sees `lane` and `lanes`, and calls WGSL's functions of subgroups
   bool parts = false;    // does the work of several launches (horizontal.hpp), where the dialect has such kernels
   /// In place of functions and body a kernel from a file, with its entry, where the dialect has such kernels. Besides
   /// `holes` it may have $parameters, of the entry, $buffers, a member for each binding, and $buffer_names, `, b0, b1`.

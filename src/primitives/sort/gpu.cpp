@@ -26,6 +26,9 @@ constexpr const char* kRead =
 constexpr const char* kWrite =
 #include "primitives/sort/sort_write.wgsl.inc"
     ;
+constexpr const char* kTileInSubgroups =
+#include "primitives/sort/sort_tile.wgsl.inc"
+    ;
 constexpr const char* kTile =
 #include "primitives/sort/sort_tile.cu.inc"
     ;
@@ -122,7 +125,9 @@ std::string read_text(const Job& job, const LinePlan& l, int words) {
   return l.module("sort, reading", fill_holes(kRead, holes), {});
 }
 
+/// A line in a workgroup's memory: CUDA's kernel, and WebGPU's in subgroups, which has places after values there.
 std::string tile_text(const Job& job, const LinePlan& l, int tile, int flip) {
+  const bool in_warps = job.dialect().native();
   Io io(l.plan, job.dialect());
   std::vector<std::string> line;
   Results results;
@@ -130,15 +135,20 @@ std::string tile_text(const Job& job, const LinePlan& l, int tile, int flip) {
   holes["coordinates"] = io.coordinates(l.lines, "group", "c", line);
   load_bits(holes, l, io, l.group_at(line, "i"), job.dtype);
   for (int e = 0; e < l.group; ++e) {
-    results.values.push_back(unpacked(job.dtype, cat("staged[i + ", e, "u]")));
-    results.places.push_back(cat("i32(places[i + ", e, "u])"));
+    results.values.push_back(unpacked(job.dtype, cat(in_warps ? "staged" : "words", "[i + ", e, "u]")));
+    results.places.push_back(cat("i32(", in_warps ? "places" : "words", "[i + ", e, "u])"));
   }
   store_results(holes, job, io, l.group_at(line, "i"), 1, results);
   holes["key_bits"] = cat(key_bits(job.dtype)), holes["tile_each"] = cat(tile / 256), holes["flip"] = l.p(flip);
-  return l.module("sort, tiles", fill_holes(kTile, holes),
-                  {{word_of(job.dtype), "staged", tile}, {"u16", "places", tile}, {"u32", "counts", 2048},
-                   {"u32", "sums", 256}},
-                  ranking_functions() + key_function(job.dialect(), job.dtype));
+  const std::string key = key_function(job.dialect(), job.dtype);
+  if (in_warps)
+    return l.module("sort, tiles", fill_holes(kTile, holes),
+                    {{word_of(job.dtype), "staged", tile}, {"u16", "places", tile}, {"u32", "counts", 2048},
+                     {"u32", "sums", 256}},
+                    ranking_functions() + key);
+  holes.merge(ranking_in_subgroups(job.dialect(), tile));
+  holes["shift"] = "shift", holes["beside"] = "0u";
+  return l.module("sort, tiles in subgroups", fill_holes(kTileInSubgroups, holes), ranking_memory(tile), key, true);
 }
 
 /// Parameters of a kernel on places: from line to line, and of all lines; and their access.
@@ -220,10 +230,14 @@ Words read_words(const Job& job, Radix& radix) {
   return words;
 }
 
+bool sorts_whole_line(const Job& job) {
+  return job.wanted == job.n && job.r.rank_count == 0 && job.n <= Radix::tile(job.dtype);
+}
 /// Whether a workgroup sorts a whole line by digits, in its memory.
 bool fits_tile(const Job& job) {
-  return job.dialect().native() && !job.backend.limits().archived && job.wanted == job.n && job.r.rank_count == 0 &&
-         job.n > kLeastTile && job.n <= Radix::tile(job.dtype);
+  const Limits& limits = job.backend.limits();
+  if (!limits.native) return ranks_in_subgroups(limits) && sorts_whole_line(job) && job.n > kSortBlock;
+  return !limits.archived && sorts_whole_line(job) && job.n > kLeastTile;
 }
 void sort_tiles(const Job& job) {
   LinePlan l(job.backend, job.r.op, 't', job.r.space, job.r.axis, job.views({&job.r.input}), 1, Layouts::own);

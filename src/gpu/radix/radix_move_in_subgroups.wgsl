@@ -1,0 +1,38 @@
+// The last kernel of a pass of the sort by digits (radix_count.wgsl) where invocations vote in subgroups. Without them:
+// radix_move.wgsl; CUDA's whole pass: radix_sweep.cu.
+//
+// A workgroup of 256 invocations moves a block of $tile elements, $held an invocation, all at once: it ranks them by
+// the digit (radix_subgroups.wgsl says which invocation has which), and they go in that order through workgroup memory,
+// so that neighbours of one digit are written together; after them, through the same words, their places.
+//
+//   words:   │ digit 0 │ digit 1 │ …        next[digit]: where word 0 would go, if it had that digit
+//
+// A sort of 2^24 in f32 takes 1302 µs in all on an H200, 27 November 2026, with radix_move.wgsl 1565. This kernel was
+// not measured by itself, nor what bounds it found: not the barriers after each element, without which a sort takes
+// 1267, nor the order of votes and counters (docs/tuning.md).
+if (group >= $lines * $blocks) { return; }
+let line = group / $blocks;
+let block = group - line * $blocks;
+let begin = block * ${tile}u;
+let here = min($n - begin, ${tile}u);
+let first = line * $n + begin;
+$draw_slots
+let in_line = $totals[line * 256u + slot];
+let in_blocks_before = $counts[(line * 256u + slot) * $blocks + block];
+$for e in $ranked
+  let word$e = $bits[$bits_first + first + min(at + ${e}u * part, here - 1u)];
+$end
+$rank_words
+next[slot] = line * $n + less.y + in_blocks_before - less.x;
+$for e in $ranked
+  words[rank$e] = word$e;
+$end
+$barrier
+$for e in $ranked
+  let bits$e = words[slot + ${e}u * 256u];
+  let to$e = next[(key_of(bits$e, $flip) >> $shift) & 255u] + slot + ${e}u * 256u;
+$end
+$for e in $stored
+  if (slot + ${e}u * 256u < here) { $to_bits[$to_bits_first + to$e] = bits$e; }
+$end
+$store_places

@@ -1,0 +1,101 @@
+// Pieces (kernel_file.hpp) of WebGPU's kernels in which a workgroup of 256 invocations ranks elements by a digit of 8
+// bits with votes in subgroups: radix_move_in_subgroups.wgsl and primitives/sort/sort_tile.wgsl. CUDA's: radix_rank.cu.
+//
+// How many invocations a subgroup has is known at run time alone (4 to 128), and which ones, not even there. So each
+// draws as many of the slots 0 … 255 as it has lanes, and an invocation's slot says which elements it has. Lanes work
+// in parts of at most 32; a smaller subgroup is a part, a larger one several.
+//
+//   elements:  ┌────────────── a part of 32 ──────────────┐┌── the next
+//              │ lane 0 │ … │ lane 31 │ lane 0 │ … │ …    ││       an invocation has those at + e · part, $held of them
+//              │ e = 0                │ e = 1      │      ││
+//   counts[slot / 32][digit]: of those 32 slots' elements so far; then, how many of all stand before their first
+//
+// Of the lanes whose elements have one digit (found by 8 votes) the first counts all in the slots' counter of that
+// digit, and keeps what it showed; that, and the lanes before it, are an element's rank among those of its digit. Until
+// then an element's word is: the digit (8 bits), the first of its lanes, how many stand before it, how many there are
+// but for it (5 bits each), what the counter showed (9 bits: 32 slots have at most 512 elements). So votes and counters
+// do not wait for each other, and no vote stands in a loop whose end is known at run time alone. Parts of fewer than 32
+// take turns. There is a barrier after each element: nothing less orders in WGSL what lanes do to the memory of a
+// workgroup. Elements behind the end have the last digit, and as they are the last of it no others' ranks change.
+
+The invocation's slot, and its place among the elements.
+$define draw_slots
+  if (thread == 0u) {
+    atomicStore(&drawn[0], 0u);
+    sums[0] = vec2<u32>(lanes, 0u);
+  }
+  let width = workgroupUniformLoad(&sums[0]).x;  // for conditions around barriers
+  var drawn_by_first = 0u;
+  if (lane == 0u) { drawn_by_first = atomicAdd(&drawn[0], lanes); }
+  let first_slot = subgroupBroadcast(drawn_by_first, 0u);
+  let slot = first_slot + lane;
+  let part = min(width, 32u);
+  let in_part = lane & (part - 1u);
+  let at = (slot - in_part) * ${held}u + in_part;
+  let table = slot / 32u * 256u;
+$end
+The rank of each word among the first `here` by the digit from the bit `shift` on, as rank0, rank1, …; and of the
+digit that is the slot's number: less[0], how many of the elements have a lesser one, and less[1], the sum of $beside
+over all that are lesser.
+$define rank_words
+  $for t in 0 1 2 3 4 5 6 7
+    atomicStore(&counts[${t}u * 256u + thread], 0u);
+  $end
+  let all_lanes = 0xffffffffu >> (32u - part);
+  let lanes_before = (1u << in_part) - 1u;
+  $for e in $ranked
+    var rank$e = 0u;
+    {
+      let digit = select(255u, (key_of(word$e, $flip) >> $shift) & 255u, at + ${e}u * part < here);
+      var alike = all_lanes;
+      $for bit in 0 1 2 3 4 5 6 7
+        let bit$bit = (digit >> ${bit}u) & 1u;
+        alike &= subgroupBallot(bit$bit == 1u)[lane >> 5u] ^ (bit$bit - 1u);
+      $end
+      rank$e = (digit << 24u) | (firstTrailingBit(alike) << 19u) | (countOneBits(alike & lanes_before) << 14u) |
+               ((countOneBits(alike) - 1u) << 9u);
+    }
+  $end
+  $barrier
+  for (var turn = 0u; turn < 32u / part; turn += 1u) {
+    let my_turn = turn == (slot & 31u) / part;
+    $for e in $ranked
+      if (my_turn && (rank$e & (31u << 14u)) == 0u) {
+        rank$e |= atomicAdd(&counts[table + (rank$e >> 24u)], ((rank$e >> 9u) & 31u) + 1u);
+      }
+      $barrier
+    $end
+  }
+  $for e in $ranked
+    let of_first$e = subgroupShuffle(rank$e, lane - in_part + ((rank$e >> 19u) & 31u)) & 511u;
+    rank$e = (rank$e & 0xff000000u) | (of_first$e + ((rank$e >> 14u) & 31u));
+  $end
+  var own = vec2<u32>(0u, $beside);
+  $for t in 0 1 2 3 4 5 6 7
+    let own$t = own.x;
+    own.x += atomicLoad(&counts[${t}u * 256u + slot]);
+  $end
+  let up_to = subgroupInclusiveAdd(own);
+  if (lane == lanes - 1u) { sums[first_slot / 4u] = up_to; }
+  $barrier
+  var less = up_to - own;
+  for (var other = 0u; other < first_slot; other += lanes) { less += sums[other / 4u]; }
+  $for t in 0 1 2 3 4 5 6 7
+    atomicStore(&counts[${t}u * 256u + slot], own$t + less.x);
+  $end
+  $barrier
+  $for e in $ranked
+    rank$e = (rank$e & 0xffffffu) + atomicLoad(&counts[table + (rank$e >> 24u)]);
+  $end
+$end
+The places of the elements that are moved, after these through the same words.
+$define move_places
+  $barrier
+  $for e in $ranked
+    words[rank$e] = $place(min(at + ${e}u * part, here - 1u));
+  $end
+  $barrier
+  $for e in $ranked
+    if (slot + ${e}u * 256u < here) { $to_places[$to_places_first + to$e] = words[slot + ${e}u * 256u]; }
+  $end
+$end
