@@ -79,8 +79,8 @@ template <class T> void copy_few(const detail::View& view, const Shape& space, v
   }
 }
 
-/// Whether every operand lies right, or may be copied, and no place or position is asked for.
-bool is_small(const detail::FusedRequest& r, const Tape& tape, std::int64_t few) {
+/// Whether every operand lies right, or may be copied (`copies`: one must), and no place or position is asked for.
+bool is_small(const detail::FusedRequest& r, const Tape& tape, std::int64_t few, bool& copies) {
   if (tape.places) return false;
   for (const TapeValue& value : tape.values) {
     if (value.kind == StepKind::position) return false;
@@ -90,6 +90,7 @@ bool is_small(const detail::FusedRequest& r, const Tape& tape, std::int64_t few)
     if (!operand.view.storage || lies_as(operand.view, r, value.full || !tape.program->reduces)) continue;
     if (tape.program->reduces || few > kFewElements || !stored_as_computed(operand.view.dtype) || value.slot < 0)
       return false;
+    copies = true;
   }
   for (std::size_t k = 0; k < r.outputs.size(); ++k)
     if (!lies_as(r.outputs[k], r, tape.program->outputs[k].full || !tape.program->reduces)) return false;
@@ -98,11 +99,13 @@ bool is_small(const detail::FusedRequest& r, const Tape& tape, std::int64_t few)
 
 class SmallRun {
  public:
-  SmallRun(const detail::FusedRequest& r, const Tape& tape, const KernelTable& table, const SmallSpace& space)
+  SmallRun(const detail::FusedRequest& r, const Tape& tape, const KernelTable& table, const SmallSpace& space,
+           bool copies)
       : r_(r),
         tape_(tape),
         table_(table),
         space_(space),
+        copies_(copies),
         count_(static_cast<std::size_t>(space.count())),
         kept_(static_cast<std::size_t>(space.kept())),
         way_(way_of(tape, table, space)) {}
@@ -144,7 +147,7 @@ class SmallRun {
         at(last) = memory_of(r_.outputs[k]);
   }
   void place_input(std::size_t v, const detail::View& view) {
-    if (tape_.program->reduces || lies_as(view, r_, true)) w_.at[v] = memory_of(view);
+    if (!copies_ || lies_as(view, r_, true)) w_.at[v] = memory_of(view);
     else if (dtype_size(view.dtype) == 4) copy_few<std::uint32_t>(view, r_.space, w_.at[v]);
     else copy_few<std::uint64_t>(view, r_.space, w_.at[v]);
   }
@@ -188,6 +191,7 @@ class SmallRun {
   const Tape& tape_;
   const KernelTable& table_;
   const SmallSpace space_;
+  const bool copies_;
   const std::size_t count_, kept_;
   const Tape::Way& way_;
   Worker w_{nullptr, {}, nullptr};
@@ -197,8 +201,9 @@ class SmallRun {
 
 bool run_small(const detail::FusedRequest& r, const Tape& tape, const KernelTable& table) {
   SmallSpace space;
-  if (!measure(r, space) || !is_small(r, tape, space.count())) return false;
-  SmallRun(r, tape, table, space).run();
+  bool copies = false;
+  if (!measure(r, space) || !is_small(r, tape, space.count(), copies)) return false;
+  SmallRun(r, tape, table, space, copies).run();
   return true;
 }
 
