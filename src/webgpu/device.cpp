@@ -11,11 +11,11 @@
 namespace tern::detail_webgpu {
 namespace {
 
+// Numbers of wgpu.h's. Other libraries do not know them, so their adapters lack them.
 /// Subgroups as wgpu-native calls them, which has no other and whose compiler refuses the directive.
 constexpr auto kNativeSubgroups = static_cast<WGPUFeatureName>(0x00030021);
+constexpr auto kWideIntegers = static_cast<WGPUFeatureName>(0x00030026);  // u64
 constexpr std::uint64_t kMostKept = 4ull << 30;  // bytes kept for reuse
-// wgpu.h's WGPUNativeFeature_ShaderInt64. Other libraries do not know the number, so their adapters lack it.
-constexpr auto kWideIntegers = static_cast<WGPUFeatureName>(0x00030026);
 
 bool least_limits() {
   const char* text = std::getenv("TERN_WEBGPU_LIMITS");
@@ -55,11 +55,9 @@ WebGpuDevice::WebGpuDevice(const Api& api, WGPUDevice device, WGPUQueue queue, s
     throw Error(ErrorKind::device, name_ + ": the device does not tell its limits");
   api_.DeviceAddRef(device), api_.QueueAddRef(queue);
   catch_errors();
-  const auto has = [&](WGPUFeatureName feature) {
+  take_features([&](WGPUFeatureName feature) {
     return api_.DeviceHasFeature && api_.DeviceHasFeature(device, feature);
-  };
-  enables_subgroups_ = has(WGPUFeatureName_Subgroups);
-  limits_.subgroups = enables_subgroups_ || has(kNativeSubgroups);
+  });
   set_up(limits);
   release_errors();
 }
@@ -82,9 +80,7 @@ void WebGpuDevice::request_device(const Adapter& adapter) {
         kWideIntegers})
     if (api_.AdapterHasFeature(adapter.handle, feature)) features.push_back(feature);
   const auto has = [&](WGPUFeatureName feature) { return std::ranges::find(features, feature) != features.end(); };
-  timestamps_ = has(WGPUFeatureName_TimestampQuery), enables_subgroups_ = has(WGPUFeatureName_Subgroups);
-  limits_.subgroups = enables_subgroups_ || has(kNativeSubgroups);
-  wide_integers_ = has(kWideIntegers) && !least_limits();
+  take_features(has), timestamps_ = has(WGPUFeatureName_TimestampQuery);
   descriptor.requiredFeatureCount = features.size(), descriptor.requiredFeatures = features.data();
   descriptor.uncapturedErrorCallbackInfo.callback = [](const WGPUDevice*, WGPUErrorType type, WGPUStringView message,
                                                        void* user,
@@ -109,6 +105,12 @@ void WebGpuDevice::request_device(const Adapter& adapter) {
   device_ = answer.device;
   queue_ = api_.DeviceGetQueue(device_);
   set_up(limits);
+}
+
+void WebGpuDevice::take_features(const std::function<bool(WGPUFeatureName)>& has) {
+  enables_subgroups_ = has(WGPUFeatureName_Subgroups);
+  limits_.subgroups = enables_subgroups_ || has(kNativeSubgroups);
+  wide_integers_ = has(kWideIntegers) && !least_limits();
 }
 
 void WebGpuDevice::set_up(const WGPULimits& limits) {

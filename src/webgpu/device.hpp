@@ -3,6 +3,7 @@
 // and what it holds on to.)
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -126,6 +127,8 @@ class WebGpuDevice {
   WGPUComputePassEncoder timed_pass(const Pipeline& pipeline);
   void end_pass();
   void request_device(const Adapter& adapter);
+  /// What kernels may use beyond the least, of the features that the device has.
+  void take_features(const std::function<bool(WGPUFeatureName)>& has);
   void set_up(const WGPULimits& limits);
   void release_bind_groups();
   Buffer* create(std::uint64_t bytes, WGPUBufferUsage usage);
