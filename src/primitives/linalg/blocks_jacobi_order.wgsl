@@ -13,7 +13,9 @@ for (var j = thread; j < $columns; j += ${threads}u) {
   for (var i = 0u; i < $height; i += 1u) { largest = max(largest, $abs($a(i, j))); }
   let scale = select(largest, $type(1.0), largest == $type(0.0));
   var sum = $type(0.0);
-  var dot = $type(0.0);
+  $for q in $symmetric
+    var dot = $type(0.0);
+  $end
   for (var i = 0u; i < $height; i += 1u) {
     let x = $quotient($a(i, j), scale);
     sum = fma(x, x, sum);
