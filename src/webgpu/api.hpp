@@ -7,6 +7,11 @@
 
 namespace tern::detail_webgpu {
 
+// Numbers of wgpu.h's. Other libraries do not know them, so their adapters lack them.
+/// Subgroups as wgpu-native calls them, which has no other and whose compiler refuses the directive.
+constexpr auto kNativeSubgroups = static_cast<WGPUFeatureName>(0x00030021);
+constexpr auto kWideIntegers = static_cast<WGPUFeatureName>(0x00030026);  // u64
+
 // What both implementations offer, under the names of webgpu.h.
 #define TERN_WEBGPU_FUNCTIONS(X)                                                                                     \
   X(CreateInstance)                                                                                                  \

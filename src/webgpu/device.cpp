@@ -11,10 +11,6 @@
 namespace tern::detail_webgpu {
 namespace {
 
-// Numbers of wgpu.h's. Other libraries do not know them, so their adapters lack them.
-/// Subgroups as wgpu-native calls them, which has no other and whose compiler refuses the directive.
-constexpr auto kNativeSubgroups = static_cast<WGPUFeatureName>(0x00030021);
-constexpr auto kWideIntegers = static_cast<WGPUFeatureName>(0x00030026);  // u64
 constexpr std::uint64_t kMostKept = 4ull << 30;  // bytes kept for reuse
 
 bool least_limits() {

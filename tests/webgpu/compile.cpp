@@ -16,7 +16,7 @@ constexpr DType kDTypes[] = {DType::boolean, DType::u8,  DType::i8,   DType::i16
                              DType::u32,     DType::f16, DType::bf16, DType::f32};
 
 /// The standard's, and wgpu-native's.
-constexpr WGPUFeatureName kSubgroups[] = {WGPUFeatureName_Subgroups, static_cast<WGPUFeatureName>(0x00030021)};
+constexpr WGPUFeatureName kSubgroups[] = {WGPUFeatureName_Subgroups, kNativeSubgroups};
 
 class WebgpuTexts : public testing::Test {
  protected:

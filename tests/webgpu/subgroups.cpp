@@ -11,7 +11,6 @@
 namespace tern::test {
 namespace {
 
-constexpr auto kNativeSubgroups = static_cast<WGPUFeatureName>(0x00030021);
 constexpr const char* kSwitch = "TERN_WEBGPU_SUBGROUPS";
 
 class Subgroups : public testing::Test {
@@ -22,7 +21,7 @@ class Subgroups : public testing::Test {
     const auto has = [&](WGPUFeatureName feature) {
       return detail_webgpu::api(reason)->AdapterHasFeature(detail_webgpu::adapters(reason).at(0).handle, feature);
     };
-    return has(WGPUFeatureName_Subgroups) || has(kNativeSubgroups);
+    return has(WGPUFeatureName_Subgroups) || has(detail_webgpu::kNativeSubgroups);
   }
   static bool in_use(Device device) {
     return dynamic_cast<detail_gpu::GpuBackend&>(detail::backend_of(device)).limits().subgroups;
@@ -99,7 +98,7 @@ TEST_F(Subgroups, OfTheProgramsDevice) {
   const WGPUAdapter adapter = detail_webgpu::adapters(reason).at(0).handle;
   for (const bool asked : {false, true}) {
     std::vector<WGPUFeatureName> features;
-    for (const WGPUFeatureName feature : {WGPUFeatureName_Subgroups, kNativeSubgroups})
+    for (const WGPUFeatureName feature : {WGPUFeatureName_Subgroups, detail_webgpu::kNativeSubgroups})
       if (asked && api.AdapterHasFeature(adapter, feature)) features.push_back(feature);
     WGPULimits limits{};
     ASSERT_EQ(api.AdapterGetLimits(adapter, &limits), WGPUStatus_Success);

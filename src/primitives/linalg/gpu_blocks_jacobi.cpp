@@ -156,10 +156,9 @@ class Rotations {
       text.add("a", of_a, false), text.add("state", of_state, true), text.add("q", of_q, true);
       const char* const names[] = {"pairs", "step", "rounds", "height", "columns", "first_sweep", "now", "before"};
       for (int i = 0; i < 8; ++i) text.param(names[i], slots[i]);
-      const bool wide = dtype_ == DType::f64;
-      text.holes["epsilon"] = digits_of(wide ? 0x1p-52 : 0x1p-23);
+      text.holes["epsilon"] = digits_of(0x1p-23);
       // The largest element is between 1 and 2, and columns shorter than a 32nd of its rounding are as good as 0.
-      text.holes["floor"] = digits_of(wide ? 0x1p-114 : 0x1p-56), text.holes["steepest"] = wide ? "1e150" : "1e18";
+      text.holes["floor"] = digits_of(0x1p-56), text.holes["steepest"] = "1e18";
       // Angles may be off by a few in the last place: sine and 1 - cosine are of one angle, to a rounding of each.
       text.holes["root"] = backend_.dialect().native() ? text.holes["sqrt"] : cat("sqrt(", kFirst, ")");
       text.holes["load_going"] = backend_.dialect().load_for_all("going", "busy");
@@ -195,8 +194,8 @@ class Rotations {
   int sweeps_ = 0;
 };
 
-/// Whether so many rows and columns of what is rotated can be seen whole. Not of f64, of which
-/// 30 sweeps were too few for one of Kahan's.
+/// Whether so many rows and columns of what is rotated can be seen whole. Not of f64: 30 sweeps of it were too few for
+/// one of Kahan's matrices.
 bool rotates(const GpuBackend& backend, const detail::MatrixRequest& r, std::int64_t rows, std::int64_t columns,
              DType dtype) {
   if (dtype != DType::f32 || r.most() <= kMatrixBlock) return false;
