@@ -23,7 +23,7 @@ namespace {
 constexpr std::int64_t kFewTiles = 64, kDeep = 4096, kLeastSegment = 512, kEnoughTiles = 256, kMostSegments = 256;
 // The same of tiles of 64 invocations: eight for each of 132 processors (an H100's and H200's). 128 of them took 228 us
 // for 8 x 4096 x 4096 in f32, whose matrix is read in 19 (H200).
-constexpr std::int64_t kEnoughThinTiles = 1024, kDeepOfThin = 1024;
+constexpr std::int64_t kEnoughThinTiles = 1024;
 
 /// Cuts a product into parts whose operands fit a binding: batches, then rows and columns of the output; a factor that
 /// reaches further than its elements need is copied.
@@ -99,8 +99,8 @@ class Parts {
     if (is_few_sums(r_) && !backend_.limits().archived) return multiply_as_sums(backend_, r_);
     if (is_outer_product(r_) && !backend_.limits().archived) return multiply_as_formula(backend_, r_);
     const std::int64_t tiles = ceil_div(r_.m, 32) * ceil_div(r_.n, 32) * kept_batches();
-    const bool deep = r_.k >= (is_thin() ? kDeepOfThin : kDeep);
-    if (r_.contracted == 0 && deep && tiles < (is_thin() ? kEnoughThinTiles / 2 : kFewTiles)) return run_deep();
+    const std::int64_t few = is_thin() ? kEnoughThinTiles / 2 : kFewTiles;
+    if (r_.contracted == 0 && r_.k >= kDeep && tiles < few) return run_deep();
     multiply_(backend_, r_);
   }
 

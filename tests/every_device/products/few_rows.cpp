@@ -39,7 +39,7 @@ const Sides kFew[] = {{1, 128, 64}, {1, 300, 65}, {2, 127, 40}, {2, 1031, 40}, {
                       {5, 256, 48}, {1, 256, 1},  {64, 128, 1}, {65, 300, 2},  {40, 1031, 8}, {96, 512, 4},
                       {2, 640, 2},  {1, 4100, 8}, {4, 140, 4},  {8, 600, 71}, {9, 256, 40}};
 /// Deep products of more rows than that, which are cut along k, and of few steps.
-const Sides kOthers[] = {{9, 1024, 40},  {16, 1031, 64}, {40, 2050, 9}, {300, 1, 70}, {3, 1, 5},
+const Sides kOthers[] = {{9, 4096, 40},  {16, 4103, 64}, {40, 4130, 9}, {300, 1, 70}, {3, 1, 5},
                          {513, 2, 129}, {64, 3, 64},    {130, 4, 40},  {64, 5, 64},  {1, 1, 300}};
 
 void expect_every_layout(std::span<const Sides> all, DType dtype, Device device) {
@@ -153,7 +153,7 @@ TEST_P(FewRows, Replayed) {
   EXPECT_EQ(doubles(to), doubles(matmul(a, b) * 2));
 }
 /// WebGPU runs up to eight vectors that meet the same matrix so, along a k of 128 and more; others in tiles, along a k
-/// of 1024 and more in segments; and what has few steps as a formula.
+/// of 4096 and more in segments; and what has few steps as a formula.
 TEST_P(FewRows, RunAsSums) {
   if (device().kind() != DeviceKind::webgpu) GTEST_SKIP();
   const auto notes = [&](const Tensor& a, const Tensor& b) { return explain([&] { (void)matmul(a, b); }); };
@@ -172,8 +172,8 @@ TEST_P(FewRows, RunAsSums) {
   expect(of({9, 128}, {128, 40}), "tiles of");
   expect(of({1, 127}, {127, 40}), "tiles of");
   expect(of({9, 1, 128}, {128, 40}), "tiles of");
-  expect(of({16, 1024}, {1024, 40}), "columns");  // which add up the segments
-  EXPECT_EQ(of({16, 1023}, {1023, 40}).find("columns"), std::string::npos);
+  expect(of({16, 4096}, {4096, 40}), "columns");  // which add up the segments
+  EXPECT_EQ(of({16, 4095}, {4095, 40}).find("columns"), std::string::npos);
   expect(of({30, 4}, {4, 40}), "elementwise");
   expect(of({30, 5}, {5, 40}), "tiles of");
 }
