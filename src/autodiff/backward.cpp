@@ -276,7 +276,8 @@ Gradients backward_from(const Var& y, const Var& seed, const BackwardOptions& op
 
 void make_own(std::span<Var* const> results, std::span<const Var> others, bool recorded) {
   PoolMap<const Storage*, bool> seen;
-  for (const Var& other : others) seen[other.value().impl()->storage.get()] = true;
+  if (recorded)
+    for (const Var& other : others) seen[other.value().impl()->storage.get()] = true;
   for (Var* const result : results) {
     const bool shared = recorded ? seen.contains(result->value().impl()->storage.get()) : shares_memory(*result);
     if (shared || is_broadcast_view(result->value())) *result = copied(*result, recorded);

@@ -117,10 +117,8 @@ View view_over(const Tensor& tensor, const Shape& space) {
   return {impl.storage.get(), impl.dtype, impl.offset, broadcast_strides(impl.shape, impl.strides, space)};
 }
 
-const Tensor& require_defined(const char* op, const char* argument, const Tensor& tensor) {
-  if (!tensor.defined())
-    throw Error(ErrorKind::shape, std::string(op) + ": " + argument + " is an undefined Tensor (default-constructed)");
-  return tensor;
+void throw_undefined(const char* op, const char* argument) {
+  throw Error(ErrorKind::shape, std::string(op) + ": " + argument + " is an undefined Tensor (default-constructed)");
 }
 
 int normalize_axis(const char* op, std::int64_t axis, int rank) {
@@ -181,11 +179,6 @@ void require_writable(const char* op, const Tensor& out) {
     throw Error(ErrorKind::shape, std::string(op) + ": cannot write into a broadcast view, " + describe(out) +
                                       ", several elements of which are one place in memory; clone() it first");
 }
-void require_kernels(const char* op, const Tensor& tensor) {
-  const Backend& backend = tensor.impl()->storage->backend();
-  if (!backend.supports(tensor.dtype())) throw UnsupportedDType(op, tensor.dtype(), backend.device().to_string());
-}
-
 Shape completed_shape(const char* op, const Shape& shape, std::int64_t numel, const Tensor* tensor) {
   Shape result = shape;
   std::int64_t known = 1;

@@ -52,8 +52,12 @@ Strides broadcast_strides(const Shape& shape, const Strides& strides, const Shap
 /// A tensor laid over an index space.
 View view_over(const Tensor& tensor, const Shape& space);
 
+[[noreturn]] void throw_undefined(const char* op, const char* argument);
 /// Throws shape where the tensor is empty (default-constructed).
-const Tensor& require_defined(const char* op, const char* argument, const Tensor& tensor);
+inline const Tensor& require_defined(const char* op, const char* argument, const Tensor& tensor) {
+  if (!tensor.defined()) throw_undefined(op, argument);
+  return tensor;
+}
 /// What it is made of; throws where it is undefined.
 inline const TensorImpl& impl_of(const Tensor& t, const char* op) {
   return *require_defined(op, "the tensor", t).impl();
@@ -68,7 +72,11 @@ bool is_broadcast_view(const Tensor& tensor);
 /// reading, `shape` where several elements are one place in memory (a broadcast view).
 void require_writable(const char* op, const Tensor& out);
 /// Throws UnsupportedDType, naming op, where the tensor's device has no kernels for its dtype.
-void require_kernels(const char* op, const Tensor& tensor);
+inline void require_kernels(const char* op, const Tensor& tensor) {
+  const TensorImpl& impl = *tensor.impl();
+  const Backend& backend = impl.storage->backend();
+  if (!backend.supports(impl.dtype)) throw UnsupportedDType(op, impl.dtype, backend.device().to_string());
+}
 /// Whether the memory between the first and the last element of each overlaps.
 bool may_share_memory(const Tensor& a, const Tensor& b);
 /// Throws device where two tensors live on different devices.

@@ -33,11 +33,12 @@ std::string& notes() { return detail::of_thread<Notes>().text; }
 
 /// Elements an operand has along the axes it is not broadcast over.
 std::int64_t elements(const detail::View& view, const Shape& space) {
-  if (space.numel() == 0) return 0;
-  std::int64_t count = 1;
-  for (std::size_t i = 0; i < space.size(); ++i)
-    if (view.strides[i] != 0) count *= space[i];
-  return count;
+  std::uint64_t count = 1;  // before an axis of 0 the others may be too large to multiply
+  for (std::size_t i = 0; i < space.size(); ++i) {
+    if (space[i] == 0) return 0;
+    if (view.strides[i] != 0) count *= static_cast<std::uint64_t>(space[i]);
+  }
+  return static_cast<std::int64_t>(count);
 }
 
 std::string human(std::int64_t count) {

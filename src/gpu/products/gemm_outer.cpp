@@ -8,6 +8,8 @@
 namespace tern::detail_gpu {
 
 using detail::GemmRequest;
+using detail::Operand;
+using detail::View;
 
 namespace {
 

@@ -129,13 +129,16 @@ void check_coordinates(const char* op, const Program& program, const Shape& spac
       check_position(op, step, space, reduced);
 }
 
-FusedCall with_numbers(FusedCall call, std::span<const Argument> arguments) {
+const FusedCall& CallForNumbers::of(const FusedCall& call, std::span<const Argument> arguments) {
   if (!call.graph->reduces) return call;
   IndexSet numbers;
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (!tensor_of(arguments[i])) numbers.set(i);
-  call.graph = with_numbers(call.graph, numbers);
-  return call;
+  const FormulaGraph* const graph = with_numbers(call.graph, numbers);
+  if (graph == call.graph) return call;
+  other_ = call;
+  other_->graph = graph;
+  return *other_;
 }
 
 PoolVector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> arguments, std::span<const Tensor> into) {
@@ -153,7 +156,8 @@ void run_fused(const FusedCall& call, std::span<const Argument> arguments, std::
                std::span<Tensor> outputs) {
   if (of_complex_numbers(call, arguments)) return complex_call(call, arguments, into, outputs);
   const Shape natural = broadcast_space(call.op, arguments);
-  run_over(call.space ? *call.space : natural, with_numbers(call, arguments), arguments, into, outputs);
+  CallForNumbers for_numbers;
+  run_over(call.space ? *call.space : natural, for_numbers.of(call, arguments), arguments, into, outputs);
 }
 
 void run_over(const Shape& space, const FusedCall& call, std::span<const Argument> arguments,
@@ -209,7 +213,8 @@ void bind_call(const Shape& space, const FusedCall& call, std::span<const Argume
 void fused(const FusedCall& any_call, std::span<const Argument> arguments, std::span<Var> results,
            std::span<const Tensor> into) {
   if (of_complex_numbers(any_call, arguments)) return complex_call(any_call, arguments, into, results);
-  const FusedCall call = with_numbers(any_call, arguments);
+  CallForNumbers for_numbers;
+  const FusedCall& call = for_numbers.of(any_call, arguments);
   Slots<Tensor, 3> outputs(results.size());
   Shape space = broadcast_space(call.op, arguments);
   if (call.space) space = *call.space;

@@ -121,7 +121,7 @@ class FusedBackward::Sums {
     if (lacks_axes && !(rule_.graph->reduces && rule_.graph->reduced_inputs[input]))
       g = g.broadcast_to(space);  // the same along those axes
     if (const std::uint32_t axes = broadcast_axes(shape, g.shape())) pending_.push_back({input, axes, std::move(g)});
-    else results_[input] = g.reshape(shape);
+    else results_[input] = g.shape() == shape ? std::move(g) : g.reshape(shape);
   }
   void run() {
     while (!pending_.empty()) {
