@@ -312,6 +312,15 @@ Complex chosen(Values x) {
   return {re, where(condition, imaginary(x[1]), imaginary(x[2]))};
 }
 
+/// By the modulus of the difference: parts that are close, each for itself, may be further apart than b's modulus says.
+Complex close(Values x) {
+  const Complex &a = x[0], &b = x[1];
+  const auto size = [](const Complex& z) { return z.is_complex() ? tern::hypot(z.re, z.im) : tern::abs(z.re); };
+  const Expr same = bit_and(a.re == b.re, imaginary(a) == imaginary(b));
+  const Expr finite = b.is_complex() ? bit_and(isfinite(b.re), isfinite(b.im)) : isfinite(b.re);
+  return {bit_or(same, bit_and(finite, size(a - b) <= x[3].re + x[2].re * size(b)))};
+}
+
 using RuleOf = Complex (*)(Values);
 /// Null: it has no meaning for complex numbers.
 RuleOf rule_of_elementary(Elementary elementary) {
@@ -372,6 +381,7 @@ const std::map<const Definition*, std::pair<const char*, RuleOf>>& rules_of_call
       {definition(op::atanh), {"atanh", [](Values x) { return of<Atanh>({x[0]}); }}},
       {definition(op::hypot), {"hypot", nullptr}},
       {definition(op::cbrt), {"cbrt", nullptr}},
+      {definition(op::isclose), {"isclose", close}},
   };
   return rules;
 }

@@ -172,6 +172,34 @@ TEST_P(ComplexOperations, AreSelectedAndJoined) {
   EXPECT_TRUE(allclose(z, z + 1e-9) && !allclose(z, conj(z)));
   EXPECT_EQ(text(vecdot(z, z)), "31.+0.j");
 }
+TEST_P(ComplexOperations, CloseByTheModulusOfTheDifference) {
+  const float none = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  using Truths = std::vector<bool>;
+  const auto truths = [](const Tensor& t) { return t.to_vector<bool>(); };
+  // |a - b| is 5 and |b| 100, but of the imaginary parts alone nothing is close.
+  const Tensor a = tensor({C64(103, 4), C64(100, 0), C64(1, inf), C64(1, inf), C64(none, 1), C64(1, 1), C64(1, 0)},
+                          device());
+  const Tensor b = tensor({C64(100, 0), C64(103, 4), C64(1, inf), C64(2, inf), C64(none, 1), C64(inf, 1), C64(1, none)},
+                          device());
+  EXPECT_EQ(truths(isclose(a, b, 0.05, 0.01)), (Truths{true, true, true, false, false, false, false}));
+  EXPECT_EQ(truths(isclose(a, b, 0.0499, 0)), (Truths{false, true, true, false, false, false, false}));
+  EXPECT_EQ(truths(isclose(a, b, 0, 4.99)), (Truths{false, false, true, false, false, false, false}));
+  EXPECT_EQ(truths(isclose(a, b, 0, 5.01, true)), (Truths{true, true, true, false, true, false, false}));
+  EXPECT_EQ(truths(isclose(Var(a), b, 0.05, 0.01)), truths(isclose(a, b, 0.05, 0.01)));
+  for (int i = 0; i < 7; ++i)
+    EXPECT_EQ(allclose(a[i], b[i], 0.05, 0.01), isclose(a[i], b[i], 0.05, 0.01).item<bool>()) << i;
+  for (int i = 0; i < 7; ++i) EXPECT_EQ(allclose(a[i], b[i], 0, 5.01, true), i < 3 || i == 4) << i;
+  const Tensor beside = tensor({100.0f, 104.0f}, device());
+  EXPECT_EQ(truths(isclose(a.slice(0, 0, 2), beside, 0, 5.01)), (Truths{true, true}));
+  EXPECT_EQ(truths(isclose(beside, a.slice(0, 0, 2), 0, 4.2)), (Truths{false, true}));
+  EXPECT_EQ(truths(isclose(tensor({100, 104}, device()), a.slice(0, 0, 2), 0, 4.2)), (Truths{false, true}));
+  const Pointwise kept("kept", [](auto x, auto y) { return where(isclose(x, y, 0, 5.01), x, 0); });
+  EXPECT_EQ(text(kept(a, b).slice(0, 0, 4)), "[103.+4.j, 100.+0.j,  1.+infj,   0.+0.j]");
+  if (!supports(device(), c128)) return;
+  const Tensor wide = tensor({C128(1e200, 1e200)}, device());  // whose squares overflow
+  EXPECT_EQ(truths(isclose(wide, wide * (1 + 1e-6))), (Truths{true}));
+  EXPECT_EQ(truths(isclose(wide, wide * (1 + 1e-4))), (Truths{false}));
+}
 TEST_P(ComplexOperations, ProductsOfMatrices) {
   Generator generator{3};
   const auto random = [&](const Shape& shape) {
