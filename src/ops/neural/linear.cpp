@@ -3,6 +3,7 @@
 
 #include "autodiff/instances.hpp"
 #include "primitives/fused/operation_checks.hpp"
+#include "primitives/scatter/operation.hpp"
 
 namespace tern {
 
@@ -30,7 +31,7 @@ template <TensorOrVar W> W embedding(const Tensor& indices, const W& weight) {
   require_defined(op, "indices", indices), require_defined(op, "weight", value_of(weight));
   require_index_dtype(op, "indices", indices);
   if (weight.dim() != 2) refuse(op, "weight", "[count, D]", describe(value_of(weight)));
-  return take(weight, indices, 0);
+  return taken(op, weight, indices, 0);
 }
 template Tensor embedding(const Tensor&, const Tensor&);
 template Var embedding(const Tensor&, const Var&);

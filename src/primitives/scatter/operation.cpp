@@ -190,10 +190,10 @@ Tensor request_scatter(const char* op, Combine how, const Tensor& x, const Scatt
 }
 
 /// Checked, and the indices as i32.
-Tensor take_indices(const Tensor& x, const Tensor& indices, int axis) {
-  check_indices("take", x, indices);
-  require_places("take", x, normalize_axis("take", axis, x.dim()), indices);
-  return as_i32("take", indices);
+Tensor take_indices(const char* op, const Tensor& x, const Tensor& indices, int axis) {
+  check_indices(op, x, indices);
+  require_places(op, x, normalize_axis(op, axis, x.dim()), indices);
+  return as_i32(op, indices);
 }
 Tensor gather_indices(const Tensor& x, const Tensor& indices, int axis) {
   check_indices("gather", x, indices);
@@ -201,9 +201,9 @@ Tensor gather_indices(const Tensor& x, const Tensor& indices, int axis) {
   return as_i32("gather", indices);
 }
 /// At positions that were checked; `given`: their dtype before.
-Tensor take_at(const Tensor& x, const Tensor& at, int axis, DType given) {
-  const int a = normalize_axis("take", axis, x.dim());
-  return read_at("take", x, at, take_layout(x.shape(), x.strides(), at, a), a, given);
+Tensor take_at(const char* op, const Tensor& x, const Tensor& at, int axis, DType given) {
+  const int a = normalize_axis(op, axis, x.dim());
+  return read_at(op, x, at, take_layout(x.shape(), x.strides(), at, a), a, given);
 }
 Tensor gather_at(const Tensor& x, const Tensor& at, int axis, DType given) {
   const int a = normalize_axis("gather", axis, x.dim());
@@ -289,12 +289,15 @@ Tensor detail::for_pairs(const Tensor& indices) {
   return indices.unsqueeze(-1).broadcast_to(shape);
 }
 
-template <TensorOrVar T> T take(const T& x, const Tensor& indices, int axis) {
+template <TensorOrVar T> T detail::taken(const char* op, const T& x, const Tensor& indices, int axis) {
   if (is_complex_tensor(value_of(x)))
-    return as_pairs("take", x, axis, [&](const T& pairs, int a) { return take(pairs, indices, a); });
-  const Tensor positions = take_indices(value_of(x), indices, axis);
-  return selected("take", x, positions, axis, take_at(value_of(x), positions, axis, indices.dtype()));
+    return as_pairs(op, x, axis, [&](const T& pairs, int a) { return taken(op, pairs, indices, a); });
+  const Tensor positions = take_indices(op, value_of(x), indices, axis);
+  return selected(op, x, positions, axis, take_at(op, value_of(x), positions, axis, indices.dtype()));
 }
+template Tensor detail::taken(const char*, const Tensor&, const Tensor&, int);
+template Var detail::taken(const char*, const Var&, const Tensor&, int);
+template <TensorOrVar T> T take(const T& x, const Tensor& indices, int axis) { return taken("take", x, indices, axis); }
 template <TensorOrVar T> T gather(const T& x, const Tensor& indices, int axis) {
   if (is_complex_tensor(value_of(x)))
     return as_pairs("gather", x, axis, [&](const T& pairs, int a) { return gather(pairs, for_pairs(indices), a); });

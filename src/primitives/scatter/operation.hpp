@@ -1,10 +1,12 @@
 // Elements combined into places that an index names, as tensors: what scatter_add, scatter_reduce and index_put share.
 #pragma once
 #include "backend/combine.hpp"
-#include "tern/tensor.hpp"
+#include "tern/formula.hpp"
 
 namespace tern::detail {
 
+/// take, by another operation's name.
+template <TensorOrVar T> T taken(const char* op, const T& x, const Tensor& indices, int axis);
 /// A copy of x with `source`, of x's dtype, combined in order with what is there at positions along an axis; `source`
 /// and `indices` are checked as scatter_add's.
 Tensor scattered(const char* op, Combine how, const Tensor& x, const Tensor& indices, const Tensor& source, int axis);

@@ -96,6 +96,21 @@ TEST_P(NeuralEdges, BatchNormWritesBothStatisticsOrNone) {
                [&] { batch_norm(ones({3, 2}), mean_of, variance, {}, {}, {.training = true}); });
   EXPECT_EQ(doubles(mean_of), std::vector<double>(2, 0));
 }
+TEST_P(NeuralEdges, EmbeddingSpeaksForItself) {
+  const Tensor table = ones({3, 2});
+  const auto refused = [&](ErrorKind kind, const std::vector<std::string>& texts, auto f) {
+    expect_error(kind, texts, [&] { f(), synchronize(device()); });
+  };
+  refused(ErrorKind::index, {"embedding: ", "3", "f32[3, 2]"}, [&] { embedding(tensor({0, 3}), table); });
+  refused(ErrorKind::index, {"embedding: ", "f32[3, 2]"}, [&] { embedding(tensor({0, -4}), Var(table)); });
+  refused(ErrorKind::index, {"embedding: ", "f32[0, 2]"}, [&] { embedding(tensor({0}), zeros({0, 2})); });
+  if (device() != cpu())
+    refused(ErrorKind::device, {"embedding: "}, [&] { embedding(tensor({0}, cpu()), table); });
+  const Var weight(table);
+  const Var y = embedding(tensor({2, 0}), weight);
+  EXPECT_EQ(y.grad_fn()->name(), std::string("EmbeddingBackward"));
+  EXPECT_EQ(doubles(backward(sum(y))[weight]), (std::vector<double>{1, 1, 0, 0, 1, 1}));
+}
 TEST_P(NeuralEdges, ATargetOfZeroCountsZeroInKlDiv) {
   const auto check = [&](const std::vector<float>& targets, const KlOptions& o) {
     const Var x(tensor({-INFINITY, 0.0F, -1.0F}, device())), target(tensor(targets, device()));
