@@ -212,7 +212,7 @@ BlockMask block_mask(const P& predicate, std::int64_t batch, std::int64_t heads,
                                  {detail::MaskOperand(operands)...});
 }
 struct AttentionOptions {
-  std::optional<double> scale = {};          // of the scores q·k; none: 1/√D
+  std::optional<double> scale = {};          // of the scores q·k; none: 1/√D (of D = 0 they are 0)
   bool causal = false;                       // row i sees the columns j ≤ i + S - L
   std::optional<std::int64_t> window = {};   // row i sees columns less than this far from i + S - L
   /// [batch] i32 or i64, from 0 to S: so many columns there are of each sample, and what lies behind them is not read.

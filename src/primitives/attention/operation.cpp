@@ -36,6 +36,11 @@ Var wide_product(const Var& a, const Var& b, DType type) {
                     });
 }
 
+/// Where D is 0 all scores are 0, whatever they are multiplied by; 0 times the infinite 1/√0 would be NaN.
+double scale_of(const AttentionOptions& o, const CallSizes& s) {
+  return o.scale.value_or(1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(s.depth, 1))));
+}
+
 /// An operand of a formula, held: backward may compute a block again when the call is over.
 template <TensorOrVar R> struct Held {
   explicit Held(const MaskOperand& m) : number(m.number) {
@@ -111,7 +116,7 @@ template <TensorOrVar R> struct Attention {
     const R scores =
         wide_product(q.reshape({s.batch, s.groups, shared, s.depth}), k.mT(), wide).reshape({s.batch, s.heads, l, c});
     PoolVector<Argument> list{Argument(scores),
-                              Argument(options.scale.value_or(1 / std::sqrt(static_cast<double>(s.depth)))),
+                              Argument(scale_of(options, s)),
                               Argument(s.columns - s.rows),
                               Argument(options.window.value_or(0)),
                               lengths.defined() ? Argument(lengths) : Argument(std::int32_t{0}),
@@ -210,7 +215,7 @@ template <TensorOrVar R> FusedAttention fused_call(const Attention<R>& all) {
     call.tensors.push_back(operand.of.defined() ? value_of(operand.of) : Tensor());
     call.numbers.push_back(operand.number);
   }
-  call.scale = o.scale.value_or(1 / std::sqrt(static_cast<double>(s.depth)));
+  call.scale = scale_of(o, s);
   if (all.lengths.defined()) call.lengths = all.lengths.reshape({s.batch});
   return call;
 }

@@ -112,6 +112,29 @@ TEST_P(Attention, DepthsAndWidths) {
     expect_decomposed({.heads = 2, .groups = 1, .rows = 70, .columns = 90, .depth = depth, .width = width},
                       "depth " + std::to_string(depth));
 }
+/// All scores are 0, so that every row is the mean of the rows of v that it sees.
+TEST_P(Attention, OfNoDepthAverages) {
+  for (const std::int64_t rows_at_once : {0, 2}) {
+    const Var q = parameter(zeros({1, 2, 3, 0})), k = parameter(zeros({1, 1, 4, 0}));
+    const Var v = parameter(tensor({1.0F, 2.0F, 3.0F, 6.0F}, device()).reshape({1, 1, 4, 1}));
+    const auto check = [&](const AttentionOptions& o, const std::vector<double>& want) {
+      const std::vector<double> got = doubles(attention(q.value(), k.value(), v.value(), o));
+      const Var y = attention(q, k, v, o);
+      const std::vector<double> recorded = doubles(y);
+      for (std::size_t i = 0; i < 6; ++i) {
+        EXPECT_NEAR(got[i], want[i % 3], 4 * epsilon(f32) * 3) << i;
+        EXPECT_NEAR(recorded[i], want[i % 3], 4 * epsilon(f32) * 3) << i;
+      }
+      const Gradients g = backward(sum(y));
+      EXPECT_EQ(g[q].shape(), q.shape());
+      EXPECT_EQ(g[k].shape(), k.shape());
+      EXPECT_NEAR(sum(g[v]).item<float>(), 6, 6 * 4 * epsilon(f32)) << "the shares of each row are 1 in all";
+    };
+    check({.rows_at_once = rows_at_once}, {3, 3, 3});
+    check({.causal = true, .rows_at_once = rows_at_once}, {1.5, 2, 3});
+    check({.scale = 0.5, .rows_at_once = rows_at_once}, {3, 3, 3});
+  }
+}
 TEST_P(Attention, EveryKindOfMask) {
   AttentionCase c{.batch = 2, .heads = 4, .groups = 2, .rows = 150, .columns = 290};
   const bool few = in_software(device());  // both of the first two are in the third
