@@ -269,7 +269,7 @@ ResultOf<Q, K, V> attention(const Q& q, const K& k, const V& v, const AttentionO
 template <TensorOrVar X, TensorOrVar W = Tensor, TensorOrVar B = Tensor>
 ResultOf<X, W, B> group_norm(const X& x, std::int64_t groups, const W& weight = {}, const B& bias = {},
                              double eps = 1e-5);
-/// The same of each channel of each sample.
+/// The same of each channel of each sample, which must have more than one value (else `shape`).
 template <TensorOrVar X, TensorOrVar W = Tensor, TensorOrVar B = Tensor>
 ResultOf<X, W, B> instance_norm(const X& x, const W& weight = {}, const B& bias = {}, double eps = 1e-5);
 struct BatchNormOptions {
@@ -280,7 +280,7 @@ struct BatchNormOptions {
 /// x less the running mean, over the root of the running variance + eps, of each channel; then · weight + bias, both
 /// [C] or none. Where `.training`, x's own mean and biased variance over all axes but that of channels instead; the
 /// running ones (f32 or x's dtype, or none) then take up `momentum` of the batch's mean and unbiased variance, but for
-/// an empty x, which has none.
+/// an empty x, which has none. One value alone of each channel throws `shape`: of it there is no variance.
 template <TensorOrVar X, TensorOrVar W = Tensor, TensorOrVar B = Tensor>
 ResultOf<X, W, B> batch_norm(const X& x, const Tensor& running_mean, const Tensor& running_variance,
                              const W& weight = {}, const B& bias = {}, const BatchNormOptions& options = {});

@@ -30,6 +30,10 @@ template <class X> void check_image(const char* op, const X& x) {
   require_floating(op, "x", value_of(x));
   if (x.dim() < 2) refuse(op, "x", "[N, C, ..]", describe(value_of(x)));
 }
+/// A value alone is its own mean: the result would be the bias, whatever it is, and the variance that of nothing.
+void require_several(const char* op, const Tensor& x, std::int64_t values, const char* where) {
+  if (values == 1) refuse(op, "x", std::string("more than one value of each channel") + where, describe(x));
+}
 /// A factor or summand of each channel, laid out as `shape`; a number where it is left out.
 template <TensorOrVar R> struct Channels {
   Channels(const R& given, const Shape& shape, double otherwise)
@@ -76,6 +80,7 @@ void update(Tensor running, const Tensor& batch, double momentum) {
 template <TensorOrVar R>
 R trained(const R& x, const Tensor& running_mean, const Tensor& running_variance, const Channels<R>& weight,
           const Channels<R>& bias, const BatchNormOptions& options) {
+  if (x.numel() > 0) require_several("batch_norm", value_of(x), x.numel() / x.size(1), " in training");
   for (const Tensor* running : {&running_mean, &running_variance})
     if (running->defined()) require_writable("batch_norm", *running);
   const Argument arguments[] = {Argument(x), weight.argument(), bias.argument(), Argument(options.eps)};
@@ -86,7 +91,7 @@ R trained(const R& x, const Tensor& running_mean, const Tensor& running_variance
   const auto count = static_cast<double>(x.numel() / x.size(1));
   update(running_mean, value_of(y[1]), options.momentum);
   if (running_variance.defined())
-    update(running_variance, value_of(y[2]) * (count / std::max(count - 1, 1.0)), options.momentum);
+    update(running_variance, value_of(y[2]) * (count / (count - 1)), options.momentum);
   return y[0];
 }
 
@@ -120,6 +125,7 @@ ResultOf<X, W, B> instance_norm(const X& x, const W& weight, const B& bias, doub
   using R = ResultOf<X, W, B>;
   check_image("instance_norm", x);
   if (x.size(1) == 0) refuse("instance_norm", "x", "at least one channel", describe(value_of(x)));
+  if (x.size(0) > 0) require_several("instance_norm", value_of(x), x.numel() / (x.size(0) * x.size(1)), " and sample");
   return grouped_norm<R>("instance_norm", operand_as<R>(x), x.size(1), operand_as<R>(weight), operand_as<R>(bias), eps);
 }
 template <TensorOrVar X, TensorOrVar W, TensorOrVar B>

@@ -32,8 +32,9 @@ std::vector<Values> normalized(const std::vector<Values>& x, std::size_t groups,
   }
   return {y};
 }
-std::vector<Shape> four_channels(Sizes s) { return {{s.rows, 4, s.columns}}; }
-std::vector<Shape> four_channels_and_affine(Sizes s) { return {{s.rows, 4, s.columns}, {4}, {4}}; }
+/// One value alone is refused.
+std::vector<Shape> four_channels(Sizes s) { return {{s.rows, 4, s.columns == 1 ? 2 : s.columns}}; }
+std::vector<Shape> four_channels_and_affine(Sizes s) { return {four_channels(s)[0], {4}, {4}}; }
 Tensor statistic(const Tensor& x, double first) {
   std::vector<float> of;
   for (std::int64_t c = 0; c < x.size(1); ++c) of.push_back(static_cast<float>(first + 0.25 * static_cast<double>(c)));
@@ -94,6 +95,11 @@ const Entries norms_of_images{
               {"instance_norm", "bias", "[4]", "f32[3]"},
               [](auto make) {
                 instance_norm(make({2, 4, 5}), make({4}), make({3}));
+              }},
+             {shape,
+              {"instance_norm", "x", "more than one value", "f32[2, 3, 1]"},
+              [](auto make) {
+                instance_norm(make({2, 3, 1}));
               }}}},
     {.name = "batch_norm",
      .family = Family::neural,
@@ -127,6 +133,11 @@ const Entries norms_of_images{
               {"batch_norm", "running_variance", "[3]", "f32[2]"},
               [](auto make) {
                 batch_norm(make({2, 3}), ones({3}), ones({2}));
+              }},
+             {shape,
+              {"batch_norm", "x", "more than one value", "f32[1, 3]"},
+              [](auto make) {
+                batch_norm(make({1, 3}), Tensor(), Tensor(), {}, {}, {.training = true});
               }}}},
 };
 

@@ -96,6 +96,30 @@ TEST_P(NeuralEdges, BatchNormWritesBothStatisticsOrNone) {
                [&] { batch_norm(ones({3, 2}), mean_of, variance, {}, {}, {.training = true}); });
   EXPECT_EQ(doubles(mean_of), std::vector<double>(2, 0));
 }
+TEST_P(NeuralEdges, NormsOfOneValueAreErrors) {
+  const Tensor mean_of = full({2}, 3), variance = full({2}, 4);
+  const BatchNormOptions training{.training = true};
+  for (const Shape& shape : {Shape{1, 2}, Shape{1, 2, 1}, Shape{1, 2, 1, 1}}) {
+    const std::string what = to_string(shape);
+    expect_error(ErrorKind::shape, {"batch_norm", "more than one value of each channel in training", what},
+                 [&] { batch_norm(ones(shape), mean_of, variance, {}, {}, training); });
+    expect_error(ErrorKind::shape, {"batch_norm", what},
+                 [&] { batch_norm(Var(ones(shape)), Tensor(), Tensor(), ones({2}), {}, training); });
+    expect_error(ErrorKind::shape, {"instance_norm", "more than one value of each channel and sample", what},
+                 [&] { instance_norm(ones(shape)); });
+    EXPECT_EQ(batch_norm(ones(shape), mean_of, variance).shape(), shape) << "by the running statistics it is one";
+  }
+  EXPECT_EQ(doubles(mean_of), std::vector<double>(2, 3));
+  EXPECT_EQ(doubles(variance), std::vector<double>(2, 4));
+  expect_error(ErrorKind::shape, {"instance_norm"}, [&] { instance_norm(ones({3, 2, 1})); });
+  EXPECT_EQ(instance_norm(zeros({0, 2, 1})).shape(), (Shape{0, 2, 1}));
+  EXPECT_EQ(instance_norm(zeros({3, 2, 0})).shape(), (Shape{3, 2, 0}));
+  const Tensor two = tensor({1.0F, 3.0F}, device()).reshape({2, 1});
+  Tensor mean_of_one = zeros({1}), of_one = zeros({1});
+  batch_norm(two, mean_of_one, of_one, {}, {}, {.training = true, .momentum = 1});
+  EXPECT_EQ(doubles(mean_of_one), (std::vector<double>{2}));
+  EXPECT_EQ(doubles(of_one), (std::vector<double>{2})) << "unbiased";
+}
 TEST_P(NeuralEdges, EmbeddingSpeaksForItself) {
   const Tensor table = ones({3, 2});
   const auto refused = [&](ErrorKind kind, const std::vector<std::string>& texts, auto f) {
