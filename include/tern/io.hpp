@@ -155,8 +155,8 @@ template <class T> Named named(const T& tree) {
 template <class T> void save(const std::string& path, const T& tree) { save_safetensors(path, named(tree)); }
 /// Reads what save() wrote into a container like the saved one, whose tensors keep their devices; an optimiser or
 /// Generator in it goes on where the saved one stood. Where names, shapes or dtypes differ, or a tensor is defined in
-/// one of them alone, one Error (`io`) lists all differences. All of the file is read, into the CPU's memory, before
-/// anything is changed: where that fails, all is as it was.
+/// one of them alone, one Error (`io`) lists all differences. All of the file is read, into the CPU's memory, and what
+/// memory of a device that takes is there, before anything is changed: where that fails, all is as it was.
 template <class T> void load(const std::string& path, T&& tree) {
   Named all;
   std::vector<Named> states;

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "backend/instruments/trace.hpp"
+#include "backend/recording/capture.hpp"
 #include "backend/tensor_impl.hpp"
 #ifdef TERN_JSON
 #include <nlohmann/json.hpp>
@@ -180,6 +182,17 @@ Tensor uploaded(const detail::StoredTensor& stored, const Tensor& from, Device d
   });
 }
 
+/// Whether an upload into a device's tensor itself will do, which takes no memory there.
+bool takes_uploads(const Tensor& to) { return to.is_contiguous() && !tern::detail::current_capture(); }
+void upload_into(const Tensor& to, const Tensor& from) {
+  Tensor kept;
+  const std::string_view bytes = detail::bytes_of("load", from, kept);
+  tern::detail::Storage& storage = *to.impl()->storage;
+  storage.bump_version();
+  const std::size_t first = static_cast<std::size_t>(to.impl()->offset) * dtype_size(to.dtype());
+  tern::detail::upload(storage.backend(), storage, first, bytes.data(), bytes.size());
+}
+
 }  // namespace
 
 void detail::load_into(const std::string& path, const Named& tensors) {
@@ -204,11 +217,17 @@ void detail::load_into(const std::string& path, const Named& tensors) {
     tern::detail::require_writable("load", tensors.at(part.name));
     read.push_back(opened.copy(part, {.device = cpu()}));
   }
+  // What takes memory of a device first: what is left can fail with the device alone.
   for (std::size_t i = 0; i < read.size(); ++i) {
     const StoredRange& part = opened.header.parts[i];
-    Tensor to = tensors.at(part.name);
+    const Tensor& to = tensors.at(part.name);
+    if (to.device() != cpu() && !takes_uploads(to)) read[i] = uploaded(part.stored, read[i], to.device());
+  }
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    Tensor to = tensors.at(opened.header.parts[i].name);
     const Tensor from = std::exchange(read[i], Tensor());
-    to.copy_from(to.device() == cpu() ? from : uploaded(part.stored, from, to.device()));
+    if (from.device() == to.device()) to.copy_from(from);
+    else upload_into(to, from);
   }
 }
 

@@ -54,6 +54,31 @@ TEST_P(IoOnDevice, FilesComeAndGo) {
   EXPECT_EQ(sum(model[1].value()).item<float>(), 0.0f);
 }
 
+/// Parts of one memory: those that lie together are written where they are, and the others by kernels.
+TEST_P(IoOnDevice, AModelIsLoadedIntoItsOwnMemory) {
+  const Folder folder;
+  const Tensor memory = arange(0, 60, 1, {.dtype = f32, .device = device()}),
+               small = arange(0, 60, 1, {.dtype = u8, .device = cpu()}).to(device());
+  const Tensor rows = memory.slice(0, 6, 18).reshape({3, 4}), turned = memory.slice(0, 18, 30).reshape({3, 4}).T(),
+               steps = memory.slice(0, 30, 50, 5), bytes = small.slice(0, 31, 36), none = memory.slice(0, 0, 0);
+  const std::vector<Tensor> model{rows, turned, steps, bytes, none};
+  const std::vector<float> before = memory.to_vector<float>();
+  const std::vector<std::uint8_t> small_before = small.to_vector<std::uint8_t>();
+  io::save(folder / "m", model);
+  Tensor(memory).copy_from(full({60}, -1, f32));
+  io::load(folder / "m", model);
+  const std::vector<float> got = memory.to_vector<float>();
+  for (std::size_t i = 0; i < 60; ++i) {
+    const bool own = (i >= 6 && i < 30) || (i >= 30 && i < 50 && i % 5 == 0);
+    EXPECT_EQ(got[i], own ? before[i] : -1) << i;
+  }
+  EXPECT_EQ(small.to_vector<std::uint8_t>(), small_before) << "the bytes beside those that were written";
+  const Var after(memory.slice(0, 0, 3));
+  const Var used = sum(square(after));
+  io::save(folder / "a", std::vector<Tensor>{after.value()});
+  io::load(folder / "a", std::vector<Tensor>{after.value()});
+  EXPECT_THROW(backward(used), Error) << "what backward reads was written to";
+}
 /// One by one, to the device that is asked for; of the CPU's some are views of the file, which others can be made of.
 TEST_P(IoOnDevice, TensorsOfAFileComeWhenTheyAreAskedFor) {
   const Folder folder;
