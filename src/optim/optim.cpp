@@ -21,6 +21,10 @@ Parameters::Parameters(const char* optimiser, std::vector<Var> list) : optimiser
   std::unordered_map<std::uint64_t, std::size_t> places;
   for (std::size_t i = 0; i < list_.size(); ++i) {
     const Var& p = list_[i];
+    if (!p.defined())
+      throw Error(ErrorKind::shape, std::string(optimiser) + ": parameter " + std::to_string(i) +
+                                        " is undefined; make a member that may be left out a std::optional, which is "
+                                        "passed over where it is empty");
     if (!p.requires_grad() || p.grad_fn())
       throw Error(ErrorKind::autograd,
                   std::string(optimiser) + ": parameters must be leaf variables that require a gradient");

@@ -1,12 +1,18 @@
 // What optimisers take: parameters in containers and their gradients, steps counted for each, gradients clipped before.
 #include <limits>
+#include <optional>
 
 #include "every_device/reference.hpp"
+#include "folder.hpp"
 
 namespace tern::test {
 
 template <class T> struct Affine {
   T weight, bias;
+};
+template <class T> struct MaybeBiased {
+  T weight;
+  std::optional<T> bias;
 };
 template <class T> struct Perceptron {
   std::vector<Affine<T>> layers;
@@ -18,6 +24,7 @@ template <class T> struct Perceptron {
 template <class T> struct tern::Fields<tern::test::Affine<T>> {
   static auto tie(auto& a) { return std::tie(a.weight, a.bias); }
 };
+TERN_FIELDS(tern::test::MaybeBiased, weight, bias)
 template <class T> struct tern::Fields<tern::test::Perceptron<T>> {
   static auto tie(auto& p) { return std::tie(p.layers, p.scale); }
 };
@@ -27,6 +34,38 @@ namespace {
 
 class OptimParameters : public EveryDevice {};
 TERN_EVERY_DEVICE(OptimParameters);
+
+/// An empty optional is no leaf, for transforms, optimisers and files; an undefined Var is one that is missing.
+TEST_P(OptimParameters, WhatIsLeftOutIsAnEmptyOptional) {
+  const Folder folder;
+  for (const bool biased : {false, true}) {
+    const auto made = [&](double value) {
+      MaybeBiased<Var> m{parameter(full({2}, value)), {}};
+      if (biased) m.bias = parameter(full({2}, 2 * value));
+      return m;
+    };
+    const MaybeBiased<Var> model = made(1), other = made(3);
+    const auto [value, gradients] = value_and_grad([](const MaybeBiased<Var>& m) {
+      const Var squares = sum(square(m.weight));
+      return m.bias ? squares + sum(*m.bias) : squares;
+    })(model);
+    EXPECT_EQ(gradients.bias.has_value(), biased);
+    optim::SGD sgd(model, {.learning_rate = 0.25});
+    sgd.step(gradients);
+    EXPECT_EQ(doubles(model.weight), std::vector<double>(2, 0.5));
+    if (biased) EXPECT_EQ(doubles(*model.bias), std::vector<double>(2, 1.75));
+    EXPECT_EQ(io::named(model).size(), biased ? 2u : 1u);
+    io::save(folder / "m", model);
+    io::load(folder / "m", other);
+    EXPECT_EQ(doubles(other.weight), doubles(model.weight));
+    if (biased) EXPECT_EQ(doubles(*other.bias), doubles(*model.bias));
+  }
+  const Affine<Var> undefined{parameter(ones({2})), Var()};
+  expect_error(ErrorKind::shape, {"SGD", "parameter 1 is undefined", "std::optional"},
+               [&] { optim::SGD all(undefined); });
+  expect_error(ErrorKind::shape, {"AdamW", "parameter 1 is undefined", "std::optional"},
+               [&] { optim::AdamW all(undefined); });
+}
 
 // ---- AdamW's counts ----
 
