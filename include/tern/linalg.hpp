@@ -58,7 +58,7 @@ template <TensorOrVar T> LuFactor<T> lu_factor(const T& a);
 /// {lu, pivots, info}: lu_factor that throws nothing for values: info is 0, or the number (from 1) of the first pivot
 /// that is 0, or -1 where an element is not finite.
 template <TensorOrVar T> LuFactorEx<T> lu_factor_ex(const T& a);
-/// The solution of a·x = b from what lu_factor gave, b [.., N, K]. On the CPU pivots that are no rows throw `index`.
+/// The solution of a·x = b from what lu_factor gave, b [.., N, K]. Pivots that are no rows throw `index`.
 template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> lu_solve(const A& lu, const Tensor& pivots, const B& b);
 /// {q, r} with q·r = a, q of orthonormal columns and r upper triangular: q [.., M, K] with K = min(M, N), or M where
 /// `complete`. Signs are not normalised. The gradient needs the first min(M, N) columns to be independent, and of

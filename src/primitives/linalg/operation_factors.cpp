@@ -1,4 +1,5 @@
 // Triangles, Cholesky, LU and QR, and the rules of their derivatives.
+#include <string>
 #include <vector>
 
 #include "backend/recording/capture.hpp"
@@ -176,6 +177,17 @@ template <TensorOrVar T> Lu<T> lu(const T& a) {
   const auto fit = [&](const T& x) { return narrowed(x, a.dtype()); };
   return {fit(as_result<T>(p)), fit(tril(both.slice(-1, 0, k), -1) + ones), fit(triu(both.slice(-2, 0, k)))};
 }
+namespace {
+/// On GPUs, and at replays, they are checked as indices are.
+void check_pivots(const char* op, const Tensor& pivots, std::int64_t n) {
+  if (pivots.numel() == 0) return;
+  if (!in_host_memory(pivots) || current_capture())
+    return require_indices("lu_solve (pivots, as lu_factor counts rows)", pivots, n, false);
+  if (any(logical_or(pivots < 0, pivots >= n)).item<bool>())
+    throw Error(ErrorKind::index, std::string(op) + ": pivots must be from 0 to " + std::to_string(n - 1) +
+                                      ", as lu_factor counts rows; there are others");
+}
+}  // namespace
 template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> lu_solve(const A& lu, const Tensor& pivots, const B& b) {
   using R = ResultOf<A, B>;
   constexpr const char* op = "lu_solve";
@@ -186,10 +198,7 @@ template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> lu_solve(const A& lu, con
   if (pivots.dtype() != i32 || pivots.shape() != with_sizes(batch_of(lu.shape()), {lu.size(-1)}))
     throw Error(ErrorKind::shape,
                 "lu_solve: pivots must be what lu_factor gave, i32 [.., N], they are " + describe(pivots));
-  if (in_host_memory(pivots) && !current_capture() &&
-      any(logical_or(pivots < 0, pivots >= lu.size(-1))).template item<bool>())
-    throw Error(ErrorKind::index, "lu_solve: pivots must be from 0 to " + std::to_string(lu.size(-1) - 1) +
-                                      ", as lu_factor counts rows; there are others");
+  check_pivots(op, pivots, lu.size(-1));
   const DType dtype = promote_types(lu.dtype(), b.dtype());
   R f = widened(operand_as<R>(lu).to(dtype)), x = widened(operand_as<R>(b).to(dtype));
   broadcast_batches(op, f, x);
