@@ -1,4 +1,6 @@
-// The exponential of a matrix: Higham, The scaling and squaring method for the matrix exponential revisited (2005).
+// The exponential of a matrix: Higham, The scaling and squaring method for the matrix exponential revisited (2005). Of
+// matrices whose powers grow less than their norms do, fewer halvings: Al-Mohy and Higham, A new scaling and squaring
+// algorithm for the matrix exponential (2009).
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -15,7 +17,7 @@ namespace {
 
 constexpr const char* kExpm = "expm";
 /// Up to this norm the approximant of order 13 is exact to f64's roundings.
-constexpr double kMost = 5.371920351148152;
+constexpr double kMost = 5.371920351148152, kMostLog2 = 2.4254379142487057;
 constexpr double kPade[] = {64764752532480000.,
                             32382376266240000.,
                             7771770303897600.,
@@ -30,6 +32,10 @@ constexpr double kPade[] = {64764752532480000.,
                             16380.,
                             182.,
                             1.};
+
+constexpr double kRoundingOverC = 63.44;  // log2(2^-53 / c) in allowed_doublings
+/// Up to so many rows squares are cheaper than many products with one row.
+constexpr std::int64_t kFewRows = 32;
 
 /// 1-norms, [.., 1, 1].
 Tensor norms_of(const Tensor& a) { return max(sum(abs(a), {-2}, true), {-1}, true); }
@@ -46,10 +52,28 @@ double largest_norm(const Tensor& a) {
 }
 int halvings(double norm) { return norm > kMost ? static_cast<int>(std::ceil(std::log2(norm / kMost))) : 0; }
 
+/// A matrix and the powers of it that its approximant is made of.
+struct Powers {
+  Tensor a, a2, a4, a6;
+};
+Powers powers_of(const Tensor& a) {
+  const Tensor a2 = matmul(a, a), a4 = matmul(a2, a2);
+  return {a, a2, a4, matmul(a2, a4)};
+}
+/// Those of 2^times · a, which are exact.
+Powers doubled(const Powers& p, const Tensor& times) {
+  static const Pointwise by(kExpm, [](auto a, auto a2, auto a4, auto a6, auto times) {
+    auto two = exp2(times), four = two * two, sixteen = four * four;
+    return std::array{a * two, a2 * four, a4 * sixteen, a6 * (sixteen * four)};
+  });
+  const auto [a, a2, a4, a6] = by(p.a, p.a2, p.a4, p.a6, times);
+  return {a, a2, a4, a6};
+}
 /// Padé's approximant of order 13.
-Tensor approximant(const Tensor& a) {
+Tensor approximant(const Powers& p) {
+  const auto& [a, a2, a4, a6] = p;
   const auto& b = kPade;
-  const Tensor one = identity_like(a, a.size(-1)), a2 = matmul(a, a), a4 = matmul(a2, a2), a6 = matmul(a2, a4);
+  const Tensor one = identity_like(a, a.size(-1));
   const Tensor odd =
       matmul(a, matmul(a6, b[13] * a6 + b[11] * a4 + b[9] * a2) + b[7] * a6 + b[5] * a4 + b[3] * a2 + b[1] * one);
   const Tensor even = matmul(a6, b[12] * a6 + b[10] * a4 + b[8] * a2) + b[6] * a6 + b[4] * a4 + b[2] * a2 + b[0] * one;
@@ -57,21 +81,63 @@ Tensor approximant(const Tensor& a) {
   return lu_solve_tensor(kExpm, factors.lu, factors.pivots, even + odd, false, false);
 }
 
+/// How many of its halvings each matrix can do without, [.., 1, 1]. The truncation's error goes by the growth of the
+/// powers, which is less than the norm where a matrix is not normal, and there every needless squaring costs a bit.
+Tensor spare_doublings(const Powers& p, const Tensor& times) {
+  static const Pointwise spare(kExpm, [](auto fourth, auto sixth, auto times, auto most) {
+    auto growth = maximum(log2(fourth) / 4, log2(sixth) / 6);
+    return minimum(minimum(maximum(floor(kMostLog2 - growth), 0), most), times);
+  });
+  // The powers of such a one, doubled so often, are within the dtype, and so are the approximant's sums.
+  const double most = real_dtype(p.a.dtype()) == DType::f64 ? 160 : 20;
+  return spare(norms_of(p.a4), norms_of(p.a6), times, most);
+}
+/// So many, but no more than roundings allow: powers that cancel leave roundings as large as those of |a| are. With
+/// r = ‖|a|^27‖₁ / ‖a‖₁ the approximant's part is c·r·2^(26·doublings), c = 1/(27!·(26 over 13)), of the size of f64's
+/// roundings.
+Tensor allowed_doublings(const Tensor& spared, const Tensor& a) {
+  static const Pointwise allowed(kExpm, [](auto spared, auto largest, auto norm) {
+    auto ratio = where(norm > 0, log2(largest) - log2(norm), 0);
+    return minimum(spared, maximum(floor((kRoundingOverC - ratio) / 26), 0));
+  });
+  Tensor power = abs(a), columns = sum(power, {-2}, true);
+  const Tensor norm = max(columns, {-1}, true);
+  if (a.size(-1) > kFewRows) {
+    for (int i = 0; i < 26; ++i) columns = matmul(columns, power);
+  } else {
+    for (const int exponent : {2, 4, 8, 16}) {  // 26 = 2 + 8 + 16
+      power = matmul(power, power);
+      if (exponent != 4) columns = matmul(columns, power);
+    }
+  }
+  return allowed(spared, max(columns, {-1}, true), norm);
+}
+
 /// A recording does not know the norms of its replays: it halves up to so often, norms of up to 5·10⁶. Of larger ones
 /// the result is NaN.
 constexpr int kRecordedHalvings = 20;
 
-/// Every matrix is halved as often as its own norm asks for.
+/// The largest of the batch's counts, in the program.
+int largest_count(const Tensor& counts) { return static_cast<int>(max(counts).to(cpu()).to(f64).item<double>()); }
+
+/// Every matrix is halved as often as its own norm, and the growth of its powers, ask for.
 Tensor expm_of(const Tensor& a) {
   if (a.numel() == 0) return a.clone();
   const bool recorded = current_capture() != nullptr;
-  const int most = recorded ? kRecordedHalvings : halvings(largest_norm(a));
-  if (most == 0) return approximant(a);
+  int most = recorded ? kRecordedHalvings : halvings(largest_norm(a));
+  if (most == 0) return approximant(powers_of(a));
   const Tensor norms = norms_of(a);
   if (recorded) require_status(kExpm, a, statuses_of(norms), PrimitiveId::lu);
   Tensor times = maximum(ceil(log2(norms / kMost)), 0);
   if (!recorded) times = minimum(times, most);  // a device's logarithm may be rounded up
-  Tensor power = approximant(a * exp2(-times));
+  Powers powers = powers_of(a * exp2(-times));
+  Tensor spared = spare_doublings(powers, times);
+  if (recorded || largest_count(spared) > 0) {
+    spared = allowed_doublings(spared, powers.a);
+    powers = doubled(powers, spared), times = times - spared;
+    if (!recorded) most = largest_count(times);
+  }
+  Tensor power = approximant(powers);
   for (int i = 0; i < most; ++i) power = where(times > i, matmul(power, power), power);
   return recorded ? where(times > most, std::numeric_limits<double>::quiet_NaN(), power) : power;
 }
