@@ -37,9 +37,24 @@ Tensor sign_of(const Tensor& pivots, DType dtype) {
   const Tensor places = arange(0, pivots.size(-1), 1, {.dtype = i32, .device = pivots.device()});
   return 1 - 2 * (sum((pivots != places).to(i32), {-1}) % 2).to(real_dtype(dtype));
 }
-/// Σ over the diagonal's product, with the permutation's sign.
+/// The diagonal's product, with the permutation's sign: of numbers near 1, and of powers of two, whose exponents are
+/// summed, so that nothing overflows or vanishes on the way where the determinant does not. What is near 1 is between
+/// 2^-f and 2^(1-f), with fractions f that are spread evenly: neither do products of many such numbers alike.
 Tensor det_of(const LuTensors& made) {
-  return prod(diagonal(made.lu, 0, -2, -1), {-1}) * sign_of(made.pivots, made.lu.dtype());
+  static const Pointwise apart("det", [](auto p, auto row) {
+    auto size = abs(p), spread = cast(index(p, -1), DType::f32) * 0.6180339887498949;
+    auto power = where((size > 0) & isfinite(size), floor(log2(size) + (spread - floor(spread))), 0);
+    auto half = floor(power * 0.5);  // 2^1074 is beyond f64
+    auto near = p * exp2(-half) * exp2(half - power);
+    return std::array{where(row != index(p, -1), -near, near), power};  // an exchange changes the sign
+  });
+  static const Pointwise together("det", [](auto product, auto power, auto most) {
+    auto bounded = clamp(power, -most, most), half = floor(bounded * 0.5);
+    return product * exp2(half) * exp2(bounded - half);
+  });
+  const auto [near, powers] = apart(diagonal(made.lu, 0, -2, -1), made.pivots);
+  const double most = real_dtype(made.lu.dtype()) == DType::f64 ? 1200 : 250;  // of no finite result is it more
+  return together(prod(near, {-1}), sum(powers, {-1}), most);
 }
 /// The factors with pivots of 0 replaced by ones next to nothing: of a matrix that differs from the original by
 /// roundings, so that cofactors, which are polynomials, differ by as much.

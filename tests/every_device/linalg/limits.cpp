@@ -124,6 +124,37 @@ TEST_P(MatricesAtLimits, ConditionsOfSingularOnes) {
   expect_error(ErrorKind::value, {"cond", "no norm 3"}, [] { cond(eye(2), 3); });
   expect_error(ErrorKind::linalg, {"matrix_norm", "not finite"}, [] { matrix_norm(full({2, 2}, kNaN, f32), 2); });
 }
+/// The product of the first pivots is beyond the dtype, or too small for it, and the determinant is not.
+TEST_P(MatricesAtLimits, DeterminantsWhosePartialProductsAreBeyondTheDtype) {
+  std::vector<DType> dtypes = all_floats(device());
+  for (const DType dtype : {c64, c128})
+    if (supports(device(), dtype)) dtypes.push_back(dtype);
+  for (const DType dtype : dtypes) {
+    if (dtype_size(real_dtype(dtype)) == 2) continue;
+    const bool wide = real_dtype(dtype) == f64;
+    const double eps = epsilon(real_dtype(dtype)), far = wide ? 0x1p600 : 0x1p80;
+    const auto of = [&](std::vector<double> diagonal) {
+      const auto n = static_cast<std::int64_t>(diagonal.size());
+      const Tensor d = tensor(diagonal, f64, cpu()), below = tril(ones({n, n}, {.dtype = f64, .device = cpu()}), -1);
+      return (diag(d) + matmul(below, diag(d))).to(dtype).to(device());  // of ones below the diagonal, times it
+    };
+    const auto expect = [&](const std::vector<double>& diagonal, double want) {
+      const double got = largest_part(det(of(diagonal)));
+      const double bound = std::isinf(want) ? 0 : 4 * static_cast<double>(diagonal.size()) * eps * want;
+      EXPECT_TRUE(got == want || std::abs(got - want) <= bound) << to_string(dtype) << " " << got << " " << want;
+    };
+    expect({far, far, 1.5, 1 / far, 1 / far}, 1.5);
+    expect({1 / far, 1 / far, 1 / far, 3, 1.5, far, far, far}, 4.5);
+    expect(std::vector<double>(40, 1.5), std::pow(1.5, 40));
+    expect({far, far, far, 1, 1}, kInf);
+    expect({1 / far, 1 / far, 1 / far, 1, 1}, 0);
+    expect({far, far, 0, 1, 1}, 0);
+    std::vector<double> many(300, 1.375);  // 1.375^300 is 2^138
+    for (std::size_t i = 150; i < 300; ++i) many[i] = 0.75;
+    expect(many, std::pow(1.375 * 0.75, 150));
+    expect(std::vector<double>(300, 0.875), std::pow(0.875, 300));
+  }
+}
 /// exp([[1, x], [0, -1]]) is [[e, x·sinh 1], [0, 1/e]]: each squaring that the norm alone asks for costs it a bit.
 TEST_P(MatricesAtLimits, ExponentialsOfMatricesThatAreNotNormal) {
   for (const DType dtype : all_floats(device())) {
