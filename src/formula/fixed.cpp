@@ -117,6 +117,37 @@ template <int N> const Definition* determinant_definition() {
   return definition;
 }
 
+/// The largest factor by the smallest, then what brings the product nearer to 1. (lanes_registers-inl.h has the same.)
+Expr balanced_product(const Expr& sign, std::vector<Expr> p) {
+  const std::size_t n = p.size();
+  for (std::size_t last = n - 1; last > 0; --last)
+    for (std::size_t k = 0; k < last; ++k) {
+      const Expr larger = abs(p[k]) > abs(p[k + 1]), small = where(larger, p[k + 1], p[k]);
+      p[k + 1] = where(larger, p[k], p[k + 1]), p[k] = small;
+    }
+  const Expr ends = sign * p[n - 1] * p[0];
+  if (n == 3) return ends * p[1];
+  const Expr large = abs(ends) >= constant(1);
+  return ends * where(large, p[1], p[2]) * where(large, p[2], p[1]);
+}
+template <int N> const Definition* balanced_determinant_definition() {
+  static const Definition* const definition = [] {
+    Eliminated e(N, 0, inputs(N * N), {}, true);
+    std::vector<Expr> pivots;
+    for (int i = 0; i < N; ++i) pivots.push_back(e.rows(i, i));
+    Expr product = e.odd * pivots[0], normal;
+    for (std::size_t i = 1; i < N; ++i) {
+      product = product * pivots[i];
+      if (i + 1 == N) break;
+      const Expr within = bit_and(abs(product) >= constant(0x1p-126), abs(product) < constant(0x1p127));
+      normal = i == 1 ? within : bit_and(normal, within);
+    }
+    const Expr value = where(normal, product, balanced_product(e.odd, pivots));
+    return make_definition(make_graph({&value, 1}, N * N), nullptr, &cofactors<N>);
+  }();
+  return definition;
+}
+
 /// Entry (Row, Column) of the inverse of N·N arguments. Its derivatives are products of others.
 template <int N, int Row, int Column> const Definition* inverse_definition();
 template <int N> std::vector<Expr> inverse_calls(std::span<const Expr> a) {
@@ -207,6 +238,10 @@ template <class F> auto with_size(int n, F f) {
 Expr determinant_of(int n, std::span<const Expr> a) {
   if (n <= 2) return expanded(n, a);
   return n == 3 ? make_call(determinant_definition<3>(), a) : make_call(determinant_definition<4>(), a);
+}
+Expr small_determinant(int n, std::span<const Expr> a) {
+  if (n <= 2) return expanded(n, a);
+  return make_call(n == 3 ? balanced_determinant_definition<3>() : balanced_determinant_definition<4>(), a);
 }
 void inverse_small(int n, std::span<const Expr> a, std::span<Expr> inverse) {
   std::ranges::copy(with_size(n, [&]<int N>() { return inverse_calls<N>(a); }), inverse.begin());

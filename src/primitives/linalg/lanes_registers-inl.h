@@ -85,10 +85,47 @@ template <bool kExact, class T, int N, int M> HWY_INLINE void SolveTriangle(Regi
     }
   }
 }
-template <class T, int N, int M> HWY_INLINE typename Lanes<T>::V Determinant(const RegisterRows<T, N, M>& r) {
-  auto product = r.sign;
-  TERN_LANES_UNROLL for (int k = 0; k < N; ++k) product = hn::Mul(product, r.x[k * (N + M) + k]);
-  return product;
+/// The pivots' product in an order in which no part of it is beyond the type, or too small for it, unless the whole is:
+/// the largest by the smallest, and then what brings the product nearer to 1 (formula/fixed.cpp has the same).
+/// By value, so that rows stay in registers.
+template <class T, int N, class V> HWY_NOINLINE V BalancedProduct(V sign, V p0, V p1, V p2, V p3) {
+  using L = Lanes<T>;
+  V p[] = {p0, p1, p2, p3};
+  for (int last = N - 1; last > 0; --last)
+    for (int k = 0; k < last; ++k) {
+      const auto larger = hn::Gt(hn::Abs(p[k]), hn::Abs(p[k + 1]));
+      const auto small = hn::IfThenElse(larger, p[k + 1], p[k]);
+      p[k + 1] = hn::IfThenElse(larger, p[k], p[k + 1]), p[k] = small;
+    }
+  const auto ends = hn::Mul(hn::Mul(sign, p[N - 1]), p[0]);
+  if constexpr (N == 3) return hn::Mul(ends, p[1]);
+  const auto large = hn::Ge(hn::Abs(ends), L::Set(1));
+  const auto first = hn::IfThenElse(large, p[1], p[N - 2]), second = hn::IfThenElse(large, p[N - 2], p[1]);
+  return hn::Mul(hn::Mul(ends, first), second);
+}
+template <bool kExact, class T, int N, int M>
+HWY_INLINE typename Lanes<T>::V Determinant(const RegisterRows<T, N, M>& r) {
+  const typename Lanes<T>::D d;
+  const auto pivot = [&](int k) { return r.x[k * (N + M) + k]; };
+  auto product = hn::Mul(r.sign, pivot(0));
+  if constexpr (N < 3) return hn::Mul(product, pivot(1));
+  if constexpr (!kExact) {  // MakeTriangular knows: of pivots like these no part of the product is beyond T
+    constexpr T far = static_cast<T>(sizeof(T) == 4 ? 0x1p31 : 0x1p255);
+    const auto near = hn::And(hn::Ge(r.least, hn::Set(d, 1 / far)), hn::Le(r.most, hn::Set(d, far)));
+    if (HWY_LIKELY(hn::AllTrue(d, near))) {
+      TERN_LANES_UNROLL for (int k = 1; k < N; ++k) product = hn::Mul(product, pivot(k));
+      return product;
+    }
+  }
+  auto least = hn::Set(d, std::numeric_limits<T>::max()), most = hn::Zero(d);
+  TERN_LANES_UNROLL for (int k = 1; k < N - 1; ++k) {
+    product = hn::Mul(product, pivot(k));
+    least = hn::Min(least, hn::Abs(product)), most = hn::Max(most, hn::Abs(product));
+  }
+  const auto normal = hn::And(hn::Ge(least, hn::Set(d, std::numeric_limits<T>::min())),
+                              hn::Le(most, hn::Set(d, std::numeric_limits<T>::max())));
+  const auto balanced = BalancedProduct<T, N>(r.sign, pivot(0), pivot(1), pivot(2), pivot(N - 1));
+  return hn::IfThenElse(normal, hn::Mul(product, pivot(N - 1)), balanced);
 }
 
 /// b = a⁻¹·b in memory. By reciprocals of pivots; where one of them has none, false.
@@ -108,7 +145,7 @@ HWY_INLINE bool Eliminate(T* a, T* b, bool identity, T* det, bool sign_only, std
   } else {
     TERN_LANES_UNROLL for (int k = 0; k < N; ++k) NoteStatus<T>(r.zeros[k], k + 1, status);
   }
-  if (det) L::Store(sign_only ? r.sign : Determinant(r), det, 0);
+  if (det) L::Store(sign_only ? r.sign : Determinant<kExact>(r), det, 0);
   if (det && sign_only) TERN_LANES_UNROLL for (int k = 0; k < N; ++k) L::Store(r.x[k * kAll + k], a, k * (N + 1));
   SolveTriangle<kExact>(r);
   TERN_LANES_UNROLL for (int i = 0; i < N; ++i) {
@@ -171,7 +208,7 @@ template <class T, int N, int M, bool kIdentity> std::int64_t DenseDirectOf(cons
     }
     MakeTriangular<false>(r);
     if (!NeedsNoCare(r)) return block;
-    if (dense.det) L::Store(Determinant(r), dense.det, block);
+    if (dense.det) L::Store(Determinant<false>(r), dense.det, block);
     if constexpr (M > 0) {
       SolveTriangle<false>(r);
       TERN_LANES_UNROLL for (int i = 0; i < N; ++i) {

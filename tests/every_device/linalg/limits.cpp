@@ -144,6 +144,16 @@ TEST_P(MatricesAtLimits, DeterminantsWhosePartialProductsAreBeyondTheDtype) {
       EXPECT_TRUE(got == want || std::abs(got - want) <= bound) << to_string(dtype) << " " << got << " " << want;
     };
     expect({far, far, 1.5, 1 / far, 1 / far}, 1.5);
+    for (const double turn : {1.0, -1.0}) {  // three and four rows are eliminated in registers, or by a formula
+      expect({far, turn * far, 1.5 / far}, 1.5 * far);
+      expect({1 / far, 1.5 / far, turn * far}, 1.5 / far);
+      expect({far, 1.5 * far, 1 / far, turn / far}, 1.5);
+      expect({1 / far, 1 / far, turn * far, 3 * far}, 3);
+      expect({1 / far, far, far, turn * 1.5 / far}, 1.5);
+      expect({far, 2, far, turn * 1.5 / far}, 3 * far);
+      expect({far, far, 0, 1}, 0);
+      expect({far, far, far, turn}, kInf);
+    }
     expect({1 / far, 1 / far, 1 / far, 3, 1.5, far, far, far}, 4.5);
     expect(std::vector<double>(40, 1.5), std::pow(1.5, 40));
     expect({far, far, far, 1, 1}, kInf);
