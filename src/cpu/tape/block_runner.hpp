@@ -31,7 +31,7 @@ struct Block {
 
 /// What one thread works with: its register file and where each value is.
 struct Worker {
-  std::byte* file;
+  std::byte* file = nullptr;
   detail::SmallVector<void*, 32> at;
   std::byte* patterns = nullptr;  // operands that repeat after few elements, over a block and one period more
 };

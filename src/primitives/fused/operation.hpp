@@ -90,8 +90,8 @@ struct BoundCall {
   SmallVector<View, 4> views;
   FusedRequest request() const { return {op, program, space, reduced, operands, views}; }
 };
-/// `call` is one for its numbers (CallForNumbers). That the arguments are there, on one device and broadcast to the space
-/// is the caller's to check: broadcast_space().
+/// `call` is one for its numbers (CallForNumbers). That the arguments are there, on one device and broadcast to the
+/// space is the caller's to check: broadcast_space().
 void bind_call(const Shape& space, const FusedCall& call, std::span<const Argument> arguments,
                std::span<const Tensor> into, std::span<Tensor> outputs, BoundCall& bound);
 

@@ -186,11 +186,14 @@ PoolVector<Argument> FusedBackward::arguments(const RuleContext& context, const 
 
 void FusedBackward::add_input(const Argument& argument, bool saves, PoolVector<Save>& saved, int edge) {
   const Tensor* t = tensor_of(argument);
-  saves = saves && t;
-  const DType dtype = !t ? DType::boolean : wide.arguments[inputs.size()] ? wide.dtype : t->dtype();
-  inputs.push_back(
-      {t ? t->shape() : Shape{}, argument.number, saves ? static_cast<int>(saved.size()) : -1, t != nullptr, dtype});
+  const bool is_wide = wide.arguments[inputs.size()];
+  // Made in its place: what is written a field at a time and copied at once waits for its stores.
+  Input& input = inputs.emplace_back();
+  input.number = argument.number, input.tensor = t != nullptr;
+  if (!t) return;
+  input.shape = t->shape(), input.dtype = is_wide ? wide.dtype : t->dtype();
   if (!saves) return;
+  input.saved = static_cast<int>(saved.size());
   if (argument.var && edge < 0) saved.push_back({*argument.var});
   else saved.push_back({as_var(*t), -1, argument.var ? edge : -1});
 }
