@@ -189,9 +189,12 @@ void FusedBackward::add_input(const Argument& argument, bool saves, PoolVector<S
   const bool is_wide = wide.arguments[inputs.size()];
   // Made in its place: what is written a field at a time and copied at once waits for its stores.
   Input& input = inputs.emplace_back();
-  input.number = argument.number, input.tensor = t != nullptr;
-  if (!t) return;
-  input.shape = t->shape(), input.dtype = is_wide ? wide.dtype : t->dtype();
+  if (!t) {
+    input.number = argument.number;
+    return;
+  }
+  input.tensor = true;
+  input.shape = t->impl()->shape, input.dtype = is_wide ? wide.dtype : t->impl()->dtype;
   if (!saves) return;
   input.saved = static_cast<int>(saved.size());
   if (argument.var && edge < 0) saved.push_back({*argument.var});
