@@ -104,14 +104,15 @@ template <class S> std::vector<S> threshold_values() {
 }
 
 /// All patterns of 16-bit types; evenly spaced ones (each moved within its stratum), edges and thresholds of others; an
-/// eighth of those where few will do.
+/// eighth of those where few will do. `script/test --points` takes twice as many, and every number of f32 in turn.
 template <class S> std::vector<S> unary_inputs(bool few = false) {
   using B = typename Bits<S>::type;
   std::vector<S> values;
   if constexpr (sizeof(S) == 2) {
     for (int i = 0; i < 65536; ++i) values.push_back(from_bits<S>(static_cast<B>(i)));
   } else {
-    const int log2_count = (sizeof(S) == 4 ? (kFewPoints ? 20 : 22) : (kFewPoints ? 17 : 20)) - (few ? 3 : 0);
+    const int log2_count = (sizeof(S) == 4 ? (kFewPoints ? 20 : 21) : (kFewPoints ? 17 : 19)) + (full_test() ? 1 : 0) -
+                           (few ? 3 : 0);
     const int shift = Layout<S>::kBits - log2_count;
     for (std::uint64_t i = 0; i < (std::uint64_t{1} << log2_count); ++i)
       values.push_back(from_bits<S>(static_cast<B>((i << shift) | (random_bits(i) >> (64 - shift)))));
