@@ -180,6 +180,49 @@ TEST_P(HighOrders, OfPowersAtSmallNumbers) {
       EXPECT_NEAR(doubles(std::get<0>(along))[i], want[i], 1e-6 * want[i]) << exponent;
   }
 }
+/// The n-th derivative of a function whose first is (1 - x²)^-1/2, or its kin, is P(x)·(1 - x²)^-power with a polynomial
+/// P whose signs are alike, so that at the ends of the domain it is infinite.
+struct InverseFunction {
+  const char* name;
+  ScalarFunction f;
+  double first_power;  // of the first derivative
+  bool outside;        // of x² - 1, for x of 1 and more
+};
+/// The polynomial of the n-th, and the power below it: P' · (1 - x²) + 2·power·x·P.
+double inverse_derivative(const InverseFunction& of, int order, double x) {
+  std::vector<double> p{1};
+  double power = of.first_power;
+  const double sign = of.outside ? -1 : 1;  // of 1 - x²
+  for (int n = 1; n < order; ++n, power += 1) {
+    std::vector<double> next(p.size() + 1, 0.0);
+    for (std::size_t i = 0; i < p.size(); ++i) {
+      const double slope = static_cast<double>(i) * p[i];
+      if (i > 0) next[i - 1] += sign * slope;
+      next[i + 1] += sign * (2 * power * p[i] - slope);
+    }
+    p = std::move(next);
+  }
+  double value = 0;
+  for (std::size_t i = p.size(); i-- > 0;) value = value * x + p[i];
+  return value / std::pow(of.outside ? (x - 1) * (x + 1) : (1 - x) * (1 + x), power);
+}
+TEST_P(HighOrders, OfInverseFunctionsUpToTheEnds) {
+  const InverseFunction all[] = {{"asin", [](const Var& x) { return asin(x); }, 0.5, false},
+                                 {"atanh", [](const Var& x) { return atanh(x); }, 1, false},
+                                 {"acosh", [](const Var& x) { return acosh(x); }, 0.5, true}};
+  for (const InverseFunction& of : all)
+    for (int order = 1; order <= (everything() ? 6 : 5); ++order) {
+      SCOPED_TRACE(std::string(of.name) + ", order " + std::to_string(order));
+      const auto f = derivative_by_modes(of.f, std::string(static_cast<std::size_t>(order), 'R'));
+      const auto at = [&](double x) { return doubles(f(Var(tensor({x}))))[0]; };
+      for (const double inside : {0.25, -0.5, 0.75}) {
+        const double x = of.outside ? 1 + std::abs(inside) : inside, want = inverse_derivative(of, order, x);
+        EXPECT_NEAR(at(x), want, 1e-5 * order * std::abs(want)) << x;
+      }
+      EXPECT_EQ(at(1), of.outside && order % 2 == 0 ? -INFINITY : INFINITY);
+      if (!of.outside) EXPECT_EQ(at(-1), order % 2 == 0 ? -INFINITY : INFINITY);
+    }
+}
 /// What no longer fits is an error that says so, not a wrong derivative. (A sixth derivative of twelve arguments fits.)
 TEST(FormulaInputs, MoreThanThereCanBeAreAnError) {
   const Expr x = detail::make_input(0);
