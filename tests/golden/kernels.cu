@@ -3402,7 +3402,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
 }
 
 // ---- more of large matrices: eigh, 20 workgroups of 256, 15 words
-// matrices, transposed, finite or noted, scaled
+// matrices, transposed, finite or noted, scaled, without what is tiny
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
   let matrix = group / params.v[4];
   let tile = group - matrix * params.v[4];
@@ -3422,7 +3422,42 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
     let half = (x1) / 2;
     let other_half = (x1) - half;
     x = x * bitcast<f32>(u32(half + 127) << 23u) * bitcast<f32>(u32(other_half + 127) << 23u);
+    if (i != j && tern_abs_f32(x) < bitcast<f32>(0x21800000u)) { x = f32(0.0); }
     ((u32*)b1)[params.v[10] + matrix * params.v[11] + i + j * params.v[12]] = bitcast<u32>(x);
+  }
+}
+
+// ---- more of large matrices: eigh, 13 workgroups of 256, 11 words
+// matrices, moved, ones on the diagonal
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
+  let e = group * 256u + thread;
+  let row = e / params.v[3];
+  let j = e - row * params.v[3];
+  let matrix = row / params.v[2];
+  let i = row - matrix * params.v[2];
+  if (matrix < params.v[1]) {
+    let x0 = bitcast<f32>(((u32*)b0)[params.v[5] + matrix * params.v[6] + i + j * params.v[7]]);
+    var x = x0;
+    if (j != i) { x = f32(0.0); }
+    if (i == j) { x = f32(1.0); }
+    ((u32*)b1)[params.v[8] + matrix * params.v[9] + i + j * params.v[10]] = bitcast<u32>(x);
+  }
+}
+
+// ---- more of large matrices: eigh, 13 workgroups of 256, 9 words
+// matrices, noted unless small
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
+  let e = group * 256u + thread;
+  let row = e / params.v[3];
+  let j = e - row * params.v[3];
+  let matrix = row / params.v[2];
+  let i = row - matrix * params.v[2];
+  if (matrix < params.v[1]) {
+    let x0 = bitcast<f32>(((u32*)b0)[params.v[5] + matrix * params.v[6] + i + j * params.v[7]]);
+    if (!(tern_abs_f32(x0) <= f32(params.v[2]) * f32(4.76837158e-07))) {
+      let status = 1;
+      ((u32*)b1)[params.v[8] + matrix + 0u + 0u] = bitcast<u32>(status);
+    }
   }
 }
 
@@ -3442,6 +3477,30 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
     let other_half = (-x1) - half;
     x = x * bitcast<f32>(u32(half + 127) << 23u) * bitcast<f32>(u32(other_half + 127) << 23u);
     ((u32*)b1)[params.v[8] + matrix * params.v[9] + i] = bitcast<u32>(x);
+  }
+}
+
+// ---- more of large matrices: svd, 20 workgroups of 256, 15 words
+// matrices, transposed, finite or noted, scaled
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
+  let matrix = group / params.v[4];
+  let tile = group - matrix * params.v[4];
+  let down = tile / params.v[5];
+  let i = down * 8u + thread % 8u;
+  let j = (tile - down * params.v[5]) * 32u + thread / 8u;
+  if (matrix < params.v[1] && i < params.v[2] && j < params.v[3]) {
+    let x0 = bitcast<f32>(((u32*)b0)[params.v[7] + matrix * params.v[8] + i * params.v[9] + j]);
+    var x = x0;
+    if (!((tern_isfinite_f32(x)))) {
+      x = f32(0.0);
+      let status = -1;
+      ((u32*)b3)[params.v[14] + matrix + 0u + 0u] = bitcast<u32>(status);
+    }
+    let x1 = bitcast<i32>(((u32*)b2)[params.v[13] + matrix]);
+    let half = (x1) / 2;
+    let other_half = (x1) - half;
+    x = x * bitcast<f32>(u32(half + 127) << 23u) * bitcast<f32>(u32(other_half + 127) << 23u);
+    ((u64*)b1)[params.v[10] + matrix * params.v[11] + i + j * params.v[12]] = bitcast<u64>(f64(x));
   }
 }
 
@@ -3469,6 +3528,22 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
   }
 }
 
+// ---- more of large matrices: svdvals, 13 workgroups of 256, 11 words
+// matrices, moved, without what is tiny
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, const __grid_constant__ Params params) {
+  let e = group * 256u + thread;
+  let row = e / params.v[3];
+  let j = e - row * params.v[3];
+  let matrix = row / params.v[2];
+  let i = row - matrix * params.v[2];
+  if (matrix < params.v[1]) {
+    let x0 = bitcast<f64>(((u64*)b0)[params.v[5] + matrix * params.v[6] + i + j * params.v[7]]);
+    var x = x0;
+    if (i != j && tern_abs(x) < bitcast<f64>(0x20b0000000000000ull)) { x = f64(0.0); }
+    ((u64*)b0)[params.v[8] + matrix * params.v[9] + i + j * params.v[10]] = bitcast<u64>(x);
+  }
+}
+
 // ---- more of large matrices: svdvals, 1 workgroups of 256, 12 words
 // matrices, moved, roots
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
@@ -3489,7 +3564,6 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
 // ---- qr of a panel: qr, 64 workgroups of 256, 14 words (f29b53b2)
 // ---- qr of a panel: qr, 64 workgroups of 64, 15 words (a1832263)
 // ---- qr of a panel: qr, 4 workgroups of 128, 17 words (54f24767)
-// ---- qr of a panel: qr, 400 workgroups of 256, 11 words (358eb837)
 // ---- qr of a panel: qr, 64 workgroups of 256, 20 words (df68e00d)
 // ---- singular values by rotations of blocks: svd, 1 workgroups of 256, 4 words (cf209865)
 // ---- singular values by rotations of blocks: svd, 128 workgroups of 256, 20 words (dfb9a5eb)

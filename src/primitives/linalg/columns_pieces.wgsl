@@ -27,6 +27,7 @@ $define moved
   $look_for_infinities
   $take_root
   $scale
+  $clear_tiny
   $store
 $end
 $define place_of_row
@@ -58,11 +59,24 @@ $define root_of_positive
   if (x < $zero) { x = $zero; }
   x = $sqrt(x);
 $end
+$define zero_if_tiny
+  if (i != j && $abs(x) < $tiny) { x = $zero; }
+$end
 x · 2^by, in two steps, as by may be beyond the exponents of f32 or f64; exact, but for subnormal results.
 $define times_power(by)
   let half = ($by) / 2;
   let other_half = ($by) - half;
   x = x * $power(half) * $power(other_half);
+$end
+
+// ---- what should be 0 but for roundings
+Whoever meets one that is not writes the same.
+$define noted_unless_small
+  $load
+  if (!($abs($number) <= $type($rows) * $a_row)) {
+    let status = 1;
+    $store_status
+  }
 $end
 
 // ---- places of rows

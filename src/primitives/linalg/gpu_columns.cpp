@@ -1,5 +1,7 @@
 #include "primitives/linalg/gpu_columns.hpp"
 
+#include <cmath>
+
 #include "gpu/text/kernel_file.hpp"
 
 namespace tern::detail_gpu {
@@ -114,6 +116,8 @@ void fill_move(Elements& e, const Move& how, bool imaginary, const MoveAccesses&
   if (v.powers >= 0) e.load_as(holes, "load_by", "by", v.powers, "i", "j");
   holes["power"] =
       wide ? cat("bitcast<f64>(u64(", kFirst, " + 1023) << 52u)") : cat("bitcast<f32>(u32(", kFirst, " + 127) << 23u)");
+  holes["clear_tiny"] = where(how.tiny, "$zero_if_tiny");
+  holes["tiny"] = wide ? "bitcast<f64>(0x20b0000000000000ull)" : "bitcast<f32>(0x21800000u)";  // 2^-500, 2^-60
   const ComputeType wanted = compute_type(to);
   holes["store"] = e.io.store(v.target, e.plan.at(e.matrix, "i", "j"),
                               {wanted == e.type ? "x" : cat(compute_type_name(wanted), "(x)")}, "");
@@ -128,6 +132,7 @@ std::string title_of(const Move& how, bool transposes) {
   if (how.finite) title += ", finite or noted";
   if (how.root) title += ", roots";
   if (how.powers) title += ", scaled";
+  if (how.tiny) title += ", without what is tiny";
   return title;
 }
 
@@ -148,7 +153,7 @@ void move_numbers(GpuBackend& backend, const detail::MatrixRequest& r, const Vie
   e.plan.plan.note(transposes);
   e.plan.plan.note(static_cast<char>(how.ones + 2 * (how.conjugate && imaginary) + 4 * (v.finite >= 0) + 8 * imaginary +
                                      16 * (v.powers >= 0) + 32 * how.divided + 64 * (v.bad >= 0)));
-  e.plan.plan.note(static_cast<char>((v.places >= 0) + 2 * how.root + 4 * how.kept));
+  e.plan.plan.note(static_cast<char>((v.places >= 0) + 2 * how.root + 4 * how.kept + 8 * how.tiny));
   const auto fill = [&](Holes& holes) { fill_move(e, how, imaginary, v, to.dtype, holes); };
   const std::string title = title_of(how, transposes);
   if (transposes) e.launch_tiles(rows, columns, fill, title.c_str());
@@ -162,6 +167,21 @@ void move(GpuBackend& backend, const detail::MatrixRequest& r, const View& from,
   if (rows == 0 || columns == 0) return;
   for (int part = 0; part < parts_of_numbers(from); ++part)
     move_numbers(backend, r, real_view(from, part), real_view(to, part), rows, columns, how, part == 1);
+}
+void note_unless_small(GpuBackend& backend, const detail::MatrixRequest& r, const View& x, std::int64_t n,
+                       const View& noted) {
+  Elements e(backend, r, '8', n, n);
+  e.type = compute_type(x.dtype);
+  const int source = e.add(x, n, n, false), target = e.plan.add(noted, {1, 1}, true);
+  e.launch(
+      r.count() * n * n,
+      [&](Holes& holes) {
+        holes["work"] = "$noted_unless_small";
+        holes["a_row"] = literal(Number(std::ldexp(4, e.type == ComputeType::f64 ? -52 : -23)), e.type);
+        e.load(holes, source, "i", "j");
+        holes["store_status"] = e.io.store(target, e.plan.at(e.matrix), {"status"}, "");
+      },
+      "matrices, noted unless small");
 }
 void move_pivots(GpuBackend& backend, const detail::MatrixRequest& r, const View& from, const View& to,
                  std::int64_t count) {

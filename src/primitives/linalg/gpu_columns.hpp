@@ -17,6 +17,7 @@ struct Move {
   const View* bad = nullptr;     // a number for each matrix: where it is not 0, NaN
   const View* places = nullptr;  // of each row, which row of `from` it is
   bool root = false;             // of what is positive; else 0
+  bool tiny = false;             // beside the diagonal, 0 for what is tiny where the largest is what Powers make it
 };
 
 /// The real numbers of a view: itself, or a complex one's parts, `part` of two.
@@ -70,6 +71,9 @@ inline ComputeType compute_type(DType real) { return real == DType::f64 ? Comput
 /// to = from, of rows × columns each, or a part of it; both are real or both complex, of f32 or f64.
 void move(GpuBackend& backend, const detail::MatrixRequest& r, const View& from, const View& to, std::int64_t rows,
           std::int64_t columns, const Move& how = {});
+/// In `noted`, 1 for each of x, n × n and real, with an element larger than 4·n·eps, or NaN.
+void note_unless_small(GpuBackend& backend, const detail::MatrixRequest& r, const View& x, std::int64_t n,
+                       const View& noted);
 /// Places of rows: from 1, as libraries find them in 32 or 64 bits, to 0.
 void move_pivots(GpuBackend& backend, const detail::MatrixRequest& r, const View& from, const View& to,
                  std::int64_t count);

@@ -1,16 +1,42 @@
 #include "primitives/linalg/gpu_infos.hpp"
 
+#include <algorithm>
 #include <vector>
+
+#include "primitives/linalg/gpu_blocks.hpp"
 
 namespace tern::detail_gpu {
 
 namespace {
 constexpr int kInfoThreads = 256;
+
+/// Nothing is bad until a move or the library tells otherwise.
+void clear(GpuBackend& backend, const detail::MatrixRequest& r, const View& of_each) {
+  MatrixPlan plan(backend, r, '6');
+  const int to = plan.add(of_each, {1, 1}, true);
+  plan.launch(static_cast<std::uint64_t>(ceil_div(r.count(), kInfoThreads)), kInfoThreads, [&] {
+    Io io(plan.plan, backend.dialect());
+    std::vector<std::string> matrix;
+    std::string text = io.coordinates(plan.batch, "matrix", "c", matrix);
+    text += cat("let status = 0;\n", io.store(to, plan.at(matrix), {"status"}, ""));
+    return plan.module("matrices, cleared",
+                       cat("let matrix = group * ", kInfoThreads, "u + thread;\nif (matrix < ", plan.count(), ") {\n",
+                           indented(text), "}\n"),
+                       {});
+  });
+}
+
+std::vector<std::int32_t> read(GpuBackend& backend, const detail::MatrixRequest& r, const Matrices& of_each) {
+  std::vector<std::int32_t> list(static_cast<std::size_t>(r.count()));
+  backend.download(*of_each.view.storage, 0, list.data(), list.size() * sizeof list[0]);
+  return list;
+}
+
 }  // namespace
 
 Infos::Infos(GpuBackend& backend, const detail::MatrixRequest& r)
     : backend_(backend), r_(r), infos_(backend, r, 1, 1, DType::i32), bad_(backend, r, 1, 1, DType::i32) {
-  clear(bad_.view), clear(infos_.view);
+  clear(backend, r, bad_.view), clear(backend, r, infos_.view);
 }
 
 void Infos::finish(PrimitiveId by) {
@@ -34,26 +60,27 @@ void Infos::finish(PrimitiveId by) {
                        {});
   });
   if (!r_.checked) return;
-  std::vector<std::int32_t> list(static_cast<std::size_t>(r_.count()));
-  backend_.download(*told.view.storage, 0, list.data(), list.size() * sizeof list[0]);
+  const std::vector<std::int32_t> list = read(backend_, r_, told);
   for (std::size_t l = 0; l < list.size(); ++l)
     if (list[l] != 0)
       throw detail::matrix_error(r_.op, r_.batch().rank() > 0, static_cast<std::int64_t>(l), list[l], by);
 }
 
-void Infos::clear(const View& of_each) {
-  MatrixPlan plan(backend_, r_, '6');
-  const int to = plan.add(of_each, {1, 1}, true);
-  plan.launch(static_cast<std::uint64_t>(ceil_div(r_.count(), kInfoThreads)), kInfoThreads, [&] {
-    Io io(plan.plan, backend_.dialect());
-    std::vector<std::string> matrix;
-    std::string text = io.coordinates(plan.batch, "matrix", "c", matrix);
-    text += cat("let status = 0;\n", io.store(to, plan.at(matrix), {"status"}, ""));
-    return plan.module("matrices, cleared",
-                       cat("let matrix = group * ", kInfoThreads, "u + thread;\nif (matrix < ", plan.count(), ") {\n",
-                           indented(text), "}\n"),
-                       {});
-  });
+bool orthonormal(GpuBackend& backend, const detail::MatrixRequest& r, const View& v, std::int64_t n) {
+  const DType dtype = real_dtype(v.dtype);
+  const MatrixBlocks blocks(backend, r, dtype);
+  const Matrices apart(backend, r, n, n, dtype), noted(backend, r, 1, 1, DType::i32);
+  const View x = real_view(v, 0), xt = transposed(x), y = real_view(v, 1), yt = transposed(y);
+  clear(backend, r, noted.view);
+  move(backend, r, x, apart.view, n, n, {.part = PartOfMatrix::diagonal, .ones = true});
+  blocks.subtract(apart.view, xt, x, {n, n, n});
+  if (is_complex(v.dtype)) blocks.subtract(apart.view, yt, y, {n, n, n});
+  note_unless_small(backend, r, apart.view, n, noted.view);
+  if (is_complex(v.dtype)) {
+    blocks.multiply(apart.view, xt, y, {n, n, n}), blocks.subtract(apart.view, yt, x, {n, n, n});
+    note_unless_small(backend, r, apart.view, n, noted.view);
+  }
+  return std::ranges::none_of(read(backend, r, noted), [](std::int32_t is) { return is != 0; });
 }
 
 }  // namespace tern::detail_gpu

@@ -16,12 +16,13 @@ class Infos {
   void finish(detail::PrimitiveId by);
 
  private:
-  /// All finite and as they should be, until a move meets what is not, and the library tells otherwise.
-  void clear(const View& of_each);
   GpuBackend& backend_;
   const detail::MatrixRequest& r_;
   Matrices infos_, bad_;
 };
+
+/// Whether the columns of each of v, n × n, are orthonormal to 4·n·eps; waits for the device.
+bool orthonormal(GpuBackend& backend, const detail::MatrixRequest& r, const View& v, std::int64_t n);
 
 /// f(l) for each matrix of the batch.
 template <class F> void for_each_matrix(const detail::MatrixRequest& r, F f) {

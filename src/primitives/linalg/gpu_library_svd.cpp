@@ -47,6 +47,7 @@ void by_squares(GpuBackend& backend, MatrixLibrary& library, const SvdRequest& r
   move(backend, r, sides.tall(r.input), a.view, m, n,
        {.conjugate = sides.wide, .finite = &infos.bad(), .powers = &powers.view});
   for_each_matrix(r, [&](std::int64_t l) { library.multiply(wide, true, n, n, m, a.at(l), a.at(l), v.at(l)); });
+  move(backend, r, v.view, v.view, n, n, {.tiny = true});  // as of eigh
   library.eigh(wide, false, n, v.at(0), squares.at(0), infos.at(0), r.count());
   const Matrices s(backend, r, n, 1, real_dtype(dtype));
   move(backend, r, transposed(reversed(transposed(squares.view), n)), s.view, n, 1, {.root = true});

@@ -180,8 +180,8 @@ TEST_P(HighOrders, OfPowersAtSmallNumbers) {
       EXPECT_NEAR(doubles(std::get<0>(along))[i], want[i], 1e-6 * want[i]) << exponent;
   }
 }
-/// The n-th derivative of a function whose first is (1 - x²)^-1/2, or its kin, is P(x)·(1 - x²)^-power with a polynomial
-/// P whose signs are alike, so that at the ends of the domain it is infinite.
+/// The n-th derivative of a function whose first is (1 - x²)^-1/2, or its kin, is P(x)·(1 - x²)^-power with a
+/// polynomial P whose signs are alike, so that at the ends of the domain it is infinite.
 struct InverseFunction {
   const char* name;
   ScalarFunction f;
