@@ -60,9 +60,10 @@ void write(const fs::path& file, std::uint64_t text_hash, const std::string& cub
 
 // --fmad=false: a·b + c is rounded twice, as everywhere; fma() is written where it is meant.
 constexpr const char* kOptions = " --std=c++17 --fmad=false";
-std::string options_text(int architecture) {
+std::string options_text(int architecture, const char* kind = "sm_") {
   // sm_90a: the matrix instructions of 9.0 are not part of later architectures.
-  return "--gpu-architecture=sm_" + std::to_string(architecture) + (architecture == 90 ? "a" : "") + kOptions;
+  return std::string("--gpu-architecture=") + kind + std::to_string(architecture) + (architecture == 90 ? "a" : "") +
+         kOptions;
 }
 
 using Size = CuResult (*)(NvrtcProgram, std::size_t*);
@@ -123,6 +124,14 @@ std::string from_archive(const std::string& text, const std::string& doing, cons
 
 std::string compiled_anew(const std::string& text, int architecture, const std::string& doing, std::string& log) {
   return compiled_with(text, options_text(architecture), false, doing, log);
+}
+std::string compiled_roughly(const std::string& text, int architecture, bool assembled, const std::string& doing,
+                             std::string& log) {
+  std::string reason;
+  const Nvrtc* const api = nvrtc(reason);
+  const bool offers = api && (api->major > 12 || (api->major == 12 && api->minor >= 8));
+  const std::string options = options_text(architecture, assembled ? "sm_" : "compute_");
+  return compiled_with(text, options + (offers ? " --Ofast-compile=max" : ""), !assembled, doing, log);
 }
 std::string compiled_to_ptx(const std::string& text, std::string& log) {
   const std::string options = "--gpu-architecture=compute_" + std::to_string(kArchiveArchitecture) + kOptions;

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "cuda/api.hpp"
-#include "cuda/compiler.hpp"
+#include "cuda/compiles.hpp"
 #include "every_device/neural/attention_formulas.hpp"
 #include "golden/printing.hpp"
 #include "host_gpu.hpp"
@@ -42,9 +42,7 @@ TEST(CudaAttention, EveryInstanceCompiles) {
   Printing device(DeviceKind::cuda, [&](const detail_gpu::Launch&, const std::string& text) {
     if (text.find("attention on tensor cores") == text.npos && text.find("attention in f32") == text.npos) return;
     ++titles[text.substr(0, text.find('\n'))];
-    std::string log;
-    EXPECT_NO_THROW(detail_cuda::compiled_anew(text, 90, "attention", log)) << text;
-    EXPECT_EQ(log, "") << text;
+    expect_compiles(text, 90, "attention");
   });
   const auto call = [&](DType type, std::int64_t depth, std::int64_t width, const AttentionOptions& o, const Call& f) {
     const Var q(device.make({1, 2, 40, depth}, type)), k(device.make({1, 1, 40, depth}, type)),
@@ -84,9 +82,7 @@ TEST(CudaAttention, EveryInstanceOfHopperCompiles) {
   Printing device(DeviceKind::cuda, [&](const detail_gpu::Launch&, const std::string& text) {
     if (text.find("attention on Hopper") == text.npos) return;
     ++titles[text.substr(0, text.find('\n'))];
-    std::string log;
-    EXPECT_NO_THROW(detail_cuda::compiled_anew(text, 90, "attention", log)) << text;
-    EXPECT_EQ(log, "") << text;
+    expect_compiles(text, 90, "attention");
   });
   bool taken = false, taken_back = false;
   device.attend = [&](auto& backend, const detail::AttentionRequest& request) {
