@@ -18,6 +18,10 @@ inline bool full_test() {
   return value && *value && std::string(value) != "0";
 }
 
+/// TERN_TEST_FEW=1: a part of what takes long, which script/test asks for where everything takes six times as long,
+/// with sanitizers.
+inline bool few_test() { return std::getenv("TERN_TEST_FEW") != nullptr; }
+
 /// Whether few combinations must do, since compiling a kernel may take a second: WebGPU, as it is in CI, in software.
 inline bool in_software(Device device) { return device.kind() == DeviceKind::webgpu && !full_test(); }
 

@@ -186,7 +186,7 @@ TEST_P(DeepGraphs, OfOperationsThatHooksHold) {
 TEST_P(DeepGraphs, OfCheckpoints) {
   on_small_stack(kSmall, [&] {
     set_default_device(device());
-    const int length = device() == cpu() ? kLong / 2 : 500;
+    const int length = device() == cpu() ? kLong / (test::few_test() ? 10 : 2) : 500;
     for (const bool traversed : {false, true}) {
       const Var x(ones({1}));
       Var y = x * 1;
