@@ -207,7 +207,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   b0[w4 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
 }
 
-// ---- requests together: step, 2 workgroups of 256, 14 words
+// ---- horizontally fused requests: step, 2 workgroups of 256, 14 words
 // elementwise
 struct Params {
   u32 v[7];
