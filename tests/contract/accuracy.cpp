@@ -117,7 +117,7 @@ TEST(AccuracyOfFormulas, IsStatedForEach) {
   std::set<std::string> stated;
   for (const BudgetedFormula& f : kBudgetedFormulas)
     EXPECT_TRUE(stated.insert(f.name).second) << f.name << " has two lines in truths.hpp";
-  for (const Entry& e : entries_where([](const Entry& e) { return !e.elementary && e.slope == 0; }))
+  for (const Subject& e : entries_where([](const Subject& e) { return !e.elementary && e.slope == 0; }))
     EXPECT_TRUE(stated.contains(e.name) || without_a_truth().contains(e.name))
         << e.name << " has no line in tests/contract/truths.hpp";
 }

@@ -72,7 +72,7 @@ class CudaTexts : public testing::Test {
 
 TEST_F(CudaTexts, EveryElementaryFunctionAndFormula) {
   Compiled compiled({kNewest});
-  for (const contract::Entry& e : contract::registry())
+  for (const contract::Subject& e : contract::registry())
     for (const DType dtype : kDTypes)
       compiled(std::string(e.name) + " " + std::string(to_string(dtype)), [&](Printing& device) {
         std::vector<Tensor> x;
