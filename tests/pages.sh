@@ -1,6 +1,7 @@
 #!/bin/sh
-# Checks the Markdown pages: lines of at most 120 columns (but for tables and code), links that lead to a file, names of
-# source files that exist, blocks of code that are as in the files they name, and at most 1,800 words in docs/design.md.
+# Checks the Markdown pages: lines of at most 120 columns (but for tables and code), links that lead to a file and to a
+# heading in it, names of source files that exist, blocks of code that are as in the files they name, and at most 1,800
+# words in docs/design.md.
 # Usage: pages.sh <source folder>
 set -eu
 cd "$1"
@@ -18,15 +19,45 @@ for page in $(find README.md CONTRIBUTING.md docs examples -name '*.md' ! -path 
   long=$(printf '%s\n' "$prose" | LC_ALL=C.UTF-8 grep -nE '^[^|].{120}' | cut -d: -f1 | tr '\n' ' ') || true
   [ -z "$long" ] || complain "$page: more than 120 columns in lines $long"
 
-  for link in $(printf '%s\n' "$prose" | sed 's/`[^`]*`//g' | grep -oE '\]\([^)# ]+' | cut -c3-); do
-    case $link in http*://*) continue ;; esac
-    [ -e "$(dirname "$page")/$link" ] || complain "$page: leads to $link, which is not there"
-  done
-
   for name in $(printf '%s\n' "$prose" | grep -oE '`[A-Za-z0-9_/]+\.(hpp|cpp|inc|cu|cmake)`' | tr -d '`'); do
     printf '%s\n' "$sources" | grep -qE "(^|/)$name\$" || complain "$page: names $name, which is not there"
   done
 done
+
+# Links lead to a file that is there, and what follows a # is one of its headings as GitHub spells it. An address is not
+# broken over lines, where no tool finds it.
+python3 - $(find README.md CONTRIBUTING.md docs examples -name '*.md') <<'PYTHON' || failed=yes
+import collections, os, re, sys
+
+def prose(text):
+    return re.sub(r'^```.*?^```$', lambda m: '\n' * m.group().count('\n'), text, flags=re.M | re.S)
+
+def anchors(path):
+    found, count = set(), collections.Counter()
+    for heading in re.findall(r'^#+ +(.*?) *#*$', prose(open(path, encoding='utf-8').read()), re.M):
+        heading = re.sub(r'\[([^]]*)\]\([^)]*\)', r'\1', heading)
+        slug = re.sub(r'[^\w\- ]', '', heading.lower()).replace(' ', '-')
+        found.add(f'{slug}-{count[slug]}' if count[slug] else slug)
+        count[slug] += 1
+    return found
+
+good = True
+for page in sys.argv[1:]:
+    text = re.sub(r'`[^`\n]*`', '``', prose(open(page, encoding='utf-8').read()))
+    for match in re.finditer(r'\]\(([^)]*)\)', text):
+        link, line = match[1], text.count('\n', 0, match.start()) + 1
+        path, _, anchor = link.partition('#')
+        target = os.path.join(os.path.dirname(page), path) if path else page
+        if re.search(r'\s', link): wrong = 'is broken over lines or has spaces'
+        elif re.match(r'https?://', link): continue
+        elif not os.path.exists(target): wrong = 'leads to what is not there'
+        elif anchor and (not target.endswith('.md') or anchor not in anchors(target)):
+            wrong = 'leads to a heading that is not there'
+        else: continue
+        print(f'{page}:{line}: the link {link!r} {wrong}')
+        good = False
+sys.exit(not good)
+PYTHON
 
 # Blocks of code that say where they come from ("```cpp file=<path>") are there, word for word.
 for page in docs/*.md; do

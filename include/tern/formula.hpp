@@ -308,7 +308,7 @@ Expr sum(Expr x, int axis);
 Expr extent();
 /// The value converted to another dtype (inside a formula).
 Expr cast(Expr x, DType dtype);
-/// The coordinate (i32) of the element along an axis of the index space; negative axes count from the end.
+/// The coordinate (i32) of the element along an axis of the iteration space; negative axes count from the end.
 Expr index(Expr x, int axis);
 /// The element's position (i32) within the axes reduced over, in row-major order.
 Expr ordinal(Expr x);

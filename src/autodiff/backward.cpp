@@ -216,8 +216,8 @@ class Traversal {
   PoolMap<GradFn*, IndexSet> leads_;  // with targets: the inputs through which one is reached
   PoolMap<GradFn*, Pending> pending_;
   PoolMap<std::shared_ptr<VarMeta>, int> uses_;  // of leaves with hooks: operations that read them, not visited yet
-  using Entry = std::pair<std::uint64_t, std::shared_ptr<GradFn>>;
-  std::priority_queue<Entry, PoolVector<Entry>> queue_;
+  using NumberedFn = std::pair<std::uint64_t, std::shared_ptr<GradFn>>;
+  std::priority_queue<NumberedFn, PoolVector<NumberedFn>> queue_;
 };
 
 void check_seed(const Var& y, const Var& seed) {
@@ -234,24 +234,24 @@ void check_seed(const Var& y, const Var& seed) {
 /// 1 like a value of one element. Kept by the thread for its next call, which makes another where somebody holds the
 /// last one still, or wrote to it: a launch less, of the 18 that the step of a small network took.
 Var one_like(const Var& y) {
-  struct Kept {
+  struct KeptOne {
     const Backend* backend;
     Tensor one;
     std::uint32_t version;
   };
-  struct AllKept : std::vector<Kept> {};
-  AllKept& all_kept = of_thread<AllKept>();
+  struct KeptOnes : std::vector<KeptOne> {};
+  KeptOnes& kept_ones = of_thread<KeptOnes>();
   if (current_capture() || ReadScope::active()) return ones_like(y);  // those list what is made meanwhile
   const Backend* const backend = &y.value().impl()->storage->backend();
-  const auto kept =
-      std::ranges::find_if(all_kept, [&](const Kept& k) { return k.backend == backend && k.one.dtype() == y.dtype(); });
-  if (kept != all_kept.end()) {
+  const auto kept = std::ranges::find_if(
+      kept_ones, [&](const KeptOne& k) { return k.backend == backend && k.one.dtype() == y.dtype(); });
+  if (kept != kept_ones.end()) {
     const std::shared_ptr<Storage>& storage = kept->one.impl()->storage;
     if (storage.use_count() == 1 && storage->version() == kept->version) return as_var(kept->one.reshape(y.shape()));
-    all_kept.erase(kept);
+    kept_ones.erase(kept);
   }
   const Tensor one = ones({}, {.dtype = y.dtype(), .device = y.device()});
-  all_kept.push_back({backend, one, one.impl()->storage->version()});
+  kept_ones.push_back({backend, one, one.impl()->storage->version()});
   return as_var(one.reshape(y.shape()));
 }
 

@@ -9,13 +9,13 @@ namespace {
 /// Of a thread, not an argument: between checkpoint() and a generator stands the function that it runs twice.
 thread_local DrawScope* innermost = nullptr;
 
-struct Place {
+struct DrawPosition {
   std::uint64_t seed = 0, position = 0;
-  bool operator==(const Place&) const = default;
+  bool operator==(const DrawPosition&) const = default;
 };
 
 /// A word of a state: the low and the high half of the position, then of the seed.
-std::int64_t word_of(const Place& place, std::size_t i) {
+std::int64_t word_of(const DrawPosition& place, std::size_t i) {
   const std::uint64_t value = i < 2 ? place.position : place.seed;
   return static_cast<std::int64_t>((i % 2 ? value >> 32 : value) & 0xffffffffu);
 }
@@ -50,12 +50,12 @@ class GeneratorState : public std::enable_shared_from_this<GeneratorState> {
     from.enter(capture);
     from.expected_.position += 1;
     capture.add_action([self = shared_from_this(), other = from.shared_from_this()] {
-      const Place at = other->place();
+      const DrawPosition at = other->place();
       self->set({seed_of_child(at), 0}), other->set({at.seed, at.position + 1});
     });
   }
   /// A mixture of both numbers, each step of which is a bijection of 64 bits (splitmix64's).
-  static std::uint64_t seed_of_child(const Place& parent) {
+  static std::uint64_t seed_of_child(const DrawPosition& parent) {
     const auto mixed = [](std::uint64_t x) {
       x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
       x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
@@ -70,7 +70,7 @@ class GeneratorState : public std::enable_shared_from_this<GeneratorState> {
     enter(capture);
     expected_.position += blocks;
     return capture.add_live(DType::u32, DrawState::kWords, [self = shared_from_this(), blocks](std::span<LiveSlot> to) {
-      Place now = self->place();
+      DrawPosition now = self->place();
       for (std::size_t i = 0; i < to.size(); ++i) to[i].number = Number(word_of(now, i));
       now.position += blocks;
       self->set(now);
@@ -81,8 +81,8 @@ class GeneratorState : public std::enable_shared_from_this<GeneratorState> {
   void destroyed() { last_ = place(), owner_ = nullptr; }
 
  private:
-  Place place() const { return owner_ ? Place{owner_->seed, owner_->position} : last_; }
-  void set(const Place& to) {
+  DrawPosition place() const { return owner_ ? DrawPosition{owner_->seed, owner_->position} : last_; }
+  void set(const DrawPosition& to) {
     if (to == place()) return;
     if (owner_) owner_->seed = to.seed, owner_->position = to.position;
     else last_ = to;
@@ -104,9 +104,9 @@ class GeneratorState : public std::enable_shared_from_this<GeneratorState> {
   }
 
   Generator* owner_ = nullptr;
-  Place last_;                 // of a generator that is gone
+  DrawPosition last_;                 // of a generator that is gone
   std::uint64_t capture_ = 0;  // the last that used it
-  Place expected_;             // what the members are, if they change by draws alone
+  DrawPosition expected_;             // what the members are, if they change by draws alone
 };
 
 DrawScope::DrawScope(Draws& draws, Role role) : draws_(draws), role_(role), outer_(innermost) { innermost = this; }

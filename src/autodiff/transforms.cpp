@@ -119,7 +119,7 @@ Shape followed_by(Shape shape, const Shape& more) {
   return shape;
 }
 /// Of the argument's dtype, as gradients are, in either mode.
-Var stacked(const std::vector<Var>& parts, int axis, const Shape& shape, const Var& like) {
+Var stacked_as(const std::vector<Var>& parts, int axis, const Shape& shape, const Var& like) {
   if (parts.empty()) return as_var(zeros(shape, {.dtype = like.dtype(), .device = like.device()}));
   return detail::stacked(parts, axis).reshape(shape).to(like.dtype());
 }
@@ -156,7 +156,8 @@ std::vector<Var> jacobians(const std::vector<Var>& y, const std::vector<Var>& at
   for (std::size_t k = 0; k < y.size(); ++k)
     for (std::size_t j = 0; j < at.size(); ++j)
       result[k * at.size() + j] =
-          stacked(cells[k * at.size() + j], forward ? y[k].dim() : 0, followed_by(y[k].shape(), at[j].shape()), at[j]);
+          stacked_as(cells[k * at.size() + j], forward ? y[k].dim() : 0, followed_by(y[k].shape(), at[j].shape()),
+                     at[j]);
   return result;
 }
 
@@ -176,10 +177,10 @@ Var batched_jacobian(const Var& y, const Var& at, Mode mode, bool nested) {
   std::vector<Var> parts;
   if (goes_forward(mode, columns, outputs)) {
     for (std::int64_t i = 0; i < columns; ++i) parts.push_back(passes.forward(0, unit_column(at, i))[0]);
-    return stacked(parts, -1, shape, at);
+    return stacked_as(parts, -1, shape, at);
   }
   for (std::int64_t i = 0; i < outputs; ++i) parts.push_back(passes.reverse(0, unit_column(y, i))[0]);
-  return stacked(parts, -2, shape, at);
+  return stacked_as(parts, -2, shape, at);
 }
 
 }  // namespace tern::detail

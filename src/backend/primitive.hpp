@@ -83,7 +83,7 @@ template <class Visitor> struct ViewVisitor {
   /// reference and may put others in their place.)
   void program(const Program&, int /*first*/, std::span<const Operand>, std::span<const View> /*outputs*/,
                const Shape&) {}
-  /// Requests that are carried out together.
+  /// Requests that are horizontally fused.
   template <class R> void each(std::span<const R> requests) {
     for (const R& request : requests) R::views(request, static_cast<Visitor&>(*this));
   }

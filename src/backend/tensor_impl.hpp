@@ -49,7 +49,7 @@ Shape batch_of(const Shape& space, int dropped = 2);
 Shape with_sizes(Shape batch, std::initializer_list<std::int64_t> sizes);
 /// Strides of a tensor of this shape laid over `space` (aligned at the last axis, 0 along broadcast axes).
 Strides broadcast_strides(const Shape& shape, const Strides& strides, const Shape& space);
-/// A tensor laid over an index space.
+/// A tensor laid over an iteration space.
 View view_over(const Tensor& tensor, const Shape& space);
 
 [[noreturn]] void throw_undefined(const char* op, const char* argument);

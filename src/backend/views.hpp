@@ -46,15 +46,15 @@ class Storage : public std::enable_shared_from_this<Storage> {
   std::shared_ptr<const void> keep_alive_;
 };
 
-/// Elements of a storage, laid over the axes of a request's index space (stride 0 along broadcast axes).
+/// Elements of a storage, laid over the axes of a request's iteration space (stride 0 along broadcast axes).
 struct View {
   Storage* storage = nullptr;
   DType dtype = DType::f32;
   std::int64_t offset = 0;  // in elements
-  Strides strides;          // in elements, one for each axis of the index space
+  Strides strides;          // in elements, one for each axis of the iteration space
 };
 
-/// A gather: adds table[position] · step to the element position, table being i32 laid over the index space.
+/// A gather: adds table[position] · step to the element position, table being i32 laid over the iteration space.
 /// Negative entries count from the end of `size` where `wraps`; others outside [0, size) throw `index`, at once or when
 /// the device is next waited for.
 struct Gather {

@@ -79,13 +79,13 @@ template <class Api> struct Found {
   Api functions;
   std::string reason;
 };
-struct Wanted {
+struct WantedLibrary {
   const char *name, *package, *variable;  // package: PyPI's; variable: what switches it off by 0, or null
   std::initializer_list<const char*> files;
 };
 /// find_all(library, functions, missing): looks for them, and names one that is not there.
 template <class Api>
-Found<Api> find_library(const Wanted& wanted, void (*find_all)(void*, Api&, const char*& missing)) {
+Found<Api> find_library(const WantedLibrary& wanted, void (*find_all)(void*, Api&, const char*& missing)) {
   Found<Api> found;
   const std::string name = wanted.name;
   if (const char* value = wanted.variable ? std::getenv(wanted.variable) : nullptr;
@@ -168,7 +168,7 @@ void ask_for_the_end() {
     if (void (*const end)() = the_end.load()) end();
   });
 }
-template <class Found> const Found& at_exit_behind(const Found& found) { return ask_for_the_end(), found; }
+template <class T> const T& at_exit_behind(const T& found) { return ask_for_the_end(), found; }
 }  // namespace
 
 void require_success(const char* library, CuResult result, const char* what) {

@@ -3,7 +3,7 @@
 // Sums, products and what is made of them are differentiated as they stand here. The others are holomorphic functions
 // with their own derivative: f(x + iy) = u + iv has ∂u/∂x = ∂v/∂y = Re f' and ∂v/∂x = -∂u/∂y = Im f', so that their
 // values may be computed by cases and with scales, of which derivatives of no order know. Edge values are those of
-// C's <complex.h> (Annex G) where a line below names them.
+// C's <complex.h> (Annex G) where a line below names them. (Longer than other files: a rule for each function.)
 #include <array>
 #include <cmath>
 #include <map>
@@ -15,7 +15,7 @@
 namespace tern::detail {
 namespace {
 
-using Values = std::span<const Complex>;
+using Arguments = std::span<const Complex>;
 
 Complex real(Expr x) { return {x}; }
 Expr imaginary(const Complex& z) { return z.is_complex() ? z.im : make_constant(0); }
@@ -305,7 +305,7 @@ Complex sign(const Complex& z) {
   const Expr none = bit_and(z.re == 0, z.im == 0), size = where(none, 1, tern::hypot(a, b));
   return {where(none, 0, a / size), where(none, 0, b / size)};
 }
-Complex chosen(Values x) {
+Complex chosen(Arguments x) {
   const Expr condition = x[0].is_complex() ? bit_or(x[0].re != 0, x[0].im != 0) : x[0].re;
   const Expr re = where(condition, x[1].re, x[2].re);
   if (!x[1].is_complex() && !x[2].is_complex()) return {re};
@@ -313,7 +313,7 @@ Complex chosen(Values x) {
 }
 
 /// By the modulus of the difference: parts that are close, each for itself, may be further apart than b's modulus says.
-Complex close(Values x) {
+Complex close(Arguments x) {
   const Complex &a = x[0], &b = x[1];
   const auto size = [](const Complex& z) { return z.is_complex() ? tern::hypot(z.re, z.im) : tern::abs(z.re); };
   const Expr same = bit_and(a.re == b.re, imaginary(a) == imaginary(b));
@@ -321,49 +321,49 @@ Complex close(Values x) {
   return {bit_or(same, bit_and(finite, size(a - b) <= x[3].re + x[2].re * size(b)))};
 }
 
-using RuleOf = Complex (*)(Values);
+using RuleOf = Complex (*)(Arguments);
 /// Null: it has no meaning for complex numbers.
 RuleOf rule_of_elementary(Elementary elementary) {
   switch (elementary) {
-    case Elementary::real_part: return [](Values x) { return real(x[0].re); };
-    case Elementary::imag_part: return [](Values x) { return real(imaginary(x[0])); };
+    case Elementary::real_part: return [](Arguments x) { return real(x[0].re); };
+    case Elementary::imag_part: return [](Arguments x) { return real(imaginary(x[0])); };
     case Elementary::complex_of:
-      return [](Values x) {
+      return [](Arguments x) {
         return !x[1].is_complex() ? Complex{x[0].re, x[0].is_complex() ? x[0].im + x[1].re : x[1].re}
                                   : both(x[0]) + times_i(x[1]);
       };
-    case Elementary::add: return [](Values x) { return x[0] + x[1]; };
-    case Elementary::sub: return [](Values x) { return x[0] - x[1]; };
-    case Elementary::mul: return [](Values x) { return x[0] * x[1]; };
-    case Elementary::div: return [](Values x) { return x[0] / x[1]; };
-    case Elementary::neg: return [](Values x) { return -x[0]; };
+    case Elementary::add: return [](Arguments x) { return x[0] + x[1]; };
+    case Elementary::sub: return [](Arguments x) { return x[0] - x[1]; };
+    case Elementary::mul: return [](Arguments x) { return x[0] * x[1]; };
+    case Elementary::div: return [](Arguments x) { return x[0] / x[1]; };
+    case Elementary::neg: return [](Arguments x) { return -x[0]; };
     case Elementary::equal:
-      return [](Values x) { return real(bit_and(x[0].re == x[1].re, imaginary(x[0]) == imaginary(x[1]))); };
+      return [](Arguments x) { return real(bit_and(x[0].re == x[1].re, imaginary(x[0]) == imaginary(x[1]))); };
     case Elementary::not_equal:
-      return [](Values x) { return real(bit_or(x[0].re != x[1].re, imaginary(x[0]) != imaginary(x[1]))); };
+      return [](Arguments x) { return real(bit_or(x[0].re != x[1].re, imaginary(x[0]) != imaginary(x[1]))); };
     case Elementary::where: return chosen;
-    case Elementary::detach: return [](Values x) { return Complex{detach(x[0].re), detach(x[0].im)}; };
-    case Elementary::abs: return [](Values x) { return real(tern::hypot(x[0].re, x[0].im)); };
-    case Elementary::sign: return [](Values x) { return sign(x[0]); };
-    case Elementary::exp: return [](Values x) { return exp(x[0]); };
-    case Elementary::expm1: return [](Values x) { return of<Expm1>({x[0]}); };
-    case Elementary::exp2: return [](Values x) { return exp(x[0] * real(0.6931471805599453)); };
-    case Elementary::log: return [](Values x) { return log(x[0]); };
-    case Elementary::log1p: return [](Values x) { return of<Log1p>({x[0]}); };
-    case Elementary::log2: return [](Values x) { return log(x[0]) * real(1.4426950408889634); };
-    case Elementary::log10: return [](Values x) { return log(x[0]) * real(0.4342944819032518); };
-    case Elementary::sqrt: return [](Values x) { return sqrt(x[0]); };
-    case Elementary::rsqrt: return [](Values x) { return real(1) / sqrt(x[0]); };
-    case Elementary::pow: return [](Values x) { return pow(x[0], x[1]); };
-    case Elementary::sin: return [](Values x) { return sin(x[0]); };
-    case Elementary::cos: return [](Values x) { return cos(x[0]); };
-    case Elementary::tan: return [](Values x) { return tan(x[0]); };
-    case Elementary::tanh: return [](Values x) { return tanh(x[0]); };
-    case Elementary::atan: return [](Values x) { return atan(x[0]); };
-    case Elementary::sigmoid: return [](Values x) { return real(1) / (real(1) + exp(-x[0])); };
-    case Elementary::isnan: return [](Values x) { return real(bit_or(isnan(x[0].re), isnan(x[0].im))); };
-    case Elementary::isinf: return [](Values x) { return real(infinite(x[0])); };
-    case Elementary::isfinite: return [](Values x) { return real(bit_and(isfinite(x[0].re), isfinite(x[0].im))); };
+    case Elementary::detach: return [](Arguments x) { return Complex{detach(x[0].re), detach(x[0].im)}; };
+    case Elementary::abs: return [](Arguments x) { return real(tern::hypot(x[0].re, x[0].im)); };
+    case Elementary::sign: return [](Arguments x) { return sign(x[0]); };
+    case Elementary::exp: return [](Arguments x) { return exp(x[0]); };
+    case Elementary::expm1: return [](Arguments x) { return of<Expm1>({x[0]}); };
+    case Elementary::exp2: return [](Arguments x) { return exp(x[0] * real(0.6931471805599453)); };
+    case Elementary::log: return [](Arguments x) { return log(x[0]); };
+    case Elementary::log1p: return [](Arguments x) { return of<Log1p>({x[0]}); };
+    case Elementary::log2: return [](Arguments x) { return log(x[0]) * real(1.4426950408889634); };
+    case Elementary::log10: return [](Arguments x) { return log(x[0]) * real(0.4342944819032518); };
+    case Elementary::sqrt: return [](Arguments x) { return sqrt(x[0]); };
+    case Elementary::rsqrt: return [](Arguments x) { return real(1) / sqrt(x[0]); };
+    case Elementary::pow: return [](Arguments x) { return pow(x[0], x[1]); };
+    case Elementary::sin: return [](Arguments x) { return sin(x[0]); };
+    case Elementary::cos: return [](Arguments x) { return cos(x[0]); };
+    case Elementary::tan: return [](Arguments x) { return tan(x[0]); };
+    case Elementary::tanh: return [](Arguments x) { return tanh(x[0]); };
+    case Elementary::atan: return [](Arguments x) { return atan(x[0]); };
+    case Elementary::sigmoid: return [](Arguments x) { return real(1) / (real(1) + exp(-x[0])); };
+    case Elementary::isnan: return [](Arguments x) { return real(bit_or(isnan(x[0].re), isnan(x[0].im))); };
+    case Elementary::isinf: return [](Arguments x) { return real(infinite(x[0])); };
+    case Elementary::isfinite: return [](Arguments x) { return real(bit_and(isfinite(x[0].re), isfinite(x[0].im))); };
     default: return nullptr;
   }
 }
@@ -372,13 +372,13 @@ RuleOf rule_of_elementary(Elementary elementary) {
 const std::map<const Definition*, std::pair<const char*, RuleOf>>& rules_of_calls() {
   const auto definition = [](const Pointwise<>& formula) { return formula.graph()->outputs[0]->definition; };
   static const std::map<const Definition*, std::pair<const char*, RuleOf>> rules{
-      {definition(op::sinh), {"sinh", [](Values x) { return sinh(x[0]); }}},
-      {definition(op::cosh), {"cosh", [](Values x) { return cosh(x[0]); }}},
-      {definition(op::asin), {"asin", [](Values x) { return of<Asin>({x[0]}); }}},
-      {definition(op::acos), {"acos", [](Values x) { return of<Acos>({x[0]}); }}},
-      {definition(op::asinh), {"asinh", [](Values x) { return asinh(x[0]); }}},
-      {definition(op::acosh), {"acosh", [](Values x) { return of<Acosh>({x[0]}); }}},
-      {definition(op::atanh), {"atanh", [](Values x) { return of<Atanh>({x[0]}); }}},
+      {definition(op::sinh), {"sinh", [](Arguments x) { return sinh(x[0]); }}},
+      {definition(op::cosh), {"cosh", [](Arguments x) { return cosh(x[0]); }}},
+      {definition(op::asin), {"asin", [](Arguments x) { return of<Asin>({x[0]}); }}},
+      {definition(op::acos), {"acos", [](Arguments x) { return of<Acos>({x[0]}); }}},
+      {definition(op::asinh), {"asinh", [](Arguments x) { return asinh(x[0]); }}},
+      {definition(op::acosh), {"acosh", [](Arguments x) { return of<Acosh>({x[0]}); }}},
+      {definition(op::atanh), {"atanh", [](Arguments x) { return of<Atanh>({x[0]}); }}},
       {definition(op::hypot), {"hypot", nullptr}},
       {definition(op::cbrt), {"cbrt", nullptr}},
       {definition(op::isclose), {"isclose", close}},

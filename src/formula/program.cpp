@@ -54,12 +54,12 @@ class Typing {
   /// Emitting a sum asks about what is summed, reductions in it included, and so recurses with their nesting: every
   /// 16th is emitted beforehand.
   void note_nesting(const Node& node) {
-    constexpr int kMost = 256, kTogether = 16;
+    constexpr int kMost = 256, kEvery = 16;
     int depth = 0;
     for (const Node* arg : node.args)
       if (const auto found = nesting_.find(arg); found != nesting_.end()) depth = std::max(depth, found->second);
     const bool reduction = node.kind == NodeKind::elementary && rule_of(node.elementary).reduction;
-    if (reduction && ++depth % kTogether == 0) deep_.push_back(&node);
+    if (reduction && ++depth % kEvery == 0) deep_.push_back(&node);
     if (depth > kMost)
       throw Error(ErrorKind::unsupported, std::string(op_) + ": more than " + std::to_string(kMost) +
                                               " reductions in a formula wait for each other; call several formulas");
@@ -68,17 +68,17 @@ class Typing {
   const Step& at(int step) const { return builder_.at(step); }
 
   /// A node and the logical type its step is to have (its own type, or what a weak node is to become).
-  using Wanted = std::pair<const Node*, DType>;
+  using WantedStep = std::pair<const Node*, DType>;
 
   /// The step that holds it. Formulas may be long chains: what is to be emitted first is kept in a list.
   int emit(const Node* node, DType dtype) {
-    std::vector<Wanted> pending{{node, dtype}};
+    std::vector<WantedStep> pending{{node, dtype}};
     int step = -1;
     while (!pending.empty()) {
-      const Wanted wanted = resolved(pending.back());
+      const WantedStep wanted = resolved(pending.back());
       const auto found = emitted_.find(wanted);
       if (found == emitted_.end()) {
-        if (const std::optional<Wanted> first = missing_argument(*wanted.first, wanted.second)) {
+        if (const std::optional<WantedStep> first = missing_argument(*wanted.first, wanted.second)) {
           pending.push_back(*first);
           continue;
         }
@@ -89,7 +89,7 @@ class Typing {
     return step;
   }
   /// Behind elementary functions that give back an argument, with the node's own type where it has one.
-  Wanted resolved(Wanted wanted) const {
+  WantedStep resolved(WantedStep wanted) const {
     for (;;) {
       const Node* const node = wanted.first;
       if (const Type type = types_.of(node); !type.weak) wanted.second = type.dtype;
@@ -100,18 +100,18 @@ class Typing {
     }
   }
   /// The first argument that emit_new would have to emit itself; those before it are converted, in the same order.
-  std::optional<Wanted> missing_argument(const Node& node, DType dtype) {
+  std::optional<WantedStep> missing_argument(const Node& node, DType dtype) {
     if (node.kind != NodeKind::elementary || node.elementary == Elementary::index) return {};
     const bool is_cast = node.elementary == Elementary::cast;
     if (is_cast) {
-      const Wanted value = resolved({node.args[0], cast_operand(node, dtype)});
+      const WantedStep value = resolved({node.args[0], cast_operand(node, dtype)});
       return emitted_.contains(value) ? std::nullopt : std::optional(value);
     }
     const DType operand = operand_dtype(node, dtype);
     if (node.elementary == Elementary::sum && is_floating(operand))
       return {};  // it may be written otherwise: see emit_elementary
     for (std::size_t i = 0; i < node.args.size(); ++i) {
-      const Wanted argument = resolved({node.args[i], argument_dtype(node, i, operand)});
+      const WantedStep argument = resolved({node.args[i], argument_dtype(node, i, operand)});
       const auto found = emitted_.find(argument);
       if (found == emitted_.end()) return argument;
       builder_.converted(found->second, argument_type(node, i, operand));

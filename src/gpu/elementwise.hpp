@@ -9,7 +9,7 @@
 
 namespace tern::detail_gpu {
 
-/// What to compute: some steps of a program over an index space. Steps listed in `known` are read from memory.
+/// What to compute: some steps of a program over an iteration space. Steps listed in `known` are read from memory.
 struct Elementwise {
   struct Stored {
     int step = -1;

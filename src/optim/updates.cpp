@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "backend/instruments/trace.hpp"
-#include "primitives/fused/operation_together.hpp"
+#include "primitives/fused/operation_horizontal.hpp"
 #include "tern/complex.hpp"
 
 namespace tern::detail {
@@ -46,9 +46,9 @@ void Updates::add(const FormulaGraph* graph, std::span<const Tensor> state, std:
 void Updates::run() {
   const Calls calls = std::exchange(calls_, {});  // once, whatever happens
   written_.clear(), read_.clear();
-  Together together;
-  for (const BoundCall& call : calls) together.add(call);
-  together.run();
+  HorizontalCalls fused;
+  for (const BoundCall& call : calls) fused.add(call);
+  fused.run();
 }
 
 /// Whether the next update reads what one of those before writes, or writes what one of them touches.

@@ -21,7 +21,7 @@ int rank_of(WGPUAdapterType type) {
   }
 }
 
-struct Found {
+struct FoundAdapters {
   std::vector<Adapter> adapters;
   std::string reason;
 };
@@ -73,8 +73,8 @@ void end_children_early() {
 #endif
 }
 
-Found find_adapters() {
-  Found found;
+FoundAdapters find_adapters() {
+  FoundAdapters found;
   const Api* api = detail_webgpu::api(found.reason);
   if (!api) return found;
   const WGPUInstance instance = instance_of(*api);
@@ -109,7 +109,7 @@ WGPUInstance instance_of(const Api& api) {
 }
 
 const std::vector<Adapter>& adapters(std::string& reason) {
-  static const auto& found = *new Found(find_adapters());  // outlives what is in static storage
+  static const auto& found = *new FoundAdapters(find_adapters());  // outlives what is in static storage
   static const detail::OfProcess process;
   static const auto& none = *new std::vector<Adapter>;
   reason = found.adapters.empty() || process.here() ? found.reason : detail::kForked;

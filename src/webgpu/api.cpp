@@ -26,7 +26,7 @@ std::vector<std::string> candidates() {
   return list;
 }
 
-struct Loaded {
+struct LoadedLibrary {
   Api api;
   bool found = false;
   std::string reason;
@@ -57,8 +57,8 @@ std::string find_all(void* library, Api& api) {
   return dlsym(library, "wgpuHasInstanceFeature") ? "" : "wgpuHasInstanceFeature, which webgpu.h has since 2025";
 }
 
-Loaded load() {
-  Loaded result;
+LoadedLibrary load() {
+  LoadedLibrary result;
   const char* named = std::getenv("TERN_WEBGPU_LIBRARY");
   if (!(named && *named) && find_all(RTLD_DEFAULT, result.api).empty()) {
     result.api.path = "linked with the program";
@@ -90,7 +90,7 @@ Loaded load() {
 }  // namespace
 
 const Api* api(std::string& reason) {
-  static const auto& loaded = *new Loaded(load());  // outlives what is in static storage
+  static const auto& loaded = *new LoadedLibrary(load());  // outlives what is in static storage
   reason = loaded.reason;
   return loaded.found ? &loaded.api : nullptr;
 }

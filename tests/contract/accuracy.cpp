@@ -108,7 +108,7 @@ TEST_P(Accuracy, IsWithinTheBudget) {
 /// values.cpp holds it to. (TERN_FORMULA_INTEGERS is exact: integer_remainders.cpp.)
 TEST(AccuracyOfFormulas, IsStatedOnce) {
   std::set<std::string> stated, formulas;
-  for (const Entry& e : entries_where([](const Entry& e) { return !e.elementary && e.slope == 0; }))
+  for (const Subject& e : entries_where([](const Subject& e) { return !e.elementary && e.slope == 0; }))
     formulas.insert(e.name);
   for (const BudgetedFormula& f : kBudgetedFormulas) {
     EXPECT_TRUE(stated.insert(f.name).second) << f.name << " has two lines in truths.hpp";

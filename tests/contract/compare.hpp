@@ -68,7 +68,7 @@ std::string describe_ulps(detail::Elementary elementary, const Range<Compute<S>>
 /// Compares `got` with one output of a graph at every point. Returns the share of points where anything would pass.
 template <class S>
 double compare_column(Report& report, GraphRanges<Compute<S>>& graph, std::size_t output, const Columns<S>& inputs,
-                      const std::vector<S>& got, const Entry* elementary) {
+                      const std::vector<S>& got, const Subject* elementary) {
   using T = Compute<S>;
   std::vector<Range<T>> at(inputs.size());
   std::size_t vacuous = 0;

@@ -80,7 +80,7 @@ class Around {
   Quad h1_, h2_;
 };
 
-std::vector<std::vector<double>> sample_points(const Entry& e) {
+std::vector<std::vector<double>> sample_points(const Subject& e) {
   std::vector<std::vector<double>> columns(static_cast<std::size_t>(e.arity()));
   for (std::uint64_t p = 0; p < 240; ++p)
     for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -98,7 +98,7 @@ std::vector<std::vector<double>> sample_points(const Entry& e) {
 struct DeviceDerivatives {
   std::vector<std::vector<double>> first, second;
 };
-DeviceDerivatives on_device(const Entry& e, const std::vector<std::vector<double>>& columns,
+DeviceDerivatives on_device(const Subject& e, const std::vector<std::vector<double>>& columns,
                             const std::vector<double>& weights, Device device) {
   std::vector<Var> x;
   for (int i = 0; i < e.arity(); ++i)
@@ -149,7 +149,7 @@ class Derivatives : public OnDevice {};
 
 /// Whether the elementary function's declared derivative is that of its value (detach has none by intent),
 /// and bounds of its derivatives are known.
-bool differentiable(const Entry& e) {
+bool differentiable(const Subject& e) {
   return e.takes_floats() && !e.predicate() && !(e.elementary && e.id == detail::Elementary::detach) && e.slope < 2;
 }
 
@@ -168,7 +168,7 @@ std::vector<Range<double>> ranges_at(const Point& point) {
 /// One order: `expressions` holds the derivative for each input, `got` the device's, `truth` the difference
 /// quotient.
 template <class Truth>
-void check_order(const Entry& e, const char* order, const std::vector<Expr>& expressions,
+void check_order(const Subject& e, const char* order, const std::vector<Expr>& expressions,
                  const std::vector<std::vector<double>>& got, const std::vector<Point>& points,
                  const Truth& truth) {
   Mathematics value(e.name, e.graph());
@@ -194,7 +194,7 @@ void check_order(const Entry& e, const char* order, const std::vector<Expr>& exp
 }
 
 TEST_P(Derivatives, AgreeWithDifferences) {
-  const Entry& e = entry();
+  const Subject& e = entry();
   const std::vector<std::vector<double>> columns = sample_points(e);
   std::vector<double> weights;
   Point direction;
@@ -277,7 +277,7 @@ void check_declared(const char* name, const detail::Definition& definition) {
 }
 TEST(DeclaredDerivatives, AreTheDerivedOnes) {
   int found = 0;
-  for (const Entry& e : registry())
+  for (const Subject& e : registry())
     for (const detail::Node* node : detail::topological(e.graph()->outputs)) {
       if (e.predicate() || node->kind != detail::NodeKind::call) continue;  // a predicate has none to derive
       check_declared(e.name, *node->definition), ++found;

@@ -151,7 +151,7 @@ std::string decimal(Wide v) {
                                                       : std::to_string(static_cast<std::int64_t>(v));
 }
 
-template <class T> void check_integers(const Entry& e, Device device) {
+template <class T> void check_integers(const Subject& e, Device device) {
   const std::vector<Column<T>> columns = integer_columns<T>(e.arity());
   std::vector<Tensor> tensors;
   for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -205,11 +205,11 @@ TEST_P(Integers, FollowTheDocumentedSemantics) {
   check_integers<std::int8_t>(entry(), device());
   check_integers<std::int16_t>(entry(), device());
 }
-TERN_CONTRACT(Integers, entries_where([](const Entry& e) { return e.slope == 0; }));
+TERN_CONTRACT(Integers, entries_where([](const Subject& e) { return e.slope == 0; }));
 
 class Booleans : public OnDevice {};
 TEST_P(Booleans, FollowTheDocumentedSemantics) {
-  const Entry& e = entry();
+  const Subject& e = entry();
   std::vector<Tensor> tensors;
   std::vector<std::vector<bool>> columns(static_cast<std::size_t>(e.arity()));
   for (unsigned p = 0; p < 64; ++p)
@@ -239,7 +239,7 @@ TEST_P(Booleans, FollowTheDocumentedSemantics) {
       });
   }
 }
-TERN_CONTRACT(Booleans, entries_where([](const Entry& e) { return e.slope == 0; }));
+TERN_CONTRACT(Booleans, entries_where([](const Subject& e) { return e.slope == 0; }));
 
 }  // namespace
 }  // namespace tern::contract

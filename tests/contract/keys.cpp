@@ -70,7 +70,7 @@ TEST_P(Keys, SizesDoNotMatter) {
 }
 
 TEST_P(Keys, OfEveryEntryDoNotDependOnSizes) {
-  for (const Entry& e : entries_where([](const Entry& e) { return e.takes_floats(); })) {
+  for (const Subject& e : entries_where([](const Subject& e) { return e.takes_floats(); })) {
     const auto run = [&](std::int64_t size) {
       std::vector<Tensor> x;
       for (int i = 0; i < e.arity(); ++i) x.push_back(e.condition(i) ? zeros({size}) == 0 : zeros({size}));
@@ -123,11 +123,11 @@ TEST(Graphs, CapturedValuesFollowTheirPointwise) {
 }
 
 TEST(Graphs, OfTheRegistryAreStable) {
-  for (const Entry& e : registry()) {
+  for (const Subject& e : registry()) {
     EXPECT_EQ(e.graph(), e.graph()) << e.name;
     EXPECT_EQ(e.graph()->outputs.size(), 1u) << e.name;
     EXPECT_NE(e.graph()->key, 0u) << e.name;
-    for (const Entry& other : registry())
+    for (const Subject& other : registry())
       if (e.op != other.op && e.graph() != other.graph()) {
         EXPECT_NE(e.graph()->key, other.graph()->key) << e.name << " and " << other.name;
       }
@@ -135,7 +135,7 @@ TEST(Graphs, OfTheRegistryAreStable) {
 }
 
 TEST(Graphs, GradientsAreKept) {
-  for (const Entry& e : registry()) {
+  for (const Subject& e : registry()) {
     const detail::IndexSet all = detail::first_indices(static_cast<std::size_t>(e.arity()));
     const detail::GradientGraph& first = detail::gradient(e.graph(), 1, all);
     const std::uint64_t before = arena_size();

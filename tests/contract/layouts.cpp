@@ -49,13 +49,13 @@ template <class S> std::vector<S> sample(std::uint64_t salt, std::int64_t count)
 
 /// An entry with inputs of one dtype and the bits of its results on contiguous ones.
 struct Case {
-  const Entry& entry;
+  const Subject& entry;
   Device device;
   std::string name;
   std::vector<Tensor> x;  // 1-d, kCount elements
   BitColumn want;
 
-  template <class S> static Case make(const Entry& e, Device device, S, std::int64_t count = kCount) {
+  template <class S> static Case make(const Subject& e, Device device, S, std::int64_t count = kCount) {
     Case c{e, device, std::string(e.name) + " " + std::string(to_string(dtype_of<S>)), {}, {}};
     for (int i = 0; i < e.arity(); ++i)
       c.x.push_back(column_tensor(sample<S>(static_cast<std::uint64_t>(i), count), e.condition(i), device));
@@ -254,9 +254,9 @@ TEST_P(Layouts, ThreadsDoNotMatter) {
 }
 
 /// Views are read and written the same way whatever is computed: in software every eighth does.
-std::vector<std::tuple<Device, Entry>> laid_out() {
-  const std::vector<Entry> entries = entries_where([](const Entry& e) { return e.takes_floats() && e.slope == 0; });
-  std::vector<std::tuple<Device, Entry>> all;
+std::vector<std::tuple<Device, Subject>> laid_out() {
+  const std::vector<Subject> entries = entries_where([](const Subject& e) { return e.takes_floats() && e.slope == 0; });
+  std::vector<std::tuple<Device, Subject>> all;
   for (const Device d : test::present_devices())
     for (std::size_t i = 0; i < entries.size(); i += test::in_software(d) ? 8 : 1) all.emplace_back(d, entries[i]);
   return all;
@@ -267,7 +267,8 @@ class InPlace : public test::EveryDevice {};
 
 template <class S> void check_copies(Device device) {
   const Case c =
-      Case::make(*entries_where([](const Entry& e) { return std::string(e.name) == "identity"; }).data(), device, S{});
+      Case::make(*entries_where([](const Subject& e) { return std::string(e.name) == "identity"; }).data(), device,
+                 S{});
   for (const std::int64_t shift : {1, 7, 64, 1000})
     for (const bool forward : {false, true}) {
       const Tensor buffer = c.x[0].clone(), expected = c.x[0].clone();
@@ -299,7 +300,8 @@ TEST_P(InPlace, AgreesWithTheOperator) {
   for_each_float([&](auto zero) {
     using S = decltype(zero);
     const Case c =
-        Case::make(*entries_where([](const Entry& e) { return std::string(e.name) == "sub"; }).data(), device(), zero);
+        Case::make(*entries_where([](const Subject& e) { return std::string(e.name) == "sub"; }).data(), device(),
+                   zero);
     for (const bool broadcast : {false, true}) {
       const Tensor a = c.x[0].reshape({kRows, kColumns}),
                    b = broadcast ? c.x[1].slice(0, 0, kColumns) : c.x[1].reshape({kRows, kColumns});
@@ -321,7 +323,7 @@ template <class S> void check_copies_keep_bits(Device device) {
     values.push_back(from_bits<S>(static_cast<typename Bits<S>::type>(i << (Layout<S>::kBits - 16) | i)));
   BitColumn want;
   for (const S v : values) want.push_back(std::bit_cast<typename Bits<S>::type>(v));
-  const Entry& e = registry().front();  // only for its name
+  const Subject& e = registry().front();  // only for its name
   const Tensor x = tensor(values, Shape{values.size()}, device), square = x.reshape({256, 256});
   const Case c{e, device, "a copy of " + std::string(to_string(dtype_of<S>)), {x}, want};
   const auto transposed = [](const Tensor& t) { return t.reshape({256, 256}).transpose(0, 1); };

@@ -59,10 +59,10 @@ template <class S> Tensor numbers(const Shape& shape, std::uint64_t seed) {
   return tensor(values, shape);
 }
 
-class Loops : public testing::TestWithParam<Entry> {};
+class Loops : public testing::TestWithParam<Subject> {};
 
 /// Forward and backward, on more than a block with a rest, and with an operand that is a row.
-template <class S> void check_entry(const Entry& e) {
+template <class S> void check_entry(const Subject& e) {
   const Shape whole{37, 59};
   for (const bool row : {false, true}) {
     if (row && e.arity() == 1) continue;
@@ -103,7 +103,7 @@ const detail::FormulaGraph* of_what_it_reads(const detail::FormulaGraph* graph) 
     if (graph->used_inputs[static_cast<std::size_t>(i)]) arguments.push_back(i);
   return detail::with_arguments(outputs, arguments);
 }
-void expect_loop(const Entry& e, const detail::FormulaGraph* graph, DType dtype, const char* what) {
+void expect_loop(const Subject& e, const detail::FormulaGraph* graph, DType dtype, const char* what) {
   std::vector<detail::InputType> types(static_cast<std::size_t>(graph->inputs), {dtype, false});
   for (int i = 0; i < e.arity(); ++i)
     if (e.condition(i)) types[static_cast<std::size_t>(i)].dtype = DType::boolean;
@@ -114,7 +114,7 @@ void expect_loop(const Entry& e, const detail::FormulaGraph* graph, DType dtype,
 }
 TEST_P(Loops, AreThereForFormulaAndGradient) {
   if (!are_built()) GTEST_SKIP() << "built without compiled loops";
-  const Entry& e = GetParam();
+  const Subject& e = GetParam();
   for (const DType dtype : {f32, f64, f16, bf16}) {
     if (e.condition(0) && dtype == f64) continue;  // conditions are widened there by an op of the tape
     expect_loop(e, e.graph(), dtype, "formula");
@@ -124,7 +124,7 @@ TEST_P(Loops, AreThereForFormulaAndGradient) {
     if (g.graph) expect_loop(e, of_what_it_reads(g.graph), dtype, "gradient");
   }
 }
-INSTANTIATE_TEST_SUITE_P(Registry, Loops, testing::ValuesIn(entries_where([](const Entry& e) {
+INSTANTIATE_TEST_SUITE_P(Registry, Loops, testing::ValuesIn(entries_where([](const Subject& e) {
                            return e.takes_floats() && e.slope == 0 && !e.later;
                          })),
                          [](const auto& info) { return std::string(info.param.name); });

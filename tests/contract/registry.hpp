@@ -14,7 +14,8 @@
 
 namespace tern::contract {
 
-struct Entry {
+/// What a test of these is about: an elementary function, or a formula.
+struct Subject {
   const char* name;
   const Pointwise<>* op;
   bool elementary;
@@ -43,8 +44,8 @@ inline constinit const Pointwise<> pow_partial{
       return detail::make_elementary(detail::Elementary::pow_partial, {a, b, detail::make_constant(k + 5 * m)});
     }};
 
-inline const std::vector<Entry>& registry() {
-  static const std::vector<Entry> entries = {
+inline const std::vector<Subject>& registry() {
+  static const std::vector<Subject> entries = {
 #define TERN_ELEMENTARY(name, arity) {#name, &op::name, true, detail::Elementary::name},
 #define TERN_ELEMENTARY_LATER(name, arity) {#name, &op::name, true, detail::Elementary::name, 0, false, true},
 #define TERN_ELEMENTARY_INNER(name, arity)
@@ -68,23 +69,23 @@ inline const std::vector<Entry>& registry() {
   };
   return entries;
 }
-template <class Predicate> std::vector<Entry> entries_where(Predicate predicate) {
-  std::vector<Entry> result;
-  for (const Entry& e : registry())
+template <class Predicate> std::vector<Subject> entries_where(Predicate predicate) {
+  std::vector<Subject> result;
+  for (const Subject& e : registry())
     if (predicate(e)) result.push_back(e);
   return result;
 }
-inline void PrintTo(const Entry& entry, std::ostream* stream) { *stream << entry.name; }
+inline void PrintTo(const Subject& entry, std::ostream* stream) { *stream << entry.name; }
 
 /// Tests with a device and an entry of the registry as parameters.
-class OnDevice : public testing::TestWithParam<std::tuple<Device, Entry>> {
+class OnDevice : public testing::TestWithParam<std::tuple<Device, Subject>> {
  protected:
   void SetUp() override { set_default_device(device()); }
   void TearDown() override { set_default_device(cpu()); }
   Device device() const { return std::get<0>(GetParam()); }
-  const Entry& entry() const { return std::get<1>(GetParam()); }
+  const Subject& entry() const { return std::get<1>(GetParam()); }
 };
-inline std::string entry_test_name(const testing::TestParamInfo<std::tuple<Device, Entry>>& info) {
+inline std::string entry_test_name(const testing::TestParamInfo<std::tuple<Device, Subject>>& info) {
   std::string name = std::get<0>(info.param).to_string() + "_" + std::get<1>(info.param).name;
   for (char& c : name)
     if (c == ':') c = '_';
@@ -92,8 +93,8 @@ inline std::string entry_test_name(const testing::TestParamInfo<std::tuple<Devic
 }
 /// Every entry on every device; in software, where most of the time is the compiler's, every elementary function and a
 /// third of the formulas, which are made of those.
-inline std::vector<std::tuple<Device, Entry>> on_devices(const std::vector<Entry>& entries) {
-  std::vector<std::tuple<Device, Entry>> all;
+inline std::vector<std::tuple<Device, Subject>> on_devices(const std::vector<Subject>& entries) {
+  std::vector<std::tuple<Device, Subject>> all;
   for (const Device device : test::present_devices())
     for (std::size_t i = 0; i < entries.size(); ++i)
       if (!test::in_software(device) || entries[i].elementary || i % 3 == 0) all.emplace_back(device, entries[i]);
@@ -149,13 +150,13 @@ inline std::uint64_t random_bits(std::uint64_t i) {
 inline double random_unit(std::uint64_t i) { return static_cast<double>(random_bits(i) >> 11) * 0x1p-53; }
 
 /// Calls with any number of arguments: what Pointwise::operator() does.
-inline Tensor call(const Entry& e, const std::vector<Tensor>& x) {
+inline Tensor call(const Subject& e, const std::vector<Tensor>& x) {
   std::vector<detail::Argument> arguments(x.begin(), x.end());
   Tensor result;
   detail::apply_tensors(e.name, e.graph(), e.op->values(), arguments, {&result, 1});
   return result;
 }
-inline Var call(const Entry& e, const std::vector<Var>& x) {
+inline Var call(const Subject& e, const std::vector<Var>& x) {
   std::vector<detail::Argument> arguments(x.begin(), x.end());
   Var result;
   detail::apply_vars(e.name, e.graph(), e.op->values(), arguments, {&result, 1});

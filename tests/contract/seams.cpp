@@ -29,8 +29,8 @@ inline constinit const Pointwise<> smooth_step{
 inline constinit const Pointwise<> two_sides{
     "two_sides", [](auto a, auto b) { return where(a > b, (a - b) * (a - b), 0) + a * b; }};
 
-std::vector<Entry> all_entries() {
-  std::vector<Entry> entries = entries_where([](const Entry& e) {
+std::vector<Subject> all_entries() {
+  std::vector<Subject> entries = entries_where([](const Subject& e) {
     return e.takes_floats() && !e.predicate() && !(e.elementary && e.id == Elementary::detach) && e.slope == 0;
   });
   for (const Pointwise<>* user : {&huber, &tangent, &selu_like, &cubic, &smooth_step, &two_sides})
@@ -65,7 +65,7 @@ struct Seam {
 
 class Seams {
  public:
-  explicit Seams(const Entry& e) : entry_(e) {
+  explicit Seams(const Subject& e) : entry_(e) {
     std::vector<const detail::FormulaGraph*> graphs{e.graph()};
     for (const Expr& partial : partials(e.graph()))
       if (partial.defined()) graphs.push_back(detail::make_graph({&partial, 1}, e.arity()));
@@ -116,14 +116,14 @@ class Seams {
     }
   }
 
-  const Entry& entry_;
+  const Subject& entry_;
   std::set<Seam> found_;
   bool any_ = false;
 };
 
 /// Both orders of the device's derivatives at columns of points: [order][input][point].
 template <class S>
-std::array<std::vector<Doubles>, 2> two_derivatives(const Entry& e, const std::vector<std::vector<S>>& columns,
+std::array<std::vector<Doubles>, 2> two_derivatives(const Subject& e, const std::vector<std::vector<S>>& columns,
                                                     Device device) {
   std::vector<Var> x;
   for (int i = 0; i < e.arity(); ++i)
@@ -160,7 +160,7 @@ std::optional<Limit> limit_of(const double* d, double rounding) {
 class DerivativesAtSeams : public OnDevice {};
 
 /// The number of seams and components at which both limits agreed.
-template <class S> int check_seams(const Entry& e, const std::set<Seam>& seams, Device device) {
+template <class S> int check_seams(const Subject& e, const std::set<Seam>& seams, Device device) {
   constexpr bool wide = std::is_same_v<S, double>;
   const double steps[] = {wide ? 0x1p-14 : 0x1p-7, wide ? 0x1p-18 : 0x1p-10, wide ? 0x1p-22 : 0x1p-13};
   std::vector<std::vector<S>> columns(static_cast<std::size_t>(e.arity()));
@@ -199,7 +199,7 @@ template <class S> int check_seams(const Entry& e, const std::set<Seam>& seams, 
 }
 
 TEST_P(DerivativesAtSeams, AreTheLimitsWhereBothAgree) {
-  const Entry& e = entry();
+  const Subject& e = entry();
   const Seams seams(e);
   EXPECT_EQ(seams.expected(), !seams.found().empty()) << e.name << ": no seam was found";
   if (seams.found().empty()) return;
@@ -224,7 +224,7 @@ TERN_CONTRACT(DerivativesAtSeams, all_entries());
 /// The tie of minimum takes the gradient at 0 from the branch that is taken there.
 TEST(Seams, ALostGradientIsFound) {
   static const Pointwise<> lost{"lost", [](auto x) { return where(x > 0, x, expm1(minimum(x, 0))); }};
-  static const Entry entry{"lost", &lost, false, Elementary::count};
+  static const Subject entry{"lost", &lost, false, Elementary::count};
   static const Seams seams(entry);
   EXPECT_NONFATAL_FAILURE(check_seams<double>(entry, seams.found(), cpu()),
                           "lost, f64, derivative 1 by input 0: 1 failures");

@@ -33,25 +33,25 @@ template <class S> Policy policy_of(Device device) {
           .flushes = flushes(device)};
 }
 
-template <class S> Columns<S> inputs_of(const Entry& e, Device device) {
+template <class S> Columns<S> inputs_of(const Subject& e, Device device) {
   if (e.arity() == 1) return {unary_inputs<S>(test::in_software(device))};
   const bool few = test::in_software(device);
   return tuple_inputs<S>(e.arity(), few ? 1 << 15 : kFewPoints ? 1 << 16 : full_test() ? 1 << 18 : 1 << 17);
 }
 /// Conditions are 0 or 1 to the reference, too.
-template <class S> void make_conditions(const Entry& e, Columns<S>& columns) {
+template <class S> void make_conditions(const Subject& e, Columns<S>& columns) {
   for (int i = 0; i < e.arity(); ++i)
     if (e.condition(i))
       for (S& v : columns[static_cast<std::size_t>(i)]) v = S(real(v) != 0 ? 1.0 : 0.0);
 }
-template <class S> std::vector<Tensor> tensors_of(const Entry& e, const Columns<S>& columns, Device device) {
+template <class S> std::vector<Tensor> tensors_of(const Subject& e, const Columns<S>& columns, Device device) {
   std::vector<Tensor> tensors;
   for (int i = 0; i < e.arity(); ++i)
     tensors.push_back(column_tensor(columns[static_cast<std::size_t>(i)], e.condition(i), device));
   return tensors;
 }
 
-template <class S> void check_values(const Entry& e, Device device) {
+template <class S> void check_values(const Subject& e, Device device) {
   Columns<S> columns = inputs_of<S>(e, device);
   make_conditions(e, columns);
   const Tensor y = call(e, tensors_of(e, columns, device));
@@ -82,7 +82,7 @@ TEST_P(EveryPattern, OfSinglePrecisionIsWithinTheBudget) {
 }
 
 /// The values a rule lists must come out exactly, in every dtype.
-template <class S> void check_edges(const Entry& e, Device device) {
+template <class S> void check_edges(const Subject& e, Device device) {
   const detail::Rule& rule = *e.rule();
   std::vector<S> at;
   for (int i = 0; i < rule.edge_count; ++i) at.push_back(S(rule.edges[static_cast<std::size_t>(i)].at));
@@ -111,7 +111,7 @@ template <class S> std::vector<S> seed_column(std::size_t size) {
   return seeds;
 }
 
-template <class S> void check_gradients(const Entry& e, Device device) {
+template <class S> void check_gradients(const Subject& e, Device device) {
   Columns<S> columns = inputs_of<S>(e, device);
   make_conditions(e, columns);
   const std::vector<Tensor> tensors = tensors_of(e, columns, device);
@@ -147,25 +147,25 @@ TEST_P(FirstGradient, IsWithinTheBudgets) {
   for_each_float([&](auto zero) { check_gradients<decltype(zero)>(entry(), device()); });
 }
 
-TERN_CONTRACT(Values, entries_where([](const Entry& e) { return e.takes_floats(); }));
+TERN_CONTRACT(Values, entries_where([](const Subject& e) { return e.takes_floats(); }));
 INSTANTIATE_TEST_SUITE_P(Registry, EveryPattern,
-                         testing::Combine(testing::Values(cpu()), testing::ValuesIn(entries_where([](const Entry& e) {
+                         testing::Combine(testing::Values(cpu()), testing::ValuesIn(entries_where([](const Subject& e) {
                                             return e.arity() == 1 && e.elementary && e.takes_floats();
                                           }))),
                          entry_test_name);
-TERN_CONTRACT(Edges, entries_where([](const Entry& e) {
+TERN_CONTRACT(Edges, entries_where([](const Subject& e) {
                 return e.arity() == 1 && e.takes_floats() && e.elementary && e.rule()->edge_count > 0;
               }));
 // On the CPU: compilers of GPU kernels may reorder the factors of a product (WGSL 15.7.5), and near the largest and
 // least numbers another order overflows elsewhere. EveryOrder holds their derivatives to the CPU's on moderate numbers.
 INSTANTIATE_TEST_SUITE_P(Registry, FirstGradient,
-                         testing::Combine(testing::Values(cpu()), testing::ValuesIn(entries_where([](const Entry& e) {
+                         testing::Combine(testing::Values(cpu()), testing::ValuesIn(entries_where([](const Subject& e) {
                                             return e.takes_floats() && !e.predicate();
                                           }))),
                          entry_test_name);
 
 /// The evaluator itself: what the quick references accept, __float128 accepts.
-template <class T> void check_fast_math(const Entry& e, const detail::FormulaGraph* graph) {
+template <class T> void check_fast_math(const Subject& e, const detail::FormulaGraph* graph) {
   GraphRanges<T> quick(graph), exact(graph);
   Columns<T> columns = tuple_inputs<T>(graph->inputs, 500);
   make_conditions(e, columns);
@@ -186,7 +186,7 @@ template <class T> void check_fast_math(const Entry& e, const detail::FormulaGra
   }
 }
 TEST(Ranges, WhatIsQuicklyAcceptedIsRight) {
-  for (const Entry& e : entries_where([](const Entry& e) { return e.takes_floats(); })) {
+  for (const Subject& e : entries_where([](const Subject& e) { return e.takes_floats(); })) {
     check_fast_math<float>(e, e.graph()), check_fast_math<double>(e, e.graph());
     const detail::GradientGraph& g =
         detail::gradient(e.graph(), 1, detail::first_indices(static_cast<std::size_t>(e.arity())));
@@ -196,7 +196,7 @@ TEST(Ranges, WhatIsQuicklyAcceptedIsRight) {
 
 /// And that it refuses what is off by two budgets and more.
 TEST(Ranges, RefuseWhatIsBeyondTheBudget) {
-  for (const Entry& e : entries_where([](const Entry& e) {
+  for (const Subject& e : entries_where([](const Subject& e) {
          return e.elementary && e.arity() == 1 && e.rule()->takes == detail::Takes::floating;
        })) {
     GraphRanges<float> graph(e.graph());

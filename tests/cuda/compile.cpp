@@ -77,7 +77,7 @@ bool is_compiled_in(DType usual, DType d, int turn) {
 TEST_F(CudaTexts, EveryElementaryFunctionAndFormula) {
   Compiled compiled({kNewest});
   int turn = 0;
-  for (const contract::Entry& e : contract::registry()) {
+  for (const contract::Subject& e : contract::registry()) {
     ++turn;
     for (const DType dtype : kDTypes) {
       if (!is_compiled_in(f32, dtype, turn)) continue;

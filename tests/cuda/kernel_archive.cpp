@@ -81,10 +81,10 @@ TEST_F(FakeCuda, ChildRunsEveryFormula) {
   if (!is_program()) return;
   constexpr DType dtypes[] = {DType::boolean, DType::u8,  DType::i8,   DType::i16, DType::i32, DType::u32,
                               DType::i64,     DType::f16, DType::bf16, DType::f32, DType::f64};
-  std::vector<contract::Entry> entries =
+  std::vector<contract::Subject> entries =
       contract::entries_where([](const auto& e) { return e.slope == 0 && !e.later; });
   std::reverse(entries.begin(), entries.end());  // nodes are interned in another order
-  for (const contract::Entry& e : entries)
+  for (const contract::Subject& e : entries)
     for (const DType dtype : dtypes)
       for (const bool strided : {false, true}) {
         std::vector<Var> x;

@@ -207,7 +207,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   b0[w4 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
 }
 
-// ---- requests together: step, 2 workgroups of 256, 14 words
+// ---- horizontally fused requests: step, 2 workgroups of 256, 14 words
 // elementwise
 struct Params {
   u32 v[7];
@@ -3578,7 +3578,7 @@ enum : bool {
   kPingPong = true,
   kAAlongK = true, kBAlongK = false,  // neighbours in memory lie along k; else along m or n
   kABatched = false, kBBatched = false,
-  kDivided = false,
+  kSplitK = false,
   kKeepsA = true,  // in the cache of the whole GPU, where a band's rows fit
 };
 enum : u32 {
@@ -3763,31 +3763,31 @@ TERN_DEVICE Tile tile_of(const Params& params, u32 work, u32 rank) {
   return {batch, ((band * kBands + in_band % pairs) * 2u + rank) * kTileM,
           min(in_band / pairs * kTileN, params.v[7]), 0u, params.v[3]};
 }
-// What a pair of workgroups takes: every so many a tile, or its stretch of all their steps.
+// What a pair of workgroups takes: tiles as far apart as there are pairs, or, of split-K, its part of all their steps.
 struct Share {
   const Params& params;
   u32 pair, at, end;
   __device__ __forceinline__ Share(const Params& p, u32 group) : params(p), pair(group / 2u), at(pair), end(params.v[6]) {
-    if constexpr (kDivided) at = first_step(pair), end = first_step(pair + 1u);
+    if constexpr (kSplitK) at = first_step(pair), end = first_step(pair + 1u);
   }
   __device__ __forceinline__ u32 steps() const { return (params.v[3] + (kTileK - 1u)) / kTileK; }  // of a tile
   __device__ __forceinline__ u32 first_step(u32 of) const { return u32(u64(params.v[6] * steps()) * of / (gridDim.x / 2u)); }
   __device__ __forceinline__ u32 next() const {
-    if constexpr (kDivided) return min(end, (at / steps() + 1u) * steps());
+    if constexpr (kSplitK) return min(end, (at / steps() + 1u) * steps());
     else return at + gridDim.x / 2u;
   }
   __device__ __forceinline__ bool any() const { return at < end; }
   __device__ __forceinline__ bool more() const { return next() < end; }
   __device__ __forceinline__ void advance() { at = next(); }
   __device__ __forceinline__ Tile tile(u32 rank) const {
-    if constexpr (!kDivided) return tile_of(params, at, rank);
+    if constexpr (!kSplitK) return tile_of(params, at, rank);
     Tile tile = tile_of(params, at / steps(), rank);
     tile.begin = at % steps() * kTileK, tile.end = tile.begin + (next() - at) * kTileK;
     return tile;
   }
   // Where the results of a tile go.
   __device__ __forceinline__ Tile results(const Tile& tile, u32 rank) const {
-    return kDivided ? Tile{at / steps() + pair, rank * kTileM, 0u, 0u, 0u} : tile;
+    return kSplitK ? Tile{at / steps() + pair, rank * kTileM, 0u, 0u, 0u} : tile;
   }
 };
 // Where a workgroup's memory begins: the ring, its barriers (full, then empty), and boxes of results.
@@ -4041,7 +4041,7 @@ enum : bool {
   kPingPong = false,
   kAAlongK = true, kBAlongK = true,  // neighbours in memory lie along k; else along m or n
   kABatched = false, kBBatched = true,
-  kDivided = false,
+  kSplitK = false,
   kKeepsA = false,  // in the cache of the whole GPU, where a band's rows fit
 };
 enum : u32 {
@@ -4123,31 +4123,31 @@ struct Tile {
   u32 batch, first_m, first_n;
   u32 begin, end;  // along k
 };
-// What a pair of workgroups takes: every so many a tile, or its stretch of all their steps.
+// What a pair of workgroups takes: tiles as far apart as there are pairs, or, of split-K, its part of all their steps.
 struct Share {
   const Params& params;
   u32 pair, at, end;
   __device__ __forceinline__ Share(const Params& p, u32 group) : params(p), pair(group / 2u), at(pair), end(params.v[6]) {
-    if constexpr (kDivided) at = first_step(pair), end = first_step(pair + 1u);
+    if constexpr (kSplitK) at = first_step(pair), end = first_step(pair + 1u);
   }
   __device__ __forceinline__ u32 steps() const { return (params.v[3] + (kTileK - 1u)) / kTileK; }  // of a tile
   __device__ __forceinline__ u32 first_step(u32 of) const { return u32(u64(params.v[6] * steps()) * of / (gridDim.x / 2u)); }
   __device__ __forceinline__ u32 next() const {
-    if constexpr (kDivided) return min(end, (at / steps() + 1u) * steps());
+    if constexpr (kSplitK) return min(end, (at / steps() + 1u) * steps());
     else return at + gridDim.x / 2u;
   }
   __device__ __forceinline__ bool any() const { return at < end; }
   __device__ __forceinline__ bool more() const { return next() < end; }
   __device__ __forceinline__ void advance() { at = next(); }
   __device__ __forceinline__ Tile tile(u32 rank) const {
-    if constexpr (!kDivided) return tile_of(params, at, rank);
+    if constexpr (!kSplitK) return tile_of(params, at, rank);
     Tile tile = tile_of(params, at / steps(), rank);
     tile.begin = at % steps() * kTileK, tile.end = tile.begin + (next() - at) * kTileK;
     return tile;
   }
   // Where the results of a tile go.
   __device__ __forceinline__ Tile results(const Tile& tile, u32 rank) const {
-    return kDivided ? Tile{at / steps() + pair, rank * kTileM, 0u, 0u, 0u} : tile;
+    return kSplitK ? Tile{at / steps() + pair, rank * kTileM, 0u, 0u, 0u} : tile;
   }
 };
 // Where a workgroup's memory begins: the ring, its barriers (full, then empty), and boxes of results.
@@ -4304,12 +4304,12 @@ extern "C" __global__ void __launch_bounds__(384, 1) __cluster_dims__(2, 1, 1) t
 }
 
 // ---- convolution on Hopper's matrix units: conv2d, 36 workgroups of 256, 17 words
-// sums of stretches of a product
+// sums of the splits of a product
 struct Params {
   u32 v[17];
 };
 enum : u32 { kTileN = 64u, kBands = 8u, kRows = 256u };
-// The pair of workgroups whose stretch has a step.
+// The pair of workgroups whose split has a step.
 TERN_DEVICE u32 pair_of(const Params& params, u32 step) {
   let steps = u64(params.v[6]) * params.v[7];
   return u32(((u64(step) + 1u) * params.v[9] + steps - 1u) / steps) - 1u;
@@ -4324,8 +4324,8 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
   let row = m % kRows, col = result - min(columns * kTileN, params.v[8]);
   f32 sums[4] = {};
   let last = work + pair_of(params, work * params.v[7] + params.v[7] - 1u);
-  for (u32 stretch = work + pair_of(params, work * params.v[7]); stretch <= last; ++stretch) {
-    let w0 = (params.v[11] + stretch * params.v[12] + row * params.v[13] + col) / 4u;
+  for (u32 split = work + pair_of(params, work * params.v[7]); split <= last; ++split) {
+    let w0 = (params.v[11] + split * params.v[12] + row * params.v[13] + col) / 4u;
     let q1 = b0[w0 + 0u];
     let x2 = bitcast<f32>(q1.x);
     let x3 = bitcast<f32>(q1.y);

@@ -321,7 +321,7 @@ fn formula(v0: f32) -> f32 {
   b0[w4 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
 }
 
-// ---- requests together: step, 2 workgroups of 256, 24 words
+// ---- horizontally fused requests: step, 2 workgroups of 256, 24 words
 // elementwise
 struct Params { v: array<vec4<u32>, 6> }
 @group(0) @binding(1) var<storage, read_write> b0_0: array<vec4<u32>>;

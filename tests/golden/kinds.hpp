@@ -1,6 +1,6 @@
 // Every kind of kernel that is printed for GPUs, as a call that makes a device print it. Their texts are reviewed
 // (kernels.cpp), and compiled alone in every dtype (../cuda/compile.cpp, ../webgpu/compile.cpp). Shapes are the
-// smallest that have the kind, so that a person can read what changed.
+// smallest that have the kind, so that a person can read what changed. (Longer than other files: one list.)
 #pragma once
 #include <functional>
 #include <vector>
@@ -8,9 +8,9 @@
 #include "cuda/products/mma.hpp"
 #include "cuda/products/wgmma.hpp"
 #include "golden/printing.hpp"
+#include "horizontal.hpp"
 #include "primitives/attention/cuda_plan.hpp"
 #include "primitives/convolution/kernels.hpp"
-#include "together.hpp"
 
 namespace tern::test {
 
@@ -45,9 +45,9 @@ inline std::vector<Kind> elementwise_kinds() {
       {"across, with an operand along", f32, Kind::nowhere,
        [](P& p, DType d) { p.make({3, 64, 48}, d).transpose(1, 2) + p.make({3, 48, 64}, d); }},
       {"joined together", f32, Kind::nowhere, [](P& p, DType d) { concatenate({p.make({64}, d), p.make({7}, d)}); }},
-      {"requests together", f32, Kind::in_both,
+      {"horizontally fused requests", f32, Kind::in_both,
        [](P& p, DType d) {
-         step_together({p.make({64}, d), p.make({8}, d)}, {p.make({64}, d), p.make({8}, d)},
+         step_horizontally({p.make({64}, d), p.make({8}, d)}, {p.make({64}, d), p.make({8}, d)},
                        [](std::size_t) { return 0.1; });
        }},
   };

@@ -121,10 +121,10 @@ template <class D, class S> HWY_INLINE hn::Vec<D> LoadBlocks(D d, const S* from,
 /// 16 bytes, so that wide vectors transpose several 4 × 4 blocks at once, those of columns 0-3 lowest.
 template <class D, class T, class S>
 HWY_INLINE void TransposeBlock(D d, const S* from, std::int64_t col, T* to, std::int64_t to_row) {
-  constexpr std::int64_t kBlock = 16 / sizeof(T);
-  const auto v0 = LoadBlocks(d, from, kBlock * col), v1 = LoadBlocks(d, from + col, kBlock * col);
+  constexpr std::int64_t kPerBlock = 16 / sizeof(T);
+  const auto v0 = LoadBlocks(d, from, kPerBlock * col), v1 = LoadBlocks(d, from + col, kPerBlock * col);
   if constexpr (sizeof(T) == 4) {
-    const auto v2 = LoadBlocks(d, from + 2 * col, kBlock * col), v3 = LoadBlocks(d, from + 3 * col, kBlock * col);
+    const auto v2 = LoadBlocks(d, from + 2 * col, kPerBlock * col), v3 = LoadBlocks(d, from + 3 * col, kPerBlock * col);
     const auto t0 = hn::InterleaveLower(d, v0, v2), t1 = hn::InterleaveLower(d, v1, v3);
     const auto t2 = hn::InterleaveUpper(d, v0, v2), t3 = hn::InterleaveUpper(d, v1, v3);
     hn::StoreU(hn::InterleaveLower(d, t0, t1), d, to);
@@ -149,11 +149,11 @@ void CopyScalar(const S* from, std::int64_t row, std::int64_t col, std::int64_t 
 template <class D, class T, class S>
 HWY_INLINE std::int64_t TransposeBand(D d, const S* from, std::int64_t col, std::int64_t rows, std::int64_t j,
                                       std::int64_t cols, T* to, std::int64_t to_row, bool ends) {
-  constexpr std::int64_t kBlock = 16 / sizeof(T), kLanes = hn::MaxLanes(D());
+  constexpr std::int64_t kPerBlock = 16 / sizeof(T), kLanes = hn::MaxLanes(D());
   const std::int64_t least = ends && cols >= kLanes ? 1 : kLanes;
   for (; cols - j >= least; j += kLanes) {
     if (cols - j < kLanes) j = cols - kLanes;
-    for (std::int64_t i = 0; i < rows; i += kBlock)
+    for (std::int64_t i = 0; i < rows; i += kPerBlock)
       TransposeBlock(d, from + i + j * col, col, to + i * to_row + j, to_row);
   }
   return j;
@@ -163,16 +163,16 @@ HWY_INLINE std::int64_t TransposeBand(D d, const S* from, std::int64_t col, std:
 /// all columns fall into the same cache set.
 template <class T, class S>
 void CopyTransposed(const S* from, std::int64_t col, std::int64_t rows, std::int64_t cols, T* to, std::int64_t to_row) {
-  constexpr std::int64_t kBlock = 16 / sizeof(T), kBand = 64 / sizeof(S);
-  const std::int64_t whole = rows - rows % kBlock;
+  constexpr std::int64_t kPerBlock = 16 / sizeof(T), kBand = 64 / sizeof(S);
+  const std::int64_t whole = rows - rows % kPerBlock;
   for (std::int64_t i = 0; i < whole; i += kBand) {
     const std::int64_t band = i + kBand < whole ? kBand : whole - i;
     const hn::ScalableTag<T> d;
     std::int64_t done = TransposeBand(d, from + i, col, band, 0, cols, to + i * to_row, to_row, false);
     if constexpr (hn::MaxLanes(d) * sizeof(T) > 32)  // a panel of 14 rows of A: 8 and 8
       done = TransposeBand(hn::Half<decltype(d)>(), from + i, col, band, done, cols, to + i * to_row, to_row,
-                           cols - done > kBlock);
-    done = TransposeBand(hn::FixedTag<T, kBlock>(), from + i, col, band, done, cols, to + i * to_row, to_row, true);
+                           cols - done > kPerBlock);
+    done = TransposeBand(hn::FixedTag<T, kPerBlock>(), from + i, col, band, done, cols, to + i * to_row, to_row, true);
     CopyScalar(from + i + done * col, 1, col, band, cols - done, to + i * to_row + done, to_row);
   }
   CopyScalar(from + whole, 1, col, rows - whole, cols, to + whole * to_row, to_row);
@@ -301,17 +301,17 @@ void MicroTile(const GemmMicro& call) {
     TERN_GEMM_UNROLL for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::Zero(d);
   // C is fetched ahead, four rows at a time over the depth (and up to three beyond): to wait for it at the end cost 8
   // %, half of which this saves. Row by row took a tenth of the time where the depth is 64 (batches of 64³: 0.94).
-  constexpr int kTogether = kRows < 4 ? kRows : 4;
-  const std::int64_t part = call.depth / ((kRows + kTogether - 1) / kTogether) + 1;
+  constexpr int kRowsPerStep = kRows < 4 ? kRows : 4;
+  const std::int64_t part = call.depth / ((kRows + kRowsPerStep - 1) / kRowsPerStep) + 1;
   const char* c = static_cast<const char*>(call.c);
   const char* from = static_cast<const char*>(call.from);
   for (std::int64_t left = call.depth; left > 0; left -= part) {
-    TERN_GEMM_UNROLL for (int row = 0; row < kTogether; ++row) {
+    TERN_GEMM_UNROLL for (int row = 0; row < kRowsPerStep; ++row) {
       TERN_GEMM_UNROLL for (int line = 0; line < kLines; ++line) __builtin_prefetch(c + 64 * line, 1, 3);
       c += call.c_row * static_cast<std::int64_t>(sizeof(T));
     }
     if (from)
-      TERN_GEMM_UNROLL for (int row = 0; row < kTogether; ++row) {
+      TERN_GEMM_UNROLL for (int row = 0; row < kRowsPerStep; ++row) {
         TERN_GEMM_UNROLL for (int line = 0; line < kLines; ++line) __builtin_prefetch(from + 64 * line, 0, 3);
         from += call.from_row * static_cast<std::int64_t>(sizeof(T));
       }

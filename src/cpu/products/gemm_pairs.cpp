@@ -72,12 +72,12 @@ struct PairSums {
 };
 
 /// A thread's state for its calls of `micro`.
-class Running {
+class KernelsInUse {
  public:
-  explicit Running(const PairKernels& kernels) : kernels_(kernels) { kernels_.begin(); }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
-  ~Running() { kernels_.end(); }
+  explicit KernelsInUse(const PairKernels& kernels) : kernels_(kernels) { kernels_.begin(); }
+  KernelsInUse(const KernelsInUse&) = delete;
+  KernelsInUse& operator=(const KernelsInUse&) = delete;
+  ~KernelsInUse() { kernels_.end(); }
 
  private:
   const PairKernels& kernels_;
@@ -237,12 +237,12 @@ class PairRun {
     return shared_ + (col - shared_begin_) / kPairCols * shared_step() + (b.segment * steps_ + b.first) / 2 * kPairCols;
   }
 
-  struct PackedA {
+  struct PackedRows {
     const std::uint16_t* data;
     Index row, step, panel;  // elements from row to row, from kStep steps to the next, from kPairRows rows to the next
   };
   /// Where pack_near_a has packed the rows of A for a block, or where they lie.
-  PackedA packed_a(const PairArea& area, Index i, Index since) const {
+  PackedRows packed_a(const PairArea& area, Index i, Index since) const {
     const KBlock k = block(i);
     if (direct_a_)
       return {static_cast<const std::uint16_t*>(g_.a) + g_.a_offsets[area.batch * g_.segments + k.segment] +
@@ -280,7 +280,7 @@ class PairRun {
     const Index share = divide_up(tiles, 4 * max_threads()), work = tile_rows_ * tile_cols_ * g_.segments * steps_;
     const Index together = std::clamp<Index>(kTaskWork / std::max<Index>(work, 1), 1, share);
     parallel_for(divide_up(tiles, together), [&](Index task) {
-      const Running running(kernels_);
+      const KernelsInUse running(kernels_);
       for (Index t = task * together; t < std::min(tiles, (task + 1) * together); ++t) {
         const Index row = t % down * tile_rows_, first = t / down % across * tile_cols_;
         run_tile({batch + t / (across * down), row, std::min(tile_rows_, g_.m - row), col + first,
@@ -331,7 +331,7 @@ class PairRun {
                  const PairSums& strip, Index place) const {
     const Index calls = divide_up(area.rows, kPairRows);
     for (Index i = 0; i < blocks; ++i) {
-      const PackedA a = packed_a(area, begin + i, begin);
+      const PackedRows a = packed_a(area, begin + i, begin);
       const std::uint32_t* const b = shared_ ? shared_panel(area.col + j, begin + i) : near_b(blocks, place, i);
       const PairSums none{nullptr, 0}, &from = i > 0 ? strip : begin > 0 ? c : none, &to = i + 1 < blocks ? strip : c;
       const KBlock k = block(begin + i);

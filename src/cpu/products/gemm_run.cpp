@@ -27,16 +27,16 @@ template <class T> struct KeptAllocator {
   KeptAllocator() = default;
   template <class U> KeptAllocator(const KeptAllocator<U>&) {}
   T* allocate(std::size_t n) {
-    if (Kept::ended) return std::allocator<T>().allocate(n);
-    for (Block& block : blocks())
+    if (BlocksOfThread::ended) return std::allocator<T>().allocate(n);
+    for (ScratchBlock& block : blocks())
       if (!block.used && block.memory.size() >= static_cast<std::int64_t>(n * sizeof(T))) return take(block, n);
-    for (Block& block : blocks())
+    for (ScratchBlock& block : blocks())
       if (!block.used) return take(block, n);
     return std::allocator<T>().allocate(n);
   }
   void deallocate(T* data, std::size_t n) noexcept {
-    for (std::size_t i = 0; i < kBlocks && !Kept::ended; ++i)
-      if (Block& block = blocks()[i]; block.used && reinterpret_cast<std::byte*>(data) == block.memory.data()) {
+    for (std::size_t i = 0; i < kBlocks && !BlocksOfThread::ended; ++i)
+      if (ScratchBlock& block = blocks()[i]; block.used && reinterpret_cast<std::byte*>(data) == block.memory.data()) {
         block.used = false;
         return;
       }
@@ -49,21 +49,21 @@ template <class T> struct KeptAllocator {
   friend bool operator==(const KeptAllocator&, const KeptAllocator&) { return true; }
 
  private:
-  struct Block {
+  struct ScratchBlock {
     ScratchBuffer memory;
     bool used = false;
   };
   static constexpr std::size_t kBlocks = 8;
-  struct Kept {
+  struct BlocksOfThread {
     static inline thread_local bool ended = false;  // a destructor may multiply after this thread's memory is gone
-    std::array<Block, kBlocks> blocks;
-    ~Kept() { ended = true; }
+    std::array<ScratchBlock, kBlocks> blocks;
+    ~BlocksOfThread() { ended = true; }
   };
-  static std::array<Block, kBlocks>& blocks() {
-    thread_local Kept kept;
+  static std::array<ScratchBlock, kBlocks>& blocks() {
+    thread_local BlocksOfThread kept;
     return kept.blocks;
   }
-  static T* take(Block& block, std::size_t n) {
+  static T* take(ScratchBlock& block, std::size_t n) {
     std::byte* const data = block.memory.reserve(static_cast<std::int64_t>(n * sizeof(T)));
     block.used = true;
     return reinterpret_cast<T*>(data);

@@ -32,7 +32,7 @@ template <class Task> void in_parts(const GemmProblem& g, Index tasks, const Tas
   });
 }
 /// This thread's, for the epilogue: the results of all products are rows below each other.
-struct Sums : ScratchBuffer {};
+struct SmallSums : ScratchBuffer {};
 
 /// Products of the whole batch, a part of it at a time; or of rows of one of them.
 class SmallProducts {
@@ -70,7 +70,7 @@ class SmallProducts {
       else call.c_offsets = g_.c_offsets + batch;
       return types_.computed->small(call);
     }
-    call.c = detail::of_thread<Sums>().reserve(count * rows * g_.n * types_.compute_size);
+    call.c = detail::of_thread<SmallSums>().reserve(count * rows * g_.n * types_.compute_size);
     call.c_row = g_.n, call.c_step = rows * g_.n;
     types_.computed->small(call);
     g_.epilogue(g_.context, {call.c, g_.n, 0, batch * g_.m + row, 0, count * rows, g_.n});
@@ -109,7 +109,7 @@ class TinyRun {
       call.c = static_cast<std::byte*>(g_.c) + first * results * types_.compute_size;
       return types_.computed->tiny(call);
     }
-    call.c = detail::of_thread<Sums>().reserve(products * results * types_.compute_size);
+    call.c = detail::of_thread<SmallSums>().reserve(products * results * types_.compute_size);
     types_.computed->tiny(call);
     g_.epilogue(g_.context, {call.c, g_.n, 0, first * g_.m, 0, products * g_.m, g_.n});
   }

@@ -119,9 +119,9 @@ void TinyOfDepth(const GemmTiny& call, const TinyUnit& unit, std::int64_t begin,
 /// So many groups at a time that their operands stay in L1 from one vector of results to the next. The last vector
 /// comes first: it alone is not full.
 template <class T> void Tiny(const GemmTiny& call) {
-  constexpr std::int64_t kTogether = 64;
-  for (std::int64_t begin = 0; begin < call.groups; begin += kTogether) {
-    const std::int64_t end = call.groups - begin < kTogether ? call.groups : begin + kTogether;
+  constexpr std::int64_t kGroupsAtOnce = 64;
+  for (std::int64_t begin = 0; begin < call.groups; begin += kGroupsAtOnce) {
+    const std::int64_t end = call.groups - begin < kGroupsAtOnce ? call.groups : begin + kGroupsAtOnce;
     for (std::int64_t u = call.units - 1; u >= 0; --u) {
       T* const c = static_cast<T*>(call.c) + u * static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
       switch (call.k) {

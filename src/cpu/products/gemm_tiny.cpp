@@ -12,23 +12,23 @@ constexpr Index kMostTogether = 16;
 constexpr Index kTooMany = 5;
 
 /// The elements of one operand that the results first … last (within a group) take.
-struct Range {
+struct OffsetRange {
   Index low, high;
 };
 /// A(i, p) and B(p, j) alike: an element is `outer` rows or columns and p steps away from the first of its product.
-struct TinyOperand {
+struct TinyLayout {
   Index step, outer, inner;
   bool rows;  // the outer index is the result's row, else its column
 };
-TinyOperand a_of(const TinyProducts& t) { return {t.a_step, t.a_row, t.a_col, true}; }
-TinyOperand b_of(const TinyProducts& t) { return {t.b_step, t.b_col, t.b_row, false}; }
+TinyLayout a_of(const TinyProducts& t) { return {t.a_step, t.a_row, t.a_col, true}; }
+TinyLayout b_of(const TinyProducts& t) { return {t.b_step, t.b_col, t.b_row, false}; }
 
-Index offset(const TinyProducts& t, const TinyOperand& x, Index result) {
+Index offset(const TinyProducts& t, const TinyLayout& x, Index result) {
   const Index product = result / (t.m * t.n), within = result % (t.m * t.n);
   return product * x.step + (x.rows ? within / t.n : within % t.n) * x.outer;
 }
-Range range(const TinyProducts& t, const TinyOperand& x, Index first, Index count) {
-  Range r{INT64_MAX, INT64_MIN};
+OffsetRange range(const TinyProducts& t, const TinyLayout& x, Index first, Index count) {
+  OffsetRange r{INT64_MAX, INT64_MIN};
   for (Index e = first; e < first + count; ++e) {
     const Index at = offset(t, x, e);
     r.low = std::min(r.low, at), r.high = std::max(r.high, at);
@@ -37,11 +37,11 @@ Range range(const TinyProducts& t, const TinyOperand& x, Index first, Index coun
   return {r.low + std::min<Index>(along, 0), r.high + std::max<Index>(along, 0)};
 }
 /// Vectors to load (see TinySide), for the results first … first + count; 5: too many.
-Index vectors(const TinyProducts& t, const TinyOperand& x, Index first, Index count, Index vector) {
+Index vectors(const TinyProducts& t, const TinyLayout& x, Index first, Index count, Index vector) {
   if (x.step == 0) return 0;
   const bool one_product = first / (t.m * t.n) == (first + count - 1) / (t.m * t.n);
   if (!x.rows && t.n == 4 && x.outer == 1 && one_product && first % 4 == 0 && count % 4 == 0) return kTinyQuads;
-  const Range r = range(t, x, first, count);
+  const OffsetRange r = range(t, x, first, count);
   const Index loads = divide_up(r.high - r.low + 1, vector);
   return loads <= 3 ? loads : kTooMany;
 }
@@ -62,8 +62,8 @@ double cost(const TinyProducts& t, Index together, Index vector) {
   return sum / static_cast<double>(together);
 }
 
-TinySide side(const TinyProducts& t, const TinyOperand& x, Index first, Index count, Index vector) {
-  const Range r = range(t, x, first, count);
+TinySide side(const TinyProducts& t, const TinyLayout& x, Index first, Index count, Index vector) {
+  const OffsetRange r = range(t, x, first, count);
   TinySide s{};
   s.from = r.low, s.vectors = static_cast<int>(vectors(t, x, first, count, vector));
   for (Index p = 0; p < t.k; ++p)
@@ -87,7 +87,7 @@ void make(TinyPlan& plan, const TinyProducts& t, Index vector) {
 }
 
 /// Groups of an operand that lie wholly before the end of the last of `count` products.
-Index groups_before_end(const TinyProducts& t, const TinyOperand& x, const TinySide& side, Index count, Index together,
+Index groups_before_end(const TinyProducts& t, const TinyLayout& x, const TinySide& side, Index count, Index together,
                         Index vector) {
   if (side.vectors == 0 || side.vectors == kTinyQuads) return INT64_MAX;  // nothing beyond its elements is read
   const Index end = (count - 1) * x.step + range(t, x, 0, t.m * t.n).high + 1;

@@ -22,13 +22,13 @@ std::uint64_t bits_from(int first) {
   return shift == 0 ? kTwoOverPi[word] : kTwoOverPi[word] << shift | kTwoOverPi[word + 1] >> (64 - shift);
 }
 
-struct Angle {
+struct ReducedAngle {
   int quadrant;
   double high, low;  // the rest, at most pi/4 in size
 };
 
 /// A 190-bit fraction of a quarter turn, as two doubles in radians.
-void to_radians(const std::uint64_t fraction[3], bool negative, Angle& angle) {
+void to_radians(const std::uint64_t fraction[3], bool negative, ReducedAngle& angle) {
   // From the first bit that is set: 128 bits, the upper and the lower half of which are two doubles.
   unsigned __int128 top = static_cast<unsigned __int128>(fraction[2]) << 64 | fraction[1];
   int scale = -126;  // bit 190 of the fraction is the units' place
@@ -46,7 +46,7 @@ void to_radians(const std::uint64_t fraction[3], bool negative, Angle& angle) {
   angle.high = negative ? -high : high, angle.low = negative ? -low : low;
 }
 
-Angle reduced(double x) {
+ReducedAngle reduced(double x) {
   int exponent;
   const auto m = static_cast<std::uint64_t>(std::ldexp(std::frexp(x, &exponent), 53));
   const int e = exponent - 53, first = e >= 2 ? e - 1 : 1;  // bits before `first` give whole turns
@@ -61,7 +61,7 @@ Angle reduced(double x) {
   p[3] = static_cast<std::uint64_t>(carry);
   const int shift = e >= 2 ? 0 : 2 - e;  // at most 2 + 53: the point is then behind bit 190
   for (int i = 0; shift && i < 4; ++i) p[i] = p[i] >> shift | (i < 3 ? p[i + 1] << (64 - shift) : 0);
-  Angle angle{static_cast<int>(p[2] >> 62), 0, 0};
+  ReducedAngle angle{static_cast<int>(p[2] >> 62), 0, 0};
   std::uint64_t fraction[3] = {p[0], p[1], p[2] & ((std::uint64_t{1} << 62) - 1)};
   const bool above_half = fraction[2] >> 61;
   if (above_half) {  // from the next quadrant, backwards
@@ -102,7 +102,7 @@ double shifted_sine_of_single(double x, int quarter_turns) {
 double shifted_sine(double x, int quarter_turns) {
   if (!(x < HUGE_VAL)) return std::nan("");
   if (x <= 0x1p30) return shifted_sine_of_single(x, quarter_turns);
-  const Angle a = reduced(x);
+  const ReducedAngle a = reduced(x);
   const int quadrant = (a.quadrant + quarter_turns) & 3;
   const double s = std::sin(a.high), c = std::cos(a.high);
   const double value = quadrant & 1 ? c - s * a.low : s + c * a.low;

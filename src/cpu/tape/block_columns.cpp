@@ -24,12 +24,12 @@ bool of_four_bytes(DType dtype) { return dtype == DType::f32 || dtype == DType::
 }  // namespace
 
 template <class List> std::vector<BlockRunner::Columns> BlockRunner::find_columns(const List& list) const {
-  struct Place {
+  struct StridedOperand {
     Cursor::StridedMemory line;
     int index;
   };
   if (list.size() < kFewestColumns) return {};
-  detail::SmallVector<Place, 16> places;
+  detail::SmallVector<StridedOperand, 16> places;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const auto& operand = list[i];
     const TapeValue& value = tape_.values[static_cast<std::size_t>(operand.value)];
@@ -39,10 +39,11 @@ template <class List> std::vector<BlockRunner::Columns> BlockRunner::find_column
   }
   std::vector<Columns> groups;
   if (places.size() < static_cast<std::size_t>(kPair)) return groups;
-  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) { return a.line.begin < b.line.begin; });
+  std::sort(places.begin(), places.end(),
+            [](const StridedOperand& a, const StridedOperand& b) { return a.line.begin < b.line.begin; });
   for (std::size_t first = 0; first < places.size() && groups.size() < kMostGroups;) {
     std::size_t end = first + 1;
-    const auto follows = [&](const Place& p) {
+    const auto follows = [&](const StridedOperand& p) {
       return p.line.step == places[first].line.step &&
              p.line.begin == places[first].line.begin + static_cast<std::int64_t>(end - first) * kElement &&
              static_cast<std::int64_t>(end - first) < p.line.step;

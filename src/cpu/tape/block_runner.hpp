@@ -19,7 +19,7 @@ inline constexpr std::int64_t kFewestCols = 32;
 inline constexpr std::int64_t kPatternBlock = 2 * kTapeBlock;
 inline bool is_short_row(std::int64_t length) { return length > 1 && length <= static_cast<std::int64_t>(kShortRow); }
 
-/// A rectangle of the index space: `rows` runs of `cols` neighbours, `pitch` positions apart.
+/// A rectangle of the iteration space: `rows` runs of `cols` neighbours, `pitch` positions apart.
 struct Block {
   std::int64_t position = 0, rows = 1, cols = 0, pitch = 0;
   std::int64_t kept_position = 0, kept = 0;  // the kept positions it belongs to

@@ -1,4 +1,4 @@
-// Reading and writing an operand along the linear order of an index space, in runs.
+// Reading and writing an operand along the linear order of an iteration space, in runs.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -17,11 +17,11 @@ inline std::size_t compute_size(ComputeType type) { return detail::is_wide(type)
 /// Elements that are gathered as they lie before they are widened.
 inline constexpr std::int64_t kRawElements = 1024;
 
-/// An ordering of (some) axes of an index space: position p stands for one coordinate tuple, last axis fastest.
+/// An ordering of (some) axes of an iteration space: position p stands for one coordinate tuple, last axis fastest.
 struct AxisOrder {
   int rank = 0;
   std::int64_t sizes[kMaxRank] = {};
-  int axes[kMaxRank] = {};  // which axis of the index space
+  int axes[kMaxRank] = {};  // which axis of the iteration space
   std::int64_t count() const {
     std::int64_t product = 1;
     for (int i = 0; i < rank; ++i) product *= sizes[i];
@@ -36,7 +36,7 @@ class Cursor {
   Cursor() = default;
   /// Memory. `indexed` may be null.
   Cursor(const detail::View& view, const AxisOrder& order, const detail::Gather* gather = nullptr);
-  /// The coordinate along one axis of the index space (i32), or the position within the `reduced` axes.
+  /// The coordinate along one axis of the iteration space (i32), or the position within the `reduced` axes.
   static Cursor coordinate(const AxisOrder& order, const Strides& strides);
 
   /// A pointer to elements [position, position + n) as they lie in memory, or null where they are not one run of

@@ -1,4 +1,4 @@
-// `fused`: runs a tape over an index space.
+// `fused`: runs a tape over an iteration space.
 #pragma once
 #include "cpu/tape/tape.hpp"
 #include "primitives/fused/fused.hpp"

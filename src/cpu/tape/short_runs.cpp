@@ -57,11 +57,11 @@ constexpr std::array<Repeat, sizeof...(kTimes)> all_repeats(std::index_sequence<
 template <class T> constexpr auto kRepeats = all_repeats<T>(std::make_index_sequence<kShortRun>());
 
 /// Offsets of the elements of some patterns, one behind the other: of as many as fit, and are read.
-struct Offsets {
+struct PatternOffsets {
   std::int64_t of[kOffsets];
   std::int64_t patterns;
 
-  Offsets(const ShortRuns& runs, std::int64_t elements)
+  PatternOffsets(const ShortRuns& runs, std::int64_t elements)
       : patterns(std::clamp<std::int64_t>((elements + runs.period - 1) / runs.period, 1, kOffsets / runs.period)) {
     of[0] = 0;
     std::int64_t filled = 1;
@@ -77,7 +77,7 @@ struct Offsets {
 /// Calls move(pattern's base, offsets, count, index of the first element).
 template <class T, class Move>
 void by_offsets(const ShortRuns& runs, T* base, std::int64_t within, std::int64_t n, const Move& move) {
-  const Offsets offsets(runs, within + n);
+  const PatternOffsets offsets(runs, within + n);
   const std::int64_t length = offsets.patterns * runs.period;
   for (std::int64_t done = 0, at = within; done < n; at = 0, base += offsets.patterns * runs.step) {
     const std::int64_t count = std::min(length - at, n - done);

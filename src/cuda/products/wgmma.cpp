@@ -59,7 +59,7 @@ void fill_instance(const WgmmaKernel& kernel, Holes& holes) {
   const auto yes = [](bool is) { return is ? "true" : "false"; };
   const Tiling& t = kernel.tiling;
   holes["ping_pong"] = yes(t.ping_pong), holes["keeps_a"] = yes(kernel.keeps_a);
-  holes["divided"] = yes(t.divided);
+  holes["split_k"] = yes(t.split_k);
   holes["a_along_k"] = yes(kernel.problem.a.along_k), holes["b_along_k"] = yes(kernel.problem.b.along_k);
   holes["a_batched"] = yes(kernel.problem.a.batched), holes["b_batched"] = yes(kernel.problem.b.batched);
   holes["tile_m"] = cat(kTileM, "u"), holes["tile_n"] = cat(t.tile_n), holes["tile_k"] = cat(kTileK, "u");
@@ -116,7 +116,7 @@ bool run(WgmmaKernel& kernel) {
   const Tiling& t = kernel.tiling;
   if (detail::tracing())
     detail::note(cat("matrix units, tiles of ", kTileM, "x", t.tile_n, "x", kTileK, t.ping_pong ? " ping-pong, " : ", ",
-                     kernel.plan.launch.groups, " workgroups for ", 2 * t.works, t.divided ? " divided" : "",
+                     kernel.plan.launch.groups, " workgroups for ", 2 * t.works, t.split_k ? " split along k" : "",
                      " tiles"));
   kernel.backend.queue(kernel.plan.launch, [&] { return text(kernel); });
   return true;

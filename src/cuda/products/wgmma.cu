@@ -45,8 +45,8 @@
 // Where the next step along k lies in the factors is told by Steps ($steps): of matrices wgmma_matrices.cu, and of
 // images that meet a kernel src/primitives/convolution/cuda_windows.cu.
 //
-// Few tiles of a long k are divided (kDivided): the steps of all tiles, one tile after the other, are a line, of which
-// each pair takes an even stretch. What it has of a tile is a result of its own, in f32; a second kernel adds them up,
+// Split-K (kSplitK), for few tiles of a long k: the steps of all tiles, one tile after the other, are a line, of which
+// each pair takes an even part. Its split of a tile is a result of its own, in f32; a second kernel adds up the splits,
 // always in the same order.
 //
 //   tile    │     0     │     1     │     2     │
@@ -65,7 +65,7 @@ enum : bool {
   kPingPong = $ping_pong,
   kAAlongK = $a_along_k, kBAlongK = $b_along_k,  // neighbours in memory lie along k; else along m or n
   kABatched = $a_batched, kBBatched = $b_batched,
-  kDivided = $divided,
+  kSplitK = $split_k,
   kKeepsA = $keeps_a,  // in the cache of the whole GPU, where a band's rows fit
 };
 enum : u32 {
@@ -140,31 +140,31 @@ TERN_DEVICE Tile tile_of(const Params& params, u32 work, u32 rank) {
   return {batch, ((band * kBands + in_band % pairs) * 2u + rank) * kTileM,
           min(in_band / pairs * kTileN, $last_n), 0u, $k};
 }
-// What a pair of workgroups takes: every so many a tile, or its stretch of all their steps.
+// What a pair of workgroups takes: tiles as far apart as there are pairs, or, of split-K, its part of all their steps.
 struct Share {
   const Params& params;
   u32 pair, at, end;
   __device__ __forceinline__ Share(const Params& p, u32 group) : params(p), pair(group / 2u), at(pair), end($works) {
-    if constexpr (kDivided) at = first_step(pair), end = first_step(pair + 1u);
+    if constexpr (kSplitK) at = first_step(pair), end = first_step(pair + 1u);
   }
   __device__ __forceinline__ u32 steps() const { return ($k + (kTileK - 1u)) / kTileK; }  // of a tile
   __device__ __forceinline__ u32 first_step(u32 of) const { return u32(u64($works * steps()) * of / (gridDim.x / 2u)); }
   __device__ __forceinline__ u32 next() const {
-    if constexpr (kDivided) return min(end, (at / steps() + 1u) * steps());
+    if constexpr (kSplitK) return min(end, (at / steps() + 1u) * steps());
     else return at + gridDim.x / 2u;
   }
   __device__ __forceinline__ bool any() const { return at < end; }
   __device__ __forceinline__ bool more() const { return next() < end; }
   __device__ __forceinline__ void advance() { at = next(); }
   __device__ __forceinline__ Tile tile(u32 rank) const {
-    if constexpr (!kDivided) return tile_of(params, at, rank);
+    if constexpr (!kSplitK) return tile_of(params, at, rank);
     Tile tile = tile_of(params, at / steps(), rank);
     tile.begin = at % steps() * kTileK, tile.end = tile.begin + (next() - at) * kTileK;
     return tile;
   }
   // Where the results of a tile go.
   __device__ __forceinline__ Tile results(const Tile& tile, u32 rank) const {
-    return kDivided ? Tile{at / steps() + pair, rank * kTileM, 0u, 0u, 0u} : tile;
+    return kSplitK ? Tile{at / steps() + pair, rank * kTileM, 0u, 0u, 0u} : tile;
   }
 };
 

@@ -172,7 +172,7 @@ void arrange(WgmmaKernel& kernel) {
   launch.maps = {a.map, b.map};
   for (const StagedOutput& x : kernel.staged) launch.maps.push_back(x.map), plan.note(static_cast<char>(x.output));
   plan.note('m'), plan.note(kernel.request.epilogue->serial), plan.note(kernel.request.a.dtype);
-  plan.note(t.tile_n), plan.note(t.ping_pong), plan.note(kernel.keeps_a), plan.note(t.divided);
+  plan.note(t.tile_n), plan.note(t.ping_pong), plan.note(kernel.keeps_a), plan.note(t.split_k);
   if (kernel.problem.steps)
     for (const auto& [name, filling] : kernel.problem.steps->holes) launch.key += name + '=' + filling + ';';
   for (const FetchedFactor* f : {&a, &b}) plan.note(f->along_k), plan.note(f->batched);

@@ -49,7 +49,7 @@ struct Tiling {
   int tile_n = 256;
   bool ping_pong = false;
   bool told = false;     // by the user or the tuner
-  bool divided = false;  // along k: results are sums of stretches, [tile + pair, rows of two tiles, columns of one]
+  bool split_k = false;  // results are sums of the splits of k, [tile + pair, rows of two tiles, columns of one]
   std::int64_t pairs = 0, tiles = 0, works = 0;  // pairs of rows of tiles, columns of tiles, pairs of tiles in all
   /// Where tiles begin at most: what the last ones share with those before is computed twice. (Not where an output may
   /// be an operand.) Columns that are not there took 3.3 times as long as others, fetched as zeros: on an H200 a
@@ -58,9 +58,9 @@ struct Tiling {
   std::int64_t clusters = 1;                     // of two workgroups, that run at once
   bool fills = false;                            // the processors have enough to do
 
-  /// Pairs of workgroups that take part in a product over k; divided, the results are works + shares - 1 stretches.
+  /// Pairs of workgroups that take part in a product over k; of split-K the results are works + shares - 1 splits.
   std::int64_t shares(std::int64_t k) const {
-    return std::min(divided ? works * ceil_div(k, kTileK) : works, clusters);
+    return std::min(split_k ? works * ceil_div(k, kTileK) : works, clusters);
   }
   /// Times 64 rows of a tile that one consumer has.
   int halves() const { return ping_pong ? 2 : 1; }

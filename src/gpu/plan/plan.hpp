@@ -1,4 +1,4 @@
-// From a request to a kernel's arguments: merged index spaces, operands laid over them, bindings and parameters.
+// From a request to a kernel's arguments: merged iteration spaces, operands laid over them, bindings and parameters.
 //
 // A plan is made for every launch; its text only where no kernel has its key yet. Whatever the text depends on is
 // written to the key.
@@ -92,7 +92,7 @@ class Plan {
   void add_axes(MergedAxes& axes, std::size_t in_vectors = 1);
   /// Layouts::vectors: the axis of the accesses added from now on along which neighbours may lie.
   void set_inner(int axis) { inner_ = axis; }
-  /// Adds a view whose steps along the kernel's axes are given; `sizes` are those of its own index space.
+  /// Adds a view whose steps along the kernel's axes are given; `sizes` are those of its own iteration space.
   int add_access(const View& view, const std::vector<std::int64_t>& strides, bool written);
   /// The same without entering it in the key by binding order: also adds the gather of an operand.
   void add_gather(int access, const Gather& gather, const std::vector<std::int64_t>& table_strides);

@@ -49,7 +49,7 @@ class SwitchedParts {
       all.params[4 + i] = static_cast<std::uint32_t>(all.groups);
       if (i < parts_.size()) add_part(*parts_[i], 4 * (shape.first_params() + i * shape.params), all);
     }
-    if (detail::tracing() && parts_.size() > 1) detail::note(cat(parts_.size(), " together"));
+    if (detail::tracing() && parts_.size() > 1) detail::note(cat(parts_.size(), " horizontally fused"));
     backend.queue(all, [&] { return backend.dialect().switched(text, shape); });
   }
 

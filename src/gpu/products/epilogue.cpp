@@ -123,7 +123,7 @@ std::size_t Epilogue::operand_of(int source) const {
 
 std::string Epilogue::finish(Io& io, const Dialect& dialect, const Function& f, const Position& at,
                              const MergedAxes& batch, const std::function<std::string(int)>& sum,
-                             const std::string& guard, const std::string& inside, const Kept& kept) const {
+                             const std::string& guard, const std::string& inside, const KeepOutput& kept) const {
   std::string lines;
   std::vector<std::vector<std::string>> loaded;
   for (const int s : f.sources) {

@@ -44,10 +44,10 @@ class Epilogue {
   /// Lines that load operands for the neighbours at `at` (coordinates: batch axes, "row", "col"), apply the formula to
   /// their sums, and store. `guard`: as for Io::store. `inside`: a condition under which anything is stored. `kept`:
   /// lines that take an output's results in place of a store, or none.
-  using Kept = std::function<std::string(std::size_t output, const std::vector<std::string>& values)>;
+  using KeepOutput = std::function<std::string(std::size_t output, const std::vector<std::string>& values)>;
   std::string finish(Io& io, const Dialect& dialect, const Function& function, const Position& at,
                      const MergedAxes& batch, const std::function<std::string(int)>& sum, const std::string& guard,
-                     const std::string& inside = "", const Kept& kept = nullptr) const;
+                     const std::string& inside = "", const KeepOutput& kept = nullptr) const;
 
  private:
   const detail::Step& step(int i) const { return program_.steps[static_cast<std::size_t>(i)]; }

@@ -1,4 +1,4 @@
-// Products in parts.
+// Products in parts, and split-K.
 #include <algorithm>
 
 #include "gpu/elementwise.hpp"
@@ -19,8 +19,8 @@ using detail::StepKind;
 
 namespace {
 
-// A product is deep where so few tiles of 32×32 have so many steps each; it is then cut along k.
-constexpr std::int64_t kFewTiles = 64, kDeep = 4096, kLeastSegment = 512, kEnoughTiles = 256, kMostSegments = 256;
+// A product is deep where so few tiles of 32×32 have so many steps each; split-K is for those.
+constexpr std::int64_t kFewTiles = 64, kDeep = 4096, kLeastSplit = 512, kEnoughTiles = 256, kMostSplits = 256;
 // The same of tiles of 64 invocations: eight for each of 132 processors (an H100's and H200's). 128 of them took 228 us
 // for 8 x 4096 x 4096 in f32, whose matrix is read in 19 (H200).
 constexpr std::int64_t kEnoughThinTiles = 1024;
@@ -100,7 +100,7 @@ class Parts {
     if (is_outer_product(r_) && !backend_.limits().archived) return multiply_as_formula(backend_, r_);
     const std::int64_t tiles = ceil_div(r_.m, 32) * ceil_div(r_.n, 32) * kept_batches();
     const std::int64_t few = is_thin() ? kEnoughThinTiles / 2 : kFewTiles;
-    if (r_.contracted == 0 && r_.k >= kDeep && tiles < few) return run_deep();
+    if (r_.contracted == 0 && r_.k >= kDeep && tiles < few) return run_split_k();
     multiply_(backend_, r_);
   }
 
@@ -108,12 +108,12 @@ class Parts {
   /// products have other kernels.
   bool is_thin() const { return std::min(r_.m, r_.n) <= 32 && !backend_.limits().native; }
 
-  /// Segments of k as batches of a product, their sum, and the epilogue: in this order whatever the device.
-  void run_deep() {
+  /// Split-K: splits of k as batches of a product, their sum, and the epilogue: in this order whatever the device.
+  void run_split_k() {
     const int rank = r_.batch.rank();
     const std::int64_t side = is_thin() ? 32 : 64, enough = is_thin() ? kEnoughThinTiles : kEnoughTiles;
     const std::int64_t tiles = ceil_div(r_.m, side) * ceil_div(r_.n, side) * kept_batches();
-    const std::int64_t wanted = std::min({ceil_div(enough, tiles), r_.k / kLeastSegment, kMostSegments});
+    const std::int64_t wanted = std::min({ceil_div(enough, tiles), r_.k / kLeastSplit, kMostSplits});
     const std::int64_t length = round_up(ceil_div(r_.k, wanted), 64), whole = r_.k / length, rest = r_.k % length;
     const std::int64_t count = whole + (rest > 0), results = r_.batch.numel() * r_.m * r_.n;
     const DType dtype = dtype_computed_in(detail::compute_type_of(r_.a.dtype));
@@ -144,25 +144,25 @@ class Parts {
       last.outputs = {&behind, 1};
       Parts(backend_, last, multiply_).run();
     }
-    const View segments = with_front(to, results);
-    part.k = length, part.outputs = {&segments, 1};
+    const View splits = with_front(to, results);
+    part.k = length, part.outputs = {&splits, 1};
     part.batch = Shape{whole};
     for (const std::int64_t size : r_.batch) part.batch.push_back(size);
     part.a = with_front(r_.a, length * step_a), part.b = with_front(r_.b, length * step_b);
     Parts(backend_, part, multiply_).run();
-    join(segments, count, space, to);
+    join(splits, count, space, to);
   }
 
-  /// Sums the segments and applies the epilogue.
-  void join(const View& segments, std::int64_t count, const std::vector<std::int64_t>& space, const View& contiguous) {
+  /// Sums the splits and applies the epilogue.
+  void join(const View& splits, std::int64_t count, const std::vector<std::int64_t>& space, const View& contiguous) {
     const bool plain = is_plain_product(r_);
     std::shared_ptr<Storage> summed;
     View accumulator = contiguous;
     if (!plain) {
-      summed = backend_.temporary(Shape(space).numel(), segments.dtype);
+      summed = backend_.temporary(Shape(space).numel(), splits.dtype);
       accumulator.storage = summed.get();
     }
-    add_up(backend_, r_.op, segments, count, plain ? outputs_[0] : accumulator, Shape(space));
+    add_up(backend_, r_.op, splits, count, plain ? outputs_[0] : accumulator, Shape(space));
     if (!plain) apply_epilogue(backend_, r_, accumulator, Shape(space));
   }
 

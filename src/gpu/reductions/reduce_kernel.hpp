@@ -1,4 +1,4 @@
-// One kernel with reductions: its place over the index space, and what it reads and writes.
+// One kernel with reductions: its place over the iteration space, and what it reads and writes.
 #pragma once
 #include <vector>
 
@@ -30,7 +30,7 @@ struct Stage {
   std::int64_t first_segment = 0, all_segments = 1;  // where this launch's partial results go
 };
 
-/// How invocations lie over the index space. In columns, where operands are aligned, an invocation handles a few
+/// How invocations lie over the iteration space. In columns, where operands are aligned, an invocation handles a few
 /// neighbours: there are then fewer across and more along.
 struct ThreadGrid {
   bool rows = true;  // neighbours lie along the reduced axes

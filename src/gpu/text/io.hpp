@@ -10,9 +10,9 @@
 
 namespace tern::detail_gpu {
 
-/// Where a kernel stands in its index space: an expression for each axis, of the first element of the group, which lies
-/// `ahead` elements (an expression, constant where the kernel is compiled, a multiple of the group) further along the
-/// inner axis.
+/// Where a kernel stands in its iteration space: an expression for each axis, of the first element of the group, which
+/// lies `ahead` elements (an expression, constant where the kernel is compiled, a multiple of the group) further along
+/// the inner axis.
 struct Position {
   std::vector<std::string> coordinates;
   int inner = -1;  // the axis the group runs along

@@ -7,14 +7,14 @@
 namespace tern::detail_gpu {
 namespace {
 
-struct Tables {
+struct Spellings {
   Spelling elementary[detail::kElementaryCount];
   std::map<std::string_view, std::string_view> functions;
   std::set<std::string_view> called;
 };
 
-Tables make_tables() {
-  Tables tables;
+Spellings make_tables() {
+  Spellings tables;
   using detail::Elementary;
 #define TERN_ELEMENTARY_SPELLING
 #define TERN_SPELLING(name, cuda, wgsl) tables.elementary[static_cast<int>(Elementary::name)] = {cuda, wgsl};
@@ -31,8 +31,8 @@ Tables make_tables() {
 #undef TERN_ELEMENTARY_SPELLING
   return tables;
 }
-const Tables& tables() {
-  static const auto& instance = *new Tables(make_tables());  // outlives what is in static storage
+const Spellings& tables() {
+  static const auto& instance = *new Spellings(make_tables());  // outlives what is in static storage
   return instance;
 }
 

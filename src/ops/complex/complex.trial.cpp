@@ -27,7 +27,7 @@ template <class F> auto each_two(F f) {
     return std::vector{y};
   };
 }
-using Parts = std::array<double, 2>;
+using ComplexParts = std::array<double, 2>;
 constexpr Tolerance kPartsMoved{0, "the parts are moved"};
 
 const Entries complex_numbers{
@@ -57,7 +57,7 @@ const Entries complex_numbers{
      .samples = {{.shapes = two_alike,
                   .call = [](const auto& x, const auto& y) { return view_as_real(make_complex(x, y)); },
                   .reference = each_two([](double x, double y) {
-                    return Parts{x, y};
+                    return ComplexParts{x, y};
                   })}},
      .bad = {{shape, {"make_complex", "[2]", "[3]"}, [](auto make) { make_complex(make({2}), make({3})); }}}},
     {.name = "conj",
@@ -68,7 +68,7 @@ const Entries complex_numbers{
      .samples = {{.shapes = two_alike,
                   .call = [](const auto& x, const auto& y) { return view_as_real(conj(make_complex(x, y))); },
                   .reference = each_two([](double x, double y) {
-                    return Parts{x, -y};
+                    return ComplexParts{x, -y};
                   })}},
      .bad = {undefined("conj", [](const auto& x) { conj(x); })}},
     {.name = "angle",
@@ -88,7 +88,7 @@ const Entries complex_numbers{
      .samples = {{.shapes = two_alike,
                   .call = [](const auto& r, const auto& t) { return view_as_real(polar(r, t)); },
                   .reference = each_two([](double r, double t) {
-                    return Parts{r * std::cos(t), r * std::sin(t)};
+                    return ComplexParts{r * std::cos(t), r * std::sin(t)};
                   })}},
      .bad = {{shape, {"polar", "[2]", "[3]"}, [](auto make) { polar(make({2}), make({3})); }}}},
     {.name = "view_as_real",
@@ -103,7 +103,7 @@ const Entries complex_numbers{
                         return view_as_real(z * z);
                       },
                   .reference = each_two([](double x, double y) {
-                    return Parts{x * x - y * y, 2 * x * y};
+                    return ComplexParts{x * x - y * y, 2 * x * y};
                   })}},
      .bad = {{dtype, {"view_as_real", "f32[2]"}, [](auto make) { view_as_real(make({2}, f32)); }},
              undefined("view_as_real", [](const auto& x) { view_as_real(x); })}},

@@ -72,7 +72,7 @@ struct Selector {
   std::size_t index;  // which of the list it is
 };
 /// x seen through the integers, ranges and new axes of a list, and what is left to select.
-template <class T> struct Seen {
+template <class T> struct IndexedView {
   T x;
   std::vector<Selector> selectors = {};
   std::optional<int> place = {};  // where their axes stand
@@ -120,9 +120,9 @@ template <class T> T entry_of(const T& x, int axis, std::int64_t i, std::size_t 
   return x.slice(axis, at, at + 1).squeeze(axis);
 }
 
-template <class T> Seen<T> seen(const T& x, std::span<const Index> list) {
+template <class T> IndexedView<T> seen(const T& x, std::span<const Index> list) {
   check_list(value_of(x), list);
-  Seen<T> s{x};
+  IndexedView<T> s{x};
   int axis = 0, left = x.dim();
   for (const Index& index : list) left -= axes_of(index);
   bool between = false;
@@ -192,7 +192,7 @@ struct Merge {
   Shape shape;
   std::int64_t size = 1;  // of the one
 };
-template <class T> Merge merge_of(const Seen<T>& s) {
+template <class T> Merge merge_of(const IndexedView<T>& s) {
   const auto is_chosen = [&](int axis) {
     return std::ranges::any_of(s.selectors,
                                [&](const Selector& c) { return axis >= c.axis && axis < c.axis + c.axes; });
@@ -210,13 +210,13 @@ template <class T> Merge merge_of(const Seen<T>& s) {
     if (!is_chosen(axis)) keep(axis);
   return m;
 }
-template <class T> T merged(const Seen<T>& s) {
+template <class T> T merged(const IndexedView<T>& s) {
   const Merge m = merge_of(s);
   return s.x.permute(m.order).reshape(m.shape);
 }
 
 template <class T> T selected_by(const T& x, std::span<const Index> list, bool& copies) {
-  const Seen<T> s = seen(x, list);
+  const IndexedView<T> s = seen(x, list);
   copies = !s.selectors.empty();
   if (!copies) return s.x;
   return take(merged(s), positions_of(s.x.shape(), s.selectors), *s.place);
@@ -236,7 +236,7 @@ Tensor last_writers(const char* op, const Tensor& at, std::int64_t n) {
 }
 
 /// Writes values, broadcast to the shape of what was selected, into what the view selects from: only that is touched.
-void write_into(const char* op, const Seen<Tensor>& s, const Tensor& given) {
+void write_into(const char* op, const IndexedView<Tensor>& s, const Tensor& given) {
   const Merge m = merge_of(s);
   const Tensor places = positions_of(s.x.shape(), s.selectors), flat = places.reshape({-1});
   const auto place = static_cast<std::size_t>(*s.place);
@@ -264,7 +264,7 @@ void write_into(const char* op, const Seen<Tensor>& s, const Tensor& given) {
 /// A copy of x that was written to.
 Tensor put(const char* op, const Tensor& x, const std::vector<Index>& list, const Tensor& values) {
   const Tensor copy = x.clone();
-  Seen<Tensor> s = seen(copy, list);
+  IndexedView<Tensor> s = seen(copy, list);
   if (!s.selectors.empty()) return write_into(op, s, values), copy;
   const Tensor fitting = without_surplus(values, s.x.dim());
   check_fits(op, fitting, s.x.shape());

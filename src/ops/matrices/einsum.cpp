@@ -1,12 +1,12 @@
-// einsum: the letters of an equation, the order of contractions, and each of them as a product of matrices.
+// einsum: the letters of an equation, and each contraction as a product of matrices.
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <string>
 
+#include "ops/matrices/contraction_order.hpp"
 #include "primitives/fused/operation.hpp"
 #include "primitives/gemm/operation.hpp"
 #include "tern/products.hpp"
@@ -16,16 +16,13 @@ namespace {
 
 constexpr const char* kEinsum = "einsum";
 
-/// An axis of an operand: a letter, or (from kEllipsis on) so many axes before the last one that "..." stands for.
-using Label = int;
-using Labels = std::vector<Label>;
+/// Labels from here on: so many axes before the last one that "..." stands for.
 constexpr Label kEllipsis = 1 << 8;
 
 std::string text_of(Label label) {
   return label < kEllipsis ? std::string("'") + static_cast<char>(label) + "'"
                            : "axis " + std::to_string(-1 - (label - kEllipsis)) + " of ...";
 }
-bool contains(const Labels& list, Label label) { return std::ranges::find(list, label) != list.end(); }
 
 /// What is written between the commas of an equation.
 struct Term {
@@ -273,77 +270,6 @@ Labelled<R> contracted(Labelled<R> a, Labelled<R> b, const Labels& kept, const L
   const bool no_matrix = c.summed.empty() || (c.rows.empty() && c.columns.empty());
   return no_matrix ? by_elements(a, b, c) : by_matrices(a, b, c);
 }
-
-/// Which two operands are multiplied next, as places in the list of those that are left: in the order that takes the
-/// fewest multiplications for up to six operands, found over all subsets; for more, the pair with the smallest result.
-class ContractionOrder {
- public:
-  ContractionOrder(std::vector<Labels> operands, Labels result, std::map<Label, std::int64_t> sizes)
-      : operands_(std::move(operands)), result_(std::move(result)), sizes_(std::move(sizes)) {}
-
-  using Set = std::uint32_t;
-  static constexpr std::size_t kSearched = 6;
-
-  /// The two parts of a set that are multiplied last, fewest multiplications in all.
-  std::pair<Set, Set> split(Set set) {
-    cost(set);
-    const Set first = best_.at(set).first;
-    return {first, set & ~first};
-  }
-  /// What the product of the operands in the set keeps: what the result or an operand outside has.
-  Labels kept(Set set) const {
-    Labels labels;
-    for (std::size_t i = 0; i < operands_.size(); ++i) {
-      if (!(set >> i & 1)) continue;
-      for (const Label label : operands_[i])
-        if (!contains(labels, label) && is_needed(label, set)) labels.push_back(label);
-    }
-    return labels;
-  }
-  /// Of sets whose products are there, the two whose product is the smallest.
-  std::pair<std::size_t, std::size_t> smallest(const std::vector<Set>& there) const {
-    std::pair<std::size_t, std::size_t> best{0, 1};
-    double least = std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i < there.size(); ++i)
-      for (std::size_t j = i + 1; j < there.size(); ++j)
-        if (const double size = elements(kept(there[i] | there[j])); size < least) least = size, best = {i, j};
-    return best;
-  }
-
- private:
-  bool is_needed(Label label, Set set) const {
-    if (contains(result_, label)) return true;
-    for (std::size_t i = 0; i < operands_.size(); ++i)
-      if (!(set >> i & 1) && contains(operands_[i], label)) return true;
-    return false;
-  }
-  double elements(const Labels& labels) const {
-    double count = 1;
-    for (const Label label : labels) count *= static_cast<double>(sizes_.at(label));
-    return count;
-  }
-  double cost(Set set) {
-    if ((set & (set - 1)) == 0) return 0;
-    if (const auto found = best_.find(set); found != best_.end()) return found->second.second;
-    std::pair<Set, double> best{0, std::numeric_limits<double>::infinity()};
-    for (Set first = (set - 1) & set; first > 0; first = (first - 1) & set) {
-      const Set second = set & ~first;
-      if (first < second) continue;
-      Labels all = kept(first);
-      for (const Label label : kept(second))
-        if (!contains(all, label)) all.push_back(label);
-      const double total = cost(first) + cost(second) + elements(all);
-      if (total < best.second) best = {first, total};
-    }
-    best_[set] = best;
-    return best.second;
-  }
-
-  std::vector<Labels> operands_;
-  Labels result_;
-  std::map<Label, std::int64_t> sizes_;
-  std::map<Set, std::pair<Set, double>> best_;  // the first part and the cost
-};
 
 /// The product of the operands in a set, in the best order.
 template <TensorOrVar R>

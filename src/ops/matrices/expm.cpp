@@ -53,15 +53,15 @@ double largest_norm(const Tensor& a) {
 int halvings(double norm) { return norm > kMost ? static_cast<int>(std::ceil(std::log2(norm / kMost))) : 0; }
 
 /// A matrix and the powers of it that its approximant is made of.
-struct Powers {
+struct MatrixPowers {
   Tensor a, a2, a4, a6;
 };
-Powers powers_of(const Tensor& a) {
+MatrixPowers powers_of(const Tensor& a) {
   const Tensor a2 = matmul(a, a), a4 = matmul(a2, a2);
   return {a, a2, a4, matmul(a2, a4)};
 }
 /// Those of 2^times · a, which are exact.
-Powers doubled(const Powers& p, const Tensor& times) {
+MatrixPowers doubled(const MatrixPowers& p, const Tensor& times) {
   static const Pointwise by(kExpm, [](auto a, auto a2, auto a4, auto a6, auto times) {
     auto two = exp2(times), four = two * two, sixteen = four * four;
     return std::array{a * two, a2 * four, a4 * sixteen, a6 * (sixteen * four)};
@@ -70,7 +70,7 @@ Powers doubled(const Powers& p, const Tensor& times) {
   return {a, a2, a4, a6};
 }
 /// Padé's approximant of order 13.
-Tensor approximant(const Powers& p) {
+Tensor approximant(const MatrixPowers& p) {
   const auto& [a, a2, a4, a6] = p;
   const auto& b = kPade;
   const Tensor one = identity_like(a, a.size(-1));
@@ -83,7 +83,7 @@ Tensor approximant(const Powers& p) {
 
 /// How many of its halvings each matrix can do without, [.., 1, 1]. The truncation's error goes by the growth of the
 /// powers, which is less than the norm where a matrix is not normal, and there every needless squaring costs a bit.
-Tensor spare_doublings(const Powers& p, const Tensor& times) {
+Tensor spare_doublings(const MatrixPowers& p, const Tensor& times) {
   static const Pointwise spare(kExpm, [](auto fourth, auto sixth, auto times, auto most) {
     auto growth = maximum(log2(fourth) / 4, log2(sixth) / 6);
     return minimum(minimum(maximum(floor(kMostLog2 - growth), 0), most), times);
@@ -130,7 +130,7 @@ Tensor expm_of(const Tensor& a) {
   if (recorded) require_status(kExpm, a, statuses_of(norms), PrimitiveId::lu);
   Tensor times = maximum(ceil(log2(norms / kMost)), 0);
   if (!recorded) times = minimum(times, most);  // a device's logarithm may be rounded up
-  Powers powers = powers_of(a * exp2(-times));
+  MatrixPowers powers = powers_of(a * exp2(-times));
   Tensor spared = spare_doublings(powers, times);
   if (recorded || largest_count(spared) > 0) {
     spared = allowed_doublings(spared, powers.a);

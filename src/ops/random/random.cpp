@@ -126,10 +126,10 @@ const FormulaGraph* uniform_graph(DType dtype, DrawLayout layout) {
 }
 
 /// Graphs by what decides them, each made once.
-using MakeGraph = const FormulaGraph* (*)(DType, DrawLayout);
-const FormulaGraph* graph_of_draw(MakeGraph make, DType dtype, DrawLayout layout) {
+using MakeDraw = const FormulaGraph* (*)(DType, DrawLayout);
+const FormulaGraph* graph_of_draw(MakeDraw make, DType dtype, DrawLayout layout) {
   static auto& lock = *new ForkSafe<std::mutex>;
-  static auto& made = *new std::map<std::tuple<MakeGraph, DType, int, bool>, const FormulaGraph*>;
+  static auto& made = *new std::map<std::tuple<MakeDraw, DType, int, bool>, const FormulaGraph*>;
   const std::lock_guard hold(lock);
   const FormulaGraph*& graph = made[{make, dtype, layout.lanes, layout.results}];
   if (!graph) graph = make(dtype, layout);
@@ -140,7 +140,7 @@ const FormulaGraph* graph_of_draw(MakeGraph make, DType dtype, DrawLayout layout
 constexpr std::int64_t kFewestInResults = 64;
 
 /// `halves`: how many halves of words an element takes, of the eight of a block.
-Tensor draw(const char* op, MakeGraph make, const Shape& shape, Generator& own, std::uint64_t halves, DType dtype,
+Tensor draw(const char* op, MakeDraw make, const Shape& shape, Generator& own, std::uint64_t halves, DType dtype,
             Device device, std::span<const Number> extra = {}) {
   const std::int64_t count = shape.numel();
   if (count >= std::int64_t{1} << 30)
@@ -316,7 +316,7 @@ Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, Generato
   // Multiply-shift: the bias is below range / 2^32, or range / 2^64.
   if (in_words) {
     const Number extra[] = {word_number(range), word_number(static_cast<std::uint64_t>(low))};
-    const MakeGraph make = range >> 32 ? &whole_words : &narrow_integers;
+    const MakeDraw make = range >> 32 ? &whole_words : &narrow_integers;
     return draw("randint", make, shape, generator, 2, dtype, options.device, extra);
   }
   const Number extra[] = {word_number(range), word_number(range >> 32), low};

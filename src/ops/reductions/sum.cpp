@@ -14,16 +14,18 @@ using namespace detail;
 namespace {
 
 // ---- graphs: one for each dtype ----
-using Graphs = std::array<const FormulaGraph*, kDTypeCount>;
-template <class F> Graphs graphs_by_dtype(F output) {
-  Graphs list{};
+using GraphsByDType = std::array<const FormulaGraph*, kDTypeCount>;
+template <class F> GraphsByDType graphs_by_dtype(F output) {
+  GraphsByDType list{};
   for (std::size_t i = 0; i < list.size(); ++i) {
     const Expr e = output(make_input(0), static_cast<DType>(i));
     list[i] = make_graph({&e, 1}, 1);
   }
   return list;
 }
-const FormulaGraph* of_dtype(const Graphs& graphs, DType dtype) { return graphs[static_cast<std::size_t>(dtype)]; }
+const FormulaGraph* of_dtype(const GraphsByDType& graphs, DType dtype) {
+  return graphs[static_cast<std::size_t>(dtype)];
+}
 
 const FormulaGraph* plain_sum() {
   return graph_of([](auto x) { return sum(x); });
@@ -33,11 +35,11 @@ const FormulaGraph* plain_mean() {
 }
 /// sum(x) in its own compute type, then converted.
 const FormulaGraph* converted_sum(DType dtype) {
-  static const Graphs graphs = graphs_by_dtype([](Expr x, DType to) { return cast(sum(x), to); });
+  static const GraphsByDType graphs = graphs_by_dtype([](Expr x, DType to) { return cast(sum(x), to); });
   return of_dtype(graphs, dtype);
 }
 const FormulaGraph* sum_of_converted(DType dtype) {
-  static const Graphs graphs = graphs_by_dtype([](Expr x, DType to) { return cast(sum(cast(x, to)), to); });
+  static const GraphsByDType graphs = graphs_by_dtype([](Expr x, DType to) { return cast(sum(cast(x, to)), to); });
   return of_dtype(graphs, dtype);
 }
 /// Of a sum in its own compute type, divided in f64 or f32.
@@ -45,7 +47,7 @@ const FormulaGraph* mean_of_sum(DType dtype, DType divided) {
   static const auto graphs = [](DType in) {
     return graphs_by_dtype([in](Expr x, DType to) { return cast(cast(sum(x), in) / extent(), to); });
   };
-  static const Graphs in_f64 = graphs(DType::f64), in_f32 = graphs(DType::f32);
+  static const GraphsByDType in_f64 = graphs(DType::f64), in_f32 = graphs(DType::f32);
   return of_dtype(divided == DType::f64 ? in_f64 : in_f32, dtype);
 }
 /// The mean of the elements converted to `inside`, f64 or f32.
@@ -53,7 +55,7 @@ const FormulaGraph* mean_of_converted(DType dtype, DType inside) {
   static const auto graphs = [](DType in) {
     return graphs_by_dtype([in](Expr x, DType to) { return cast(mean(cast(x, in)), to); });
   };
-  static const Graphs in_f64 = graphs(DType::f64), in_f32 = graphs(DType::f32);
+  static const GraphsByDType in_f64 = graphs(DType::f64), in_f32 = graphs(DType::f32);
   return of_dtype(inside == DType::f64 ? in_f64 : in_f32, dtype);
 }
 
@@ -138,7 +140,7 @@ const FormulaGraph* mean_graph(const Tensor& x, std::uint32_t mask, std::optiona
   if (!is_differentiable(to))
     throw Error(ErrorKind::dtype, "mean: needs a floating-point dtype, got " + std::string(to_string(to)));
   if (is_differentiable(from)) {
-    static const Graphs graphs = graphs_by_dtype([](Expr v, DType d) { return mean(cast(v, d)); });
+    static const GraphsByDType graphs = graphs_by_dtype([](Expr v, DType d) { return mean(cast(v, d)); });
     return to == from ? plain_mean() : of_dtype(graphs, to);
   }
   const DType inside = has_kernels_for(x, DType::f64) ? DType::f64 : DType::f32;

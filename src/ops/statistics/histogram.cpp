@@ -83,9 +83,9 @@ template <TensorOrVar T> T density_of(const T& counts, const Tensor& edges, DTyp
   return (wide / (sum(wide) * widths)).to(dtype);
 }
 
-using Range = std::pair<double, double>;
-Range range_of(const char* op, const Tensor& x, HistogramRange given) {
-  Range range = given.value_or(Range{0, 1});
+using EdgeRange = std::pair<double, double>;
+EdgeRange range_of(const char* op, const Tensor& x, HistogramRange given) {
+  EdgeRange range = given.value_or(EdgeRange{0, 1});
   if (!given && x.numel() > 0) {
     require_values(op);
     const auto number = [](const Tensor& t) { return t.to(cpu()).to(DType::f64).item<double>(); };
@@ -96,15 +96,15 @@ Range range_of(const char* op, const Tensor& x, HistogramRange given) {
     throw Error(ErrorKind::value, std::string(op) + ": the range " + (given ? "" : "of the elements ") +
                                       "must be finite and in order, got [" + std::to_string(begin) + ", " +
                                       std::to_string(end) + "]");
-  return begin < end ? range : Range{begin - 0.5, end + 0.5};
+  return begin < end ? range : EdgeRange{begin - 0.5, end + 0.5};
 }
 
 /// Into which parts the elements fall, and the edges of those.
-struct Parts {
+struct HistogramParts {
   Tensor places, edges;
   std::int64_t count() const { return edges.numel() - 1; }
 };
-Parts parts_of(const Tensor& x, const Tensor& edges) {
+HistogramParts parts_of(const Tensor& x, const Tensor& edges) {
   constexpr const char* op = "histogram";
   require_defined(op, "x", x), require_defined(op, "edges", edges), require_same_device(op, x, edges);
   require_real(op, "x", x), require_real(op, "edges", edges);
@@ -114,7 +114,7 @@ Parts parts_of(const Tensor& x, const Tensor& edges) {
   require_in_order(op, "edges", edges, false);
   return {parts_between(x, edges), edges};
 }
-Parts parts_of(const Tensor& x, std::int64_t bins, HistogramRange range) {
+HistogramParts parts_of(const Tensor& x, std::int64_t bins, HistogramRange range) {
   constexpr const char* op = "histogram";
   require_defined(op, "x", x), require_real(op, "x", x);
   if (bins < 1 || bins >= kMostPositions)
@@ -126,7 +126,7 @@ Parts parts_of(const Tensor& x, std::int64_t bins, HistogramRange range) {
   const Tensor edges = linspace(begin, end, bins + 1, {.dtype = dtype, .device = x.device()});
   return {parts_of_even(x, edges), edges};
 }
-Histogram counted(const Tensor& x, const Parts& parts, bool density) {
+Histogram counted(const Tensor& x, const HistogramParts& parts, bool density) {
   const Tensor counts = counted(parts.places, parts.count() + 1).slice(0, 0, parts.count());
   if (!density) return {counts.clone(), parts.edges};
   return {density_of(counts, parts.edges, is_floating(x.dtype()) ? x.dtype() : DType::f32), parts.edges};
@@ -138,7 +138,7 @@ template <TensorOrVar W> void check_weights(const char* op, const Tensor& x, con
     throw Error(ErrorKind::shape, std::string(op) + ": weights must have x's shape: x is " + describe(x) +
                                       ", weights are " + describe(value_of(weights)));
 }
-template <TensorOrVar W> HistogramOf<W> weighed(const Parts& parts, bool density, const W& weights) {
+template <TensorOrVar W> HistogramOf<W> weighed(const HistogramParts& parts, bool density, const W& weights) {
   const W sums = weighed(parts.places, weights, parts.count() + 1).slice(0, 0, parts.count());
   if (!density) return {sums.clone(), parts.edges};
   return {density_of(sums, parts.edges, is_floating(weights.dtype()) ? weights.dtype() : DType::f32), parts.edges};

@@ -17,12 +17,12 @@ using namespace detail;
 namespace {
 
 /// Of each quantile the positions of the elements that it lies between, and the share of the second.
-struct Places {
+struct QuantilePlaces {
   std::vector<std::int32_t> low, high;
   std::vector<double> share;
 };
-Places places_of(std::span<const double> quantiles, std::int64_t n, Interpolation interpolation) {
-  Places p;
+QuantilePlaces places_of(std::span<const double> quantiles, std::int64_t n, Interpolation interpolation) {
+  QuantilePlaces p;
   for (const double q : quantiles) {
     const double at = q * static_cast<double>(n - 1);
     double low = std::floor(at), high = std::ceil(at), share = at - low;
@@ -53,7 +53,7 @@ template <TensorOrVar T> T lined_up(const T& x, std::uint32_t mask) {
 }
 
 /// [.., number of quantiles] of x's last axis, in its dtype.
-template <TensorOrVar T> T chosen(const char* op, const T& x, const Places& at) {
+template <TensorOrVar T> T chosen(const char* op, const T& x, const QuantilePlaces& at) {
   std::vector<std::int32_t> ranks = at.low;
   const bool apart = at.low != at.high;
   if (apart) ranks.insert(ranks.end(), at.high.begin(), at.high.end());

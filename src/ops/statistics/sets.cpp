@@ -239,25 +239,29 @@ Tensor counts_of(const Runs& runs) {
   const Tensor end = full({values > 0 ? 1 : 0}, n, {.dtype = DType::i32, .device = runs.order.device()});
   return concatenate({runs.places.slice(0, std::min<std::int64_t>(values, 1)), end}) - runs.places;
 }
-enum Form { values_alone = 0, indices = 1, inverse = 2, counts = 4 };
+enum UniqueForm { values_alone = 0, indices = 1, inverse = 2, counts = 4 };
 template <TensorOrVar T> Unique<T> unique_of(const char* op, const T& x, int form) {
   const Runs runs = runs_of(op, value_of(x));
   const Tensor first = take(runs.order, runs.places);
   Unique<T> result{take(x.reshape({-1}), first), {}, {}, {}};
-  if (form & Form::indices) result.indices = first;
-  if (form & Form::inverse) result.inverse_indices = inverse_of(runs, x.shape());
-  if (form & Form::counts) result.counts = counts_of(runs);
+  if (form & UniqueForm::indices) result.indices = first;
+  if (form & UniqueForm::inverse) result.inverse_indices = inverse_of(runs, x.shape());
+  if (form & UniqueForm::counts) result.counts = counts_of(runs);
   return result;
 }
 }  // namespace
 template <TensorOrVar T> Unique<T> unique_all(const T& x) {
-  return unique_of("unique_all", x, Form::indices | Form::inverse | Form::counts);
+  return unique_of("unique_all", x, UniqueForm::indices | UniqueForm::inverse | UniqueForm::counts);
 }
 template <TensorOrVar T> T unique_values(const T& x) {
-  return unique_of("unique_values", x, Form::values_alone).values;
+  return unique_of("unique_values", x, UniqueForm::values_alone).values;
 }
-template <TensorOrVar T> Unique<T> unique_counts(const T& x) { return unique_of("unique_counts", x, Form::counts); }
-template <TensorOrVar T> Unique<T> unique_inverse(const T& x) { return unique_of("unique_inverse", x, Form::inverse); }
+template <TensorOrVar T> Unique<T> unique_counts(const T& x) {
+  return unique_of("unique_counts", x, UniqueForm::counts);
+}
+template <TensorOrVar T> Unique<T> unique_inverse(const T& x) {
+  return unique_of("unique_inverse", x, UniqueForm::inverse);
+}
 
 namespace {
 /// On the CPU, of integers that lie in so small a range that a table of it says for each whether it is one of them

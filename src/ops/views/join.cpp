@@ -6,7 +6,7 @@
 #include "autodiff/instances.hpp"
 #include "autodiff/joining.hpp"
 #include "backend/instruments/trace.hpp"
-#include "primitives/fused/operation_together.hpp"
+#include "primitives/fused/operation_horizontal.hpp"
 #include "tern/complex.hpp"
 
 namespace tern {
@@ -35,7 +35,7 @@ template <class T> Tensor joined(std::span<const T> parts, int axis, PoolVector<
   }
   begins.push_back(shape[a]);
   Backend& backend = first.impl()->storage->backend();
-  require_fused_together("concatenate", backend);
+  require_horizontal_fusion("concatenate", backend);
   Tensor result = make_tensor(shape, first.dtype(), backend);
   copy_parts("concatenate", parts, a, std::span<const std::int64_t>(begins), result);
   return result;

@@ -36,9 +36,9 @@ struct TileMemory {
 using detail::AttentionRequest;
 constexpr Index kForwardRows = 56, kForwardColumns = 256, kFewForward = 1 << 18;
 
-template <class T> class Forward {
+template <class T> class CpuForward {
  public:
-  Forward(const AttentionRequest& r, const TileFormulas& formulas)
+  CpuForward(const AttentionRequest& r, const TileFormulas& formulas)
       : r_(r), s_(r.sizes), tiles_(r.q.dtype), formulas_(formulas), panel_(tiles_.panel()) {}
 
   void run() {
@@ -154,8 +154,8 @@ void attention_on_cpu(detail::Backend&, const AttentionRequest& r) {
   if (has_few_rows(r.sizes)) return attention_of_few_rows(r);
   const TileFormulas formulas(r, r.out);
   with_threads_noted([&] {
-    if (r.q.dtype == DType::f64) Forward<double>(r, formulas).run();
-    else Forward<float>(r, formulas).run();
+    if (r.q.dtype == DType::f64) CpuForward<double>(r, formulas).run();
+    else CpuForward<float>(r, formulas).run();
   });
 }
 

@@ -35,9 +35,9 @@ struct TaskMemory {
 using detail::AttentionBackwardRequest;
 constexpr Index kBackwardRows = 112, kBackwardColumns = 128, kFewestTasks = 16, kFewBackward = 1 << 17;
 
-template <class T> class Backward {
+template <class T> class CpuBackward {
  public:
-  Backward(const AttentionBackwardRequest& r, const TileFormulas& formulas)
+  CpuBackward(const AttentionBackwardRequest& r, const TileFormulas& formulas)
       : r_(r),
         s_(r.sizes),
         tiles_(r.q.dtype),
@@ -191,8 +191,8 @@ void attention_backward_on_cpu(detail::Backend&, const AttentionBackwardRequest&
   if (r.sizes.batch * r.sizes.groups == 0) return;
   const TileFormulas formulas(r, r.q_grad);
   with_threads_noted([&] {
-    if (r.q.dtype == DType::f64) Backward<double>(r, formulas).run();
-    else Backward<float>(r, formulas).run();
+    if (r.q.dtype == DType::f64) CpuBackward<double>(r, formulas).run();
+    else CpuBackward<float>(r, formulas).run();
   });
 }
 

@@ -13,9 +13,9 @@ constexpr const char* kTiledForward =
 #include "primitives/attention/attention.wgsl.inc"
     ;
 
-class Forward {
+class GpuForward {
  public:
-  Forward(GpuBackend& backend, const AttentionRequest& r)
+  GpuForward(GpuBackend& backend, const AttentionRequest& r)
       : backend_(backend),
         r_(r),
         tile_(forward_tile(backend.limits(), r.sizes, type(), r.blocks.storage != nullptr)),
@@ -212,7 +212,7 @@ void attention_on_gpu(GpuBackend& backend, const AttentionRequest& r) {
     for (const detail::Program* p : {r.programs.score, r.programs.open, r.programs.thin})
       if (p) backend.require_supported(r.op, *p);
     if (r.sizes.of_result().numel() == 0) return;
-    Forward(backend, r).run();
+    GpuForward(backend, r).run();
   });
 }
 

@@ -16,9 +16,9 @@ constexpr const char* kTiledBackward =
     ;
 
 /// One of the two kernels: of rows (q's gradient), or of columns (those of k and v).
-class Backward {
+class GpuBackward {
  public:
-  Backward(GpuBackend& backend, const AttentionBackwardRequest& r, bool of_rows)
+  GpuBackward(GpuBackend& backend, const AttentionBackwardRequest& r, bool of_rows)
       : backend_(backend),
         r_(r),
         s_(r.sizes),
@@ -232,8 +232,8 @@ void attention_backward_on_gpu(GpuBackend& backend, const AttentionBackwardReque
     backend.require_supported(r.op, r.q.dtype);
     for (const detail::Program* p : {r.programs.score, r.programs.open, r.programs.thin, r.slope, r.open_slope})
       if (p) backend.require_supported(r.op, *p);
-    Backward(backend, r, true).run();
-    Backward(backend, r, false).run();
+    GpuBackward(backend, r, true).run();
+    GpuBackward(backend, r, false).run();
   });
 }
 

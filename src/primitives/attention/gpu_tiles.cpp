@@ -39,11 +39,11 @@ bool fits(const ScoreTile& t, const Limits& limits, std::int64_t width, bool pea
 
 /// What a kernel's workgroups are made for: so many own rows in each of `heads`, and a width. `in_blocks`: a mask's
 /// block says of a whole tile what is seen.
-struct Wanted {
+struct WantedTile {
   std::int64_t own, heads, width;
   bool wide, peaks, in_blocks;
 };
-ScoreTile choose_tile(const Limits& limits, const Wanted& w, std::span<const ScoreTile> list) {
+ScoreTile choose_tile(const Limits& limits, const WantedTile& w, std::span<const ScoreTile> list) {
   for (const ScoreTile& t : list) {
     const bool in_block = !w.in_blocks || t.own <= detail::kMaskBlock;
     const bool many = w.own > kFew.own && w.heads * ceil_div(w.own, t.own) >= kFewGroups;

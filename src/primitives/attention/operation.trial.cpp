@@ -7,12 +7,12 @@ namespace tern::operations {
 namespace {
 
 using enum ErrorKind;
-using Places = std::array<std::int64_t, 4>;  // batch, head, row, column
+using ScorePlace = std::array<std::int64_t, 4>;  // batch, head, row, column
 
 /// Attention in plain loops: `score` of a score and its places, `seen` of places.
 struct AttentionLoops {
-  std::function<double(double, Places)> score = [](double s, Places) { return s; };
-  std::function<bool(Places)> seen = [](Places) { return true; };
+  std::function<double(double, ScorePlace)> score = [](double s, ScorePlace) { return s; };
+  std::function<bool(ScorePlace)> seen = [](ScorePlace) { return true; };
   double scale = 0;  // none: 1/√D
 
   /// q [B, H, L, D], k [B, G, S, D], v [B, G, S, Dv].
@@ -97,7 +97,7 @@ const Entries attentions{
                [](const auto& x) {
                  const std::int64_t shift = x[1].shape[2] - x[0].shape[2];
                  return AttentionLoops{.seen =
-                                           [=](Places p) {
+                                           [=](ScorePlace p) {
                                              return p[3] <= p[2] + shift && p[3] > p[2] + shift - 2 &&
                                                     p[3] < (p[0] == 0 ? 3 : 1);
                                            },
@@ -112,7 +112,7 @@ const Entries attentions{
                [](const auto& x) {
                  const std::int64_t shift = x[1].shape[2] - x[0].shape[2];
                  return AttentionLoops{
-                     .seen = [=](Places p) { return p[3] <= p[2] + shift && p[3] > p[2] + shift - 3; }}(x);
+                     .seen = [=](ScorePlace p) { return p[3] <= p[2] + shift && p[3] > p[2] + shift - 3; }}(x);
                },
            .sizes = kFewKeys,
            .empty = {{0, -1}}},
@@ -128,7 +128,7 @@ const Entries attentions{
                },
            .reference =
                [](const auto& x) {
-                 return AttentionLoops{.seen = [](Places p) {
+                 return AttentionLoops{.seen = [](ScorePlace p) {
                    constexpr std::int64_t limits[] = {1, 2, 1, 3};
                    return p[3] != p[2] + p[0] && p[3] < limits[p[1]] + p[1];
                  }}(x);
@@ -145,7 +145,7 @@ const Entries attentions{
                },
            .reference =
                [](const auto& x) {
-                 return AttentionLoops{.seen = [](Places p) {
+                 return AttentionLoops{.seen = [](ScorePlace p) {
                    constexpr std::int64_t limits[] = {1, 2, 1, 3};
                    return p[3] != p[2] + p[0] && p[3] < limits[p[1]] + p[1];
                  }}(x);
@@ -165,7 +165,7 @@ const Entries attentions{
            .reference =
                [](const auto& x) {
                  const std::int64_t columns = x[1].shape[2];
-                 return AttentionLoops{.score = [&](double s, Places p) {
+                 return AttentionLoops{.score = [&](double s, ScorePlace p) {
                    const double bias = AttentionLoops::at(x[3], (p[1] * 3 + p[2]) * columns + p[3]);
                    return 2 * std::tanh(s / 2) + bias - 0.25 * static_cast<double>((p[1] + 1) * std::abs(p[2] - p[3]));
                  }}(x);

@@ -20,9 +20,9 @@ struct DepthwiseScratch {
 };
 DepthwiseScratch& depthwise_scratch() { return detail::of_thread<DepthwiseScratch>(); }
 
-class Forward {
+class DepthwiseForward {
  public:
-  Forward(const detail::ConvRequest& r, const TileEpilogue& epilogue)
+  DepthwiseForward(const detail::ConvRequest& r, const TileEpilogue& epilogue)
       : g_(r.sizes, r.x, r.w), plan_(g_), epilogue_(epilogue), lanes_(g_.kernels->lanes) {
     straight_ = goes_straight(r, epilogue.stores_accumulators());
     if (g_.size() == 2 && goes_straight(r, epilogue.stores_accumulators(), true))
@@ -65,16 +65,16 @@ class Forward {
     const EvenPart rows = part_of(part, parts_, g_.out[1]);
     KeptRows kept(g_, plan_.layout, plan_.rows, vectors.count);
     kept.begin(depthwise_scratch().rows.reserve(kept.bytes()));
-    const Place place{task / plan_.tasks_of_channels, z, plan_.stretch(g_, stretch), vectors};
+    const RowPlace place{task / plan_.tasks_of_channels, z, plan_.stretch(g_, stretch), vectors};
     for (Index row = rows.begin; row < rows.begin + rows.count; row += plan_.rows)
       run_rows(place, kept, {row, std::min(plan_.rows, rows.begin + rows.count - row)});
   }
-  struct Place {
+  struct RowPlace {
     Index sample, z;
     Stretch stretch;
     EvenPart vectors;
   };
-  void run_rows(const Place& p, KeptRows& kept, EvenPart rows) {
+  void run_rows(const RowPlace& p, KeptRows& kept, EvenPart rows) {
     DepthwiseScratch& mine = depthwise_scratch();
     const Index columns = p.vectors.count * lanes_, first = p.vectors.begin * lanes_;
     const Index channels = std::min(columns, g_.groups - first), row_bytes = p.stretch.places * columns * g_.wide();
@@ -113,7 +113,7 @@ class Forward {
                       places.begin * lanes_ + vector * plan_.layout.elements(lanes_), vector * g_.taps() * lanes_},
                      row + (places.begin * step + vector * lanes_) * g_.wide(), step, places.count);
   }
-  std::byte* result(const Place& p, Index row) const {
+  std::byte* result(const RowPlace& p, Index row) const {
     return y_.data +
            (p.sample * y_.batch + p.z * y_.axis[0] + row * y_.axis[1] + p.stretch.column * y_.axis[2]) * g_.size();
   }
@@ -127,8 +127,8 @@ class Forward {
   std::byte* weights_ = nullptr;
 };
 
-/// The gradient of the kernels: sums over stretches of rows, each by one task, which are added up in their order. How
-/// many there are, shapes alone decide.
+/// The gradient of the kernels: sums over splits of the rows (split-K), each by one task, which are added up in their
+/// order. How many there are, shapes alone decide.
 class WeightGradient {
  public:
   explicit WeightGradient(const detail::ConvWeightRequest& r)
@@ -224,7 +224,7 @@ void run_depthwise(const detail::ConvRequest& request) {
   const CoordinateOrder order(request.sizes.axes);
   const TileEpilogue epilogue(tape_of(request.op, *request.epilogue), detail_cpu::kernels(), request.inputs,
                               request.outputs, request.sizes.of_y(), order.of);
-  Forward(request, epilogue).run();
+  DepthwiseForward(request, epilogue).run();
 }
 void run_depthwise_weight(const detail::ConvWeightRequest& request) { WeightGradient(request).run(request); }
 

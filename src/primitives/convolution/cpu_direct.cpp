@@ -23,7 +23,7 @@ constexpr Index kImageBytes = 320 << 10, kKernelBytes = 256 << 10;
 /// them.
 constexpr Index kPlaces = 112;
 /// Panels whose results the epilogue takes together.
-constexpr Index kTogether = 2;
+constexpr Index kPanelsAtOnce = 2;
 /// Multiply-adds that are worth a task of their own.
 constexpr Index kDirectTask = 512 << 10;
 
@@ -90,7 +90,7 @@ class Direct {
     in_parts(g_.groups * panels_, parallel, [&](Index i) { pack_panel(i / panels_, i % panels_); });
     const Index whole = g_.n * g_.groups * g_.out[0] * blocks_ * stretches_;
     const Index want = parallel ? std::min<Index>(4 * max_threads(), work / kDirectTask) : 1;
-    parts_ = std::clamp<Index>(divide_up(want, whole), 1, divide_up(panels_, kTogether));
+    parts_ = std::clamp<Index>(divide_up(want, whole), 1, divide_up(panels_, kPanelsAtOnce));
     in_parts(whole * parts_, parallel, [&](Index task) { run_task(task); });
   }
 
@@ -148,10 +148,10 @@ class Direct {
     t.group = i % g_.groups, t.sample = i / g_.groups;
     t.columns = part_of(stretch, stretches_, g_.out[2]);
     copy_rows(t);
-    const Index together = divide_up(panels_, kTogether);
+    const Index together = divide_up(panels_, kPanelsAtOnce);
     const EvenPart mine = part_of(part, parts_, together);
     for (Index p = mine.begin; p < mine.begin + mine.count; ++p) {
-      t.panels = {p * kTogether, std::min(kTogether, panels_ - p * kTogether)};
+      t.panels = {p * kPanelsAtOnce, std::min(kPanelsAtOnce, panels_ - p * kPanelsAtOnce)};
       run_panels(t);
     }
   }

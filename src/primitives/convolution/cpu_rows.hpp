@@ -81,7 +81,7 @@ class KeptRows {
   const std::byte* row(const Where& where, Index k, Index z, Index row) {
     const Index slot = k * ring_ + row % ring_;
     std::byte* const to = memory_ + slot * row_bytes_;
-    Kept& kept = kept_[static_cast<std::size_t>(slot)];
+    KeptRow& kept = kept_[static_cast<std::size_t>(slot)];
     if (kept.z != z || kept.row != row) {
       kept = {z, row};
       const std::byte* const from =
@@ -110,7 +110,7 @@ class KeptRows {
   }
 
  private:
-  struct Kept {
+  struct KeptRow {
     Index z, row;
   };
   const Geometry& g_;
@@ -118,7 +118,7 @@ class KeptRows {
   Index ring_, row_bytes_;
   std::vector<Index> offsets_;  // bytes from the begin of a row, for each element of the kernel
   std::byte* memory_ = nullptr;
-  std::vector<Kept> kept_;
+  std::vector<KeptRow> kept_;
 };
 
 /// How channels by themselves are divided: into tasks of `blocks` vectors of channels, stretches of the last axis, and

@@ -35,9 +35,9 @@ constexpr std::int64_t kOfNarrow = 118;
 
 /// Tiles for a product of m x n results, along k in so many steps.
 Tiling tiling_of(GpuBackend& backend, const char* part, std::int64_t m, std::int64_t n, std::int64_t steps,
-                 const MatrixUnits& units, bool divided) {
+                 const MatrixUnits& units, bool split_k) {
   Tiling t;
-  t.clusters = std::max(units.processors / 2, 1), t.divided = divided;
+  t.clusters = std::max(units.processors / 2, 1), t.split_k = split_k;
   t.pairs = ceil_div(m, 2 * kTileM);
   // What can be told: by the rule; halves of 64, 128, 256 columns; ping-pong with 64, 128, 192.
   const std::string key = cat("convolution.tiling, ", part, detail::powers_of_two(std::array{m, n, steps}));
@@ -47,18 +47,18 @@ Tiling tiling_of(GpuBackend& backend, const char* part, std::int64_t m, std::int
     constexpr int columns[] = {64, 128, 256, 64, 128, 192};
     t.tile_n = columns[told - 1], t.ping_pong = told > 3;
   } else {
-    // What the rounds of all pairs take, by columns of a tile; divided there are no rounds.
+    // What the rounds of all pairs take, by columns of a tile; of split-K there are no rounds.
     const auto cost = [&](int tile_n) {
       const std::int64_t works = t.pairs * ceil_div(n, tile_n);
-      return (divided ? works : ceil_div(works, t.clusters)) * tile_n * (tile_n <= 128 ? kOfNarrow : 100);
+      return (split_k ? works : ceil_div(works, t.clusters)) * tile_n * (tile_n <= 128 ? kOfNarrow : 100);
     };
     t.tile_n = n <= 64 ? 64 : 128;
     for (const int tile_n : {192, 256})
       if (n > 128 && cost(tile_n) <= cost(t.tile_n)) t.tile_n = tile_n;
-    // Divided, of 1152 x 128 results, with the gradient of the image, us: ping-pong 244, halves 263; of 576 x 64 116,
+    // Split-K, of 1152 x 128 results, with the gradient of the image, us: ping-pong 244, halves 263; of 576 x 64 116,
     // 109.
     t.ping_pong =
-        divided ? t.tile_n == 128 : t.tile_n == 192 || (t.tile_n < 192 && t.pairs * ceil_div(n, t.tile_n) > t.clusters);
+        split_k ? t.tile_n == 128 : t.tile_n == 192 || (t.tile_n < 192 && t.pairs * ceil_div(n, t.tile_n) > t.clusters);
   }
   if (n >= t.tile_n) t.last_n = n - t.tile_n;
   t.tiles = ceil_div(n, t.tile_n), t.works = t.pairs * t.tiles, t.fills = true;
@@ -101,22 +101,22 @@ void convolution_weight_by_wgmma(GpuBackend& backend, const ConvWeightRequest& r
     conv::FetchedWindows windows(backend, r.op, r.sizes, r.x, temporaries);
     const std::int64_t m = windows.taps() * windows.padded_channels(), places = windows.places();
     const Tiling tiling = tiling_of(backend, "kernels", m, r.sizes.o, ceil_div(places, kTileK), units, true);
-    // The sums of stretches, and the product as a request: its results are those.
-    const std::int64_t stretches = tiling.works + tiling.shares(places) - 1;
-    temporaries.push_back(backend.temporary(stretches * 2 * kTileM * tiling.tile_n, DType::f32));
+    // The sums of splits, and the product as a request: its results are those.
+    const std::int64_t splits = tiling.works + tiling.shares(places) - 1;
+    temporaries.push_back(backend.temporary(splits * 2 * kTileM * tiling.tile_n, DType::f32));
     const View sums{temporaries.back().get(), DType::f32, 0, {2 * kTileM * tiling.tile_n, tiling.tile_n, 1}};
     GemmRequest g;
-    g.op = r.op, g.m = 2 * kTileM, g.n = tiling.tile_n, g.k = 1, g.batch = {stretches};
+    g.op = r.op, g.m = 2 * kTileM, g.n = tiling.tile_n, g.k = 1, g.batch = {splits};
     g.a = r.x, g.b = r.y, g.epilogue = plain_epilogue(r.op, DType::f32), g.outputs = {&sums, 1};
     WgmmaKernel kernel(backend, g);
     Problem& p = kernel.problem;
     p.m = g.m, p.n = g.n, p.k = places;
-    p.batch.sizes = {stretches}, p.batch.strides = {{sums.strides[0]}}, p.batch.original = {-1};
+    p.batch.sizes = {splits}, p.batch.strides = {{sums.strides[0]}}, p.batch.original = {-1};
     p.a.along_k = p.b.along_k = false, p.a.map = windows.map(), p.steps = windows.steps();
     p.b.map = conv::results_across(backend, r.op, r.sizes, r.y, temporaries);
     kernel.tiling = tiling;
     if (!run(kernel)) throw Error(ErrorKind::backend, std::string(r.op) + ": more bytes than a kernel sees");
-    conv::add_stretches(backend, r, sums, windows, tiling);
+    conv::add_splits(backend, r, sums, windows, tiling);
   });
 }
 

@@ -53,9 +53,9 @@ class FetchedWindows {
 /// The result's gradient [samples, out.., results] as a matrix of its places, copied likewise.
 BoxMap results_across(GpuBackend& backend, const char* op, const ConvSizes& sizes, const View& view,
                       Temporaries& temporaries);
-/// Adds up what the pairs of workgroups have of each tile, sums [stretches, rows of two tiles, columns of one], into
-/// the gradient of the kernels (cuda_stretches.cu).
-void add_stretches(GpuBackend& backend, const detail::ConvWeightRequest& request, const View& sums,
+/// Adds up what the pairs of workgroups have of each tile, sums [splits, rows of two tiles, columns of one], into
+/// the gradient of the kernels (cuda_split_k.cu).
+void add_splits(GpuBackend& backend, const detail::ConvWeightRequest& request, const View& sums,
                    const FetchedWindows& windows, const detail_cuda::wgmma::Tiling& tiling);
 
 }  // namespace tern::detail_gpu::conv

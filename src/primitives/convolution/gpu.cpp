@@ -14,7 +14,7 @@
 namespace tern::detail_gpu {
 namespace {
 
-using conv::PlaceStretches;
+using conv::PlaceSplits;
 using conv::Temporaries;
 using conv::WindowFactor;
 using detail::ConvRequest;
@@ -129,16 +129,16 @@ std::int64_t samples_at_once(const GpuBackend& backend, const ConvSizes& s) {
                                   1, std::max<std::int64_t>(s.n, 1));
 }
 
-/// Stretches of places for the gradient of the kernels: as many as give the device work.
-PlaceStretches stretches_of(const ConvSizes& s) {
+/// Splits of k, which goes over places, for the gradient of the kernels: as many as give the device work.
+PlaceSplits splits_of(const ConvSizes& s) {
   constexpr std::int64_t kWorkgroups = 512, kLeast = 512, kMost = 256, kTile = 128;
   const std::int64_t tiles = ceil_div(s.taps() * s.c, kTile) * ceil_div(s.o, kTile) * s.groups, places = places_of(s);
   const std::int64_t wanted = std::clamp<std::int64_t>(ceil_div(kWorkgroups, tiles), 1,
                                                        std::min(kMost, std::max<std::int64_t>(1, places / kLeast)));
-  PlaceStretches stretches;
-  stretches.length = round_up(ceil_div(places, wanted), 64);
-  stretches.count = ceil_div(places, stretches.length);
-  return stretches;
+  PlaceSplits splits;
+  splits.length = round_up(ceil_div(places, wanted), 64);
+  splits.count = ceil_div(places, splits.length);
+  return splits;
 }
 
 void run_weight(GpuBackend& backend, const ConvWeightRequest& r) {
@@ -148,15 +148,15 @@ void run_weight(GpuBackend& backend, const ConvWeightRequest& r) {
   std::optional<View> y = as_rows(r.y, s.of_y(), s.groups);
   if (!y || !in_one_binding(backend, r.y, s.of_y()))
     y = as_rows(conv::row_major(backend, r.op, r.y, s.of_y(), temporaries), s.of_y(), s.groups);
-  const PlaceStretches all = stretches_of(s);
+  const PlaceSplits all = splits_of(s);
   const std::int64_t m = s.taps() * s.c, results = s.groups * m * s.o;
-  // Sums [stretches, groups, taps and channels, results].
+  // Sums [splits, groups, taps and channels, results].
   temporaries.push_back(backend.temporary(all.count * results, DType::f32));
   const View sums{temporaries.back().get(), DType::f32, 0, {results, m * s.o, s.o, 1}};
   const std::int64_t steps = std::max<std::int64_t>(1, results * all.length);
   const std::int64_t at_once =
       std::clamp<std::int64_t>(static_cast<std::int64_t>(backend.limits().steps) / steps, 1, all.count);
-  for (PlaceStretches some{all.length, 0, 0}; some.first < all.count; some.first += some.count) {
+  for (PlaceSplits some{all.length, 0, 0}; some.first < all.count; some.first += some.count) {
     some.count = std::min(at_once, all.count - some.first);
     GemmRequest g;
     g.op = r.op, g.m = m, g.n = s.o, g.k = all.length;

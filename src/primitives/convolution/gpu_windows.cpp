@@ -23,11 +23,11 @@ int WindowFactor::add(Plan& plan) {
   channels_ = plan.add_param(static_cast<std::uint64_t>(s_.c));
   if (!of_places()) {
     places_ = plan.add_param(static_cast<std::uint64_t>(s_.of_y().numel() / (s_.groups * s_.o)));
-    length_ = plan.add_param(static_cast<std::uint64_t>(stretches_.length));
-    first_ = plan.add_param(static_cast<std::uint64_t>(stretches_.first));
+    length_ = plan.add_param(static_cast<std::uint64_t>(splits_.length));
+    first_ = plan.add_param(static_cast<std::uint64_t>(splits_.first));
   }
   plan.note(static_cast<char>(s_.axes)), plan.note(of_places());
-  plan.note(s_.groups > 1), plan.note(stretches_.count > 1);
+  plan.note(s_.groups > 1), plan.note(splits_.count > 1);
   return access_ = plan.add_access(image_, {image_.strides.begin(), image_.strides.end()}, false);
 }
 
@@ -118,8 +118,8 @@ GatheredFactor::Text WindowFactor::text(const GemmPlan& gemm, const std::vector<
     t.depth = "depth_here";
     t.inside = cat("window < ", d.param(gemm.slots.m), " && kt + kk < depth_here", inside);
     h["places"] = d.param(places_), h["length"] = d.param(length_);
-    const std::string stretch = stretches_.count > 1 ? cat(" + ", batch.front()) : std::string();
-    h["first_place"] = cat("(", d.param(first_), stretch, ") * ", h["length"]);
+    const std::string split = splits_.count > 1 ? cat(" + ", batch.front()) : std::string();
+    h["first_place"] = cat("(", d.param(first_), split, ") * ", h["length"]);
   }
   t.place = place;
   t.begin = fill_holes(of_places() ? "$begin_of_places\n" : "$begin_of_taps\n", h);

@@ -8,17 +8,17 @@
 
 namespace tern::detail_gpu::conv {
 
-/// Which part of the gradient of the kernels a product sums: stretches of so many places, from one on.
-struct PlaceStretches {
+/// Which part of the gradient of the kernels a product sums (split-K): splits of so many places, from one on.
+struct PlaceSplits {
   std::int64_t length = 0, first = 0, count = 0;
 };
 
 class WindowFactor final : public GatheredFactor {
  public:
-  /// Rows are places where there are no stretches, else channels of taps. Groups are the last batch axis, stretches the
+  /// Rows are places where there are no splits, else channels of taps. Groups are the last batch axis, splits the
   /// first, where there are several.
-  WindowFactor(const detail::ConvSizes& sizes, const View& image, const PlaceStretches& stretches = {})
-      : s_(sizes), image_(image), stretches_(stretches) {}
+  WindowFactor(const detail::ConvSizes& sizes, const View& image, const PlaceSplits& splits = {})
+      : s_(sizes), image_(image), splits_(splits) {}
 
   int add(Plan& plan) override;
   const View& view() const override { return image_; }
@@ -27,7 +27,7 @@ class WindowFactor final : public GatheredFactor {
   Text text(const GemmPlan& gemm, const std::vector<std::string>& batch) const override;
 
  private:
-  bool of_places() const { return stretches_.length == 0; }
+  bool of_places() const { return splits_.length == 0; }
   std::size_t axes() const { return static_cast<std::size_t>(s_.axes); }
   std::string stride_of(const GemmPlan& gemm, std::size_t axis) const;
   void fill_sizes(const GemmPlan& gemm, Holes& h) const;
@@ -35,7 +35,7 @@ class WindowFactor final : public GatheredFactor {
 
   const detail::ConvSizes& s_;
   const View& image_;
-  PlaceStretches stretches_;
+  PlaceSplits splits_;
   int access_ = -1;
   std::vector<int> slots_;  // of each axis: in, out, stride, before, kernel, dilation, and the ends of what is carried
   int channels_ = -1, places_ = -1, length_ = -1, first_ = -1;

@@ -13,12 +13,11 @@ namespace tern::detail {
 
 namespace {
 
-using Sizes = Conv::Sizes;
 
 Tensor strided_view(const Tensor& t, const Shape& shape, const Strides& strides) {
   return make_view(t, shape, strides, t.impl()->offset);
 }
-Tensor new_image(const Conv& g, const Sizes& sizes, std::int64_t channels, DType dtype, const Tensor& like) {
+Tensor new_image(const Conv& g, const Conv::Sizes& sizes, std::int64_t channels, DType dtype, const Tensor& like) {
   Shape shape{g.n};
   for (int i = 0; i < g.axes; ++i) shape.push_back(sizes[g.at(i)]);
   shape.push_back(channels);
@@ -56,7 +55,7 @@ class LaidEpilogue {
     check_coordinates(g.op, *program_, result, 0);
   }
   /// Images for its outputs.
-  PoolVector<Tensor> results(const Conv& g, const Sizes& sizes, std::int64_t channels, const Tensor& like) const {
+  PoolVector<Tensor> results(const Conv& g, const Conv::Sizes& sizes, std::int64_t channels, const Tensor& like) const {
     PoolVector<Tensor> images;
     for (const auto& output : program_->outputs) images.push_back(new_image(g, sizes, channels, output.dtype, like));
     return images;
@@ -97,7 +96,7 @@ class LaidEpilogue {
   const Program* program_ = nullptr;
 };
 
-Shape result_shape(const Conv& g, const Sizes& sizes, std::int64_t channels) {
+Shape result_shape(const Conv& g, const Conv::Sizes& sizes, std::int64_t channels) {
   Shape shape{g.n, channels};
   for (int i = 0; i < g.axes; ++i) shape.push_back(sizes[g.at(i)]);
   return shape;

@@ -129,36 +129,36 @@ void add_store(Holes& holes, const Text& t, Io& io) {
 
 // ---- passes ----
 
-struct Pair {
+struct PartNames {
   std::string re, im;
 };
 /// A butterfly's lines: names y0r, y0i, … of the transforms of x0r, x0i, …
-class Butterfly {
+class ButterflyText {
  public:
-  Butterfly(const Lines& l, int radix) : l_(l), radix_(radix) {}
+  ButterflyText(const Lines& l, int radix) : l_(l), radix_(radix) {}
   std::string text() {
     if (radix_ == 2) return set(0, sum("x0", "x1")) + set(1, difference("x0", "x1"));
     return radix_ == 4 ? four() : odd();
   }
 
  private:
-  static Pair sum(const std::string& a, const std::string& b) {
+  static PartNames sum(const std::string& a, const std::string& b) {
     return {cat(a, "r + ", b, "r"), cat(a, "i + ", b, "i")};
   }
-  static Pair difference(const std::string& a, const std::string& b) {
+  static PartNames difference(const std::string& a, const std::string& b) {
     return {cat(a, "r - ", b, "r"), cat(a, "i - ", b, "i")};
   }
   /// a - i·b and a + i·b.
-  static Pair less_times_i(const std::string& a, const std::string& b) {
+  static PartNames less_times_i(const std::string& a, const std::string& b) {
     return {cat(a, "r + ", b, "i"), cat(a, "i - ", b, "r")};
   }
-  static Pair plus_times_i(const std::string& a, const std::string& b) {
+  static PartNames plus_times_i(const std::string& a, const std::string& b) {
     return {cat(a, "r - ", b, "i"), cat(a, "i + ", b, "r")};
   }
-  static std::string let(const std::string& name, const Pair& value) {
+  static std::string let(const std::string& name, const PartNames& value) {
     return cat("let ", name, "r = ", value.re, ";\nlet ", name, "i = ", value.im, ";\n");
   }
-  static std::string set(int k, const Pair& value) { return let(cat("y", k), value); }
+  static std::string set(int k, const PartNames& value) { return let(cat("y", k), value); }
   std::string four() {
     return let("a", sum("x0", "x2")) + let("b", difference("x0", "x2")) + let("c", sum("x1", "x3")) +
            let("d", difference("x1", "x3")) + set(0, sum("a", "c")) + set(1, less_times_i("b", "d")) +
@@ -166,7 +166,7 @@ class Butterfly {
   }
   std::string odd() {
     std::string text;
-    Pair all{"x0r", "x0i"};
+    PartNames all{"x0r", "x0i"};
     for (int j = 1; 2 * j < radix_; ++j) {
       const std::string a = cat("x", j), b = cat("x", radix_ - j);
       text += let(cat("s", j), sum(a, b)) + let(cat("d", j), difference(a, b));
@@ -174,7 +174,7 @@ class Butterfly {
     }
     text += set(0, all);
     for (int k = 1; 2 * k < radix_; ++k) {
-      Pair even{"x0r", "x0i"}, crossed;
+      PartNames even{"x0r", "x0i"}, crossed;
       for (int j = 1; 2 * j < radix_; ++j) {
         const double angle = 2 * std::numbers::pi * (j * k % radix_) / radix_;
         const std::string c = number(l_, std::cos(angle)), s = number(l_, std::sin(angle)), plus = j > 1 ? " + " : "";
@@ -196,7 +196,7 @@ std::string pass_text(const Lines& l, Holes holes, int radix, std::int64_t m, st
   const std::int64_t each = l.n / radix;
   holes["butterflies"] = u(per * each), holes["each"] = u(each), holes["order"] = cat(m * radix);
   holes["s"] = u(s), holes["s_radix"] = u(s * radix);
-  holes["points"] = numbers(0, radix), holes["butterfly"] = Butterfly(l, radix).text();
+  holes["points"] = numbers(0, radix), holes["butterfly"] = ButterflyText(l, radix).text();
   holes["plain"] = numbers(0, m > 1 ? 1 : radix), holes["twiddled"] = numbers(1, m > 1 ? radix : 1);
   for (int k = 0; k < radix; ++k) {
     const int a = k / 2;

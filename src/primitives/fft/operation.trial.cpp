@@ -9,7 +9,6 @@ namespace tern::operations {
 namespace {
 
 using enum ErrorKind;
-using Complex = std::complex<double>;
 
 constexpr Tolerance kOneTransform{60, "a transform of 37 elements, whose sums are up to 37", 1};
 constexpr Tolerance kSeveralTransforms{600, "transforms along two axes, whose sums are up to 185", 1};
@@ -20,7 +19,7 @@ Values lines_of_dft(const Values& x, std::int64_t wanted, double scale) {
   Values y{{x.shape[0], wanted, 2}, {}};
   for (std::int64_t r = 0; r < x.shape[0]; ++r)
     for (std::int64_t k = 0; k < wanted; ++k) {
-      Complex sum = 0;
+      std::complex<double> sum = 0;
       for (std::int64_t j = 0; j < n; ++j)
         sum += x.of[static_cast<std::size_t>(r * n + j)] *
                std::polar(1.0, -2 * std::numbers::pi * static_cast<double>(j * k % n) / static_cast<double>(n));

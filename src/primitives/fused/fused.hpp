@@ -1,11 +1,11 @@
-// Primitive `fused`: a formula over an index space, with reductions along some of its axes.
+// Primitive `fused`: a formula over an iteration space, with reductions along some of its axes.
 #pragma once
 #include "backend/primitive.hpp"
 #include "backend/instruments/trace.hpp"
 
 namespace tern::detail {
 
-/// Evaluates program over the index space; reductions inside it run over the axes in `reduced` (a bit each). Full
+/// Evaluates program over the iteration space; reductions inside it run over the axes in `reduced` (a bit each). Full
 /// outputs cover the space; reduced ones have strides 0 along reduced axes. An output may be exactly one of the
 /// inputs (in place); any other overlap is the caller's error. Sizes may be 0.
 struct FusedRequest {

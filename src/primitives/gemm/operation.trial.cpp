@@ -26,7 +26,7 @@ Values sum_of_rows(const Values& x) {
 }
 
 // ---- what the archive has ----
-/// Products whose factors lie each way, of few tiles and of many, and deep ones, which are cut along k.
+/// Products whose factors lie each way, of few tiles and of many, and deep ones, for which there is split-K.
 std::vector<ArchivedCall> archived_products() {
   const auto factor = [](std::int64_t rows, std::int64_t columns, bool transposed, DType dtype) {
     return transposed ? zeros({columns, rows}, dtype).transpose(0, 1) : zeros({rows, columns}, dtype);

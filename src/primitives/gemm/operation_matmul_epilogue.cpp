@@ -189,7 +189,7 @@ Shape checked_space(const char* name, const FormulaGraph* graph, std::size_t val
 }
 
 /// The gradients of a stack's parts as one, zeros where a part has none; undefined where none has.
-Var stacked(std::vector<Var> grads, int axis) {
+Var stacked_grads(std::vector<Var> grads, int axis) {
   const auto some = std::find_if(grads.begin(), grads.end(), [](const Var& g) { return g.defined(); });
   if (some == grads.end()) return {};
   const Var like = *some;
@@ -210,7 +210,7 @@ PoolVector<Var> unstacked(const Var& stack_of, int axis) {
   record(
       "unstack", inputs, views, {},
       [axis](const RuleContext& c) {
-        return PoolVector<Var>{stacked({c.grads.begin(), c.grads.end()}, axis)};
+        return PoolVector<Var>{stacked_grads({c.grads.begin(), c.grads.end()}, axis)};
       },
       results);
   return results;
@@ -238,7 +238,7 @@ struct StackedBackward {
     if (wants_stack && plain) return written(inner);
     PoolVector<Var> of_inputs = formula(inner);
     const auto operands = of_inputs.begin() + static_cast<std::ptrdiff_t>(parts);
-    if (wants_stack) results[0] = stacked({of_inputs.begin(), operands}, axis);
+    if (wants_stack) results[0] = stacked_grads({of_inputs.begin(), operands}, axis);
     results.insert(results.end(), std::make_move_iterator(operands), std::make_move_iterator(of_inputs.end()));
     return results;
   }

@@ -1,5 +1,5 @@
 // LU with partial pivoting of a panel of up to 32 columns, in what the GPU languages share (dialect.hpp): a workgroup
-// has the panel, in memory, and an invocation every so manieth of its rows.
+// has the panel, in memory, and its invocations take the panel's rows in turn.
 //
 //   column:   0   k
 //           ┌───┬─┬───┐   u, rows above k, is in workgroup memory too. Step k makes column k of all rows from k on,

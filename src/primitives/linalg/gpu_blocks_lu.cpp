@@ -28,10 +28,10 @@ constexpr int kRowsAtOnce = 4;    // rows of an invocation of blocks_lu whose lo
 /// 2.5 and 1024 9.4, by blocks 1.4, 3.3 and 7.7 (H200, WebGPU, 26 November 2026): a column's pivot takes 6 us.
 constexpr std::int64_t kFewestColumns = 768;
 
-struct Lu : MatrixBlocks {
+struct BlockedLu : MatrixBlocks {
   const View lu, pivots;
   const View* status;
-  Lu(GpuBackend& backend, const detail::LuRequest& r, const View* status)
+  BlockedLu(GpuBackend& backend, const detail::LuRequest& r, const View* status)
       : MatrixBlocks(backend, r, r.input.dtype), lu(r.lu), pivots(r.pivots), status(status) {}
 
   void run() const {
@@ -116,7 +116,7 @@ bool by_blocks(GpuBackend& backend, const detail::LuRequest& r) {
   run_blocks(backend, r, [&] {
     const RequestStatus status(backend, r);
     move(backend, r, r.input, r.lu, r.rows(), r.columns(), {.finite = status.view(), .kept = true});
-    Lu(backend, r, status.view()).run();
+    BlockedLu(backend, r, status.view()).run();
     status.finish(PrimitiveId::lu);
   });
   return true;

@@ -18,11 +18,11 @@ constexpr const char* kQrPanel =
 /// Matrices by rows, each of which begins where vectors do.
 View by_rows(const Matrices& m) { return transposed(m.view); }
 
-struct Qr : MatrixBlocks {
+struct BlockedQr : MatrixBlocks {
   const std::int64_t m, n, least;
   const Matrices work_, v_, z_, panel_, gram_, between_;
   const View work, v, z;
-  Qr(GpuBackend& backend, const detail::QrRequest& r)
+  BlockedQr(GpuBackend& backend, const detail::QrRequest& r)
       : MatrixBlocks(backend, r, r.input.dtype),
         m(r.rows()),
         n(r.columns()),
@@ -93,7 +93,7 @@ bool by_blocks(GpuBackend& backend, const detail::QrRequest& r) {
   if (!go_by_blocks(backend, r, r.input.dtype)) return false;
   run_blocks(backend, r, [&] {
     const Powers powers(backend, r, r.input, r.rows(), r.columns(), r.input.dtype, false, true);  // a·d is q·(r·d)
-    const Qr qr(backend, r);
+    const BlockedQr qr(backend, r);
     const std::int64_t m = r.rows(), n = r.columns(), inner = r.inner();
     move(backend, r, r.input, qr.work, m, n, {.powers = &powers.view});
     qr.factor();

@@ -242,7 +242,7 @@ namespace {
 
 /// A workgroup's part of a matrix: a column, or kAtOnce neighbours. Parameters: the size of a part, of a matrix, of a
 /// row, and how many parts there are in a matrix.
-struct Parts {
+struct ColumnParts {
   bool columns;
   std::string each, all, width, count;
 };
@@ -251,7 +251,7 @@ constexpr std::int64_t kAtOnce = 16 * kColumnThreads;
 int least_exponent(DType dtype) { return real_dtype(dtype) == DType::f64 ? 0 : 40; }
 /// The largest number of each part; or, of a part that is all of what has a power together, the power.
 std::string largest_text(MatrixPlan& plan, const std::vector<int>& numbers, int to, ComputeType type, bool lower,
-                         bool powers, int least, const Parts& parts) {
+                         bool powers, int least, const ColumnParts& parts) {
   const Dialect& d = plan.backend.dialect();
   const bool wide = type == ComputeType::f64;
   Io io(plan.plan, d);

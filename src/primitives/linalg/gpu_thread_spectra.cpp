@@ -19,13 +19,13 @@ constexpr const char* kThreadSvd =
 #include "primitives/linalg/thread_svd.wgsl.inc"
     ;
 
-using Pair = std::pair<int, int>;
+using Exchange = std::pair<int, int>;
 std::string name(const char* list, int i, int j) { return cat(list, i, j); }
 std::string swapped(const std::string& a, const std::string& b) { return cat("$swapped(", a, ", ", b, ")\n"); }
 std::string rotated(const std::string& a, const std::string& b) { return cat("$rotated(", a, ", ", b, ")\n"); }
 
 /// Exchanges that sort so many.
-std::vector<Pair> network(int n) {
+std::vector<Exchange> network(int n) {
   if (n == 2) return {{0, 1}};
   if (n == 3) return {{0, 1}, {1, 2}, {0, 1}};
   if (n == 4) return {{0, 1}, {2, 3}, {0, 2}, {1, 3}, {1, 2}};

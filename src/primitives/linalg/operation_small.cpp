@@ -96,7 +96,7 @@ bool cholesky_values(const FixedCall& call, std::span<const Argument> arguments,
   return carry_out(a, r), true;
 }
 
-enum class Kind { det, slogdet, inv, solve, status, cholesky, positive };
+enum class SmallKind { det, slogdet, inv, solve, status, cholesky, positive };
 
 /// 0, 1, … count - 1.
 std::vector<int> all(int count) {
@@ -149,29 +149,29 @@ FixedCall positive_call(int n) {
   return call;
 }
 
-FixedCall made(Kind kind, int n, int m) {
+FixedCall made(SmallKind kind, int n, int m) {
   const FixedShape matrix{2, {n, n}}, number{};
   const std::vector<Expr> a = inputs_from(0, n * n);
   std::vector<Expr> x(static_cast<std::size_t>(n * n));
   FixedCall call;
   call.operands.push_back({matrix, all(n * n)});
   switch (kind) {
-    case Kind::det:
+    case SmallKind::det:
       call.op = "det", x = {small_determinant(n, a)}, call.results = {{number, true}};
       call.values = determinant_values;
       break;
-    case Kind::slogdet:
+    case SmallKind::slogdet:
       call.op = "slogdet", call.results = {{number, true}, {number, true}};
       call.values = determinant_values;
       x = {small_sign(n, a), small_log_determinant(n, a)};
       break;
-    case Kind::status: call.op = "solve", x = {singular(n, a)}, call.results = {{number, true}}; break;
-    case Kind::inv:
+    case SmallKind::status: call.op = "solve", x = {singular(n, a)}, call.results = {{number, true}}; break;
+    case SmallKind::inv:
       call.op = "inv", call.results = {{matrix, true}, {number, true}};
       call.values = inverse_values;
       inverse_small(n, a, x), x.push_back(singular(n, a));
       break;
-    case Kind::solve: {
+    case SmallKind::solve: {
       const FixedShape right = m ? FixedShape{2, {n, m}} : FixedShape{1, {n, 1}};
       call.op = "solve", call.operands.push_back({right, all(right.count())});
       call.results = {{right, true}, {number, true}};
@@ -180,21 +180,21 @@ FixedCall made(Kind kind, int n, int m) {
       solve_small(n, std::max(m, 1), a, x), x.push_back(singular(n, a));
       break;
     }
-    case Kind::positive: return positive_call(n);
-    case Kind::cholesky:
+    case SmallKind::positive: return positive_call(n);
+    case SmallKind::cholesky:
       call.op = "cholesky", call.results = {{matrix, true}, {number, true}};
       call.values = cholesky_values;
       cholesky_small(n, a, x), x.push_back(not_positive(n, a, x));
       break;
   }
-  call.graph = make_graph(x, n * n + (kind == Kind::solve ? n * std::max(m, 1) : 0));
+  call.graph = make_graph(x, n * n + (kind == SmallKind::solve ? n * std::max(m, 1) : 0));
   return call;
 }
 /// m: columns of the right-hand sides; 0: they are vectors.
-const FixedCall& call_of(Kind kind, std::int64_t n, std::int64_t m = 0) {
+const FixedCall& call_of(SmallKind kind, std::int64_t n, std::int64_t m = 0) {
   struct Calls {
     ForkSafe<std::mutex> lock;
-    std::map<std::tuple<Kind, std::int64_t, std::int64_t>, FixedCall> list;
+    std::map<std::tuple<SmallKind, std::int64_t, std::int64_t>, FixedCall> list;
   };
   static Calls& calls = *new Calls;  // of graphs, which live as long as the process
   const std::lock_guard hold(calls.lock);
@@ -217,35 +217,35 @@ constexpr std::int64_t kMostUnrolledColumns = 8;
 Tensor small_status(const Tensor& a) {
   const Argument argument(a);
   Tensor info;
-  run_fixed(call_of(Kind::status, a.size(-1)), {&argument, 1}, std::span<Tensor>(&info, 1));
+  run_fixed(call_of(SmallKind::status, a.size(-1)), {&argument, 1}, std::span<Tensor>(&info, 1));
   return info;
 }
 template <TensorOrVar T> SmallPair<T> small_slogdet(const T& a) {
   const Argument argument(a);
   T results[2];
-  run_fixed(call_of(Kind::slogdet, a.size(-1)), {&argument, 1}, std::span<T>(results));
+  run_fixed(call_of(SmallKind::slogdet, a.size(-1)), {&argument, 1}, std::span<T>(results));
   return {std::move(results[0]), std::move(results[1])};
 }
 template <TensorOrVar T> T small_det(const T& a) {
   const Argument argument(a);
   T result;
-  run_fixed(call_of(Kind::det, a.size(-1)), {&argument, 1}, std::span<T>(&result, 1));
+  run_fixed(call_of(SmallKind::det, a.size(-1)), {&argument, 1}, std::span<T>(&result, 1));
   return result;
 }
 template <TensorOrVar T> SmallResult<T> small_inv(const T& a) {
   const Argument argument(a);
-  return with_info<T>(call_of(Kind::inv, a.size(-1)), {&argument, 1});
+  return with_info<T>(call_of(SmallKind::inv, a.size(-1)), {&argument, 1});
 }
 template <TensorOrVar T> SmallResult<T> small_solve(const T& a, const T& b, bool vector) {
   const std::int64_t columns = vector ? 0 : b.size(-1);
   SmallResult<T> result;
   if (columns <= kMostUnrolledColumns && (vector || columns > 0)) {
     const Argument arguments[] = {Argument(a), Argument(b)};
-    result = with_info<T>(call_of(Kind::solve, a.size(-1), columns), arguments);
+    result = with_info<T>(call_of(SmallKind::solve, a.size(-1), columns), arguments);
   } else {
     const T over_columns = a.unsqueeze(-3), right = b.transpose(-1, -2);
     const Argument arguments[] = {Argument(over_columns), Argument(right)};
-    result = {with_info<T>(call_of(Kind::solve, a.size(-1)), arguments).value.transpose(-1, -2), Tensor()};
+    result = {with_info<T>(call_of(SmallKind::solve, a.size(-1)), arguments).value.transpose(-1, -2), Tensor()};
   }
   bool same = result.info.defined() && result.info.dim() == a.dim() - 2;
   for (int i = 0; same && i < a.dim() - 2; ++i)  // a status for each matrix of a
@@ -255,13 +255,13 @@ template <TensorOrVar T> SmallResult<T> small_solve(const T& a, const T& b, bool
 }
 template <TensorOrVar T> SmallResult<T> small_cholesky(const T& a) {
   const Argument argument(a);
-  return with_info<T>(call_of(Kind::cholesky, a.size(-1)), {&argument, 1});
+  return with_info<T>(call_of(SmallKind::cholesky, a.size(-1)), {&argument, 1});
 }
 
 Tensor solve_positive(const Tensor& h, const Tensor& g) {
   const Argument arguments[] = {Argument(h), Argument(g)};
   Tensor x;
-  run_fixed(call_of(Kind::positive, g.size(-1)), arguments, std::span<Tensor>(&x, 1));
+  run_fixed(call_of(SmallKind::positive, g.size(-1)), arguments, std::span<Tensor>(&x, 1));
   return x;
 }
 

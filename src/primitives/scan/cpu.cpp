@@ -19,7 +19,7 @@ namespace {
 /// Runs of so many are summed on their own and joined, so that errors grow with kRun + n/kRun terms, not with n.
 constexpr std::int64_t kRun = 256;
 /// Lines that are summed at once, and the length below which they are wherever they lie.
-constexpr std::int64_t kTogether = 256, kShortLine = 128;
+constexpr std::int64_t kColumnsAtOnce = 256, kShortLine = 128;
 
 /// Of each thread: a line as it is computed.
 struct ScannedLine {
@@ -125,7 +125,7 @@ template <class T> class LogSumLine {
 
 /// What `columns` lines have so far: of this run, and of all before it.
 template <class T> struct Sums {
-  T run[kTogether], before[kTogether];
+  T run[kColumnsAtOnce], before[kColumnsAtOnce];
 };
 /// The next element of each of these lines, the i-th of them: in the same order as scan_line.
 template <class T, Combine kCombine>
@@ -258,17 +258,17 @@ class Scan {
     for (int i = 0; i < others.rank; ++i)
       order.axes[order.rank] = others.axes[i], order.sizes[order.rank++] = others.sizes[i];
     const Cursor input(r_.input, order), output(r_.output, order);
-    for_lines((lines + kTogether - 1) / kTogether, n_ * std::min(lines, kTogether),
+    for_lines((lines + kColumnsAtOnce - 1) / kColumnsAtOnce, n_ * std::min(lines, kColumnsAtOnce),
               [&](std::int64_t first, std::int64_t last) {
                 for (std::int64_t chunk = first; chunk < last; ++chunk)
-                  scan_columns<T, kCombine>(input, output, lines, chunk * kTogether);
+                  scan_columns<T, kCombine>(input, output, lines, chunk * kColumnsAtOnce);
               });
   }
   template <class T, Combine kCombine>
   void scan_columns(const Cursor& input, const Cursor& output, std::int64_t lines, std::int64_t column) const {
     alignas(64) T block[kTapeBlock];
     Sums<T> sums;
-    const std::int64_t columns = std::min(kTogether, lines - column),
+    const std::int64_t columns = std::min(kColumnsAtOnce, lines - column),
                        most = columns == lines ? kTapeBlock / columns : 1;
     for (std::int64_t i = 0; i < n_; i += most) {
       const std::int64_t rows = std::min(most, n_ - i), row = r_.reverse ? n_ - i - rows : i;

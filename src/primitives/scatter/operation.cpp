@@ -15,7 +15,7 @@ using namespace detail;
 
 namespace {
 
-/// How an index tensor addresses x along one axis. The index space is that of the selected elements; x has stride 0
+/// How an index tensor addresses x along one axis. The iteration space is that of the selected elements; x has stride 0
 /// along the axes that run over the table only.
 struct IndexLayout {
   Shape space;

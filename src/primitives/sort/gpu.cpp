@@ -61,8 +61,8 @@ std::int64_t padded_length(const GpuBackend& backend, std::int64_t n) {
 }
 
 /// A request, and what every stage asks of it.
-struct Job {
-  Job(GpuBackend& backend, const SortRequest& request)
+struct SortJob {
+  SortJob(GpuBackend& backend, const SortRequest& request)
       : backend(backend), r(request), results(r.results()), n(r.space[static_cast<std::size_t>(r.axis)]),
         wanted(results[static_cast<std::size_t>(r.axis)]), lines(r.space.numel() / n), dtype(r.input.dtype),
         halves(Radix::sorts_halves(backend, dtype)) {}
@@ -86,7 +86,7 @@ struct Job {
 };
 
 /// The places of sorted elements; of lines sorted in blocks, their length.
-struct Places : Radix::Places {
+struct SortPlaces : Radix::Places {
   std::uint32_t block = 0;
 };
 
@@ -110,12 +110,12 @@ void load_bits(Holes& holes, const LinePlan& l, Io& io, const Position& at, DTyp
 struct Results {
   std::vector<std::string> values, places;
 };
-void store_results(Holes& holes, const Job& job, Io& io, const Position& at, int access, const Results& results) {
+void store_results(Holes& holes, const SortJob& job, Io& io, const Position& at, int access, const Results& results) {
   holes["store_values"] = job.to_values() ? io.store(access++, at, results.values, "") : std::string();
   holes["store_places"] = job.to_indices() ? io.store(access, at, results.places, "") : std::string();
 }
 
-std::string read_text(const Job& job, const LinePlan& l, int words) {
+std::string read_text(const SortJob& job, const LinePlan& l, int words) {
   Io io(l.plan, job.dialect());
   std::vector<std::string> line;
   Holes holes = shared_holes(l, job.dtype);
@@ -126,7 +126,7 @@ std::string read_text(const Job& job, const LinePlan& l, int words) {
 }
 
 /// A line in a workgroup's memory: CUDA's kernel, and WebGPU's in subgroups, which has places after values there.
-std::string tile_text(const Job& job, const LinePlan& l, int tile, int flip) {
+std::string tile_text(const SortJob& job, const LinePlan& l, int tile, int flip) {
   const bool in_warps = job.dialect().native();
   Io io(l.plan, job.dialect());
   std::vector<std::string> line;
@@ -157,7 +157,7 @@ struct PlaceSlots {
 };
 
 /// What both kernels that sort blocks have, but for how an element is loaded.
-std::string block_text(const Job& job, const LinePlan& l, const PlaceSlots& s, std::uint32_t block, Holes& holes,
+std::string block_text(const SortJob& job, const LinePlan& l, const PlaceSlots& s, std::uint32_t block, Holes& holes,
                        const std::string& functions = "") {
   const int size = static_cast<int>(block);
   holes["block"] = cat(block), holes["padded"] = l.p(s.padded), holes["all"] = l.p(s.all);
@@ -168,7 +168,7 @@ std::string block_text(const Job& job, const LinePlan& l, const PlaceSlots& s, s
                   {{word_of(job.dtype), "keys", size}, {"u32", "places", size}}, functions);
 }
 
-std::string block_of_input_text(const Job& job, const LinePlan& l, const PlaceSlots& s, std::uint32_t block) {
+std::string block_of_input_text(const SortJob& job, const LinePlan& l, const PlaceSlots& s, std::uint32_t block) {
   Io io(l.plan, job.dialect());
   std::vector<std::string> line, names;
   Holes holes = shared_holes(l, job.dtype);
@@ -184,7 +184,7 @@ std::string block_of_input_text(const Job& job, const LinePlan& l, const PlaceSl
 struct WordSlots {
   int length, flip, bits, from;
 };
-std::string block_of_words_text(const Job& job, const LinePlan& l, const PlaceSlots& s, std::uint32_t block,
+std::string block_of_words_text(const SortJob& job, const LinePlan& l, const PlaceSlots& s, std::uint32_t block,
                                 const WordSlots& w) {
   Holes holes = shared_holes(l, job.dtype);
   holes["length"] = l.p(w.length), holes["flip"] = l.p(w.flip), holes["place_0"] = "0xffffffffu";
@@ -194,7 +194,7 @@ std::string block_of_words_text(const Job& job, const LinePlan& l, const PlaceSl
 }
 
 /// `bits`: the access of sorted words; -1 where elements are taken from the input, access 0, by place.
-std::string write_text(const Job& job, const LinePlan& l, int places, const std::string& pitch, int bits) {
+std::string write_text(const SortJob& job, const LinePlan& l, int places, const std::string& pitch, int bits) {
   Io io(l.plan, job.dialect());
   std::vector<std::string> line;
   Results results;
@@ -219,7 +219,7 @@ std::string write_text(const Job& job, const LinePlan& l, int places, const std:
 // ---- launches ----
 
 /// The elements' bits, a word each: the input's own where it consists of such.
-Words read_words(const Job& job, Radix& radix) {
+Words read_words(const SortJob& job, Radix& radix) {
   if (in_words(job.r.input, job.r.space, job.r.axis, job.halves)) return {job.r.input, {}};
   Words words = radix.make_bits(job.n);
   run_in_layouts(job.backend.limits(), [&](Layouts layouts) {
@@ -230,16 +230,16 @@ Words read_words(const Job& job, Radix& radix) {
   return words;
 }
 
-bool sorts_whole_line(const Job& job) {
+bool sorts_whole_line(const SortJob& job) {
   return job.wanted == job.n && job.r.rank_count == 0 && job.n <= Radix::tile(job.dtype);
 }
 /// Whether a workgroup sorts a whole line by digits, in its memory.
-bool fits_tile(const Job& job) {
+bool fits_tile(const SortJob& job) {
   const Limits& limits = job.backend.limits();
   if (!limits.native) return ranks_in_subgroups(limits) && sorts_whole_line(job) && job.n > kSortBlock;
   return !limits.archived && sorts_whole_line(job) && job.n > kLeastTile;
 }
-void sort_tiles(const Job& job) {
+void sort_tiles(const SortJob& job) {
   LinePlan l(job.backend, job.r.op, 't', job.r.space, job.r.axis, job.views({&job.r.input}), 1, Layouts::own);
   l.plan.note(job.to_values()), l.plan.note(job.to_indices());
   const auto tile = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(job.n)));
@@ -249,22 +249,22 @@ void sort_tiles(const Job& job) {
                    [&] { return tile_text(job, l, tile, flip); });
 }
 
-PlaceSlots add_places(const Job& job, LinePlan& l, const Places& places) {
+PlaceSlots add_places(const SortJob& job, LinePlan& l, const SortPlaces& places) {
   const auto add = [&](std::int64_t value) { return l.plan.add_param(static_cast<std::uint64_t>(value)); };
   l.plan.note(places.block);
   return {l.add_words(places.view), add(places.pitch), add(job.lines * places.pitch)};
 }
-Places make_places(const Job& job, Radix& radix, std::int64_t n) {
+SortPlaces make_places(const SortJob& job, Radix& radix, std::int64_t n) {
   const std::int64_t pitch = padded_length(job.backend, n);
   return {radix.make_places(pitch), pitch, static_cast<std::uint32_t>(std::min<std::int64_t>(pitch, kSortBlock))};
 }
-std::uint64_t blocks_of(const Job& job, const Places& places) {
+std::uint64_t blocks_of(const SortJob& job, const SortPlaces& places) {
   return static_cast<std::uint64_t>(job.lines * places.pitch / places.block);
 }
 
 /// Sorts lines of up to a block: of the input, or of n words each.
-Places sort_blocks(const Job& job, Radix& radix) {
-  const Places places = make_places(job, radix, job.n);
+SortPlaces sort_blocks(const SortJob& job, Radix& radix) {
+  const SortPlaces places = make_places(job, radix, job.n);
   run_in_layouts(job.backend.limits(), [&](Layouts layouts) {
     LinePlan l(job.backend, job.r.op, 'l', job.r.space, job.r.axis, {&job.r.input}, 1, layouts);
     const PlaceSlots s = add_places(job, l, places);
@@ -274,8 +274,8 @@ Places sort_blocks(const Job& job, Radix& radix) {
   });
   return places;
 }
-Places sort_blocks_of(const Job& job, Radix& radix, const Words& words, std::int64_t n) {
-  const Places places = make_places(job, radix, n);
+SortPlaces sort_blocks_of(const SortJob& job, Radix& radix, const Words& words, std::int64_t n) {
+  const SortPlaces places = make_places(job, radix, n);
   LinePlan l(job.backend, job.r.op, 'h', job.r.space, job.r.axis, {}, 0);
   const PlaceSlots s = add_places(job, l, places);
   l.plan.note(job.dtype);
@@ -287,7 +287,7 @@ Places sort_blocks_of(const Job& job, Radix& radix, const Words& words, std::int
 }
 
 /// Writes the results: elements of the input in the order of the places, and these.
-void write_by_place(const Job& job, const Places& places) {
+void write_by_place(const SortJob& job, const SortPlaces& places) {
   run_in_layouts(job.backend.limits(), [&](Layouts layouts) {
     LinePlan l(job.backend, job.r.op, 'o', job.results, job.r.axis, job.views({&job.r.input}), 1, layouts, job.n);
     const PlaceSlots s = add_places(job, l, places);
@@ -296,7 +296,7 @@ void write_by_place(const Job& job, const Places& places) {
   });
 }
 /// Writes the results of words in order.
-void write_words(const Job& job, const View& bits, const Places& places) {
+void write_words(const SortJob& job, const View& bits, const SortPlaces& places) {
   run_in_layouts(job.backend.limits(), [&](Layouts layouts) {
     LinePlan l(job.backend, job.r.op, 'W', job.results, job.r.axis, job.views({}), 0, layouts);
     const int from = l.add_words(bits, false), order = l.add_words(places.view, false);
@@ -306,7 +306,7 @@ void write_words(const Job& job, const View& bits, const Places& places) {
 }
 
 /// Sorts lines of more than a block, selecting first where few are wanted.
-void sort_by_digits(const Job& job, Radix& radix) {
+void sort_by_digits(const SortJob& job, Radix& radix) {
   Words words = read_words(job, radix);
   std::int64_t n = job.n;
   if (job.wanted <= Radix::kMostSelected && job.n >= kTimesSelected * job.wanted)
@@ -317,7 +317,7 @@ void sort_by_digits(const Job& job, Radix& radix) {
   };
   if (n == job.wanted && !words.places.storage && lie_in_words(job.r.values) && lie_in_words(job.r.indices))
     return radix.sort(words, n, key_bits(job.dtype), {job.r.values, job.r.indices});
-  const Places places{radix.make_places(n), n, 0};
+  const SortPlaces places{radix.make_places(n), n, 0};
   const View bits = n == job.wanted && job.to_values() ? radix.make_bits(n).bits : View{};
   radix.sort(words, n, key_bits(job.dtype), {bits, places.view});
   if (bits.storage) return write_words(job, bits, places);
@@ -326,7 +326,7 @@ void sort_by_digits(const Job& job, Radix& radix) {
 
 void sort_whole(GpuBackend& backend, const SortRequest& r) {
   if (r.rank_count == 0 && sort_booleans(backend, r)) return;
-  const Job job(backend, r);
+  const SortJob job(backend, r);
   if (fits_tile(job)) return sort_tiles(job);
   Radix radix(backend, r.op, job.dtype, r.descending, job.lines);  // holds the temporaries
   if (r.rank_count > 0) {

@@ -1,6 +1,6 @@
 // What derivatives cost, in FLOPs counted from the graphs of the kernel calls, in calls and in memory.
 #include "every_device/reference.hpp"
-#include "every_device/registered/entries.hpp"
+#include "every_device/registered/pointwise_entries.hpp"
 
 namespace tern::test {
 namespace {
@@ -54,10 +54,10 @@ constexpr Pointwise normal{"normal", [](auto a, auto b, auto c) {
                              auto z = (a - b) / c;
                              return exp(-0.5 * (z * z)) / c;
                            }};
-std::vector<Entry> entries_and_compositions() {
-  std::vector<Entry> all = entries();
+std::vector<PointwiseEntry> entries_and_compositions() {
+  std::vector<PointwiseEntry> all = pointwise_entries();
   // No derivative; takes booleans.
-  std::erase_if(all, [](const Entry& e) { return e.op == &op::detach || e.op == &op::where; });
+  std::erase_if(all, [](const PointwiseEntry& e) { return e.op == &op::detach || e.op == &op::where; });
   all.insert(all.end(), {{"ratio_of_three", &ratio_of_three, true},
                          {"share", &share, true},
                          {"power_times", &power_times, true},
@@ -69,7 +69,7 @@ std::vector<Entry> entries_and_compositions() {
 /// f's value under a fixed cotangent, its value and gradient, and a Hessian-vector product.
 TEST_P(Costs, OfEveryFormula) {
   int turn = 0;
-  for (const Entry& f : entries_and_compositions()) {
+  for (const PointwiseEntry& f : entries_and_compositions()) {
     if (in_software(device()) && turn++ % 4 != 0) continue;
     const int n = arity(*f.op);
     ASSERT_GT(n, 0) << f.name;

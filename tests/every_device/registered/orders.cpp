@@ -9,7 +9,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "every_device/registered/entries.hpp"
+#include "every_device/registered/pointwise_entries.hpp"
 #include "every_device/registered/trials.hpp"
 
 namespace tern::test {
@@ -54,7 +54,7 @@ const char* name_of_layout(OperandLayout layout) {
   return names[static_cast<int>(layout)];
 }
 /// Whether the formula is finite for a negative first argument, too.
-bool takes_negatives(const Entry& entry, const std::vector<Tensor>& x) {
+bool takes_negatives(const PointwiseEntry& entry, const std::vector<Tensor>& x) {
   std::vector<detail::Argument> arguments;
   const Tensor first = -x[0].to(cpu()).to(f64);
   std::vector<Tensor> others;
@@ -85,7 +85,7 @@ void lay_out(OrderCase& c, OperandLayout layout) {
 /// away from kinks, and in every domain: the first in ±(0.5, 1), the second in (1, 1.5), the third in (2, 2.5). (asin
 /// and acos further from ±1, where roundings to 16 bits grow.)
 /// Directions and weights are multiples of 1/4.
-OrderCase make_case(const Entry& entry, OperandLayout layout, DType dtype, Random& random) {
+OrderCase make_case(const PointwiseEntry& entry, OperandLayout layout, DType dtype, Random& random) {
   OrderCase c{entry.name, {}, {}, {}, layout == OperandLayout::empty};
   const Shape full = layout == OperandLayout::empty ? Shape{0, 3} : Shape{2, 3};
   const Shape others[] = {full, {3}, {2, 1}, {3}};
@@ -247,7 +247,7 @@ TERN_EVERY_DEVICE(EveryOrder);
 
 TEST_P(EveryOrder, OfEveryElementaryFunctionAndFormula) {
   std::size_t turn = 0;
-  for (const Entry& entry : entries()) {
+  for (const PointwiseEntry& entry : pointwise_entries()) {
     Random random = random_of(entry.name);
     for_each(turn, [&](DType dtype, OperandLayout layout) {
       check_telling([&]() -> std::optional<OrderCase> { return make_case(entry, layout, dtype, random); }, dtype,
@@ -284,7 +284,7 @@ TEST_P(EveryOrder, OfEveryOtherOperation) {
 TEST_P(EveryOrder, AgreesWithDifferences) {
   if (!(device() == cpu())) return;  // the reference is the CPU's
   Random random(78);
-  for (const Entry& entry : entries()) {
+  for (const PointwiseEntry& entry : pointwise_entries()) {
     if (entry.op == &op::detach) continue;  // its derivative is not its value's
     const OrderCase c = make_case(entry, OperandLayout::broadcast, f64, random);
     for (int order = 1; order <= 3; ++order) {

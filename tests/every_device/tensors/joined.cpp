@@ -105,7 +105,7 @@ TEST_P(ManyJoined, InFewLaunches) {
   std::vector<Tensor> parts;
   for (int i = 0; i < 130; ++i) parts.push_back(zeros({100}));
   const std::string text = explain([&] { (void)concatenate(parts, 0); });
-  EXPECT_NE(text.find(" together"), std::string::npos) << text;
+  EXPECT_NE(text.find(" horizontally fused"), std::string::npos) << text;
 }
 
 }  // namespace

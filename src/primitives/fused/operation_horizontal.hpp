@@ -1,4 +1,4 @@
-// Calls of the primitive `fused` that do not depend on each other, carried out together.
+// Calls of the primitive `fused` that do not depend on each other, horizontally fused.
 #pragma once
 #include <span>
 
@@ -6,11 +6,11 @@
 
 namespace tern::detail {
 
-/// Throws `unsupported`, naming op, where a backend cannot carry them out.
-inline void require_fused_together(const char* op, Backend& backend) { backend.require<FusedGroup>(op); }
+/// Throws `unsupported`, naming op, where a backend cannot fuse them.
+inline void require_horizontal_fusion(const char* op, Backend& backend) { backend.require<FusedGroup>(op); }
 
 /// Checked calls of one backend, which outlive it.
-class Together {
+class HorizontalCalls {
  public:
   void add(const BoundCall& call) { backend_ = call.backend, requests_.push_back(call.request()); }
   void run() {

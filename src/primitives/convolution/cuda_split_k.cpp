@@ -8,14 +8,14 @@ namespace {
 using detail_cuda::wgmma::kBandPairs;
 using detail_cuda::wgmma::Tiling;
 
-constexpr const char* kStretches =
-#include "primitives/convolution/cuda_stretches.cu.inc"
+constexpr const char* kSplitK =
+#include "primitives/convolution/cuda_split_k.cu.inc"
     ;
 constexpr int kAtOnce = 4;  // results of a thread
 
-class Stretches {
+class SplitSums {
  public:
-  Stretches(GpuBackend& backend, const detail::ConvWeightRequest& r, const View& sums, const FetchedWindows& windows,
+  SplitSums(GpuBackend& backend, const detail::ConvWeightRequest& r, const View& sums, const FetchedWindows& windows,
             const Tiling& t)
       : backend_(backend), s_(r.sizes), tile_n_(t.tile_n), plan_(backend.limits(), r.op, 'W') {
     const std::int64_t steps = ceil_div(windows.places(), kTileK), shares = t.shares(windows.places());
@@ -59,14 +59,14 @@ class Stretches {
   std::string text() const {
     Io io(plan_, backend_.dialect());
     Module module;
-    module.title = "sums of stretches of a product";
+    module.title = "sums of the splits of a product";
     module.bindings = plan_.launch.bindings, module.params = plan_.launch.params.size();
-    module.file = kStretches;
+    module.file = kSplitK;
     Holes& holes = module.holes;
     for (const auto& [name, slot] : slots_) holes[name] = backend_.dialect().param(slot);
     holes["tile_n"] = cat(tile_n_, "u"), holes["bands"] = cat(kBandPairs, "u"), holes["rows"] = cat(2 * kTileM, "u");
     std::vector<std::string> loaded, sums, at;
-    std::string add = io.load(sums_, {{"stretch", "row", "col"}, 2, kAtOnce}, loaded);
+    std::string add = io.load(sums_, {{"split", "row", "col"}, 2, kAtOnce}, loaded);
     for (int i = 0; i < kAtOnce; ++i) {
       sums.push_back(cat("sums[", i, "]"));
       add += cat(sums.back(), " += ", loaded[static_cast<std::size_t>(i)], ";\n");
@@ -90,9 +90,9 @@ class Stretches {
 
 }  // namespace
 
-void add_stretches(GpuBackend& backend, const detail::ConvWeightRequest& request, const View& sums,
+void add_splits(GpuBackend& backend, const detail::ConvWeightRequest& request, const View& sums,
                    const FetchedWindows& windows, const Tiling& tiling) {
-  Stretches(backend, request, sums, windows, tiling).run();
+  SplitSums(backend, request, sums, windows, tiling).run();
 }
 
 }  // namespace tern::detail_gpu::conv

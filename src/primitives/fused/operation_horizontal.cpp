@@ -1,4 +1,4 @@
-#include "primitives/fused/operation_together.hpp"
+#include "primitives/fused/operation_horizontal.hpp"
 
 namespace tern::detail {
 

@@ -1,13 +1,13 @@
-// Adds up the sums of a product that is divided along k (src/cuda/products/wgmma.cu, kDivided), in the order of its
-// stretches, into the gradient of a convolution's kernels [taps, channels, results]: a thread has four results.
+// Adds up the sums of a product that is split along k (src/cuda/products/wgmma.cu, kSplitK), in the order of its
+// splits, into the gradient of a convolution's kernels [taps, channels, results]: a thread has four results.
 //
 //   rows of the product: channels of each tap, in blocks of 64; columns: results
 //
 // Bound by memory, of which most lies in the cache of the whole GPU: as many sums as the pairs of workgroups have
-// stretches.
+// splits.
 enum : u32 { kTileN = $tile_n, kBands = $bands, kRows = $rows };
 
-// The pair of workgroups whose stretch has a step.
+// The pair of workgroups whose split has a step.
 TERN_DEVICE u32 pair_of(const Params& params, u32 step) {
   let steps = u64($works) * $steps;
   return u32(((u64(step) + 1u) * $shares + steps - 1u) / steps) - 1u;
@@ -23,7 +23,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel($parameters) {
   let row = m % kRows, col = result - min(columns * kTileN, $last_n);
   f32 sums[4] = {};
   let last = work + pair_of(params, work * $steps + $steps - 1u);
-  for (u32 stretch = work + pair_of(params, work * $steps); stretch <= last; ++stretch) {
+  for (u32 split = work + pair_of(params, work * $steps); split <= last; ++split) {
     $add
   }
   $store

@@ -7,14 +7,14 @@
 
 namespace tern::test {
 
-struct Entry {
+struct PointwiseEntry {
   const char* name;
   const Pointwise<>* op;
   bool floating;  // takes and gives floats
 };
-inline const std::vector<Entry>& entries() {
-  static const std::vector<Entry> list = [] {
-    std::vector<Entry> all;
+inline const std::vector<PointwiseEntry>& pointwise_entries() {
+  static const std::vector<PointwiseEntry> list = [] {
+    std::vector<PointwiseEntry> all;
     const auto elementary = [&](const char* name, const Pointwise<>& op, detail::Elementary id) {
       const detail::Rule& rule = detail::rule_of(id);
       const bool floats = rule.takes != detail::Takes::integral && rule.takes != detail::Takes::bits;
@@ -33,7 +33,7 @@ inline const std::vector<Entry>& entries() {
 #include "tern/formulas.inc"
 #undef TERN_FORMULA
 #undef TERN_GATED
-    std::erase_if(all, [](const Entry& e) { return !e.floating; });
+    std::erase_if(all, [](const PointwiseEntry& e) { return !e.floating; });
     return all;
   }();
   return list;

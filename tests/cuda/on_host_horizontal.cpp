@@ -1,18 +1,18 @@
-// Requests that do not depend on each other, in launches together: CUDA's kernels on the host against the CPU.
+// Horizontally fused requests: CUDA's kernels on the host against the CPU.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which do not know fibers
 
 #include <list>
 
+#include "horizontal.hpp"
 #include "on_host.hpp"
-#include "together.hpp"
 
 namespace tern::test {
 namespace {
 
-class OnHostTogether : public OnHostGpu {};
+class OnHostHorizontal : public OnHostGpu {};
 
 /// Requests that do not depend on each other, in as few launches as there are kernels.
-TEST_F(OnHostTogether, RequestsInOneLaunch) {
+TEST_F(OnHostHorizontal, RequestsInOneLaunch) {
   HostGpu gpu(false);
   const auto numbers = [](std::size_t i) { return 0.25 * static_cast<double>(i + 1); };
   std::vector<Tensor> p, g, p_cpu, g_cpu;
@@ -30,7 +30,7 @@ TEST_F(OnHostTogether, RequestsInOneLaunch) {
   for (const std::int64_t n : {5, 64}) add(random({n}, bf16), random({n}, bf16));
   for (int round = 0; round < 3; ++round) {  // planned, and as it was planned
     const int before = gpu.launches;
-    step_together(p, g, numbers);
+    step_horizontally(p, g, numbers);
     EXPECT_EQ(gpu.launches - before, 4) << "round " << round;
     for (std::size_t i = 0; i < p.size(); ++i) {
       p_cpu[i] = (p_cpu[i].to(f32) - numbers(i) * g_cpu[i].to(f32)).to(p_cpu[i].dtype());
@@ -40,7 +40,7 @@ TEST_F(OnHostTogether, RequestsInOneLaunch) {
 }
 
 /// Those that have kernels of their own keep their numbers when the list is met again.
-TEST_F(OnHostTogether, RequestsOfSeveralKindsTogether) {
+TEST_F(OnHostHorizontal, RequestsOfSeveralKinds) {
   HostGpu gpu(false);
   const detail::FormulaGraph* const scaled = detail::graph_of([](auto v, auto f) { return v * f; });
   const detail::FormulaGraph* const centred = detail::graph_of([](auto v, auto f) { return v - f * sum(v); });

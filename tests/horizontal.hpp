@@ -1,4 +1,4 @@
-// Requests that do not depend on each other, run together as an optimizer's are, on tensors of any backend.
+// Requests that do not depend on each other, horizontally fused as an optimizer's are, on tensors of any backend.
 #pragma once
 #include <functional>
 #include <list>
@@ -11,7 +11,7 @@
 namespace tern::test {
 
 /// p[i] -= rate(i) * g[i]
-inline void step_together(const std::vector<Tensor>& p, const std::vector<Tensor>& g,
+inline void step_horizontally(const std::vector<Tensor>& p, const std::vector<Tensor>& g,
                           const std::function<double(std::size_t)>& rate) {
   const detail::FormulaGraph* const graph =
       detail::graph_of([](auto value, auto gradient, auto factor) { return value - factor * gradient; });
