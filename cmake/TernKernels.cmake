@@ -1,7 +1,8 @@
 # Kernels in files of their own language: src/<path>.cu or .wgsl becomes generated/<path>.cu.inc, a string literal,
 # without the comment the file begins with, which describes the kernel to its readers. generated/kernel_files.inc lists
-# all of them for tests, {"<path>", its text}.
+# all of them for tests, {"<path>", its text}. (<operation>.golden.wgsl is a text for review: tests/golden/samples.hpp.)
 file(GLOB_RECURSE kernel_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cu ${PROJECT_SOURCE_DIR}/src/*.wgsl)
+list(FILTER kernel_files EXCLUDE REGEX "[.]golden[.]")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${kernel_files})
 set(kernel_list "")
 foreach(file IN LISTS kernel_files)

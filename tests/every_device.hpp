@@ -22,8 +22,13 @@ inline bool full_test() {
 /// with sanitizers.
 inline bool few_test() { return std::getenv("TERN_TEST_FEW") != nullptr; }
 
+/// TERN_TEST_OPERATION=softmax: tests of all operations try that one alone, with all combinations on every device.
+inline const char* operation_asked_for() { return std::getenv("TERN_TEST_OPERATION"); }
+
 /// Whether few combinations must do, since compiling a kernel may take a second: WebGPU, as it is in CI, in software.
-inline bool in_software(Device device) { return device.kind() == DeviceKind::webgpu && !full_test(); }
+inline bool in_software(Device device) {
+  return device.kind() == DeviceKind::webgpu && !full_test() && !operation_asked_for();
+}
 
 /// Whether a test goes through this dtype where it goes through all floats: in software one of 16 bits, by the name of
 /// the test, so that both have half of the tests.

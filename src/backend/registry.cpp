@@ -96,6 +96,15 @@ const BackendEntry& entry_of(DeviceKind kind) {
   return *entries[static_cast<int>(kind)];
 }
 
+std::optional<Device> device_of_dlpack(std::int32_t type, int index) {
+  for (int kind = 0; kind < kKinds; ++kind) {
+    const BackendEntry& entry = entry_of(static_cast<DeviceKind>(kind));
+    for (const std::int32_t taken : entry.dlpack)
+      if (taken != 0 && taken == type) return Device(static_cast<DeviceKind>(kind), entry.numbered ? index : 0);
+  }
+  return {};
+}
+
 Backend& backend_of(Device device) { return entry_of(device.kind()).backend(device.index()); }
 
 void borrow(TensorImpl& tensor, void* pointer, std::shared_ptr<const void> keep_alive, Device device) {

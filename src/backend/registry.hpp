@@ -1,6 +1,9 @@
 // What the folder of a backend offers to the rest.
 #pragma once
+#include <array>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "backend/backend.hpp"
@@ -21,12 +24,17 @@ struct BackendEntry {
   bool numbered = true;
   /// Whether Storage::data() is an address: then two storages may be parts of the same memory.
   bool addresses = true;
+  /// DLPack's types of devices whose memory it takes (a DLDeviceType), that of its own memory first; 0: none. A backend
+  /// that has one lets other libraries address its memory.
+  std::array<std::int32_t, 2> dlpack{};
 };
 
 #define TERN_BACKEND(name) extern const BackendEntry name##_entry;
 #include "tern/backends.inc"
 #undef TERN_BACKEND
 const BackendEntry& entry_of(DeviceKind kind);
+/// The device that takes memory which DLPack calls this; nothing where no backend does.
+std::optional<Device> device_of_dlpack(std::int32_t type, int index);
 
 /// Memory as a storage that ends where the tensor ends.
 void borrow_memory(Backend& backend, TensorImpl& tensor, void* pointer, std::shared_ptr<const void> keep_alive);

@@ -6,6 +6,7 @@
 #include "cpu/simd/dispatch.hpp"
 #include "cpu/tape/tapes.hpp"
 #include "cpu/machine/threads.hpp"
+#include "tern/dlpack.hpp"
 
 namespace tern::detail_cpu {
 namespace {
@@ -63,6 +64,7 @@ void set_num_threads(int threads) {
 int num_threads() { return detail_cpu::max_threads(); }
 
 constinit const detail::BackendEntry detail::cpu_entry{detail_cpu::cpu_backend, detail_cpu::cpu_devices,
-                                                       detail_cpu::borrow, /*numbered=*/false};
+                                                       detail_cpu::borrow, /*numbered=*/false, /*addresses=*/true,
+                                                       /*dlpack=*/{kDLCPU, kDLCUDAHost}};
 
 }  // namespace tern

@@ -5,6 +5,7 @@
 #include "cuda/cuda_backend.hpp"
 #include "cuda/streams.hpp"
 #include "tern/cuda.hpp"
+#include "tern/dlpack.hpp"
 
 namespace tern::detail_cuda {
 namespace {
@@ -39,7 +40,8 @@ void borrow(detail::TensorImpl& impl, void* pointer, std::shared_ptr<const void>
 namespace tern {
 
 constinit const detail::BackendEntry detail::cuda_entry{detail_cuda::cuda_backend, detail_cuda::cuda_devices,
-                                                        detail_cuda::borrow};
+                                                        detail_cuda::borrow, /*numbered=*/true, /*addresses=*/true,
+                                                        /*dlpack=*/{kDLCUDA, kDLCUDAManaged}};
 
 cuda_stream_scope::cuda_stream_scope(CUstream_st* stream, Device device) {
   if (device.kind() != DeviceKind::cuda)

@@ -1,4 +1,5 @@
-// What every CUDA kernel begins with: the names and types that the GPU languages share.
+// What every CUDA kernel begins with: the names and types that the GPU languages share. What bounds kernels, and how
+// fast they are, stands in their own files.
 
 #define TERN_DEVICE [[maybe_unused]] static __device__ __forceinline__
 #define TERN_CALLED [[maybe_unused]] static __device__ __noinline__

@@ -15,8 +15,8 @@
 //
 // Where it does not fit workgroup memory, operands are read and results written by the invocations of the first kind.
 //
-// Bound by memory: of 4096² in f32, rows of 128 bytes both ways. A transposed copy of it took 50 µs on an H100, 24
-// November 2026, of bf16 28.5, PyTorch 143 and 138, a copy 48 (docs/benchmarks.md).
+// Bound by memory: of 4096² in f32, rows of 128 bytes both ways. A transposed copy of it took 49.9 µs on an H100, 27
+// November 2026, of bf16 28.4, PyTorch 140 and 125, a copy 47.9 (docs/benchmarks.md).
 if (group >= $count) { return; }
 let tiles = group / $tiles_across;
 let first_across = (group - tiles * $tiles_across) * ${lanes}u;

@@ -12,7 +12,7 @@
 #include "cuda/products/mma.hpp"
 #include "cuda/products/wgmma.hpp"
 #include "every_device.hpp"
-#include "golden/kinds.hpp"
+#include "golden/samples.hpp"
 
 namespace tern::test {
 namespace {
@@ -95,7 +95,7 @@ TEST_F(CudaTexts, EveryElementaryFunctionAndFormula) {
 TEST_F(CudaTexts, EveryKind) {
   Compiled compiled({kNewest}), oldest({kOldest});
   int turn = 0;
-  for (const Kind& kind : every_kind()) {
+  for (const Kind& kind : kinds_with_samples()) {
     ++turn;
     for (const DType d : kDTypes) {
       if (!is_compiled_in(kind.dtype, d, turn)) continue;

@@ -7,6 +7,8 @@
 // After a wanted change:
 //   build/tests/tern_golden_kernels > tests/golden/kernels.wgsl
 //   build/tests/tern_golden_kernels cuda > tests/golden/kernels.cu
+// Given the name of a file that shows the kernels of an operation's samples (samples.hpp), it prints that:
+//   build/tests/tern_golden_kernels rotate.golden.wgsl > src/primitives/rotate/rotate.golden.wgsl
 #include <cstdio>
 #include <set>
 #include <string>
@@ -133,7 +135,14 @@ class Golden {
 }  // namespace tern::test
 
 int main(int count, char** arguments) {
-  tern::test::Golden golden;
-  const bool in_cuda = count > 1 && std::string_view(arguments[1]) == "cuda";
-  tern::test::ShownTexts(in_cuda, [&](const auto&... text) { golden.show(text...); }).each();
+  using namespace tern::test;
+  Golden golden;
+  const std::string_view asked = count > 1 ? arguments[1] : "";
+  const bool in_cuda = asked == "cuda" || asked.ends_with(golden_suffix(true));
+  ShownTexts texts(in_cuda, [&](const auto&... text) { golden.show(text...); });
+  if (asked.empty() || asked == "cuda") return texts.each(), 0;
+  for (const tern::operations::Entry& entry : tern::operations::entries())
+    if (asked == std::string(entry.name) + golden_suffix(in_cuda)) return texts.each_of(entry), 0;
+  std::fprintf(stderr, "no operation has a file %s\n", arguments[1]);
+  return 2;
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "golden/kinds.hpp"
+#include "golden/samples.hpp"
 
 namespace tern::test {
 
@@ -21,12 +21,19 @@ class ShownTexts {
         show_(std::move(show)),
         device_(in_cuda ? DeviceKind::cuda : DeviceKind::webgpu,
                 [this](const auto& launch, const std::string& text) { take(launch, text); }) {}
+  /// Those of kinds.hpp.
   void each() {
     for (const auto& kinds : {elementwise_kinds(), reducing_kinds(), product_kinds(), transform_kinds()})
       each_of(kinds, false);
     for (const auto& kinds :
          {convolution_kinds(), attention_kinds(), line_kinds(), matrix_kinds(), large_matrix_kinds(), unit_kinds()})
       each_of(kinds, true);
+  }
+
+  /// Those that an operation's samples bring: in a file of their own, without what CUDA's kernels all begin with.
+  void each_of(const operations::Entry& entry) {
+    keeps_prelude_ = false;
+    each_of(kinds_of(entry), true);
   }
 
  private:
@@ -39,13 +46,13 @@ class ShownTexts {
   }
   void take(const detail_gpu::Launch& launch, std::string text) {
     const std::size_t begin = text.find('\n') + 1, end = text.find("struct Params");
-    if (in_cuda_ && prelude_ == end - begin) text.erase(begin, prelude_);
+    if (in_cuda_ && (!keeps_prelude_ || prelude_ == end - begin)) text.erase(begin, end - begin);
     prelude_ = end - begin;
     if (!texts_.insert(each_title_ ? text.substr(0, begin) : text).second) return;
     show_(*kind_, kind_->shown == Kind::in_wgsl && in_cuda_ ? Extent::hash : Extent::text, launch, text);
   }
 
-  bool in_cuda_, each_title_ = false;
+  bool in_cuda_, each_title_ = false, keeps_prelude_ = true;
   Show show_;
   Printing device_;
   const Kind* kind_ = nullptr;

@@ -1,9 +1,10 @@
 // Kernels that stand in files: every file, and every piece of one ($define), is part of a text that golden/kernels.wgsl
-// or golden/kernels.cu shows. So the texts that are reviewed (golden/kernels.cpp), and those that are compiled alone
+// or golden/kernels.cu shows, or a file of its primitive's folder (golden/samples.hpp). So the texts that are reviewed (golden/kernels.cpp), and those that are compiled alone
 // (cuda/compile.cpp, webgpu/compile.cpp), leave none out.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,8 @@
 
 namespace tern::test {
 namespace {
+
+namespace fs = std::filesystem;
 
 struct KernelFile {
   const char* path;
@@ -82,6 +85,13 @@ std::vector<std::string> marks_of(const KernelPart& part, const std::vector<Kern
   return part.stretches;
 }
 
+/// Whether a primitive's folder shows the texts of an operation's samples in a language.
+bool has_golden_file(const operations::Entry& entry, bool in_cuda) {
+  const std::string name = std::string(entry.name) + golden_suffix(in_cuda);
+  return std::ranges::any_of(fs::directory_iterator(fs::path(TERN_SOURCE) / "src" / "primitives"),
+                             [&](const fs::directory_entry& folder) { return fs::exists(folder.path() / name); });
+}
+
 struct Wanted {
   std::string part;
   std::vector<std::string> marks;
@@ -94,18 +104,29 @@ TEST(KernelFiles, GoldenTextsShowEveryOne) {
   ASSERT_GT(all.size(), 100u);
   std::vector<Wanted> wanted;
   for (const KernelPart& part : all) wanted.push_back({part.name, marks_of(part, all)});
-  for (const bool in_cuda : {false, true})
-    ShownTexts(in_cuda, [&](const Kind&, Extent extent, const detail_gpu::Launch&, const std::string& text) {
+  for (const bool in_cuda : {false, true}) {
+    ShownTexts texts(in_cuda, [&](const Kind&, Extent extent, const detail_gpu::Launch&, const std::string& text) {
       if (extent == Extent::hash) return;
       std::erase_if(wanted, [&](const Wanted& w) {
         return std::ranges::all_of(w.marks, [&](const std::string& mark) { return text.find(mark) != text.npos; });
       });
-    }).each();
+    });
+    texts.each();
+    for (const operations::Entry& entry : operations::entries())
+      if (has_golden_file(entry, in_cuda)) texts.each_of(entry);
+  }
   for (const Wanted& w : wanted) {
     std::string marks;
     for (const std::string& mark : w.marks) marks += '\n' + mark;
-    ADD_FAILURE() << w.part << ": no text that is shown (golden/kinds.hpp) has" << marks;
+    ADD_FAILURE() << w.part << ": no text that is shown (golden/kinds.hpp, golden/samples.hpp) has" << marks;
   }
+}
+
+TEST(KernelFiles, SamplesThatNameKernelsHaveThemShown) {
+  for (const operations::Entry& entry : operations::entries())
+    if (!kinds_of(entry).empty())
+      EXPECT_TRUE(has_golden_file(entry, false) || has_golden_file(entry, true))
+          << entry.name << golden_suffix(false) << " is missing in its primitive's folder: tern_golden_kernels prints it";
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // another, fails; so does a file in no room.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -53,12 +54,15 @@ const std::map<std::string, std::set<std::string>>& rooms() {
         // compiled into tests and tools
         {"entries", with({"autodiff", "declarations", "operations", "ops", "optim", "io", "tern"})},
     };
-    std::set<std::string> of_primitives = with({"gpu"});  // kernels and rules
+    // Of a primitive's folder: its table of kernels, and what its kernels of several backends share; those of GPUs in
+    // common, gpu*; and those of a backend alone, cpu*, cuda*, webgpu*.
+    all["primitives"] = with({"gpu"});
+    all["gpu kernels"] = with({"primitives", "gpu"});
     for (const std::string& backend : names("include/tern/backends.inc", "TERN_BACKEND(")) {
       all[backend] = backend == "cpu" ? interface : with({"gpu"});
-      of_primitives.insert(backend);
+      all[backend + " kernels"] = backend == "cpu" ? with({"primitives", "cpu"})
+                                                   : with({"primitives", "gpu", "gpu kernels", backend});
     }
-    all["primitives"] = of_primitives;
     for (auto& [room, known] : all) known.insert("types");
     return all;
   }();
@@ -103,7 +107,10 @@ std::string room_of(const fs::path& file) {
   if (last == "primitives.inc") return "backend";
   if (last.starts_with("operation")) return "operations";
   const std::string name = (++part)->string();
-  return last == name + ".hpp" ? "requests" : "primitives";
+  if (last == name + ".hpp") return "requests";
+  const std::string begin = last.substr(0, last.find_first_of("_.-"));
+  if (begin == "lanes") return "cpu kernels";  // compiled for each SIMD target
+  return rooms().contains(begin + " kernels") ? begin + " kernels" : "primitives";
 }
 
 std::string text_of(const fs::path& file) {
@@ -152,12 +159,46 @@ TEST(Layers, NoArrowRunsUp) {
   EXPECT_GT(arrows, 600);
 }
 
-/// What is about one GPU's language lies with its backend, and not with what GPUs share, whatever the file's suffix.
+/// What is about one GPU's language lies with its backend, and not with what GPUs share: a source file there is called
+/// neither by a backend nor by a language. (Kernels are: their suffix is the language of their text. wgsl_math.inc and
+/// wgsl_bits.inc are texts of functions that elementary functions name; the formulas' files have the others.)
 TEST(Layers, NoBackendsFileLiesElsewhere) {
+  std::vector<std::string> theirs = names("include/tern/backends.inc", "TERN_BACKEND(");
+  for (const char* language : {"wgsl", "ptx", "spirv"}) theirs.push_back(language);
   for (const fs::path& path : files_below(kSource / "src" / "gpu")) {
     const std::string name = path.filename();
-    for (const std::string& backend : names("include/tern/backends.inc", "TERN_BACKEND("))
-      EXPECT_FALSE(name.starts_with(backend)) << path << " is about one of the GPUs' backends";
+    if (name == "wgsl_math.inc" || name == "wgsl_bits.inc") continue;
+    for (const std::string& begin : theirs)
+      EXPECT_FALSE(name.starts_with(begin)) << path << " is about one of the GPUs' backends";
+  }
+}
+
+/// Files that say by their name what they are about, in the room where that is, and so in no other.
+TEST(Layers, FilesLieInTheRoomOfTheirSubject) {
+  // Operations may know autodiff, and optimisers both, so that no include would tell.
+  const std::map<std::string, std::set<std::string>> subjects{
+      {"transforms", {"autodiff", "cuda"}},  // cuda/transforms are cuFFT's
+      {"gradcheck", {"autodiff"}},           {"checkpoint", {"autodiff"}}, {"backward", {"autodiff"}},
+      {"optim", {"optim"}},                  {"updates", {"optim"}},       {"clip", {"optim"}},
+  };
+  std::set<std::string> met;
+  for (const fs::path& path : files_below(kSource / "src")) {
+    const fs::path file = fs::relative(path, kSource / "src");
+    const std::string name = file.stem().stem();  // without .trial
+    const auto found = subjects.find(name);
+    if (found == subjects.end()) continue;
+    met.insert(name);
+    EXPECT_TRUE(found->second.contains(file.begin()->string())) << file << " does not lie with " << name;
+  }
+  for (const auto& [subject, folders] : subjects)
+    EXPECT_TRUE(met.contains(subject)) << "no file is called " << subject << ": correct the list";
+  // The interface of dialects is what GPUs share; each is with its backend.
+  for (const fs::path& path : files_below(kSource / "src")) {
+    const fs::path file = fs::relative(path, kSource / "src");
+    const std::string name = file.stem();
+    if (!name.starts_with("dialect") || file == "gpu/text/dialect.hpp") continue;
+    const std::vector<std::string> backends = names("include/tern/backends.inc", "TERN_BACKEND(");
+    EXPECT_NE(std::ranges::find(backends, file.begin()->string()), backends.end()) << file << " is a backend's";
   }
 }
 
@@ -232,7 +273,9 @@ TEST(Layers, NoLineIsLongerThan120Columns) {
   std::vector<fs::path> files{kSource / "CMakeLists.txt"};
   for (const char* folder : {"src", "include", "tests", "tools", "bench", "examples", "script", "cmake"})
     for (const fs::path& path : files_below(kSource / folder))
-      if (kinds.contains(path.extension()) && path.parent_path().filename() != "golden") files.push_back(path);
+      if (kinds.contains(path.extension()) && path.parent_path().filename() != "golden" &&
+          path.stem().extension() != ".golden")
+        files.push_back(path);
   for (const fs::path& path : files) {
     std::istringstream in(text_of(path));
     int number = 0;

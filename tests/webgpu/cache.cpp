@@ -48,6 +48,23 @@ TEST_F(Cache, NothingIsCompiledAfterWarmUp) {
   Work larger(104);  // sizes are in no key
   EXPECT_EQ(warm_up(larger).kernels, 0);
 }
+/// As of CUDA: FakeCuda.ShowsTheKernelsItMakes.
+TEST_F(Cache, ShowsTheKernelsItMakes) {
+  const Tensor x = zeros({40});
+  synchronize(webgpu());
+  const auto shown = [](const char* setting, const std::function<void()>& work) {
+    setenv("TERN_SHOW_KERNELS", setting, 1);
+    testing::internal::CaptureStderr();
+    work(), synchronize(webgpu());
+    unsetenv("TERN_SHOW_KERNELS");
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(shown("", [&] { log1p(x); }), "");
+  const std::string text = shown("1", [&] { cos(x); });
+  EXPECT_TRUE(text.starts_with("// elementwise\n") && text.ends_with("}\n\n")) << text;
+  EXPECT_NE(text.find("@compute @workgroup_size("), text.npos) << text;
+  EXPECT_EQ(shown("1", [&] { cos(x); }), "") << "a kernel that is there already";
+}
 /// Memory goes round, so that a step finds the bind groups of the step before.
 TEST_F(Cache, LayoutsAndBindGroupsAreMadeOnce) {
   Work work(96);

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "../every_device/reference.hpp"
-#include "golden/kinds.hpp"
+#include "golden/samples.hpp"
 #include "webgpu/adapters.hpp"
 #include "webgpu/webgpu_backend.hpp"
 
@@ -76,7 +76,7 @@ TEST_F(WebgpuTexts, EveryKind) {
   });
   device.has_subgroups = !features_.empty();
   device.abilities.enables_subgroups = !features_.empty() && features_[0] == WGPUFeatureName_Subgroups;
-  for (const Kind& kind : every_kind())
+  for (const Kind& kind : kinds_with_samples())
     for (const DType dtype : kDTypes) {
       what = std::string(kind.name) + " of " + std::string(to_string(dtype));
       try {

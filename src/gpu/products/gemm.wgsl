@@ -23,8 +23,9 @@
 // again. What the next step needs is on its way into registers meanwhile (tile_text.hpp).
 //
 // Speed. Bound by the arithmetic units and, per step of k, part_m / 4 + part_n / 4 loads of vectors for part_m · part_n
-// multiplications. On an H100 through WebGPU, 27 November 2026, 4096³: f32 40.9 TFLOP/s, f16 42.6; as CUDA C++ f32 38
-// on an H200 before steps were fetched ahead (docs/benchmarks.md). Which tile is taken is measured: gemm_tiles.cpp.
+// multiplications. On an H100 through WebGPU, 27 November 2026, 4096³: f32 40.9 TFLOP/s, f16 42.6
+// (docs/benchmarks_families.md); as CUDA C++ f32 38 on an H200 before steps were fetched ahead
+// (docs/benchmarks_history.md). Which tile is taken is measured: gemm_tiles.cpp.
 //
 // gemm.cpp fills the holes, $name. To read it with all of them filled: tests/golden/kernels.wgsl, or
 // TERN_SHOW_KERNELS=1.

@@ -16,7 +16,8 @@
 // Sums are added up in the order of k, as in gemm.wgsl, so that both give the same bits.
 //
 // Speed. Bound by memory up to 16 x 16, whose 16 · 16 multiply-adds of a row read 64 vectors of b from the caches.
-// Tiles of workgroup memory would be nine tenths empty (docs/benchmarks.md has the figures: CUDA and WebGPU, H100).
+// Tiles of workgroup memory would be nine tenths empty. On an H100, 27 November 2026, in f32: 100,000 of 4 x 4 5.8 µs
+// by CUDA and 5.0 by WebGPU, of 16 x 16 137 and 142, 110 and 75 % of the rate of a copy (docs/benchmarks.md).
 //
 // gemm_tiny.cpp fills the holes, $name. To read it with all of them filled: tests/golden/kernels.wgsl, or
 // TERN_SHOW_KERNELS=1.

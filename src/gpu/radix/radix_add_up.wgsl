@@ -5,7 +5,8 @@
 //   counts[line][digit]:  │ thread 0    │ thread 1    │ …      s0 to s3 of an invocation: in registers;
 //                         │ s0 s1 s2 s3 │ s0 s1 s2 s3 │        sums[thread]: of all up to it
 //
-// Bound by memory, and where lines have few blocks by barriers. It was not measured by itself.
+// Bound by memory, and where lines have few blocks by barriers. Of 2^24 in f32 it takes 14 µs on WebGPU, an H100, 27
+// November 2026 (docs/tuning.md).
 if (group >= $lines * 256u) { return; }
 let first = group * $blocks;
 var carry = 0u;

@@ -13,7 +13,10 @@
 // 32 words apart do not meet in a bank. Elements behind the end have the last digit, and stand behind all others.
 //
 // Bound by barriers and by workgroup memory: 312 µs for 2^24 on an H100, 27 November 2026, a sort of f32 1628 in all
-// (CUDA's 764; docs/benchmarks.md).
+// (CUDA's 764; docs/benchmarks.md, docs/tuning.md).
+//
+// (The kernel is longer than other functions: its elements stay in registers that have a name each, word0, digit0 and
+// on, which the unrolled steps hand on.)
 if (group >= $lines * $blocks) { return; }
 let line = group / $blocks;
 let block = group - line * $blocks;

@@ -15,7 +15,8 @@
 // the lesser digits have. Elements behind the end have the last digit, and as they are the last of it no others' ranks
 // change.
 //
-// Bound by the votes and by registers: each element keeps its digit and its rank in one.
+// Bound by the votes and by registers: each element keeps its digit and its rank in one. Not measured by itself: its
+// time is part of what those kernels say.
 /// The sum of the values of the invocations up to and with this one, of 256; `sums`: 8 words.
 TERN_DEVICE u32 tern_sum_up_to(u32 value, u32* sums, u32 thread) {
   const u32 lane = thread & 31u, warp = thread >> 5;

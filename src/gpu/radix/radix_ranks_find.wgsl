@@ -1,5 +1,6 @@
 // The next digit of the elements at a few ranks (radix_ranks_count.wgsl): a workgroup to a line, an invocation to a
-// digit, one rank after the other. The totals are cleared for the next digit. Bound by its launch and by barriers.
+// digit, one rank after the other. The totals are cleared for the next digit. Bound by its launch and by barriers. Not
+// measured by itself: its time is part of what that says.
 if (group >= $lines) { return; }
 $for r in $ranks
   let known$r = $known[group * ${count}u + ${r}u];

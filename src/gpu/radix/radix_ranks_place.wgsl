@@ -1,7 +1,8 @@
 // Where the element of a rank stands (radix_ranks_count.wgsl): of the elements of the line with its key it is number
 // `wanted`, from 0. A workgroup to a rank of a line finds the part, in it the row of 256, and in that the element.
 //
-// Bound by latency: what it reads is a part of $part elements.
+// Bound by latency: what it reads is a part of $part elements. Not measured by itself: its time is part of what
+// radix_ranks_count.wgsl says.
 if (group >= $lines * ${count}u) { return; }
 let line = group / ${count}u;
 let known = $known[group];

@@ -14,7 +14,10 @@
 //   less[], alike[]:  │ thread 0: $each_masks words of 32 bits │ thread 1 │ …
 //
 // Bound by memory and by atomics of workgroup memory: each part is read once for each digit, and then once. On an H100,
-// 24 November 2026, the 10 first of 2^24 in f32 took 145 µs, PyTorch 353 (docs/benchmarks.md).
+// 27 November 2026, the 10 first of 2^24 in f32 took 147 µs, PyTorch 356 (docs/benchmarks.md).
+//
+// (The kernel is longer than other functions: its three parts, the digits, the bits and the writing, hand on `known`,
+// `wanted` and the bits, and the unrolled loads are its lines.)
 if (group >= $lines * $parts) { return; }
 let line = group / $parts;
 let part = group - line * $parts;

@@ -13,8 +13,8 @@
 // Then elements go in tile order by the digit through workgroup memory, so that neighbours of one digit are written
 // together, and after them their places.
 //
-// Bound by the votes that rank, and by how many elements a processor holds: 2^24 in f32 take 750 µs in all on an H100,
-// 25 November 2026, PyTorch 930 (docs/benchmarks.md; what other sizes give: docs/tuning.md).
+// Bound by the votes that rank, and by how many elements a processor holds: 2^24 in f32 take 764 µs in all on an H100,
+// 27 November 2026, PyTorch 921 (docs/benchmarks.md; what other sizes give: docs/tuning.md).
 /// Says how many elements with the invocation's digit this block has.
 TERN_DEVICE void tern_say_own(volatile u64* state, u32 block, u32 own, u32 pass) {
   *state = u64(2u * pass + (block == 0u ? 2u : 1u)) << 32 | own;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "backend/registry.hpp"
 #include "backend/tensor_impl.hpp"
 
 namespace tern {
@@ -37,16 +38,10 @@ DType dtype_named(const DLDataType& type) {
                                     std::to_string(type.lanes) + " lanes");
 }
 Device device_named(const DLDevice& device) {
-  switch (device.device_type) {
-    case kDLCPU:
-    case kDLCUDAHost: return cpu();
-    case kDLCUDA:
-    case kDLCUDAManaged: return cuda(device.device_id);
-    default:
-      throw Error(ErrorKind::device, "from_dlpack: expected a tensor of the CPU or of CUDA, got one of device type " +
-                                         std::to_string(static_cast<int>(device.device_type)) +
-                                         "; copy it to the CPU first");
-  }
+  if (const auto known = device_of_dlpack(device.device_type, device.device_id)) return *known;
+  throw Error(ErrorKind::device, "from_dlpack: expected a tensor whose memory a backend takes, got one of device type " +
+                                     std::to_string(static_cast<int>(device.device_type)) +
+                                     "; copy it to the CPU first");
 }
 
 /// What a receiver owns until it calls the deleter.
@@ -64,8 +59,7 @@ template <class Managed> Managed* exported(const Tensor& x, bool read_only) {
   owner->strides.assign(x.strides().begin(), x.strides().end());
   DLTensor& t = owner->managed.dl_tensor;
   t.data = x.numel() > 0 ? first : nullptr;
-  const bool on_cuda = x.device().kind() == DeviceKind::cuda;
-  t.device = {on_cuda ? kDLCUDA : kDLCPU, x.device().index()};
+  t.device = {static_cast<DLDeviceType>(detail::entry_of(x.device().kind()).dlpack[0]), x.device().index()};
   t.ndim = x.dim();
   t.dtype = type_of(x.dtype());
   t.shape = owner->shape.data();

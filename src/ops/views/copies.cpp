@@ -7,6 +7,7 @@
 #include "backend/instruments/reads.hpp"
 #include "backend/memory/elements.hpp"
 #include "backend/recording/capture.hpp"
+#include "backend/registry.hpp"
 #include "primitives/fused/operation.hpp"
 #include "tern/interop.hpp"
 #include "tern/ops.hpp"
@@ -141,7 +142,7 @@ void detail::refuse_layout(const char* op, const Tensor& x, const std::string& w
               std::string(op) + ": " + describe(x) + ", whose strides are " + to_string(x.strides()) + ", " + what);
 }
 void* detail::first_element(const char* op, const Tensor& x, DType wanted, bool writes) {
-  if (require_defined(op, "x", x).device().kind() != DeviceKind::cuda) require_on_cpu(op, x);
+  if (detail::entry_of(require_defined(op, "x", x).device().kind()).dlpack[0] == 0) require_on_cpu(op, x);
   const TensorImpl& t = *x.impl();
   require_dtype(op, x, wanted);
   if (writes) require_writable(op, x);

@@ -25,7 +25,7 @@
 //
 // Speed. Bound by mma.sync, with 0.54 of wgmma's speed (cuda/products/mma.cu), and of f32 by the multiply-adds. On an
 // H200, 25 November 2026, bf16 4×16×4096: of 128 elements 1.70 ms, causal 1.03; of 64 elements 0.962 and 0.567
-// (docs/benchmarks.md). f32 stands in docs/internals/attention.md.
+// (docs/benchmarks_families.md). f32 stands in docs/internals/attention.md.
 //
 // (The kernel is longer than other functions: each step leaves in registers what the next begins with, in arrays whose
 // sizes are the instance's.)

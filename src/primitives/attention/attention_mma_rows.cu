@@ -21,7 +21,7 @@
 //
 // Speed. Bound by mma.sync (of f32 by the multiply-adds), three products a tile. It was not measured by itself: forward
 // and the gradients of q, k and v together took 7.63 ms on an H200, 25 November 2026, bf16 4×16×4096×128, of which
-// forward 1.70 (docs/benchmarks.md).
+// forward 1.70 (docs/benchmarks_families.md).
 //
 // (The kernel is longer than other functions: each step leaves in registers what the next begins with, in arrays whose
 // sizes are the instance's.)

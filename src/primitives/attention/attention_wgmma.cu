@@ -30,10 +30,10 @@
 // The formula and the mask are those of attention_mma.cu, printed by cuda_forward.cpp; cuda_hopper.cpp fills the rest.
 // wgmma_row_units.cu has the barriers and the blocks of rows, wgmma_units.cu the products.
 //
-// Speed. Bound by the matrix units and the power of the chip. On an H100, 25 November 2026, bf16 4×16×4096 in turn with
-// cuDNN 9.19: of 128 elements 692 TFLOP/s (cuDNN 689), causal 636 (587); of 64, 497 (483), causal 421 (421); of 256,
-// 4×16×2048, 742 (703). Formulas are bound by the instructions that they take: causal with ALiBi 493, a soft cap 378
-// (docs/internals/attention.md).
+// Speed. Bound by the matrix units and the power of the chip. On an H200, 26 November 2026, bf16 4×16×4096 in turn with
+// cuDNN 9.19: of 128 elements 0.815 ms (cuDNN 0.943), causal 0.445 (0.550); of 64, 0.534 (0.642), causal 0.345 (0.384);
+// of 256, 4×16×2048, 0.384 (0.462). Formulas are bound by the instructions that they take: of 128 elements causal with
+// ALiBi 0.491, a soft cap 0.985 (docs/benchmarks_families.md).
 //
 // (Attention is longer than other classes, and take_shares than other functions: what a consumer does with a tile is
 // spread over the products of its neighbours, and all of it works on the same registers.)

@@ -1,6 +1,6 @@
 // Products of tiles of 16-bit floats in workgroup memory, by tensor cores: the instructions are those of
-// cuda/products/ampere.cu.
-// Bound by mma.sync, as cuda/products/mma.cu is, which draws what a lane holds and says how fast it is.
+// cuda/products/ampere.cu. What bounds mma.sync stands in cuda/products/mma.cu, which draws what a lane holds and says
+// how fast it is.
 
 // acc += a·bᵀ for a warp's rows of a, from `row` on, and the first rows of b: both have `elements` in a row. A block of
 // b serves all of the warp's blocks of rows.

@@ -1,5 +1,15 @@
-// What the kernels for channels by themselves share (cuda_depthwise.cu, cuda_depthwise_weight.cu): tiles of an image,
-// fetched into workgroup memory while the one before is computed.
+// What the kernels for channels by themselves share (cuda_depthwise.cu, cuda_depthwise_weight.cu, which say what bounds
+// them and what they reached): tiles of an image, fetched into workgroup memory while the one before is computed.
+//
+//               kTileRows results of one sample           kImageRows places of the image that those read
+//              ┌────────┬────────┬───                    ┌───────────────
+//   kTileLines │ warp 0 │ warp 1 │ …                     │ 64 channels at each place, kPlace bytes: 16 bytes a
+//     results  ├────────┼────────┼───    kImageLines     │ thread and fetch; lane l of a warp reads channels 2·l and
+//              │ …      │ …      │                       │ 2·l + 1, so that its warp reads whole lines of banks
+//              └────────┴────────┴───                    └───────────────
+//
+// A lane has kLines x kRows results, and of the image the kSpanLines x kSpanRows places that meet them; kBuffers images
+// are in workgroup memory, of which one is computed with and the others are on their way.
 enum : u32 {
   kLines = $lines, kRows = $rows,  // of results, of a lane
   kWarpLines = $warp_lines, kWarpRows = $warp_rows, kThreads = 32u * kWarpLines * kWarpRows,

@@ -12,7 +12,8 @@
 //
 // Speed. Bound as that kernel is, and with 64 channels by what is fetched: each element nine times for a kernel of 3×3.
 // On an H200, 26 November 2026, bf16, forward: 64×256×28×28 → 256 in 78 µs, 763 TFLOP/s, 64×512×14×14 → 512 85 µs, 697,
-// 64×64×56×56 → 64 46 µs, 320; beside cuDNN 1.05, 0.95 and 0.99 of its speed (docs/benchmarks.md).
+// 64×64×56×56 → 64 46 µs, 320; beside cuDNN 1.05, 0.95 and 0.99 of its speed (docs/benchmarks_families.md,
+// docs/tuning.md).
 enum : u32 { kAxes = $axes, kBlocks = kAAlongK ? 1u : kTileM / 64u };
 enum : bool { kFlipped = $flipped };
 

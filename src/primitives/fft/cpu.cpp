@@ -1,5 +1,6 @@
 // Fourier transforms on the CPU: short lines as many at once as a vector has lanes (lanes-inl.h), long ones, and those
-// that are few, each for itself (line.cpp). Real lines of even length are transformed as complex ones of half of it.
+// that are few, each for itself (cpu_line.cpp). Real lines of even length are transformed as complex ones of half of
+// it.
 #include <algorithm>
 #include <array>
 
@@ -7,7 +8,7 @@
 #include "cpu/scratch.hpp"
 #include "cpu/threads_noted.hpp"
 #include "primitives/fft/kernels.hpp"
-#include "primitives/fft/plan.hpp"
+#include "primitives/fft/cpu_plan.hpp"
 #include "process/of_thread.hpp"
 
 namespace tern::detail_cpu {

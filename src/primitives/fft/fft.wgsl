@@ -13,7 +13,7 @@
 // Roots of unity are computed where they are needed, from integers, to the last place or two: no tables to be read.
 //
 // Bound by memory, which is read once and written once. On an H200, 26 November 2026: 65536 lines of 64 in c64, scaled
-// on their way, 35 µs or 1.9 TB/s; by cuFFT and a kernel that scales 41 (docs/benchmarks.md).
+// on their way, 34.8 µs or 1.9 TB/s; PyTorch, by cuFFT and a kernel that scales, 39.5 (docs/benchmarks_families.md).
 //
 // gpu_text.cpp fills the holes, $name, from fft_pieces.wgsl; butterflies are printed for their radix. To read it with
 // all of them filled: tests/golden/kernels.wgsl.

@@ -8,7 +8,8 @@
 //                                  ↑
 //                 conj w  ──transform──→  times $scale
 //
-// Bound by memory, which is read once and written once.
+// Bound by memory, which is read once and written once. It was not measured by itself: 1000 lines of 1009 elements, a
+// prime, in c64 take 95 µs in all on an H200, 26 November 2026, by CUDA, cuFFT 24.5 (docs/benchmarks_families.md).
 //
 // gpu_text.cpp fills the holes, $name, from fft_pieces.wgsl. To read it with all of them filled:
 // tests/golden/kernels.wgsl.

@@ -1,6 +1,6 @@
 // Fourier transforms on GPUs: lines that a workgroup's memory holds by one launch (gpu_text.cpp), longer ones as a
-// matrix, columns and then rows (src/primitives/fft/line.cpp has the picture), and lengths with large prime factors as
-// a convolution with a chirp. Where the vendor has a library for it, it comes first (gpu_library.cpp).
+// matrix, columns and then rows (cpu_line.cpp has the picture), and lengths with large prime factors as a convolution
+// with a chirp. Where the vendor has a library for it, it comes first (gpu_library.cpp).
 #include <algorithm>
 #include <memory>
 

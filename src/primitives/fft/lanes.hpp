@@ -9,7 +9,7 @@
 namespace tern::detail_cpu::fft {
 
 inline constexpr int kMostLines = 16;
-/// Lengths have no other prime factors than these; others are convolutions (plan.hpp).
+/// Lengths have no other prime factors than these; others are convolutions (cpu_plan.hpp).
 inline constexpr int kPrimes[] = {2, 3, 5, 7, 11, 13};
 
 /// One pass of Stockham's algorithm: m · s transforms of `radix` elements, x(q + s(p + m·j)) to y(q + s(radix·p + k)),
@@ -32,7 +32,8 @@ template <class T> struct LineView {
   bool swap = false;
 };
 
-/// How columns of a long line go into the buffer where they are rows (line.cpp): times base(row) · table(row, lane).
+/// How columns of a long line go into the buffer where they are rows (cpu_line.cpp): times
+/// base(row) · table(row, lane).
 template <class T> struct ColumnTwiddles {
   const T *table, *base;  // table a block; base null for none
   T* to;                  // lane l, row i at to + l · pitch + 2 · i

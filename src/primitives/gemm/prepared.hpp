@@ -2,6 +2,7 @@
 #pragma once
 #include "backend/instruments/tuning.hpp"
 #include "gpu/gpu_backend.hpp"
+#include "primitives/gemm/gemm.hpp"
 
 namespace tern::detail_gpu {
 
@@ -29,6 +30,15 @@ template <class R, class Plan> void run_prepared_products(GpuBackend& backend, c
     return plan();
   }
   backend.run_prepared(r, plan, 1 + detail::Choice::changes.load(std::memory_order_acquire));
+}
+
+/// The same of a product, by `run`, once its dtypes are known to be the device's.
+template <class Run> void run_supported_product(GpuBackend& backend, const detail::GemmRequest& r, const Run& run) {
+  run_prepared_products(backend, r, [&] {
+    backend.require_supported(r.op, *r.epilogue);
+    backend.require_supported(r.op, r.a.dtype);
+    run();
+  });
 }
 
 }  // namespace tern::detail_gpu

@@ -13,7 +13,7 @@
 // looked at.
 //
 // On an H200, 26 November 2026, all of Cholesky of 4096 x 4096 in f32 took 3967 µs through WebGPU and 2751 by CUDA,
-// cuSOLVER 1697 (docs/benchmarks.md). Of 4.4 ms on WebGPU's device these kernels, 128 of them, were 1.9.
+// cuSOLVER 1697 (docs/benchmarks_families.md). Of 4.4 ms on WebGPU's device these kernels, 128 of them, were 1.9.
 let matrix = group / $parts;
 let part = group - matrix * $parts;
 $coordinates

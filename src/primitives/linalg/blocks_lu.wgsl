@@ -1,5 +1,5 @@
 // LU with partial pivoting of a panel of up to 32 columns, in what the GPU languages share (dialect.hpp): a workgroup
-// has the panel, in memory, and its invocations take the panel's rows in turn.
+// has the panel, in memory, and an invocation takes every ${threads}-th of its rows.
 //
 //   column:   0   k
 //           ┌───┬─┬───┐   u, rows above k, is in workgroup memory too. Step k makes column k of all rows from k on,
@@ -13,7 +13,11 @@
 // made by the same steps as the other rows, so that equal rows end as zeros.
 //
 // It is what LU is slow by: 3.4 µs for each column of a matrix of 64 rows, 8 µs of one of 4096, cuSOLVER 3 (H200, CUDA;
-// docs/tuning.md). All of LU of 4096 x 4096 in f32 took 32.1 ms, 26 November 2026, cuSOLVER 12.1 (docs/benchmarks.md).
+// docs/tuning.md). All of LU of 4096 x 4096 in f32 took 32082 µs, 26 November 2026, cuSOLVER 12145
+// (docs/benchmarks_families.md).
+//
+// (The kernel is longer than other functions: a step is one loop over the columns of the panel, of which each part
+// leaves in registers, or in workgroup memory, what the next begins with.)
 let matrix = group;
 $coordinates
 var status = 0;

@@ -12,7 +12,7 @@
 // below its diagonal has no reflection: v is 0, all of it.
 //
 // It takes eight tenths of the time of 2048 columns (docs/tuning.md). All of QR of 1024 x 1024 in f32 took 8379 µs on
-// an H200, 26 November 2026, CUDA, and of 4096 140 ms, cuSOLVER 4440 µs and 28.8 ms (docs/benchmarks.md).
+// an H200, 26 November 2026, CUDA, and of 4096 140121, cuSOLVER 4440 and 28763 (docs/benchmarks_families.md).
 let matrix = group;
 $coordinates
 let c = thread % 32u;

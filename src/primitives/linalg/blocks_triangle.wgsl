@@ -10,7 +10,7 @@
 //
 // Bound by latency: 32 steps, each of which waits for the one before. On an H200, 26 November 2026, by CUDA, all of a
 // triangle of 1024 rows in f32 took 329 µs for one right-hand side and 432 for 1024, cuSOLVER's cuBLAS 70 and 263
-// (docs/benchmarks.md).
+// (docs/benchmarks_families.md).
 let matrix = group / $parts;
 let part = group - matrix * $parts;
 $coordinates

@@ -10,7 +10,8 @@
 //
 // An odd pitch keeps rows in different banks. A workgroup of 32 threads has as many matrices as have room in it. Bound
 // by the latency of n steps with two barriers each, which other workgroups hide; memory is read once and written once.
-// How fast it is: docs/benchmarks.md.
+// 10,000 of 8 x 8 in f32 take 8 µs, 1,000 of 32 x 32 19 and 10,000 91, PyTorch 79, 75 and 324, on an H100, 25 November
+// 2026 (docs/linear_algebra.md).
 $begin
 var status = 0;
 var not_finite = 0u;

@@ -10,8 +10,9 @@
 //
 // A factor is 1 or -1 exactly where it should be, which WGSL's division (2.5 ulp) need not give: else equal rows would
 // not be found singular. An odd pitch keeps rows in different banks. Bound by the latency of min(m, n) steps with three
-// barriers each, which other workgroups of 32 threads hide; memory is read once and written once. How fast it is:
-// docs/benchmarks.md.
+// barriers each, which other workgroups of 32 threads hide; memory is read once and written once. 10,000 of 8 x 8 in
+// f32 take 10 µs, 1,000 of 32 x 32 49 and 10,000 252, PyTorch 47, 88 and 199, on an H100, 25 November 2026
+// (docs/linear_algebra.md).
 $begin
 var status = 0;
 var not_finite = 0u;

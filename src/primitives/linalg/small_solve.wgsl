@@ -9,7 +9,8 @@
 //                      first … first + width     the same factors
 //
 // An odd pitch keeps rows in different banks. Bound by the latency of n steps with a barrier each, which other
-// workgroups of 32 threads hide. How fast it is: docs/benchmarks.md.
+// workgroups of 32 threads hide. Triangles with as many right-hand sides as rows: 10,000 of 8 x 8 in f32 take 12 µs,
+// 1,000 of 32 x 32 81 and 10,000 385, PyTorch 30, 49 and 245, on an H100, 25 November 2026 (docs/linear_algebra.md).
 let block = group / $parts;
 let first = (group - block * $parts) * ${part}u;
 let width = min(${part}u, $right - first);

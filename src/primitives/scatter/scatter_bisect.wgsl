@@ -1,5 +1,6 @@
 // Part of scatter_sorted.wgsl and scatter_entries.wgsl: for each name the first of a line's sorted keys that is not
-// less than its bound. Bound by latency: a chain of loads, each of which waits for the one before.
+// less than its bound. Bound by latency: a chain of loads, each of which waits for the one before. Not measured by
+// itself: its time is part of what those say.
 $for first in $searched
   var $first = 0u;
   var ${first}_high = $length;

@@ -1,6 +1,7 @@
 // The first kernel of a scatter by a long table, in what the GPU languages share (dialect.hpp): the table's entries as
 // lines of words, counted from 0. Those out of range are noted, and get the size, so that they stand behind all others
-// when the entries are sorted. Bound by memory.
+// when the entries are sorted. Bound by memory. Not measured by itself: its time is part of what scatter_sorted.wgsl
+// says.
 let t = group * ${threads}u + thread;
 if (t >= $count) { return; }
 $coordinates

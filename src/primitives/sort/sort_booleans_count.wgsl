@@ -4,7 +4,8 @@
 //
 //   sums[line][block]  →  (scan)  how many of the line up to and with the block  →  sort_booleans_write.wgsl
 //
-// Bound by memory, which is read once here and once there.
+// Bound by memory, which is read once here and once there. Not measured by itself: its time is part of what
+// sort_booleans_write.wgsl says.
 if (group >= $lines * $blocks) { return; }
 let line = group / $blocks;
 let begin = (group - line * $blocks) * ${tile}u;

@@ -1,6 +1,7 @@
 // What every entry of an operation (src/ops/entry.hpp) promises: values as by independent means, in every dtype and
 // layout, of Tensors, Vars and mixtures alike; recorded and replayed; explained; its errors. Gradients: operations.cpp
-// and orders.cpp; entries beside headers: operation_entries.cpp. TERN_TEST_OPERATION=softmax: that operation alone.
+// and orders.cpp; entries beside headers: operation_entries.cpp. TERN_TEST_OPERATION=softmax: that operation alone, and
+// every size, dtype and layout of it on every device.
 #include "every_device/registered/trials.hpp"
 
 namespace tern::test {
@@ -12,8 +13,9 @@ class EveryOperation : public EveryDevice {
  protected:
   using Operands = std::vector<Tensor>;
 
-  /// Devices that compile a kernel for every dtype and layout take one size, dtype and layout of each sample, in turn.
-  bool everything() const { return device() == cpu() || full_test(); }
+  /// Devices that compile a kernel for every dtype and layout take one size, dtype and layout of each sample, in turn,
+  /// but of an operation that is asked for alone.
+  bool everything() const { return device() == cpu() || full_test() || operation_asked_for(); }
   template <class F> void for_each_sample(F f) {
     for (const operations::Entry* entry : entries_asked_for())
       for (const Sample& sample : entry->samples) {

@@ -149,8 +149,9 @@ const std::vector<std::string> kModes[] = {{"R", "F"}, {"RR", "FF", "FR", "RF"},
 class EveryOrder : public EveryDevice {
  protected:
   /// Devices that compile a kernel for every derivative (0.05 s each in software) take one dtype, one layout and,
-  /// beyond order 1, one order of modes for every operation, in turn; all of them with TERN_TEST_FULL=1.
-  bool everything() const { return device() == cpu() || full_test(); }
+  /// beyond order 1, one order of modes for every operation, in turn; all of them with TERN_TEST_FULL=1, and of the
+  /// operation that TERN_TEST_OPERATION names.
+  bool everything() const { return device() == cpu() || full_test() || operation_asked_for(); }
 
   struct Wanted {
     double value, tolerance;
@@ -247,7 +248,9 @@ TERN_EVERY_DEVICE(EveryOrder);
 
 TEST_P(EveryOrder, OfEveryElementaryFunctionAndFormula) {
   std::size_t turn = 0;
+  const char* const only = operation_asked_for();
   for (const PointwiseEntry& entry : pointwise_entries()) {
+    if (only && std::string(only) != entry.name) continue;
     Random random = random_of(entry.name);
     for_each(turn, [&](DType dtype, OperandLayout layout) {
       check_telling([&]() -> std::optional<OrderCase> { return make_case(entry, layout, dtype, random); }, dtype,
@@ -255,7 +258,7 @@ TEST_P(EveryOrder, OfEveryElementaryFunctionAndFormula) {
     });
     ++turn;
   }
-  if (everything()) {
+  if (everything() && !only) {
     std::set<std::string> names;
     for (const std::string& name : untold()) names.insert(name.substr(0, name.find(' ')));
     if (!is_a_part()) {

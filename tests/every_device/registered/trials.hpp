@@ -22,7 +22,7 @@ struct Trial {
 };
 /// All entries, or the one that TERN_TEST_OPERATION names.
 inline std::vector<const operations::Entry*> entries_asked_for() {
-  const char* name = std::getenv("TERN_TEST_OPERATION");
+  const char* name = operation_asked_for();
   std::vector<const operations::Entry*> list;
   for (const operations::Entry& entry : operations::entries())
     if (!name || std::string(name) == entry.name) list.push_back(&entry);
@@ -64,7 +64,7 @@ inline std::vector<Trial> differentiable() {
        }, {{0, 3}, {3}}},
       {"custom_gradient", {{2, 3}, {2, 3}}, [](const Vars& x) { return halved(x[0], x[1]); }, {{0, 3}, {0, 3}}},
   };
-  if (std::getenv("TERN_TEST_OPERATION")) list.clear();
+  if (operation_asked_for()) list.clear();
   for (const operations::Entry* entry : entries_asked_for())
     if (entry->differentiable) add_trials(*entry, list);
   return list;

@@ -1,22 +1,27 @@
+// The kernel of GPUs: what is filled into rotate.wgsl, and its launch.
 #include "gpu/plan/lines.hpp"
+#include "gpu/text/kernel_file.hpp"
 #include "primitives/rotate/rotate.hpp"
 
 namespace tern::detail_gpu {
 namespace {
 
+constexpr const char* kRotate =
+#include "primitives/rotate/rotate.wgsl.inc"
+    ;
 constexpr int kThreads = 256;  // an invocation to each element
 
 std::string rotate_text(const LinePlan& l, int by_slot) {
   Io io(l.plan, l.backend.dialect());
-  std::vector<std::string> coordinates, values;
-  const std::string length = l.p(l.length_slot);
-  std::string body = cat("let at = group * ", kThreads, "u + thread;\nlet line = at / ", length,
-                         ";\nlet i = at - line * ", length, ";\n");
-  body += io.coordinates(l.lines, "line", "c", coordinates);
-  std::string move = cat("let taken = (i + ", l.p(by_slot), ") % ", length, ";\n");
-  move += io.load(0, l.at(coordinates, "taken"), values);
-  move += io.store(1, l.at(coordinates, "i"), values, "");
-  return l.module("rotate", body + cat("if (line < ", l.p(l.lines_slot), ") {\n", indented(move), "}\n"), {});
+  std::vector<std::string> line, values;
+  Holes holes{{"threads", cat(kThreads)},
+              {"length", l.p(l.length_slot)},
+              {"lines", l.p(l.lines_slot)},
+              {"by", l.p(by_slot)}};
+  holes["coordinates"] = io.coordinates(l.lines, "line", "c", line);
+  holes["load"] = io.load(0, l.at(line, "taken"), values);
+  holes["store"] = io.store(1, l.at(line, "i"), values, "");
+  return l.module("rotate", fill_holes(kRotate, holes), {});
 }
 
 }  // namespace

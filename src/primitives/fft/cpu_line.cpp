@@ -15,7 +15,7 @@
 
 #include "cpu/machine/threads.hpp"
 #include "cpu/scratch.hpp"
-#include "primitives/fft/plan.hpp"
+#include "primitives/fft/cpu_plan.hpp"
 #include "process/of_thread.hpp"
 
 namespace tern::detail_cpu::fft {

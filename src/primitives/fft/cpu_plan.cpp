@@ -1,4 +1,4 @@
-#include "primitives/fft/plan.hpp"
+#include "primitives/fft/cpu_plan.hpp"
 
 #include <algorithm>
 #include <map>
