@@ -4,12 +4,8 @@
 //   rows of the product: channels of each tap, in blocks of 64; columns: results
 //
 // Bound by memory, of which most lies in the cache of the whole GPU: as many sums as the pairs of workgroups have
-<<<<<<< HEAD:src/primitives/convolution/cuda_split_k.cu
-// splits.
-=======
-// stretches. Of 256 channels it takes 9 µs, the product 108, on an H200, 26 November 2026, at the profiler's clock
+// splits. Of 256 channels it takes 9 µs, the product 108, on an H200, 26 November 2026, at the profiler's clock
 // (docs/tuning.md).
->>>>>>> strangers:src/primitives/convolution/cuda_stretches.cu
 enum : u32 { kTileN = $tile_n, kBands = $bands, kRows = $rows };
 
 // The pair of workgroups whose split has a step.
