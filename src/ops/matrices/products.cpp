@@ -148,6 +148,7 @@ template <TensorOrVar T> T matrix_power(const T& x, std::int64_t n) {
     const Tensor one = eye(x.size(-1), {.dtype = x.dtype(), .device = x.device()});
     return operand_as<T>(one.broadcast_to(x.shape()).clone());
   }
+  if (n == 1) return x.clone();
   T square_of = x, result;
   for (;; n /= 2) {
     if (n % 2 == 1) result = result.defined() ? matmul(result, square_of) : square_of;

@@ -2,6 +2,7 @@
 // formula makes numbers on the device.
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -77,11 +78,14 @@ std::vector<std::int32_t> words_of(std::int64_t points, std::size_t dimensions, 
   return words;
 }
 
-/// 24 bits, exact in f32, or 32.
-constexpr Pointwise narrow_number{"sobol", [](Expr word, Expr shift) {
-                                    const Expr bits = cast(word, DType::u32) ^ cast(shift, DType::u32);
-                                    return cast(cast(bits >> 8, DType::i32), DType::f32) * 0x1p-24;
-                                  }};
+/// As many bits as the dtype holds, since more could round to 1: 24 (f32), 11 (f16), 8 (bf16), or all 32 (f64).
+template <int kKept> Expr number_of_bits(Expr word, Expr shift) {
+  const Expr bits = cast(word, DType::u32) ^ cast(shift, DType::u32);
+  return cast(cast(bits >> (kBits - kKept), DType::i32), DType::f32) * std::ldexp(1.0, -kKept);
+}
+constexpr Pointwise narrow_number{"sobol", &number_of_bits<24>};
+constexpr Pointwise f16_number{"sobol", &number_of_bits<11>};
+constexpr Pointwise bf16_number{"sobol", &number_of_bits<8>};
 constexpr Pointwise wide_number{"sobol", [](Expr word, Expr shift) {
                                   const Expr bits = cast(word, DType::u32) ^ cast(shift, DType::u32);
                                   return cast(bits, DType::f64) * 0x1p-32;
@@ -104,7 +108,12 @@ void check(const Shape& shape, std::int64_t skip, const Options& options) {
 Tensor points_of(const Shape& shape, std::int64_t skip, const Tensor& shift, const Options& options) {
   const auto dimensions = static_cast<std::size_t>(shape[1]);
   const Tensor words = tensor(words_of(shape[0], dimensions, skip), shape, options.device);
-  return (options.dtype == DType::f64 ? wide_number : narrow_number)(words, shift).to(options.dtype);
+  switch (options.dtype) {
+    case DType::f64: return wide_number(words, shift);
+    case DType::f16: return f16_number(words, shift).to(options.dtype);
+    case DType::bf16: return bf16_number(words, shift).to(options.dtype);
+    default: return narrow_number(words, shift);
+  }
 }
 
 }  // namespace

@@ -234,7 +234,7 @@ template <TensorOrVar T> T diff(const T& x, std::int64_t n, int axis) {
     if (x.dtype() == DType::boolean) result = operand_as<T>(value_of(after) != value_of(before));
     else result = after - before;
   }
-  return result;
+  return may_share_memory(value_of(x), value_of(result)) ? result.clone() : result;
 }
 
 namespace {

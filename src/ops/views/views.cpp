@@ -46,6 +46,10 @@ template <class T, class F> T viewed(const char* op, const T& x, F make) {
     });
 }
 
+/// A result that is no view, where nothing was changed on the way.
+template <TensorOrVar T> T with_own_memory(const T& x, const T& result) {
+  return may_share_memory(value_of(x), value_of(result)) ? result.clone() : result;
+}
 }  // namespace
 
 template <TensorOrVar T> T flip(const T& x, const Axes& axes) {
@@ -162,7 +166,7 @@ template <TensorOrVar T> T tile(const T& x, const Shape& times) {
     if (n != 1) single.push_back(1), spread.push_back(n);
     single.push_back(size), spread.push_back(size), whole.push_back(size_times("tile", size, n));
   }
-  return x.reshape(single).broadcast_to(spread).reshape(whole);
+  return with_own_memory(x, x.reshape(single).broadcast_to(spread).reshape(whole));
 }
 TERN_INSTANCES_1(ResultOf, tile, const Shape&)
 
@@ -173,7 +177,7 @@ template <TensorOrVar T> T repeat(const T& x, std::int64_t times, int axis) {
   Shape spread = apart.shape(), whole = x.shape();
   spread[static_cast<std::size_t>(a + 1)] = times;
   whole[static_cast<std::size_t>(a)] = size_times("repeat", x.size(a), times);
-  return apart.broadcast_to(spread).reshape(whole);
+  return with_own_memory(x, apart.broadcast_to(spread).reshape(whole));
 }
 TERN_INSTANCES_1(ResultOf, repeat, std::int64_t, int)
 
@@ -204,7 +208,7 @@ template <TensorOrVar T> T roll(const T& x, std::int64_t shift, int axis) {
   const int a = checked_axis("roll", x, axis);
   const std::int64_t size = x.size(a);
   const std::int64_t by = size > 0 ? (shift % size + size) % size : 0;
-  if (by == 0) return x;
+  if (by == 0) return x.clone();
   return concatenate(std::vector<T>{x.slice(a, size - by), x.slice(a, 0, size - by)}, a);
 }
 TERN_INSTANCES_1(ResultOf, roll, std::int64_t, int)
@@ -214,7 +218,7 @@ template <TensorOrVar T> T roll(const T& x, const std::vector<std::int64_t>& shi
     refuse("roll", std::to_string(shifts.size()) + " shifts for axes " + to_string(axes), value_of(x));
   T result = x;
   for (std::size_t i = 0; i < shifts.size(); ++i) result = roll(result, shifts[i], static_cast<int>(axes[i]));
-  return result;
+  return with_own_memory(x, result);
 }
 TERN_INSTANCES_1(ResultOf, roll, const std::vector<std::int64_t>&, const Axes&)
 
@@ -281,7 +285,7 @@ T pad(const T& x, const std::vector<std::pair<std::int64_t, std::int64_t>>& widt
   for (int i = 0; i < count; ++i)
     if (const auto [before, after] = widths[static_cast<std::size_t>(i)]; before + after > 0)
       result = padded(result, x.dim() - count + i, before, after, mode, value);
-  return result;
+  return with_own_memory(x, result);
 }
 template Tensor pad(const Tensor&, const std::vector<std::pair<std::int64_t, std::int64_t>>&, PadMode, Number);
 template Var pad(const Var&, const std::vector<std::pair<std::int64_t, std::int64_t>>&, PadMode, Number);

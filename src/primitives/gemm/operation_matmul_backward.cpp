@@ -66,6 +66,11 @@ void check_accumulator(const char* name, const Tensor& sum, const Tensor& like,
       throw Error(ErrorKind::shape, std::string(kBwd) + ": accumulate_into." + name + " overlaps an input");
 }
 
+void check_apart(const char* one, const Tensor& a, const char* other, const Tensor& b) {
+  if (a.defined() && b.defined() && may_share_memory(a, b))
+    throw Error(ErrorKind::shape, std::string(kBwd) + ": accumulate_into." + other + " overlaps accumulate_into." + one);
+}
+
 /// What the products and the bias need: ∂/∂pre in the operands' type, and its sum (f32 for 16-bit operands) or nothing.
 struct PreGradient {
   Tensor d, d_bias;
@@ -184,6 +189,8 @@ MatmulBiasActivationGrads matmul_bias_activation_bwd(const Tensor& grad, const T
     const auto inputs = {&grad, &a, &b, &bias, &options.pre_activation};
     check_accumulator("d_a", into->d_a, a, inputs), check_accumulator("d_b", into->d_b, b, inputs),
         check_accumulator("d_bias", into->d_bias, bias, inputs);
+    check_apart("d_a", into->d_a, "d_b", into->d_b), check_apart("d_a", into->d_a, "d_bias", into->d_bias),
+        check_apart("d_b", into->d_b, "d_bias", into->d_bias);
   }
   const NoGrad plain;
   const auto [d, d_bias] = pre_gradient(grad, a, b, bias, activation, options);

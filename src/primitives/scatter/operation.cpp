@@ -237,6 +237,7 @@ void detail::write_at(const char* op, const Tensor& x, const Tensor& positions, 
   // x(x) = …: what is read while x is written must not change.
   const auto apart = [&](const Tensor& read) { return may_share_memory(read, x) ? read.clone() : read; };
   const Tensor at = apart(positions), from = apart(source);
+  require_places(op, x, axis, at);
   x.impl()->storage->bump_version();
   combine_at(op, Combine::last, x, at, from, take_layout(x.shape(), x.strides(), at, axis), axis, DType::i32);
 }

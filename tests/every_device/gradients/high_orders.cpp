@@ -220,7 +220,9 @@ TEST_P(HighOrders, OfInverseFunctionsUpToTheEnds) {
         EXPECT_NEAR(at(x), want, 1e-5 * order * std::abs(want)) << x;
       }
       EXPECT_EQ(at(1), of.outside && order % 2 == 0 ? -INFINITY : INFINITY);
-      if (!of.outside) EXPECT_EQ(at(-1), order % 2 == 0 ? -INFINITY : INFINITY);
+      if (!of.outside) {
+        EXPECT_EQ(at(-1), order % 2 == 0 ? -INFINITY : INFINITY);
+      }
     }
 }
 /// What no longer fits is an error that says so, not a wrong derivative. (A sixth derivative of twelve arguments fits.)

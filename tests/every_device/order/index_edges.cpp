@@ -27,6 +27,11 @@ TEST_P(IndexEdges, IntoAnEmptyAxisAreErrors) {
     refuses({"scatter_add", "size 0"}, [&] { scatter_add(none, zeros2, source, 0); });
     refuses({"scatter_add", "size 0"}, [&] { scatter_add(Var(none), zero, Var(source)); });
     refuses({"one_hot", "0 classes"}, [&] { one_hot(zero, 0); });
+    for (const DType d : {f32, f16, c64})
+      refuses({"size 0"}, [&] { index_put(none.to(d), {zero}, source.to(d)); });
+    refuses({"size 0"}, [&] { index_put(zeros({2, 0}), {zero, zero}, ones({1})); });
+    refuses({"size 0"}, [&] { take_along_axis(none, zeros2, 0); });
+    refuses({"size 0"}, [&] { put_along_axis(none, zeros2, source, 0); });
   };
   each([](const std::vector<std::string>& parts, const auto& f) { expect_error(ErrorKind::index, parts, f); });
   // Before the launch: a capture, which launches nothing, throws as well.

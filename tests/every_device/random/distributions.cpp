@@ -313,6 +313,11 @@ TEST_P(Distributions, SobolPointsAreEven) {
   }
   EXPECT_EQ(doubles(sobol({8, 3}, 0, options).slice(0, 5)), doubles(sobol({3, 3}, 5, options)));
   EXPECT_EQ(sobol({0, 3}, 0, options).shape(), (Shape{0, 3}));
+  for (const DType d : {f16, bf16}) {
+    const Tensor narrow = sobol({1 << 14, 2}, 0, {.dtype = d, .device = device()});
+    EXPECT_LT(max(narrow.to(f32)).item<float>(), 1) << to_string(d);
+    EXPECT_TRUE(all(narrow.to(f32) <= sobol({1 << 14, 2}, 0, options)).item<bool>()) << to_string(d);
+  }
 }
 TEST_P(Distributions, OrthogonalWeightsAre) {
   for (const Shape& shape : {Shape{6, 2, 5}, Shape{12, 5}, Shape{1, 1}}) {

@@ -74,6 +74,16 @@ TEST_P(Errors, FusedLinearBackwardShapes) {
   into = {{}, {}, ones({4}, f16)};
   expect_error(ErrorKind::dtype, {op, "accumulate_into.d_bias", "f16"},
                [&] { matmul_bias_activation_bwd(grad, a, b, bias, op::relu, {.accumulate_into = &into}); });
+  const Tensor square = ones({4, 4}), both = zeros({4, 4});
+  into = {both, both, {}};
+  expect_error(ErrorKind::shape, {op, "accumulate_into.d_b overlaps accumulate_into.d_a"}, [&] {
+    matmul_bias_activation_bwd(square, square, square, bias, op::relu, {.accumulate_into = &into});
+  });
+  into = {{}, both, both.slice(0, 1, 2).squeeze(0)};
+  expect_error(ErrorKind::shape, {op, "accumulate_into.d_bias overlaps accumulate_into.d_b"}, [&] {
+    matmul_bias_activation_bwd(square, square, square, bias, op::relu, {.accumulate_into = &into});
+  });
+  EXPECT_EQ(doubles(both), std::vector<double>(16, 0.0));
 }
 TEST_P(Errors, ItemOfMany) {
   expect_error(ErrorKind::shape, {"item", "f32[2, 3]"}, [] { ones({2, 3}).item<float>(); });

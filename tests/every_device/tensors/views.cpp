@@ -203,5 +203,24 @@ TEST_P(Views, CopiesOfPermutedAxesKeepEveryElement) {
   if (device() == cpu()) check((arange(0, 33 * 8 * 512 * 64, 1, f32) % 8191).reshape({33, 8, 512, 64}), {0, 2, 1, 3});
 }
 
+/// What is no view is none where nothing changes, either.
+TEST_P(Views, CopiesThatChangeNothingHaveTheirOwnMemory) {
+  const Tensor x = arange(0, 9, 1, f32).reshape({3, 3});
+  const std::vector<double> before = doubles(x);
+  const Tensor copies[] = {roll(x, 0),   roll(x, 3),        roll(x, {0, 3}, {0, 1}), repeat(x, 1, 0),
+                           tile(x, {1}), pad(x, {{0, 0}}),  diff(x, 0),              matrix_power(x, 1),
+                           x.clone(),    tile(x, {1, 1, 1})};
+  for (Tensor copy : copies) {
+    copy += 100;
+    EXPECT_EQ(doubles(x), before);
+  }
+  const Var v(x);
+  for (const Var& copy : {roll(v, 0), repeat(v, 1, 0), tile(v, {1}), matrix_power(v, 1)}) {
+    EXPECT_EQ(doubles(grad(sum(square(copy)), v)), doubles(x * 2));
+    copy.value().copy_from(zeros({3, 3}));
+    EXPECT_EQ(doubles(x), before);
+  }
+}
+
 }  // namespace
 }  // namespace tern::test
