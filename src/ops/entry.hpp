@@ -136,7 +136,7 @@ struct Sample {
   Ahead ahead = Ahead::no;
   bool reads_elements = false;  // in the program, which a recording may refuse
   double stores = 0;  // of a call that makes several operations: as those of Tolerance, for what is stored between them
-  // As what the texts of its kernels, and of its gradients', are reviewed and compiled alone (tests/golden/samples.hpp):
+  // As what the texts of its kernels and of its gradients' are reviewed, and compiled alone (tests/golden/samples.hpp):
   // for a primitive whose kernels for GPUs are files in its folder.
   const char* kernels = nullptr;
 };

@@ -1,6 +1,6 @@
 // The kinds of kernels that primitives bring with them: the samples of their entries that say so (Sample::kernels). An
-// operation's texts are reviewed in its primitive's folder: <operation>.golden.wgsl, and .golden.cu where it has kernels
-// in CUDA C++. So a primitive is added without a line in kinds.hpp, which has the kinds that take larger calls.
+// operation's texts are reviewed in its primitive's folder: <operation>.golden.wgsl, and .golden.cu where it has
+// kernels in CUDA C++. So a primitive is added without a line in kinds.hpp, which has the kinds that take larger calls.
 #pragma once
 #include <string_view>
 
