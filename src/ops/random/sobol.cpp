@@ -83,9 +83,9 @@ template <int kKept> Expr number_of_bits(Expr word, Expr shift) {
   const Expr bits = cast(word, DType::u32) ^ cast(shift, DType::u32);
   return cast(cast(bits >> (kBits - kKept), DType::i32), DType::f32) * std::ldexp(1.0, -kKept);
 }
-constexpr Pointwise narrow_number{"sobol", &number_of_bits<24>};
-constexpr Pointwise f16_number{"sobol", &number_of_bits<11>};
-constexpr Pointwise bf16_number{"sobol", &number_of_bits<8>};
+constexpr Pointwise narrow_number{"sobol", [](Expr word, Expr shift) { return number_of_bits<24>(word, shift); }};
+constexpr Pointwise f16_number{"sobol", [](Expr word, Expr shift) { return number_of_bits<11>(word, shift); }};
+constexpr Pointwise bf16_number{"sobol", [](Expr word, Expr shift) { return number_of_bits<8>(word, shift); }};
 constexpr Pointwise wide_number{"sobol", [](Expr word, Expr shift) {
                                   const Expr bits = cast(word, DType::u32) ^ cast(shift, DType::u32);
                                   return cast(bits, DType::f64) * 0x1p-32;
