@@ -104,9 +104,9 @@ class GeneratorState : public std::enable_shared_from_this<GeneratorState> {
   }
 
   Generator* owner_ = nullptr;
-  DrawPosition last_;                 // of a generator that is gone
+  DrawPosition last_;          // of a generator that is gone
   std::uint64_t capture_ = 0;  // the last that used it
-  DrawPosition expected_;             // what the members are, if they change by draws alone
+  DrawPosition expected_;      // what the members are, if they change by draws alone
 };
 
 DrawScope::DrawScope(Draws& draws, Role role) : draws_(draws), role_(role), outer_(innermost) { innermost = this; }
