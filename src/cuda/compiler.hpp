@@ -13,8 +13,8 @@ std::string compiled(const std::string& text, int architecture, const std::strin
 
 /// Only the compiler: no disk. `log` receives its warnings.
 std::string compiled_anew(const std::string& text, int architecture, const std::string& doing, std::string& log);
-/// The same with as little optimisation as the compiler offers, for tests that ask whether it takes a text: an eighth of
-/// the time as PTX, a third if the assembler reads it too.
+/// The same with as little optimisation as the compiler offers, for tests that ask whether it takes a text: an eighth
+/// of the time as PTX, a third if the assembler reads it too.
 std::string compiled_roughly(const std::string& text, int architecture, bool assembled, const std::string& doing,
                              std::string& log);
 /// PTX for the archive (KernelArchive in cuda/kernel_archive.hpp).

@@ -13,7 +13,7 @@
 // thread + n · threads, and they share the barriers, of which each half has one.
 //
 // Bound by barriers where rows are short: with a tree that had one at each of its eight levels, layer norm of
-// 16384×1024 in bf16 on an H200 took 57 µs instead of 26 in warps (docs/internals/gpu.md).
+// 16384×1024 in bf16 on an H200 took 57 µs instead of 26 in warps (docs/tuning.md).
 
 // Invocations along that are one: nothing to join.
 $define take_parts

@@ -67,8 +67,9 @@ void check_accumulator(const char* name, const Tensor& sum, const Tensor& like,
 }
 
 void check_apart(const char* one, const Tensor& a, const char* other, const Tensor& b) {
+  const std::string into = "accumulate_into.";
   if (a.defined() && b.defined() && may_share_memory(a, b))
-    throw Error(ErrorKind::shape, std::string(kBwd) + ": accumulate_into." + other + " overlaps accumulate_into." + one);
+    throw Error(ErrorKind::shape, std::string(kBwd) + ": " + into + other + " overlaps " + into + one);
 }
 
 /// What the products and the bias need: ∂/∂pre in the operands' type, and its sum (f32 for 16-bit operands) or nothing.
