@@ -66,9 +66,12 @@ void check_accumulator(const char* name, const Tensor& sum, const Tensor& like,
       throw Error(ErrorKind::shape, std::string(kBwd) + ": accumulate_into." + name + " overlaps an input");
 }
 
+/// Of views, of which each may have its own elements of one range: if both begin at the same one.
 void check_apart(const char* one, const Tensor& a, const char* other, const Tensor& b) {
   const std::string into = "accumulate_into.";
-  if (a.defined() && b.defined() && may_share_memory(a, b))
+  if (!a.defined() || !b.defined() || !may_share_memory(a, b)) return;
+  const bool from_one = a.impl()->storage == b.impl()->storage && a.impl()->offset == b.impl()->offset;
+  if (from_one || (a.is_contiguous() && b.is_contiguous()))
     throw Error(ErrorKind::shape, std::string(kBwd) + ": " + into + other + " overlaps " + into + one);
 }
 
