@@ -27,7 +27,8 @@ inline const char* operation_asked_for() { return std::getenv("TERN_TEST_OPERATI
 
 /// Whether few combinations must do, since compiling a kernel may take a second: WebGPU, as it is in CI, in software.
 inline bool in_software(Device device) {
-  return device.kind() == DeviceKind::webgpu && !full_test() && !operation_asked_for();
+  const bool all = full_test() || (operation_asked_for() && !few_test());
+  return device.kind() == DeviceKind::webgpu && !all;
 }
 
 /// Whether a test goes through this dtype where it goes through all floats: in software one of 16 bits, by the name of
