@@ -25,10 +25,12 @@ inline bool few_test() { return std::getenv("TERN_TEST_FEW") != nullptr; }
 /// TERN_TEST_OPERATION=softmax: tests of all operations try that one alone, with all combinations on every device.
 inline const char* operation_asked_for() { return std::getenv("TERN_TEST_OPERATION"); }
 
+/// Whether a device takes all combinations, though it compiles a kernel for each.
+inline bool all_combinations() { return full_test() || (operation_asked_for() && !few_test()); }
+
 /// Whether few combinations must do, since compiling a kernel may take a second: WebGPU, as it is in CI, in software.
 inline bool in_software(Device device) {
-  const bool all = full_test() || (operation_asked_for() && !few_test());
-  return device.kind() == DeviceKind::webgpu && !all;
+  return device.kind() == DeviceKind::webgpu && !all_combinations();
 }
 
 /// Whether a test goes through this dtype where it goes through all floats: in software one of 16 bits, by the name of

@@ -134,8 +134,7 @@ std::string compiled_roughly(const std::string& text, int architecture, bool ass
   return compiled_with(text, options + (offers ? " --Ofast-compile=max" : ""), !assembled, doing, log);
 }
 std::string compiled_to_ptx(const std::string& text, std::string& log) {
-  const std::string options = "--gpu-architecture=compute_" + std::to_string(kArchiveArchitecture) + kOptions;
-  return compiled_with(text, options, true, "compiling for the archive", log);
+  return compiled_with(text, options_text(kArchiveArchitecture, "compute_"), true, "compiling for the archive", log);
 }
 
 void take_kernels_from(KernelSource* source) { listener = source; }

@@ -39,9 +39,9 @@ DType dtype_named(const DLDataType& type) {
 }
 Device device_named(const DLDevice& device) {
   if (const auto known = device_of_dlpack(device.device_type, device.device_id)) return *known;
-  throw Error(ErrorKind::device, "from_dlpack: expected a tensor whose memory a backend takes, got one of device " +
-                                     std::string("type ") + std::to_string(static_cast<int>(device.device_type)) +
-                                     "; copy it to the CPU first");
+  throw Error(ErrorKind::device,
+              "from_dlpack: expected a tensor whose memory a backend takes, got one of device type " +
+                  std::to_string(static_cast<int>(device.device_type)) + "; copy it to the CPU first");
 }
 
 /// What a receiver owns until it calls the deleter.

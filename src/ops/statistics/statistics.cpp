@@ -227,14 +227,14 @@ template <TensorOrVar T> T diff(const T& x, std::int64_t n, int axis) {
   require_defined("diff", "x", value_of(x));
   const int a = normalize_axis("diff", axis, x.dim());
   if (n < 0) throw Error(ErrorKind::value, "diff: n must be 0 or more, got " + std::to_string(n));
-  T result = x;
+  T result = n == 0 ? x.clone() : x;
   for (; n > 0 && result.size(a) > 0; --n) {
     const std::int64_t size = result.size(a);
     const T after = result.slice(a, 1), before = result.slice(a, 0, size - 1);
     if (x.dtype() == DType::boolean) result = operand_as<T>(value_of(after) != value_of(before));
     else result = after - before;
   }
-  return may_share_memory(value_of(x), value_of(result)) ? result.clone() : result;
+  return result;
 }
 
 namespace {

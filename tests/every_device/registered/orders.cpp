@@ -151,7 +151,7 @@ class EveryOrder : public EveryDevice {
   /// Devices that compile a kernel for every derivative (0.05 s each in software) take one dtype, one layout and,
   /// beyond order 1, one order of modes for every operation, in turn; all of them with TERN_TEST_FULL=1, and of the
   /// operation that TERN_TEST_OPERATION names.
-  bool everything() const { return device() == cpu() || full_test() || (operation_asked_for() && !few_test()); }
+  bool everything() const { return device() == cpu() || all_combinations(); }
 
   struct Wanted {
     double value, tolerance;
