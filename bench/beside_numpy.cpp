@@ -83,6 +83,46 @@ Calls transforms(const Tensor& x, const Tensor& z) {
       {"irfft of 2^22", [=] { fft::irfft(z, 1 << 22); }},
   };
 }
+/// What once was far from a plain loop.
+Calls cliffs(const io::Named& arrays) {
+  const auto of = [&](const char* name) { return arrays.at(name); };
+  const Tensor x = of("x"), bytes = of("bytes"), more = of("more"), whole = of("whole"), large = of("large"),
+               matrix = of("matrix"), far = x * 1e8;
+  const std::int64_t n = x.numel();
+  const Tensor fours = x.reshape({n / 4, 4}), column = x.slice(0, 0, n / 4).reshape({n / 4, 1}),
+               pair = x.slice(0, 0, 2).reshape({1, 2}), turned = matrix.clone().T();
+  const Tensor permuted = x.reshape(n == 1 << 16 ? Shape{16, 16, 16, 16} : Shape{32, 32, 64, 64}).permute({3, 1, 0, 2});
+  const Var line = parameter(x.slice(0, 0, 64'000).clone());
+  return {
+      {"sort of u8", [=] { sort(bytes).values; }},
+      {"sort of i32", [=] { sort(whole).values; }},
+      {"argsort of i32", [=] { argsort(whole); }},
+      {"f32 to f16", [=] { x.to(f16); }},
+      {"f16 to f32", [half = x.to(f16)] { half.to(f32); }},
+      {"f32 to u8", [p = abs(x) * 20] { p.to(u8); }},
+      {"add of u8", [=] { bytes + more; }},
+      {"multiply of u8", [=] { bytes* more; }},
+      {"sum of u8", [=] { sum(bytes); }},
+      {"sin at 1e8", [=] { sin(far); }},
+      {"square by pow", [=] { pow(x, 2.0); }},
+      {"remainder by 0.7", [=] { x % 0.7; }},
+      {"transposed += 1", [turned]() mutable { turned += 1; }},
+      {"maximum of rows of 4", [=] { max(fours, {1}); }},
+      {"cumulative sum of 4 columns", [=] { cumsum(fours, 0); }},
+      {"mean of a permuted view", [=] { mean(permuted); }},
+      {"column times row of 2", [=] { matmul(column, pair); }},
+      {"top 10 of 2^24", [=] { topk(large, 10); }},
+      {"sums by index of rows", [=, to = zeros({1 << 16, 64}), from = x.slice(0, 0, n / 64 * 64).reshape({n / 64, 64}),
+                                 at = whole.slice(0, 0, n / 64)] { scatter_add(to, at, from); }},
+      {"sums by index", [=, to = zeros({1 << 16})] { scatter_add(to, whole, x); }},
+      {"split in 1000, with gradient",
+       [=] {
+         Var total;
+         for (const Var& part : split(line, 1000)) total += sum(square(part));
+         backward(total);
+       }},
+  };
+}
 Calls calls(const io::Named& arrays) {
   const auto of = [&](const char* name) { return arrays.at(name); };
   const Tensor x = of("x"), y = of("y"), few = of("few"), edges = of("edges"), whole = of("whole"), some = of("some"),
@@ -125,7 +165,7 @@ Calls calls(const io::Named& arrays) {
       {"take", [=] { take(x, some); }},
       {"masked select", [=] { masked_select(x, few); }},
   };
-  all.merge(functions(x, y)), all.merge(transforms(x, z));
+  all.merge(functions(x, y)), all.merge(transforms(x, z)), all.merge(cliffs(arrays));
   all.merge(moves(x, matrix, of("places")));
   return all;
 }

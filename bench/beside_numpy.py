@@ -31,7 +31,8 @@ arrays = dict(
     whole=dice.integers(0, 1 << 16, N, np.int32), some=dice.integers(0, 1 << 16, 1000, np.int32),
     large=dice.standard_normal(1 << 24, np.float32), re=dice.standard_normal(N // 2, np.float32),
     im=dice.standard_normal(N // 2, np.float32), matrix=dice.standard_normal((2048, 2048), np.float32),
-    places=dice.integers(0, 2048, (2048, 2048), np.int32))
+    places=dice.integers(0, 2048, (2048, 2048), np.int32), bytes=dice.integers(0, 256, N, np.uint8),
+    more=dice.integers(0, 256, N, np.uint8))
 y, few, edges, whole, some, large, matrix = (
     arrays[k] for k in ("y", "few", "edges", "whole", "some", "large", "matrix"))
 z = (arrays["re"] + 1j * arrays["im"]).astype(np.complex64)
@@ -39,6 +40,12 @@ w = (arrays["im"] + 1j * arrays["re"]).astype(np.complex64)
 positive, inside = np.abs(x) + np.float32(0.1), np.clip(x / 4, -0.99, 0.99)
 block = x.reshape((16, 16, 16, 16) if N == 1 << 16 else (32, 32, 64, 64))
 places = arrays["places"].astype(np.int64)  # NumPy's own type of positions
+
+
+bytes_of, more = arrays["bytes"], arrays["more"]
+far, halves, tens, fours = x * np.float32(1e8), x.astype(np.float16), np.abs(x) * 20, x.reshape(-1, 4)
+column, pair, turned = x[:N // 4].reshape(-1, 1), x[:2].reshape(1, 2), matrix.copy().T
+permuted, rows, at_rows = block.transpose(3, 1, 0, 2), x.reshape(-1, 64), whole[:N // 64]
 
 
 def top(count):
@@ -81,6 +88,49 @@ NUMPY |= {
     "normals": lambda: dice.standard_normal(N, np.float32),
     "bincount": lambda: np.bincount(whole), "take": lambda: np.take(x, some), "masked select": lambda: x[few],
 }
+
+NUMPY |= {
+    "sort of u8": lambda: np.sort(bytes_of), "sort of i32": lambda: np.sort(whole),
+    "argsort of i32": lambda: np.argsort(whole, kind="stable"), "f32 to f16": lambda: x.astype(np.float16),
+    "f16 to f32": lambda: halves.astype(np.float32), "f32 to u8": lambda: tens.astype(np.uint8),
+    "add of u8": lambda: bytes_of + more, "multiply of u8": lambda: bytes_of * more,
+    "sum of u8": lambda: bytes_of.sum(dtype=np.int64), "sin at 1e8": lambda: np.sin(far),
+    "square by pow": lambda: np.power(x, 2), "remainder by 0.7": lambda: np.remainder(x, np.float32(0.7)),
+    "transposed += 1": lambda: np.add(turned, 1, out=turned), "maximum of rows of 4": lambda: fours.max(1),
+    "cumulative sum of 4 columns": lambda: np.cumsum(fours, 0), "mean of a permuted view": lambda: permuted.mean(),
+    "column times row of 2": lambda: column @ pair, "top 10 of 2^24": lambda: top(10),
+    "sums by index of rows": lambda: np.add.at(np.zeros((1 << 16, 64), np.float32), at_rows, rows),
+    "sums by index": lambda: np.bincount(whole, x, 1 << 16),
+    "split in 1000, with gradient": lambda: [2 * part for part in np.split(x[:64000], 1000)],  # by hand
+}
+
+
+def torch_cliffs(t):
+    tx, tb, tmore, whole32 = t["x"], t["bytes"], t["more"], t["whole"]
+    tfar, thalf, ttens, tfours, tcolumn, tpair, trows = map(
+        torch.from_numpy, (far, halves, tens, fours, column, pair, rows))
+    view, line = t["matrix"].clone().t(), tx[:64000].clone().requires_grad_()
+    at, at_each = t["whole"][:N // 64].long(), whole32.long()
+    tpermuted = tx.view(block.shape).permute(3, 1, 0, 2)
+
+    def split():
+        with torch.enable_grad():
+            total = sum(part.square().sum() for part in line.split(64))
+            torch.autograd.grad(total, line)
+
+    return {
+        "sort of u8": lambda: torch.sort(tb), "sort of i32": lambda: torch.sort(whole32),
+        "argsort of i32": lambda: torch.argsort(whole32, stable=True), "f32 to f16": lambda: tx.half(),
+        "f16 to f32": lambda: thalf.float(), "f32 to u8": lambda: ttens.byte(), "add of u8": lambda: tb + tmore,
+        "multiply of u8": lambda: tb * tmore, "sum of u8": lambda: tb.sum(), "sin at 1e8": lambda: tfar.sin(),
+        "square by pow": lambda: torch.pow(tx, 2), "remainder by 0.7": lambda: torch.remainder(tx, 0.7),
+        "transposed += 1": lambda: view.add_(1), "maximum of rows of 4": lambda: tfours.amax(1),
+        "cumulative sum of 4 columns": lambda: tfours.cumsum(0), "mean of a permuted view": lambda: tpermuted.mean(),
+        "column times row of 2": lambda: tcolumn @ tpair, "top 10 of 2^24": lambda: torch.topk(t["large"], 10),
+        "sums by index of rows": lambda: torch.zeros(1 << 16, 64).index_add_(0, at, trows),
+        "sums by index": lambda: torch.zeros(1 << 16).index_add_(0, at_each, tx),
+        "split in 1000, with gradient": split,
+    }
 
 
 def torch_calls():
@@ -125,7 +175,7 @@ def torch_calls():
         "bincount": lambda: torch.bincount(t["whole"]), "take": lambda: tx.index_select(0, some64),
         "masked select": lambda: tx[t["few"]],
     }
-    return calls
+    return calls | torch_cliffs(t)
 
 
 class Here:

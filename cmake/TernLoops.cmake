@@ -13,7 +13,7 @@ in_batches(tern_sources 8
            "cuda/api|cuda/kernel_archive|webgpu/api|io/safetensors|lapack/eigen_|/lanes_|products/pairs_|cpu/simd/")
 # The files of SIMD targets first: each takes the compiler minutes, and at the end one processor would wait.
 add_library(tern_objects OBJECT ${target_files} ${tern_sources})
-add_library(tern $<TARGET_OBJECTS:tern_objects>)
+add_library(tern $<TARGET_OBJECTS:tern_objects> ${eigen_objects})
 
 # compiled_like_tern <target>
 function(compiled_like_tern target)

@@ -426,6 +426,16 @@ TERN_REFUSING_OPERATOR(^)
 #undef TERN_REFUSING_OPERATOR
 #undef TERN_COMPARISON
 #undef TERN_REFUSE_OPERANDS
+/// x op= y of symbolic values is x = x op y. An undefined one is where a sum begins: `Expr s; s += x;` makes s that x.
+#define TERN_EXPR_ASSIGNMENT(symbol)                                            \
+  template <std::same_as<Expr> A, class B> requires detail::PointwiseArgs<A, B> \
+  A& operator symbol##=(A& a, const B& b) { return a = a symbol b; }
+template <std::same_as<Expr> A, class B> requires detail::PointwiseArgs<A, B>
+A& operator+=(A& a, const B& b) { return a = a.defined() ? a + b : Expr(b); }
+TERN_EXPR_ASSIGNMENT(-)
+TERN_EXPR_ASSIGNMENT(*)
+TERN_EXPR_ASSIGNMENT(/)
+#undef TERN_EXPR_ASSIGNMENT
 template <class A> requires detail::PointwiseArgs<A>
 auto operator-(const A& a) { return op::neg(a); }
 template <class A> requires detail::PointwiseArgs<A>

@@ -9,8 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "tern/autodiff.hpp"
-#include "tern/tree.hpp"
+#include "tern/transforms.hpp"
 
 namespace tern::detail {
 
@@ -49,6 +48,9 @@ class Parameters {
   std::vector<Var> list_;
 };
 
+Tensor clip_norm_of(const std::vector<Var>& gradients, double limit);
+void clip_values_of(const std::vector<Var>& gradients, double limit);
+
 }  // namespace tern::detail
 
 namespace tern::optim {
@@ -75,6 +77,8 @@ class SGD {
     const std::vector<Tensor> list = detail::tensors_of(gradients);
     update(parameters_.gradients(list));
   }
+  /// The gradients of `value_and_grad(f)(parameters)`.
+  template <class V, class G> void step(const ValueAndGradients<V, G>& result) { step(result.gradients); }
   void set_learning_rate(double rate);
   double learning_rate() const { return options_->learning_rate; }
   /// All options anew, from the next step on; also of a recorded step, at its next replay.
@@ -114,6 +118,7 @@ class AdamW {
     const std::vector<Tensor> list = detail::tensors_of(gradients);
     update(parameters_.gradients(list));
   }
+  template <class V, class G> void step(const ValueAndGradients<V, G>& result) { step(result.gradients); }
   void set_learning_rate(double rate);
   double learning_rate() const { return options_->learning_rate; }
   /// All options anew, from the next step on; also of a recorded step, at its next replay.
@@ -145,11 +150,21 @@ Tensor clip_grad_norm(Gradients& gradients, const std::vector<Var>& parameters, 
 template <detail::Tree T> Tensor clip_grad_norm(Gradients& gradients, const T& parameters, double limit) {
   return clip_grad_norm(gradients, leaves_of(parameters), limit);
 }
+/// The same of all gradients in a container, as grad and value_and_grad give them: `auto [loss, gradients] =
+/// value_and_grad(f)(model); clip_grad_norm(gradients, 1.0); sgd.step(gradients);`. Throws `autograd` where one is
+/// differentiable, `value` where two share their memory, `dtype` where one is of integers.
+template <detail::Tree T> Tensor clip_grad_norm(const T& gradients, double limit) {
+  return detail::clip_norm_of(leaves_of(gradients), limit);
+}
 /// Limits every element of these gradients to [-limit, limit], in place. Throws `shape` for a limit that is negative or
 /// NaN.
 void clip_grad_value(Gradients& gradients, const std::vector<Var>& parameters, double limit);
 template <detail::Tree T> void clip_grad_value(Gradients& gradients, const T& parameters, double limit) {
   clip_grad_value(gradients, leaves_of(parameters), limit);
+}
+/// The same of all gradients in a container; throws as clip_grad_norm of one.
+template <detail::Tree T> void clip_grad_value(const T& gradients, double limit) {
+  detail::clip_values_of(leaves_of(gradients), limit);
 }
 
 }  // namespace tern::optim

@@ -350,8 +350,9 @@ class HostValues {
 // may be -1; a count that does not fit throws `shape`. Without a dtype it is that of the values; of braced floating
 // literals it is default_dtype(), of braced integers i32; of braces of several types, {1, 2.5}, that of the floating
 // ones, of integers alone i32, or i64 where one is wider. Values are converted as `.to(dtype)` does, before they go to
-// the device. Where a device lacks the dtype of the values (f64 and i64 on WebGPU), the tensor keeps them there as they
-// are: it can be read, viewed and converted (`tensor(doubles).to(f32)`), and everything else throws UnsupportedDType.
+// the device; what is not a value of an integer dtype, 300 as u8 or NaN, throws `dtype`. Where a device lacks the dtype
+// of the values (f64 and i64 on WebGPU), the tensor keeps them there as they are: it can be read, viewed and converted
+// (`tensor(doubles).to(f32)`), and everything else throws UnsupportedDType.
 #define TERN_TENSOR(values_type, ...)                                                              \
   template <__VA_ARGS__, detail::ExactDevice D>                                                    \
   Tensor tensor(const values_type& values, D device) {                                             \

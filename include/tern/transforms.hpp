@@ -22,7 +22,7 @@ void check_results(const char* op, std::span<const Var> y);
 void check_one_element(const char* op, const Var& y);
 /// Undefined gradients become zeros.
 std::vector<Var> filled(std::vector<Var> gradients, std::span<const Var> like);
-/// Gradients to hand out, with memory of their own: see make_own.
+/// Gradients, or values, to hand out, with memory of their own: see make_own.
 std::vector<Var> owned(std::vector<Var> gradients, std::span<const Var> others, bool recorded);
 /// One or several variables as one of one axis.
 Var joined(const std::vector<Var>& parts);
@@ -36,7 +36,7 @@ std::pair<Var, std::vector<Var>> value_and_gradients(const char* op, const F& f,
   check_one_element(op, y);
   const Var seed = ones_like(y);
   std::vector<Var> g = backward_to({&y, 1}, {&seed, 1}, at, {.create_graph = nested, .keep_graph = nested});
-  return {nested ? y : y.detach(), owned(filled(std::move(g), at), {&seed, 1}, nested)};
+  return {owned({nested ? y : y.detach()}, at, true)[0], owned(filled(std::move(g), at), {&seed, 1}, nested)};
 }
 /// Whether gradients of these arguments are differentiable: a Var by itself says so, Vars in containers where they are
 /// part of a computation, or where the caller asks.
@@ -45,6 +45,15 @@ template <class... T> bool nests(const std::tuple<T...>& x, bool asked) {
   else if constexpr (holds_vars<std::tuple<T...>>()) return asked || in_computation(leaves_of(x));
   else return false;
 }
+/// What a call with other arguments gives, so that the message stands alone.
+#define TERN_REFUSE_ARGUMENTS(...)                                                                                   \
+  do {                                                                                                               \
+    static_assert(detail::always_false<std::tuple<__VA_ARGS__>>,                                                     \
+                  "derivatives are taken with respect to Tensors, Vars, containers of them, or aggregates with "     \
+                  "tern::Fields: make a tensor of a number or of values, as in tern::full({}, 2.0) or "              \
+                  "tern::tensor(values)");                                                                           \
+    return detail::Refused{};                                                                                        \
+  } while (false)
 /// f of a tuple of its arguments.
 template <class F> auto of_tuple(const F& f) {
   return [&f](const auto& arguments) { return std::apply(f, arguments); };
@@ -80,22 +89,27 @@ struct GradOptions {
 /// create_graph, and where an operation made one of them, they are differentiable as well.
 template <class F> auto grad(F f, GradOptions options = {}) {
   return [f = std::move(f), options]<class... T>(const T&... x) {
-    const std::tuple<T...> all{x...};
-    const bool nested = detail::nests(all, options.create_graph);
-    return detail::pack(all, detail::value_and_gradients("grad", detail::of_tuple(f), all, nested).second);
+    if constexpr ((detail::Tree<T> && ...)) {
+      const std::tuple<T...> all{x...};
+      const bool nested = detail::nests(all, options.create_graph);
+      return detail::pack(all, detail::value_and_gradients("grad", detail::of_tuple(f), all, nested).second);
+    } else TERN_REFUSE_ARGUMENTS(T...);
   };
 }
 /// The same with the value: `auto [value, gradients] = value_and_grad(f)(x…)`; optimisers take such gradients.
 template <class F> auto value_and_grad(F f, GradOptions options = {}) {
   return [f = std::move(f), options]<class... T>(const T&... x) {
-    const std::tuple<T...> all{x...};
-    const bool nested = detail::nests(all, options.create_graph);
-    auto [y, g] = detail::value_and_gradients("value_and_grad", detail::of_tuple(f), all, nested);
-    using V = std::conditional_t<detail::holds_vars<std::tuple<T...>>(), Var, Tensor>;
-    auto packed = detail::pack(all, g);
-    return ValueAndGradients<V, decltype(packed)>{detail::leaf_as<V>(y), std::move(packed)};
+    if constexpr ((detail::Tree<T> && ...)) {
+      const std::tuple<T...> all{x...};
+      const bool nested = detail::nests(all, options.create_graph);
+      auto [y, g] = detail::value_and_gradients("value_and_grad", detail::of_tuple(f), all, nested);
+      using V = std::conditional_t<detail::holds_vars<std::tuple<T...>>(), Var, Tensor>;
+      auto packed = detail::pack(all, g);
+      return ValueAndGradients<V, decltype(packed)>{detail::leaf_as<V>(y), std::move(packed)};
+    } else TERN_REFUSE_ARGUMENTS(T...);
   };
 }
+#undef TERN_REFUSE_ARGUMENTS
 /// {f(x), cotangentᵀ·J}: reverse mode. x and f(x) may be containers; of a std::tuple x, f may take the elements. The
 /// cotangent is a container of as many tensors as f(x).
 template <class F, class T, class C> auto vjp(const F& f, const T& x, const C& cotangent) {
@@ -109,7 +123,7 @@ template <class F, class T, class C> auto vjp(const F& f, const T& x, const C& c
   std::vector<Var> found = detail::backward_to(y, seeds, at, {.create_graph = nested, .keep_graph = nested});
   const std::vector<Var> g = detail::owned(detail::filled(std::move(found), at), seeds, nested);
   using V = detail::Rebound<std::remove_const_t<decltype(value)>, std::conditional_t<nested, Var, Tensor>>;
-  return ValueAndResult<V, T>{detail::build_from<V>(value, y), detail::build_from<T>(x, g)};
+  return ValueAndResult<V, T>{detail::build_from<V>(value, detail::owned(y, at, true)), detail::build_from<T>(x, g)};
 }
 /// {f(x), J·tangent}: forward mode. The vjp is linear in its cotangent, so its own vjp is the jvp: every operation has
 /// one. (Hooks on intermediate variables of f are called with the gradients of that vjp, whose cotangent is zeros.)
@@ -126,7 +140,7 @@ template <class F, class T, class C> auto jvp(const F& f, const T& x, const C& t
   std::vector<Var> found = detail::backward_to(g, seeds, u, {.create_graph = nested, .keep_graph = nested});
   const std::vector<Var> r = detail::owned(detail::filled(std::move(found), y), seeds, nested);
   using V = detail::Rebound<std::remove_const_t<decltype(value)>, std::conditional_t<nested, Var, Tensor>>;
-  return ValueAndResult<V>{detail::build_from<V>(value, y), detail::build_from<V>(value, r)};
+  return ValueAndResult<V>{detail::build_from<V>(value, detail::owned(y, at, true)), detail::build_from<V>(value, r)};
 }
 /// The Hessian of the one-element f times v, which has x's shape (or is a container like x).
 template <class F, class T, class V> T hvp(const F& f, const T& x, const V& v) {

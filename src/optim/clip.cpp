@@ -20,7 +20,7 @@ void check_limit(const char* op, double limit) {
 }
 
 /// The gradients of these parameters, each once, in memory that is nobody else's, as constants.
-PoolVector<Var*> gradients_of(Gradients& gradients, const std::vector<Var>& parameters) {
+PoolVector<const Tensor*> gradients_of(Gradients& gradients, const std::vector<Var>& parameters) {
   PoolVector<Var*> list;
   for (const Var& p : parameters) {
     const auto found = gradients.map().find(p.id());
@@ -31,7 +31,31 @@ PoolVector<Var*> gradients_of(Gradients& gradients, const std::vector<Var>& para
   for (Var* g : list)
     if (g->requires_grad()) *g = as_var(g->value());
   make_own(list, {}, false);
-  return list;
+  PoolVector<const Tensor*> values;
+  for (const Var* g : list) values.push_back(&g->value());
+  return values;
+}
+/// Those of a container, which are written to as they are: throws where that would show elsewhere.
+PoolVector<const Tensor*> gradients_of(const char* op, const std::vector<Var>& gradients) {
+  PoolVector<const Tensor*> values;
+  PoolMap<const Storage*, std::size_t> known;
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    const Tensor& g = gradients[i].value();
+    if (!g.defined()) continue;
+    const std::string which = std::string(op) + ": gradient " + std::to_string(i);
+    if (gradients[i].requires_grad())
+      throw Error(ErrorKind::autograd, which + " is differentiable and cannot be changed in place: ask for plain ones "
+                                               "(without create_graph), or detach() it");
+    if (!is_differentiable(g.dtype()))
+      throw Error(ErrorKind::dtype, which + " must be floating-point, got " + describe(g));
+    require_writable(op, g);
+    const auto [other, is_new] = known.emplace(g.impl()->storage.get(), i);
+    if (!is_new)
+      throw Error(ErrorKind::value, which + " shares its memory with gradient " + std::to_string(other->second) +
+                                        ", so that one would change with the other: clone() it");
+    values.push_back(&g);
+  }
+  return values;
 }
 
 /// x → (d, Σ (x / d)²) in `result`, with d the largest |x|, so that no square overflows or vanishes. Where |x| is not
@@ -70,12 +94,12 @@ const FormulaGraph* clamp_graph(bool, DType) {
 }
 
 /// squares_graph of every gradient: [2, n] in `dtype`.
-Tensor squares_of(std::span<Var* const> gradients, DType dtype) {
+Tensor squares_of(std::span<const Tensor* const> gradients, DType dtype) {
   const auto count = static_cast<std::int64_t>(gradients.size());
   const Tensor parts = zeros({2, count}, {.dtype = dtype, .device = gradients[0]->device()});
   parts.slice(0, 0, 1).copy_from(full({}, 1e-30, {.dtype = dtype, .device = parts.device()}));
   for (std::int64_t i = 0; i < count; ++i) {
-    const Tensor& gradient = gradients[static_cast<std::size_t>(i)]->value();
+    const Tensor& gradient = *gradients[static_cast<std::size_t>(i)];
     if (gradient.numel() == 0) continue;
     const Tensor g = is_complex(gradient.dtype()) ? view_as_real(gradient) : gradient;
     const auto all = static_cast<std::uint32_t>((std::uint64_t{1} << g.dim()) - 1);
@@ -90,37 +114,57 @@ Tensor squares_of(std::span<Var* const> gradients, DType dtype) {
   return parts;
 }
 
-}  // namespace
-
-Tensor clip_grad_norm(Gradients& gradients, const std::vector<Var>& parameters, double limit) {
-  check_limit("clip_grad_norm", limit);
-  const PoolVector<Var*> list = gradients_of(gradients, parameters);
-  for (const Var* g : list) require_same_device("clip_grad_norm", list[0]->value(), g->value());
-  if (list.empty()) return zeros({}, {.device = parameters.empty() ? default_device() : parameters[0].device()});
-  const bool wide = std::ranges::any_of(list, [](const Var* g) { return real_dtype(g->dtype()) == DType::f64; });
+Tensor clip_norm(std::span<const Tensor* const> list, double limit, Device where_none) {
+  constexpr const char* op = "clip_grad_norm";
+  for (const Tensor* g : list) require_same_device(op, *list[0], *g);
+  if (list.empty()) return zeros({}, {.device = where_none});
+  const bool wide = std::ranges::any_of(list, [](const Tensor* g) { return real_dtype(g->dtype()) == DType::f64; });
   const Tensor parts = squares_of(list, wide ? DType::f64 : DType::f32);
   const Tensor d = parts.slice(0, 0, 1), sums = parts.slice(0, 1, 2);
   const Argument arguments[] = {Argument(d), Argument(sums), Argument(limit)};
   static const FormulaGraph* const of_f32 = norm_graph(DType::f32);
   static const FormulaGraph* const of_f64 = norm_graph(DType::f64);
   Tensor found[3];  // the norm, and the factors
-  run_fused({"clip_grad_norm", wide ? of_f64 : of_f32, 3, {}}, arguments, {}, found);
+  run_fused({op, wide ? of_f64 : of_f32, 3, {}}, arguments, {}, found);
   const Tensor before = found[1].reshape({}), factor = found[2].reshape({});
   static const Graphs graphs(scale_graph);
-  Updates updates("clip_grad_norm");
+  Updates updates(op);
   const Tensor* const read[] = {&before, &factor};
-  for (Var* g : list) updates.add(graphs.of(g->dtype()), {&g->value(), 1}, read, {});
+  for (const Tensor* g : list) updates.add(graphs.of(g->dtype()), {g, 1}, read, {});
   updates.run();
   return found[0].reshape({});
 }
-
-void clip_grad_value(Gradients& gradients, const std::vector<Var>& parameters, double limit) {
-  check_limit("clip_grad_value", limit);
+void clip_values(std::span<const Tensor* const> list, double limit) {
   static const Graphs graphs(clamp_graph);
   const Argument numbers[] = {Argument(limit)};
   Updates updates("clip_grad_value");
-  for (Var* g : gradients_of(gradients, parameters)) updates.add(graphs.of(g->dtype()), {&g->value(), 1}, {}, numbers);
+  for (const Tensor* g : list) updates.add(graphs.of(g->dtype()), {g, 1}, {}, numbers);
   updates.run();
 }
 
+}  // namespace
+
+Tensor clip_grad_norm(Gradients& gradients, const std::vector<Var>& parameters, double limit) {
+  check_limit("clip_grad_norm", limit);
+  const Device device = parameters.empty() ? default_device() : parameters[0].device();
+  return clip_norm(gradients_of(gradients, parameters), limit, device);
+}
+void clip_grad_value(Gradients& gradients, const std::vector<Var>& parameters, double limit) {
+  check_limit("clip_grad_value", limit);
+  clip_values(gradients_of(gradients, parameters), limit);
+}
+
 }  // namespace tern::optim
+
+namespace tern::detail {
+
+Tensor clip_norm_of(const std::vector<Var>& gradients, double limit) {
+  optim::check_limit("clip_grad_norm", limit);
+  return optim::clip_norm(optim::gradients_of("clip_grad_norm", gradients), limit, default_device());
+}
+void clip_values_of(const std::vector<Var>& gradients, double limit) {
+  optim::check_limit("clip_grad_value", limit);
+  optim::clip_values(optim::gradients_of("clip_grad_value", gradients), limit);
+}
+
+}  // namespace tern::detail

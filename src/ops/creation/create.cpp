@@ -7,6 +7,7 @@
 #include <memory>
 #include <numbers>
 #include <string>
+#include <utility>
 
 #include "backend/instruments/trace.hpp"
 #include "backend/memory/elements.hpp"
@@ -18,19 +19,30 @@ using namespace detail;
 
 namespace detail {
 namespace {
-/// A number as an element of type T, as `.to()` gives it.
-template <class T> T converted(double value) {
+[[noreturn]] void refuse_value(const std::string& value, DType dtype) {
+  throw Error(ErrorKind::dtype, "tensor: " + value + " is not a value of dtype " + std::string(to_string(dtype)) +
+                                    "; ask for a wider dtype, or convert with .to(" + std::string(to_string(dtype)) +
+                                    "), which wraps integers");
+}
+/// A number as an element of type T; fractions are cut for integers, as `.to()` does. Throws dtype for what no integer
+/// of that type is: a number out of range, or NaN.
+template <class T> T converted(double value, DType dtype) {
   if constexpr (std::is_same_v<T, bool>) return value != 0;
   else if constexpr (std::is_integral_v<T>) {
-    if (std::isnan(value)) return 0;
-    if (value <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
-    if (value >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
-    return static_cast<T>(value);
+    // Both bounds are exact in f64: the upper one is a power of two.
+    constexpr double below = static_cast<double>(std::numeric_limits<T>::max() / 2 + 1) * 2;
+    const double whole = std::trunc(value);
+    if (!(whole >= static_cast<double>(std::numeric_limits<T>::min()) && whole < below))
+      refuse_value(std::to_string(value), dtype);
+    return static_cast<T>(whole);
   } else return static_cast<T>(value);
 }
-template <class T> T converted(std::int64_t value) {
+template <class T> T converted(std::int64_t value, DType dtype) {
   if constexpr (std::is_same_v<T, bool>) return value != 0;
-  else return static_cast<T>(value);
+  else if constexpr (std::is_integral_v<T>) {
+    if (!std::in_range<T>(value)) refuse_value(std::to_string(value), dtype);
+    return static_cast<T>(value);
+  } else return static_cast<T>(value);
 }
 
 /// Values on the host in another dtype: every one is a double or an int64_t, exactly.
@@ -55,7 +67,7 @@ std::unique_ptr<std::byte[]> convert(const void* data, std::size_t count, DType 
     with_element(to, [&]<class To>(std::type_identity<To>) {
       const From* const in = static_cast<const From*>(data);
       for (std::size_t i = 0; i < count; ++i) {
-        const To value = converted<To>(static_cast<Exact>(in[i]));
+        const To value = converted<To>(static_cast<Exact>(in[i]), to);
         std::memcpy(result.get() + i * sizeof(To), &value, sizeof(To));
       }
     });
@@ -113,6 +125,17 @@ Tensor generate(const char* op, const FormulaGraph* graph, const Shape& shape, c
   run_fused({op, graph, 0, shape}, arguments, {&result, 1});
   return result;
 }
+/// Throws dtype for a finite number that is infinite in this floating dtype.
+void require_finite(const char* op, double value, DType dtype) {
+  if (!std::isfinite(value) || !is_floating(dtype) || dtype == DType::f64) return;
+  const bool is_infinite = with_element(dtype, [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::is_same_v<T, bool> || std::is_integral_v<T>) return false;
+    else return std::isinf(static_cast<double>(static_cast<T>(value)));
+  });
+  if (is_infinite)
+    throw Error(ErrorKind::dtype, std::string(op) + ": " + std::to_string(value) + " is not a value of dtype " +
+                                      std::string(to_string(dtype)) + "; ask for a wider dtype");
+}
 /// f(x, numbers…) cast to the type of x.
 const FormulaGraph* like_first(Expr value, int inputs) {
   const Expr e = make_elementary(Elementary::cast, {value, make_input(0)}, kCastLike);
@@ -135,6 +158,7 @@ Tensor full(const Shape& shape, Number value, const Options& options) {
   if (!is_differentiable(options.dtype) && !value.is_integer && value.real != std::trunc(value.real))
     throw Error(ErrorKind::dtype, "full: " + std::to_string(value.real) + " is not a value of dtype " +
                                       std::string(to_string(options.dtype)));
+  require_finite("full", value.real, options.dtype);
   return generate("full", graph, shape, options, {&value, 1});
 }
 Tensor zeros(const Shape& shape, const Options& options) { return full(shape, 0, options); }
@@ -188,6 +212,10 @@ std::int64_t checked_count(const Number& begin, const Number& end, const Number&
   const std::int64_t count = integers ? count_integers(begin.integer, end, step.integer)
                                       : count_reals(begin.real, end.real, step.real);
   if (count < 0) throw Error(ErrorKind::shape, "arange: more than 2^31-1 values");
+  if (count > 0) {
+    require_finite("arange", begin.real, dtype);
+    require_finite("arange", begin.real + static_cast<double>(count - 1) * step.real, dtype);
+  }
   if (!integers || count < 2) return count;
   const __int128 last = __int128{begin.integer} + __int128{step.integer} * (count - 1);
   if (!is_floating(dtype) && (last < INT64_MIN || last > INT64_MAX || !fits(static_cast<std::int64_t>(last), dtype)))
@@ -236,6 +264,7 @@ Tensor linspace(double begin, double end, std::int64_t count, const Options& opt
   if (!is_floating(options.dtype))
     throw Error(ErrorKind::dtype,
                 "linspace: needs a floating-point dtype, got " + std::string(to_string(options.dtype)));
+  require_finite("linspace", begin, options.dtype), require_finite("linspace", end, options.dtype);
   const Number numbers[] = {begin, step, end, count - 1};
   if (count == 1) return full({1}, begin, options);
   return generate("linspace", is_half(options.dtype) ? halves : graph, {count}, options, numbers);

@@ -83,6 +83,9 @@ R trained(const R& x, const Tensor& running_mean, const Tensor& running_variance
   if (x.numel() > 0) require_several("batch_norm", value_of(x), x.numel() / x.size(1), " in training");
   for (const Tensor* running : {&running_mean, &running_variance})
     if (running->defined()) require_writable("batch_norm", *running);
+  if (running_mean.defined() && running_variance.defined() && may_share_memory(running_mean, running_variance))
+    throw Error(ErrorKind::value, "batch_norm: running_mean and running_variance are one tensor, or share memory: "
+                                  "training writes to both, expected a tensor for each");
   const Argument arguments[] = {Argument(x), weight.argument(), bias.argument(), Argument(options.eps)};
   const std::uint32_t reduced = ((1u << x.dim()) - 1) & ~2u;
   std::array<R, 3> y;

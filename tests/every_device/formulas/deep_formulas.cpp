@@ -119,6 +119,19 @@ TEST_P(DeepFormulas, ReductionsThatWaitForEachOtherHaveALimit) {
   });
 }
 
+TEST_P(DeepFormulas, SymbolicValuesAreAssignedWithTheirOperators) {
+  constexpr Pointwise<> of{"assigned", [](auto x) {
+    Expr sum_of;
+    for (int i = 1; i <= 3; ++i) sum_of += i * x;
+    sum_of -= 1;
+    sum_of *= x;
+    return sum_of /= 2;
+  }};
+  const auto at = [](double x) { return (6 * x - 1) * x / 2; };
+  const Var x(tensor({1.F, 2.F, -3.F}, device()));
+  EXPECT_EQ(doubles(of(x)), (std::vector<double>{at(1), at(2), at(-3)}));
+  EXPECT_EQ(doubles(backward(sum(of(x)))[x]), (std::vector<double>{5.5, 11.5, -18.5}));
+}
 TEST_P(DeepFormulas, UndefinedExpressionsAreErrors) {
   const auto shape = ErrorKind::shape;
   const Tensor x = ones({3});

@@ -36,6 +36,29 @@ TEST_P(TransformEdges, IntegersBesideFloatsGetZeros) {
   EXPECT_EQ(none.dtype(), i32);
   expect_values(none, {3}, {0, 0, 0});
 }
+/// What transforms hand out may be written to: the arguments stay as they are, also where f gives a view of them.
+TEST_P(TransformEdges, ValuesShareNoMemoryWithArguments) {
+  const Tensor x = full({1}, 3), v = ones({1}), rows = full({2, 2}, 3);
+  const auto itself = [](const Var& t) { return t; };
+  const auto viewed = [](const Var& t) { return t.reshape({}); };
+  const auto filled_with = [](const Tensor& t) { return t.copy_from(full(t.shape(), 7)); };
+  filled_with(value_and_grad(itself)(x).value), filled_with(value_and_grad(viewed)(x).value);
+  filled_with(vjp(itself, x, v).value), filled_with(jvp(itself, x, v).value);
+  const auto twice = [](const Var& t) { return std::pair{t.slice(0, 0, 1), t * 2}; };
+  const auto both = vjp(twice, rows, std::pair{ones({1, 2}), ones({2, 2})}).value;
+  filled_with(both.first);
+  expect_values(both.second, {2, 2}, {6, 6, 6, 6});
+  const auto same = [](const Var& t) {
+    const Var y = t * 2;
+    return std::pair{y, y};
+  };
+  const auto two = vjp(same, x, std::pair{v, v}).value;
+  filled_with(two.first);
+  expect_values(two.second, {1}, {6});
+  const Var variable(x);
+  filled_with(value_and_grad(itself)(variable).value.value());
+  expect_values(x, {1}, {3}), expect_values(rows, {2, 2}, {3, 3, 3, 3});
+}
 /// A model without free parameters: nothing else is traversed, hooked or freed.
 TEST_P(TransformEdges, OfNothingLeaveOtherGraphsAlone) {
   const Var w(full({2}, 3));

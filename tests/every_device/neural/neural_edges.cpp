@@ -96,6 +96,16 @@ TEST_P(NeuralEdges, BatchNormWritesBothStatisticsOrNone) {
                [&] { batch_norm(ones({3, 2}), mean_of, variance, {}, {}, {.training = true}); });
   EXPECT_EQ(doubles(mean_of), std::vector<double>(2, 0));
 }
+TEST_P(NeuralEdges, RunningStatisticsAreTwoTensors) {
+  const Tensor both = zeros({4}), front = both.slice(0, 0, 2), middle = both.slice(0, 1, 3);
+  const Tensor x = arange(0, 6, 1, {.dtype = f32}).reshape({3, 2});
+  for (const Tensor& variance : {front, middle})
+    expect_error(ErrorKind::value, {"batch_norm", "running_mean and running_variance", "share memory"},
+                 [&] { batch_norm(x, front, variance, {}, {}, {.training = true}); });
+  EXPECT_EQ(doubles(both), std::vector<double>(4, 0));
+  batch_norm(x, front, both.slice(0, 2, 4), {}, {}, {.training = true, .momentum = 1});
+  EXPECT_EQ(doubles(both), (std::vector<double>{2, 3, 4, 4}));
+}
 TEST_P(NeuralEdges, NormsOfOneValueAreErrors) {
   const Tensor mean_of = full({2}, 3), variance = full({2}, 4);
   const BatchNormOptions training{.training = true};

@@ -244,6 +244,44 @@ TEST_P(OptimParameters, ClipGradValue) {
     expect_error(ErrorKind::shape, {"clip_grad_value", "limit"}, [&] { optim::clip_grad_value(g, {a}, limit); });
   }
 }
+/// The gradients that value_and_grad gives are clipped and stepped with as they are.
+TEST_P(OptimParameters, GradientsOfContainersAreClipped) {
+  const Perceptron<Var> by_variable = network(), by_container = network();
+  optim::SGD first(leaves_of(by_variable), {.learning_rate = 0.5}), second(by_container, {.learning_rate = 0.5});
+  for (int i = 0; i < 2; ++i) {
+    Gradients list = backward(loss_of(by_variable));
+    const double norm = optim::clip_grad_norm(list, by_variable, 0.125).item<double>();
+    optim::clip_grad_value(list, by_variable, 0.0625);
+    first.step(list);
+    const auto result = value_and_grad(loss_of)(by_container);
+    EXPECT_EQ(optim::clip_grad_norm(result.gradients, 0.125).item<double>(), norm);
+    EXPECT_GT(norm, 0.125);
+    optim::clip_grad_value(result.gradients, 0.0625);
+    second.step(result);
+    const std::vector<Var> a = leaves_of(by_variable), b = leaves_of(by_container);
+    for (std::size_t k = 0; k < a.size(); ++k) EXPECT_EQ(doubles(a[k]), doubles(b[k])) << k << ", step " << i;
+  }
+  EXPECT_EQ(optim::clip_grad_norm(std::vector<Tensor>{}, 1).item<float>(), 0);
+  const MaybeBiased<Tensor> one{full({2}, 3), {}};
+  optim::clip_grad_norm(one, 1);
+  for (const double v : doubles(one.weight)) EXPECT_NEAR(v, std::sqrt(0.5), 1e-5);
+}
+TEST_P(OptimParameters, GradientsThatCannotBeClippedInPlaceAreErrors) {
+  const Tensor g = full({4}, 3);
+  const std::pair halves{g.slice(0, 0, 2), g.slice(0, 2, 4)};
+  expect_error(ErrorKind::value, {"clip_grad_norm", "gradient 1", "gradient 0", "clone()"},
+               [&] { optim::clip_grad_norm(halves, 1); });
+  expect_error(ErrorKind::shape, {"clip_grad_value", "broadcast view"},
+               [&] { optim::clip_grad_value(ones({1}).broadcast_to({3}), 0.5); });
+  expect_error(ErrorKind::dtype, {"clip_grad_value", "gradient 0", "i32[2]"},
+               [&] { optim::clip_grad_value(ones({2}, i32), 0.5); });
+  const Var x(full({2}, 2));
+  const auto cubes = [](const Var& t) { return sum(t * t * t); };
+  expect_error(ErrorKind::autograd, {"clip_grad_norm", "gradient 0", "create_graph"},
+               [&] { optim::clip_grad_norm(grad(cubes)(x), 1); });
+  expect_error(ErrorKind::shape, {"clip_grad_norm", "0 or more", "-1"}, [&] { optim::clip_grad_norm(g, -1); });
+  EXPECT_EQ(doubles(g), std::vector<double>(4, 3));
+}
 TEST_P(OptimParameters, ClippingIsRecorded) {
   const Var run(tensor({3.f, 4.f})), replayed(tensor({3.f, 4.f}));
   optim::SGD of_run({run}, {.learning_rate = 0.25}), of_replayed({replayed}, {.learning_rate = 0.25});
