@@ -1,8 +1,8 @@
 # Files compiled in batches, those of one folder as one: most of the compiler's time for a file is the text of its
 # headers, so that from nothing all takes half as long, and after a change of one file longer. For CI, therefore. Files
 # of a folder must then not meet in names: what is in an unnamed namespace has a name of its own in its folder. The
-# small folders below src/ops and tests/every_device count as one there: batches are filled across them; so do the
-# files of primitives that compute on the CPU, src/primitives/*/cpu*.cpp. What is not tern's speed (Eigen's
+# small folders below src/ops, a primitive's folder and tests/every_device count as one there: batches are filled across
+# them; so do the files of primitives that compute on the CPU, cpu*.cpp. What is not tern's speed (Eigen's
 # factorisations, the examples, all that plans and does not compute) is optimised little then.
 # What plans is optimised less there, and small operations take a sixth to a quarter longer: not for measurements.
 option(TERN_BATCHES "Compile source files in batches: sooner from nothing, later after a change" OFF)
@@ -24,9 +24,9 @@ function(in_batches list most alone)
     cmake_path(ABSOLUTE_PATH file)
     cmake_path(RELATIVE_PATH file BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE folder)
     cmake_path(GET folder PARENT_PATH folder)
-    string(REGEX REPLACE "^(src/ops|tests/every_device)/.*" "\\1" folder "${folder}")
+    string(REGEX REPLACE "^(src/ops|src/primitives/[a-z]+|tests/every_device)/.*" "\\1" folder "${folder}")
     string(MAKE_C_IDENTIFIER "${folder}" folder)
-    if(file MATCHES "/src/primitives/[a-z]+/cpu[a-z_]*[.]cpp$")
+    if(file MATCHES "/src/primitives/[a-z/]+/cpu[a-z_]*[.]cpp$")
       set(folder src_primitives_cpu)
     endif()
     list(APPEND folders ${folder})

@@ -36,7 +36,7 @@ endif()
 
 # The entries of operations (src/ops/entry.hpp), for tests and tools. They are linked as objects: nothing names them, so
 # that a library would leave them out. docs/ops.md has the primitives' in front of what is made of them.
-file(GLOB entry_sources CONFIGURE_DEPENDS src/primitives/*/*.trial.cpp)
+file(GLOB entry_sources CONFIGURE_DEPENDS src/primitives/*/*.trial.cpp src/primitives/*/*/*.trial.cpp)
 file(GLOB composed_entry_sources CONFIGURE_DEPENDS src/ops/*.trial.cpp src/ops/*/*.trial.cpp src/optim/*.trial.cpp)
 list(APPEND entry_sources ${composed_entry_sources})
 in_batches(entry_sources 8 "compositions.trial.cpp")

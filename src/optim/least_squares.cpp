@@ -3,7 +3,7 @@
 #include <string>
 
 #include "backend/tensor_impl.hpp"
-#include "primitives/linalg/operation.hpp"
+#include "primitives/linalg/operations/operation.hpp"
 #include "tern/implicit.hpp"
 
 namespace tern::detail {

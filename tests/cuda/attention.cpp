@@ -9,8 +9,8 @@
 #include "every_device/neural/attention_formulas.hpp"
 #include "golden/printing.hpp"
 #include "host_gpu.hpp"
-#include "primitives/attention/cuda_plan.hpp"
-#include "primitives/attention/operation_fused.hpp"
+#include "primitives/attention/cuda/cuda_plan.hpp"
+#include "primitives/attention/operations/operation_fused.hpp"
 
 namespace tern::test {
 namespace {

@@ -10,7 +10,7 @@
 #include "backend/tensor_impl.hpp"
 #include "cuda/solver.hpp"
 #include "host_gpu.hpp"
-#include "primitives/linalg/operation.hpp"
+#include "primitives/linalg/operations/operation.hpp"
 
 namespace tern::test {
 namespace {

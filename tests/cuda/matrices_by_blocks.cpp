@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "host_gpu.hpp"
-#include "primitives/linalg/operation.hpp"
+#include "primitives/linalg/operations/operation.hpp"
 
 namespace tern::test {
 namespace {

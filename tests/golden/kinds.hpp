@@ -10,7 +10,7 @@
 #include "cuda/products/wgmma.hpp"
 #include "golden/printing.hpp"
 #include "horizontal.hpp"
-#include "primitives/attention/cuda_plan.hpp"
+#include "primitives/attention/cuda/cuda_plan.hpp"
 #include "primitives/convolution/kernels.hpp"
 
 namespace tern::test {

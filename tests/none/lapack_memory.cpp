@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cpu/lapack/factorisations.hpp"
-#include "primitives/linalg/cpu.hpp"
+#include "primitives/linalg/cpu/cpu.hpp"
 
 #ifdef __linux__
 #include <sys/mman.h>

@@ -55,7 +55,7 @@ const std::map<std::string, std::set<std::string>>& rooms() {
         {"entries", with({"autodiff", "declarations", "operations", "ops", "optim", "io", "tern"})},
     };
     // Of a primitive's folder: its table of kernels, and what its kernels of several backends share; those of GPUs in
-    // common, gpu*; and those of a backend alone, cpu*, cuda*, webgpu*.
+    // common, gpu*; and those of a backend alone, cpu*, cuda*, webgpu*. Large primitives have folders for them.
     all["primitives"] = with({"gpu"});
     all["gpu kernels"] = with({"primitives", "gpu"});
     for (const std::string& backend : names("include/tern/backends.inc", "TERN_BACKEND(")) {

@@ -1,7 +1,7 @@
 // Instructions of compute capability 8.0 (Ampere) as functions: copies to workgroup memory that run on their own,
 // matrices from there to registers, and products of tensor cores. PTX ISA,
 // https://docs.nvidia.com/cuda/parallel-thread-execution/, sections cp.async, ldmatrix and mma. For products (mma.cu)
-// and attention (primitives/attention/attention_units.cu).
+// and attention (primitives/attention/cuda/attention_units.cu).
 
 // ---- copies to workgroup memory that run on their own ----
 TERN_DEVICE u32 tern_shared(const void* p) { return u32(__cvta_generic_to_shared(p)); }

@@ -1,7 +1,7 @@
 // Instructions of compute capability 9.0 (Hopper) as functions: barriers in workgroup memory, boxes fetched and stored
 // by the copy engine, blocks of sums stored, and what surrounds the products of a warp group. PTX ISA 8.3, sections
 // mbarrier, cp.async.bulk.tensor, createpolicy, stmatrix and wgmma. For workgroups that run in clusters of two:
-// products (wgmma.cu) and attention (primitives/attention/wgmma_units.cu).
+// products (wgmma.cu) and attention (primitives/attention/cuda/wgmma_units.cu).
 
 // How the copy engine finds boxes of a matrix (a tensor map of the driver's).
 struct alignas(64) BoxMap {

@@ -1,5 +1,5 @@
 // From where mma.m16n8k16 and wgmma leave sums to rows, of which a lane stores eight neighbours at once. For products
-// (mma.cu) and attention (primitives/attention/row_units.cu).
+// (mma.cu) and attention (primitives/attention/cuda/row_units.cu).
 
 // ---- from the layout of sums to rows ----
 // Lane q of four holds columns 8 j + 2 q and 8 j + 2 q + 1 for j = 0..3, and gets columns 8 q to 8 q + 7 in their

@@ -43,7 +43,7 @@
 // they go through workgroup memory in boxes of 32 columns, which the copy engine stores; others leave from registers.
 //
 // Where the next step along k lies in the factors is told by Steps ($steps): of matrices wgmma_matrices.cu, and of
-// images that meet a kernel src/primitives/convolution/cuda_windows.cu.
+// images that meet a kernel src/primitives/convolution/cuda/cuda_windows.cu.
 //
 // Split-K (kSplitK), for few tiles of a long k: the steps of all tiles, one tile after the other, are a line, of which
 // each pair takes an even part. Its split of a tile is a result of its own, in f32; a second kernel adds up the splits,

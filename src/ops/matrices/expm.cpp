@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backend/recording/capture.hpp"
-#include "primitives/linalg/operation.hpp"
+#include "primitives/linalg/operations/operation.hpp"
 
 namespace tern {
 

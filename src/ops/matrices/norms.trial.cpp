@@ -1,5 +1,5 @@
 // Entries of norms and of the exponential.
-#include "primitives/linalg/operation.trial.hpp"
+#include "primitives/linalg/operations/operation.trial.hpp"
 
 namespace tern::operations::matrices {
 namespace {

@@ -1,7 +1,7 @@
 // Pooling, unfold and fold: reductions over windows, which are views.
 #include "autodiff/instances.hpp"
 #include "ops/neural/resampling.hpp"
-#include "primitives/convolution/operation_windows.hpp"
+#include "primitives/convolution/operations/operation_windows.hpp"
 #include "tern/views.hpp"
 
 namespace tern {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "autodiff/instances.hpp"
-#include "primitives/convolution/operation_windows.hpp"
+#include "primitives/convolution/operations/operation_windows.hpp"
 #include "tern/indexing.hpp"
 
 namespace tern {

@@ -129,8 +129,8 @@ TEST_P(DeepFormulas, SymbolicValuesAreAssignedWithTheirOperators) {
   }};
   const auto at = [](double x) { return (6 * x - 1) * x / 2; };
   const Var x(tensor({1.F, 2.F, -3.F}, device()));
-  EXPECT_EQ(doubles(of(x)), (std::vector<double>{at(1), at(2), at(-3)}));
-  EXPECT_EQ(doubles(backward(sum(of(x)))[x]), (std::vector<double>{5.5, 11.5, -18.5}));
+  EXPECT_EQ(test::doubles(of(x)), (std::vector<double>{at(1), at(2), at(-3)}));
+  EXPECT_EQ(test::doubles(backward(sum(of(x)))[x]), (std::vector<double>{5.5, 11.5, -18.5}));
 }
 TEST_P(DeepFormulas, UndefinedExpressionsAreErrors) {
   const auto shape = ErrorKind::shape;

@@ -3,7 +3,7 @@
 #include <random>
 
 #include "every_device.hpp"
-#include "primitives/linalg/operation_small.hpp"
+#include "primitives/linalg/operations/operation_small.hpp"
 
 namespace tern::test {
 namespace {

@@ -1,5 +1,7 @@
 // tern from several threads at once.
 #include <atomic>
+#include <chrono>
+#include <ctime>
 #include <thread>
 
 #include "every_device/reference.hpp"
@@ -99,6 +101,25 @@ TEST_P(Threads, SetNumThreads) {
     if (want.empty()) want = got;
     EXPECT_EQ(got, want) << n << " threads";
   }
+  set_num_threads(before);
+}
+/// Between operations tern's threads sleep: in a pause of 200 ms a thread that looked for work would use all of it.
+/// Processor time, which other programs do not add to.
+TEST_P(Threads, NothingSpinsInAPause) {
+  const int before = num_threads();
+  set_num_threads(4);
+  const Tensor m = full({256, 256}, 0.5);
+  const auto processor_seconds = [] {
+    timespec t{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+  };
+  for (int i = 0; i < 3; ++i) matmul(m, m), sum(m);
+  synchronize(device());
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // threads may look for more work for a moment
+  const double start = processor_seconds();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_LT(processor_seconds() - start, 0.05);
   set_num_threads(before);
 }
 TEST_P(Threads, ChangingTheNumberWhileOthersCompute) {

@@ -1,0 +1,199 @@
+// The gradient of attention on the CPU.
+//
+// A task has the columns of one key head (or a stretch of them, where there are few heads), 128 at a time, with their
+// gradients of k and v in L2, and goes over the rows of all query heads that share it, 112 at a time:
+//
+//            128 columns       scores = q · kᵀ            then the formula; shares = exp(scores - top) / total
+//          ┌─────────────┐     v_grad += sharesᵀ · out_grad
+//   rows   │ shares      │     slopes = out_grad · vᵀ     then shares · (slopes - means), then the formula's slope
+//   112    │ slopes      │     k_grad += slopesᵀ · q
+//          └─────────────┘     q_grad += slopes · k       in f32, for each stretch of columns
+//
+// The sums over stretches are added up in their order at the end: the same bits whatever the number of threads. Five
+// products of depth D for each score, against the two of forward.
+#include <optional>
+#include <utility>
+
+#include "cpu/simd/dispatch.hpp"
+#include "cpu/tape/tapes.hpp"
+#include "cpu/threads_noted.hpp"
+#include "primitives/attention/cpu/cpu_tiles.hpp"
+#include "primitives/attention/kernels.hpp"
+#include "process/of_thread.hpp"
+
+namespace tern::detail_cpu {
+namespace {
+
+/// Memory of each thread, for the sums of a call, and for a task.
+struct TaskSums {
+  ScratchBuffer buffer;
+};
+struct TaskMemory {
+  ScratchBuffer buffer;
+};
+
+using detail::AttentionBackwardRequest;
+constexpr Index kBackwardRows = 112, kBackwardColumns = 128, kFewestTasks = 16, kFewBackward = 1 << 17;
+
+template <class T> class CpuBackward {
+ public:
+  CpuBackward(const AttentionBackwardRequest& r, const TileFormulas& formulas)
+      : r_(r),
+        s_(r.sizes),
+        tiles_(r.q.dtype),
+        formulas_(formulas),
+        panel_(tiles_.panel()),
+        depth_(rounded_up(s_.depth, panel_)),
+        width_(rounded_up(s_.width, panel_)) {}
+
+  void run() {
+    const Index keys = s_.batch * s_.groups,
+                parts = std::max<Index>((s_.columns + kBackwardColumns - 1) / kBackwardColumns, 1);
+    stretches_ = std::min(parts, std::max<Index>((kFewestTasks + keys - 1) / keys, 1));
+    per_stretch_ = (parts + stretches_ - 1) / stretches_ * kBackwardColumns;
+    stretches_ = std::max<Index>((s_.columns + per_stretch_ - 1) / per_stretch_, 1);
+    head_ = s_.rows * depth_;
+    const CallMemory sums(detail::of_thread<TaskSums>().buffer,
+                          stretches_ * s_.batch * s_.heads * head_ * Index{sizeof(T)});
+    sums_ = sums.as<T>();
+    for_tasks(s_, kFewBackward, keys * stretches_,
+              [&](Index task) { columns_of(task / stretches_, task % stretches_); });
+    for_tasks(s_, kFewBackward, s_.batch * s_.heads, [&](Index head) { add_up(head); });
+  }
+
+ private:
+  /// What a task works with: its columns' operands (k and v transposed in panels, k in rows), the gradients of these,
+  /// the rows of a head, and tiles.
+  struct Work {
+    Index batch, group, head, length;
+    T *k_transposed, *v_transposed, *k, *k_grad, *v_grad, *q, *out_grad, *shares, *slopes, *scores, *kept, *sums;
+  };
+  Work work() const {
+    ScratchBuffer& scratch = detail::of_thread<TaskMemory>().buffer;
+    const Index columns = kBackwardColumns * (2 * depth_ + s_.depth + s_.width + width_),
+                rows = kBackwardRows * (depth_ + width_), tile = kBackwardRows * (kBackwardColumns + panel_);
+    Work w{};
+    T* at = reinterpret_cast<T*>(scratch.reserve((columns + rows + 4 * tile + 64) * Index{sizeof(T)}));
+    const auto take = [&](Index count) { return std::exchange(at, at + count); };
+    w.k = take(kBackwardColumns * depth_), w.k_grad = take(kBackwardColumns * depth_),
+    w.v_grad = take(kBackwardColumns * width_);
+    w.q = take(kBackwardRows * depth_), w.out_grad = take(kBackwardRows * width_);
+    w.shares = take(tile), w.slopes = take(tile), w.scores = take(tile), w.kept = take(tile);
+    w.k_transposed = take(kBackwardColumns * s_.depth), w.v_transposed = take(kBackwardColumns * s_.width);
+    return w;
+  }
+
+  void columns_of(Index key, Index stretch) const {
+    Work w = work();
+    w.batch = key / s_.groups, w.group = key % s_.groups;
+    w.length = length_of(r_.lengths, w.batch, s_.columns);
+    const Index shared = s_.heads / s_.groups, first = stretch * per_stretch_;
+    for (Index h = 0; h < shared; ++h)
+      std::fill_n(sums_of(stretch, w.batch * s_.heads + w.group * shared + h), head_, T{0});
+    for (Index column = first; column < std::min(first + per_stretch_, s_.columns); column += kBackwardColumns) {
+      const Index cols = std::min(kBackwardColumns, s_.columns - column);
+      const HeadOf k = head_of(r_.k, w.batch, w.group), v = head_of(r_.v, w.batch, w.group);
+      copy_columns(w, k, v, column, cols);
+      std::fill_n(w.k_grad, kBackwardColumns * depth_, T{0}), std::fill_n(w.v_grad, kBackwardColumns * width_, T{0});
+      for (Index h = 0; h < shared; ++h) {
+        w.head = w.group * shared + h;
+        w.sums = sums_of(stretch, w.batch * s_.heads + w.head);
+        rows_against(w, column, cols);
+      }
+      const HeadOf k_grad = head_of(r_.k_grad, w.batch, w.group), v_grad = head_of(r_.v_grad, w.batch, w.group);
+      for (Index i = 0; i < cols; ++i) {
+        tiles_.store(kernels(), w.k_grad + i * depth_, s_.depth, static_cast<T>(s_.scale), k_grad, column + i);
+        tiles_.store(kernels(), w.v_grad + i * width_, s_.width, T{1}, v_grad, column + i);
+      }
+    }
+  }
+  /// Beyond a sample's length k and v are not its own: shares and slopes of 0 times what lies there could be NaN.
+  void copy_columns(const Work& w, const HeadOf& k, const HeadOf& v, Index column, Index cols) const {
+    const Index there = std::clamp<Index>(w.length - column, 0, cols);
+    if (there < cols) {
+      std::fill_n(w.k, kBackwardColumns * depth_, T{0});
+      std::fill_n(w.k_transposed, kBackwardColumns * s_.depth, T{0});
+      std::fill_n(w.v_transposed, kBackwardColumns * s_.width, T{0});
+    }
+    tiles_.copy(k, column, there, s_.depth, w.k, depth_);
+    tiles_.copy_transposed(k, column, there, s_.depth, w.k_transposed);
+    tiles_.copy_transposed(v, column, there, s_.width, w.v_transposed);
+  }
+  void rows_against(const Work& w, Index column, Index cols) const {
+    for (Index row = 0; row < s_.rows; row += kBackwardRows) {
+      const Index rows = std::min(kBackwardRows, s_.rows - row);
+      if (s_.first(row) >= column + cols || s_.end(row + rows - 1, w.length) <= column) continue;
+      tiles_.copy(head_of(r_.q, w.batch, w.head), row, rows, s_.depth, w.q, depth_);
+      tiles_.copy(head_of(r_.out_grad, w.batch, w.head), row, rows, s_.width, w.out_grad, width_);
+      tile(w, row, rows, column, cols);
+    }
+  }
+  void tile(const Work& w, Index row, Index rows, Index column, Index cols) const {
+    const detail::Seen seen = formulas_.seen(w.batch, w.head, row, rows, column, cols);
+    if (seen == detail::Seen::nothing) return;
+    const TileFormula *const formula = formulas_.score(seen), *const slope = formulas_.slope(seen);
+    const TileFormula* const thin = formulas_.thin();
+    const Index head = w.batch * s_.heads + w.head;
+    tiles_.multiply({w.q, depth_, 1, 0}, {w.k_transposed, panel_, 1, s_.depth * panel_}, w.shares, cols, s_.depth, rows,
+                    cols, false);
+    if (slope && slope->reads(0)) std::copy_n(w.shares, rows * cols, w.scores);
+    if (formula) formula->run({bytes(w.shares), nullptr}, 0, head, row, column, rows, cols);
+    for (Index i = 0; i < rows; ++i) {
+      const Index first = std::clamp<Index>(s_.first(row + i) - column, 0, cols);
+      const Index end = std::clamp<Index>(s_.end(row + i, w.length) - column, first, cols);
+      tiles_.rows().powers({w.shares + i * cols, cols, first, end, s_.scale,
+                            element_of_rows<T>(r_.tops, w.batch, w.head, row + i),
+                            element_of_rows<T>(r_.totals, w.batch, w.head, row + i)});
+    }
+    T* kept = w.shares;  // by dropout
+    if (thin) {
+      std::copy_n(w.shares, rows * cols, kept = w.kept);
+      thin->run({bytes(kept), nullptr}, 0, head, row, column, rows, cols);
+    }
+    tiles_.multiply({kept, 1, cols, 0}, {w.out_grad, width_, 1, panel_}, w.v_grad, width_, rows, cols, s_.width, true);
+    tiles_.multiply({w.out_grad, width_, 1, 0}, {w.v_transposed, panel_, 1, s_.width * panel_}, w.slopes, cols,
+                    s_.width, rows, cols, false);
+    if (thin) thin->run({bytes(w.slopes), nullptr}, 0, head, row, column, rows, cols);
+    for (Index i = 0; i < rows; ++i)
+      tiles_.rows().slopes(
+          {w.shares + i * cols, w.slopes + i * cols, cols, element_of_rows<T>(r_.means, w.batch, w.head, row + i)});
+    if (slope) slope->run({bytes(w.scores), bytes(w.slopes)}, 1, head, row, column, rows, cols);
+    tiles_.multiply({w.slopes, 1, cols, 0}, {w.q, depth_, 1, panel_}, w.k_grad, depth_, rows, cols, s_.depth, true);
+    tiles_.multiply({w.slopes, cols, 1, 0}, {w.k, depth_, 1, panel_}, w.sums + row * depth_, depth_, cols, rows,
+                    s_.depth, true);
+  }
+  /// The gradient of a head of q from those of the stretches.
+  void add_up(Index head) const {
+    const HeadOf to = head_of(r_.q_grad, head / s_.heads, head % s_.heads);
+    T* const sums = sums_of(0, head);
+    for (Index k = 1; k < stretches_; ++k) {
+      const T* const more = sums_of(k, head);
+      for (Index i = 0; i < head_; ++i) sums[i] += more[i];
+    }
+    for (Index i = 0; i < s_.rows; ++i)
+      tiles_.store(kernels(), sums + i * depth_, s_.depth, static_cast<T>(s_.scale), to, i);
+  }
+  T* sums_of(Index stretch, Index head) const { return sums_ + (stretch * s_.batch * s_.heads + head) * head_; }
+  static std::byte* bytes(T* tile) { return reinterpret_cast<std::byte*>(tile); }
+
+  const AttentionBackwardRequest& r_;
+  const detail::AttentionSizes& s_;
+  TileProducts<T> tiles_;
+  const TileFormulas& formulas_;
+  Index panel_, depth_, width_;
+  Index stretches_ = 1, per_stretch_ = 0, head_ = 0;
+  T* sums_ = nullptr;
+};
+
+}  // namespace
+
+void attention_backward_on_cpu(detail::Backend&, const AttentionBackwardRequest& r) {
+  if (r.sizes.batch * r.sizes.groups == 0) return;
+  const TileFormulas formulas(r, r.q_grad);
+  with_threads_noted([&] {
+    if (r.q.dtype == DType::f64) CpuBackward<double>(r, formulas).run();
+    else CpuBackward<float>(r, formulas).run();
+  });
+}
+
+}  // namespace tern::detail_cpu

@@ -1,0 +1,231 @@
+// Channels by themselves (depthwise): each vector of channels slides over its own rows, which are kept in L1.
+#include "cpu/machine/threads.hpp"
+#include "cpu/products/tile_epilogue.hpp"
+#include "cpu/tape/tapes.hpp"
+#include "primitives/convolution/cpu/cpu_rows.hpp"
+#include "primitives/convolution/kernels.hpp"
+#include "process/of_thread.hpp"
+
+namespace tern::detail_cpu::conv {
+namespace {
+
+/// Multiply-adds that are worth a task of their own.
+constexpr Index kDepthwiseTask = 256 << 10;
+/// Places of which a partial sum of a weight's gradient is made, and how many such sums there may be.
+constexpr Index kSummedPlaces = 2048, kMostSums = 32;
+
+struct DepthwiseScratch {
+  ScratchBuffer rows, results, weights, sums;
+  std::vector<std::vector<Tap>> taps;  // of each row
+};
+DepthwiseScratch& depthwise_scratch() { return detail::of_thread<DepthwiseScratch>(); }
+
+class DepthwiseForward {
+ public:
+  DepthwiseForward(const detail::ConvRequest& r, const TileEpilogue& epilogue)
+      : g_(r.sizes, r.x, r.w), plan_(g_), epilogue_(epilogue), lanes_(g_.kernels->lanes) {
+    straight_ = goes_straight(r, epilogue.stores_accumulators());
+    if (g_.size() == 2 && goes_straight(r, epilogue.stores_accumulators(), true))
+      round_ = g_.dtype == DType::f16 ? g_.kernels->round_f16 : g_.kernels->round_bf16;
+    if (straight_ || round_) y_ = Geometry::of_image(r.outputs[0], r.sizes.axes);
+  }
+  void run() {
+    pack_weights();
+    const Index whole = g_.n * plan_.tasks_of_channels * g_.out[0] * plan_.stretches;
+    const Index work = g_.n * g_.groups * g_.out[0] * g_.out[1] * g_.out[2] * g_.taps();
+    const Index want = std::min<Index>(4 * max_threads(), work / kDepthwiseTask + 1);
+    parts_ = std::clamp<Index>(divide_up(want, whole), 1, divide_up(g_.out[1], plan_.rows));
+    const Index tasks = whole * parts_, calls = want == 1 ? 1 : tasks;
+    parallel_for(calls, [&](Index call) {
+      const EvenPart part = part_of(call, calls, tasks);
+      for (Index t = part.begin; t < part.begin + part.count; ++t) run_task(t);
+    });
+  }
+
+ private:
+  void pack_weights() {
+    weights_ = depthwise_scratch().weights.reserve(plan_.vectors * g_.taps() * lanes_ * g_.wide());
+    std::byte* to = weights_;
+    for (Index v = 0; v < plan_.vectors; ++v)
+      for (Index z = 0; z < g_.kernel[0]; ++z)
+        for (Index k = 0; k < g_.kernel[1]; ++k, to += g_.kernel[2] * lanes_ * g_.wide())
+          g_.types.kernels->copy(
+              {g_.w.data + (v * lanes_ * g_.w.group + z * g_.w.axis[0] + k * g_.w.axis[1]) * g_.size(), g_.w.axis[2],
+               g_.w.group},
+              g_.kernel[2], std::min(lanes_, g_.groups - v * lanes_), to, lanes_, lanes_);
+  }
+  void run_task(Index task) {
+    const Index part = task % parts_;
+    task /= parts_;
+    const Index stretch = task % plan_.stretches;
+    task /= plan_.stretches;
+    const Index z = task % g_.out[0];
+    task /= g_.out[0];
+    const EvenPart vectors = part_of(task % plan_.tasks_of_channels, plan_.tasks_of_channels, plan_.vectors);
+    const EvenPart rows = part_of(part, parts_, g_.out[1]);
+    KeptRows kept(g_, plan_.layout, plan_.rows, vectors.count);
+    kept.begin(depthwise_scratch().rows.reserve(kept.bytes()));
+    const RowPlace place{task / plan_.tasks_of_channels, z, plan_.stretch(g_, stretch), vectors};
+    for (Index row = rows.begin; row < rows.begin + rows.count; row += plan_.rows)
+      run_rows(place, kept, {row, std::min(plan_.rows, rows.begin + rows.count - row)});
+  }
+  struct RowPlace {
+    Index sample, z;
+    Stretch stretch;
+    EvenPart vectors;
+  };
+  void run_rows(const RowPlace& p, KeptRows& kept, EvenPart rows) {
+    DepthwiseScratch& mine = depthwise_scratch();
+    const Index columns = p.vectors.count * lanes_, first = p.vectors.begin * lanes_;
+    const Index channels = std::min(columns, g_.groups - first), row_bytes = p.stretch.places * columns * g_.wide();
+    const bool whole = straight_ && channels == columns;
+    std::byte* const results = whole ? nullptr : mine.results.reserve(rows.count * row_bytes);
+    const KeptRows::Where where{p.sample, first, channels, p.stretch};
+    std::byte* const w = weights_ + p.vectors.begin * g_.taps() * lanes_ * g_.wide();
+    const auto to = [&](Index r) {
+      return whole ? result(p, rows.begin + r) + first * g_.wide() : results + r * row_bytes;
+    };
+    mine.taps.resize(static_cast<std::size_t>(rows.count));
+    for (Index r = 0; r < rows.count; ++r)
+      kept.taps(where, p.z, rows.begin + r, w, mine.taps[static_cast<std::size_t>(r)]);
+    const Index step = whole ? y_.axis[2] : columns, calls = divide_up(p.stretch.places, g_.kernels->places);
+    // Rows innermost but for the places of a call; or vectors, of one row.
+    const Index outer = rows.count > 1 ? p.vectors.count : 1;
+    for (Index o = 0; o < outer; ++o)
+      for (Index r = 0; r < rows.count; ++r)
+        for (Index call = 0; call < calls; ++call)
+          for (Index v = o; v < (outer > 1 ? o + 1 : p.vectors.count); ++v)
+            run_call(mine.taps[static_cast<std::size_t>(r)], v, part_of(call, calls, p.stretch.places), to(r), step);
+    if (whole) return;
+    if (round_ && channels == columns) {
+      for (Index r = 0; r < rows.count; ++r)
+        round_(results + r * row_bytes, columns, p.stretch.places, p.vectors.count,
+               result(p, rows.begin + r) + first * g_.size(), y_.axis[2]);
+      return;
+    }
+    for (Index r = 0; r < rows.count; ++r)
+      epilogue_.finish({results + r * row_bytes, columns,
+                        g_.position(p.sample, p.z, rows.begin + r, p.stretch.column) + first, p.stretch.places,
+                        channels, g_.groups});
+  }
+  void run_call(const std::vector<Tap>& taps, Index vector, EvenPart places, std::byte* row, Index step) const {
+    g_.kernels->taps({taps.data(), static_cast<Index>(taps.size()),
+                      places.begin * lanes_ + vector * plan_.layout.elements(lanes_), vector * g_.taps() * lanes_},
+                     row + (places.begin * step + vector * lanes_) * g_.wide(), step, places.count);
+  }
+  std::byte* result(const RowPlace& p, Index row) const {
+    return y_.data +
+           (p.sample * y_.batch + p.z * y_.axis[0] + row * y_.axis[1] + p.stretch.column * y_.axis[2]) * g_.size();
+  }
+  Geometry g_;
+  DepthwisePlan plan_;
+  const TileEpilogue& epilogue_;
+  Index lanes_, parts_ = 1;
+  bool straight_ = false;
+  ConvKernels::Round round_ = nullptr;  // where the rounded sums are the result
+  Strided y_;
+  std::byte* weights_ = nullptr;
+};
+
+/// The gradient of the kernels: sums over splits of the rows (split-K), each by one task, which are added up in their
+/// order. How many there are, shapes alone decide.
+class WeightGradient {
+ public:
+  explicit WeightGradient(const detail::ConvWeightRequest& r)
+      : g_(r.sizes, r.x, r.w), plan_(g_), lanes_(g_.kernels->lanes) {
+    y_ = Geometry::of_image(r.y, r.sizes.axes);
+    rows_ = g_.n * g_.out[0] * g_.out[1];
+    sums_ = std::max<Index>(1, std::min({rows_ * g_.out[2] / kSummedPlaces, kMostSums, rows_}));
+  }
+  void run(const detail::ConvWeightRequest& r) {
+    const Index each = plan_.vectors * g_.taps() * lanes_;
+    all_ = depthwise_scratch().sums.reserve((sums_ + 1) * each * g_.wide());
+    std::fill_n(all_, sums_ * each * g_.wide(), std::byte{0});
+    parallel_for(sums_ * plan_.tasks_of_channels, [&](Index task) { run_task(task); });
+    if (g_.wide() == 4) add_up<float>(r, each);
+    else add_up<double>(r, each);
+  }
+
+ private:
+  void run_task(Index task) {
+    const EvenPart rows = part_of(task / plan_.tasks_of_channels, sums_, rows_);
+    const EvenPart vectors = part_of(task % plan_.tasks_of_channels, plan_.tasks_of_channels, plan_.vectors);
+    DepthwiseScratch& mine = depthwise_scratch();
+    mine.taps.resize(1);
+    KeptRows kept(g_, plan_.layout, 1, vectors.count);
+    std::byte* const memory = mine.rows.reserve(kept.bytes());
+    std::byte* const y = mine.results.reserve(plan_.places * vectors.count * lanes_ * g_.wide());
+    std::byte* const w =
+        all_ + (task / plan_.tasks_of_channels * plan_.vectors + vectors.begin) * g_.taps() * lanes_ * g_.wide();
+    const Index channel = vectors.begin * lanes_, channels = std::min(vectors.count * lanes_, g_.groups - channel);
+    for (Index i = 0; i < plan_.stretches; ++i) {
+      const Stretch stretch = plan_.stretch(g_, i);
+      Index sample = -1;
+      for (Index at = rows.begin; at < rows.begin + rows.count; ++at) {
+        const Index row = at % g_.out[1], z = at / g_.out[1] % g_.out[0], of = at / g_.out[1] / g_.out[0];
+        if (of != sample) kept.begin(memory), sample = of;
+        kept.taps({sample, channel, channels, stretch}, z, row, w, mine.taps[0]);
+        const std::byte* const from = y_.data + (sample * y_.batch + z * y_.axis[0] + row * y_.axis[1] +
+                                                 stretch.column * y_.axis[2] + channel * y_.channel) *
+                                                    g_.size();
+        copy_y(from, stretch.places, channels, y);
+        run_row(mine.taps[0], stretch.places, vectors.count, y);
+      }
+    }
+  }
+  /// Places of the result's gradient, vector by vector.
+  void copy_y(const std::byte* from, Index places, Index channels, std::byte* to) const {
+    Index done = 0;
+    if (y_.channel == 1) {
+      done = channels / lanes_;
+      spread_of(*g_.kernels, g_.dtype)(from, y_.axis[2], places, done, to, places * lanes_);
+    }
+    for (Index v = done; v * lanes_ < channels; ++v)
+      g_.types.kernels->copy({from + v * lanes_ * y_.channel * g_.size(), y_.axis[2], y_.channel}, places,
+                             std::min(lanes_, channels - v * lanes_), to + v * places * lanes_ * g_.wide(), lanes_,
+                             lanes_);
+  }
+  void run_row(const std::vector<Tap>& taps, Index places, Index vectors, const std::byte* y) const {
+    const Index calls = divide_up(places, g_.kernels->gradient_places);
+    for (Index v = 0; v < vectors; ++v)
+      for (Index call = 0; call < calls; ++call) {
+        const EvenPart part = part_of(call, calls, places);
+        g_.kernels->gradients({taps.data(), static_cast<Index>(taps.size()),
+                               part.begin * lanes_ + v * plan_.layout.elements(lanes_), v * g_.taps() * lanes_},
+                              y + (v * places + part.begin) * lanes_ * g_.wide(), part.count);
+      }
+  }
+  /// The sums of each channel and element, as the weight lies: [C, k..].
+  template <class T> void add_up(const detail::ConvWeightRequest& r, Index each) {
+    T* const sum = reinterpret_cast<T*>(all_);
+    for (Index s = 1; s < sums_; ++s)
+      for (Index i = 0; i < each; ++i) sum[i] += sum[s * each + i];
+    T* const transposed = sum + sums_ * each;
+    for (Index ch = 0; ch < g_.groups; ++ch)
+      for (Index t = 0; t < g_.taps(); ++t)
+        transposed[ch * g_.taps() + t] = sum[(ch / lanes_ * g_.taps() + t) * lanes_ + ch % lanes_];
+    const Shape space = r.sizes.of_w();
+    AxisOrder order;
+    order.rank = space.rank();
+    for (int i = 0; i < order.rank; ++i) order.axes[i] = i, order.sizes[i] = space[static_cast<std::size_t>(i)];
+    Cursor(r.w, order).store(detail_cpu::kernels(), 0, space.numel(), transposed);
+  }
+
+  Geometry g_;
+  DepthwisePlan plan_;
+  Index lanes_, rows_, sums_;
+  Strided y_;
+  std::byte* all_ = nullptr;
+};
+
+}  // namespace
+
+void run_depthwise(const detail::ConvRequest& request) {
+  const CoordinateOrder order(request.sizes.axes);
+  const TileEpilogue epilogue(tape_of(request.op, *request.epilogue), detail_cpu::kernels(), request.inputs,
+                              request.outputs, request.sizes.of_y(), order.of);
+  DepthwiseForward(request, epilogue).run();
+}
+void run_depthwise_weight(const detail::ConvWeightRequest& request) { WeightGradient(request).run(request); }
+
+}  // namespace tern::detail_cpu::conv

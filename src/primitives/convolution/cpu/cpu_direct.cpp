@@ -1,0 +1,317 @@
+// All channels: a product of matrices whose rows are read where they lie. A task takes a few rows of the result. It
+// copies the rows of the image that they meet among zeros, once (in L2, widened), and multiplies stretches of them by
+// panels of the kernels: an element of the kernel moves the place where a stretch begins, so that nothing is unfolded.
+// bf16 is multiplied by pairs of channels where the processor can (gemm_pairs.hpp), from rows that are not widened.
+#include <cstring>
+#include <vector>
+
+#include "cpu/machine/threads.hpp"
+#include "cpu/products/gemm_pairs.hpp"
+#include "cpu/products/tile_epilogue.hpp"
+#include "cpu/tape/tapes.hpp"
+#include "primitives/convolution/cpu/cpu_geometry.hpp"
+#include "primitives/convolution/kernels.hpp"
+#include "process/of_thread.hpp"
+
+namespace tern::detail_cpu::conv {
+namespace {
+
+/// Bytes of the rows of the image that a task copies, and of the kernels that a call's segments read: both are to be in
+/// L2 together.
+constexpr Index kImageBytes = 320 << 10, kKernelBytes = 256 << 10;
+/// Places of the result that a task has at least, where memory allows: every panel of the kernels is read once for
+/// them.
+constexpr Index kPlaces = 112;
+/// Panels whose results the epilogue takes together.
+constexpr Index kPanelsAtOnce = 2;
+/// Multiply-adds that are worth a task of their own.
+constexpr Index kDirectTask = 512 << 10;
+
+struct DirectScratch {
+  ScratchBuffer image, results, kernels, panel, strip;
+  std::vector<Segment> segments;
+  std::vector<bool> has;
+};
+DirectScratch& direct_scratch() { return detail::of_thread<DirectScratch>(); }
+
+/// Whether rows of any length may be read in place in pairs.
+bool reads_in_place(const PairKernels& kernels) { return kernels.read_rows == 1 && kernels.read_steps == 2; }
+/// The kernels that multiply pairs; null where those of f32 are to do it.
+const PairKernels* pairs_for(const Geometry& g) {
+  constexpr Index kFewestChannels = 16;
+  if (g.dtype != DType::bf16 || g.c % 2 != 0 || g.c < kFewestChannels || g.kernels->panel != kPairCols) return nullptr;
+  const PairKernels* const kernels = pair_kernels();
+  return kernels && reads_in_place(*kernels) ? kernels : nullptr;
+}
+
+/// Factors of bf16 that were widened, in pairs.
+void pair_up(const std::uint32_t* from, std::uint32_t* to, Index pairs) {
+  for (Index p = 0; p < pairs; ++p, from += 2 * kPairCols, to += kPairCols)
+    for (Index j = 0; j < kPairCols; ++j) to[j] = from[j] >> 16 | (from[kPairCols + j] & 0xffff0000u);
+}
+/// Panel `panel` of a group: for each element of the kernel and channel the factors of as many results as a panel has.
+void pack_kernels(const Geometry& g, Index group, Index panel, std::byte* to) {
+  const Index width = g.kernels->panel, first = panel * width, cols = std::min(width, g.o - first), wide = g.wide(),
+              c = g.c;
+  const std::byte* const from = g.w.data + (group * g.w.group + first * g.w.batch) * g.size();
+  const Strided& w = g.w;
+  const auto copy = g.types.kernels->copy;
+  const Index step = w.axis[2] < 0 ? -1 : 1, taps = g.taps();
+  const bool run = (w.axis[2] == step || g.kernel[2] == 1) && (g.kernel[1] == 1 || w.axis[1] == step * g.kernel[2]) &&
+                   (g.kernel[0] == 1 || w.axis[0] == step * g.kernel[1] * g.kernel[2]);
+  if (taps >= 4 && run && w.channel != 1 && w.batch != 1) {  // elements of the kernel side by side
+    const std::byte* const begin = step > 0 ? from : from - (taps - 1) * g.size();
+    for (Index i = 0; i < c; ++i)
+      copy({begin + i * w.channel * g.size(), 1, w.batch}, taps, cols,
+           to + ((step > 0 ? 0 : (taps - 1) * c) + i) * width * wide, step * c * width, width);
+    return;
+  }
+  std::byte* at = to;
+  for (Index z = 0; z < g.kernel[0]; ++z)
+    for (Index y = 0; y < g.kernel[1]; ++y)
+      for (Index x = 0; x < g.kernel[2]; ++x, at += c * width * wide)
+        copy({from + (z * w.axis[0] + y * w.axis[1] + x * w.axis[2]) * g.size(), w.channel, w.batch}, c, cols, at,
+             width, width);
+}
+
+class Direct {
+ public:
+  Direct(const detail::ConvRequest& r, const TileEpilogue& epilogue)
+      : g_(r.sizes, r.x, r.w), epilogue_(epilogue), panel_(g_.kernels->panel), panels_(divide_up(g_.o, panel_)) {
+    pairs_ = pairs_for(g_);
+    straight_ = goes_straight(r, epilogue.stores_accumulators(), pairs_ != nullptr);
+    if (straight_) y_ = Geometry::of_image(r.outputs[0], r.sizes.axes);
+    plan();
+  }
+  void run() {
+    packed_ = direct_scratch().kernels.reserve(g_.groups * panels_ * depth() * panel_ * element());
+    const Index work = g_.n * g_.groups * g_.o * g_.out[0] * g_.out[1] * g_.out[2] * depth();
+    const bool parallel = work > kDirectTask;
+    in_parts(g_.groups * panels_, parallel, [&](Index i) { pack_panel(i / panels_, i % panels_); });
+    const Index whole = g_.n * g_.groups * g_.out[0] * blocks_ * stretches_;
+    const Index want = parallel ? std::min<Index>(4 * max_threads(), work / kDirectTask) : 1;
+    parts_ = std::clamp<Index>(divide_up(want, whole), 1, divide_up(panels_, kPanelsAtOnce));
+    in_parts(whole * parts_, parallel, [&](Index task) { run_task(task); });
+  }
+
+ private:
+  struct Task {
+    Index sample, group, z;
+    EvenPart rows, columns, panels;
+  };
+
+  Index depth() const { return g_.taps() * g_.c; }
+  /// Bytes of an element of the copied rows and of the packed kernels.
+  Index element() const { return pairs_ ? 2 : g_.wide(); }
+  template <class F> static void in_parts(Index count, bool parallel, F f) {
+    if (parallel) return parallel_for(count, f);
+    for (Index i = 0; i < count; ++i) f(i);
+  }
+
+  void plan() {
+    stretches_ = divide_up(g_.out[2], kPlaces);
+    const Index places = divide_up(g_.out[2], stretches_);
+    length_ = (places - 1) * g_.stride[2] + g_.reach(2);
+    pitch_ = g_.c;
+    // Rows of a call that lie multiples of 2048 bytes apart would share two sets of L1.
+    if (g_.stride[2] * pitch_ * element() % 2048 == 0) pitch_ += 64 / element();
+    runs_ = pitch_ == g_.c && (g_.dilation[2] == 1 || g_.kernel[2] == 1);
+    const Index row = length_ * pitch_ * element() * g_.kernel[0];
+    Index rows = std::min(g_.out[1], std::max<Index>(1, kPlaces / places));
+    while (rows > 1 && ((rows - 1) * g_.stride[1] + g_.reach(1)) * row > kImageBytes) --rows;
+    blocks_ = divide_up(g_.out[1], rows);
+    most_rows_ = divide_up(g_.out[1], blocks_);
+    image_rows_ = (most_rows_ - 1) * g_.stride[1] + g_.reach(1);
+  }
+
+  void pack_panel(Index group, Index panel) {
+    std::byte* const to = panel_at(group, panel);
+    if (!pairs_) return pack_kernels(g_, group, panel, to);
+    std::byte* const apart = direct_scratch().panel.reserve(depth() * panel_ * 4);
+    pack_kernels(g_, group, panel, apart);
+    pair_up(reinterpret_cast<const std::uint32_t*>(apart), reinterpret_cast<std::uint32_t*>(to), depth() / 2);
+  }
+  std::byte* panel_at(Index group, Index panel) const {
+    return packed_ + (group * panels_ + panel) * depth() * panel_ * element();
+  }
+
+  void run_task(Index i) {
+    Task t{};
+    const Index part = i % parts_;
+    i /= parts_;
+    const Index stretch = i % stretches_;
+    i /= stretches_;
+    t.rows = part_of(i % blocks_, blocks_, g_.out[1]);
+    i /= blocks_;
+    t.z = i % g_.out[0];
+    i /= g_.out[0];
+    t.group = i % g_.groups, t.sample = i / g_.groups;
+    t.columns = part_of(stretch, stretches_, g_.out[2]);
+    copy_rows(t);
+    const Index together = divide_up(panels_, kPanelsAtOnce);
+    const EvenPart mine = part_of(part, parts_, together);
+    for (Index p = mine.begin; p < mine.begin + mine.count; ++p) {
+      t.panels = {p * kPanelsAtOnce, std::min(kPanelsAtOnce, panels_ - p * kPanelsAtOnce)};
+      run_panels(t);
+    }
+  }
+
+  std::byte* image_row(Index kz, Index row) const {
+    return direct_scratch().image.data() + (kz * image_rows_ + row) * length_ * pitch_ * element();
+  }
+  /// The rows of the image that a task meets, among zeros.
+  void copy_rows(const Task& t) const {
+    DirectScratch& mine = direct_scratch();
+    mine.image.reserve(g_.kernel[0] * image_rows_ * length_ * pitch_ * element());
+    mine.has.assign(static_cast<std::size_t>(g_.kernel[0] * image_rows_), false);
+    const Index first = g_.met(1, t.rows.begin, 0);
+    for (Index kz = 0; kz < g_.kernel[0]; ++kz) {
+      const Index z = g_.met(0, t.z, kz);
+      if (!g_.inside(0, z)) continue;
+      for (Index r = t.rows.begin; r < t.rows.begin + t.rows.count; ++r)
+        for (Index k = 0; k < g_.kernel[1]; ++k) {
+          const Index row = g_.met(1, r, k);
+          const auto slot = static_cast<std::size_t>(kz * image_rows_ + row - first);
+          if (!g_.inside(1, row) || mine.has[slot]) continue;
+          mine.has[slot] = true;
+          copy_row(t, z, row, image_row(kz, row - first));
+        }
+    }
+  }
+  void copy_row(const Task& t, Index z, Index row, std::byte* to) const {
+    const Index first = g_.met(2, t.columns.begin, 0), place = pitch_ * element();
+    const Index length = (t.columns.count - 1) * g_.stride[2] + g_.reach(2);
+    const Index begin = std::clamp<Index>(-first, 0, length), end = std::clamp<Index>(g_.in[2] - first, begin, length);
+    std::fill_n(to, begin * place, std::byte{0});
+    std::fill_n(to + end * place, (length - end) * place, std::byte{0});
+    if (end == begin) return;
+    const Strided& x = g_.x;
+    const std::byte* const from = x.data + (t.sample * x.batch + t.group * g_.c * x.channel + z * x.axis[0] +
+                                            row * x.axis[1] + (first + begin) * x.axis[2]) *
+                                               g_.size();
+    if (pairs_) return copy_halves(reinterpret_cast<const std::uint16_t*>(from), end - begin, to + begin * place);
+    const auto copy = g_.types.kernels->copy;
+    if (x.channel == 1 && x.axis[2] == g_.c && pitch_ == g_.c)
+      return copy({from, 0, 1}, 1, (end - begin) * g_.c, to + begin * place, 0, 0);
+    copy({from, x.axis[2], x.channel}, end - begin, g_.c, to + begin * place, pitch_, g_.c);
+  }
+
+  void copy_halves(const std::uint16_t* from, Index places, std::byte* to) const {
+    const Strided& x = g_.x;
+    if (x.channel == 1) {
+      const bool run = x.axis[2] == g_.c && pitch_ == g_.c;
+      const Index times = run ? 1 : places, bytes = (run ? places : 1) * g_.c * 2;
+      for (Index i = 0; i < times; ++i)
+        std::memcpy(to + i * pitch_ * 2, from + i * x.axis[2], static_cast<std::size_t>(bytes));
+      return;
+    }
+    auto* const y = reinterpret_cast<std::uint16_t*>(to);
+    for (Index ch = 0; ch < g_.c; ++ch)
+      for (Index i = 0; i < places; ++i) y[i * pitch_ + ch] = from[i * x.axis[2] + ch * x.channel];
+  }
+
+  void run_panels(const Task& t) const {
+    const Index first = t.panels.begin * panel_, cols = std::min(t.panels.count * panel_, g_.o - first);
+    const Index row = t.panels.count * panel_, channel = t.group * g_.o + first;
+    std::byte* results = nullptr;
+    if (!straight_) results = direct_scratch().results.reserve(t.rows.count * t.columns.count * row * g_.wide());
+    for (Index p = 0; p < t.panels.count; ++p)
+      for (Index begin = 0, count = segments_at_once(); begin < segments(); begin += count)
+        for (Index r = 0; r < t.rows.count; ++r) {
+          std::byte* to = straight_ ? result(t, t.rows.begin + r) + (channel + p * panel_) * result_size()
+                                    : results + (r * t.columns.count * row + p * panel_) * g_.wide();
+          run_row(t, r, t.panels.begin + p, {begin, std::min(count, segments() - begin)}, to,
+                  straight_ ? y_.axis[2] : row);
+        }
+    if (straight_) return;
+    for (Index r = 0; r < t.rows.count; ++r)
+      epilogue_.finish({results + r * t.columns.count * row * g_.wide(), row,
+                        g_.position(t.sample, t.z, t.rows.begin + r, t.columns.begin) + channel, t.columns.count, cols,
+                        g_.groups * g_.o});
+  }
+  std::byte* result(const Task& t, Index row) const {
+    return y_.data +
+           (t.sample * y_.batch + t.z * y_.axis[0] + row * y_.axis[1] + t.columns.begin * y_.axis[2]) * result_size();
+  }
+  Index result_size() const { return pairs_ ? 2 : g_.wide(); }  // where it goes straight
+  /// Elements of the kernel, or where they are one run of memory, its rows.
+  Index segments() const { return runs_ ? g_.kernel[0] * g_.kernel[1] : g_.taps(); }
+  Index segments_at_once() const {
+    if (pairs_) return segments();
+    return std::max<Index>(1, kKernelBytes / (depth() / segments() * panel_ * g_.wide()));
+  }
+  void run_row(const Task& t, Index r, Index panel, EvenPart part, std::byte* to, Index step) const {
+    std::vector<Segment>& list = direct_scratch().segments;
+    list.clear();
+    const Index across = runs_ ? 1 : g_.kernel[2], steps = depth() / segments();
+    const std::byte* const b = panel_at(t.group, panel);
+    for (Index s = part.begin; s < part.begin + part.count; ++s) {
+      const Index k = s % across, ky = s / across % g_.kernel[1], kz = s / across / g_.kernel[1];
+      const Index row = g_.met(1, t.rows.begin + r, ky);
+      if (!g_.inside(0, g_.met(0, t.z, kz)) || !g_.inside(1, row)) continue;
+      list.push_back({image_row(kz, row - g_.met(1, t.rows.begin, 0)) + k * g_.dilation[2] * pitch_ * element(),
+                      b + s * steps * panel_ * element()});
+    }
+    if (pairs_) return run_pairs(list, t.columns.count, steps / 2, std::min(panel_, g_.o - panel * panel_), to, step);
+    if (list.empty() && part.begin > 0) return;
+    const Index calls = divide_up(t.columns.count, g_.kernels->rows), a_row = g_.stride[2] * pitch_;
+    DirectCall call{list.data(), static_cast<Index>(list.size()),         steps,         a_row, to, step,
+                    0,           std::min(panel_, g_.o - panel * panel_), part.begin > 0};
+    for (Index i = 0; i < calls; ++i) {
+      const EvenPart places = part_of(i, calls, t.columns.count);
+      call.rows = places.count, call.c = to + places.begin * step * g_.wide();
+      g_.kernels->direct(call);
+      for (Segment& s : list) s.a = static_cast<const std::byte*>(s.a) + places.count * a_row * g_.wide();
+    }
+  }
+
+  /// The same of bf16: sums are kept in f32, and rounded where they go straight to the result.
+  void run_pairs(std::vector<Segment>& list, Index all, Index pairs, Index cols, std::byte* to, Index step) const {
+    constexpr Index kMost = 28;  // two calls' worth of rows
+    const Index calls = divide_up(all, kMost), a_row = g_.stride[2] * pitch_;
+    float* const strip =
+        straight_ ? reinterpret_cast<float*>(direct_scratch().strip.reserve(kMost * kPairCols * 4)) : nullptr;
+    for (Index i = 0; i < calls; ++i) {
+      const EvenPart places = part_of(i, calls, all);
+      std::byte* const at = to + places.begin * step * (straight_ ? 2 : 4);
+      float* const sums = straight_ ? strip : reinterpret_cast<float*>(at);
+      const Index row = straight_ ? kPairCols : step;
+      for (Index p = 0; list.empty() && p < places.count; ++p)
+        std::fill_n(at + p * step * (straight_ ? 2 : 4), cols * (straight_ ? 2 : 4), std::byte{0});
+      for (Segment& s : list) {
+        const float* const from = &s == list.data() ? nullptr : sums;
+        const bool rounds = straight_ && &s == &list.back();
+        pairs_->micro({static_cast<const std::uint16_t*>(s.a), a_row, 2 * kPairSteps,
+                       static_cast<const std::uint16_t*>(s.b), from, row, sums, row, pairs, places.count, cols,
+                       rounds ? reinterpret_cast<std::uint16_t*>(at) : nullptr, step, nullptr, 0});
+        s.a = static_cast<const std::uint16_t*>(s.a) + places.count * a_row;
+      }
+    }
+  }
+
+  Geometry g_;
+  const TileEpilogue& epilogue_;
+  const PairKernels* pairs_ = nullptr;
+  Index panel_, panels_;
+  Index stretches_ = 1, blocks_ = 1, parts_ = 1, most_rows_ = 1;
+  Index length_ = 0, pitch_ = 0, image_rows_ = 0;  // of a copied row: places, and elements from place to place; rows
+  bool runs_ = false;                              // a row of the kernel and its channels are one run of memory
+  bool straight_ = false;
+  Strided y_;
+  std::byte* packed_ = nullptr;
+};
+
+}  // namespace
+
+bool direct_pays(DType dtype) {
+  const PairKernels* const kernels = dtype == DType::bf16 ? pair_kernels() : nullptr;
+  return !kernels || reads_in_place(*kernels);
+}
+void run_direct(const detail::ConvRequest& request) {
+  const CoordinateOrder order(request.sizes.axes);
+  const TileEpilogue epilogue(tape_of(request.op, *request.epilogue), detail_cpu::kernels(), request.inputs,
+                              request.outputs, request.sizes.of_y(), order.of);
+  Direct(request, epilogue).run();
+}
+
+}  // namespace tern::detail_cpu::conv

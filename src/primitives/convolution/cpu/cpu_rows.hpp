@@ -1,0 +1,152 @@
+// Rows of an image as the kernels for channels by themselves read them: vectors of channels, place by place, with zeros
+// where the image ends. Places that a stride apart meet lie side by side: each phase of the stride has a line of its
+// own.
+#pragma once
+#include <vector>
+
+#include "cpu/scratch.hpp"
+#include "primitives/convolution/cpu/cpu_geometry.hpp"
+
+namespace tern::detail_cpu::conv {
+
+/// A stretch of the result: `places` along the last axis from `column` on.
+struct Stretch {
+  Index column, places;
+};
+
+/// How a row for such a stretch is laid out.
+class RowLayout {
+ public:
+  RowLayout(const Geometry& g, Index most_places)
+      : phases_(std::min(g.stride[2], g.reach(2))), length_(most_places + (g.reach(2) - 1) / g.stride[2]) {}
+  /// Of one vector of channels; those of several lie one after the other.
+  Index elements(Index lanes) const { return phases_ * length_ * lanes; }
+  /// Where element k of the kernel meets the first place.
+  Index offset(const Geometry& g, Index k) const {
+    const Index at = k * g.dilation[2];
+    return at % g.stride[2] * length_ + at / g.stride[2];
+  }
+  /// Copies channels [channel, channel + count) of a row of the image.
+  void fill(const Geometry& g, const std::byte* row, Stretch s, Index channel, Index count, std::byte* to) const {
+    const Index lanes = g.kernels->lanes, line = lanes * g.wide(), vectors = divide_up(count, lanes);
+    const Index first = g.met(2, s.column, 0), vector = elements(lanes);
+    for (Index phase = 0; phase < phases_; ++phase, to += length_ * line) {
+      const Index at = first + phase, length = s.places + (g.reach(2) - 1) / g.stride[2];
+      const Index begin = std::clamp<Index>(at < 0 ? divide_up(-at, g.stride[2]) : 0, 0, length);
+      const Index end = std::clamp<Index>(floor_divide(g.in[2] - 1 - at, g.stride[2]) + 1, begin, length);
+      for (Index v = 0; v < vectors; ++v) {
+        std::fill_n(to + v * vector * g.wide(), begin * line, std::byte{0});
+        std::fill_n(to + v * vector * g.wide() + end * line, (length - end) * line, std::byte{0});
+      }
+      if (end == begin) continue;
+      const std::byte* const from = row + ((at + begin * g.stride[2]) * g.x.axis[2] + channel * g.x.channel) * g.size();
+      const Index step = g.stride[2] * g.x.axis[2];
+      Index done = 0;
+      if (g.x.channel == 1) {
+        done = count / lanes;
+        spread_of(*g.kernels, g.dtype)(from, step, end - begin, done, to + begin * line, vector);
+      }
+      for (Index v = done; v < vectors; ++v)
+        g.types.kernels->copy({from + v * lanes * g.x.channel * g.size(), step, g.x.channel}, end - begin,
+                              std::min(lanes, count - v * lanes), to + (begin * lanes + v * vector) * g.wide(), lanes,
+                              lanes);
+    }
+  }
+
+ private:
+  Index phases_, length_;
+};
+
+/// The rows that a few neighbouring rows of the result meet, kept while they are met again.
+class KeptRows {
+ public:
+  /// `rows` of the result at a time, `vectors` of channels.
+  KeptRows(const Geometry& g, const RowLayout& layout, Index rows, Index vectors)
+      : g_(g),
+        layout_(layout),
+        ring_(g.reach(1) + (rows - 1) * g.stride[1]),
+        row_bytes_(vectors * layout.elements(g.kernels->lanes) * g.wide()) {
+    for (Index k = 0; k < g.kernel[2]; ++k) offsets_.push_back(layout.offset(g, k) * g.kernels->lanes * g.wide());
+  }
+  Index bytes() const { return g_.kernel[0] * ring_ * row_bytes_; }
+  void begin(std::byte* memory) {
+    memory_ = memory;
+    kept_.assign(static_cast<std::size_t>(g_.kernel[0] * ring_), {-1, -1});
+  }
+  struct Where {
+    Index sample, channel, channels;
+    Stretch stretch;
+  };
+  /// The row (z, row) of the image for element k of the first axis of the kernel.
+  const std::byte* row(const Where& where, Index k, Index z, Index row) {
+    const Index slot = k * ring_ + row % ring_;
+    std::byte* const to = memory_ + slot * row_bytes_;
+    KeptRow& kept = kept_[static_cast<std::size_t>(slot)];
+    if (kept.z != z || kept.row != row) {
+      kept = {z, row};
+      const std::byte* const from =
+          g_.x.data + (where.sample * g_.x.batch + z * g_.x.axis[0] + row * g_.x.axis[1]) * g_.size();
+      layout_.fill(g_, from, where.stretch, where.channel, where.channels, to);
+    }
+    return to;
+  }
+  /// Taps of the first vector of a place of the result in rows (z, row); weights at `w`, `lanes` for each element of
+  /// the kernel.
+  void taps(const Where& where, Index z, Index row, std::byte* w, std::vector<Tap>& taps) {
+    taps.clear();
+    const Index line = g_.kernels->lanes * g_.wide();
+    for (Index kz = 0; kz < g_.kernel[0]; ++kz) {
+      const Index from_z = g_.met(0, z, kz);
+      if (!g_.inside(0, from_z)) continue;
+      for (Index ky = 0; ky < g_.kernel[1]; ++ky) {
+        const Index from = g_.met(1, row, ky);
+        if (!g_.inside(1, from)) continue;
+        const std::byte* const x = this->row(where, kz, from_z, from);
+        std::byte* const weights = w + (kz * g_.kernel[1] + ky) * g_.kernel[2] * line;
+        for (Index k = 0; k < g_.kernel[2]; ++k)
+          taps.push_back({x + offsets_[static_cast<std::size_t>(k)], weights + k * line});
+      }
+    }
+  }
+
+ private:
+  struct KeptRow {
+    Index z, row;
+  };
+  const Geometry& g_;
+  const RowLayout& layout_;
+  Index ring_, row_bytes_;
+  std::vector<Index> offsets_;  // bytes from the begin of a row, for each element of the kernel
+  std::byte* memory_ = nullptr;
+  std::vector<KeptRow> kept_;
+};
+
+/// How channels by themselves are divided: into tasks of `blocks` vectors of channels, stretches of the last axis, and
+/// `rows` of the result that are computed together.
+struct DepthwisePlan {
+  Index vectors, blocks, tasks_of_channels, stretches, places, rows = 1;
+  RowLayout layout;
+  explicit DepthwisePlan(const Geometry& g)
+      : vectors(divide_up(g.groups, g.kernels->lanes)),
+        blocks(std::min(vectors, std::max<Index>(1, kChannels / g.kernels->lanes))),
+        tasks_of_channels(divide_up(vectors, blocks)),
+        stretches(divide_up(g.out[2], kPlaces)),
+        places(divide_up(g.out[2], stretches)),
+        layout(g, places) {
+    // Many elements: a vector of channels takes several rows, while L1 has what they meet. Few: all vectors take one
+    // place after the other, as they lie in memory.
+    if (g.taps() < kManyTaps) return;
+    const Index fit = kBytes / (layout.elements(g.kernels->lanes) * g.wide() * g.kernel[0]);
+    rows = std::clamp<Index>((fit - g.reach(1)) / g.stride[1] + 1, 1, std::min<Index>(g.out[1], 8));
+  }
+  Stretch stretch(const Geometry& g, Index i) const {
+    const EvenPart part = part_of(i, stretches, g.out[2]);
+    return {part.begin, part.count};
+  }
+
+ private:
+  /// Channels of a task; places of a stretch; bytes of the rows that a vector of channels meets, which L1 is to hold.
+  static constexpr Index kChannels = 64, kPlaces = 112, kBytes = 36 << 10, kManyTaps = 16;
+};
+
+}  // namespace tern::detail_cpu::conv

@@ -1,0 +1,215 @@
+// Kernels of convolutions for the SIMD target being compiled (no include guard: once per target file).
+//
+// Channels by themselves (depthwise): a vector holds `lanes` channels, and a call keeps the sums of up to 28
+// neighbouring places in registers. Each step of it loads one vector of the kernel and multiplies it by a vector of the
+// image in memory for each place: 1 + 1/28 loads a multiply-add, where processors do two of each a cycle. Where the
+// vectors of the image lie, a list says, so that strides, dilations, borders and the number of axes are none of the
+// kernel's business.
+//
+// All channels: rows of up to 14 neighbouring places times panels of two vectors of results, as in a matrix product
+// (gemm_kernels-inl.h). The rows are read where they lie in the image, one run for each element (or row) of the kernel.
+#include <hwy/highway.h>
+
+#include "cpu/simd/halves-inl.h"
+#include "primitives/convolution/cpu/lanes.hpp"
+
+#if defined(__clang__)
+#define TERN_CONV_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define TERN_CONV_UNROLL _Pragma("GCC unroll 32")
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace tern::detail_cpu::conv {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3
+constexpr int kPlaces = 12, kGradientPlaces = 10, kRows = 6;  // 16 registers
+#else
+constexpr int kPlaces = 28, kGradientPlaces = 24, kRows = HWY_ARCH_X86 ? 14 : 12;  // 32 registers
+#endif
+constexpr int kChains = 4;  // of additions of a gradient, side by side
+
+template <class T, int kCount> void TapsOf(const TapsCall& call, T* out, std::int64_t step) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr std::int64_t kLanes = HWY_LANES(T);
+  V sum[kCount];
+  TERN_CONV_UNROLL for (int t = 0; t < kCount; ++t) sum[t] = hn::Zero(d);
+  for (std::int64_t i = 0; i < call.count; ++i) {
+    const T* x = static_cast<const T*>(call.taps[i].x) + call.x_at;
+    asm("" : "+r"(x));  // one address, not one for each place
+    const V w = hn::LoadU(d, static_cast<const T*>(call.taps[i].w) + call.w_at);
+    TERN_CONV_UNROLL for (int t = 0; t < kCount; ++t) sum[t] = hn::MulAdd(hn::LoadU(d, x + t * kLanes), w, sum[t]);
+  }
+  TERN_CONV_UNROLL for (int t = 0; t < kCount; ++t) {
+    hn::StoreU(sum[t], d, out);
+    out += step;
+  }
+}
+
+template <class T, int kCount> void GradientsOf(const TapsCall& call, const T* y) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr std::int64_t kLanes = HWY_LANES(T);
+  V factor[kCount];
+  TERN_CONV_UNROLL for (int t = 0; t < kCount; ++t) factor[t] = hn::LoadU(d, y + t * kLanes);
+  for (std::int64_t i = 0; i < call.count; ++i) {
+    const T* x = static_cast<const T*>(call.taps[i].x) + call.x_at;
+    T* w = static_cast<T*>(call.taps[i].w) + call.w_at;
+    asm("" : "+r"(x));  // one address, not one for each place
+    constexpr int kSums = kCount < kChains ? kCount : kChains;
+    V sum[kSums];
+    TERN_CONV_UNROLL for (int s = 0; s < kSums; ++s) sum[s] = hn::Mul(hn::LoadU(d, x + s * kLanes), factor[s]);
+    TERN_CONV_UNROLL for (int t = kSums; t < kCount; ++t) sum[t % kSums] =
+        hn::MulAdd(hn::LoadU(d, x + t * kLanes), factor[t], sum[t % kSums]);
+    TERN_CONV_UNROLL for (int s = 1; s < kSums; ++s) sum[0] = hn::Add(sum[0], sum[s]);
+    hn::StoreU(hn::Add(hn::LoadU(d, w), sum[0]), d, w);
+  }
+}
+
+template <class T, int kCount>
+HWY_INLINE void PickTaps(const TapsCall& call, T* out, std::int64_t step, std::int64_t places) {
+  if constexpr (kCount > 1) {
+    if (places != kCount) return PickTaps<T, kCount - 1>(call, out, step, places);
+  }
+  TapsOf<T, kCount>(call, out, step);
+}
+template <class T, int kCount> HWY_INLINE void PickGradients(const TapsCall& call, const T* y, std::int64_t places) {
+  if constexpr (kCount > 1) {
+    if (places != kCount) return PickGradients<T, kCount - 1>(call, y, places);
+  }
+  GradientsOf<T, kCount>(call, y);
+}
+template <class T> void Taps(const TapsCall& call, void* out, std::int64_t step, std::int64_t places) {
+  PickTaps<T, kPlaces>(call, static_cast<T*>(out), step, places);
+}
+template <class T> void Gradients(const TapsCall& call, const void* y, std::int64_t places) {
+  PickGradients<T, kGradientPlaces>(call, static_cast<const T*>(y), places);
+}
+
+template <class T>
+void Spread(const void* from, std::int64_t step, std::int64_t places, std::int64_t vectors, void* to,
+            std::int64_t vector) {
+  const hn::ScalableTag<T> d;
+  constexpr std::int64_t kLanes = HWY_LANES(T);
+  const T* x = static_cast<const T*>(from);
+  T* y = static_cast<T*>(to);
+  for (std::int64_t t = 0; t < places; ++t, x += step, y += kLanes)
+    for (std::int64_t v = 0; v < vectors; ++v) hn::StoreU(hn::LoadU(d, x + v * kLanes), d, y + v * vector);
+}
+
+template <DType D>
+void SpreadHalves(const void* from, std::int64_t step, std::int64_t places, std::int64_t vectors, void* to,
+                  std::int64_t vector) {
+  const hn::ScalableTag<float> d;
+  constexpr std::int64_t kLanes = HWY_LANES(float);
+  const auto* x = static_cast<const std::uint16_t*>(from);
+  auto* y = static_cast<float*>(to);
+  for (std::int64_t t = 0; t < places; ++t, x += step, y += kLanes)
+    for (std::int64_t v = 0; v < vectors; ++v)
+      hn::StoreU(detail_cpu::HWY_NAMESPACE::Widen<D>(d, x + v * kLanes), d, y + v * vector);
+}
+template <DType D>
+void RoundTo(const void* from, std::int64_t step, std::int64_t places, std::int64_t vectors, void* to,
+             std::int64_t to_step) {
+  const hn::ScalableTag<float> d;
+  const hn::Rebind<std::uint16_t, decltype(d)> half;
+  constexpr std::int64_t kLanes = HWY_LANES(float);
+  const auto* x = static_cast<const float*>(from);
+  auto* y = static_cast<std::uint16_t*>(to);
+  for (std::int64_t t = 0; t < places; ++t, x += step, y += to_step)
+    for (std::int64_t v = 0; v < vectors; ++v)
+      hn::StoreU(detail_cpu::HWY_NAMESPACE::Narrow<D>(d, hn::LoadU(d, x + v * kLanes)), half, y + v * kLanes);
+}
+
+/// The registers' tile to memory; past `cols` only to a scratch tile.
+template <class T, int kCount, int kVectors, class V>
+HWY_INLINE void StoreSums(const V (&sum)[kCount][kVectors], const DirectCall& call) {
+  const hn::ScalableTag<T> d;
+  constexpr std::int64_t kLanes = HWY_LANES(T);
+  T* c = static_cast<T*>(call.c);
+  if (HWY_LIKELY(call.cols == kVectors * kLanes)) {
+    TERN_CONV_UNROLL for (int i = 0; i < kCount; ++i) {
+      TERN_CONV_UNROLL for (int v = 0; v < kVectors; ++v) {
+        V value = sum[i][v];
+        if (call.add) value = hn::Add(hn::LoadU(d, c + v * kLanes), value);
+        hn::StoreU(value, d, c + v * kLanes);
+      }
+      c += call.c_row;
+    }
+    return;
+  }
+  HWY_ALIGN T edge[kCount][kVectors * kLanes];
+  TERN_CONV_UNROLL for (int i = 0; i < kCount; ++i) TERN_CONV_UNROLL for (int v = 0; v < kVectors; ++v)
+      hn::Store(sum[i][v], d, &edge[i][v * kLanes]);
+  for (int i = 0; i < kCount; ++i, c += call.c_row)
+    for (std::int64_t j = 0; j < call.cols; ++j) c[j] = call.add ? c[j] + edge[i][j] : edge[i][j];
+}
+
+/// Rows at a_row from each other, as x86 addresses them from three pointers: 0, 1, 2, 3 and 4 rows on from each.
+template <class T, int kCount, int kVectors> void DirectTile(const DirectCall& call) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr std::int64_t kLanes = HWY_LANES(T), kPanel = 2 * kLanes;
+  const std::int64_t row = call.a_row;
+  V sum[kCount][kVectors];
+  TERN_CONV_UNROLL for (int i = 0; i < kCount; ++i) TERN_CONV_UNROLL for (int v = 0; v < kVectors; ++v) sum[i][v] =
+      hn::Zero(d);
+  for (std::int64_t s = 0; s < call.count; ++s) {
+    const T* a0 = static_cast<const T*>(call.segments[s].a);
+    const T* a1 = kCount > 5 ? a0 + 5 * row : a0;
+    const T* a2 = kCount > 10 ? a0 + 10 * row : a0;
+    const T* b = static_cast<const T*>(call.segments[s].b);
+    for (std::int64_t p = call.depth; p > 0; --p) {
+      V factor[kVectors];
+      TERN_CONV_UNROLL for (int v = 0; v < kVectors; ++v) factor[v] = hn::LoadU(d, b + v * kLanes);
+      TERN_CONV_UNROLL for (int i = 0; i < kCount; ++i) {
+        const T* const from = i >= 10 ? a2 : i >= 5 ? a1 : a0;
+        const V x = hn::Set(d, from[i % 5 * row]);
+        TERN_CONV_UNROLL for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::MulAdd(x, factor[v], sum[i][v]);
+      }
+      b += kPanel;
+      ++a0;
+      if constexpr (kCount > 5) ++a1;
+      if constexpr (kCount > 10) ++a2;
+    }
+  }
+  StoreSums<T, kCount, kVectors>(sum, call);
+}
+
+template <class T, int kCount> HWY_INLINE void PickDirect(const DirectCall& call) {
+  if constexpr (kCount > 1) {
+    if (call.rows != kCount) return PickDirect<T, kCount - 1>(call);
+  }
+  constexpr std::int64_t kLanes = HWY_LANES(T);
+  call.cols <= kLanes ? DirectTile<T, kCount, 1>(call) : DirectTile<T, kCount, 2>(call);
+}
+template <class T> void Direct(const DirectCall& call) { PickDirect<T, kRows>(call); }
+
+template <class T> constexpr ConvKernels KernelsOf() {
+  ConvKernels kernels{};
+  kernels.lanes = HWY_LANES(T), kernels.places = kPlaces, kernels.gradient_places = kGradientPlaces;
+  kernels.rows = kRows, kernels.panel = 2 * HWY_LANES(T);
+  kernels.taps = &Taps<T>, kernels.gradients = &Gradients<T>, kernels.direct = &Direct<T>;
+  kernels.spread = &Spread<T>;
+  if constexpr (sizeof(T) == 4) {
+    kernels.spread_f16 = &SpreadHalves<DType::f16>, kernels.spread_bf16 = &SpreadHalves<DType::bf16>;
+    kernels.round_f16 = &RoundTo<DType::f16>, kernels.round_bf16 = &RoundTo<DType::bf16>;
+  }
+  return kernels;
+}
+
+}  // namespace HWY_NAMESPACE
+
+#define TERN_CONV_LANES_(name) conv_lanes_##name
+#define TERN_CONV_LANES(name) TERN_CONV_LANES_(name)
+/// conv_lanes_N_AVX2() and so on, called on processors that have the target.
+const AllConvKernels& TERN_CONV_LANES(HWY_NAMESPACE)() {
+  static constexpr AllConvKernels all{HWY_NAMESPACE::KernelsOf<float>(), HWY_NAMESPACE::KernelsOf<double>()};
+  return all;
+}
+}  // namespace tern::detail_cpu::conv
+HWY_AFTER_NAMESPACE();
+#undef TERN_CONV_UNROLL

@@ -1,0 +1,7 @@
+// The kernels of convolutions compiled for Highway's AVX3 target.
+#include <hwy/detect_targets.h>
+#if HWY_ARCH_X86
+#undef HWY_TARGET
+#define HWY_TARGET HWY_AVX3
+#include "primitives/convolution/cpu/lanes-inl.h"
+#endif

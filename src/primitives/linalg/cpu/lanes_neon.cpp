@@ -1,0 +1,7 @@
+// The lanes of small matrices compiled for Highway's NEON target.
+#include <hwy/detect_targets.h>
+#if HWY_ARCH_ARM
+#undef HWY_TARGET
+#define HWY_TARGET HWY_NEON
+#include "primitives/linalg/cpu/lanes-inl.h"
+#endif
