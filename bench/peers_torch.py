@@ -385,6 +385,8 @@ def prepare(name):
         torch._dynamo.reset()
     family, *parts = name.split("/")
     answer = {"peers": [], "notes": []}
+    if family not in FAMILIES:
+        return answer  # it has no such thing, as fits/
     found = ways(family, parts)
     if CUDA and family == "linear" and parts[3] == "forward":
         found["PyTorch, product"] = lambda: linear_part(parts)

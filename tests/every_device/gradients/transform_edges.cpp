@@ -41,7 +41,7 @@ TEST_P(TransformEdges, ValuesShareNoMemoryWithArguments) {
   const Tensor x = full({1}, 3), v = ones({1}), rows = full({2, 2}, 3);
   const auto itself = [](const Var& t) { return t; };
   const auto viewed = [](const Var& t) { return t.reshape({}); };
-  const auto filled_with = [](const Tensor& t) { return t.copy_from(full(t.shape(), 7)); };
+  const auto filled_with = [](Tensor t) { t.copy_from(full(t.shape(), 7)); };
   filled_with(value_and_grad(itself)(x).value), filled_with(value_and_grad(viewed)(x).value);
   filled_with(vjp(itself, x, v).value), filled_with(jvp(itself, x, v).value);
   const auto twice = [](const Var& t) { return std::pair{t.slice(0, 0, 1), t * 2}; };
