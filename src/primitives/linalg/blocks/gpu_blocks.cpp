@@ -114,19 +114,7 @@ RequestStatus::RequestStatus(GpuBackend& backend, const detail::MatrixRequest& r
     view_ = own_->view;
     view_.strides.resize(view_.strides.size() - 2);
   }
-  constexpr int threads = 256;
-  MatrixPlan plan(backend, r, '7');
-  const int to = plan.add(view_, {}, true);
-  plan.launch(static_cast<std::uint64_t>(ceil_div(r.count(), threads)), threads, [&] {
-    Io io(plan.plan, backend.dialect());
-    std::vector<std::string> matrix;
-    std::string text = io.coordinates(plan.batch, "matrix", "c", matrix);
-    text += cat("let none = 0;\n", io.store(to, plan.at(matrix), {"none"}, ""));
-    return plan.module("status of matrices, cleared",
-                       cat("let matrix = group * ", u(threads), " + thread;\nif (matrix < ", plan.count(), ") {\n",
-                           indented(text), "}\n"),
-                       {});
-  });
+  clear_of_each(backend, r, view_);
 }
 void RequestStatus::finish(PrimitiveId by) const {
   if (!r_.checked) return;

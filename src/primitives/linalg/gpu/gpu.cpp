@@ -1,4 +1,4 @@
-// Linear algebra on GPUs: how failures are told.
+// Linear algebra on GPUs: how failures are told, and what its kernels share.
 #include "primitives/linalg/gpu/gpu.hpp"
 
 #include <bit>
@@ -91,6 +91,21 @@ void status_on_gpu(GpuBackend& backend, const detail::StatusRequest& r) {
                           indented(check), "}\n"),
                       {});
     });
+  });
+}
+
+void clear_of_each(GpuBackend& backend, const detail::MatrixRequest& r, const View& of_each) {
+  MatrixPlan plan(backend, r, '7');
+  const int to = plan.add(of_each, {}, true);
+  plan.launch(static_cast<std::uint64_t>(ceil_div(r.count(), kThreads)), kThreads, [&] {
+    Io io(plan.plan, backend.dialect());
+    std::vector<std::string> matrix;
+    std::string text = io.coordinates(plan.batch, "matrix", "c", matrix);
+    text += cat("let none = 0;\n", io.store(to, plan.at(matrix), {"none"}, ""));
+    return plan.module("status of matrices, cleared",
+                       cat("let matrix = group * ", kThreads, "u + thread;\nif (matrix < ", plan.count(), ") {\n",
+                           indented(text), "}\n"),
+                       {});
   });
 }
 

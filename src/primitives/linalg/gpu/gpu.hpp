@@ -67,4 +67,7 @@ class MatrixPlan {
   detail::PrimitiveId by_ = detail::PrimitiveId::count;
 };
 
+/// Sets a number of each matrix to 0: a view over the batch alone.
+void clear_of_each(GpuBackend& backend, const detail::MatrixRequest& r, const View& of_each);
+
 }  // namespace tern::detail_gpu

@@ -11,19 +11,9 @@ namespace {
 constexpr int kInfoThreads = 256;
 
 /// Nothing is bad until a move or the library tells otherwise.
-void clear(GpuBackend& backend, const detail::MatrixRequest& r, const View& of_each) {
-  MatrixPlan plan(backend, r, '6');
-  const int to = plan.add(of_each, {1, 1}, true);
-  plan.launch(static_cast<std::uint64_t>(ceil_div(r.count(), kInfoThreads)), kInfoThreads, [&] {
-    Io io(plan.plan, backend.dialect());
-    std::vector<std::string> matrix;
-    std::string text = io.coordinates(plan.batch, "matrix", "c", matrix);
-    text += cat("let status = 0;\n", io.store(to, plan.at(matrix), {"status"}, ""));
-    return plan.module("matrices, cleared",
-                       cat("let matrix = group * ", kInfoThreads, "u + thread;\nif (matrix < ", plan.count(), ") {\n",
-                           indented(text), "}\n"),
-                       {});
-  });
+void clear(GpuBackend& backend, const detail::MatrixRequest& r, View of_each) {
+  of_each.strides.resize(of_each.strides.size() - 2);
+  clear_of_each(backend, r, of_each);
 }
 
 std::vector<std::int32_t> read(GpuBackend& backend, const detail::MatrixRequest& r, const Matrices& of_each) {
