@@ -70,7 +70,7 @@ void expect_alike(const AttentionCase& c, const Results& got, const Results& wan
 }
 void expect_decomposed(const AttentionCase& c, const std::string& what, const Call& call = plain,
                        const std::vector<DType>& types = {f32, f16, bf16, f64}, double by = 1) {
-  if (left_out(default_device(), 2)) return;
+  if (left_out(default_device(), 4)) return;
   for (const DType type : types) {
     if (in_software(default_device()) && type != types.front()) continue;
     if (type == f64 && default_device().kind() == DeviceKind::webgpu) continue;
