@@ -11,7 +11,7 @@ namespace {
 class ManyJoined : public EveryDevice {};
 TERN_EVERY_DEVICE(ManyJoined);
 
-Tensor counted(const Shape& shape, DType dtype, int from) {
+Tensor counted_from(const Shape& shape, DType dtype, int from) {
   std::vector<float> values(static_cast<std::size_t>(shape.numel()));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>((static_cast<int>(i) + from) % 101);
   return tensor(values, shape, cpu()).to(dtype);
@@ -26,7 +26,7 @@ void expect_joined(const std::vector<Tensor>& parts, int axis, const std::string
 TEST_P(ManyJoined, OfEveryCountThatIsAnotherKernel) {
   for (const int count : {2, 3, 4, 5, 8, 9, 31, 64, 65, 200}) {
     std::vector<Tensor> parts;
-    for (int i = 0; i < count; ++i) parts.push_back(counted({1000}, f32, 7 * i));
+    for (int i = 0; i < count; ++i) parts.push_back(counted_from({1000}, f32, 7 * i));
     expect_joined(parts, 0, std::to_string(count) + " vectors", device());
   }
 }
@@ -35,24 +35,24 @@ TEST_P(ManyJoined, OfDtypesAndLengthsThatShareWords) {
     for (const std::int64_t length : {1, 3, 8, 999}) {
       if (dtype == i64 && device().kind() == DeviceKind::webgpu) continue;
       std::vector<Tensor> parts;
-      for (int i = 0; i < 9; ++i) parts.push_back(counted({length}, dtype, i));
+      for (int i = 0; i < 9; ++i) parts.push_back(counted_from({length}, dtype, i));
       expect_joined(parts, 0, "lengths of " + std::to_string(length) + " " + std::string(to_string(dtype)), device());
     }
 }
 TEST_P(ManyJoined, OfLengthsThatDiffer) {
   std::vector<Tensor> parts;
-  for (int i = 0; i < 40; ++i) parts.push_back(counted({i % 7 * 100}, f32, i));
+  for (int i = 0; i < 40; ++i) parts.push_back(counted_from({i % 7 * 100}, f32, i));
   expect_joined(parts, 0, "lengths", device());
   parts.clear();
-  for (int i = 0; i < 10; ++i) parts.push_back(counted({3, 16 + 4 * (i % 3), 5}, f32, i));
+  for (int i = 0; i < 10; ++i) parts.push_back(counted_from({3, 16 + 4 * (i % 3), 5}, f32, i));
   expect_joined(parts, 1, "along the middle", device());
   parts.clear();
-  for (int i = 0; i < 10; ++i) parts.push_back(counted({33, 2 + i % 2}, bf16, i));
+  for (int i = 0; i < 10; ++i) parts.push_back(counted_from({33, 2 + i % 2}, bf16, i));
   expect_joined(parts, -1, "columns", device());
 }
 /// The same tensor again and again, parts of one, in one and in several memories.
 TEST_P(ManyJoined, OfSharedMemory) {
-  const Tensor one = counted({64}, f32, 1), other = counted({12, 64}, f32, 3);
+  const Tensor one = counted_from({64}, f32, 1), other = counted_from({12, 64}, f32, 3);
   const Tensor here = one.to(device()), rows = other.to(device());
   std::vector<Tensor> want, parts;
   for (int i = 0; i < 12; ++i) {
@@ -66,9 +66,9 @@ TEST_P(ManyJoined, OfSharedMemory) {
 TEST_P(ManyJoined, UpdatesOfManyParameters) {
   for (const DType dtype : {f32, bf16}) {
     const auto updated = [&](Device where) {
-      const Tensor flat = counted({500}, dtype, 3).to(where);
+      const Tensor flat = counted_from({500}, dtype, 3).to(where);
       std::vector<Var> parameters;
-      for (int i = 0; i < 11; ++i) parameters.emplace_back(counted({i % 3 ? 64 : 7}, dtype, i).to(where));
+      for (int i = 0; i < 11; ++i) parameters.emplace_back(counted_from({i % 3 ? 64 : 7}, dtype, i).to(where));
       parameters.emplace_back(flat.slice(0, 0, 100)), parameters.emplace_back(flat.slice(0, 100, 203));
       optim::AdamW adam(parameters, {.learning_rate = 0.5, .weight_decay = 0});
       for (int step = 0; step < 3; ++step) {
@@ -88,14 +88,14 @@ TEST_P(ManyJoined, UpdatesOfManyParameters) {
 }
 TEST_P(ManyJoined, GradientsOfASplit) {
   const auto gradient = [&](Device where) {
-    const Var x(counted({6, 40}, f32, 2).to(where));
+    const Var x(counted_from({6, 40}, f32, 2).to(where));
     Var sum;
     for (int i = 0; i < 4; ++i) {
       const Var part = x.slice(1, 10 * i, 10 * i + 10) * (i + 1.0);
       sum = i ? sum + part * part : part * part;
     }
     std::vector<Var> pieces{x, sum, x * 2.0};
-    const Gradients g = backward(concatenate(pieces, 1), counted({6, 90}, f32, 5).to(where));
+    const Gradients g = backward(concatenate(pieces, 1), counted_from({6, 90}, f32, 5).to(where));
     return doubles(g[x]);
   };
   EXPECT_EQ(gradient(device()), gradient(cpu()));
