@@ -3185,15 +3185,15 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
 }
 
 // ---- large matrices, by the vendor's library: cholesky, 1 workgroups of 256, 3 words
-// matrices, cleared
+// status of matrices, cleared
 struct Params {
   u32 v[3];
 };
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, const __grid_constant__ Params params) {
   let matrix = group * 256u + thread;
   if (matrix < params.v[1]) {
-    let status = 0;
-    ((u32*)b0)[params.v[2] + 0u + 0u] = bitcast<u32>(status);
+    let none = 0;
+    ((u32*)b0)[params.v[2]] = bitcast<u32>(none);
   }
 }
 
@@ -3565,7 +3565,6 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
 // ---- qr of a panel: qr, 64 workgroups of 64, 15 words (a1832263)
 // ---- qr of a panel: qr, 4 workgroups of 128, 17 words (54f24767)
 // ---- qr of a panel: qr, 64 workgroups of 256, 20 words (df68e00d)
-// ---- singular values by rotations of blocks: svd, 1 workgroups of 256, 4 words (cf209865)
 // ---- singular values by rotations of blocks: svd, 128 workgroups of 256, 20 words (dfb9a5eb)
 // ---- singular values by rotations of blocks: svd, 256 workgroups of 64, 18 words (1bfc5f3e)
 // ---- singular values by rotations of blocks: svd, 64 workgroups of 256, 27 words (9feb5fc8)

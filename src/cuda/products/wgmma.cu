@@ -52,8 +52,8 @@
 //   tile    │     0     │     1     │     2     │
 //   pair    │  0  │  1  │  2  │  3  │  4  │  5  │     five pairs: 0 0 │ 0 1 1 │ 1 … result = tile + pair
 //
-// Speed. Bound by the matrix units, and they by the power of the chip. On an H200, 22 November 2026, 8192×4096×16384 in
-// bf16 (docs/benchmarks.md): with gelu 674 TFLOP/s, 0.99 to 1.00 of the plain product by cuBLASLt in the same run.
+// Speed. Bound by the matrix units, and they by the power of the chip. On an H200, 27 November 2026, 8192×4096×16384 in
+// bf16 (docs/benchmarks.md): with gelu 734 TFLOP/s, 0.97 of the plain product by cuBLASLt in the same run.
 //
 // The plans are those of CUTLASS's ping-pong and cooperative kernels
 // (https://github.com/NVIDIA/cutlass/blob/main/media/docs/cpp/efficient_gemm.md). The instructions are those of

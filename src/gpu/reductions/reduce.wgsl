@@ -23,8 +23,8 @@
 // partial results, and a second kernel joins those. Where rows are short, an invocation holds its part of the row in
 // registers (held…, kept…): memory is read once however many passes there are.
 //
-// Speed. Bound by memory. On an H200 whose device copy ran at 4.26 TB/s, 21 and 22 November 2026, 8192² f32: sums over
-// axis 0 4.04 TB/s, over axis 1 4.32, softmax of rows 4.00 (docs/benchmarks.md).
+// Speed. Bound by memory. On an H200 whose device copy ran at 4256 GB/s, 27 November 2026, 8192² f32: sums over axis 0
+// 4.07 TB/s, over axis 1 4.33, softmax of rows 4.02 (docs/benchmarks.md).
 //
 // What stands in passes is in pieces: the loops in reduce_traversal.wgsl and reduce_resident.cu, the joining in
 // reduce_join.wgsl and reduce_join.cu, and sums that wait for a reduction of the same pass in reduce_online.wgsl.
