@@ -106,7 +106,7 @@ Calls cliffs(const io::Named& arrays) {
       {"sin at 1e8", [=] { sin(far); }},
       {"square by pow", [=] { pow(x, 2.0); }},
       {"remainder by 0.7", [=] { x % 0.7; }},
-      {"transposed += 1", [turned]() mutable { turned += 1; }},
+      {"transposed += 1", [t = Tensor(turned)]() mutable { t += 1; }},
       {"maximum of rows of 4", [=] { max(fours, {1}); }},
       {"cumulative sum of 4 columns", [=] { cumsum(fours, 0); }},
       {"mean of a permuted view", [=] { mean(permuted); }},
