@@ -9,6 +9,11 @@ using bench::Calls;
 
 constexpr Pointwise by_conjugate{"by_conjugate", [](auto a, auto b) { return a * conj(b); }};
 
+/// The elements in four axes; there are 2^16 or 2^22.
+Tensor block_of(const Tensor& x) {
+  return x.reshape(x.numel() == 1 << 16 ? Shape{16, 16, 16, 16} : Shape{32, 32, 64, 64});
+}
+
 Calls functions(const Tensor& x, const Tensor& y) {
   const Tensor positive = abs(x) + 0.1, inside = clamp(x * 0.25, -0.99, 0.99);
   return {
@@ -43,7 +48,7 @@ Calls functions(const Tensor& x, const Tensor& y) {
 }
 Calls moves(const Tensor& x, const Tensor& matrix, const Tensor& places) {
   const std::int64_t n = x.numel();
-  const Tensor block = x.reshape(n == 1 << 16 ? Shape{16, 16, 16, 16} : Shape{32, 32, 64, 64});
+  const Tensor block = block_of(x);
   return {
       {"permuted copy",
        [=] {
@@ -91,7 +96,7 @@ Calls cliffs(const io::Named& arrays) {
   const std::int64_t n = x.numel();
   const Tensor fours = x.reshape({n / 4, 4}), column = x.slice(0, 0, n / 4).reshape({n / 4, 1}),
                pair = x.slice(0, 0, 2).reshape({1, 2}), turned = matrix.clone().T();
-  const Tensor permuted = x.reshape(n == 1 << 16 ? Shape{16, 16, 16, 16} : Shape{32, 32, 64, 64}).permute({3, 1, 0, 2});
+  const Tensor permuted = block_of(x).permute({3, 1, 0, 2});
   const Var line = parameter(x.slice(0, 0, 64'000).clone());
   return {
       {"sort of u8", [=] { sort(bytes).values; }},

@@ -48,9 +48,6 @@ class Parameters {
   std::vector<Var> list_;
 };
 
-Tensor clip_norm_of(const std::vector<Var>& gradients, double limit);
-void clip_values_of(const std::vector<Var>& gradients, double limit);
-
 }  // namespace tern::detail
 
 namespace tern::optim {
@@ -153,8 +150,9 @@ template <detail::Tree T> Tensor clip_grad_norm(Gradients& gradients, const T& p
 /// The same of all gradients in a container, as grad and value_and_grad give them: `auto [loss, gradients] =
 /// value_and_grad(f)(model); clip_grad_norm(gradients, 1.0); sgd.step(gradients);`. Throws `autograd` where one is
 /// differentiable, `value` where two share their memory, `dtype` where one is of integers.
+Tensor clip_grad_norm(const std::vector<Var>& gradients, double limit);
 template <detail::Tree T> Tensor clip_grad_norm(const T& gradients, double limit) {
-  return detail::clip_norm_of(leaves_of(gradients), limit);
+  return clip_grad_norm(leaves_of(gradients), limit);
 }
 /// Limits every element of these gradients to [-limit, limit], in place. Throws `shape` for a limit that is negative or
 /// NaN.
@@ -163,8 +161,9 @@ template <detail::Tree T> void clip_grad_value(Gradients& gradients, const T& pa
   clip_grad_value(gradients, leaves_of(parameters), limit);
 }
 /// The same of all gradients in a container; throws as clip_grad_norm of one.
+void clip_grad_value(const std::vector<Var>& gradients, double limit);
 template <detail::Tree T> void clip_grad_value(const T& gradients, double limit) {
-  detail::clip_values_of(leaves_of(gradients), limit);
+  clip_grad_value(leaves_of(gradients), limit);
 }
 
 }  // namespace tern::optim

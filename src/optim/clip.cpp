@@ -42,17 +42,18 @@ PoolVector<const Tensor*> gradients_of(const char* op, const std::vector<Var>& g
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     const Tensor& g = gradients[i].value();
     if (!g.defined()) continue;
-    const std::string which = std::string(op) + ": gradient " + std::to_string(i);
+    const auto refuse = [&](ErrorKind kind, const std::string& why) {
+      throw Error(kind, std::string(op) + ": gradient " + std::to_string(i) + why);
+    };
     if (gradients[i].requires_grad())
-      throw Error(ErrorKind::autograd, which + " is differentiable and cannot be changed in place: ask for plain ones "
-                                               "(without create_graph), or detach() it");
-    if (!is_differentiable(g.dtype()))
-      throw Error(ErrorKind::dtype, which + " must be floating-point, got " + describe(g));
+      refuse(ErrorKind::autograd, " is differentiable and cannot be changed in place: ask for plain ones (without "
+                                  "create_graph), or detach() it");
+    if (!is_differentiable(g.dtype())) refuse(ErrorKind::dtype, " must be floating-point, got " + describe(g));
     require_writable(op, g);
     const auto [other, is_new] = known.emplace(g.impl()->storage.get(), i);
     if (!is_new)
-      throw Error(ErrorKind::value, which + " shares its memory with gradient " + std::to_string(other->second) +
-                                        ", so that one would change with the other: clone() it");
+      refuse(ErrorKind::value, " shares its memory with gradient " + std::to_string(other->second) +
+                                   ", so that one may change with the other: clone() it");
     values.push_back(&g);
   }
   return values;
@@ -153,18 +154,13 @@ void clip_grad_value(Gradients& gradients, const std::vector<Var>& parameters, d
   check_limit("clip_grad_value", limit);
   clip_values(gradients_of(gradients, parameters), limit);
 }
+Tensor clip_grad_norm(const std::vector<Var>& gradients, double limit) {
+  check_limit("clip_grad_norm", limit);
+  return clip_norm(gradients_of("clip_grad_norm", gradients), limit, default_device());
+}
+void clip_grad_value(const std::vector<Var>& gradients, double limit) {
+  check_limit("clip_grad_value", limit);
+  clip_values(gradients_of("clip_grad_value", gradients), limit);
+}
 
 }  // namespace tern::optim
-
-namespace tern::detail {
-
-Tensor clip_norm_of(const std::vector<Var>& gradients, double limit) {
-  optim::check_limit("clip_grad_norm", limit);
-  return optim::clip_norm(optim::gradients_of("clip_grad_norm", gradients), limit, default_device());
-}
-void clip_values_of(const std::vector<Var>& gradients, double limit) {
-  optim::check_limit("clip_grad_value", limit);
-  optim::clip_values(optim::gradients_of("clip_grad_value", gradients), limit);
-}
-
-}  // namespace tern::detail

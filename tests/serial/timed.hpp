@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <ctime>
 #include <string_view>
 
+#include "processor_time.hpp"
 #include "tern/tern.hpp"
 
 namespace tern::test {
@@ -22,13 +22,7 @@ class Timed : public testing::Test {
   }
 };
 
-/// Of this process, on all its threads.
-inline double processor_seconds() {
-  timespec t{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-/// What a call takes of them.
+/// The processors' seconds that a call takes.
 template <class F> double processor_seconds_of(const F& f) {
   const double start = processor_seconds();
   f();

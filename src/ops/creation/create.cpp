@@ -129,7 +129,7 @@ Tensor generate(const char* op, const FormulaGraph* graph, const Shape& shape, c
 void require_finite(const char* op, double value, DType dtype) {
   if (!std::isfinite(value) || !is_floating(dtype) || dtype == DType::f64) return;
   const bool is_infinite = with_element(dtype, [&]<class T>(std::type_identity<T>) {
-    if constexpr (std::is_same_v<T, bool> || std::is_integral_v<T>) return false;
+    if constexpr (std::is_integral_v<T>) return false;
     else return std::isinf(static_cast<double>(static_cast<T>(value)));
   });
   if (is_infinite)

@@ -1,10 +1,10 @@
 // tern from several threads at once.
 #include <atomic>
 #include <chrono>
-#include <ctime>
 #include <thread>
 
 #include "every_device/reference.hpp"
+#include "processor_time.hpp"
 
 namespace tern::test {
 namespace {
@@ -109,11 +109,6 @@ TEST_P(Threads, NothingSpinsInAPause) {
   const int before = num_threads();
   set_num_threads(4);
   const Tensor m = full({256, 256}, 0.5);
-  const auto processor_seconds = [] {
-    timespec t{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-  };
   for (int i = 0; i < 3; ++i) matmul(m, m), sum(m);
   synchronize(device());
   std::this_thread::sleep_for(std::chrono::milliseconds(20));  // threads may look for more work for a moment
