@@ -115,7 +115,7 @@ void BlockRunner::run_rows(Worker& w, const Block& whole) const {
     rows.moving.push_back(whole.placed);
   }
   place_rows(w, whole, rows);
-  const std::int64_t together = std::max<std::int64_t>(1, static_cast<std::int64_t>(slot_bytes_ / 8) / whole.cols);
+  const std::int64_t together = std::max<std::int64_t>(1, block_ / whole.cols);
   for (std::int64_t done = 0; done < whole.rows; done += together) {
     Block b = whole;
     b.position += done * b.pitch, b.rows = std::min(together, whole.rows - done), b.kept = b.size();

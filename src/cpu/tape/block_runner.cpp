@@ -91,14 +91,13 @@ Worker BlockRunner::make_worker(std::int64_t fill) const {
   Worker w{register_file(tape_.slots, slot_bytes_, pattern_bytes()),
            detail::SmallVector<void*, 32>(tape_.values.size(), nullptr), nullptr};
   w.patterns = w.file + static_cast<std::size_t>(tape_.slots) * slot_bytes_;
-  fill_patterns(w, std::min({fill, static_cast<std::int64_t>(slot_bytes_ / 8), kPatternBlock}));
-  for (std::size_t v = 0; v < tape_.values.size(); ++v)
-    if (tape_.values[v].slot >= 0) w.at[v] = slot(w, static_cast<int>(v));
+  fill_patterns(w, std::min({fill, block_, kPatternBlock}));
+  for (const auto [value, at] : tape_.placed) w.at[value] = w.file + at * slot_bytes_;
   for (const auto& [value, filled, bits] : numbers_) {
     void* const to = w.at[static_cast<std::size_t>(value)];
     if (filled)
       table_.fill[static_cast<int>(tape_.values[static_cast<std::size_t>(value)].type)](
-          &bits, to, std::min(static_cast<std::size_t>(fill), slot_bytes_ / 8));
+          &bits, to, static_cast<std::size_t>(std::min(fill, block_)));
     else std::memcpy(to, &bits, sizeof bits);
   }
   return w;
@@ -120,7 +119,7 @@ void BlockRunner::load(Worker& w, const Input& input, std::int64_t position, std
     }
   const TapeValue& value = tape_.values[static_cast<std::size_t>(input.value)];
   if (value.slot < 0) return;
-  if (rows == 1 && input.period > 0 && cols <= std::min(static_cast<std::int64_t>(slot_bytes_ / 8), kPatternBlock)) {
+  if (rows == 1 && input.period > 0 && cols <= std::min(block_, kPatternBlock)) {
     at = w.patterns + input.pattern * kPatternBytes +
          static_cast<std::size_t>(position % input.period) * compute_size(value.type);
     return;

@@ -73,9 +73,9 @@ BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<c
     streams_ = !in_place_ && bytes > (skip > 0 ? cache_bytes() / kProductShare : cache_bytes());
     fetches_ = bytes > cache_bytes() / 2;
   }
-  for (std::size_t v = 0; v < tape.values.size(); ++v) {
-    bind(static_cast<int>(v), inputs, full, kept, length, coordinates, skip);
-    if (tape.values[v].kind == StepKind::position) coordinates = coordinates.subspan(1);
+  for (const int v : tape.given) {
+    bind(v, inputs, full, kept, length, coordinates, skip);
+    if (tape.values[static_cast<std::size_t>(v)].kind == StepKind::position) coordinates = coordinates.subspan(1);
   }
   for (std::size_t k = 0; k < tape.outputs.size(); ++k) {
     const bool is_full = tape.program->outputs[k].full || !tape.program->reduces;

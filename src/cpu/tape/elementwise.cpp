@@ -17,6 +17,10 @@ constexpr std::int64_t kTile = 64, kFewestTileRows = 8, kLine = 64;
 /// 15 and 27, 2048: 12 and 23, 4096: 11 and 25; 10^7: 3200 and 3400, 2700 and 2800, 3100 and 4300).
 constexpr std::int64_t kFewOpsBlock = 2 * kTapeBlock;
 
+/// Elements a block has at least, where threads share what is less than a block for each: calling the kernels of 482
+/// operations takes as long as 200 elements do (Emerald Rapids).
+constexpr std::int64_t kLeastBlock = 128;
+
 class ElementwiseRun {
  public:
   explicit ElementwiseRun(Run& run) : run_(run), runner_(run.runner), full_(run.layout.full) {}
@@ -26,11 +30,11 @@ class ElementwiseRun {
     if (const std::optional<TiledAxes> tiles = tiling()) return run_tiles(*tiles);
     const bool one_loop = runner_.is_one_loop(full_.count());
     if (!one_loop && run_by_rows()) return;
-    const std::int64_t block = run_.tape.ops.size() == 1 && has_short_rows() ? kFewOpsBlock : kTapeBlock;
-    const std::int64_t count = full_.count(), size = one_loop ? kLargeBlock : block;
-    if (!one_loop) runner_.set_block(block);
-    const std::int64_t blocks = (count + size - 1) / size;
+    const std::int64_t count = full_.count();
     const bool parallel = run_.worth_threads(count);
+    const std::int64_t size = one_loop ? kLargeBlock : block_of(count, parallel);
+    if (!one_loop) runner_.set_block(size);
+    const std::int64_t blocks = (count + size - 1) / size;
     run_.describe("elementwise", parallel);
     run_.ranges(blocks, parallel, [&](std::int64_t first, std::int64_t last) {
       Worker w = runner_.make_worker(count);
@@ -43,6 +47,14 @@ class ElementwiseRun {
   }
 
  private:
+  /// Elements of a block: a block for each thread where a long tape has few elements (1000 of 482 operations on two
+  /// threads: 60 to 35 us).
+  std::int64_t block_of(std::int64_t count, bool parallel) const {
+    if (run_.tape.ops.size() == 1 && has_short_rows()) return kFewOpsBlock;
+    const std::int64_t share = parallel ? (count + max_threads() - 1) / max_threads() : count;
+    return std::clamp((share + 63) / 64 * 64, kLeastBlock, kTapeBlock);
+  }
+
   /// Elements that are repeated along short rows, and nothing else (gradients of sums): from memory to memory. Of the
   /// time through blocks (Zen 5, one thread, 10^7 f32 and bf16): rows of 2 0.5 and 0.3, of 3 0.5 and 0.3.
   bool run_repetition() const {

@@ -129,10 +129,11 @@ class SmallRun {
   void*& at(int value) { return w_.at[static_cast<std::size_t>(value)]; }
 
   void place_values() {
-    w_.file = register_file(tape_.slots, kSlotBytes);
+    const std::size_t stride = slot_stride(static_cast<std::int64_t>(count_));
+    w_.file = register_file(tape_.slots, stride);
     for (std::size_t v = 0; v < tape_.values.size(); ++v) {
       const TapeValue& value = tape_.values[v];
-      std::byte* const slot = value.slot < 0 ? nullptr : w_.file + static_cast<std::size_t>(value.slot) * kSlotBytes;
+      std::byte* const slot = value.slot < 0 ? nullptr : w_.file + static_cast<std::size_t>(value.slot) * stride;
       w_.at.push_back(slot);
       if (value.kind == StepKind::input) place_input(v, r_.inputs[static_cast<std::size_t>(value.index)].view);
       if (!slot) continue;

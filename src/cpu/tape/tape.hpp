@@ -76,7 +76,12 @@ struct Tape {
   std::vector<TapeValue> values;  // those of the program's steps first
   std::vector<TapeOp> ops;        // in order of computation
   std::vector<int> outputs;       // value of each output
-  int slots = 0;                  // blocks of the register file
+  std::vector<int> given;         // values that no op computes: operands, positions and numbers
+  int slots = 0;                  // blocks of the register file …
+  struct Placed {
+    std::uint32_t value, slot;
+  };
+  std::vector<Placed> placed;     // … and the values that have one
   std::vector<TapeLoop> loops;
   /// What a block takes: all ops, and where there are loops, these instead of the ops they stand for.
   struct Way {

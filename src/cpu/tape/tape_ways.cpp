@@ -213,6 +213,7 @@ void assign_slots(Tape& tape) {
     TapeValue& value = tape.values[v];
     const bool given = is_plain_number(value.kind) || value.kind == detail::StepKind::input ||
                        value.kind == detail::StepKind::position;
+    if (given) tape.given.push_back(static_cast<int>(v));
     if (given && last_use[v] >= 0) value.slot = take();
   }
   for (std::size_t i = 0; i < tape.ops.size(); ++i) {
@@ -231,6 +232,9 @@ void assign_slots(Tape& tape) {
     tape.values[static_cast<std::size_t>(op.result)].slot = take();
     if (!in_place) release();
   }
+  for (std::size_t v = 0; v < tape.values.size(); ++v)
+    if (const int slot = tape.values[v].slot; slot >= 0)
+      tape.placed.push_back({static_cast<std::uint32_t>(v), static_cast<std::uint32_t>(slot)});
 }
 
 }  // namespace tern::detail_cpu
