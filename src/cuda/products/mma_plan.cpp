@@ -9,8 +9,8 @@ namespace {
 void look_at(const Plan& plan, LoadedFactor& f, std::size_t of_k, std::size_t of_other) {
   const Access& x = plan.access(f.access);
   const std::size_t row = x.actual.size() - 2;
-  f.along_k = x.actual[row + of_other] != 1 || in_units(x, row + of_k);
-  f.wide = in_units(x, row + (f.along_k ? of_k : of_other));
+  f.along_k = x.actual[row + of_other] != 1 || lies_in_vectors(x, row + of_k);
+  f.wide = lies_in_vectors(x, row + (f.along_k ? of_k : of_other));
 }
 
 void bind(MmaKernel& kernel) {
@@ -27,14 +27,6 @@ void bind(MmaKernel& kernel) {
 }
 
 }  // namespace
-
-bool in_units(const Access& x, std::size_t axis) {
-  const std::int64_t unit = kVectorBytes / x.size();
-  for (std::size_t i = 0; i < x.actual.size(); ++i)
-    if (i != axis && x.actual[i] % unit != 0) return false;
-  return x.actual[axis] == 1 && x.view->offset % unit == 0 && x.size() > 1 &&
-         reinterpret_cast<std::uintptr_t>(x.view->storage->data()) % kVectorBytes == 0;
-}
 
 void lay_out(MmaKernel& kernel) {
   const GemmRequest& r = kernel.request;
@@ -79,7 +71,7 @@ void choose(MmaKernel& kernel, const MatrixUnits& units) {
   if (kernel.ragged) return;
   for (const auto* list : {&kernel.epilogue.outputs(), &kernel.epilogue.operands()})
     for (const int i : *list)
-      if (in_units(plan.access(i), plan.access(i).actual.size() - 1)) plan.make_wide(i);
+      if (rows_lie_in_vectors(plan.access(i))) plan.make_wide(i);
 }
 
 bool in_vectors(const MmaKernel& kernel) {

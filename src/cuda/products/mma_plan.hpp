@@ -51,8 +51,6 @@ struct MmaKernel {
   MmaSlots slots;
 };
 
-/// Whether 16 bytes of neighbours along an axis begin at a multiple of 16 bytes everywhere.
-bool in_units(const Access& x, std::size_t axis);
 /// Axes, parameters and bindings.
 void lay_out(MmaKernel& kernel);
 /// The tile, and how each operand is loaded.

@@ -58,14 +58,6 @@ std::vector<StagedOutput> staged_outputs(const WgmmaKernel& kernel) {
 
 }  // namespace
 
-bool in_vectors(const Access& x) {
-  const std::int64_t unit = kVectorBytes / x.size();
-  for (std::size_t i = 0; i + 1 < x.actual.size(); ++i)
-    if (x.actual[i] % unit != 0) return false;
-  return x.actual.back() == 1 && x.view->offset % unit == 0 && x.size() > 1 &&
-         reinterpret_cast<std::uintptr_t>(x.view->storage->data()) % kVectorBytes == 0;
-}
-
 std::optional<Problem> problem_of(const GemmRequest& r, const Epilogue& epilogue) {
   Problem p;
   const int rank = r.batch.rank();
@@ -150,7 +142,7 @@ bool bind(WgmmaKernel& kernel) {
   }
   plan.bind(touched);
   for (std::size_t i = 0; i < plan.accesses.size(); ++i)
-    if (in_vectors(plan.accesses[i])) plan.make_wide(static_cast<int>(i));
+    if (rows_lie_in_vectors(plan.accesses[i])) plan.make_wide(static_cast<int>(i));
   kernel.staged = staged_outputs(kernel);
   kernel.keeps_a = !p.steps && std::min<std::int64_t>(kernel.tiling.pairs, kBandPairs) * 2 * kTileM * p.k * 2 <= kKept;
   return true;

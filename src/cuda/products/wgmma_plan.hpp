@@ -102,8 +102,6 @@ struct WgmmaKernel {
   /// an H200: 0.956 of the plain product's speed, 0.929 without; in bands of 4 or 12 pairs 0.940 and 0.942.
   bool keeps_a = false;
 };
-/// Whether vectors of 16 bytes of a row begin at multiples of as much, in every row.
-bool in_vectors(const Access& x);
 /// Adds parameters and bindings, and chooses how each output is stored; false where a binding would be too large.
 bool bind(WgmmaKernel& kernel);
 /// The launch's numbers and key.

@@ -58,6 +58,16 @@ ByteRange bytes_touched(const Operand& operand, std::span<const std::int64_t> si
   return range;
 }
 
+bool lies_in_units(const Access& x, std::size_t axis, std::int64_t unit) {
+  for (std::size_t i = 0; i < x.actual.size(); ++i)
+    if (i != axis && x.actual[i] % unit != 0) return false;
+  return x.actual[axis] == 1 && x.view->offset % unit == 0;
+}
+bool lies_in_vectors(const Access& x, std::size_t axis) {
+  return x.size() > 1 && lies_in_units(x, axis, kVectorBytes / x.size()) &&
+         reinterpret_cast<std::uintptr_t>(x.view->storage->data()) % kVectorBytes == 0;
+}
+
 void Plan::add_axes(MergedAxes& axes, std::size_t in_vectors) {
   if (layouts_ != Layouts::own) {
     const std::size_t most = layouts_ == Layouts::any ? kMostAxes : in_vectors, given = axes.sizes.size();

@@ -52,6 +52,12 @@ struct Access {
   DType dtype() const { return view->dtype; }
   int size() const { return static_cast<int>(dtype_size(view->dtype)); }
 };
+/// Whether every run of `unit` neighbours along an axis begins at a multiple of `unit` elements of the storage.
+bool lies_in_units(const Access& x, std::size_t axis, std::int64_t unit);
+/// Whether 16 bytes of neighbours along an axis, of elements of 2 bytes and more, begin at a multiple of 16 bytes
+/// everywhere.
+bool lies_in_vectors(const Access& x, std::size_t axis);
+inline bool rows_lie_in_vectors(const Access& x) { return lies_in_vectors(x, x.actual.size() - 1); }
 
 /// The first and one past the last byte a view touches over these sizes.
 struct ByteRange {

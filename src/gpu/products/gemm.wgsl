@@ -20,7 +20,7 @@
 //
 // For each step of tile_k along k all invocations fetch the tile's rows of a and columns of b into workgroup memory, as
 // [k][m / 4] and [k][n / 4] vectors of four (gemm_fetch.wgsl), wait for each other, multiply what is there, and wait
-// again. What the next step needs is on its way into registers meanwhile (tile_text.hpp).
+// again. What the next step needs is on its way into registers meanwhile (gemm_steps.wgsl).
 //
 // Speed. Bound by the arithmetic units and, per step of k, part_m / 4 + part_n / 4 loads of vectors for part_m · part_n
 // multiplications. On an H100 through WebGPU, 27 November 2026, 4096³: f32 40.9 TFLOP/s, f16 42.6

@@ -9,6 +9,9 @@ namespace {
 constexpr const char* kFetch =
 #include "gpu/products/gemm_fetch.wgsl.inc"
     ;
+constexpr const char* kSteps =
+#include "gpu/products/gemm_steps.wgsl.inc"
+    ;
 constexpr int kMostCopies = 16;  // of the text for a unit; more are a loop
 
 std::string vector_of(detail::ComputeType type) { return cat("vec4<", compute_type_name(type), ">"); }
@@ -114,18 +117,10 @@ class Units {
 
 bool in_units(const Access& a, std::size_t axis, std::int64_t size, int most) {
   const int unit = kVectorBytes / a.size();
-  if (a.actual[axis] != 1 || size % unit || most % unit) return false;
-  for (std::size_t i = 0; i < a.actual.size(); ++i)
-    if (i != axis && a.actual[i] % unit) return false;
-  return a.view->offset % unit == 0;
+  return size % unit == 0 && most % unit == 0 && lies_in_units(a, axis, unit);
 }
-
 bool fits_in(const Access& x, std::int64_t n, std::int64_t unit) {
-  const std::size_t inner = x.actual.size() - 1;
-  if (x.actual[inner] != 1 || n % unit || x.view->offset % unit) return false;
-  for (std::size_t k = 0; k < inner; ++k)
-    if (x.actual[k] % unit) return false;
-  return true;
+  return n % unit == 0 && lies_in_units(x, x.actual.size() - 1, unit);
 }
 
 std::string tile_steps(const Io& io, const Dialect& d, detail::ComputeType type, const TileSteps& steps) {
@@ -136,48 +131,45 @@ std::string tile_steps(const Io& io, const Dialect& d, detail::ComputeType type,
     all.emplace_back(io, *access, type, tile, steps.threads, number++);
     ahead = ahead && !all.back().in_loop();
   }
-  std::string declared, load, put, fetched;
+  Holes holes = pieces(kSteps);
+  for (const char* part : {"kept", "load", "put", "fetched", "named"}) holes[part] = {};
   for (const Units& units : all) {
-    if (ahead) declared += units.declared(), load += units.load(), put += units.put();
-    else fetched += units.fetched();
+    if (ahead) holes["kept"] += units.declared(), holes["load"] += units.load(), holes["put"] += units.put();
+    else holes["fetched"] += units.fetched();
   }
-  const std::string now = cat(steps.at, "_now"),
-                    named = steps.multiply.find(now) == std::string::npos
-                                ? std::string()
-                                : cat("let ", now, " = ", steps.at, ";\n");
-  const std::string more = cat(steps.at, " < ", steps.end), on = cat(steps.at, " += ", steps.step);
-  if (!ahead)
-    return cat("for (var ", steps.at, " = 0u; ", more, "; ", on, ") {\n",
-               indented(cat(named, fetched, d.barrier(), steps.multiply, d.barrier(), steps.advance)), "}\n");
-  const std::string step = cat(named, put, d.barrier(), on, ";\n", steps.advance, "if (", more, ") {\n", indented(load),
-                               "}\n", steps.multiply, d.barrier());
-  return cat("{\n", indented(cat("var ", steps.at, " = 0u;\n", declared, load, "while (", more, ") {\n", indented(step),
-                                 "}\n")),
-             "}\n");
+  const std::string now = cat(steps.at, "_now");
+  if (steps.multiply.find(now) != std::string::npos) holes["named"] = cat("let ", now, " = ", steps.at, ";\n");
+  holes["at"] = steps.at, holes["more"] = cat(steps.at, " < ", steps.end);
+  holes["on"] = cat(steps.at, " += ", steps.step), holes["advance"] = steps.advance;
+  holes["multiply"] = steps.multiply, holes["barrier"] = d.barrier();
+  return fill_holes(holes[ahead ? "steps_ahead" : "steps_in_turn"], holes);
 }
 
 std::string multiply_tiles(const TileProduct& p) {
-  std::string lines;
+  Holes holes = pieces(kSteps);
+  const auto numbers = [](int count) {
+    std::string list;
+    for (int i = 0; i < count; ++i) list += cat(i ? " " : "", i);
+    return list;
+  };
+  holes["depth"] = numbers(p.deep), holes["rows"] = numbers(p.part_m);
+  holes["vectors_down"] = numbers(p.part_m / 4), holes["vectors_across"] = numbers(p.part_n / 4);
   for (int kk = 0; kk < p.deep; ++kk) {
-    std::string one;
     const auto across = [&](const char* name, bool swizzled) {
       const int by = swizzled ? kk / 4 % 4 * 2 : 0;
       return by ? cat("(", name, " ^ ", by, "u)") : std::string(name);
     };
     for (int i = 0; i < p.part_m / 4; ++i)
-      one += cat("let a", i, " = ", p.a, kk * p.stride_a + i * p.between_m, "u + ", across("ty", p.swizzled_a), "];\n");
+      holes[cat("a_", kk, "_", i)] =
+          cat(p.a, kk * p.stride_a + i * p.between_m, "u + ", across("ty", p.swizzled_a), "]");
     for (int j = 0; j < p.part_n / 4; ++j)
-      one += cat("let c", j, " = ", p.b, kk * p.stride_b + j * p.between_n, "u + ", across("tx", p.swizzled_b), "];\n");
-    for (int row = 0; row < p.part_m; ++row)
-      for (int j = 0; j < p.part_n / 4; ++j) {
-        const std::string sum = cat(p.sums, row, "_", j);
-        const std::string factor = cat(vector_of(p.type), "(a", row / 4, ".", "xyzw"[row % 4], ")");
-        one += detail::is_float(p.type) ? cat(sum, " = fma(", factor, ", c", j, ", ", sum, ");\n")
-                                        : cat(sum, " += ", factor, " * c", j, ";\n");
-      }
-    lines += cat("{\n", indented(one), "}\n");
+      holes[cat("b_", kk, "_", j)] =
+          cat(p.b, kk * p.stride_b + j * p.between_n, "u + ", across("tx", p.swizzled_b), "]");
   }
-  return lines;
+  for (int row = 0; row < p.part_m; ++row) holes[cat("factor_", row)] = cat("a", row / 4, ".", "xyzw"[row % 4]);
+  holes["sums"] = p.sums, holes["vector"] = vector_of(p.type);
+  holes["multiply_add"] = detail::is_float(p.type) ? "${0} = fma(${1}, ${2}, ${0})" : "${0} += ${1} * ${2}";
+  return fill_holes(holes["multiply_step"], holes);
 }
 
 std::string tile_sums(const std::string& sums, detail::ComputeType type, int part_m, int part_n) {

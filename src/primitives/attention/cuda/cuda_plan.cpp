@@ -129,7 +129,7 @@ void MmaAttention::finish(const detail::AttentionPrograms& programs,
   plan_.launch.shared_bytes = static_cast<std::uint32_t>(shared_bytes);
 }
 
-bool MmaAttention::wide(int access) const { return detail_cuda::mma::in_units(plan_.access(access), 3); }
+bool MmaAttention::wide(int access) const { return lies_in_vectors(plan_.access(access), 3); }
 void MmaAttention::store_wide(int access) {
   if (wide(access)) plan_.make_wide(access);
 }

@@ -165,7 +165,7 @@ class Depthwise {
   void bind() {
     plan_.bind(touched_);
     for (std::size_t i = 0; i < plan_.accesses.size(); ++i)
-      if (detail_cuda::wgmma::in_vectors(plan_.accesses[i])) plan_.make_wide(static_cast<int>(i));
+      if (rows_lie_in_vectors(plan_.accesses[i])) plan_.make_wide(static_cast<int>(i));
   }
   void launch(const std::function<std::string()>& text) {
     Launch& launch = plan_.launch;

@@ -45,7 +45,7 @@ class SplitSums {
     const std::int64_t of_sums[] = {t.works + shares - 1, 2 * kTileM, t.tile_n};
     plan_.bind({bytes_touched(sums, of_sums), bytes_touched(r.w, {of_w.begin(), of_w.size()})});
     for (const int access : {sums_, w_})
-      if (detail_cuda::wgmma::in_vectors(plan_.access(access))) plan_.make_wide(access);
+      if (rows_lie_in_vectors(plan_.access(access))) plan_.make_wide(access);
   }
   void run() {
     plan_.note(tile_n_);
