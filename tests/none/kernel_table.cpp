@@ -103,6 +103,17 @@ TEST(KernelTable, ACompositionStandsForAKernel) {
   EXPECT_EQ(std::ranges::count(backend.asked, PrimitiveId::fused_group), 1) << "a group is one after the other";
 }
 
+/// A convolution's kernel alone: the weight's gradient, which the CPU takes by one of its own, is products.
+TEST(KernelTable, AGradientWithoutItsKernelIsComposed) {
+  Some backend({PrimitiveId::fused, PrimitiveId::gemm, PrimitiveId::convolution});
+  const Tensor image = backend.make({1, 2, 3, 4, 5, 6, 7, 8}).reshape({1, 2, 2, 2});
+  const Var w(backend.make({1, 1, 1, 1, 1, 1, 1, 1}).reshape({2, 1, 2, 2}), true);
+  const Var y = conv2d(image, w, {}, {.groups = 2});
+  EXPECT_EQ(y.value().to_vector<float>(), (std::vector<float>{10, 26}));
+  EXPECT_EQ(backward(sum(y))[w].to_vector<float>(), image.to_vector<float>());
+  EXPECT_EQ(std::ranges::count(backend.asked, PrimitiveId::convolution_weight), 1);
+}
+
 TEST(KernelTable, AKernelIsLookedUpOnce) {
   Formulas backend;
   const Tensor x = backend.make({3, 1});

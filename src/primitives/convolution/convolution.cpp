@@ -58,8 +58,8 @@ bool convolution_pays(Backend& backend, const ConvSizes& s, DType dtype) {
   return s.one_channel_a_group() || detail_cpu::conv::direct_pays(dtype);
 }
 bool convolution_weight_pays(Backend& backend, const ConvSizes& sizes, DType dtype) {
-  return convolution_pays(backend, sizes, dtype) && (sizes.one_channel_a_group() || rule_of(backend) ||
-                                                     detail_cpu::conv::direct_weight_pays(sizes, dtype));
+  return backend.offers<ConvWeightRequest>() && convolution_pays(backend, sizes, dtype) &&
+         (sizes.one_channel_a_group() || rule_of(backend) || detail_cpu::conv::direct_weight_pays(sizes, dtype));
 }
 
 template void run(Backend&, const ConvRequest&);
