@@ -32,11 +32,9 @@ constexpr Index kTileRows = 256, kDirectTileRows = 512, kTileCols = 1024;
 constexpr Index kNearRows = 64, kNearGroup = 2 * kPairCols, kFarGroup = 8 * kPairCols;
 /// Multiply-adds that are worth a task of their own.
 constexpr Index kTaskWork = 4 << 20;
-/// B is packed in chunks of this many panels; by a tile for itself in chunks of kNearPanels, just before they are read
+/// B is packed in chunks of kPackPanels; by a tile for itself in chunks of these, just before they are read
 /// (64 × 1024 × 4096 with one panel: 0.74 of the speed, with 8: 0.96; 512³ with all at once: 0.91).
-constexpr Index kPackPanels = 8, kNearPanels = 2;
-/// Bytes of B packed at once for all threads.
-constexpr Index kSharedBytes = Index{64} << 20;
+constexpr Index kNearPanels = 2;
 /// Below these the kernels for f32 are faster: rows that fill no tile, and little work.
 constexpr Index kFewestPairRows = 8, kFewestPairCols = 16, kFewestSteps = 32;
 

@@ -27,7 +27,7 @@ struct TileScratch {
 inline TileScratch& scratch() { return detail::of_thread<TileScratch>(); }
 
 inline bool long_rows(const GemmProblem& g, const GemmTypes& types) {
-  return std::abs(g.b_row) * types.size >= kLongRow;
+  return std::abs(g.b_row) * types.size >= kLongMatrixRow;
 }
 
 /// Whether B is read once, at the speed of memory.

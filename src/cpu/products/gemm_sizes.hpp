@@ -29,7 +29,7 @@ constexpr Index kPackPanels = 8, kStripRows = 8;
 /// An operand's element counts as this many multiply-adds.
 constexpr Index kTraffic = 8;
 /// Where the rows of a B that is read in place take a page or more, blocks of the depth are shorter (see depth_block).
-constexpr Index kLongRow = 2048;
+constexpr Index kLongMatrixRow = 2048;
 /// Rows of A up to which such a B is streamed: it is read once, a row in as long runs as a thread can have, so one tile
 /// a thread (f32: 1.19 of the speed of four, bf16: 1.37) of up to kStreamCols columns (1 × 512 × 16384 bf16: 1.1 of
 /// 2048's).

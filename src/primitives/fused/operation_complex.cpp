@@ -8,14 +8,6 @@
 namespace tern::detail {
 namespace {
 
-template <TensorOrVar T> struct Parts;
-template <> struct Parts<Tensor> {
-  using Type = TensorParts;
-};
-template <> struct Parts<Var> {
-  using Type = VarParts;
-};
-
 Tensor part_view(const Tensor& z, int part) {
   const TensorImpl& impl = *z.impl();
   Strides strides = impl.strides;

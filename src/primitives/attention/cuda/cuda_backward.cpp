@@ -15,15 +15,15 @@ constexpr const char* kColumnsKernel =
 #include "primitives/attention/cuda/attention_mma_columns.cu.inc"
     ;
 
-enum class Of { q, k, v, k_and_v };
+enum class GradientOf { q, k, v, k_and_v };
 
 class MmaBackward : MmaAttention {
  public:
   /// `processors`: of a GPU whose workgroups stay.
-  MmaBackward(GpuBackend& backend, const AttentionBackwardRequest& r, Of of, const MmaInstance& instance,
+  MmaBackward(GpuBackend& backend, const AttentionBackwardRequest& r, GradientOf of, const MmaInstance& instance,
               std::int64_t processors = 0)
-      : MmaAttention(backend, r.op, of == Of::q ? 'q' : 'k', r.sizes, r.q.dtype, instance,
-                     ceil_div(of == Of::q ? r.sizes.rows : r.sizes.columns, instance.own())),
+      : MmaAttention(backend, r.op, of == GradientOf::q ? 'q' : 'k', r.sizes, r.q.dtype, instance,
+                     ceil_div(of == GradientOf::q ? r.sizes.rows : r.sizes.columns, instance.own())),
         r_(r),
         of_(of),
         processors_(processors),
@@ -37,7 +37,7 @@ class MmaBackward : MmaAttention {
         means_(add(r.means, sizes_.of_rows())),
         lengths_(r.lengths.storage ? add(r.lengths, Shape{sizes_.batch}) : -1),
         blocks_(r.blocks.storage ? add(r.blocks, sizes_.of_blocks()) : -1),
-        q_grad_(of == Of::q ? add(r.q_grad, sizes_.of_q(), true) : -1),
+        q_grad_(of == GradientOf::q ? add(r.q_grad, sizes_.of_q(), true) : -1),
         k_grad_(of_k() ? add(r.k_grad, sizes_.of_k(), true) : -1),
         v_grad_(of_v() ? add(r.v_grad, sizes_.of_v(), true) : -1) {
     scores_.emplace(plan_, r.programs.score, r.programs.open, r.inputs, 1);
@@ -51,7 +51,7 @@ class MmaBackward : MmaAttention {
 
   void run() {
     plan_.note(static_cast<char>(lengths_ >= 0)), plan_.note(of_), plan_.note(static_cast<char>(blocks_ >= 0));
-    const bool hopper = instance_.consumers > 0, rows = of_ == Of::q;
+    const bool hopper = instance_.consumers > 0, rows = of_ == GradientOf::q;
     if (hopper) {
       const int q_rows = rows ? instance_.own() : instance_.others, k_rows = rows ? instance_.others : instance_.own();
       plan_.launch.maps = {hopper::boxes_of(r_.q, sizes_.of_q(), q_rows), hopper::boxes_of(r_.k, sizes_.of_k(), k_rows),
@@ -66,16 +66,16 @@ class MmaBackward : MmaAttention {
   }
 
  private:
-  bool of_k() const { return of_ == Of::k || of_ == Of::k_and_v; }
-  bool of_v() const { return of_ == Of::v || of_ == Of::k_and_v; }
+  bool of_k() const { return of_ == GradientOf::k || of_ == GradientOf::k_and_v; }
+  bool of_v() const { return of_ == GradientOf::v || of_ == GradientOf::k_and_v; }
 
   std::int64_t works() const {
-    const std::int64_t tiles = ceil_div(of_ == Of::q ? sizes_.rows : sizes_.columns, instance_.own());
-    return sizes_.batch * (of_ == Of::q ? sizes_.heads : sizes_.groups) * tiles;
+    const std::int64_t tiles = ceil_div(of_ == GradientOf::q ? sizes_.rows : sizes_.columns, instance_.own());
+    return sizes_.batch * (of_ == GradientOf::q ? sizes_.heads : sizes_.groups) * tiles;
   }
   std::string text() const {
     Io io(plan_, backend_.dialect());
-    const bool rows = of_ == Of::q;
+    const bool rows = of_ == GradientOf::q;
     Holes h = holes(rows ? "column" : "first_column");
     fill_matrix(h, "q", q_, "head"), fill_matrix(h, "out", out_, "head");
     fill_matrix(h, "k", k_, "key_head"), fill_matrix(h, "v", v_, "key_head");
@@ -109,7 +109,7 @@ class MmaBackward : MmaAttention {
   }
   /// From a product `x` the score, and from `toward` the slope, in place of the product or, beside shares, of y.
   void fill_scores(Io& io, Holes& h) const {
-    const std::string to = of_ == Of::q ? "x" : "y";
+    const std::string to = of_ == GradientOf::q ? "x" : "y";
     const Dialect& d = formula_dialect();
     const std::vector<std::string> at{"batch", "head", "own_row", "at"};
     const ScoreStyle of_shares = style(ScoreStyle::Leaves::nothing),
@@ -128,11 +128,11 @@ class MmaBackward : MmaAttention {
     h["slope"] = cat("f32 slope;\n", slope_->apply(io, d, "slope_of", {"x", "toward"}, at, "slope", of_slopes), to,
                      slope_->stays_finite() ? " = slope;\n" : " = share == 0.0f ? 0.0f : slope;\n");
   }
-  ScoreStyle style(ScoreStyle::Leaves leaves) const { return score_style(of_ == Of::q ? 3 : 2, leaves); }
+  ScoreStyle style(ScoreStyle::Leaves leaves) const { return score_style(of_ == GradientOf::q ? 3 : 2, leaves); }
   /// What is known of a row: loaded, or sent to workgroup memory.
   void fill_rows(Io& io, Holes& h) const {
     const std::pair<int, const char*> all[] = {{tops_, "let top"}, {totals_, "let total"}, {means_, "let mean"}};
-    if (of_ == Of::q || instance_.consumers) {
+    if (of_ == GradientOf::q || instance_.consumers) {
       for (const auto& [access, name] : all) h["load_row"] += fetch_to(io, access, {"batch", "head", "own_row"}, name);
       return;
     }
@@ -146,13 +146,13 @@ class MmaBackward : MmaAttention {
     const Factor left = slope_->taken(formula_dialect(), style(ScoreStyle::Leaves::factor)).factor;
     const std::string scaled =
         left.trivial() ? cat(" * ", slots_.scaling()) : cat(" * (", slots_.scaling(), " * ", left.text, ")");
-    if (of_ == Of::q) h["store"] = store(io, q_grad_, "batch", "head", "row", p(slots_.depth), scaled);
+    if (of_ == GradientOf::q) h["store"] = store(io, q_grad_, "batch", "head", "row", p(slots_.depth), scaled);
     h["store_k"] = of_k() ? store(io, k_grad_, "batch", "key_head", "column", p(slots_.depth), scaled) : std::string();
     h["store_v"] = of_v() ? store(io, v_grad_, "batch", "key_head", "column", p(slots_.width), "") : std::string();
   }
 
   const AttentionBackwardRequest& r_;
-  Of of_;
+  GradientOf of_;
   std::int64_t processors_;
   int works_, q_, k_, v_, out_, tops_, totals_, means_, lengths_, blocks_, q_grad_, k_grad_, v_grad_;
   std::optional<ScorePair> scores_, thin_, slope_;
@@ -172,13 +172,13 @@ void attention_backward_by_mma(GpuBackend& backend, const AttentionBackwardReque
       [&] {
         require_supported(backend, r);
         const MmaInstance columns = mma_columns_instance(r.sizes, r.q.dtype);
-        MmaBackward(backend, r, Of::q, mma_rows_instance(r.sizes, r.q.dtype)).run();
+        MmaBackward(backend, r, GradientOf::q, mma_rows_instance(r.sizes, r.q.dtype)).run();
         if (columns.widest() <= 128) {
-          MmaBackward(backend, r, Of::k_and_v, columns).run();
+          MmaBackward(backend, r, GradientOf::k_and_v, columns).run();
           return;
         }
-        MmaBackward(backend, r, Of::k, columns).run();
-        MmaBackward(backend, r, Of::v, columns).run();
+        MmaBackward(backend, r, GradientOf::k, columns).run();
+        MmaBackward(backend, r, GradientOf::v, columns).run();
       },
       1 + 2 * (2 * aligned_views({&r.q, &r.k, &r.v, &r.out_grad}) + detail::has_positive_scale(r)));
 }
@@ -196,8 +196,8 @@ bool attention_backward_by_wgmma(GpuBackend& backend, const AttentionBackwardReq
       r,
       [&] {
         require_supported(backend, r);
-        MmaBackward(backend, r, Of::q, wgmma_rows_instance(s, work), units.processors).run();
-        MmaBackward(backend, r, Of::k_and_v, wgmma_columns_instance(s, work), units.processors).run();
+        MmaBackward(backend, r, GradientOf::q, wgmma_rows_instance(s, work), units.processors).run();
+        MmaBackward(backend, r, GradientOf::k_and_v, wgmma_columns_instance(s, work), units.processors).run();
       },
       2 + 2 * (2 * aligned_views({&r.q, &r.k, &r.v, &r.out_grad}) + detail::has_positive_scale(r)));
   return true;
