@@ -253,7 +253,8 @@ template <TensorOrVar T> std::vector<T> split(const T& x, std::int64_t parts, in
 /// labels (i32 or i64) as rows with a 1 at the label; one outside [0, classes) throws `index`.
 Tensor one_hot(const Tensor& labels, std::int64_t classes, DType dtype = default_dtype());
 /// Whether |a - b| ≤ atol + rtol·|b| everywhere; of integers exactly, and an infinity is close to nothing but itself.
-bool allclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
+template <TensorOrVar A, TensorOrVar B>
+bool allclose(const A& a, const B& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
 
 // ---- what is no tensor is refused in words ----
 namespace detail {

@@ -123,17 +123,12 @@ Tensor binomial(const N& count, const P& p, const Shape& shape, detail::Source g
 /// Indices (i32) along the last axis of logits, drawn with probabilities softmax(logits): the place of the largest of
 /// logits + gumbel. The other axes of logits broadcast to `shape`. Logits that are NaN, or all -inf, throw `value`;
 /// GPUs find them as they find indices out of range (`index`, at the next wait). No gradient.
-Tensor categorical(const Tensor& logits, const Shape& shape, detail::Source generator);
-inline Tensor categorical(const Var& logits, const Shape& shape, detail::Source generator) {
-  return categorical(logits.value(), shape, generator);
-}
+template <TensorOrVar T> Tensor categorical(const T& logits, const Shape& shape, detail::Source generator);
 /// `count` indices (i32) along the last axis of weights, drawn with probabilities in proportion: [.., K] gives
 /// [.., count]. Without replacement all differ, and count is at most K (else `value`); those of weight 0 come last.
 /// Weights that are negative, not finite or all 0 throw `value`, on GPUs as those of categorical do.
-Tensor multinomial(const Tensor& weights, std::int64_t count, bool replacement, detail::Source generator);
-inline Tensor multinomial(const Var& weights, std::int64_t count, bool replacement, detail::Source generator) {
-  return multinomial(weights.value(), count, replacement, generator);
-}
+template <TensorOrVar T>
+Tensor multinomial(const T& weights, std::int64_t count, bool replacement, detail::Source generator);
 /// The numbers 0 to n - 1 (i32) in random order: the order of keys of 64 bits, so that no two are alike.
 Tensor permutation(std::int64_t n, detail::Source generator, Device device = default_device());
 /// x in random order along an axis.

@@ -95,7 +95,8 @@ Tensor drawn_categories(const Tensor& logits, const Shape& shape, std::int64_t k
 
 }  // namespace
 
-Tensor categorical(const Tensor& logits, const Shape& shape, Source from) {
+template <TensorOrVar T> Tensor categorical(const T& x, const Shape& shape, Source from) {
+  const Tensor& logits = value_of(x);
   const std::int64_t k = choices_of("categorical", "logits", logits);
   const Shape batch = without_last(logits.shape());
   if (broadcast_shapes("categorical", batch, shape) != shape)
@@ -105,7 +106,8 @@ Tensor categorical(const Tensor& logits, const Shape& shape, Source from) {
   return drawn_categories(logits, shape, k, from.generator);
 }
 
-Tensor multinomial(const Tensor& weights, std::int64_t count, bool replacement, Source from) {
+template <TensorOrVar T> Tensor multinomial(const T& x, std::int64_t count, bool replacement, Source from) {
+  const Tensor& weights = value_of(x);
   const std::int64_t k = choices_of("multinomial", "weights", weights);
   if (count < 1 || (!replacement && count > k))
     throw Error(ErrorKind::value,
@@ -118,6 +120,11 @@ Tensor multinomial(const Tensor& weights, std::int64_t count, bool replacement, 
   if (replacement) return drawn_categories(logits.unsqueeze(-2), with_axis(batch, count), k, from.generator);
   return topk(logits + gumbel(0.0, 1.0, logits.shape(), from, work_options(weights)), count).indices;
 }
+
+template Tensor categorical(const Tensor&, const Shape&, Source);
+template Tensor categorical(const Var&, const Shape&, Source);
+template Tensor multinomial(const Tensor&, std::int64_t, bool, Source);
+template Tensor multinomial(const Var&, std::int64_t, bool, Source);
 
 Tensor permutation(std::int64_t n, Source from, Device device) {
   require_choices("permutation", n);

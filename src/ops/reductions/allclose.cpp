@@ -24,19 +24,27 @@ const FormulaGraph* close_integers_graph() {
     return bit_or(x == y, bit_or(near, far));
   });
 }
-}  // namespace
 
-bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) {
+bool are_close(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) {
   require_defined("allclose", "a", a), require_defined("allclose", "b", b);
   const bool floating = is_differentiable(a.dtype()) || is_differentiable(b.dtype());
   const auto lacks_f64 = [](const Tensor& t) { return !has_kernels_for(t, DType::f64); };
   if (!floating && a.device() == b.device() && lacks_f64(a))
-    return allclose(a.to(cpu()), b.to(cpu()), rtol, atol, equal_nan);
+    return are_close(a.to(cpu()), b.to(cpu()), rtol, atol, equal_nan);
   const Argument arguments[] = {Argument(a), Argument(b), Argument(rtol), Argument(atol)};
   const FormulaGraph* const graph = floating ? close_graph() : close_integers_graph();
   Tensor result = fused_one<Tensor>({"allclose", graph, 0, {}}, arguments);
   if (equal_nan && floating) result = bit_or(result, bit_and(a != a, b != b));
   return all(result).item<bool>();
 }
+}  // namespace
+
+template <TensorOrVar A, TensorOrVar B> bool allclose(const A& a, const B& b, double rtol, double atol, bool nan) {
+  return are_close(value_of(a), value_of(b), rtol, atol, nan);
+}
+template bool allclose(const Tensor&, const Tensor&, double, double, bool);
+template bool allclose(const Tensor&, const Var&, double, double, bool);
+template bool allclose(const Var&, const Tensor&, double, double, bool);
+template bool allclose(const Var&, const Var&, double, double, bool);
 
 }  // namespace tern
