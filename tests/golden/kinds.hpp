@@ -1,7 +1,8 @@
 // Every kind of kernel that is printed for GPUs, as a call that makes a device print it. Their texts are reviewed
-// (kernels.cpp), and compiled alone in every dtype (../cuda/compile.cpp, ../webgpu/compile.cpp). Shapes are the
-// smallest that have the kind, so that a person can read what changed. What a small call of an operation reaches needs
-// no line here: samples.hpp. (Longer than other files: one list.)
+// (kernels.cpp), and compiled alone (../cuda/compile.cpp, ../webgpu/compile.cpp), each in its usual dtype and a quarter
+// of the others, with TERN_TEST_FULL=1 in all. Shapes are the smallest that have the kind, so that a person can read
+// what changed. What a small call of an operation reaches needs no line here: samples.hpp. (Longer than other files: one
+// list.)
 #pragma once
 #include <functional>
 #include <vector>

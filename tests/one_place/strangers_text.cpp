@@ -1,11 +1,13 @@
-// The text of the added primitive's kernel, which add.sh puts beside the tests of CUDA's texts: printed in both
-// languages, and compiled where it is CUDA's. NVRTC needs no GPU; WGSL is compiled where tests run on WebGPU.
+// The texts of what was added, which add.sh puts beside the tests of CUDA's texts: those of the primitive's kernel in
+// both languages, of the formula and the operation, with their gradients, in CUDA's. CUDA's are compiled: NVRTC needs
+// no GPU; WGSL is compiled where tests run on WebGPU.
 #include <gtest/gtest.h>
 
 #include "cuda/api.hpp"
 #include "cuda/compiler.hpp"
 #include "golden/printing.hpp"
 #include "primitives/rotate/operation.hpp"
+#include "tern/tern.hpp"
 
 namespace tern::test {
 namespace {
@@ -21,15 +23,29 @@ int kernels_of_rotate(DeviceKind kind, const std::function<void(const std::strin
   return count;
 }
 
-TEST(StrangeTexts, APrimitivesKernelCompilesForCuda) {
-  std::string reason;
+void expect_compiles(const std::string& text) {
+  std::string reason, log;
   ASSERT_NE(detail_cuda::nvrtc(reason), nullptr) << reason << " (script/setup fetches it)";
-  const int count = kernels_of_rotate(DeviceKind::cuda, [](const std::string& text) {
-    std::string log;
-    EXPECT_NO_THROW(detail_cuda::compiled_anew(text, kArchitecture, "rotate", log));
-    EXPECT_EQ(log, "") << text;
+  EXPECT_NO_THROW(detail_cuda::compiled_anew(text, kArchitecture, "stranger", log));
+  EXPECT_EQ(log, "") << text;
+}
+
+TEST(StrangeTexts, APrimitivesKernelCompilesForCuda) {
+  EXPECT_EQ(kernels_of_rotate(DeviceKind::cuda, expect_compiles), 4);
+}
+TEST(StrangeTexts, AFormulaAndAnOperationCompileForCudaWithTheirGradients) {
+  int formula = 0, operation = 0;
+  int* count = &formula;
+  Printing device(DeviceKind::cuda, [&](const detail_gpu::Launch&, const std::string& text) {
+    ++*count, expect_compiles(text);
   });
-  EXPECT_EQ(count, 4);
+  for (const DType dtype : {DType::f16, DType::f32, DType::f64}) {
+    const Var x(device.make({3, 5}, dtype), true), scores(device.make({3, 5}, dtype), true);
+    count = &formula, backward(synthetic_cube(x), device.make({3, 5}, dtype));
+    count = &operation, backward(softmax_pool(x, scores), device.make({3}, dtype));
+  }
+  EXPECT_GE(formula, 6);
+  EXPECT_GE(operation, 6);
 }
 TEST(StrangeTexts, APrimitivesKernelIsPrintedForWebGpu) {
   const int count = kernels_of_rotate(DeviceKind::webgpu, [](const std::string& text) {

@@ -53,12 +53,16 @@ TEST_P(OptimParameters, WhatIsLeftOutIsAnEmptyOptional) {
     optim::SGD sgd(model, {.learning_rate = 0.25});
     sgd.step(gradients);
     EXPECT_EQ(doubles(model.weight), std::vector<double>(2, 0.5));
-    if (biased) EXPECT_EQ(doubles(*model.bias), std::vector<double>(2, 1.75));
+    if (biased) {
+      EXPECT_EQ(doubles(*model.bias), std::vector<double>(2, 1.75));
+    }
     EXPECT_EQ(io::named(model).size(), biased ? 2u : 1u);
     io::save(folder / "m", model);
     io::load(folder / "m", other);
     EXPECT_EQ(doubles(other.weight), doubles(model.weight));
-    if (biased) EXPECT_EQ(doubles(*other.bias), doubles(*model.bias));
+    if (biased) {
+      EXPECT_EQ(doubles(*other.bias), doubles(*model.bias));
+    }
   }
   const Affine<Var> undefined{parameter(ones({2})), Var()};
   expect_error(ErrorKind::shape, {"SGD", "parameter 1 is undefined", "std::optional"},
