@@ -57,6 +57,13 @@ struct FitsCase {
   static constexpr std::int64_t points = 16;
   static constexpr float apart = 0.2f, gradient = 1e-5f;
 };
+/// `count` arms of six links (examples/inverse_kinematics/arm.hpp) whose hands reach for points, by Levenberg's method
+/// until they are as near as arm::kNear. Inputs: angles [count, 6] whose hands are the points, angles [count, 6] where
+/// they begin. The result is where the hands are.
+struct ArmsCase {
+  std::int64_t count;
+  static constexpr int most = 200;  // steps
+};
 /// The gradients of (silu(x·wg) · (x·wu))·wd for x[m, d], wg and wu [d, h], wd[h, d]. Inputs: x, wg, wu, wd, grad.
 struct SwigluCase {
   tern::DType dtype;
@@ -90,6 +97,7 @@ class Peer {
   virtual std::optional<Contender> rows(const RowsCase&, const Inputs&) { return {}; }
   virtual std::optional<Contender> matrices(const MatricesCase&, const Inputs&) { return {}; }
   virtual std::optional<Contender> fits(const FitsCase&, const Inputs&) { return {}; }
+  virtual std::optional<Contender> arms(const ArmsCase&, const Inputs&) { return {}; }
   virtual std::optional<Contender> step(const StepCase&, const Inputs&) { return {}; }
 
  protected:

@@ -1,4 +1,5 @@
 // Eigen 3, compiled for this very processor. It spreads products over threads itself; here OpenMP spreads the rest.
+// (Longer than other files: one peer, whose answers share their types.)
 #include <fmt/format.h>
 #include <omp.h>
 
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../examples/inverse_kinematics/solving.hpp"
 #include "peers.hpp"
 
 namespace bench {
@@ -209,6 +211,48 @@ class Step {
   int steps_ = 0;
 };
 
+/// arm::posed and arm::step, for one arm.
+struct Arm {
+  using Angles = Eigen::Matrix<float, arm::kJoints, 1>;
+  using Jacobian = Eigen::Matrix<float, 3, arm::kJoints>;
+  explicit Arm(const Angles& angles) {
+    Eigen::Vector3f frame[3] = {Eigen::Vector3f::UnitX(), Eigen::Vector3f::UnitY(), Eigen::Vector3f::UnitZ()};
+    hand.setZero();
+    for (int i = 0; i < arm::kJoints; ++i) {
+      axes.col(i) = frame[arm::kAxes[i]], places.col(i) = hand;
+      const float c = std::cos(angles[i]), s = std::sin(angles[i]);
+      Eigen::Vector3f &u = frame[(arm::kAxes[i] + 1) % 3], &v = frame[(arm::kAxes[i] + 2) % 3];
+      const Eigen::Vector3f turned = u * c + v * s;
+      v = v * c - u * s, u = turned;
+      hand += frame[i == 0 ? 2 : 0] * static_cast<float>(arm::kLinks[i]);
+    }
+  }
+  Jacobian jacobian() const {
+    Jacobian j;
+    for (int i = 0; i < arm::kJoints; ++i) j.col(i) = axes.col(i).cross(hand - places.col(i));
+    return j;
+  }
+  Jacobian axes, places;
+  Eigen::Vector3f hand;
+};
+Eigen::Vector3f reach(Arm::Angles angles, const Eigen::Vector3f& target, int most) {
+  Arm here(angles);
+  Eigen::Vector3f missed = target - here.hand;
+  float damping = 1e-2f;
+  for (int i = 0; i < most && missed.squaredNorm() > arm::kNear * arm::kNear; ++i) {
+    const Arm::Jacobian j = here.jacobian();
+    Eigen::Matrix3f normal = j * j.transpose();
+    normal.diagonal().array() += damping;
+    const Arm::Angles next = angles + j.transpose() * normal.llt().solve(missed);
+    const Arm there(next);
+    const Eigen::Vector3f left = target - there.hand;
+    const bool better = left.squaredNorm() < missed.squaredNorm();
+    damping = better ? std::max(damping * 0.2f, 1e-6f) : damping * 8;
+    if (better) angles = next, here = there, missed = left;
+  }
+  return here.hand;
+}
+
 class EigenPeer final : public Peer {
  public:
   explicit EigenPeer(int threads) {
@@ -336,6 +380,23 @@ class EigenPeer final : public Peer {
             Eigen::Map<Eigen::Vector3f>(found.data<float>() + 3 * i) = fit(curves[static_cast<std::size_t>(i)]);
         },
         found);
+  }
+  std::optional<Contender> arms(const ArmsCase& c, const Inputs& in) override {
+    const Buffer hands(tern::f32, c.count * 3), points(tern::f32, c.count * 3);
+    const auto angles = [](const Buffer& list, std::int64_t i) {
+      return Arm::Angles(Eigen::Map<const Arm::Angles>(list.data<float>() + arm::kJoints * i));
+    };
+    const auto at = [](const Buffer& list, std::int64_t i) {
+      return Eigen::Map<Eigen::Vector3f>(list.data<float>() + 3 * i);
+    };
+    for (std::int64_t i = 0; i < c.count; ++i) at(points, i) = Arm(angles(in[0], i)).hand;
+    return contender(
+        [=] {
+#pragma omp parallel for schedule(dynamic, 16)
+          for (std::int64_t i = 0; i < c.count; ++i)
+            at(hands, i) = reach(Arm::Angles(angles(in[1], i).array() + 0.5f), at(points, i), c.most);
+        },
+        hands);
   }
   std::optional<Contender> step(const StepCase&, const Inputs& in) override {
     const auto state = std::make_shared<Step>(in);

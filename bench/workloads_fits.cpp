@@ -1,5 +1,8 @@
-// How fast are many small nonlinear least squares: curves a·e^(-b·t) + c through sixteen points each?
+// How fast are many small nonlinear least squares: curves a·e^(-b·t) + c through sixteen points each, and arms of six
+// links that reach for points?
 #include <fmt/format.h>
+
+#include "../examples/inverse_kinematics/solving.hpp"
 
 #include "peers.hpp"
 
@@ -26,6 +29,19 @@ Prepared prepare(const FitsCase& c, const Target& target) {
           expected};
 }
 
+Prepared prepare(const ArmsCase& c, const Target& target) {
+  const Inputs in{Buffer::pattern(tern::f32, c.count * 6, 1, 1), Buffer::pattern(tern::f32, c.count * 6, 2, 0.2)};
+  const tern::Tensor targets = arm::hand(in[0].tensor({c.count, 6}, target.device)),
+                     start = in[1].tensor({c.count, 6}, target.device) + 0.5;
+  const auto call = [=] { return arm::by_steps(start, targets, c.most).angles; };
+  std::vector<double> expected;
+  for (const std::int64_t at : sample_positions(c.count * 3))
+    expected.push_back(targets.reshape({-1})[at].item<double>());
+  return {contenders(target.tern([=] { call(); }, [=] { return sample(arm::hand(call())); }), target.peers, c, in,
+                     &Peer::arms),
+          expected};
+}
+
 }  // namespace
 
 void add_fits(Workloads& workloads, const Target& target) {
@@ -36,7 +52,14 @@ void add_fits(Workloads& workloads, const Target& target) {
          .roof = "",
          .quick = count == 1'000,
          .tolerance = 1e-3,  // where gradients are small enough, curves that are flat may be further off
-         .prepare = [count, target] { return prepare({count}, target); }});
+         .prepare = [count, target] { return prepare(FitsCase{count}, target); }});
+  for (const std::int64_t count : {1'000, 100'000})
+    workloads.push_back({.name = fmt::format("arms/f32/{}", count),
+                         .unit = Unit::calls,
+                         .roof = "",
+                         .quick = count == 1'000,
+                         .tolerance = 1e-3,
+                         .prepare = [count, target] { return prepare(ArmsCase{count}, target); }});
 }
 
 }  // namespace bench

@@ -11,14 +11,13 @@
 #include <stdexcept>
 #include <string>
 
-#include "arm.hpp"
 #include "picture.hpp"
+#include "solving.hpp"
 
 namespace arm {
 namespace {
 
 using tern::Tensor;
-using tern::Var;
 
 struct Settings {
   std::string device, output = "inverse_kinematics.svg";
@@ -52,42 +51,6 @@ void write(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
   file << text;
   if (!file.flush()) throw std::runtime_error("cannot write " + path);
-}
-
-struct Solved {
-  Tensor angles;
-  int iterations = 0;
-};
-constexpr float kNear = 1e-4f;
-
-/// Arms that have arrived are set aside after every few steps, so that the last ones do not cost what all do.
-Solved by_steps(const Tensor& start, const Tensor& targets, int most) {
-  Solved solved{start.clone()};
-  Tensor angles = start, target = targets, damping = tern::full({start.size(0)}, 1e-2), missed, rows;
-  while (solved.iterations < most) {
-    for (int i = 0; i < 3; ++i, ++solved.iterations) {
-      const auto [next, next_damping, next_missed] = step(angles, target, damping);
-      angles = next, damping = next_damping, missed = next_missed;
-    }
-    const std::vector<float> far = missed.to_vector<float>();
-    std::vector<std::int32_t> left;
-    for (std::size_t i = 0; i < far.size(); ++i)
-      if (far[i] > kNear * kNear) left.push_back(static_cast<std::int32_t>(i));
-    const bool last = left.empty() || solved.iterations >= most;
-    if (!last && 4 * left.size() > 3 * far.size()) continue;
-    if (rows.defined()) assign(solved.angles(rows), angles);
-    else solved.angles.copy_from(angles);
-    if (last) break;
-    const Tensor places = tern::tensor(left);
-    rows = rows.defined() ? take(rows, places) : places;
-    angles = take(angles, places), target = take(target, places), damping = take(damping, places);
-  }
-  return solved;
-}
-Solved by_least_squares(const Tensor& start, const Tensor& targets, int most) {
-  const auto missed = [&](const Var& angles) { return hand(angles) - targets; };
-  const auto found = tern::optim::least_squares(missed, start, {.iterations = most, .gradient = 1e-5});
-  return {found.x, found.iterations};
 }
 
 bool run(const Settings& s) {
