@@ -34,8 +34,10 @@ TileEpilogue::TileEpilogue(const Tape& tape, const KernelTable& table, std::span
     : tape_(tape),
       order_(order_of(space)),
       runner_(tape, table, inputs, outputs, order_, order_, true, 1, coordinates(coordinate_of), 1) {
-  for (std::size_t v = 0; v < tape.values.size(); ++v)
-    if (tape.values[v].kind == StepKind::input && tape.values[v].index == 0) acc_ = static_cast<int>(v);
+  for (const int v : tape.given) {
+    const TapeValue& value = tape.values[static_cast<std::size_t>(v)];
+    if (value.kind == StepKind::input && value.index == 0) acc_ = v;
+  }
   stores_ = tape.ops.empty() && outputs.size() == 1 && tape.outputs[0] == acc_;
 }
 

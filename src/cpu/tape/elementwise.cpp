@@ -18,7 +18,7 @@ constexpr std::int64_t kTile = 64, kFewestTileRows = 8, kLine = 64;
 constexpr std::int64_t kFewOpsBlock = 2 * kTapeBlock;
 
 /// Elements a block has at least, where threads share what is less than a block for each: calling the kernels of 482
-/// operations takes as long as 200 elements do (Emerald Rapids).
+/// operations takes as long as some 160 elements do (Emerald Rapids).
 constexpr std::int64_t kLeastBlock = 128;
 
 class ElementwiseRun {

@@ -147,13 +147,8 @@ std::string tile_steps(const Io& io, const Dialect& d, detail::ComputeType type,
 
 std::string multiply_tiles(const TileProduct& p) {
   Holes holes = pieces(kSteps);
-  const auto numbers = [](int count) {
-    std::string list;
-    for (int i = 0; i < count; ++i) list += cat(i ? " " : "", i);
-    return list;
-  };
-  holes["depth"] = numbers(p.deep), holes["rows"] = numbers(p.part_m);
-  holes["vectors_down"] = numbers(p.part_m / 4), holes["vectors_across"] = numbers(p.part_n / 4);
+  holes["depth"] = numbers(0, p.deep), holes["rows"] = numbers(0, p.part_m);
+  holes["vectors_down"] = numbers(0, p.part_m / 4), holes["vectors_across"] = numbers(0, p.part_n / 4);
   for (int kk = 0; kk < p.deep; ++kk) {
     const auto across = [&](const char* name, bool swizzled) {
       const int by = swizzled ? kk / 4 % 4 * 2 : 0;

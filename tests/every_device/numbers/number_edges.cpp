@@ -260,6 +260,8 @@ TEST_P(NumberEdges, AllcloseOfIntegersHonoursItsTolerances) {
 TEST_P(NumberEdges, NothingIsCloseToAnInfinityButItself) {
   const float inf = INFINITY;
   EXPECT_TRUE(allclose(tensor({inf, -inf}), tensor({inf, -inf})));
+  EXPECT_TRUE(allclose(Var(tensor({1.0f})), tensor({1.0f})));
+  EXPECT_FALSE(allclose(tensor({1.0f}), Var(tensor({2.0f}))));
   EXPECT_FALSE(allclose(tensor({1.0f}), tensor({inf})));
   EXPECT_FALSE(allclose(tensor({inf}), tensor({-inf})));
   EXPECT_FALSE(allclose(tensor({inf}), tensor({1.0f})));

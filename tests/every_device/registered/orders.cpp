@@ -203,11 +203,9 @@ class EveryOrder : public EveryDevice {
   /// In software every third operation has its second derivatives, and every ninth its third, whose kernels are the
   /// largest: all of them took eight minutes. The operation that is asked for has all that a device has.
   std::size_t orders(const OrderCase& c, std::size_t turn) const {
-    if (few_test() && operation_asked_for())
-      return device() == cpu() ? 3 : static_cast<std::size_t>(c.orders_on_gpus);
+    const std::size_t all = device() == cpu() ? 3 : static_cast<std::size_t>(c.orders_on_gpus);
+    if (operation_asked_for()) return all;
     if (few_test()) return turn % 6 == 0 ? 3 : turn % 3 == 0 ? 2 : 1;
-    if (device() == cpu()) return 3;
-    const auto all = static_cast<std::size_t>(c.orders_on_gpus);
     return in_software(device()) ? std::min<std::size_t>(all, turn % 18 == 0 ? 3 : turn % 6 == 0 ? 2 : 1) : all;
   }
   void check(const OrderCase& c, const std::vector<Wanted>& wanted, DType dtype, OperandLayout layout,
