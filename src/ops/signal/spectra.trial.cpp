@@ -163,6 +163,7 @@ const Entries signal_processing{
                         return istft(stft(x, kFrame, {.hop = 2}), kFrame, {.hop = 2, .length = kSamples});
                       },
                   .reference = [](const auto& x) { return x; },
+                  .knows_results = true,
                   .empty = {}}},
      .bad = {{dtype,
               {"istft", "x", "complex"},

@@ -227,6 +227,7 @@ const Entries factorisations{
                       [](const auto& x) {
                         return std::vector{values(times(product(apart(x[0]), apart(x[0])), 0.0625))};
                       },
+                  .knows_results = true,
                   .sizes = {{2, 3}, {1, 1}},
                   .empty = {}}},
      .bad = TERN_BAD("eig", eig(x))},
@@ -246,6 +247,7 @@ const Entries factorisations{
                         for (std::size_t i = 0; i < a.rows; ++i) sum += a(i, i);
                         return std::vector{number(sum * 0.0625)};
                       },
+                  .knows_results = true,
                   .sizes = {{2, 3}, {1, 1}},
                   .empty = {}}},
      .bad = TERN_BAD("eigvals", eigvals(x))},
