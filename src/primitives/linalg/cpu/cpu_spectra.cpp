@@ -66,6 +66,39 @@ void eigh_on_cpu(detail::Backend&, const detail::EighRequest& r) {
   statuses.finish();
 }
 
+namespace {
+
+/// The length of a row or column, in f64 from elements of one scale.
+template <class T> real_of<T> length_of(const Matrix<const T>& x) {
+  double most = 0, sum = 0;
+  const auto each = [&](auto f) {
+    for (std::int64_t i = 0; i < x.rows; ++i)
+      for (std::int64_t j = 0; j < x.columns; ++j) f(static_cast<double>(std::abs(x(i, j))));
+  };
+  each([&](double size) { most = std::max(most, size); });
+  if (most == 0) return 0;
+  const double scale = std::ldexp(1.0, std::ilogb(most)), inverse = 1 / std::max(scale, 0x1p-1022);
+  each([&](double size) { sum += size * inverse * (size * inverse); });
+  return static_cast<real_of<T>>(std::sqrt(sum) / inverse);
+}
+
+/// Of one row or column: its length and its direction, that of the first axis where it is 0. (1 x 65536 f32, Emerald
+/// Rapids, one thread: 1040 us by LAPACK, 110 so.)
+template <class T>
+void svd_of_line(const Matrix<const T>& x, const Matrix<T>& u, const Matrix<real_of<T>>& s, const Matrix<T>& vh) {
+  const real_of<T> length = length_of(x);
+  s(0, 0) = length;
+  if (!u.data) return;
+  const bool column = x.rows > 1;
+  (column ? vh : u)(0, 0) = T(1);
+  const Matrix<T>& direction = column ? u : vh;
+  for (std::int64_t i = 0; i < x.rows; ++i)
+    for (std::int64_t j = 0; j < x.columns; ++j)
+      direction(i, j) = length > 0 ? x(i, j) / length : T(i == 0 && j == 0 ? 1 : 0);
+}
+
+}  // namespace
+
 void svd_on_cpu(detail::Backend&, const detail::SvdRequest& r) {
   require_int_sizes(r);
   Statuses statuses(r, PrimitiveId::svd);
@@ -80,7 +113,10 @@ void svd_on_cpu(detail::Backend&, const detail::SvdRequest& r) {
                       to_vh = matrix_of<T>(r.vh, batch, index, right, n);
       const Matrix<R> to_s = matrix_of<R>(r.s, batch, index, least, 1);
       if (least == 0) return fill_identity(to_u), fill_identity(to_vh), statuses.set(index, 0);
-      const ByColumns<T> a(matrix_of<const T>(r.input, batch, index, m, n));
+      const Matrix<const T> input = matrix_of<const T>(r.input, batch, index, m, n);
+      if (least == 1 && !r.full && all_finite(input))
+        return svd_of_line(input, to_u, to_s, to_vh), statuses.set(index, 0);
+      const ByColumns<T> a(input);
       if (!all_finite(a.matrix())) {
         fill(to_u, nan_of<T>()), fill(to_vh, nan_of<T>()), fill(to_s, nan_of<R>());
         return statuses.set(index, -1);
