@@ -1,4 +1,6 @@
 // Pooling, unfold and fold: reductions over windows, which are views.
+#include <algorithm>
+
 #include "autodiff/instances.hpp"
 #include "ops/neural/resampling.hpp"
 #include "primitives/convolution/operations/operation_windows.hpp"
@@ -79,28 +81,51 @@ template <TensorOrVar T> T means_of_parts(const T& x, int axis, std::int64_t cou
   }
   return mean(x.reshape(parts), {axis + 1});
 }
+/// Where part `of` of `count` of an axis begins and ends.
+std::pair<std::int64_t, std::int64_t> part_of(std::int64_t of, std::int64_t from, std::int64_t count) {
+  return {of * from / count, ((of + 1) * from + count - 1) / count};
+}
+/// Few and long windows are reduced one by one: as taps, each element's place and weight would be written to tensors.
+constexpr std::int64_t kFewWindows = 16, kLongWindow = 64;
+template <TensorOrVar T> T means_of_windows(const T& x, int axis, std::int64_t count) {
+  const std::int64_t from = x.size(axis);
+  if (count <= kFewWindows && from / count >= kLongWindow) {
+    std::vector<T> means;
+    for (std::int64_t o = 0; o < count; ++o) {
+      const auto [begin, end] = part_of(o, from, count);
+      means.push_back(mean(x.slice(axis, begin, end), {axis}, true));
+    }
+    return concatenate(means, axis);
+  }
+  Taps taps(from);
+  for (std::int64_t o = 0; o < count; ++o) {
+    const auto [begin, end] = part_of(o, from, count);
+    taps.next();
+    for (std::int64_t k = begin; k < end; ++k) taps.add(k, 1 / static_cast<double>(end - begin));
+  }
+  return mixed(x, axis, taps);
+}
 }  // namespace
 template <TensorOrVar T> T adaptive_avg_pool(const T& x, const PerAxis& sizes) {
   constexpr const char* op = "adaptive_avg_pool";
   check_image(op, value_of(x));
   const int axes = x.dim() - 2;
   const Windows::Sizes to = per_axis(op, "sizes", sizes, axes, 1);
-  T y = x;
+  std::vector<int> order;
   for (int i = 0; i < axes; ++i) {
-    const std::int64_t from = x.size(2 + i), count = to[Windows::at(i)];
-    if (from < 1 || from > kMostPositions)
+    if (x.size(2 + i) < 1 || x.size(2 + i) > kMostPositions)
       refuse(op, "x", "axes of 1 to 2^31-1 elements", describe(value_of(x)));
-    if (from % count == 0) {  // windows side by side, of one size
-      y = means_of_parts(y, 2 + i, count);
-      continue;
-    }
-    Taps taps(from);
-    for (std::int64_t o = 0; o < count; ++o) {
-      const std::int64_t begin = o * from / count, end = ((o + 1) * from + count - 1) / count;
-      taps.next();
-      for (std::int64_t k = begin; k < end; ++k) taps.add(k, 1 / static_cast<double>(end - begin));
-    }
-    y = mixed(y, 2 + i, taps);
+    order.push_back(i);
+  }
+  // The axis that shrinks most is the first: the others then have less to read.
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    return x.size(2 + a) / to[Windows::at(a)] > x.size(2 + b) / to[Windows::at(b)];
+  });
+  T y = x;
+  for (const int i : order) {
+    const std::int64_t from = x.size(2 + i), count = to[Windows::at(i)];
+    // Where they divide the axis, windows lie side by side and have one size.
+    y = from % count == 0 ? means_of_parts(y, 2 + i, count) : means_of_windows(y, 2 + i, count);
   }
   return y;
 }

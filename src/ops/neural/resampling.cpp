@@ -17,12 +17,8 @@ namespace detail {
 void Taps::add(std::int64_t place, double weight) {
   place = std::clamp<std::int64_t>(place, 0, from_ - 1);
   std::vector<Tap>& list = lists_.back();
-  for (Tap& tap : list)
-    if (tap.place == place) {
-      tap.weight += weight;
-      return;
-    }
-  list.push_back({place, weight});
+  if (!list.empty() && list.back().place == place) list.back().weight += weight;
+  else list.push_back({place, weight});
 }
 std::size_t Taps::most() const {
   std::size_t most = 0;

@@ -12,7 +12,7 @@ class Taps {
   explicit Taps(std::int64_t from) : from_(from) {}
   /// The next element of the result begins.
   void next() { lists_.emplace_back(); }
-  /// Places beyond the ends are the last ones.
+  /// Places come in ascending order; those beyond the ends are the last ones.
   void add(std::int64_t place, double weight);
 
   std::int64_t from() const { return from_; }
