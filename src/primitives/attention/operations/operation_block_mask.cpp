@@ -1,5 +1,7 @@
 // Masks of attention that are made once: what is seen of each block of the scores, counted by one formula that is laid
 // over blocks, so that no tensor has as many elements as there are scores.
+#include <algorithm>
+
 #include "primitives/attention/attention.hpp"
 #include "primitives/attention/operations/operation_graphs.hpp"
 #include "tern/creation.hpp"
@@ -12,12 +14,14 @@ namespace {
 constexpr const char* kBlockMask = "block_mask";
 
 std::int64_t blocks_in(std::int64_t n) { return (n + kMaskBlock - 1) / kMaskBlock; }
+/// Rows, or columns, of a block: all where there are fewer than one has.
+std::int64_t side_of_blocks(std::int64_t n) { return std::clamp<std::int64_t>(n, 1, kMaskBlock); }
 /// An operand laid over [batch, heads, rows of blocks, columns of blocks, rows, columns]; filled up to whole blocks.
 Tensor over_blocks(const Tensor& of, const Shape& scores) {
   Tensor x = of;
   while (x.dim() < 4) x = x.unsqueeze(0);
   for (const int axis : {2, 3}) {
-    const std::int64_t there = x.size(axis), whole = blocks_in(there) * kMaskBlock;
+    const std::int64_t there = x.size(axis), whole = blocks_in(there) * side_of_blocks(there);
     if (there == 1 && scores[static_cast<std::size_t>(axis)] != 1) continue;
     Shape more = x.shape();
     more[static_cast<std::size_t>(axis)] = whole - there;
@@ -25,7 +29,7 @@ Tensor over_blocks(const Tensor& of, const Shape& scores) {
       x = concatenate(std::vector<Tensor>{x, zeros(more, {.dtype = x.dtype(), .device = x.device()})}, axis);
   }
   const auto split = [](std::int64_t n) {
-    return n == 1 ? std::pair{std::int64_t{1}, n} : std::pair{n / kMaskBlock, kMaskBlock};
+    return n <= kMaskBlock ? std::pair{std::int64_t{1}, n} : std::pair{n / kMaskBlock, kMaskBlock};
   };
   const auto [row_blocks, rows] = split(x.size(2));
   const auto [column_blocks, columns] = split(x.size(3));
@@ -71,7 +75,7 @@ BlockMask make_block_mask(const Pointwise<>& mask, const Shape& scores, std::vec
   result.versions_ = versions_of(operands);
   const Shape blocks{scores[0], scores[1], blocks_in(scores[2]), blocks_in(scores[3])};
   Shape space = blocks;
-  space.push_back(kMaskBlock), space.push_back(kMaskBlock);
+  space.push_back(side_of_blocks(scores[2])), space.push_back(side_of_blocks(scores[3]));
   PoolVector<Tensor> laid;
   laid.reserve(operands.size());
   const Tensor any = zeros({1, 1, 1, 1, 1, 1}, {.dtype = DType::f32, .device = device});
