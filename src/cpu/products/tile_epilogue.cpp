@@ -41,10 +41,18 @@ TileEpilogue::TileEpilogue(const Tape& tape, const KernelTable& table, std::span
   stores_ = tape.ops.empty() && outputs.size() == 1 && tape.outputs[0] == acc_;
 }
 
+/// Each row of so few would be found in the output by itself.
+constexpr std::int64_t kFewColumns = 4;
+
 /// The tile's accumulators to the output, all at once where they lie in a run in both: blocks and workers, for
 /// nothing, cost batches of 64³ bf16 8 %.
 void TileEpilogue::store(const FinishedTile& tile, std::size_t width) const {
   const bool one_run = tile.cols == tile.pitch && tile.stride == tile.cols;
+  if (!one_run && tile.cols <= kFewColumns && tile.rows > 1) {
+    Block b;
+    b.position = tile.position, b.rows = tile.rows, b.cols = tile.cols, b.pitch = tile.pitch;
+    if (runner_.store_columns_computed(b, tile.acc, tile.stride)) return;
+  }
   const std::int64_t runs = one_run ? 1 : tile.rows, length = one_run ? tile.rows * tile.cols : tile.cols;
   const auto* from = static_cast<const std::byte*>(tile.acc);
   for (std::int64_t r = 0; r < runs; ++r)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 
 #include "cpu/tape/block_runner.hpp"
 
@@ -103,6 +104,27 @@ bool BlockRunner::store_columns(const Worker& w, const Columns& columns, const B
     return true;
   }
   table_.join_columns(from.begin(), from.size(), to, columns.line.step, static_cast<std::size_t>(b.size()));
+  return true;
+}
+
+bool BlockRunner::store_columns_computed(const Block& b, const void* values, std::int64_t step) const {
+  const Output& output = outputs_[0];
+  const auto matrix = output.cursor.rectangle(b.position, b.rows, b.cols, b.pitch);
+  if (!matrix) return false;
+  const DType dtype = output.cursor.dtype();
+  const auto width = static_cast<std::int64_t>(compute_size(tape_.values[static_cast<std::size_t>(output.value)].type)),
+             size = static_cast<std::int64_t>(dtype_size(dtype));
+  alignas(64) std::byte column[kTapeBlock * 8];
+  auto* const to = static_cast<std::byte*>(const_cast<void*>(matrix->data));
+  for (std::int64_t c = 0; c < b.cols; ++c)
+    for (std::int64_t begin = 0; begin < b.rows; begin += kTapeBlock) {
+      const std::int64_t rows = std::min(kTapeBlock, b.rows - begin);
+      const auto* from = static_cast<const std::byte*>(values) + (begin * step + c) * width;
+      for (std::int64_t r = 0; r < rows; ++r)
+        std::memcpy(column + r * width, from + r * step * width, static_cast<std::size_t>(width));
+      table_.store_strided[static_cast<int>(dtype)](column, to + (begin * matrix->row + c * matrix->col) * size,
+                                                    matrix->row, static_cast<std::size_t>(rows));
+    }
   return true;
 }
 

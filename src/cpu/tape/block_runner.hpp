@@ -148,6 +148,9 @@ class BlockRunner {
   void store_computed(std::int64_t position, std::int64_t count, const void* values) const {
     outputs_[0].cursor.store(table_, position, count, values, streams_);
   }
+  /// The same of a block of few columns, `step` values from row to row: a column at a time. False, and nothing is done,
+  /// where rows do not lie evenly.
+  bool store_columns_computed(const Block& b, const void* values, std::int64_t step) const;
   /// Everything for one block at once.
   void run_block(Worker& w, const Block& b) const;
   /// Whether run_block does a block of several rows row by row, wherever they lie.

@@ -55,7 +55,7 @@ bool convolution_pays(Backend& backend, const ConvSizes& s, DType dtype) {
   if (plain || (s.one_channel_a_group() && s.groups == 1)) return false;
   if (const PaysOnGpu pays = rule_of(backend))  // a GPU alone enters those kernels
     return pays(static_cast<detail_gpu::GpuBackend&>(backend), s, dtype);
-  return s.one_channel_a_group() || detail_cpu::conv::direct_pays(dtype);
+  return s.one_channel_a_group() || detail_cpu::conv::direct_pays(dtype, s);
 }
 bool convolution_weight_pays(Backend& backend, const ConvSizes& sizes, DType dtype) {
   return backend.offers<ConvWeightRequest>() && convolution_pays(backend, sizes, dtype) &&

@@ -116,6 +116,7 @@ class Direct {
     // Rows of a call that lie multiples of 2048 bytes apart would share two sets of L1.
     if (g_.stride[2] * pitch_ * element() % 2048 == 0) pitch_ += 64 / element();
     runs_ = pitch_ == g_.c && (g_.dilation[2] == 1 || g_.kernel[2] == 1);
+    segments_at_once_ = pairs_ ? segments() : std::max<Index>(1, kKernelBytes / (steps() * panel_ * g_.wide()));
     const Index row = length_ * pitch_ * element() * g_.kernel[0];
     Index rows = std::min(g_.out[1], std::max<Index>(1, kPlaces / places));
     while (rows > 1 && ((rows - 1) * g_.stride[1] + g_.reach(1)) * row > kImageBytes) --rows;
@@ -135,17 +136,18 @@ class Direct {
     return packed_ + (group * panels_ + panel) * depth() * panel_ * element();
   }
 
+  /// i modulo the size; i becomes the quotient. Divisions took half of the time of images of 2 x 3.
+  static Index next_of(Index& i, Index size) {
+    if (size == 1) return 0;
+    const Index at = i % size;
+    i /= size;
+    return at;
+  }
   void run_task(Index i) {
     Task t{};
-    const Index part = i % parts_;
-    i /= parts_;
-    const Index stretch = i % stretches_;
-    i /= stretches_;
-    t.rows = part_of(i % blocks_, blocks_, g_.out[1]);
-    i /= blocks_;
-    t.z = i % g_.out[0];
-    i /= g_.out[0];
-    t.group = i % g_.groups, t.sample = i / g_.groups;
+    const Index part = next_of(i, parts_), stretch = next_of(i, stretches_);
+    t.rows = part_of(next_of(i, blocks_), blocks_, g_.out[1]);
+    t.z = next_of(i, g_.out[0]), t.group = next_of(i, g_.groups), t.sample = i;
     t.columns = part_of(stretch, stretches_, g_.out[2]);
     copy_rows(t);
     const Index together = divide_up(panels_, kPanelsAtOnce);
@@ -216,7 +218,7 @@ class Direct {
     std::byte* results = nullptr;
     if (!straight_) results = direct_scratch().results.reserve(t.rows.count * t.columns.count * row * g_.wide());
     for (Index p = 0; p < t.panels.count; ++p)
-      for (Index begin = 0, count = segments_at_once(); begin < segments(); begin += count)
+      for (Index begin = 0, count = segments_at_once_; begin < segments(); begin += count)
         for (Index r = 0; r < t.rows.count; ++r) {
           std::byte* to = straight_ ? result(t, t.rows.begin + r) + (channel + p * panel_) * result_size()
                                     : results + (r * t.columns.count * row + p * panel_) * g_.wide();
@@ -236,17 +238,16 @@ class Direct {
   Index result_size() const { return pairs_ ? 2 : g_.wide(); }  // where it goes straight
   /// Elements of the kernel, or where they are one run of memory, its rows.
   Index segments() const { return runs_ ? g_.kernel[0] * g_.kernel[1] : g_.taps(); }
-  Index segments_at_once() const {
-    if (pairs_) return segments();
-    return std::max<Index>(1, kKernelBytes / (depth() / segments() * panel_ * g_.wide()));
-  }
+  /// Of each segment.
+  Index steps() const { return runs_ ? g_.kernel[2] * g_.c : g_.c; }
   void run_row(const Task& t, Index r, Index panel, EvenPart part, std::byte* to, Index step) const {
     std::vector<Segment>& list = direct_scratch().segments;
     list.clear();
-    const Index across = runs_ ? 1 : g_.kernel[2], steps = depth() / segments();
+    const Index across = runs_ ? 1 : g_.kernel[2], steps = this->steps();
     const std::byte* const b = panel_at(t.group, panel);
     for (Index s = part.begin; s < part.begin + part.count; ++s) {
-      const Index k = s % across, ky = s / across % g_.kernel[1], kz = s / across / g_.kernel[1];
+      Index kz = s;
+      const Index k = next_of(kz, across), ky = next_of(kz, g_.kernel[1]);
       const Index row = g_.met(1, t.rows.begin + r, ky);
       if (!g_.inside(0, g_.met(0, t.z, kz)) || !g_.inside(1, row)) continue;
       list.push_back({image_row(kz, row - g_.met(1, t.rows.begin, 0)) + k * g_.dilation[2] * pitch_ * element(),
@@ -254,7 +255,8 @@ class Direct {
     }
     if (pairs_) return run_pairs(list, t.columns.count, steps / 2, std::min(panel_, g_.o - panel * panel_), to, step);
     if (list.empty() && part.begin > 0) return;
-    const Index calls = divide_up(t.columns.count, g_.kernels->rows), a_row = g_.stride[2] * pitch_;
+    const Index most = g_.kernels->rows, calls = t.columns.count <= most ? 1 : divide_up(t.columns.count, most),
+                a_row = g_.stride[2] * pitch_;
     DirectCall call{list.data(), static_cast<Index>(list.size()),         steps,         a_row, to, step,
                     0,           std::min(panel_, g_.o - panel * panel_), part.begin > 0};
     for (Index i = 0; i < calls; ++i) {
@@ -293,7 +295,7 @@ class Direct {
   const TileEpilogue& epilogue_;
   const PairKernels* pairs_ = nullptr;
   Index panel_, panels_;
-  Index stretches_ = 1, blocks_ = 1, parts_ = 1, most_rows_ = 1;
+  Index stretches_ = 1, blocks_ = 1, parts_ = 1, most_rows_ = 1, segments_at_once_ = 1;
   Index length_ = 0, pitch_ = 0, image_rows_ = 0;  // of a copied row: places, and elements from place to place; rows
   bool runs_ = false;                              // a row of the kernel and its channels are one run of memory
   bool straight_ = false;
@@ -303,9 +305,16 @@ class Direct {
 
 }  // namespace
 
-bool direct_pays(DType dtype) {
+bool widens_or_reads_in_place(DType dtype) {
   const PairKernels* const kernels = dtype == DType::bf16 ? pair_kernels() : nullptr;
   return !kernels || reads_in_place(*kernels);
+}
+/// Channels that fill a tile of AMX: of fewer the widened rows are faster (3 x 3 of 28 x 28, Emerald Rapids, one thread,
+/// the product's time over theirs: of 1 to 8 channels 1.2 to 2.2, of 16 to 128 and 4 to 16 results 1.0 to 2.2; else 0.6
+/// to 1.1, and the product stays).
+bool direct_pays(DType dtype, const detail::ConvSizes& s) {
+  constexpr Index kTile = 16, kFewestResults = 4;
+  return widens_or_reads_in_place(dtype) || s.c < kTile || (s.o >= kFewestResults && s.o <= kTile);
 }
 void run_direct(const detail::ConvRequest& request) {
   const CoordinateOrder order(request.sizes.axes);

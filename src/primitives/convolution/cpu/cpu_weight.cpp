@@ -229,7 +229,7 @@ class Weight {
 bool direct_weight_pays(const detail::ConvSizes& s, DType dtype) {
   constexpr Index kFewestChannels = 8, kFewestPlaces = 32;
   const Index places = s.out[static_cast<std::size_t>(s.axes) - 1];
-  if (s.c < kFewestChannels || !direct_pays(dtype)) return false;
+  if (s.c < kFewestChannels || !widens_or_reads_in_place(dtype)) return false;
   if (dtype == DType::bf16 && pair_kernels()) return places % 2 == 0;
   return s.groups > 1 || places >= kFewestPlaces;
 }
