@@ -15,7 +15,8 @@ using Labels = std::vector<Label>;
 inline bool contains(const Labels& list, Label label) { return std::ranges::find(list, label) != list.end(); }
 
 /// Which two operands are multiplied next, as places in the list of those that are left: in the order that takes the
-/// fewest multiplications for up to six operands, found over all subsets; for more, the pair with the smallest result.
+/// fewest multiplications and elements written for up to six operands, found over all subsets; for more, the pair with
+/// the smallest result.
 class ContractionOrder {
  public:
   ContractionOrder(std::vector<Labels> operands, Labels result, std::map<Label, std::int64_t> sizes)
@@ -24,7 +25,7 @@ class ContractionOrder {
   using Set = std::uint32_t;
   static constexpr std::size_t kSearched = 6;
 
-  /// The two parts of a set that are multiplied last, fewest multiplications in all.
+  /// The two parts of a set that are multiplied last.
   std::pair<Set, Set> split(Set set) {
     cost(set);
     const Set first = best_.at(set).first;
@@ -72,7 +73,7 @@ class ContractionOrder {
       Labels all = kept(first);
       for (const Label label : kept(second))
         if (!contains(all, label)) all.push_back(label);
-      const double total = cost(first) + cost(second) + elements(all);
+      const double total = cost(first) + cost(second) + elements(all) + elements(kept(set));
       if (total < best.second) best = {first, total};
     }
     best_[set] = best;

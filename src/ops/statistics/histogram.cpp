@@ -55,7 +55,7 @@ template <class T> Tensor parts_evenly(const Tensor& x, const Tensor& edges) {
   const T begin = edge[0], end = edge[bins], scale = static_cast<T>(bins) / (end - begin);
   Tensor parts = empty(x.shape(), {.dtype = DType::i32, .device = x.device()});
   std::int32_t* const to = parts.data_ptr<std::int32_t>();
-  for (std::int64_t i = 0; i < x.numel(); ++i) {
+  for (std::int64_t i = 0, count = x.numel(); i < count; ++i) {
     const T v = value[i];
     if (!(v >= begin && v <= end)) {
       to[i] = bins;
