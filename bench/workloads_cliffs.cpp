@@ -64,12 +64,13 @@ auto product(tern::Shape a, tern::Shape b) {
     return [x, y] { return std::vector<Tensor>{matmul(x, y)}; };
   };
 }
-/// f(x, w) for points of three coordinates; with `backward` the gradients of both.
-template <class F> auto on_points(bool backward, const F& f) {
-  return [backward, f](DType dtype, tern::Device device) -> Call {
-    const Tensor x = pattern(dtype, {kPoints, 3}, device), w = pattern(dtype, {3}, device, 2);
+/// f(x, w) of rows of `length`, as many elements as kPoints of three; with `backward` the gradients of both.
+template <class F> auto on_rows(std::int64_t length, bool backward, const F& f) {
+  return [length, backward, f](DType dtype, tern::Device device) -> Call {
+    const tern::Shape shape{3 * kPoints / length, length};
+    const Tensor x = pattern(dtype, shape, device), w = pattern(dtype, {length}, device, 2);
     if (!backward) return [=] { return std::vector<Tensor>{f(x, w)}; };
-    const Tensor grad = pattern(dtype, {kPoints, 3}, device, 3);
+    const Tensor grad = pattern(dtype, shape, device, 3);
     const Var vx(x), vw(w);
     return [=] {
       const tern::Gradients g = tern::backward(f(vx, vw), grad);
@@ -215,15 +216,16 @@ std::vector<Cliff> few_rows() {
 std::vector<Cliff> short_rows() {
   const std::vector<DType> floats{tern::f32, tern::bf16};
   const double all = 3 * kPoints;
-  const auto long_rows = [](DType dtype, tern::Device device) -> Call {
-    const Tensor x = pattern(dtype, {kPoints / 256, 768}, device), w = pattern(dtype, {768}, device, 2);
-    return [=] { return std::vector<Tensor>{x * w}; };
+  std::vector<Cliff> list;
+  const auto add = [&](std::int64_t length, std::array<const char*, 4> names) {
+    list.push_back({names[0], floats, 2 * all, on_rows(length, false, kScaled)});
+    list.push_back({names[1], floats, 5 * all, on_rows(length, true, kScaled), false});
+    list.push_back({names[2], floats, 2 * all, on_rows(length, false, kUnitLength)});
+    list.push_back({names[3], floats, 5 * all, on_rows(length, true, kUnitLength), false});
   };
-  return {{"rows_of_768_scaled", floats, 2 * all, long_rows},
-          {"rows_of_3_scaled", floats, 2 * all, on_points(false, kScaled)},
-          {"rows_of_3_scaled_both", floats, 5 * all, on_points(true, kScaled), false},
-          {"rows_of_3_normalized", floats, 2 * all, on_points(false, kUnitLength)},
-          {"rows_of_3_normalized_both", floats, 5 * all, on_points(true, kUnitLength), false}};
+  add(768, {"rows_of_768_scaled", "rows_of_768_scaled_both", "rows_of_768_normalized", "rows_of_768_normalized_both"});
+  add(3, {"rows_of_3_scaled", "rows_of_3_scaled_both", "rows_of_3_normalized", "rows_of_3_normalized_both"});
+  return list;
 }
 
 std::vector<Cliff> other_orders() {
