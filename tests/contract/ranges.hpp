@@ -103,6 +103,36 @@ struct Policy {
   bool flushes = false;    // subnormal operands and results may be zeros of their sign (WGSL 15.7.2)
 };
 
+/// Of the magnitudes of x with the signs of y.
+template <class T> Range<T> with_sign(const Range<T>& x, const Range<T>& y) {
+  const T low = std::fabs(x.lo), high = std::fabs(x.hi), most = std::max(low, high);
+  const T least = std::signbit(x.lo) != std::signbit(x.hi) ? T(0) : std::min(low, high);
+  Range<T> result;
+  for (const T side : {y.lo, y.hi})
+    include(result, std::signbit(side) ? Range<T>{-most, -least, false} : Range<T>{least, most, false});
+  return result;
+}
+
+/// The comparisons: 0, 1 or either.
+template <class T> Range<T> predicate(detail::Elementary elementary, const Range<T>& x, const Range<T>& y) {
+  using L = detail::Elementary;
+  bool yes = false, no = x.nan || y.nan;
+  const bool differ = !(x.lo == x.hi && y.lo == y.hi);
+  if (!x.empty() && !y.empty()) {
+    const bool overlap = x.lo <= y.hi && y.lo <= x.hi;
+    switch (elementary) {
+      case L::less: yes = x.lo < y.hi, no |= x.hi >= y.lo; break;
+      case L::less_equal: yes = x.lo <= y.hi, no |= x.hi > y.lo; break;
+      case L::greater: yes = x.hi > y.lo, no |= x.lo <= y.hi; break;
+      case L::greater_equal: yes = x.hi >= y.lo, no |= x.lo < y.hi; break;
+      case L::equal: yes = overlap, no |= !overlap || differ; break;
+      default: yes = true, no = true;
+    }
+  }
+  if (elementary == L::not_equal) yes = true, no = true;  // no formula uses it on results
+  return {no ? T(0) : T(1), yes ? T(1) : T(0), false};
+}
+
 /// Elementary functions on ranges. `unsure()` says that the quick reference was too close to a decision.
 template <class T, class Real> class ElementaryFunctions {
  public:
@@ -328,14 +358,6 @@ template <class T, class Real> class ElementaryFunctions {
     include(result, at(elementary, rule, x.hi, y.hi));
     return result;
   }
-  static Range<T> with_sign(const Range<T>& x, const Range<T>& y) {
-    const T low = std::fabs(x.lo), high = std::fabs(x.hi), most = std::max(low, high);
-    const T least = std::signbit(x.lo) != std::signbit(x.hi) ? T(0) : std::min(low, high);
-    Range<T> result;
-    for (const T side : {y.lo, y.hi})
-      include(result, std::signbit(side) ? Range<T>{-most, -least, false} : Range<T>{least, most, false});
-    return result;
-  }
   Range<T> remainder(const detail::Rule& rule, const Range<T>& x, const Range<T>& y) {
     if (y.lo != y.hi || y.lo == 0 || std::isinf(y.lo) || std::isinf(x.lo) || std::isinf(x.hi))
       return Range<T>::anything();
@@ -345,23 +367,6 @@ template <class T, class Real> class ElementaryFunctions {
       return corners(L::mod, rule, x, y);
     Range<T> result{std::min(T(0), y.lo), std::max(T(0), y.lo), false};
     return result;
-  }
-  static Range<T> predicate(L elementary, const Range<T>& x, const Range<T>& y) {
-    bool yes = false, no = x.nan || y.nan;
-    const bool differ = !(x.lo == x.hi && y.lo == y.hi);
-    if (!x.empty() && !y.empty()) {
-      const bool overlap = x.lo <= y.hi && y.lo <= x.hi;
-      switch (elementary) {
-        case L::less: yes = x.lo < y.hi, no |= x.hi >= y.lo; break;
-        case L::less_equal: yes = x.lo <= y.hi, no |= x.hi > y.lo; break;
-        case L::greater: yes = x.hi > y.lo, no |= x.lo <= y.hi; break;
-        case L::greater_equal: yes = x.hi >= y.lo, no |= x.lo < y.hi; break;
-        case L::equal: yes = overlap, no |= !overlap || differ; break;
-        default: yes = true, no = true;
-      }
-    }
-    if (elementary == L::not_equal) yes = true, no = true;  // no formula uses it on results
-    return {no ? T(0) : T(1), yes ? T(1) : T(0), false};
   }
   Range<T> power(const detail::Rule& rule, const Range<T>& a, const Range<T>& b) {
     if (a.nan || b.nan || a.empty() || b.empty()) return Range<T>::anything();

@@ -126,6 +126,15 @@ TEST_F(Cliffs, ShortRowsAndColumnsReduced) {
         for (std::int64_t j = 0; j < c; ++j) out[i * c + j] = a[2 * i * c + j] + a[(2 * i + 1) * c + j];
       keep(out[0]);
     });
+  }
+}
+
+TEST_F(Cliffs, ShortRowsNormalisedAndScanned) {
+  for (const std::int64_t c : {1, 2, 3, 4, 5, 6, 7, 8, 16}) {
+    const std::int64_t n = kElements / c;
+    const Tensor x = uniform({n, c});
+    std::vector<float> a = numbers(n * c), out = numbers(n * c);
+    const std::string shape = "[" + std::to_string(n) + ", " + std::to_string(c) + "]";
     const auto normalise = [&, n, c] {
       for (std::int64_t i = 0; i < n; ++i) {
         float total = 0;
@@ -283,7 +292,7 @@ TEST_F(Cliffs, CastsAndNarrowTypes) {
   });
 }
 
-TEST_F(Cliffs, SortsAndIndices) {
+TEST_F(Cliffs, Sorts) {
   const std::int64_t n = 200'000;
   const Tensor x = uniform({n}), rows = uniform({64, 10'000});
   Generator generator(3);
@@ -330,6 +339,15 @@ TEST_F(Cliffs, SortsAndIndices) {
     }
     keep(order[0]);
   });
+}
+
+TEST_F(Cliffs, ScattersAndTakes) {
+  const std::int64_t n = 200'000;
+  const Tensor x = uniform({n});
+  Generator generator(3);
+  std::vector<float> a = numbers(n);
+  const std::vector<std::int32_t> order =
+      randint(0, 1 << 20, {n}, generator, {.dtype = i32, .device = cpu()}).to_vector<std::int32_t>();
   const Tensor where = randint(0, 100, {n}, generator, {.dtype = i32, .device = cpu()}),
                table = zeros({100}, {.device = cpu()});
   check("scatter_add into 100", [&] { scatter_add(table, where, x); }, [&] {

@@ -148,78 +148,104 @@ TEST_P(LongRowGradients, ToTheThirdOrder) {
     }
 }
 
-/// Weights of every kind, those that must wait, and scalars that must stay where they are.
-TEST_P(LongRowGradients, WeightsOfUsersFormulas) {
-  const auto total = [](const Tensor& t) { return sum(t, -1, true); };
-  std::vector<std::int64_t> lengths = resident_and_not(device(), 3000);
+/// Operands of a user's formula of rows, and these in f64 on the CPU.
+struct FormulaOperands {
+  Tensor x, y, u, v;
+
+  FormulaOperands(std::int64_t length, DType dtype, const Device& device) {
+    Random random(9);
+    x = random.tensor({3, length}, dtype, device, -4, 4), y = random.tensor({3, length}, dtype, device, -4, 4);
+    u = x.to(cpu()).to(f64), v = y.to(cpu()).to(f64);
+  }
+  /// Results of one value a row; errors are relative to `norm`.
+  void check(const char* what, const Tensor& got, const Tensor& want, const Tensor& norm) const {
+    const std::vector<double> g = doubles(got), w = doubles(want), n = doubles(norm);
+    ASSERT_EQ(g.size(), w.size()) << what;
+    for (std::size_t i = 0; i < g.size(); ++i)
+      ASSERT_NEAR(g[i], w[i], softmax_gradient_tolerance(x.dtype(), 8) * n[i])
+          << what << " in rows of " << x.size(-1) << " in " << to_string(x.dtype());
+  }
+};
+Tensor row_totals(const Tensor& t) { return sum(t, -1, true); }
+
+std::vector<std::int64_t> lengths_of_formulas(const Device& device) {
+  std::vector<std::int64_t> lengths = resident_and_not(device, 3000);
   lengths.push_back(300);
-  for (const std::int64_t length : lengths)
+  return lengths;
+}
+
+/// Weights of every kind, and those that must wait.
+TEST_P(LongRowGradients, WeightsOfUsersFormulas) {
+  const auto total = row_totals;
+  for (const std::int64_t length : lengths_of_formulas(device()))
     for (const DType dtype : wide_floats(device())) {
-      Random random(9);
-      const Tensor x = random.tensor({3, length}, dtype, device(), -4, 4),
-                   y = random.tensor({3, length}, dtype, device(), -4, 4);
-      const Tensor u = x.to(cpu()).to(f64), v = y.to(cpu()).to(f64), z = u / total(abs(u)) * 100,
-                   e = exp(u - max(u, {-1}, true)), f = exp(z - max(z, {-1}, true));
+      const FormulaOperands rows(length, dtype, device());
+      const Tensor &u = rows.u, &v = rows.v;
+      const Tensor z = u / total(abs(u)) * 100, e = exp(u - max(u, {-1}, true)), f = exp(z - max(z, {-1}, true));
       const Tensor p = e / total(e), q = f / total(f),
                    places = arange(0, static_cast<double>(length), 1, {.dtype = f64, .device = cpu()}),
                    m = total(p * v);
-      const auto check = [&](const char* what, const Tensor& got, const Tensor& want, const Tensor& norm) {
-        const std::vector<double> g = doubles(got), w = doubles(want), n = doubles(norm);
-        ASSERT_EQ(g.size(), w.size()) << what;
-        for (std::size_t i = 0; i < g.size(); ++i)
-          ASSERT_NEAR(g[i], w[i], softmax_gradient_tolerance(dtype, 8) * n[i])
-              << what << " in rows of " << length << " in " << to_string(dtype);
-      };
-      const auto of = [&](auto formula) { return row_formula(formula, x, y); };
-      check("booleans", of([](auto a, auto b) {
-              auto t = exp(a - max(a));
-              return sum((a > 0) * t * (b > 0) / sum(t));
-            }),
-            total(p * (u > 0) * (v > 0)), ones({3}));
-      check("places", of([](auto a, auto b) {
-              auto t = exp(a - max(a));
-              return sum(t * where(index(b, -1) < 100, b, 0) / sum(t));
-            }),
-            total(p * v * (places < 100)), total(p * abs(v)));
-      check("of an earlier pass", of([](auto a, auto b) {
-              auto c = 100 * a / sum(abs(a)), t = exp(c - max(c));
-              return sum(c * b * t / sum(t));
-            }),
-            total(z * v * q), total(abs(z * v) * q));
-      check("that waits", of([](auto a, auto b) {
-              auto t = exp(a - max(a)), c = t / sum(t), d = b - sum(c * b);
-              return sum(c * d * d);
-            }),
-            total(p * square(v - m)), total(p * square(v - m)));
-      check("divided and negative", of([](auto a, auto b) {
-              auto t = exp(a - max(a));
-              return sum(-(t / (b * b + 1)) / sum(t));
-            }),
-            -total(p / (v * v + 1)), ones({3}));
-      check("a square", of([](auto a, auto) {
-              auto t = exp(a - max(a));
-              return sum(t * t / sum(t));
-            }),
-            total(e * p), ones({3}));
-      check("by a power", of([](auto a, auto b) {
-              auto t = exp(a - max(a));
-              return sum(b / t / sum(t));
-            }),
-            total(v / e / total(e)), total(abs(v) / e / total(e)));
-      check("scaled terms", of([](auto a, auto b) {
-              auto r = 1 / sum(abs(a)), s = sum(b);
-              return sum(a * r - b * b * s);
-            }),
-            total(u) / total(abs(u)) - total(v * v) * total(v), total(v * v) * total(abs(v)) + 1);
+      const auto of = [&](auto formula) { return row_formula(formula, rows.x, rows.y); };
+      rows.check("booleans", of([](auto a, auto b) {
+                   auto t = exp(a - max(a));
+                   return sum((a > 0) * t * (b > 0) / sum(t));
+                 }),
+                 total(p * (u > 0) * (v > 0)), ones({3}));
+      rows.check("places", of([](auto a, auto b) {
+                   auto t = exp(a - max(a));
+                   return sum(t * where(index(b, -1) < 100, b, 0) / sum(t));
+                 }),
+                 total(p * v * (places < 100)), total(p * abs(v)));
+      rows.check("of an earlier pass", of([](auto a, auto b) {
+                   auto c = 100 * a / sum(abs(a)), t = exp(c - max(c));
+                   return sum(c * b * t / sum(t));
+                 }),
+                 total(z * v * q), total(abs(z * v) * q));
+      rows.check("that waits", of([](auto a, auto b) {
+                   auto t = exp(a - max(a)), c = t / sum(t), d = b - sum(c * b);
+                   return sum(c * d * d);
+                 }),
+                 total(p * square(v - m)), total(p * square(v - m)));
+      rows.check("divided and negative", of([](auto a, auto b) {
+                   auto t = exp(a - max(a));
+                   return sum(-(t / (b * b + 1)) / sum(t));
+                 }),
+                 -total(p / (v * v + 1)), ones({3}));
+      rows.check("a square", of([](auto a, auto) {
+                   auto t = exp(a - max(a));
+                   return sum(t * t / sum(t));
+                 }),
+                 total(e * p), ones({3}));
+      rows.check("by a power", of([](auto a, auto b) {
+                   auto t = exp(a - max(a));
+                   return sum(b / t / sum(t));
+                 }),
+                 total(v / e / total(e)), total(abs(v) / e / total(e)));
+    }
+}
+
+/// Scalars that must stay where they are.
+TEST_P(LongRowGradients, ScalarsOfUsersFormulas) {
+  const auto total = row_totals;
+  for (const std::int64_t length : lengths_of_formulas(device()))
+    for (const DType dtype : wide_floats(device())) {
+      const FormulaOperands rows(length, dtype, device());
+      const Tensor &u = rows.u, &v = rows.v;
+      const auto of = [&](auto formula) { return row_formula(formula, rows.x, rows.y); };
+      rows.check("scaled terms", of([](auto a, auto b) {
+                   auto r = 1 / sum(abs(a)), s = sum(b);
+                   return sum(a * r - b * b * s);
+                 }),
+                 total(u) / total(abs(u)) - total(v * v) * total(v), total(v * v) * total(abs(v)) + 1);
       const double huge = dtype == f64 ? 1e200 : 1e30;
       const Tensor norm = row_formula(
                               [](auto a) {
                                 auto t = max(abs(a));
                                 return sqrt(sum((a / t) * (a / t))) * (t / 1e20);
                               },
-                              x * huge) *
+                              rows.x * huge) *
                           (1e20 / huge);
-      check("a divisor that keeps squares from overflowing", norm, sqrt(total(u * u)), sqrt(total(u * u)));
+      rows.check("a divisor that keeps squares from overflowing", norm, sqrt(total(u * u)), sqrt(total(u * u)));
     }
 }
 

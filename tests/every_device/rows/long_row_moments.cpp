@@ -130,79 +130,92 @@ TEST_P(LongRowMoments, NanAndInfinityStayInTheirRows) {
         EXPECT_NEAR(v[2], 0.5, 0.01);
       }
 }
-/// Gradients of a user's own norm, whose sums have scalars that wait for the variance; means of an earlier pass's
-/// values; and what must take a pass of its own.
-TEST_P(LongRowMoments, UsersFormulasToTheThirdOrder) {
-  const auto centred = [](const Var& v) { return v - mean(v, -1, true); };
+/// A user's formula of rows, and the same operation by operation; `w` is a constant of both.
+struct FormulaOfMoments {
+  const char* what;
+  std::function<Var(const Var& v, const Var& w)> fused, unfused;
+};
+Var centred(const Var& v) { return v - mean(v, -1, true); }
+
+void expect_to_the_third_order(const Device& device, const std::vector<FormulaOfMoments>& formulas) {
   std::vector<std::int64_t> lengths{700, 1501};
-  if (device() == cpu()) lengths.push_back(9001);
+  if (device == cpu()) lengths.push_back(9001);
   for (const std::int64_t length : lengths)
-    for (const DType dtype : wide_floats(device())) {
+    for (const DType dtype : wide_floats(device)) {
       Random random(7);
-      const Tensor x = random.tensor({2, length}, dtype, device(), -3, 3),
-                   w = random.tensor({2, length}, dtype, device());
-      const Tensor exact_w = w.to(cpu()).to(f64);
-      const int most = device().kind() == DeviceKind::webgpu ? 2 : 3;  // seconds to compile a kernel of the third
-      const auto check = [&](const char* what, const Function& fused, const Function& unfused) {
-        if (left_out(device(), 2)) return;
-        expect_orders(what, fused, unfused, x, w, 0, most, moments_tolerance(dtype));
-      };
-      check(
-          "own norm",
-          [](const Var& v) {
-            return row_formula(
-                [](auto u) {
-                  auto c = u - mean(u);
-                  return c / sqrt(mean(c * c) + 1);
-                },
-                v);
-          },
-          [=](const Var& v) { return centred(v) / sqrt(mean(square(centred(v)), -1, true) + 1.0); });
-      check(
-          "var", [](const Var& v) { return var(v, -1, true) * v; },
-          [=](const Var& v) {
-            return sum(square(centred(v)), -1, true) * (1.0 / static_cast<double>(v.size(-1) - 1)) * v;
-          });
-      check(
-          "of an earlier pass",
-          [](const Var& v) {
-            return row_formula(
-                [](auto u) {
-                  auto z = u / sqrt(mean(u * u)), c = z - mean(z);
-                  return c * mean(c * c);
-                },
-                v);
-          },
-          [=](const Var& v) {
-            const Var z = v / sqrt(mean(square(v), -1, true)), c = centred(z);
-            return c * mean(square(c), -1, true);
-          });
-      check(
-          "a third power",
-          [](const Var& v) {
-            return row_formula(
-                [](auto u) {
-                  auto c = u - mean(u);
-                  return u * mean(c * c * c);
-                },
-                v);
-          },
-          [=](const Var& v) { return v * mean(square(centred(v)) * centred(v), -1, true); });
-      check(
-          "two means",
-          [&](const Var& v) {
-            return row_formula(
-                [](auto u, auto b) {
-                  auto c = u - mean(u), d = b - mean(b);
-                  return c * sum(c * d) / sum(d * d);
-                },
-                v, Var(w, false));
-          },
-          [=](const Var& v) {
-            const Var c = centred(v), d = centred(Var(exact_w, false));
-            return c * sum(c * d, -1, true) / sum(square(d), -1, true);
-          });
+      const Tensor x = random.tensor({2, length}, dtype, device, -3, 3),
+                   w = random.tensor({2, length}, dtype, device);
+      const Var of_fused(w, false), of_unfused(w.to(cpu()).to(f64), false);
+      const int most = device.kind() == DeviceKind::webgpu ? 2 : 3;  // seconds to compile a kernel of the third
+      for (const FormulaOfMoments& formula : formulas) {
+        if (left_out(device, 2)) continue;
+        expect_orders(
+            formula.what, [&](const Var& v) { return formula.fused(v, of_fused); },
+            [&](const Var& v) { return formula.unfused(v, of_unfused); }, x, w, 0, most, moments_tolerance(dtype));
+      }
     }
+}
+
+/// Gradients of a user's own norm, whose sums have scalars that wait for the variance; means of an earlier pass's
+/// values.
+TEST_P(LongRowMoments, UsersNormsToTheThirdOrder) {
+  expect_to_the_third_order(
+      device(),
+      {{"own norm",
+        [](const Var& v, const Var&) {
+          return row_formula(
+              [](auto u) {
+                auto c = u - mean(u);
+                return c / sqrt(mean(c * c) + 1);
+              },
+              v);
+        },
+        [](const Var& v, const Var&) { return centred(v) / sqrt(mean(square(centred(v)), -1, true) + 1.0); }},
+       {"var", [](const Var& v, const Var&) { return var(v, -1, true) * v; },
+        [](const Var& v, const Var&) {
+          return sum(square(centred(v)), -1, true) * (1.0 / static_cast<double>(v.size(-1) - 1)) * v;
+        }},
+       {"of an earlier pass",
+        [](const Var& v, const Var&) {
+          return row_formula(
+              [](auto u) {
+                auto z = u / sqrt(mean(u * u)), c = z - mean(z);
+                return c * mean(c * c);
+              },
+              v);
+        },
+        [](const Var& v, const Var&) {
+          const Var z = v / sqrt(mean(square(v), -1, true)), c = centred(z);
+          return c * mean(square(c), -1, true);
+        }}});
+}
+/// What must take a pass of its own.
+TEST_P(LongRowMoments, OtherMomentsToTheThirdOrder) {
+  expect_to_the_third_order(
+      device(),
+      {{"a third power",
+        [](const Var& v, const Var&) {
+          return row_formula(
+              [](auto u) {
+                auto c = u - mean(u);
+                return u * mean(c * c * c);
+              },
+              v);
+        },
+        [](const Var& v, const Var&) { return v * mean(square(centred(v)) * centred(v), -1, true); }},
+       {"two means",
+        [](const Var& v, const Var& w) {
+          return row_formula(
+              [](auto u, auto b) {
+                auto c = u - mean(u), d = b - mean(b);
+                return c * sum(c * d) / sum(d * d);
+              },
+              v, w);
+        },
+        [](const Var& v, const Var& w) {
+          const Var c = centred(v), d = centred(w);
+          return c * sum(c * d, -1, true) / sum(square(d), -1, true);
+        }}});
 }
 /// What overflows is infinite, as in short rows.
 TEST_P(LongRowMoments, WhatOverflowsIsAsInShortRows) {
