@@ -1,7 +1,9 @@
-// Rules of the source's text: files of over 400 lines say why, and a type's name means one thing.
+// Rules of the source's text: files of over 400 lines, functions of over 60 and classes of over 250 say why, and the
+// name of a type or constant means one thing.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -9,6 +11,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tern {
@@ -43,6 +46,81 @@ std::string first_comment(const std::vector<std::string>& lines) {
   return text;
 }
 
+/// Where the comment, directive, string or character that begins at a place of C++ ends; where none begins, the place.
+std::size_t end_of_no_code(const std::string& text, std::size_t at) {
+  const auto is = [&](std::string_view what) { return text.compare(at, what.size(), what) == 0; };
+  const auto past = [&](const std::string& what, std::size_t from) {
+    return std::min(text.find(what, from), text.size() - what.size()) + what.size();
+  };
+  const bool after_word = at > 0 && std::isalnum(static_cast<unsigned char>(text[at - 1]));
+  if (is("//")) return text.find('\n', at);
+  if (is("/*")) return past("*/", at);
+  if (is("R\"")) {
+    const std::size_t begin = text.find('(', at);
+    return past(")" + text.substr(at + 2, begin - at - 2) + "\"", begin);
+  }
+  if (is("#") && text.find_last_not_of(" ", at - 1) == text.rfind('\n', at)) {
+    std::size_t end = text.find('\n', at);
+    while (text[end - 1] == '\\') end = text.find('\n', end + 1);
+    return end;
+  }
+  if (!is("\"") && (!is("'") || after_word)) return at;  // or an apostrophe between digits
+  std::size_t end = at + 1;
+  while (text[end] != text[at]) end += text[end] == '\\' ? 2 : 1;
+  return end + 1;
+}
+
+/// C++ with blanks for what is no code; places and lines stay.
+std::string code_of(const std::string& text) {
+  std::string code = text;
+  for (std::size_t at = 0; at < text.size(); ++at)
+    for (const std::size_t end = end_of_no_code(text, at); at < end; ++at)
+      if (text[at] != '\n') code[at] = ' ';
+  return code;
+}
+
+enum class BodyKind { space, type, function, other };  // a namespace's; other: initial values, or within a function
+
+/// A pair of braces, and where what stands before it begins: after the statement before.
+struct Body {
+  BodyKind kind;
+  std::size_t head, open, close;
+};
+
+BodyKind kind_of_body(const std::string& head) {
+  const auto ends_with = [&](const char* word, const char* excluded) {
+    const std::size_t at = head.rfind(word);
+    return at != head.npos && head.find_first_of(excluded, at) == head.npos;
+  };
+  if (head.empty() || !std::isspace(static_cast<unsigned char>(head.back()))) return BodyKind::other;  // as in a{1}
+  if (ends_with("namespace", "()=") || ends_with("extern ", "()=abc")) return BodyKind::space;
+  for (const char* word : {"class ", "struct ", "union "})
+    if (ends_with(word, "()=")) return BodyKind::type;
+  if (head.find("TERN_SIMD(") != head.npos) return BodyKind::type;  // a macro's struct
+  return head.find(')') == head.npos || ends_with("= ", "()") ? BodyKind::other : BodyKind::function;
+}
+
+/// The bodies in code, those within functions too.
+std::vector<Body> bodies(const std::string& code) {
+  std::vector<Body> all, open;
+  std::size_t head = 0;
+  for (std::size_t at = 0; at < code.size(); ++at) {
+    const bool outside = open.empty() || open.back().kind < BodyKind::function;
+    if (code[at] == '{') {
+      open.push_back({outside ? kind_of_body(code.substr(head, at - head)) : BodyKind::other, head, at, 0});
+    } else if (code[at] == '}') {
+      EXPECT_FALSE(open.empty()) << code.substr(head, at - head);
+      if (open.empty()) break;
+      all.push_back(open.back()), all.back().close = at, open.pop_back();
+    }
+    const bool is_end = code[at] == '{' ? open.back().kind < BodyKind::function
+                                        : code[at] == '}' && all.back().kind != BodyKind::other;
+    if (is_end || (code[at] == ';' && outside)) head = at + 1;
+  }
+  EXPECT_TRUE(open.empty()) << "a brace is left open";
+  return all;
+}
+
 TEST(TextRules, FilesOver400LinesSayWhy) {
   int longer = 0;
   for (const auto& [path, lines] : lines_of_files(
@@ -55,6 +133,31 @@ TEST(TextRules, FilesOver400LinesSayWhy) {
         << "\"(Longer than other files: …)\"";
   }
   EXPECT_GT(longer, 5);
+}
+
+/// Lines between braces, and the braces': of member functions too.
+TEST(TextRules, LongFunctionsAndClassesSayWhy) {
+  int functions = 0, types = 0;
+  for (const auto& [path, lines] : lines_of_files({"src", "include", "tools", "bench", "examples", "tests"},
+                                                  {".cpp", ".hpp", ".h", ".inc"})) {
+    std::string text;
+    for (const std::string& line : lines) text += line + "\n";
+    for (const Body& body : bodies(code_of(text))) {
+      const bool is_function = body.kind == BodyKind::function, is_type = body.kind == BodyKind::type;
+      functions += is_function, types += is_type;
+      const auto length = 1 + std::count(text.begin() + body.open, text.begin() + body.close, '\n');
+      if (!is_function && !(is_type && length > 250)) continue;
+      if (length <= 60) continue;
+      const std::string why = is_function ? "(Longer than other functions: " : "(Longer than other classes: ";
+      const std::string above = std::regex_replace(text.substr(body.head, body.open - body.head),
+                                                   std::regex(R"(\n *//+)"), "");
+      EXPECT_NE(above.find(why), std::string::npos)
+          << path.string() << ":" << 1 + std::count(text.begin(), text.begin() + body.open, '\n') << " has " << length
+          << " lines: divide it, or say why it is one in the comment above it, in \"" << why << "…)\"";
+    }
+  }
+  EXPECT_GT(functions, 5000);
+  EXPECT_GT(types, 500);
 }
 
 /// Types that stand in a namespace, not in another type or a function: the first column is theirs.
