@@ -11,7 +11,7 @@ namespace detail {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::size_t kLongestHeader = 1 << 16;  // of 8 axes it has fewer than 300 bytes
+constexpr std::size_t kLongestNpyHeader = 1 << 16;  // of 8 axes it has fewer than 300 bytes
 
 /// The dictionary: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
 class Dictionary {
@@ -151,8 +151,9 @@ StoredTensor read_npy_header(std::string_view op, const std::string& path, std::
   for (std::size_t i = 0; i < digits; ++i)
     size |= static_cast<std::uint64_t>(static_cast<unsigned char>(start[i])) << 8 * i;
   const std::uint64_t rest = available - 8 - digits;
-  if (size > rest || size > kLongestHeader)
-    damaged(op, path, "a header of at most " + std::to_string(std::min<std::uint64_t>(rest, kLongestHeader)) + " bytes",
+  if (size > rest || size > kLongestNpyHeader)
+    damaged(op, path,
+            "a header of at most " + std::to_string(std::min<std::uint64_t>(rest, kLongestNpyHeader)) + " bytes",
             std::to_string(size));
   std::string text(size, '\0');
   read(text.data(), size);

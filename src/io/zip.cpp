@@ -15,7 +15,7 @@ constexpr std::uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x060
                         kLocator64 = 0x07064b50;
 constexpr std::uint64_t kMost16 = 0xffff, kMost32 = 0xffffffff;
 constexpr std::uint64_t kMostOfCentral = 46 + 3 * kMost16;  // an entry of the directory: its name, fields and comment
-constexpr std::size_t kEndBytes = 22, kLocatorBytes = 20, kEnd64Bytes = 56, kCentralBytes = 46, kLocalBytes = 30;
+constexpr std::size_t kEndBytes = 22, kLocatorBytes = 20, kEnd64Bytes = 56, kCentralBytes = 46, kLocalHeaderBytes = 30;
 constexpr unsigned kStored = 0, kDeflated = 8;
 
 [[noreturn]] void bad(const std::string& path, const std::string& expected, const std::string& got) {
@@ -117,11 +117,11 @@ void read_wide(const std::string& path, std::string_view extra, ZipEntry& entry)
 void locate(const tern::detail::InputFile& file, std::uint64_t end, ZipEntry& entry) {
   const std::string& path = file.path();
   const std::string what = "the entry " + shown(entry.name) + " in front of the directory";
-  if (entry.header > end || end - entry.header < kLocalBytes)
+  if (entry.header > end || end - entry.header < kLocalHeaderBytes)
     bad(path, what, "its place is " + std::to_string(entry.header));
-  const std::string local = read(file, entry.header, kLocalBytes);
+  const std::string local = read(file, entry.header, kLocalHeaderBytes);
   if (number(local, 0, 4) != kLocal) bad(path, what, "something else at " + std::to_string(entry.header));
-  entry.begin = entry.header + kLocalBytes + number(local, 26, 2) + number(local, 28, 2);
+  entry.begin = entry.header + kLocalHeaderBytes + number(local, 26, 2) + number(local, 28, 2);
   if (entry.begin > end || entry.compressed > end - entry.begin)
     bad(path, what, std::to_string(entry.compressed) + " bytes at " + std::to_string(entry.begin));
 }

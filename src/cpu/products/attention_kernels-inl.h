@@ -111,8 +111,8 @@ template <class T> void Slopes(const AttentionSlopes& r) {
   for (; i < r.count; ++i) g[i] = p[i] * (g[i] - mean);
 }
 
-inline constexpr AttentionKernels kTable = {{&Shares<float>, &RowPowers<float>, &Slopes<float>},
-                                            {&Shares<double>, &RowPowers<double>, &Slopes<double>}};
+inline constexpr AttentionKernels kAttentionKernels = {{&Shares<float>, &RowPowers<float>, &Slopes<float>},
+                                                       {&Shares<double>, &RowPowers<double>, &Slopes<double>}};
 
 }  // namespace attention_simd
 }  // namespace HWY_NAMESPACE

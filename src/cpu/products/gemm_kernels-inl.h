@@ -525,13 +525,13 @@ template <class T> constexpr GemmKernelsOf IntegerKernels() {
           MicroInteger<T>, nullptr, nullptr, nullptr, Outer<T>, Small<T>, nullptr};
 }
 
-inline constexpr GemmKernels kTable = {
+inline constexpr GemmKernels kGemmKernels = {
     FloatKernels<float, float16>(), FloatKernels<float, bfloat16>(),        FloatKernels<float, float>(),
     FloatKernels<double, double>(), IntegerKernels<std::int32_t>(), IntegerKernels<std::int64_t>()};
 
 }  // namespace gemm_simd
 
-inline const GemmKernels& gemm_table() { return gemm_simd::kTable; }
+inline const GemmKernels& gemm_table() { return gemm_simd::kGemmKernels; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace tern::detail_cpu

@@ -93,10 +93,10 @@ void micro(const PairMicro& call) {
 }
 
 /// Of a panel of B 512 steps are 32 KiB, which L1 (48 KiB) holds while A streams by.
-constexpr std::int64_t kBlockSteps = 512;
+constexpr std::int64_t kAmxBlockSteps = 512;
 
-constexpr PairKernels kTable{"AMX", kBlockSteps, 16,    2 * kPairSteps,  [] { return true; },
-                             begin, end,         micro, interleave_pairs};
+constexpr PairKernels kAmxKernels{"AMX", kAmxBlockSteps, 16,    2 * kPairSteps,  [] { return true; },
+                                  begin, end,            micro, interleave_pairs};
 
 /// The processor has it, and the kernel lets this process use it (asked for once: threads inherit it).
 bool processor_has_it() {
@@ -121,7 +121,7 @@ bool processor_has_it() {
 namespace tern::detail_cpu {
 const PairKernels* amx_kernels() {
   static const bool has = processor_has_it();
-  return has ? &kTable : nullptr;
+  return has ? &kAmxKernels : nullptr;
 }
 }  // namespace tern::detail_cpu
 #else

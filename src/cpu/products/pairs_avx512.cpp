@@ -89,9 +89,10 @@ void nothing() {}
 
 /// B's panel streams from L2 then (128 bytes in 22 cycles), and partial sums are kept and taken up seldom: of the
 /// speed, Zen 4, 512 steps 1, 1024 1.03 to 1.04, 2048 another 1.02 to 1.04 where k is that long.
-constexpr std::int64_t kBlockSteps = 2048;
+constexpr std::int64_t kAvx512BlockSteps = 2048;
 
-constexpr PairKernels kTable{"vdpbf16ps", kBlockSteps, 1, 2, made_by_amd, nothing, nothing, micro, interleave_pairs};
+constexpr PairKernels kAvx512Kernels{"vdpbf16ps", kAvx512BlockSteps, 1,     2, made_by_amd, nothing,
+                                     nothing,     micro,             interleave_pairs};
 
 bool processor_has_it() {
   return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
@@ -109,7 +110,7 @@ bool processor_has_it() {
 namespace tern::detail_cpu {
 const PairKernels* avx512_bf16_kernels() {
   static const bool has = processor_has_it();
-  return has ? &kTable : nullptr;
+  return has ? &kAvx512Kernels : nullptr;
 }
 }  // namespace tern::detail_cpu
 #else

@@ -13,6 +13,6 @@ void TERN_TARGET_TABLES(HWY_NAMESPACE)(KernelTable& kernels, const GemmKernels*&
                                        const AttentionKernels*& attention) {
   HWY_NAMESPACE::FillTable(kernels);
   gemm = &HWY_NAMESPACE::gemm_table();
-  attention = &HWY_NAMESPACE::attention_simd::kTable;
+  attention = &HWY_NAMESPACE::attention_simd::kAttentionKernels;
 }
 }  // namespace tern::detail_cpu

@@ -10,7 +10,7 @@ namespace {
 
 /// Columns of a tile where an operand is transposed (1024 x 1024 f32, one thread, in ms: 16: 2.2, 32: 1.3, 64: 1.1,
 /// 128: 1.3; without tiles 6.5), the rows it must have, and the bytes of a cache line.
-constexpr std::int64_t kTile = 64, kFewestTileRows = 8, kLine = 64;
+constexpr std::int64_t kTileColumns = 64, kFewestTileRows = 8, kLine = 64;
 
 /// Elements of a block of one operation whose operands repeat along short rows: it fills few slots, and what comes
 /// between blocks is half of its time (Zen 5, 10^5 f32 and bf16 in rows of 4 times a column, one thread, in us: 1024:
@@ -170,7 +170,7 @@ class ElementwiseRun {
       for (int i = 0; i < last; ++i)
         if (full_.sizes[i] >= kFewestTileRows && step(i) != 0 && step(i) < step(best)) best = i;
       if (best == last || step(last) * static_cast<std::int64_t>(dtype_size(view.dtype)) < kLine) return;
-      const std::int64_t cols = std::min(full_.sizes[last], std::max(kTile, kTapeBlock / full_.sizes[best]));
+      const std::int64_t cols = std::min(full_.sizes[last], std::max(kTileColumns, kTapeBlock / full_.sizes[best]));
       found = {best, last, std::min(full_.sizes[best], kTapeBlock / std::min(cols, kTapeBlock)),
                std::min(cols, kTapeBlock), positions_a_step(best)};
     };

@@ -57,7 +57,7 @@ void fill_instance(const MmaKernel& kernel, Holes& holes) {
   holes["a_along_k"] = yes(kernel.a.along_k), holes["b_along_k"] = yes(kernel.b.along_k);
   holes["a_wide"] = yes(kernel.a.wide), holes["b_wide"] = yes(kernel.b.wide);
   holes["segmented"] = yes(!kernel.contracted.sizes.empty()), holes["ragged"] = yes(kernel.ragged);
-  const std::pair<const char*, int> sizes[] = {{"warps_m", kWarpsM},      {"warps_n", kWarpsN}, {"tile_k", kTileK},
+  const std::pair<const char*, int> sizes[] = {{"warps_m", kWarpsM},      {"warps_n", kWarpsN}, {"tile_k", kStageK},
                                                {"warp_m", kernel.warp.m}, {"stages", kStages},  {"bands", kBandTiles},
                                                {"warp_n", kernel.warp.n}};
   for (const auto& [name, size] : sizes) holes[name] = cat(size, "u");
@@ -90,7 +90,7 @@ std::string text(const MmaKernel& kernel) {
   const detail_gpu::Function formula = kernel.epilogue.function(dialect);
   Io io(kernel.plan, dialect);
   Module module;
-  module.title = cat("product on tensor cores, tiles of ", kernel.tile_m(), "x", kernel.tile_n(), "x", kTileK);
+  module.title = cat("product on tensor cores, tiles of ", kernel.tile_m(), "x", kernel.tile_n(), "x", kStageK);
   module.bindings = kernel.plan.launch.bindings, module.params = kernel.plan.launch.params.size();
   module.file = kMmaProduct;
   Holes& holes = module.holes;
@@ -112,7 +112,7 @@ bool run(GpuBackend& backend, const GemmRequest& request, const MatrixUnits& uni
   if (layouts == Layouts::vectors && !in_vectors(kernel)) return false;
   if (layouts != Layouts::own && !backend.has_kernel(layouts, launch, print)) return false;
   if (detail::tracing())
-    detail::note(cat("tensor cores, tiles of ", kernel.tile_m(), "x", kernel.tile_n(), "x", kTileK, ", ",
+    detail::note(cat("tensor cores, tiles of ", kernel.tile_m(), "x", kernel.tile_n(), "x", kStageK, ", ",
                      launch.groups, " workgroups", kernel.a.wide ? "" : ", a by elements",
                      kernel.b.wide ? "" : ", b by elements"));
   backend.queue(launch, print);

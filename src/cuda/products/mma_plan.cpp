@@ -59,13 +59,13 @@ void choose(MmaKernel& kernel, const MatrixUnits& units) {
   const auto tiles = [&](const WarpTile& t) {
     return ceil_div(kernel.m, kWarpsM * t.m) * ceil_div(kernel.n, kWarpsN * t.n) * kernel.kept.count();
   };
-  const int bytes_of_large = kStages * (kWarpsM * kLarge.m + kWarpsN * kLarge.n) * kTileK * 2;
-  const bool large = tiles(kLarge) * 2 > units.processors && bytes_of_large <= units.shared_bytes;
-  kernel.warp = large ? kLarge : kSmall;
+  const int bytes_of_large = kStages * (kWarpsM * kLargeWarp.m + kWarpsN * kLargeWarp.n) * kStageK * 2;
+  const bool large = tiles(kLargeWarp) * 2 > units.processors && bytes_of_large <= units.shared_bytes;
+  kernel.warp = large ? kLargeWarp : kSmallWarp;
   look_at(plan, kernel.a, 1, 0), look_at(plan, kernel.b, 0, 1);
   kernel.ragged = kernel.n % kUnit != 0;
   if (plan.layouts() == Layouts::any) {
-    kernel.warp = kSmall, kernel.ragged = true;
+    kernel.warp = kSmallWarp, kernel.ragged = true;
     for (LoadedFactor* f : {&kernel.a, &kernel.b}) f->wide = false, f->along_k = true;
   }
   if (kernel.ragged) return;
@@ -76,7 +76,7 @@ void choose(MmaKernel& kernel, const MatrixUnits& units) {
 
 bool in_vectors(const MmaKernel& kernel) {
   // Half as many kernels: a pass after the product.
-  if (kernel.warp.m == kSmall.m && !is_plain_product(kernel.request)) return false;
+  if (kernel.warp.m == kSmallWarp.m && !is_plain_product(kernel.request)) return false;
   if (kernel.kept.sizes.size() != 1 || kernel.contracted.sizes.size() != 1 || kernel.ragged || !kernel.a.wide ||
       !kernel.b.wide)
     return false;
@@ -90,7 +90,7 @@ void arrange(MmaKernel& kernel) {
   Plan& plan = kernel.plan;
   Launch& launch = plan.launch;
   launch.threads = kThreads;
-  launch.shared_bytes = static_cast<std::uint32_t>(kStages * (kernel.tile_m() + kernel.tile_n()) * kTileK * 2);
+  launch.shared_bytes = static_cast<std::uint32_t>(kStages * (kernel.tile_m() + kernel.tile_n()) * kStageK * 2);
   const std::int64_t tiles_m = ceil_div(kernel.m, kernel.tile_m()), tiles_n = ceil_div(kernel.n, kernel.tile_n());
   const std::int64_t segments = kernel.contracted.count();
   launch.groups = static_cast<std::uint64_t>(tiles_m * tiles_n * kernel.kept.count());
@@ -100,7 +100,7 @@ void arrange(MmaKernel& kernel) {
                                                   {s.k, kernel.k},
                                                   {s.tiles_m, tiles_m},
                                                   {s.tiles_n, tiles_n},
-                                                  {s.steps, segments * ceil_div(kernel.k, kTileK)}};
+                                                  {s.steps, segments * ceil_div(kernel.k, kStageK)}};
   for (const auto& [slot, value] : numbers) plan.set(slot, static_cast<std::uint64_t>(value));
   s.segments = plan.add_param(static_cast<std::uint64_t>(kernel.k > 0 ? segments : 0));
   plan.note(kernel.request.epilogue->serial), plan.note(kernel.request.a.dtype), plan.note(kernel.warp);

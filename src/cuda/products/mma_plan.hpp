@@ -11,7 +11,7 @@ using detail::View;
 using detail_gpu::MergedAxes;  // tern has some, too
 
 constexpr int kWarpsM = 2, kWarpsN = 4, kThreads = 32 * kWarpsM * kWarpsN;
-constexpr int kTileK = 64, kStages = 3;
+constexpr int kStageK = 64, kStages = 3;
 constexpr int kBandTiles = 8;  // row tiles that are traversed together, so that they share columns of b
 constexpr int kUnit = 8;   // elements in 16 bytes
 
@@ -19,7 +19,8 @@ constexpr int kUnit = 8;   // elements in 16 bytes
 struct WarpTile {
   int m = 64, n = 64;
 };
-constexpr WarpTile kLarge{64, 64}, kSmall{32, 32};  // 144 KiB of workgroup memory, which 8.6 and 8.9 lack, and 72 KiB
+// Of 144 KiB of workgroup memory, which 8.6 and 8.9 lack, and of 72 KiB.
+constexpr WarpTile kLargeWarp{64, 64}, kSmallWarp{32, 32};
 
 /// A factor: how 16 bytes of neighbours are found in it.
 struct LoadedFactor {

@@ -20,7 +20,7 @@ using detail::StepKind;
 namespace {
 
 // A product is deep where so few tiles of 32×32 have so many steps each; split-K is for those.
-constexpr std::int64_t kFewTiles = 64, kDeep = 4096, kLeastSplit = 512, kEnoughTiles = 256, kMostSplits = 256;
+constexpr std::int64_t kTooFewTiles = 64, kDeep = 4096, kLeastSplit = 512, kEnoughTiles = 256, kMostSplits = 256;
 // The same of tiles of 64 invocations: eight for each of 132 processors (an H100's and H200's). 128 of them took 228 us
 // for 8 x 4096 x 4096 in f32, whose matrix is read in 19 (H200).
 constexpr std::int64_t kEnoughThinTiles = 1024;
@@ -99,7 +99,7 @@ class Parts {
     if (is_few_sums(r_) && !backend_.limits().archived) return multiply_as_sums(backend_, r_);
     if (is_outer_product(r_) && !backend_.limits().archived) return multiply_as_formula(backend_, r_);
     const std::int64_t tiles = ceil_div(r_.m, 32) * ceil_div(r_.n, 32) * kept_batches();
-    const std::int64_t few = is_thin() ? kEnoughThinTiles / 2 : kFewTiles;
+    const std::int64_t few = is_thin() ? kEnoughThinTiles / 2 : kTooFewTiles;
     if (r_.contracted == 0 && r_.k >= kDeep && tiles < few) return run_split_k();
     multiply_(backend_, r_);
   }

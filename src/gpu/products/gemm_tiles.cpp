@@ -9,11 +9,11 @@ namespace tern::detail_gpu {
 namespace {
 
 // For each size of product, the default first.
-constexpr GemmTile kSmall[] = {{32, 32, 8, 4, 4}, {32, 32, 16, 4, 4}, {64, 32, 16, 4, 4}, {32, 64, 16, 4, 4}};
-constexpr GemmTile kMiddle[] = {{64, 64, 16, 4, 4}, {32, 32, 16, 4, 4}, {64, 64, 8, 4, 4}, {128, 64, 16, 8, 4}};
-constexpr GemmTile kLarge[] = {{128, 128, 16, 8, 8}, {128, 128, 8, 8, 8}, {64, 64, 16, 4, 4},
-                               {128, 64, 16, 8, 4},  {64, 128, 16, 4, 8}, {128, 256, 16, 16, 8}};
-constexpr std::span<const GemmTile> kCandidates[] = {kSmall, kSmall, kMiddle, kLarge};
+constexpr GemmTile kSmallTiles[] = {{32, 32, 8, 4, 4}, {32, 32, 16, 4, 4}, {64, 32, 16, 4, 4}, {32, 64, 16, 4, 4}};
+constexpr GemmTile kMiddleTiles[] = {{64, 64, 16, 4, 4}, {32, 32, 16, 4, 4}, {64, 64, 8, 4, 4}, {128, 64, 16, 8, 4}};
+constexpr GemmTile kLargeTiles[] = {{128, 128, 16, 8, 8}, {128, 128, 8, 8, 8}, {64, 64, 16, 4, 4},
+                                    {128, 64, 16, 8, 4},  {64, 128, 16, 4, 8}, {128, 256, 16, 16, 8}};
+constexpr std::span<const GemmTile> kCandidates[] = {kSmallTiles, kSmallTiles, kMiddleTiles, kLargeTiles};
 constexpr const char* kSizeNames[] = {"thin", "few", "some", "many"};
 constexpr int kBytes[] = {2, 4, 8};
 
@@ -27,7 +27,7 @@ GemmTiles::GemmTiles(const std::string& device_class, const Limits& limits) {
         if (static_cast<std::uint32_t>(t.threads()) <= limits.threads &&
             static_cast<std::uint32_t>(t.shared_bytes(std::max(kBytes[b], 4))) <= limits.shared_bytes)
           values.push_back(t.value());
-      if (values.empty()) values.push_back(kSmall[0].value());
+      if (values.empty()) values.push_back(kSmallTiles[0].value());
       choices_[size][b] = std::make_unique<detail::Choice>(
           device_class, std::string("gemm.tile, ") + kSizeNames[size] + ", " + std::to_string(8 * kBytes[b]) + " bits",
           std::move(values));
@@ -49,7 +49,7 @@ GemmTile GemmTiles::operator()(std::int64_t m, std::int64_t n, std::int64_t batc
   const std::int64_t value = (*choices_[size][element_bytes > 4 ? 2 : element_bytes > 2 ? 1 : 0])();
   for (const GemmTile& t : kCandidates[size])
     if (t.value() == value) return t;
-  return kSmall[0];
+  return kSmallTiles[0];
 }
 
 }  // namespace tern::detail_gpu

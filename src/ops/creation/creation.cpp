@@ -118,15 +118,15 @@ template <class T> T triangle(const char* op, const T& x, std::int64_t k, const 
   const std::int64_t limit = std::max(x.size(-1), x.size(-2));
   return formula(x, std::clamp(k, -limit, limit));
 }
-constexpr Pointwise kLower{
+constexpr Pointwise kLowerTriangle{
     "tril", [](auto x, auto k) { return where(index(x, -1) - index(x, -2) <= cast(k, DType::i32), x, 0); }};
-constexpr Pointwise kUpper{
+constexpr Pointwise kUpperTriangle{
     "triu", [](auto x, auto k) { return where(index(x, -1) - index(x, -2) >= cast(k, DType::i32), x, 0); }};
 constexpr Pointwise kDiagonal{
     "diag_embed", [](auto x, auto k) { return where(index(x, -1) - index(x, -2) == cast(k, DType::i32), x, 0); }};
 }  // namespace
-template <TensorOrVar T> T tril(const T& x, std::int64_t k) { return triangle("tril", x, k, kLower); }
-template <TensorOrVar T> T triu(const T& x, std::int64_t k) { return triangle("triu", x, k, kUpper); }
+template <TensorOrVar T> T tril(const T& x, std::int64_t k) { return triangle("tril", x, k, kLowerTriangle); }
+template <TensorOrVar T> T triu(const T& x, std::int64_t k) { return triangle("triu", x, k, kUpperTriangle); }
 TERN_INSTANCES_1(ResultOf, tril, std::int64_t)
 TERN_INSTANCES_1(ResultOf, triu, std::int64_t)
 

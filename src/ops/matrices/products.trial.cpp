@@ -26,7 +26,7 @@ std::vector<Values> crossed(const Values& a, const Values& b) {
 }
 
 constexpr Tolerance kProducts{64, "sums of 37 products"};
-constexpr Tolerance kChains{64, "two sums of 37 products, one of which is stored", 40};
+constexpr Tolerance kTwoSums{64, "two sums of 37 products, one of which is stored", 40};
 
 const Entries named_products{
     {.name = "einsum",
@@ -36,7 +36,7 @@ const Entries named_products{
          "Σ of products over the letters that the result lacks, as NumPy writes it: \"ij,jk->ik\", "
          "\"bhld,bhmd->bhlm\", \"ii->i\", \"...ij,...jk\" (without -> the result has the letters that stand once, in "
          "alphabetical order)",
-     .tolerance = kChains,
+     .tolerance = kTwoSums,
      .samples = {{.with = "matrices",
                   .shapes = factors,
                   .call = [](const auto& a, const auto& b) { return einsum("ij,jk->ik", a, b); },
@@ -274,7 +274,7 @@ const Entries named_products{
      .family = Family::products,
      .arguments = "matrices",
      .says = "The product of two or more matrices in the order that takes the fewest multiplications",
-     .tolerance = kChains,
+     .tolerance = kTwoSums,
      .samples = {{.shapes =
                       [](Sizes s) {
                         return std::vector<Shape>{{s.rows, s.columns}, {s.columns, 2}, {2}};

@@ -19,7 +19,7 @@ namespace {
 
 /// Shorter lines are sorted sooner than they are counted. Sorting shares lines between threads, which takes four of
 /// them to be as fast.
-constexpr std::int64_t kShortest = 512, kMostLines = 4;
+constexpr std::int64_t kShortest = 512, kFewLines = 4;
 constexpr int kMostThreads = 4;
 constexpr std::size_t kMostCountedRanks = 8;
 /// Of short lines fewer: to count and to look through those of a long one takes longer than the line.
@@ -112,7 +112,7 @@ template <class T> Tensor selected(const Tensor& x, std::span<const std::int32_t
 Tensor places_at_ranks(const Tensor& x, std::span<const std::int32_t> ranks) {
   const std::int64_t n = x.size(-1);
   const bool selects = in_host_memory(x) && !current_capture() && is_floating(x.dtype()) && n >= kShortest &&
-                       (x.numel() <= kMostLines * n || num_threads() <= kMostThreads) &&
+                       (x.numel() <= kFewLines * n || num_threads() <= kMostThreads) &&
                        ranks.size() <= kMostCountedRanks && x.numel() > 0;
   if (selects) return x.dtype() == DType::f64 ? selected<double>(x, ranks) : selected<float>(x.to(DType::f32), ranks);
   if (n >= kLongLine && ranks.size() <= kMostRanksAtOnce && !in_host_memory(x))

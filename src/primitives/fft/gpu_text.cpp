@@ -21,7 +21,7 @@ constexpr const char* kElements =
 constexpr const char* kPieces =
 #include "primitives/fft/fft_pieces.wgsl.inc"
     ;
-constexpr int kPrimes[] = {2, 3, 5, 7};
+constexpr int kKernelPrimes[] = {2, 3, 5, 7};
 constexpr int kMapThreads = 256;
 
 using Names = std::vector<std::string>;
@@ -39,7 +39,7 @@ std::string u(std::int64_t value) { return cat(value, "u"); }
 std::vector<int> radices(std::int64_t n) {
   std::vector<int> list;
   for (; n % 4 == 0; n /= 4) list.push_back(4);
-  for (const int prime : kPrimes)
+  for (const int prime : kKernelPrimes)
     for (; n % prime == 0; n /= prime) list.push_back(prime);
   return list;
 }
@@ -304,7 +304,7 @@ std::int64_t most_elements(const GpuBackend& backend, DType dtype) {
   return std::min<std::int64_t>(static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(room))), 2048);
 }
 bool has_small_factors(std::int64_t n) {
-  for (const int prime : kPrimes)
+  for (const int prime : kKernelPrimes)
     while (n % prime == 0) n /= prime;
   return n == 1;
 }

@@ -166,7 +166,7 @@ template <class T> T* Transform(const Pass<T>* passes, int count, T* x, T* y) {
 
 /// A complex number as one piece of memory.
 template <class T> HWY_INLINE void CopyPair(const T* from, T* to) { std::memcpy(to, from, 2 * sizeof(T)); }
-constexpr std::int64_t kTile = 16;
+constexpr std::int64_t kTilePlaces = 16;
 
 /// Lines whose numbers are pairs next to each other along the axis (transposed: through a tile in L1), or from lane to
 /// lane.
@@ -195,9 +195,9 @@ template <class T> void LoadBlock(const LineView<const T>& v, std::int64_t rows,
       hn::StoreU(a, d, re + i * L::kRow), hn::StoreU(b, d, im + i * L::kRow);
     }
   } else if (pairs && v.stride == 2) {
-    HWY_ALIGN T tile[kTile * L::kRow] = {};
-    for (std::int64_t i = 0; i < given; i += kTile) {
-      const std::int64_t now = std::min(kTile, given - i);
+    HWY_ALIGN T tile[kTilePlaces * L::kRow] = {};
+    for (std::int64_t i = 0; i < given; i += kTilePlaces) {
+      const std::int64_t now = std::min(kTilePlaces, given - i);
       for (int l = 0; l < v.count; ++l) {
         const T* const from = v.re + v.offsets[l] + 2 * i;
         for (std::int64_t k = 0; k < now; ++k) CopyPair(from + 2 * k, tile + k * L::kRow + 2 * l);
@@ -231,9 +231,9 @@ template <class T> void StoreBlock(const T* block, std::int64_t rows, T scale, c
   if (pairs && LanesTogether(v)) {
     for (std::int64_t i = 0; i < rows; ++i) store(i, v.re + v.offsets[0] + i * v.stride);
   } else if (pairs && v.stride == 2) {
-    HWY_ALIGN T tile[kTile * L::kRow];
-    for (std::int64_t i = 0; i < rows; i += kTile) {
-      const std::int64_t now = std::min(kTile, rows - i);
+    HWY_ALIGN T tile[kTilePlaces * L::kRow];
+    for (std::int64_t i = 0; i < rows; i += kTilePlaces) {
+      const std::int64_t now = std::min(kTilePlaces, rows - i);
       for (std::int64_t k = 0; k < now; ++k) store(i + k, tile + k * L::kRow);
       for (int l = 0; l < v.count; ++l) {
         T* const to = v.re + v.offsets[l] + 2 * i;
@@ -252,9 +252,9 @@ template <class T> void StoreBlock(const T* block, std::int64_t rows, T scale, c
 
 template <class T> void TwiddleColumns(const T* block, std::int64_t rows, const ColumnTwiddles<T>& how) {
   using L = ComplexLanes<T>;
-  HWY_ALIGN T tile[kTile * L::kRow];
-  for (std::int64_t i = 0; i < rows; i += kTile) {
-    const std::int64_t now = std::min(kTile, rows - i);
+  HWY_ALIGN T tile[kTilePlaces * L::kRow];
+  for (std::int64_t i = 0; i < rows; i += kTilePlaces) {
+    const std::int64_t now = std::min(kTilePlaces, rows - i);
     for (std::int64_t k = 0; k < now; ++k) {
       auto w = L::Load(how.table + (i + k) * L::kRow);
       if (how.base) w = L::Mul(w, L::Set(how.base + 2 * (i + k)));

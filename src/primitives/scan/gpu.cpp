@@ -32,7 +32,7 @@ constexpr const char* kScanPieces =
 constexpr int kScanThreads = 256, kScanEach = 4;
 constexpr std::int64_t kSegment = 8192;
 // Up to these, a workgroup to a line takes less memory traffic, and no longer.
-constexpr std::int64_t kShortLine = 2 * kSegment, kManyLines = 256, kLongestLine = 1 << 20;
+constexpr std::int64_t kWholeLine = 2 * kSegment, kManyLines = 256, kLongestLine = 1 << 20;
 // Where other lines are the neighbours in memory, and many: 32 lines a workgroup, eight invocations to a line.
 constexpr int kColumns = 32, kRowsEach = 8, kRowsOfThreads = kScanThreads / kColumns;
 constexpr std::int64_t kManyColumns = 2048;
@@ -249,7 +249,7 @@ void run_scan(GpuBackend& backend, const ScanRequest& r) {
   }
   const std::int64_t n = r.space[along], lines = r.space.numel() / n;
   if (fits && scan_columns(backend, r)) return;
-  if (fits && (n <= kShortLine || (lines >= kManyLines && n <= kLongestLine))) return scan_whole(backend, r);
+  if (fits && (n <= kWholeLine || (lines >= kManyLines && n <= kLongestLine))) return scan_whole(backend, r);
   std::int64_t window = n;
   if (!fits)
     for (const View* v : {&r.input, &r.output})

@@ -17,8 +17,8 @@ namespace {
 // An invocation of the first has 4 × 4 scores and 4 × 16 of 128 sums: five vectors are loaded for 64 multiplications by
 // shares. H100 through WebGPU, 27 November 2026, f32 4x16x4096x128 and x64, TFLOP/s: 128 rows by 32 columns, steps of
 // 32 29.7, 26.6, of 16 26.4, 23.9; 64 by 32 18.4, 27.1; 64 by 64, of 32 28.0, 24.5, parts of 8 rows 22.4, 20.4.
-constexpr ScoreTile kForward[] = {{128, 32, 4, 8, 32, 32}, {128, 32, 4, 8, 16, 16}, {64, 64, 4, 16, 32, 32},
-                                  {64, 64, 4, 16, 16, 16}},
+constexpr ScoreTile kForwardMiddle[] = {{128, 32, 4, 8, 32, 32}, {128, 32, 4, 8, 16, 16}, {64, 64, 4, 16, 32, 32},
+                                        {64, 64, 4, 16, 16, 16}},
                     kForwardNarrow[] = {{64, 32, 4, 8, 32, 32}}, kForwardWide[] = {{64, 64, 4, 16, 16, 8}};
 // Forward and both gradients, ms: these 85.1, 44.7; rows as the columns 86.6, 45.1, the other way round 87.1, 47.3.
 constexpr ScoreTile kOfRows[] = {{64, 64, 4, 16, 32, 32}, {64, 64, 4, 16, 16, 16}},
@@ -28,7 +28,7 @@ constexpr ScoreTile kOfColumns[] = {{128, 32, 4, 8, 32, 32}, {128, 32, 4, 8, 16,
                     kOfColumnsWide[] = {{32, 64, 4, 16, 16, 8}};
 // For few rows, or 16 KiB of workgroup memory; and compute types of 64 bits.
 constexpr ScoreTile kFew = {32, 32, 4, 8, 8, 8}, kFewWide = {32, 64, 4, 16, 8, 4};
-constexpr std::int64_t kFewGroups = 64, kNarrow = 64, kWide = 128;
+constexpr std::int64_t kFewGroups = 64, kMostNarrow = 64, kMostMiddle = 128;
 
 /// With `peaks`, a vector for each four rows and invocation across them.
 bool fits(const ScoreTile& t, const Limits& limits, std::int64_t width, bool peaks) {
@@ -49,20 +49,20 @@ ScoreTile choose_tile(const Limits& limits, const WantedTile& w, std::span<const
     const bool many = w.own > kFew.own && w.heads * ceil_div(w.own, t.own) >= kFewGroups;
     if (!w.wide && in_block && many && fits(t, limits, w.width, w.peaks)) return t;
   }
-  return w.width > kWide ? kFewWide : kFew;
+  return w.width > kMostMiddle ? kFewWide : kFew;
 }
 /// The list for a width.
 std::span<const ScoreTile> list_of(std::int64_t width, std::span<const ScoreTile> narrow,
                                    std::span<const ScoreTile> middle, std::span<const ScoreTile> wide) {
-  return width > kWide ? wide : width > kNarrow ? middle : narrow;
+  return width > kMostMiddle ? wide : width > kMostNarrow ? middle : narrow;
 }
 
 }  // namespace
 
 ScoreTile forward_tile(const Limits& limits, const AttentionSizes& s, ComputeType type, bool in_blocks) {
-  const std::int64_t width = std::max(s.width, std::min(s.depth, kWide));  // q and k pass by in steps
+  const std::int64_t width = std::max(s.width, std::min(s.depth, kMostMiddle));  // q and k pass by in steps
   return choose_tile(limits, {s.rows, s.batch * s.heads, s.width, detail::is_wide(type), true, in_blocks},
-                     list_of(width, kForwardNarrow, kForward, kForwardWide));
+                     list_of(width, kForwardNarrow, kForwardMiddle, kForwardWide));
 }
 ScoreTile backward_tile(const Limits& limits, const AttentionSizes& s, ComputeType type, bool of_rows,
                         bool in_blocks) {

@@ -66,7 +66,7 @@ const FormulaGraph* row_graph(const RowParts& p) {
   return make_graph({outputs, p.with_sum ? 2u : 1u}, kFirstOperand + p.of.operands());
 }
 
-constexpr int kFirst = 2;  // operand of the primitive's formulas
+constexpr int kFirstOfFormula = 2;  // operand of the primitive's formulas
 
 Coordinates coordinates(const AttentionFormulas& of) {
   const Expr x = make_input(0), head = index(x, -3), row = index(x, -2);
@@ -77,15 +77,15 @@ Coordinates coordinates(const AttentionFormulas& of) {
 }
 const FormulaGraph* score_graph(const AttentionFormulas& of, bool masked, DType type) {
   const Coordinates at = coordinates(of);
-  int next = kFirst;
+  int next = kFirstOfFormula;
   Expr score = score_at(of, make_input(0) * make_input(1), at, next);
   if (masked && of.mask) score = where(applied(of.mask, at, next), score, -kInf);
   const Expr outputs[] = {cast(score, type)};
-  return make_graph(outputs, kFirst + of.operands());
+  return make_graph(outputs, kFirstOfFormula + of.operands());
 }
 const FormulaGraph* thin_graph(const AttentionFormulas& of, DType type) {
-  const Expr outputs[] = {cast(left_of(make_input(0), coordinates(of), first_of_dropout(of, kFirst)), type)};
-  return make_graph(outputs, kFirst + of.operands());
+  const Expr outputs[] = {cast(left_of(make_input(0), coordinates(of), first_of_dropout(of, kFirstOfFormula)), type)};
+  return make_graph(outputs, kFirstOfFormula + of.operands());
 }
 const FormulaGraph* slope_graph(const FormulaGraph* score, DType type) {
   const GradientGraph& g = gradient(score, one_index(0), one_index(0), false, IndexSet());

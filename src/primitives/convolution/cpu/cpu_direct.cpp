@@ -21,7 +21,7 @@ namespace {
 constexpr Index kImageBytes = 320 << 10, kKernelBytes = 256 << 10;
 /// Places of the result that a task has at least, where memory allows: every panel of the kernels is read once for
 /// them.
-constexpr Index kPlaces = 112;
+constexpr Index kTaskPlaces = 112;
 /// Panels whose results the epilogue takes together.
 constexpr Index kPanelsAtOnce = 2;
 /// Multiply-adds that are worth a task of their own.
@@ -109,7 +109,7 @@ class Direct {
   }
 
   void plan() {
-    stretches_ = divide_up(g_.out[2], kPlaces);
+    stretches_ = divide_up(g_.out[2], kTaskPlaces);
     const Index places = divide_up(g_.out[2], stretches_);
     length_ = (places - 1) * g_.stride[2] + g_.reach(2);
     pitch_ = g_.c;
@@ -118,7 +118,7 @@ class Direct {
     runs_ = pitch_ == g_.c && (g_.dilation[2] == 1 || g_.kernel[2] == 1);
     segments_at_once_ = pairs_ ? segments() : std::max<Index>(1, kKernelBytes / (steps() * panel_ * g_.wide()));
     const Index row = length_ * pitch_ * element() * g_.kernel[0];
-    Index rows = std::min(g_.out[1], std::max<Index>(1, kPlaces / places));
+    Index rows = std::min(g_.out[1], std::max<Index>(1, kTaskPlaces / places));
     while (rows > 1 && ((rows - 1) * g_.stride[1] + g_.reach(1)) * row > kImageBytes) --rows;
     blocks_ = divide_up(g_.out[1], rows);
     most_rows_ = divide_up(g_.out[1], blocks_);

@@ -11,9 +11,9 @@ namespace {
 constexpr const char* kWindows =
 #include "primitives/convolution/cuda/cuda_windows.cu.inc"
     ;
-constexpr std::int64_t kUnit = kVectorBytes / 2;  // elements; addresses and strides are multiples
+constexpr std::int64_t kAligned = kVectorBytes / 2;  // elements; addresses and strides are multiples
 
-bool is_stride(std::int64_t stride) { return stride > 0 && stride % kUnit == 0 && stride < std::int64_t{1} << 38; }
+bool is_stride(std::int64_t stride) { return stride > 0 && stride % kAligned == 0 && stride < std::int64_t{1} << 38; }
 
 /// A matrix as one to be fetched across its rows; none where the copy engine cannot.
 std::optional<BoxMap> matrix_across(const View& view, std::int64_t elements, std::int64_t rows, std::int64_t stride) {
@@ -52,7 +52,7 @@ detail::GemmRequest product_of(const detail::ConvRequest& r) {
 
 bool fetches_windows(const ConvSizes& sizes, DType dtype) {
   if ((dtype != DType::f16 && dtype != DType::bf16) || sizes.groups != 1) return false;
-  if (sizes.c % kUnit != 0 || sizes.o % kUnit != 0) return false;
+  if (sizes.c % kAligned != 0 || sizes.o % kAligned != 0) return false;
   std::array<bool, 3> axes{};
   const ConvSizes s = with_flipped_axes(sizes, axes);
   // Corners and taps have so many bits (PTX ISA, cp.async.bulk.tensor; cuTensorMapEncodeIm2col). Those of the

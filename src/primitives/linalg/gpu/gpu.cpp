@@ -9,7 +9,7 @@ namespace tern::detail_gpu {
 
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kInvocations = 256;
 // A matrix's number and its status are noted in one word, of which the complement is taken: matrix · statuses + status
 // + 1, with a power of two of statuses, the same for all small matrices. `size`: statuses, below 0 of one matrix alone.
 constexpr std::uint32_t kLeastStatuses = 64;
@@ -80,14 +80,14 @@ void status_on_gpu(GpuBackend& backend, const detail::StatusRequest& r) {
     MatrixPlan m(backend, r, 'C');
     const int status = m.add(r.status, {}, false);
     m.note_failures(r.by);
-    m.launch(static_cast<std::uint64_t>(ceil_div(r.count(), kThreads)), kThreads, [&] {
+    m.launch(static_cast<std::uint64_t>(ceil_div(r.count(), kInvocations)), kInvocations, [&] {
       Io io(m.plan, backend.dialect());
       std::vector<std::string> matrix, values;
       std::string check = io.coordinates(m.batch, "matrix", "c", matrix);
       check += io.load(status, m.at(matrix), values);
       check += cat("if (", values[0], " != 0) {\n", indented(m.noted->text("matrix", values[0])), "}\n");
       return m.module("status of matrices",
-                      cat("let matrix = group * ", kThreads, "u + thread;\nif (matrix < ", m.count(), ") {\n",
+                      cat("let matrix = group * ", kInvocations, "u + thread;\nif (matrix < ", m.count(), ") {\n",
                           indented(check), "}\n"),
                       {});
     });
@@ -97,13 +97,13 @@ void status_on_gpu(GpuBackend& backend, const detail::StatusRequest& r) {
 void clear_of_each(GpuBackend& backend, const detail::MatrixRequest& r, const View& of_each) {
   MatrixPlan plan(backend, r, '7');
   const int to = plan.add(of_each, {}, true);
-  plan.launch(static_cast<std::uint64_t>(ceil_div(r.count(), kThreads)), kThreads, [&] {
+  plan.launch(static_cast<std::uint64_t>(ceil_div(r.count(), kInvocations)), kInvocations, [&] {
     Io io(plan.plan, backend.dialect());
     std::vector<std::string> matrix;
     std::string text = io.coordinates(plan.batch, "matrix", "c", matrix);
     text += cat("let none = 0;\n", io.store(to, plan.at(matrix), {"none"}, ""));
     return plan.module("status of matrices, cleared",
-                       cat("let matrix = group * ", kThreads, "u + thread;\nif (matrix < ", plan.count(), ") {\n",
+                       cat("let matrix = group * ", kInvocations, "u + thread;\nif (matrix < ", plan.count(), ") {\n",
                            indented(text), "}\n"),
                        {});
   });
