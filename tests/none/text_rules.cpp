@@ -185,5 +185,29 @@ TEST(TextRules, NoTwoTypesOfOneName) {
   }
 }
 
+/// A constant of a header has a name of its own; those of two source files may share one, but not within a folder,
+/// whose files may be compiled as one.
+TEST(TextRules, NoTwoConstantsOfOneName) {
+  const std::regex declaration(R"(^(?:template <.*> )?(?:(?:inline|static) )?(?:constexpr|constinit|const) .*$)");
+  const std::regex constant(R"(\b(k[A-Z]\w*)(?: =(?!=)|\{|\[))");
+  std::map<std::string, std::set<fs::path>> places;
+  for (const auto& [path, lines] : lines_of_files({"src", "include"}, {".cpp", ".hpp", ".h"}))
+    for (const std::string& line : lines)
+      if (std::regex_match(line, declaration))
+        for (std::sregex_iterator match(line.begin(), line.end(), constant); match != std::sregex_iterator(); ++match)
+          places[(*match)[1]].insert(path);
+  EXPECT_GT(places.size(), 500u);
+  for (const auto& [name, at] : places) {
+    std::set<fs::path> folders;
+    bool in_header = false;
+    std::string list;
+    for (const fs::path& path : at) {
+      in_header |= path.extension() != ".cpp", folders.insert(path.parent_path()), list += " " + path.string();
+    }
+    EXPECT_TRUE(at.size() == 1 || (!in_header && folders.size() == at.size()))
+        << "constants of several files are named " << name << ":" << list;
+  }
+}
+
 }  // namespace
 }  // namespace tern
