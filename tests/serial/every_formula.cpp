@@ -1,6 +1,6 @@
 // No cliffs in any elementwise function of floats: each elementary function and formula on the CPU, one thread, against
-// a plain loop in f64 that calls the standard library, where the last axis has 1 to 8 elements: operands alike, the last
-// one the same for all rows, permuted views, and operands of 16 bits.
+// a plain loop in f64 that calls the standard library, where the last axis has 1 to 8 elements: operands alike, the
+// last one the same in all rows, permuted views, and operands of 16 bits.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -77,7 +77,8 @@ class EveryOperationIsNoCliff : public test::Timed {
   static Sizes sizes_for(const Sample& sample, Sizes given) {
     const bool rows_grow = given.rows == 0;
     std::int64_t& size = rows_grow ? given.rows : given.columns;
-    for (size = 16; size < (rows_grow ? kMostRows : kMostColumns) && elements(sample, given) < kMostElements; size *= 4) {
+    const std::int64_t most = rows_grow ? kMostRows : kMostColumns;
+    for (size = 16; size < most && elements(sample, given) < kMostElements; size *= 4) {
       const std::vector<Values> exact = values_of(operands(sample, given));
       if (processor_seconds_of([&] { sample.reference(exact); }) >= kFewestSeconds) break;
     }
