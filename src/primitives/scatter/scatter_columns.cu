@@ -11,7 +11,7 @@
 //   it is long, so that neighbours do not meet in a bank
 //
 // Bound by the latency of lanes that add one after the other. Along the columns of 4096² in f32 464 µs on an H100, 27
-// November 2026, one line a workgroup 969, PyTorch with atomics 829 (docs/benchmarks.md).
+// November 2026, one line a workgroup 969, PyTorch with atomics 829 (docs/benchmarks.md, docs/benchmarks_history.md).
 extern __shared__ u64 shared_words[];
 $type* const results = ($type*)shared_words;
 $type* const values = results + ${across}u * ${pitch}u;
