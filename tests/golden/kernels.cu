@@ -555,6 +555,108 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restri
   }
 }
 
+// ---- short rows: formula, 12 workgroups of 256, 13 words
+// reduction
+TERN_DEVICE f32 pass0(const Params& params, f32 v0) {
+  let v1 = (v0 * v0);
+  return v1;
+}
+TERN_DEVICE f32 pass1(const Params& params, f32 v0, f32 v2, f32 v5) {
+  let v3 = tern_sqrt(v2);
+  let v4 = tern_div(v0, v3);
+  let v6 = (v4 * v5);
+  return v6;
+}
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, const __grid_constant__ Params params) {
+  __shared__ u32 tile1[768];
+  __shared__ u32 tile0[768];
+  let row_group = group;
+  let segment = 0u;
+  let tx = thread / 1u;
+  let ty = thread - tx * 1u;
+  let first_of_rows = row_group * 768u;
+  let count_of_rows = min(768u, params.v[1] * 3u - first_of_rows);
+  for (var i = thread; i < count_of_rows; i += 256u) {
+    let at = i + i / 3u * 0u;
+    tile1[at] = bitcast<u32>(bitcast<f32>(((u32*)b1)[params.v[10] + first_of_rows + i]));
+  }
+  __syncthreads();
+  for (var q = 0u; q < 1u; q += 1u) {
+    let k = (row_group * 1u + q) * 256u + tx;
+    let inside = k < params.v[1];
+    let begin = segment * params.v[5];
+    let end = min(params.v[3], begin + params.v[5]);
+    var acc2 = f32(0.0);
+    if (inside) {
+      for (var r = 0u; r < 3u; r += 1u) {
+        let x0 = bitcast<f32>(tile1[(q * 256u + tx) * 3u + r]);
+        let y1 = pass0(params, x0);
+        acc2 = (acc2 + y1);
+      }
+    }
+    let red2 = acc2;
+    if (inside) {
+      for (var r = 0u; r < 3u; r += 1u) {
+        let x2 = bitcast<f32>(tile1[(q * 256u + tx) * 3u + r]);
+        let x3 = bitcast<f32>(((u32*)b2)[params.v[12] + r]);
+        let y4 = pass1(params, x2, red2, x3);
+        tile0[(q * 256u + tx) * 3u + r] = bitcast<u32>(y4);
+      }
+    }
+  }
+  __syncthreads();
+  for (var i = thread; i < count_of_rows; i += 256u) {
+    let at = i + i / 3u * 0u;
+    ((u32*)b0)[params.v[8] + first_of_rows + i] = bitcast<u32>(bitcast<f32>(tile0[at]));
+  }
+}
+
+// ---- short rows of 16 bits: sum, 12 workgroups of 256, 11 words
+// reduction
+struct Params {
+  u32 v[11];
+};
+TERN_DEVICE f32 finish(const Params& params, f32 v1) {
+  return v1;
+}
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, const __grid_constant__ Params params) {
+  __shared__ u32 tile1[1792];
+  let row_group = group;
+  let segment = 0u;
+  let tx = thread / 1u;
+  let ty = thread - tx * 1u;
+  let first_of_rows = row_group * 1536u;
+  let count_of_rows = min(1536u, params.v[1] * 6u - first_of_rows);
+  for (var i = thread * 2u; i < count_of_rows; i += 512u) {
+    let at = i + i / 6u * 1u;
+    let next = i + 1u + (i + 1u) / 6u * 1u;
+    let pair_of_tile1 = ((u32*)b1)[(params.v[9] + first_of_rows + i) / 2u];
+    tile1[at] = bitcast<u32>(tern_bf16_bits_to_f32((pair_of_tile1 & 0xffffu)));
+    tile1[next] = bitcast<u32>(tern_bf16_bits_to_f32((pair_of_tile1 >> 16u)));
+  }
+  __syncthreads();
+  for (var q = 0u; q < 1u; q += 1u) {
+    let k = (row_group * 1u + q) * 256u + tx;
+    let inside = k < params.v[1];
+    let begin = segment * params.v[5];
+    let end = min(params.v[3], begin + params.v[5]);
+    var acc1 = f32(0.0);
+    if (inside) {
+      for (var r = 0u; r < 6u; r += 1u) {
+        let x0 = bitcast<f32>(tile1[(q * 256u + tx) * 7u + r]);
+        let y1 = pass0(params, x0);
+        acc1 = (acc1 + y1);
+      }
+    }
+    let red1 = acc1;
+    if (inside && ty == 0u) {
+      let y2 = finish(params, red1);
+      ((u16*)b0)[params.v[8] + k] = u16(tern_f32_to_bf16_bits(y2));
+    }
+  }
+  __syncthreads();
+}
+
 // ---- columns: sum, 19 workgroups of 256, 11 words (b0c0dd3e)
 // ---- many elements to one result: sum, 512 workgroups of 256, 9 words
 // reduction
@@ -617,9 +719,6 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
 struct Params {
   u32 v[10];
 };
-TERN_DEVICE f32 finish(const Params& params, f32 v1) {
-  return v1;
-}
 extern "C" __global__ void __launch_bounds__(128) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, u32* __restrict__ b2, const __grid_constant__ Params params) {
   __shared__ u32 shared_words[128];
   let row_group = group;
@@ -1878,9 +1977,6 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
 // ---- sort: sort, 1 workgroups of 256, 14 words (2f65d469)
 // ---- sort of a line: sort, 3 workgroups of 256, 11 words
 // sort, tiles
-struct Params {
-  u32 v[11];
-};
 TERN_DEVICE u32 tern_sort_key(f32 x) {
   let bits = bitcast<u32>(x);
   let magnitude = bits & 0x7fffffffu;

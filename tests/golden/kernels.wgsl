@@ -789,6 +789,141 @@ fn pass1(v0: f32, v1: f32, v9: f32) -> f32 {
   }
 }
 
+// ---- short rows: formula, 12 workgroups of 256, 13 words
+// reduction
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+var<workgroup> tile1: array<u32, 768>;
+var<workgroup> tile0: array<u32, 768>;
+fn tern_sqrt(x: f32) -> f32 {
+  let bits = bitcast<u32>(x);
+  let magnitude = bits & 0x7fffffffu;
+  let parts = tern_split_number(x);
+  let exponent = i32(parts.y);
+  let m = select(parts.x, 2.0 * parts.x, (exponent & 1) == 1);
+  let inverse = inverseSqrt(m);
+  let root = tern_keep(m * inverse);
+  let corrected = fma(tern_residual(m, root, root), 0.5 * inverse, root);
+  var result = bitcast<u32>(corrected) + (bitcast<u32>(exponent >> 1u) << 23u);
+  result = select(result, 0x7fc00000u, bits >= 0x80000000u);
+  return bitcast<f32>(select(result, bits, magnitude == 0u || bits == 0x7f800000u || magnitude > 0x7f800000u));
+}
+fn pass0(v0: f32) -> f32 {
+  let v1 = (v0 * v0);
+  return v1;
+}
+fn pass1(v0: f32, v2: f32, v5: f32) -> f32 {
+  let v3 = tern_sqrt(v2);
+  let v4 = tern_div(v0, v3);
+  let v6 = (v4 * v5);
+  return v6;
+}
+  let row_group = group;
+  let segment = 0u;
+  let tx = thread / 1u;
+  let ty = thread - tx * 1u;
+  let first_of_rows = row_group * 768u;
+  let count_of_rows = min(768u, params.v[0].y * 3u - first_of_rows);
+  for (var i = thread; i < count_of_rows; i += 256u) {
+    let at = i + i / 3u * 0u;
+    tile1[at] = bitcast<u32>(bitcast<f32>(b1[params.v[2].z + first_of_rows + i]));
+  }
+  workgroupBarrier();
+  for (var q = 0u; q < 1u; q += 1u) {
+    let k = (row_group * 1u + q) * 256u + tx;
+    let inside = k < params.v[0].y;
+    let begin = segment * params.v[1].y;
+    let end = min(params.v[0].w, begin + params.v[1].y);
+    var acc2 = f32(0.0);
+    if (inside) {
+      for (var r = 0u; r < 3u; r += 1u) {
+        let x0 = bitcast<f32>(tile1[(q * 256u + tx) * 3u + r]);
+        let y1 = pass0(x0);
+        acc2 = (acc2 + y1);
+      }
+    }
+    let red2 = acc2;
+    if (inside) {
+      for (var r = 0u; r < 3u; r += 1u) {
+        let x2 = bitcast<f32>(tile1[(q * 256u + tx) * 3u + r]);
+        let x3 = bitcast<f32>(b2[params.v[3].x + r]);
+        let y4 = pass1(x2, red2, x3);
+        tile0[(q * 256u + tx) * 3u + r] = bitcast<u32>(y4);
+      }
+    }
+  }
+  workgroupBarrier();
+  for (var i = thread; i < count_of_rows; i += 256u) {
+    let at = i + i / 3u * 0u;
+    b0[params.v[2].x + first_of_rows + i] = bitcast<u32>(bitcast<f32>(tile0[at]));
+  }
+}
+
+// ---- short rows of 16 bits: sum, 12 workgroups of 256, 11 words
+// reduction
+@group(0) @binding(1) var<storage, read_write> b0: array<atomic<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+var<workgroup> tile1: array<u32, 1792>;
+fn tern_bf16_bits_to_f32(h: u32) -> f32 {
+  return bitcast<f32>((h & 0xffffu) << 16u);
+}
+fn tern_f32_to_bf16_bits(x: f32) -> u32 {
+  let bits = bitcast<u32>(x);
+  let rounded = (bits + 0x7fffu + ((bits >> 16u) & 1u)) >> 16u;
+  return select(rounded, (bits >> 16u) | 0x40u, (bits & 0x7fffffffu) > 0x7f800000u);
+}
+fn pass0(v0: f32) -> f32 {
+  return v0;
+}
+fn finish(v1: f32) -> f32 {
+  return v1;
+}
+  let row_group = group;
+  let segment = 0u;
+  let tx = thread / 1u;
+  let ty = thread - tx * 1u;
+  let first_of_rows = row_group * 1536u;
+  let count_of_rows = min(1536u, params.v[0].y * 6u - first_of_rows);
+  for (var i = thread * 2u; i < count_of_rows; i += 512u) {
+    let at = i + i / 6u * 1u;
+    let next = i + 1u + (i + 1u) / 6u * 1u;
+    let pair_of_tile1 = b1[(params.v[2].y + first_of_rows + i) / 2u];
+    tile1[at] = bitcast<u32>(tern_bf16_bits_to_f32((pair_of_tile1 & 0xffffu)));
+    tile1[next] = bitcast<u32>(tern_bf16_bits_to_f32((pair_of_tile1 >> 16u)));
+  }
+  workgroupBarrier();
+  for (var q = 0u; q < 1u; q += 1u) {
+    let k = (row_group * 1u + q) * 256u + tx;
+    let inside = k < params.v[0].y;
+    let begin = segment * params.v[1].y;
+    let end = min(params.v[0].w, begin + params.v[1].y);
+    var acc1 = f32(0.0);
+    if (inside) {
+      for (var r = 0u; r < 6u; r += 1u) {
+        let x0 = bitcast<f32>(tile1[(q * 256u + tx) * 7u + r]);
+        let y1 = pass0(x0);
+        acc1 = (acc1 + y1);
+      }
+    }
+    let red1 = acc1;
+    if (inside && ty == 0u) {
+      let y2 = finish(red1);
+      let to3 = params.v[2].x + k;
+      let by4 = (to3 & 1u) * 16u;
+      {
+        var old = atomicLoad(&b0[to3 >> 1u]);
+        loop {
+          let tried = atomicCompareExchangeWeak(&b0[to3 >> 1u], old, (old & ~((0xffffu << by4))) | ((tern_f32_to_bf16_bits(y2) << by4)));
+          if (tried.exchanged) { break; }
+          old = tried.old_value;
+        }
+      }
+    }
+  }
+  workgroupBarrier();
+}
+
 // ---- columns: sum, 19 workgroups of 256, 11 words
 // reduction
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
@@ -5362,19 +5497,6 @@ var<workgroup> a: array<f32, 100>;
 var<workgroup> bad: array<u32, 32>;
 fn tern_isfinite_f32(x: f32) -> bool {
   return (bitcast<u32>(x) & 0x7fffffffu) < 0x7f800000u;
-}
-fn tern_sqrt(x: f32) -> f32 {
-  let bits = bitcast<u32>(x);
-  let magnitude = bits & 0x7fffffffu;
-  let parts = tern_split_number(x);
-  let exponent = i32(parts.y);
-  let m = select(parts.x, 2.0 * parts.x, (exponent & 1) == 1);
-  let inverse = inverseSqrt(m);
-  let root = tern_keep(m * inverse);
-  let corrected = fma(tern_residual(m, root, root), 0.5 * inverse, root);
-  var result = bitcast<u32>(corrected) + (bitcast<u32>(exponent >> 1u) << 23u);
-  result = select(result, 0x7fc00000u, bits >= 0x80000000u);
-  return bitcast<f32>(select(result, bits, magnitude == 0u || bits == 0x7f800000u || magnitude > 0x7f800000u));
 }
 @compute @workgroup_size(32)
   let own = thread / 8u;

@@ -81,6 +81,11 @@ inline std::vector<Kind> reducing_kinds() {
              },
              p.make({300, 128}, d));
        }},
+      {"short rows", f32, Kind::in_both,
+       [](P& p, DType d) {
+         row_formula([](auto v, auto w) { return v / sqrt(sum(v * v)) * w; }, p.make({3000, 3}, d), p.make({3}, d));
+       }},
+      {"short rows of 16 bits", bf16, Kind::in_both, [](P& p, DType d) { sum(p.make({3000, 6}, d), {1}); }},
       {"the gradient of rows", f32, Kind::nowhere,
        [](P& p, DType d) {
          const Var x(p.make({300, 128}, d));

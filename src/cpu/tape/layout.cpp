@@ -18,7 +18,8 @@ constexpr std::int64_t kTransposedRow = 16, kTransposedColumns = 256, kFewestTra
 
 /// Columns that are read one by one, as rows with a step between elements, where they are so long and more is done than
 /// one reduction: vectors of so few elements take 15 ns a row (argmax, var and logsumexp of 65536 rows of 2, Emerald
-/// Rapids, in us: 953 to 35, 885 to 42, 385 to 58; of 8: 1017 to 481, 969 to 503, 531 to 577; of 12 1.3 to 2.4 as long).
+/// Rapids, in us: 953 to 35, 885 to 42, 385 to 58; of 8: 1017 to 481, 969 to 503, 531 to 577; of 12 1.3 to 2.4 as
+/// long).
 constexpr std::int64_t kNarrowColumns = 8, kLongColumn = 64;
 
 /// Those that differ.

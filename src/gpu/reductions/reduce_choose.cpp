@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 
 #include "gpu/plan/lines.hpp"
+#include "gpu/reductions/reduce_staged.hpp"
 
 namespace tern::detail_gpu {
 
@@ -23,6 +25,7 @@ constexpr std::int64_t kMostColumns = 128, kFewestColumns = 16, kFewGroupsOfColu
 // columns took 255 and 218 µs, 373 with 256 workgroups; var over axis 0 of 8192² f32 (4 sums of 4 columns) 87 and 74,
 // bf16 (of 8) 57 and 73.
 constexpr std::int64_t kGroupsOfColumns = 4 * 132, kMoreGroupsOfColumns = 6 * 132, kFewSums = 16, kManyColumns = 8192;
+static std::int64_t env(const char* n, std::int64_t d) { const char* e = std::getenv(n); return e ? std::atoi(e) : d; }
 
 /// Into how many parts the reduced range is split for workgroups of their own, where `groups` of them would make
 /// `pass` steps.
@@ -36,6 +39,7 @@ std::int64_t segments_of_columns(const FusedRequest& r, const Extents& n, std::i
   const auto sums = std::count_if(r.program->steps.begin(), r.program->steps.end(),
                                   [](const Step& s) { return s.kind == StepKind::reduce; });
   const bool more = sums * at_once <= kFewSums && n.kept >= kManyColumns;
+  if (n.kept < 16) return std::min(ceil_div(pass, env("NS", kSteps / 2)), env("NG", 8 * 132) / groups);
   return std::min(ceil_div(pass, kSteps / 2), (more ? kMoreGroupsOfColumns : kGroupsOfColumns) / groups);
 }
 /// Whether the operands that have most elements step by least along a reduced axis; workgroups then traverse it side by
@@ -81,6 +85,48 @@ std::int64_t narrowest(const FusedRequest& r) {
   for (const Operand& o : r.inputs)
     if (o.view.storage) least = std::min(least, dtype_size(o.view.dtype));
   return static_cast<std::int64_t>(least);
+}
+
+/// Whether a view's axes of this kind are one axis.
+bool merges(const View& v, const FusedRequest& r, bool reduced) {
+  std::int64_t next = -1;
+  for (int i = r.space.rank(); i-- > 0;) {
+    const auto axis = static_cast<std::size_t>(i);
+    if ((r.reduced >> i & 1) != reduced || r.space[axis] == 1) continue;
+    if (next >= 0 && v.strides[axis] != next) return false;
+    next = v.strides[axis] * r.space[axis];
+  }
+  return true;
+}
+/// Whether rows will pass through workgroup memory (ReducePlan::stage_rows), which owns whole words of them, whatever
+/// else the request has.
+bool rows_will_be_staged(const FusedRequest& r) {
+  const Extents n = extents_of(r);
+  StagedRows rows;
+  rows.length = static_cast<int>(std::min(n.length, kLongestStaged + 1));
+  rows.reads.resize(r.inputs.size() + r.outputs.size());  // at most
+  if (n.length < 2 || n.length > kLongestStaged || staged_invocations(rows) == 0) return false;
+  for (const Step& s : r.program->steps)
+    if (s.kind == StepKind::position) return false;
+  const auto fits = [&](const View& v) { return !v.storage || (merges(v, r, true) && merges(v, r, false)); };
+  for (const Operand& o : r.inputs)
+    if (o.gather || !fits(o.view)) return false;
+  for (std::size_t o = 0; o < r.outputs.size(); ++o) {
+    const View& v = r.outputs[o];
+    if (!fits(v)) return false;
+    if (!r.program->outputs[o].full) continue;
+    std::int64_t step = 1;  // dense, the reduced axes last
+    for (const bool reduced : {true, false})
+      for (int i = r.space.rank(); i-- > 0;) {
+        const auto axis = static_cast<std::size_t>(i);
+        if ((r.reduced >> i & 1) != reduced || r.space[axis] == 1) continue;
+        if (v.strides[axis] != step) return false;
+        step *= r.space[axis];
+      }
+    if (dtype_size(v.dtype) == 2 && (v.offset % 2 || step % 2 || !is_floating(v.dtype))) return false;
+    if (dtype_size(v.dtype) == 1) return false;
+  }
+  return true;
 }
 
 /// Whether an invocation can own whole words of every packed full output along the last reduced axis.
@@ -167,7 +213,7 @@ bool needs_stages(const GpuBackend& backend, const FusedRequest& r, const Thread
   std::sort(seen.begin(), seen.end());
   const auto count = static_cast<std::size_t>(std::unique(seen.begin(), seen.end()) - seen.begin()) + checks;
   if (too_large || count > backend.limits().bindings || r.space.numel() >= (std::int64_t{1} << 31)) return true;
-  return packed && tiling.rows && !words_owned(r);
+  return packed && tiling.rows && !words_owned(r) && !rows_will_be_staged(r);
 }
 
 bool writes_full_outputs(const GpuBackend& backend, const FusedRequest& r, const ThreadGrid& tiling,

@@ -23,6 +23,8 @@ void note(const ReducePlan& kernel) {
   const std::string passes = stage.joins ? std::string()
                              : kernel.resident()
                                  ? cat(", 1 pass, ", kernel.pass_count(), " in registers")
+                             : kernel.staged()
+                                 ? cat(", 1 pass, ", kernel.pass_count(), " in workgroup memory")
                                  : cat(", ", kernel.pass_count(), kernel.pass_count() == 1 ? " pass" : " passes");
   detail::note(cat(what, ", ", kernel.plan.launch.groups, " workgroups of ", kernel.tiling.across, "x",
                    kernel.tiling.along, kernel.group > 1 ? cat(", ", kernel.group, " elements at once") : std::string(),

@@ -10,6 +10,9 @@ using detail::StepKind;
 
 namespace {
 constexpr std::int64_t kEnoughInvocations = 256 * kEnoughGroups;
+/// What an invocation of staged rows reads at least, in at most so many rows.
+constexpr std::int64_t kStagedBytes = 24;
+constexpr int kMostStagedRows = 4;
 
 int place_of(const std::vector<int>& list, int item) {
   return static_cast<int>(std::find(list.begin(), list.end(), item) - list.begin());
@@ -155,6 +158,7 @@ void ReducePlan::choose() {
   if (stage.joins || (tiling.rows ? reduced : kept).sizes.empty())
     return merge_parts(reduced_access), merge_parts(full_access);
   if (tiling.rows) merge_parts(reduced_access);
+  if (stage_rows()) return;
   const MergedAxes& axes = tiling.rows ? reduced : kept;
   const auto inner = kept.sizes.size() + (tiling.rows ? reduced.sizes.size() : 0) - 1;
   group = plan.choose_group(static_cast<int>(inner), axes.sizes.back(), false);
@@ -181,6 +185,40 @@ void ReducePlan::shorten_rows() {
   const auto steps = static_cast<std::uint64_t>(std::max<std::int64_t>(ceil_div(reduced.count(), 2 * group), 1));
   tiling.along = static_cast<int>(std::min(static_cast<std::uint64_t>(tiling.along), std::bit_ceil(steps)));
   tiling.across = std::min(threads / tiling.along, std::max(tiling.across, rows_of_group()));
+}
+/// Short rows of no vectors pass through workgroup memory: a row for each invocation.
+bool ReducePlan::stage_rows() {
+  if (hold_ || !tiling.rows || plan.layouts() != Layouts::own || stage.splits) return false;
+  if (kept.sizes.size() != 1 || reduced.sizes.size() != 1) return false;
+  const std::int64_t length = reduced.count();
+  if (length < 2 || length > kLongestStaged) return false;
+  StagedRows rows;
+  rows.length = static_cast<int>(length);
+  bool vectors = true;
+  std::int64_t bytes = 0;  // of a row, that are read
+  const auto stages = [&](int access) {
+    const Access& a = plan.access(access);
+    vectors = vectors && length * a.size() % kVectorBytes == 0;
+    return can_be_staged(a, length, length * kept_count);
+  };
+  for (const int a : full_access) {
+    if (!stages(a)) return false;
+    rows.writes.push_back(a);
+  }
+  for (const int a : source_access)
+    if (a >= 0 && stages(a)) rows.reads.push_back(a), bytes += length * plan.access(a).size();
+  if ((rows.reads.empty() && rows.writes.empty()) || vectors || staged_invocations(rows) == 0) return false;
+  while (rows.rows * bytes < kStagedBytes && rows.rows < kMostStagedRows &&
+         kept_count > 2 * rows.rows * kEnoughInvocations) {
+    rows.rows *= 2;
+    if (staged_invocations(rows) == 0) {
+      rows.rows /= 2;
+      break;
+    }
+  }
+  staged = rows;
+  tiling.along = 1, tiling.across = staged_invocations(rows);
+  return true;
 }
 /// Holds rows that fit into registers.
 void ReducePlan::resident_rows() {
@@ -210,15 +248,18 @@ void ReducePlan::arrange() {
   Launch& launch = plan.launch;
   launch.threads = static_cast<std::uint32_t>(tiling.threads());
   launch.in_bounds = true;
-  const std::int64_t groups = ceil_div(kept_count, tiling.across * kept_group());
+  const std::int64_t groups = ceil_div(kept_count, tiling.across * kept_group() * staged.rows);
   launch.groups = static_cast<std::uint64_t>(groups * (stage.splits ? stage.segments : 1));
   plan.note(program.serial), plan.note(static_cast<char>(group));
-  plan.note(resident.steps), plan.note(tiling.rows), plan.note(tiling.across), plan.note(tiling.along);
+  plan.note(resident.steps), plan.note(staged.length), plan.note(staged.rows);
+  plan.note(tiling.rows), plan.note(tiling.across), plan.note(tiling.along);
   plan.note(static_cast<char>(stage.first)), plan.note(static_cast<char>(stage.last));
   plan.note(static_cast<char>(stage.joins | stage.splits << 1 | stage.reduced_outputs << 2 | stage.full_outputs << 3));
   for (const int o : full_outputs) plan.note(static_cast<std::int16_t>(o));
   for (const StoredResult& s : stage.known) plan.note(static_cast<std::int16_t>(s.step));
   for (const StoredResult& s : stage.results) plan.note(static_cast<std::int16_t>(s.step));
+  for (const auto* list : {&staged.reads, &staged.writes})
+    for (const int a : *list) plan.note(static_cast<char>(a));
   for (const int axis : kept.original) plan.note(static_cast<char>(axis));
   for (const int axis : reduced.original) plan.note(static_cast<char>(axis));
   plan.finish_key();

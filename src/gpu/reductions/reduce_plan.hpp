@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gpu/reductions/reduce_resident.hpp"
+#include "gpu/reductions/reduce_staged.hpp"
 #include "gpu/reductions/reduce_steps.hpp"
 #include "primitives/fused/fused.hpp"
 
@@ -46,6 +47,7 @@ struct ReducePlan : ReduceSteps {
   std::int64_t kept_count = 1;
   int group = 1;  // neighbours an invocation handles
   Resident resident;
+  StagedRows staged;
   // Places of accesses in the plan, in the order of what they are of; -1 for sources that are no input.
   std::vector<int> full_access, reduced_access, source_access, partial_access, known_access, result_access;
   std::vector<int> number_slots, origin_slots;  // parameters: numbers by step, and origins of positions
@@ -62,6 +64,7 @@ struct ReducePlan : ReduceSteps {
   void choose();
   void choose_columns();
   void shorten_rows();
+  bool stage_rows();
   void resident_rows();
   int rows_of_group() const;
 

@@ -12,8 +12,12 @@ constexpr const char* kTraversal =
 constexpr const char* kHeld =
 #include "gpu/reductions/reduce_resident.cu.inc"
     ;
+constexpr const char* kStaged =
+#include "gpu/reductions/reduce_staged.wgsl.inc"
+    ;
 Holes value_pieces() {
   Holes all = pieces(kTraversal);
+  all.merge(pieces(kStaged));
   all.merge(pieces(kHeld));
   return all;
 }
@@ -119,6 +123,10 @@ std::string ReduceValues::traversal(const std::string& visit) const {
   if (kernel_.resident()) {
     holes["steps"] = cat(kernel_.resident.steps);
     return fill_holes("$traversal_of_held\n", holes);
+  }
+  if (kernel_.staged()) {
+    holes["length"] = cat(kernel_.staged.length);
+    return fill_holes("$traversal_of_staged\n", holes);
   }
   std::vector<std::string> unused;
   holes["stride"] = cat(along * group), holes["coordinates"] = io_.coordinates(kernel_.reduced, "r", "d", unused);

@@ -9,7 +9,7 @@
 
 namespace tern::detail_gpu {
 
-/// The pieces of reduce_traversal.wgsl and reduce_resident.cu.
+/// The pieces of reduce_traversal.wgsl, reduce_staged.wgsl and reduce_resident.cu.
 const Holes& reduce_pieces();
 
 class ReduceValues {

@@ -33,6 +33,14 @@ class Io {
   /// Lines that put the vectors of the group into an array, from where the access is loaded from then on; `group`: the
   /// expression of the group's number in it.
   std::string hold(int access, const Position& at, const std::string& array, const std::string& group);
+  /// Lines that move an element, or two neighbours of 16 bits, number i of those from `first_of_rows` on, to words `at`
+  /// (and `next`) of a tile in workgroup memory, as values of their type, and back (reduce_staged.wgsl).
+  std::string stage_element(int access, const std::string& tile) const;
+  std::string stage_pair(int access, const std::string& tile) const;
+  std::string unstage_element(int access, const std::string& tile) const;
+  std::string unstage_pair(int access, const std::string& tile) const;
+  /// From then on the access is loaded from a tile, and stored to it; `row`: its name and the place of the row in it.
+  void read_staged(int access, const std::string& row) { staged_[access] = row; }
   /// Lines that store the group's values. `guard`: a condition on an element's number ($0), empty where all are inside.
   std::string store(int access, const Position& at, const std::vector<std::string>& values, const std::string& guard);
 
@@ -79,6 +87,7 @@ class Io {
   int next_ = 0, flags_ = -1, launch_slot_ = -1;
   bool chosen_ = false;
   std::string guard_;
+  std::map<int, std::string> staged_;
   std::map<int, std::string> held_;  // of accesses, the array of their vectors with the group's number
 };
 

@@ -309,9 +309,9 @@ bool widens_or_reads_in_place(DType dtype) {
   const PairKernels* const kernels = dtype == DType::bf16 ? pair_kernels() : nullptr;
   return !kernels || reads_in_place(*kernels);
 }
-/// Channels that fill a tile of AMX: of fewer the widened rows are faster (3 x 3 of 28 x 28, Emerald Rapids, one thread,
-/// the product's time over theirs: of 1 to 8 channels 1.2 to 2.2, of 16 to 128 and 4 to 16 results 1.0 to 2.2; else 0.6
-/// to 1.1, and the product stays).
+/// Channels that fill a tile of AMX: of fewer the widened rows are faster (3 x 3 of 28 x 28, Emerald Rapids, one
+/// thread, the product's time over theirs: of 1 to 8 channels 1.2 to 2.2, of 16 to 128 and 4 to 16 results 1.0 to 2.2;
+/// else 0.6 to 1.1, and the product stays).
 bool direct_pays(DType dtype, const detail::ConvSizes& s) {
   constexpr Index kTile = 16, kFewestResults = 4;
   return widens_or_reads_in_place(dtype) || s.c < kTile || (s.o >= kFewestResults && s.o <= kTile);

@@ -134,8 +134,8 @@ template <class List> List with_axis(const List& list, int at, std::int64_t valu
   return longer;
 }
 
-/// Right sides of few matrices are shared between lanes, so many columns of a lane at a time: an axis more of the batch,
-/// along which the matrices are the same. (A triangle of 3 x 3 f32 and 16384 columns, one thread, Emerald Rapids: 695
+/// Right sides of few matrices are shared between lanes, so many columns of a lane at a time: an axis more of the
+/// batch, along which the matrices are the same. (A triangle of 3 x 3 f32 and 16384 columns, one thread, Emerald Rapids: 695
 /// to 24 us.) False where there are too few; repeat(request, same) calls same(view) for each view of matrices.
 constexpr std::int64_t kColumnsOfLane = 64;
 template <class R, class Repeat>
@@ -164,8 +164,8 @@ bool solve_in_parts(const R& r, std::int64_t lanes, void (*solve)(const R&), Rep
 void lu_solve_in_lanes(const detail::LuSolveRequest& r) {
   with_real_type(r.lu.dtype, [&]<class T>(T) {
     const auto& kernels = lane_kernels_of<T>();
-    if (solve_in_parts(r, kernels.lanes, &lu_solve_in_lanes, [](auto& some, auto same) { same(some.lu), same(some.pivots); }))
-      return;
+    const auto repeat = [](auto& some, auto same) { same(some.lu), same(some.pivots); };
+    if (solve_in_parts(r, kernels.lanes, &lu_solve_in_lanes, repeat)) return;
     const Shape batch = r.batch();
     const int n = static_cast<int>(r.rows()), right = static_cast<int>(r.right);
     for_parts<T>(r, n * (n + right), [&](std::int64_t first, std::int64_t last, T* block) {

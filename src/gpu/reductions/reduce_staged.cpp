@@ -1,0 +1,26 @@
+#include "gpu/reductions/reduce_staged.hpp"
+
+namespace tern::detail_gpu {
+
+namespace {
+constexpr int kMostInvocations = 256, kFewestInvocations = 64;
+/// What every device of WebGPU has.
+constexpr int kTileBytes = 16384;
+}  // namespace
+
+bool can_be_staged(const Access& a, std::int64_t length, std::int64_t elements) {
+  const DType dtype = a.dtype();
+  const bool half = dtype == DType::f16 || dtype == DType::bf16;
+  if (!half && dtype != DType::f32 && dtype != DType::i32 && dtype != DType::u32) return false;
+  if (a.table >= 0 || a.actual.size() != 2 || a.actual[0] != length || a.actual[1] != 1) return false;
+  return !half || (a.view->offset % 2 == 0 && (!a.written || elements % 2 == 0));
+}
+
+int staged_invocations(const StagedRows& staged) {
+  const int bytes = 4 * staged.rows * staged.pitch() * static_cast<int>(staged.reads.size() + staged.writes.size());
+  int invocations = kMostInvocations;
+  while (invocations >= kFewestInvocations && invocations * bytes > kTileBytes) invocations /= 2;
+  return invocations >= kFewestInvocations ? invocations : 0;
+}
+
+}  // namespace tern::detail_gpu
