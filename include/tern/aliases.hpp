@@ -25,11 +25,11 @@ namespace tern {
   inline Tensor alias(const std::vector<Tensor>& tensors, int axis = 0) { return name(tensors, axis); } \
   inline Var alias(const std::vector<Var>& vars, int axis = 0) { return name(vars, axis); }
 // TERN_ALIAS_FORMULA(alias, name): of a formula, or of another function of tensors and numbers alone.
-#define TERN_ALIAS_FORMULA(alias, name)              \
-  template <class... A>                              \
-    requires requires(const A&... a) { name(a...); } \
-  auto alias(const A&... arguments) {                \
-    return name(arguments...);                       \
+#define TERN_ALIAS_FORMULA(alias, name)                                        \
+  template <class... A>                                                        \
+    requires requires(const A&... a) { { name(a...) } -> detail::NotRefused; } \
+  auto alias(const A&... arguments) {                                          \
+    return name(arguments...);                                                 \
   }
 
 // joins

@@ -162,6 +162,9 @@ class Var {
   Var operator[](std::int64_t i) const;
   /// As Tensor's; the gradient is added back where the elements came from.
   template <detail::IndexOperand... I> Var operator()(const I&... at) const;
+  template <class... I>
+    requires(!(detail::IndexOperand<I> && ...))
+  TERN_REFUSED(TERN_INDEX_OPERANDS) detail::Refused operator()(const I&...) const;
   Var squeeze(int axis) const;
   Var unsqueeze(int axis) const;
   Var broadcast_to(const Shape& shape) const;
@@ -174,6 +177,10 @@ class Var {
 #undef TERN_METHOD
 #undef TERN_SELF
   template <TensorOrVar B> Var matmul(const B& other) const;
+  TERN_REFUSE_METHOD(matmul)
+  TERN_REFUSE_METHOD(take)
+  TERN_REFUSE_METHOD(gather)
+  TERN_REFUSE_METHOD(masked_fill)
 
   // x += y is x = x + y, recorded: this handle then stands for the sum, other handles and the elements stay as they
   // are. An undefined Var is where a sum begins: `Var total; total += loss;` makes total that loss.

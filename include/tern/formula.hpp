@@ -1,5 +1,4 @@
 // Formulas: ordinary C++ lambdas, traced once into a graph that every backend can run and differentiate.
-// (Longer than other files: what takes a formula's operands, and refuses others, is made by macros in one place.)
 //   constexpr tern::Pointwise mish{"mish", [](auto x) { return x * tanh(softplus(x)); }};
 //   Tensor y = mish(x);    // one fused kernel; with a Var, differentiable to any order
 #pragma once
@@ -14,27 +13,13 @@
 #include <vector>
 
 #include "tern/dtype.hpp"
+#include "tern/operands.hpp"
 
 namespace tern {
-
-class Tensor;
-class Var;
-
-/// What operations take: a Tensor (plain) or a Var (recorded).
-template <class T> concept TensorOrVar = std::same_as<T, Tensor> || std::same_as<T, Var>;
-namespace detail {
-/// A class, not an expression in ResultOf: that would stand in the name of every operation's symbol.
-template <class... T> struct Result {
-  using type = std::conditional_t<(std::same_as<T, Var> || ...), Var, Tensor>;
-};
-}  // namespace detail
-/// What they give for operands of these types: a Var where one of them is, else a Tensor.
-template <TensorOrVar... T> using ResultOf = typename detail::Result<T...>::type;
 
 namespace detail {
 struct Node;   // one operation of an interned graph (src/formula/graph.hpp)
 struct FormulaGraph;  // an interned graph with its outputs
-template <class> inline constexpr bool always_false = false;
 }  // namespace detail
 
 /// A symbolic value: what a formula's arguments are while it is traced. It has no value yet, so it cannot decide an
@@ -63,39 +48,11 @@ class Expr {
 };
 
 namespace detail {
-template <class T>
-concept Plain =
-    std::is_arithmetic_v<T> || std::same_as<T, float16> || std::same_as<T, bfloat16> || std::same_as<T, Number>;
-template <class T>
-concept Field = std::same_as<T, Expr> || TensorOrVar<T>;
-/// Arguments of a pointwise function: at least one symbolic value, Tensor or Var; plain numbers beside them, which may
-/// be complex.
-template <class... A>
-concept PointwiseArgs = (Field<A> || ...) && ((Field<A> || Plain<A> || ComplexNumber<A>) && ...);
 /// The number re + i·im inside a formula.
 Expr complex_of(Expr re, Expr im);
 Expr part_of(Expr z, bool imaginary);
 
 struct LiveSlot;
-template <class T> inline constexpr bool is_standard_list = false;
-template <class T, class A> inline constexpr bool is_standard_list<std::vector<T, A>> = true;
-template <class T, std::size_t N> inline constexpr bool is_standard_list<std::array<T, N>> = true;
-/// Arguments that are refused in words: something that is no operand beside a tensor, or a container in its place.
-/// Others are left to whoever else has a function of that name.
-template <class... A>
-concept WrongArgs = !PointwiseArgs<A...> && ((Field<A> || is_standard_list<A>) || ...);
-template <class A, class B>
-concept WrongOperand = !PointwiseArgs<A, B> && (Field<A> || Field<B>);
-/// What a refused call gives, so that the message stands alone.
-struct Refused {
-  template <class T> operator T() const;
-};
-#define TERN_REFUSE_OPERANDS(A)                                                                                       \
-  static_assert(detail::always_false<A>,                                                                              \
-                "the operands must be Tensors, Vars, symbolic values (Expr) and plain numbers, at least one of them " \
-                "not a number: make a tensor of other values, as in tern::tensor(values)");                           \
-  return {}
-
 /// One argument of a pointwise call on tensors.
 struct Argument {
   const Tensor* tensor = nullptr;
@@ -283,6 +240,8 @@ class Pointwise {
       }
     }
   }
+  template <class... A> requires(!detail::PointwiseArgs<A...> && (sizeof...(A) > 0))
+  TERN_REFUSED(TERN_POINTWISE_OPERANDS) detail::Refused operator()(const A&...) const;
 
  private:
   const char* name_;
@@ -321,9 +280,7 @@ Expr random_uniform(Expr position, Expr seed, Expr stream = 0);
 #define TERN_DECLARE_POINTWISE(name)                             \
   namespace op { extern const Pointwise<> name; }                \
   template <class... A> requires detail::PointwiseArgs<A...>     \
-  auto name(const A&... arguments) { return op::name(arguments...); } \
-  template <class... A> requires detail::WrongArgs<A...>         \
-  detail::Refused name(const A&...) { TERN_REFUSE_OPERANDS(std::tuple<A...>); }
+  auto name(const A&... arguments) { return op::name(arguments...); }
 namespace detail {
 /// Predicates have no gradient: of Vars, they are plain tensors.
 template <class T> auto predicate(T result) {
@@ -391,13 +348,9 @@ template <TensorOrVar T> T nan_to_num(const T& x) {
 #define TERN_BINARY_OPERATOR(symbol, elementary)                         \
   template <class A, class B> requires detail::PointwiseArgs<A, B> \
   auto operator symbol(const A& a, const B& b) { return op::elementary(a, b); }
-#define TERN_REFUSING_OPERATOR(symbol)                             \
-  template <class A, class B> requires detail::WrongOperand<A, B>  \
-  detail::Refused operator symbol(const A&, const B&) { TERN_REFUSE_OPERANDS(A); }
 #define TERN_COMPARISON(symbol, elementary)                              \
   template <class A, class B> requires detail::PointwiseArgs<A, B> \
-  auto operator symbol(const A& a, const B& b) { return detail::predicate(op::elementary(a, b)); } \
-  TERN_REFUSING_OPERATOR(symbol)
+  auto operator symbol(const A& a, const B& b) { return detail::predicate(op::elementary(a, b)); }
 TERN_BINARY_OPERATOR(+, add)
 TERN_BINARY_OPERATOR(-, sub)
 TERN_BINARY_OPERATOR(*, mul)
@@ -414,18 +367,8 @@ TERN_BINARY_OPERATOR(|, bit_or)
 TERN_BINARY_OPERATOR(^, bit_xor)
 TERN_BINARY_OPERATOR(<<, shift_left)
 TERN_BINARY_OPERATOR(>>, shift_right)
-TERN_REFUSING_OPERATOR(+)  // not << and >>: what prints a tensor is a stream's business
-TERN_REFUSING_OPERATOR(-)
-TERN_REFUSING_OPERATOR(*)
-TERN_REFUSING_OPERATOR(/)
-TERN_REFUSING_OPERATOR(%)
-TERN_REFUSING_OPERATOR(&)
-TERN_REFUSING_OPERATOR(|)
-TERN_REFUSING_OPERATOR(^)
 #undef TERN_BINARY_OPERATOR
-#undef TERN_REFUSING_OPERATOR
 #undef TERN_COMPARISON
-#undef TERN_REFUSE_OPERANDS
 /// x op= y of symbolic values is x = x op y. An undefined one is where a sum begins: `Expr s; s += x;` makes s that x.
 #define TERN_EXPR_ASSIGNMENT(symbol)                                            \
   template <std::same_as<Expr> A, class B> requires detail::PointwiseArgs<A, B> \

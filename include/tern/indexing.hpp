@@ -63,7 +63,7 @@ void assign(P&& part, const V& value) {
   if constexpr (std::same_as<V, Tensor>) detail::assign_to(part, value, unnamed);
   else if constexpr (detail::ComplexNumber<V>)
     detail::assign_to(part, detail::complex_beside(part, value.real(), value.imag()), unnamed);
-  else detail::assign_to(part, Number(value), unnamed);
+  else if constexpr (detail::Plain<V>) detail::assign_to(part, Number(value), unnamed);
 }
 template <class P, class V>
   requires std::same_as<std::remove_cvref_t<P>, Var>

@@ -24,6 +24,9 @@ struct TensorImpl;
 template <class T>
 concept IndexOperand = (std::integral<T> && !std::same_as<T, bool>) || std::same_as<T, Slice> ||
                        std::same_as<T, Ellipsis> || std::same_as<T, NewAxis> || std::same_as<T, Tensor>;
+#define TERN_INDEX_OPERANDS                                                                                           \
+  "indices are integers, Slices, ellipsis, newaxis and Tensors of booleans or positions: make a tensor of other "     \
+  "values, as in tern::tensor(values), and of a Var take its value()"
 template <class B>
 concept WrongInPlace = !std::is_convertible_v<const B&, Number> && !std::is_convertible_v<const B&, const Tensor&> &&
                        !ComplexNumber<B>;
@@ -129,6 +132,11 @@ class Tensor {
   /// Overwrites the elements with those of `source`, broadcast to this shape and converted to this dtype, which must
   /// hold what promote_types() gives for both (else `dtype`: narrowing takes a .to()).
   Tensor& copy_from(const Tensor& source);
+  template <class B>
+    requires(!std::is_convertible_v<const B&, const Tensor&>)
+  TERN_REFUSED("copy_from takes a Tensor: make a tensor of other values, as in tern::tensor(values), of a Var take "
+               "x.value(), and with one number write assign(x, number)")
+  Tensor& copy_from(const B&);
   // x op= y computes in the dtype of x op y, and x keeps its own: integers stay integers of their width, which wrap,
   // and f32 += f64 rounds once. A result of another kind (i32 += f32) throws `dtype`.
   // Of a temporary that x(…) selected by masks or positions, x itself changes there, as in NumPy: of places that are
@@ -179,6 +187,9 @@ class Tensor {
   /// where the first of them does, or in front where a Slice, ellipsis or newaxis stands between two of them. A mask
   /// waits for its count. Throws `index` out of range. To write: `assign(x(…), value)` and `x(…) += value`.
   template <detail::IndexOperand... I> Tensor operator()(const I&... at) const;
+  template <class... I>
+    requires(!(detail::IndexOperand<I> && ...))
+  TERN_REFUSED(TERN_INDEX_OPERANDS) detail::Refused operator()(const I&...) const;
   /// Removes an axis of size 1.
   Tensor squeeze(int axis) const;
   /// Inserts an axis of size 1 in front of `axis`.
@@ -200,6 +211,10 @@ class Tensor {
 #undef TERN_SELF
   /// matmul(*this, other)
   template <TensorOrVar B> ResultOf<Tensor, B> matmul(const B& other) const;
+  TERN_REFUSE_METHOD(matmul)
+  TERN_REFUSE_METHOD(take)
+  TERN_REFUSE_METHOD(gather)
+  TERN_REFUSE_METHOD(masked_fill)
 
   const std::shared_ptr<detail::TensorImpl>& impl() const { return impl_; }
 

@@ -74,7 +74,7 @@ const std::map<std::string, std::string>& public_headers() {
   static const std::map<std::string, std::string> map{
       {"dtype.hpp", "types"}, {"error.hpp", "types"}, {"shape.hpp", "types"}, {"dlpack.hpp", "types"},
       {"fixed.hpp", "formula"}, {"formula.hpp", "formula"}, {"formulas.inc", "formula"},
-      {"elementary.inc", "formula"},
+      {"elementary.inc", "formula"}, {"operands.hpp", "formula"},
       {"backends.inc", "backend"}, {"call_ref.hpp", "backend"}, {"capture.hpp", "backend"}, {"cuda.hpp", "backend"},
       {"device.hpp", "backend"}, {"methods.inc", "backend"}, {"pool.hpp", "backend"}, {"tensor.hpp", "backend"},
       {"trace.hpp", "backend"}, {"tuning.hpp", "backend"}, {"webgpu.hpp", "backend"},
@@ -85,6 +85,7 @@ const std::map<std::string, std::string>& public_headers() {
       {"neural.hpp", "declarations"}, {"linalg.hpp", "declarations"}, {"ops.hpp", "declarations"},
       {"products.hpp", "declarations"}, {"random.hpp", "declarations"}, {"sets.hpp", "declarations"},
       {"special.hpp", "declarations"}, {"statistics.hpp", "declarations"}, {"views.hpp", "declarations"},
+      {"refusals.hpp", "declarations"},
       {"interop.hpp", "declarations"}, {"eigen.hpp", "declarations"},
       {"implicit.hpp", "optim"}, {"optim.hpp", "optim"},
       {"io.hpp", "io"},

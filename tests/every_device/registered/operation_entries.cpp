@@ -78,6 +78,8 @@ const std::map<std::string, const char*>& other_headers() {
       {"implicit.hpp", "functions of a program's functions"},
       {"interop.hpp", "conversions to other libraries' types"},
       {"io.hpp", "files"},
+      {"operands.hpp", "what operations take"},
+      {"refusals.hpp", "overloads of operations that refuse what is no tensor"},
       {"shape.hpp", "shapes"},
       {"trace.hpp", "reports about a program's calls"},
       {"transforms.hpp", "functions of a program's functions"},
