@@ -17,7 +17,7 @@ Var hand(const Var& angles) {
     x += kLinks[joint] * cos(heading);
     y += kLinks[joint] * sin(heading);
   }
-  return stack(std::vector<Var>{x, y}, -1);
+  return tern::stack({x, y}, -1);
 }
 
 /// One step of least squares: Jᵀ (J·Jᵀ + λ·I)⁻¹ e.

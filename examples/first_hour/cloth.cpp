@@ -29,7 +29,7 @@ Var fall(std::int64_t side, int steps, const Var& stiffness, const Var& wind) {
   const double rest = 1.0 / static_cast<double>(side - 1);
   const Tensor line = tern::linspace(0, 1, side, {.dtype = dtype});
   const Tensor x = line.unsqueeze(0).broadcast_to({side, side}), z = line.unsqueeze(1).broadcast_to({side, side});
-  Var p = tern::constant(stack(std::vector{x, 0 * x, z}, -1)), v = 0 * p;
+  Var p = tern::constant(tern::stack({x, 0 * x, z}, -1)), v = 0 * p;
   // Two corners are held.
   Tensor moves = tern::ones({side, side, 1}, {.dtype = dtype});
   moves[0][0] *= 0, moves[0][side - 1] *= 0;

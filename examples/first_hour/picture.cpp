@@ -15,7 +15,7 @@ constexpr std::int64_t kSide = 48, kFrequencies = 32, kWidth = 64;
 /// The picture: rings around a corner, with colours that turn.
 Tensor picture(const Tensor& places) {
   const Tensor x = places.transpose(0, 1)[0], y = places.transpose(0, 1)[1], radius = sqrt(x * x + y * y);
-  return stack(std::vector{0.5 + 0.5 * sin(9 * radius), 0.5 + 0.5 * cos(7 * x), 0.5 + 0.5 * sin(6 * y + 2 * x)}, -1);
+  return tern::stack({0.5 + 0.5 * sin(9 * radius), 0.5 + 0.5 * cos(7 * x), 0.5 + 0.5 * sin(6 * y + 2 * x)}, -1);
 }
 
 struct Network {
@@ -48,8 +48,8 @@ void save(const std::string& path, const Tensor& colours) {
 bool learn(int steps, std::uint64_t seed, const std::string& path) {
   tern::Generator random{seed};
   const Tensor line = tern::linspace(-1, 1, kSide);
-  const Tensor places = stack(std::vector{line.unsqueeze(0).broadcast_to({kSide, kSide}),
-                                          line.unsqueeze(1).broadcast_to({kSide, kSide})}, -1).reshape({-1, 2});
+  const Tensor places = tern::stack({line.unsqueeze(0).broadcast_to({kSide, kSide}),
+                                     line.unsqueeze(1).broadcast_to({kSide, kSide})}, -1).reshape({-1, 2});
   const Tensor wanted = picture(places);
   const Network network(random);
   tern::optim::AdamW optimizer(network.parameters, {.learning_rate = 1e-2, .weight_decay = 0});

@@ -87,7 +87,7 @@ bool train(int steps, std::uint64_t seed) {
   const tern::NoGrad quiet;
   const Batch held_out = batch(1000, state);
   const Tensor answers = argmax(classify(model, held_out.sequences, tern::ones({1})), -1);
-  const double right = (answers.to(tern::i64) == held_out.labels).to(tern::f32).mean().item<double>();
+  const double right = (answers == held_out.labels).mean().item<double>();
   std::printf("%.1f %% of 1000 new sequences are named right\n", 100 * right);
   return right > 0.95;
 }
