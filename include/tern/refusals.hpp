@@ -1,12 +1,14 @@
 // Calls with what is no tensor, refused in words (tern/operands.hpp says how): THE list of what takes tensors.
-// A line is a name and with how many of them its arguments begin. What is seen by none of these, since nothing can be
-// deduced of it, is a call with designated options behind the wrong operand, {.stride = 2}.
+// A line is a name and with how many of them its arguments begin. Options, which may be given as {.stride = 2}, take a
+// line of their own, for nothing else can be made of those braces.
 #pragma once
 // So that messages show the line here, not each macro it is made by.
 #pragma GCC system_header
 #include <string_view>
 
 #include "tern/autodiff.hpp"
+#include "tern/fft.hpp"
+#include "tern/neural.hpp"
 
 namespace tern {
 
@@ -28,6 +30,14 @@ namespace tern {
 #define TERN_REFUSE_3(name) \
   TERN_REFUSE_2(name)       \
   TERN_REFUSE_CALL(name, detail::RightTensor, detail::RightTensor, detail::WrongTensor)
+/// Of so many tensors with options behind them, and what stands between.
+#define TERN_REFUSE_OPTIONS_1(name, ...) TERN_REFUSE_CALL(name, detail::ForeignValues, __VA_ARGS__)
+#define TERN_REFUSE_OPTIONS_2(name, ...)                \
+  TERN_REFUSE_OPTIONS_1(name, detail::Any, __VA_ARGS__) \
+  TERN_REFUSE_CALL(name, detail::RightTensor, detail::WrongTensor, __VA_ARGS__)
+#define TERN_REFUSE_OPTIONS_3(name, ...)                \
+  TERN_REFUSE_OPTIONS_2(name, detail::Any, __VA_ARGS__) \
+  TERN_REFUSE_CALL(name, detail::RightTensor, detail::RightTensor, detail::WrongTensor, __VA_ARGS__)
 /// Of a list of tensors; or of tensors that should stand in one.
 #define TERN_REFUSE_LIST(name)                                                                                      \
   TERN_REFUSE(#name " takes a list of Tensors or of Vars, as in " #name "({x, y}): make a tensor of other values, " \
@@ -136,6 +146,28 @@ TERN_REFUSE_3(attention) TERN_REFUSE_3(batch_norm) TERN_REFUSE_3(instance_norm) 
 // ---- of two, the second of which may be a number ----
 TERN_REFUSE_VALUES(quantile) TERN_REFUSE_VALUES(histogram) TERN_REFUSE_VALUES(bincount)
 TERN_REFUSE_VALUES(trapezoid) TERN_REFUSE_VALUES(repeat)
+// ---- with options ----
+TERN_REFUSE_OPTIONS_1(max_pool, detail::Any, const PoolOptions&)
+TERN_REFUSE_OPTIONS_1(avg_pool, detail::Any, const PoolOptions&)
+TERN_REFUSE_OPTIONS_1(unfold, detail::Any, const WindowOptions&)
+TERN_REFUSE_OPTIONS_1(fold, detail::Any, detail::Any, const WindowOptions&)
+TERN_REFUSE_OPTIONS_1(interpolate, detail::Any, const InterpolateOptions&)
+TERN_REFUSE_OPTIONS_1(stft, std::int64_t, const StftOptions&)
+TERN_REFUSE_OPTIONS_1(istft, std::int64_t, const StftOptions&)
+TERN_REFUSE_OPTIONS_2(grid_sample, const GridSampleOptions&)
+TERN_REFUSE_OPTIONS_2(cross_entropy, const CrossEntropyOptions&)
+TERN_REFUSE_OPTIONS_2(binary_cross_entropy_with_logits, const BinaryCrossEntropyOptions&)
+TERN_REFUSE_OPTIONS_2(nll_loss, const NllOptions&)
+TERN_REFUSE_OPTIONS_2(kl_div, const KlOptions&)
+TERN_REFUSE_OPTIONS_3(rope, const RopeOptions&)
+TERN_REFUSE_OPTIONS_3(conv1d, const ConvOptions&)
+TERN_REFUSE_OPTIONS_3(conv2d, const ConvOptions&)
+TERN_REFUSE_OPTIONS_3(conv3d, const ConvOptions&)
+TERN_REFUSE_OPTIONS_3(conv_transpose1d, const ConvTransposeOptions&)
+TERN_REFUSE_OPTIONS_3(conv_transpose2d, const ConvTransposeOptions&)
+TERN_REFUSE_OPTIONS_3(conv_transpose3d, const ConvTransposeOptions&)
+TERN_REFUSE_OPTIONS_3(attention, const AttentionOptions&)
+TERN_REFUSE_OPTIONS_3(batch_norm, detail::Any, detail::Any, const BatchNormOptions&)
 // ---- of lists ----
 TERN_REFUSE_LIST(stack)
 TERN_REFUSE_LIST(concatenate)
@@ -161,9 +193,12 @@ struct Unrecorded {
   Unrecorded(const T&);
 };
 }  // namespace detail
-TERN_REFUSE("backward starts at a Var, for only operations on Vars are recorded: compute the loss from a Var, as in "
-            "tern::parameter(tensor), or take derivatives of a function with tern::grad(f)", backward,
-            detail::Unrecorded)
+#define TERN_REFUSE_BACKWARD(...)                                                                                    \
+  TERN_REFUSE("backward starts at a Var, for only operations on Vars are recorded: compute the loss from a Var, as " \
+              "in tern::parameter(tensor), or take derivatives of a function with tern::grad(f)", backward, __VA_ARGS__)
+TERN_REFUSE_BACKWARD(detail::Unrecorded)
+TERN_REFUSE_BACKWARD(detail::Unrecorded, const BackwardOptions&)
+#undef TERN_REFUSE_BACKWARD
 
 namespace linalg {
 TERN_REFUSE_1(cholesky) TERN_REFUSE_1(cholesky_ex) TERN_REFUSE_1(lu) TERN_REFUSE_1(lu_factor)
@@ -188,6 +223,9 @@ TERN_REFUSE_1(rfft2) TERN_REFUSE_1(irfft2) TERN_REFUSE_1(fftshift) TERN_REFUSE_1
 #undef TERN_REFUSE_2
 #undef TERN_REFUSE_VALUES
 #undef TERN_REFUSE_3
+#undef TERN_REFUSE_OPTIONS_1
+#undef TERN_REFUSE_OPTIONS_2
+#undef TERN_REFUSE_OPTIONS_3
 #undef TERN_REFUSE_LIST
 #undef TERN_REFUSE_FORMULA
 #undef TERN_REFUSE_OPERATOR
