@@ -243,9 +243,10 @@ std::string OnlinePass::join_moments(Io& io, const Pivot& pivot, const Part& par
   return fill_holes("$join_moments\n", holes);
 }
 
-std::string OnlinePass::align(Io& io) const {
+std::string OnlinePass::align(Io& io, bool joined) const {
   std::string lines;
   for (const Pivot& pivot : pivots_) {
+    if (!joined && !pivot.moments()) continue;  // an invocation's own result is all there is
     if (pivot.places()) {
       Holes holes = places_of(pivot, kept_);
       for (int e = 0; e < kept_; ++e) holes[cat("joined_top_", e)] = result_(pivot.step, e);

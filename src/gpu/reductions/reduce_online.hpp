@@ -39,8 +39,9 @@ class OnlinePass {
   std::string after(Io& io, const Values& arguments);
   /// Before the other reductions are given the partial results `part(step)` (one kept position).
   std::string join(Io& io, const Part& part);
-  /// Makes an invocation's sums those for the pivots' results.
-  std::string align(Io& io) const;
+  /// Makes an invocation's sums those for the pivots' results. Where those are its own (not `joined`), moments alone,
+  /// whose mean is a step behind.
+  std::string align(Io& io, bool joined) const;
   /// From the joined sum `raw` to the one the program means; `shift`: the value that is subtracted.
   std::string finished(Io& io, int sum, int e, const std::string& raw, const std::string& shift) const;
 

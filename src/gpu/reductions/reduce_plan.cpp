@@ -10,7 +10,8 @@ using detail::StepKind;
 
 namespace {
 constexpr std::int64_t kEnoughInvocations = 256 * kEnoughGroups;
-/// What an invocation of staged rows reads at least, in at most so many rows.
+/// What an invocation of staged rows reads at least, in at most so many rows: less leaves memory waiting (rows of 3
+/// bf16, normalised, H200: one row 34.4 us, four 28.8; through WebGPU, whose halves are computed with, 61 and 72).
 constexpr std::int64_t kStagedBytes = 24;
 constexpr int kMostStagedRows = 4;
 
@@ -208,7 +209,7 @@ bool ReducePlan::stage_rows() {
   for (const int a : source_access)
     if (a >= 0 && stages(a)) rows.reads.push_back(a), bytes += length * plan.access(a).size();
   if ((rows.reads.empty() && rows.writes.empty()) || vectors || staged_invocations(rows) == 0) return false;
-  while (rows.rows * bytes < kStagedBytes && rows.rows < kMostStagedRows &&
+  while (backend.limits().native && rows.rows * bytes < kStagedBytes && rows.rows < kMostStagedRows &&
          kept_count > 2 * rows.rows * kEnoughInvocations) {
     rows.rows *= 2;
     if (staged_invocations(rows) == 0) {

@@ -123,7 +123,7 @@ class ReduceText : ReduceValues {
     std::vector<int> plain, sums;
     for (const int s : reductions) (online_sum(kernel_.program, s) ? sums : plain).push_back(s);
     holes["join"] = join_threads(plain);
-    holes["align_sums"] = kernel_.tiling.along > 1 ? online.align(io_) : std::string();
+    holes["align_sums"] = online.align(io_, kernel_.tiling.along > 1);
     holes["join_sums"] = join_threads(sums);
     for (const int s : sums) finished += finish_online(online, s);
     return fill_holes(kPass, holes);

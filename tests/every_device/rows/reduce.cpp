@@ -405,6 +405,27 @@ TEST_P(Reduce, ManyShortRowsAndWideColumns) {
       }
     }
 }
+/// So many columns that an invocation has one by itself: its sums must still be those about the last mean.
+TEST_P(Reduce, VarianceOfFewRowsAndVeryManyColumns) {
+  constexpr std::int64_t kColumns = 1'200'000;
+  for (const std::int64_t rows : {2, 3, 7}) {
+    const Tensor x = (arange(0, rows * kColumns, 1, {.device = cpu()}) % 1013).to(f32).reshape({rows, kColumns});
+    const Tensor ours = var(x.to(device()), {0}).to(cpu());
+    const std::vector<float> values = x.to_vector<float>(), got = ours.to_vector<float>();
+    double worst = 0;
+    for (std::int64_t c = 0; c < kColumns; c += 7) {
+      double mean = 0, sum = 0;
+      const auto at = [&](std::int64_t r) {
+        return static_cast<double>(values[static_cast<std::size_t>(r * kColumns + c)]);
+      };
+      for (std::int64_t r = 0; r < rows; ++r) mean += at(r) / static_cast<double>(rows);
+      for (std::int64_t r = 0; r < rows; ++r) sum += (at(r) - mean) * (at(r) - mean);
+      const double wanted = sum / static_cast<double>(rows - 1);
+      worst = std::max(worst, std::abs(got[static_cast<std::size_t>(c)] - wanted));
+    }
+    EXPECT_LE(worst, 1013.0 * 1013.0 * 16 * epsilon(f32)) << rows;
+  }
+}
 TEST_P(Reduce, ThreadsDoNotChangeBits) {
   const int before = num_threads();
   for (const Shape& shape : {Shape{1000003}, Shape{1000, 1001}, Shape{3, 400000}, Shape{400000, 3}, Shape{64, 64, 64}})
