@@ -1,8 +1,8 @@
 // No cliffs in any operation: each sample of every entry (src/ops/entry.hpp) on the CPU, one thread, against the plain
 // loop in f64 that is its reference, compiled as one would compile it: where the sample's second number, mostly the
-// last axis, is 1 to 8, and where the first, mostly the rows or the batch, is 1 or 2; on operands as they are, on permuted
-// views, and in 16 bits. Elementwise functions are in every_formula.cpp; cliffs.cpp has loops in f32 for the commonest
-// operations, which some references, that copy rows, are slower than.
+// last axis, is 1 to 8, and where the first, mostly the rows or the batch, is 1 or 2; on operands as they are, on
+// permuted views, and in 16 bits. Elementwise functions are in every_formula.cpp; cliffs.cpp has loops in f32 for the
+// commonest operations, which some references, that copy rows, are slower than.
 #include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>

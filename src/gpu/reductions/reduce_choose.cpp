@@ -24,9 +24,9 @@ constexpr std::int64_t kMostColumns = 128, kFewestColumns = 16, kFewGroupsOfColu
 // columns took 255 and 218 µs, 373 with 256 workgroups; var over axis 0 of 8192² f32 (4 sums of 4 columns) 87 and 74,
 // bf16 (of 8) 57 and 73.
 constexpr std::int64_t kGroupsOfColumns = 4 * 132, kMoreGroupsOfColumns = 6 * 132, kFewSums = 16, kManyColumns = 8192;
-// Of few columns, which are no vectors, an invocation has few bytes under way: as many as a processor takes. Of 4 · 10⁶
-// rows of 3, the gradients of x · w, H200, 28 November 2026, in us of 528, 792, 1056, 1584 and 2112 workgroups: f32 107,
-// 91, 84, 92, 86; bf16 85, 68, 59, 67, 60.
+// Of few columns, which are no vectors, an invocation has few bytes under way: as many as a processor takes. Of 4
+// million rows of 3, the gradients of x · w, H200, 28 November 2026, in us of 528, 792, 1056, 1584 and 2112 workgroups:
+// f32 107, 91, 84, 92, 86; bf16 85, 68, 59, 67, 60.
 constexpr std::int64_t kGroupsOfNarrow = 8 * 132, kNarrow = 16;
 
 /// Into how many parts the reduced range is split for workgroups of their own, where `groups` of them would make

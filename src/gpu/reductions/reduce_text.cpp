@@ -6,6 +6,7 @@
 #include "gpu/text/kernel_file.hpp"
 #include "gpu/reductions/reduce_join.hpp"
 #include "gpu/reductions/reduce_online.hpp"
+#include "gpu/reductions/reduce_staged_text.hpp"
 #include "gpu/reductions/reduce_values.hpp"
 
 namespace tern::detail_gpu {
@@ -33,20 +34,17 @@ class ReduceText : ReduceValues {
     fill_place(holes);
     holes["known_results"] = known_results();
     holes["resident_rows"] = kernel_.resident() ? hold() : std::string();
-    const std::string moved_in = kernel_.staged() ? stage() : std::string();
+    StagedText staged(kernel_, io_, dialect_);
     std::string& passes = holes["passes"];
     for (std::size_t p = 0; p < kernel_.passes.size(); ++p) passes += pass(p);
     const std::string once = results();
     holes["outputs_after_all_passes"] = last_outputs();
     holes["results"] = once.empty() ? once : with_lines("$if_first\n", once);
-    std::string body = fill_holes(kReduction, holes);
-    if (kernel_.staged()) body = row_by_row(body, moved_in);
+    const std::string body = staged.row_by_row(fill_holes(kReduction, holes));
     std::vector<Shared> shared;
     for (const auto& [type, name] : {std::pair{"u32", "shared_words"}, std::pair{"u64", "shared_pairs"}})
       if (body.find(name) != body.npos) shared.push_back({type, name, kernel_.tiling.threads() * shared_});
-    for (const auto* list : {&kernel_.staged.reads, &kernel_.staged.writes})
-      for (const int a : *list)
-        shared.push_back({"u32", tile(a), kernel_.tiling.across * kernel_.staged.rows * kernel_.staged.pitch()});
+    staged.share(shared);
     const Launch& launch = kernel_.plan.launch;
     return kernel_.backend.dialect().module(
         {"reduction", launch.bindings, launch.params.size(), launch.threads, shared, functions_, body});
@@ -151,50 +149,6 @@ class ReduceText : ReduceValues {
     holes["load"] = traversal(loads);
     return fill_holes("$resident_rows\n", holes);
   }
-  // ---- rows that pass through workgroup memory ----
-  static std::string tile(int access) { return cat("tile", access); }
-  Holes staged_holes() const {
-    const StagedRows& staged = kernel_.staged;
-    Holes holes = reduce_pieces();
-    holes["elements"] = cat(kernel_.tiling.across * staged.rows * staged.length), holes["length"] = cat(staged.length);
-    holes["gap"] = cat(staged.pitch() - staged.length), holes["kept_count"] = io_.param(kernel_.kept_slot);
-    holes["threads"] = cat(kernel_.tiling.threads()), holes["pairs"] = cat(2 * kernel_.tiling.threads());
-    holes["barrier"] = dialect_.barrier();
-    return holes;
-  }
-  /// Moves between memory and tiles: `one` of an access of four bytes, `pair` of one of two.
-  template <class One, class Pair> std::string staged_moves(const std::vector<int>& list, One one, Pair pair) {
-    std::string ones, pairs, lines;
-    for (const int a : list) kernel_.plan.access(a).size() == 4 ? ones += one(a) : pairs += pair(a);
-    Holes holes = staged_holes();
-    for (const auto& [piece, moves] : {std::pair{"$staged_elements\n", &ones}, {"$staged_pairs\n", &pairs}}) {
-      if (moves->empty()) continue;
-      holes["moves"] = *moves;
-      lines += fill_holes(piece, holes);
-    }
-    return lines;
-  }
-  /// Lines that move what is read to tiles; from then on it is loaded from there.
-  std::string stage() {
-    const StagedRows& staged = kernel_.staged;
-    for (const auto* list : {&staged.reads, &staged.writes})
-      for (const int a : *list)
-        io_.read_staged(a, cat(tile(a), "[(q * ", kernel_.tiling.across, "u + tx) * ", staged.pitch(), "u + "));
-    return staged_moves(
-        staged.reads, [&](int a) { return io_.stage_element(a, tile(a)); },
-        [&](int a) { return io_.stage_pair(a, tile(a)); });
-  }
-  /// The kernel's body, from a row's place on, for each row of an invocation.
-  std::string row_by_row(const std::string& body, const std::string& moved_in) {
-    const std::size_t row = body.find("let k = ");
-    Holes holes = staged_holes();
-    holes["rows"] = cat(kernel_.staged.rows), holes["in"] = moved_in, holes["row"] = body.substr(row);
-    holes["out"] = staged_moves(
-        kernel_.staged.writes, [&](int a) { return io_.unstage_element(a, tile(a)); },
-        [&](int a) { return io_.unstage_pair(a, tile(a)); });
-    return body.substr(0, row) + fill_holes("$staged_rows\n", holes);
-  }
-
   /// The body of a traversal: the functions of a pass, its reductions, and what it writes.
   std::string visit(OnlinePass& online, std::size_t pass, const std::vector<int>& reductions,
                     const std::vector<int>& outputs) {

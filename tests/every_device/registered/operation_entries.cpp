@@ -1,5 +1,5 @@
 // The entries of operations (src/ops/entry.hpp) as such: each is whole, says what its header says, and every operation
-// that a header declares has one.
+// that a header declares has one. (Longer than other files: each rule is a test on the one list.)
 #include <filesystem>
 #include <fstream>
 #include <functional>

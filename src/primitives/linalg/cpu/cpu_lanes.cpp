@@ -135,8 +135,9 @@ template <class List> List with_axis(const List& list, int at, std::int64_t valu
 }
 
 /// Right sides of few matrices are shared between lanes, so many columns of a lane at a time: an axis more of the
-/// batch, along which the matrices are the same. (A triangle of 3 x 3 f32 and 16384 columns, one thread, Emerald Rapids: 695
-/// to 24 us.) False where there are too few; repeat(request, same) calls same(view) for each view of matrices.
+/// batch, along which the matrices are the same. (A triangle of 3 x 3 f32 and 16384 columns, one thread, Emerald
+/// Rapids: 695 to 24 us.) False where there are too few; repeat(request, same) calls same(view) for each view of
+/// matrices.
 constexpr std::int64_t kColumnsOfLane = 64;
 template <class R, class Repeat>
 bool solve_in_parts(const R& r, std::int64_t lanes, void (*solve)(const R&), Repeat repeat) {
