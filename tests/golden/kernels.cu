@@ -588,7 +588,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ 
     let end = min(params.v[3], begin + params.v[5]);
     var acc2 = f32(0.0);
     if (inside) {
-      for (var r = 0u; r < 3u; r += 1u) {
+      for (var r = ty; r < 3u; r += 1u) {
         let x0 = bitcast<f32>(tile1[(q * 256u + tx) * 3u + r]);
         let y1 = pass0(params, x0);
         acc2 = (acc2 + y1);
@@ -596,7 +596,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ 
     }
     let red2 = acc2;
     if (inside) {
-      for (var r = 0u; r < 3u; r += 1u) {
+      for (var r = ty; r < 3u; r += 1u) {
         let x2 = bitcast<f32>(tile1[(q * 256u + tx) * 3u + r]);
         let x3 = bitcast<f32>(((u32*)b2)[params.v[12] + r]);
         let y4 = pass1(params, x2, red2, x3);
@@ -642,7 +642,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ 
     let end = min(params.v[3], begin + params.v[5]);
     var acc1 = f32(0.0);
     if (inside) {
-      for (var r = 0u; r < 6u; r += 1u) {
+      for (var r = ty; r < 6u; r += 1u) {
         let x0 = bitcast<f32>(tile1[(q * 256u + tx) * 7u + r]);
         let y1 = pass0(params, x0);
         acc1 = (acc1 + y1);

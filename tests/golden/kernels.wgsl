@@ -837,7 +837,7 @@ fn pass1(v0: f32, v2: f32, v5: f32) -> f32 {
     let end = min(params.v[0].w, begin + params.v[1].y);
     var acc2 = f32(0.0);
     if (inside) {
-      for (var r = 0u; r < 3u; r += 1u) {
+      for (var r = ty; r < 3u; r += 1u) {
         let x0 = bitcast<f32>(tile1[(q * 256u + tx) * 3u + r]);
         let y1 = pass0(x0);
         acc2 = (acc2 + y1);
@@ -845,7 +845,7 @@ fn pass1(v0: f32, v2: f32, v5: f32) -> f32 {
     }
     let red2 = acc2;
     if (inside) {
-      for (var r = 0u; r < 3u; r += 1u) {
+      for (var r = ty; r < 3u; r += 1u) {
         let x2 = bitcast<f32>(tile1[(q * 256u + tx) * 3u + r]);
         let x3 = bitcast<f32>(b2[params.v[3].x + r]);
         let y4 = pass1(x2, red2, x3);
@@ -900,7 +900,7 @@ fn finish(v1: f32) -> f32 {
     let end = min(params.v[0].w, begin + params.v[1].y);
     var acc1 = f32(0.0);
     if (inside) {
-      for (var r = 0u; r < 6u; r += 1u) {
+      for (var r = ty; r < 6u; r += 1u) {
         let x0 = bitcast<f32>(tile1[(q * 256u + tx) * 7u + r]);
         let y1 = pass0(x0);
         acc1 = (acc1 + y1);

@@ -42,7 +42,7 @@ $define staged_pairs
   }
 $end
 $define traversal_of_staged
-  for (var r = 0u; r < ${length}u; r += 1u) {
+  for (var r = ty; r < ${length}u; r += 1u) {
     $visit
   }
 $end
