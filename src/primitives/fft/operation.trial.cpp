@@ -87,9 +87,15 @@ template <class C, class R> Sample of_one_transform(C call, R reference, double 
   };
   return sample;
 }
-/// Along both axes, neither of which may be empty.
-template <class C, class R> Sample of_plane(C call, R reference) {
-  return {.shapes = matrix, .call = call, .reference = reference, .empty = {}};
+/// There and back, which gives x.
+template <class C> Sample of_line_and_back(C call) {
+  return {.shapes = matrix, .call = call, .reference = itself, .knows_results = true};
+}
+/// The same along both axes, neither of which may be empty.
+template <class C> Sample of_plane_and_back(C call) {
+  Sample sample = of_line_and_back(call);
+  sample.empty = {};
+  return sample;
 }
 
 const Entries transforms{
@@ -102,27 +108,27 @@ const Entries transforms{
              kOneTransform, of_one_transform(TERN_AS_PAIRS(fft::rfft(x)), half_dft, 0.5), TERN_ALONG(rfft)),
     entry_of("irfft", kAlong,
              "The inverse of rfft: n real numbers of n/2 + 1 complex ones; n is 2·(size - 1) unless it is given",
-             kOneTransform, of_matrix(TERN_CALLED(fft::irfft(fft::rfft(x), x.size(-1))), itself), TERN_ALONG(irfft)),
+             kOneTransform, of_line_and_back(TERN_CALLED(fft::irfft(fft::rfft(x), x.size(-1)))), TERN_ALONG(irfft)),
     entry_of("fftn", kAxes,
              "fft along each of the axes (default: all; the last ones where `sizes` is given), of these sizes",
-             kSeveralTransforms, of_plane(TERN_CALLED(real(fft::ifftn(fft::fftn(x)))), itself), TERN_SIZES(fftn)),
+             kSeveralTransforms, of_plane_and_back(TERN_CALLED(real(fft::ifftn(fft::fftn(x))))), TERN_SIZES(fftn)),
     entry_of("ifftn", kAxes, "The inverse of fftn", kSeveralTransforms,
-             of_plane(TERN_CALLED(real(fft::fftn(fft::ifftn(x)))), itself), TERN_SIZES(ifftn)),
+             of_plane_and_back(TERN_CALLED(real(fft::fftn(fft::ifftn(x))))), TERN_SIZES(ifftn)),
     entry_of("rfftn", kAxes, "rfft along the last of the axes, fft along the others", kSeveralTransforms,
-             of_plane(TERN_CALLED(fft::irfftn(fft::rfftn(x), x.shape())), itself), TERN_SIZES(rfftn)),
+             of_plane_and_back(TERN_CALLED(fft::irfftn(fft::rfftn(x), x.shape()))), TERN_SIZES(rfftn)),
     entry_of("irfftn", kAxes,
              "The inverse of rfftn; sizes are those of the result, of which the last is 2·(size - 1) unless they are "
              "given",
-             kSeveralTransforms, of_plane(TERN_CALLED(fft::irfftn(fft::rfftn(x), x.shape())), itself),
+             kSeveralTransforms, of_plane_and_back(TERN_CALLED(fft::irfftn(fft::rfftn(x), x.shape()))),
              TERN_SIZES(irfftn)),
     entry_of("fft2", kTwo, "fftn along two axes", kSeveralTransforms,
-             of_plane(TERN_CALLED(real(fft::ifft2(fft::fft2(x)))), itself), TERN_SIZES(fft2)),
+             of_plane_and_back(TERN_CALLED(real(fft::ifft2(fft::fft2(x))))), TERN_SIZES(fft2)),
     entry_of("ifft2", kTwo, "The inverse of fft2", kSeveralTransforms,
-             of_plane(TERN_CALLED(real(fft::fft2(fft::ifft2(x)))), itself), TERN_SIZES(ifft2)),
+             of_plane_and_back(TERN_CALLED(real(fft::fft2(fft::ifft2(x))))), TERN_SIZES(ifft2)),
     entry_of("rfft2", kTwo, "rfftn along two axes", kSeveralTransforms,
-             of_plane(TERN_CALLED(fft::irfft2(fft::rfft2(x), x.shape())), itself), TERN_SIZES(rfft2)),
+             of_plane_and_back(TERN_CALLED(fft::irfft2(fft::rfft2(x), x.shape()))), TERN_SIZES(rfft2)),
     entry_of("irfft2", kTwo, "The inverse of rfft2", kSeveralTransforms,
-             of_plane(TERN_CALLED(fft::irfft2(fft::rfft2(x), x.shape())), itself), TERN_SIZES(irfft2)),
+             of_plane_and_back(TERN_CALLED(fft::irfft2(fft::rfft2(x), x.shape()))), TERN_SIZES(irfft2)),
 };
 #undef TERN_AS_PAIRS
 #undef TERN_CALLED
