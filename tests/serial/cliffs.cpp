@@ -25,18 +25,8 @@ using test::processor_seconds, test::processor_seconds_of, test::uniform;
 /// What the plain loop may be faster by.
 constexpr double kLimit = 3;
 
-class Cliffs : public test::Timed {
+class Cliffs : public test::TimedOnOneThread {
  protected:
-  void SetUp() override {
-    Timed::SetUp();
-    if (IsSkipped()) return;
-    threads_ = num_threads();
-    set_num_threads(1);
-  }
-  void TearDown() override {
-    if (threads_ > 0) set_num_threads(threads_);
-  }
-
   /// The least of several runs in turn, of more while it seems too slow.
   void check(const std::string& what, const std::function<void()>& operation, const std::function<void()>& loop,
              double limit = kLimit) {
@@ -50,9 +40,6 @@ class Cliffs : public test::Timed {
     std::printf("%-52s %9.1f us, loop %9.1f us, ratio %6.2f\n", what.c_str(), 1e6 * ours, 1e6 * theirs, ours / theirs);
     EXPECT_LE(ours, limit * theirs) << what;
   }
-
- private:
-  int threads_ = 0;
 };
 
 std::vector<float> numbers(std::int64_t count) { return std::vector<float>(static_cast<std::size_t>(count), 0.5f); }

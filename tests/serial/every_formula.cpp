@@ -132,18 +132,8 @@ constexpr double kFormulaLimit = 3;
 /// As many elements as have their operands in the second cache.
 constexpr std::int64_t kElements = 1 << 15;
 
-class EveryFormulaIsNoCliff : public test::Timed {
+class EveryFormulaIsNoCliff : public test::TimedOnOneThread {
  protected:
-  void SetUp() override {
-    Timed::SetUp();
-    if (IsSkipped()) return;
-    threads_ = num_threads();
-    set_num_threads(1);
-  }
-  void TearDown() override {
-    if (threads_ > 0) set_num_threads(threads_);
-  }
-
   static std::vector<Tensor> operands(const Subject& subject, std::int64_t columns, Layout layout) {
     std::vector<Tensor> x;
     Generator generator(7);
@@ -197,9 +187,6 @@ class EveryFormulaIsNoCliff : public test::Timed {
   }
 
   double worst_ = 0;
-
- private:
-  int threads_ = 0;
 };
 
 TEST_F(EveryFormulaIsNoCliff, OnShortAxesPermutedViewsAndIn16Bits) {

@@ -43,18 +43,13 @@ Tensor permuted(const Tensor& x) {
   return x.dim() < 2 ? x : x.permute(order).contiguous().permute(order);
 }
 
-class EveryOperationIsNoCliff : public test::Timed {
+class EveryOperationIsNoCliff : public test::TimedOnOneThread {
  protected:
   void SetUp() override {
-    Timed::SetUp();
+    TimedOnOneThread::SetUp();
     if (IsSkipped()) return;
-    threads_ = num_threads();
-    set_num_threads(1);
     // The loops' memory comes back as it is, as tern's does: pages new from the system take longer than most loops.
     mallopt(M_MMAP_THRESHOLD, 1 << 30), mallopt(M_TRIM_THRESHOLD, 1 << 30);
-  }
-  void TearDown() override {
-    if (threads_ > 0) set_num_threads(threads_);
   }
 
   static std::vector<Tensor> operands(const Sample& sample, Sizes sizes) {
@@ -153,9 +148,6 @@ class EveryOperationIsNoCliff : public test::Timed {
 
   int said_ = 0;  // of a child
   int checked_ = 0, unknown_ = 0, refused_ = 0;
-
- private:
-  int threads_ = 0;
 };
 
 TEST_F(EveryOperationIsNoCliff, OnShortAxesPermutedViewsAndIn16Bits) {

@@ -15,17 +15,8 @@
 namespace tern {
 namespace {
 
-class Programs : public test::Timed {
+class Programs : public test::TimedOnOneThread {
  protected:
-  void SetUp() override {
-    Timed::SetUp();
-    if (IsSkipped()) return;
-    threads_ = num_threads();
-    set_num_threads(1);
-  }
-  void TearDown() override {
-    if (threads_ > 0) set_num_threads(threads_);
-  }
   static double least_seconds(const std::function<void()>& program) {
     double least = 1e300;
     for (int run = 0; run < 7; ++run) {
@@ -35,9 +26,6 @@ class Programs : public test::Timed {
     }
     return least;
   }
-
- private:
-  int threads_ = 0;
 };
 
 /// The hand of an arm that turns by a and bends by b and c: where it is, and its nine derivatives, row by row.

@@ -112,18 +112,13 @@ std::vector<Work> works() {
   };
 }
 
-class ShortRows : public test::Timed {
+class ShortRows : public test::TimedOnOneThread {
  protected:
   void SetUp() override {
-    Timed::SetUp();
+    TimedOnOneThread::SetUp();
     if (IsSkipped()) return;
-    threads_ = num_threads();
-    set_num_threads(1);
     const char* const only = std::getenv("TERN_SHORT_ROWS");
     only_ = only ? only : "";
-  }
-  void TearDown() override {
-    if (threads_ > 0) set_num_threads(threads_);
   }
 
   using Clock = std::chrono::steady_clock;
@@ -175,8 +170,6 @@ class ShortRows : public test::Timed {
   /// The bar is 1.3; a busy machine takes longer, and not of both alike.
   static constexpr double kLimit = 2.5;
 
- private:
-  int threads_ = 0;
   std::string_view only_;
 };
 

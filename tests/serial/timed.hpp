@@ -22,6 +22,23 @@ class Timed : public testing::Test {
   }
 };
 
+/// The same on one thread.
+class TimedOnOneThread : public Timed {
+ protected:
+  void SetUp() override {
+    Timed::SetUp();
+    if (IsSkipped()) return;
+    threads_ = num_threads();
+    set_num_threads(1);
+  }
+  void TearDown() override {
+    if (threads_ > 0) set_num_threads(threads_);
+  }
+
+ private:
+  int threads_ = 0;
+};
+
 /// The processors' seconds that a call takes.
 template <class F> double processor_seconds_of(const F& f) {
   const double start = processor_seconds();
