@@ -183,7 +183,9 @@ void ReducePlan::choose_columns() {
 void ReducePlan::shorten_rows() {
   if (plan.layouts() != Layouts::own || stage.splits) return;
   const int threads = tiling.threads();
-  const auto steps = static_cast<std::uint64_t>(std::max<std::int64_t>(ceil_div(reduced.count(), 2 * group), 1));
+  const bool alone = group == 1 && reduced.count() <= kLongestStaged;  // so that all such rows add in one order
+  const std::int64_t each = alone ? kLongestStaged : 2 * group;
+  const auto steps = static_cast<std::uint64_t>(std::max<std::int64_t>(ceil_div(reduced.count(), each), 1));
   tiling.along = static_cast<int>(std::min(static_cast<std::uint64_t>(tiling.along), std::bit_ceil(steps)));
   tiling.across = std::min(threads / tiling.along, std::max(tiling.across, rows_of_group()));
 }
