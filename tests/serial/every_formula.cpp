@@ -51,10 +51,10 @@ class PlainLoops {
  public:
   explicit PlainLoops(const detail::FormulaGraph* graph) : inputs_(graph->inputs) {
     const detail::FormulaGraph* whole = graph->inlined;
-    complete_ = whole->outputs.size() == 1 && !whole->reduces && !whole->complex && place(whole->outputs[0]) >= 0;
+    if (whole->outputs.size() == 1 && !whole->reduces && !whole->complex) result_ = place(whole->outputs[0]);
   }
   /// False where something in it is no function of elements.
-  bool complete() const { return complete_; }
+  bool complete() const { return result_ >= 0; }
 
   /// x: as many arrays as inputs, each of y's size, its rows of `columns` elements in the layout.
   void run(const std::vector<std::vector<double>>& x, Layout layout, std::int64_t columns, std::vector<float>& y) {
@@ -71,7 +71,7 @@ class PlainLoops {
         for (std::size_t k = 0; k < step.args.size(); ++k) operands[k] = values_[step.args[k]].data();
         step.loop(values_[step.result].data(), operands, n);
       }
-      std::copy_n(values_[place_of_.at(last_)].data(), n, y.data() + begin);
+      std::copy_n(values_[static_cast<std::size_t>(result_)].data(), n, y.data() + begin);
     }
   }
 
@@ -94,7 +94,6 @@ class PlainLoops {
   /// Where the node's values stand, in values_; -1: not a function of elements.
   int place(const detail::Node* node) {
     if (values_.empty()) values_.resize(static_cast<std::size_t>(inputs_));
-    last_ = node;
     if (const auto found = place_of_.find(node); found != place_of_.end()) return static_cast<int>(found->second);
     if (node->kind == detail::NodeKind::input) return keep(node, static_cast<std::size_t>(node->index));
     if (node->kind == detail::NodeKind::constant) {
@@ -109,7 +108,6 @@ class PlainLoops {
       if (at < 0) return -1;
       step.args.push_back(static_cast<std::size_t>(at));
     }
-    last_ = node;
     step.result = values_.size();
     values_.emplace_back();
     steps_.push_back(step);
@@ -117,9 +115,7 @@ class PlainLoops {
   }
   int keep(const detail::Node* node, std::size_t at) { return static_cast<int>(place_of_[node] = at); }
 
-  int inputs_;
-  bool complete_ = false;
-  const detail::Node* last_ = nullptr;
+  int inputs_, result_ = -1;
   std::map<const detail::Node*, std::size_t> place_of_;
   std::vector<std::array<double, kLoopBlock>> values_;
   std::vector<Step> steps_;

@@ -89,17 +89,6 @@ std::int64_t narrowest(const FusedRequest& r) {
   return static_cast<std::int64_t>(least);
 }
 
-/// Whether a view's axes of this kind are one axis.
-bool merges(const View& v, const FusedRequest& r, bool reduced) {
-  std::int64_t next = -1;
-  for (int i = r.space.rank(); i-- > 0;) {
-    const auto axis = static_cast<std::size_t>(i);
-    if ((r.reduced >> i & 1) != reduced || r.space[axis] == 1) continue;
-    if (next >= 0 && v.strides[axis] != next) return false;
-    next = v.strides[axis] * r.space[axis];
-  }
-  return true;
-}
 /// Whether rows will pass through workgroup memory (ReducePlan::stage_rows), which owns whole words of them, whatever
 /// else the request has.
 bool rows_will_be_staged(const FusedRequest& r) {
@@ -110,23 +99,19 @@ bool rows_will_be_staged(const FusedRequest& r) {
   if (n.length < 2 || n.length > kLongestStaged || staged_invocations(rows) == 0) return false;
   for (const Step& s : r.program->steps)
     if (s.kind == StepKind::position) return false;
-  const auto fits = [&](const View& v) { return !v.storage || (merges(v, r, true) && merges(v, r, false)); };
-  for (const Operand& o : r.inputs)
-    if (o.gather || !fits(o.view)) return false;
+  std::vector<const View*> views;
+  for (const View& v : r.outputs) views.push_back(&v);
+  for (const Operand& o : r.inputs) {
+    if (o.gather) return false;
+    if (o.view.storage) views.push_back(&o.view);
+  }
+  const std::uint32_t all = (1u << r.space.rank()) - 1;
+  const MergedAxes kept = merge_axes(r.space, all & ~r.reduced, views, 0),
+                   reduced = merge_axes(r.space, all & r.reduced, views, 0);
+  if (kept.sizes.size() != 1 || reduced.sizes.size() != 1) return false;
   for (std::size_t o = 0; o < r.outputs.size(); ++o) {
-    const View& v = r.outputs[o];
-    if (!fits(v)) return false;
-    if (!r.program->outputs[o].full) continue;
-    std::int64_t step = 1;  // dense, the reduced axes last
-    for (const bool reduced : {true, false})
-      for (int i = r.space.rank(); i-- > 0;) {
-        const auto axis = static_cast<std::size_t>(i);
-        if ((r.reduced >> i & 1) != reduced || r.space[axis] == 1) continue;
-        if (v.strides[axis] != step) return false;
-        step *= r.space[axis];
-      }
-    if (dtype_size(v.dtype) == 2 && (v.offset % 2 || step % 2 || !is_floating(v.dtype))) return false;
-    if (dtype_size(v.dtype) == 1) return false;
+    const std::int64_t steps[] = {kept.strides[o][0], reduced.strides[o][0]};
+    if (r.program->outputs[o].full && !can_be_staged(*views[o], steps, true, n.length, n.length * n.kept)) return false;
   }
   return true;
 }

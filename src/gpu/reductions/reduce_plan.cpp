@@ -202,7 +202,7 @@ bool ReducePlan::stage_rows() {
   const auto stages = [&](int access) {
     const Access& a = plan.access(access);
     vectors = vectors && length * a.size() % kVectorBytes == 0;
-    return can_be_staged(a, length, length * kept_count);
+    return a.table < 0 && can_be_staged(*a.view, a.actual, a.written, length, length * kept_count);
   };
   for (const int a : full_access) {
     if (!stages(a)) return false;
@@ -211,16 +211,16 @@ bool ReducePlan::stage_rows() {
   for (const int a : source_access)
     if (a >= 0 && stages(a)) rows.reads.push_back(a), bytes += length * plan.access(a).size();
   if ((rows.reads.empty() && rows.writes.empty()) || vectors || staged_invocations(rows) == 0) return false;
-  while (backend.limits().native && rows.rows * bytes < kStagedBytes && rows.rows < kMostStagedRows &&
-         kept_count > 2 * rows.rows * kEnoughInvocations) {
-    rows.rows *= 2;
-    if (staged_invocations(rows) == 0) {
-      rows.rows /= 2;
-      break;
-    }
-  }
   staged = rows;
-  tiling.along = 1, tiling.across = staged_invocations(rows);
+  const auto more = [&] {
+    return rows.rows * bytes < kStagedBytes && rows.rows < kMostStagedRows &&
+           kept_count > 2 * rows.rows * kEnoughInvocations;
+  };
+  while (backend.limits().native && more()) {
+    rows.rows *= 2;
+    if (staged_invocations(rows) > 0) staged = rows;
+  }
+  tiling.along = 1, tiling.across = staged_invocations(staged);
   return true;
 }
 /// Holds rows that fit into registers.

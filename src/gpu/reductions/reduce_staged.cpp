@@ -8,12 +8,13 @@ constexpr int kMostInvocations = 256, kFewestInvocations = 64;
 constexpr int kTileBytes = 16384;
 }  // namespace
 
-bool can_be_staged(const Access& a, std::int64_t length, std::int64_t elements) {
-  const DType dtype = a.dtype();
+bool can_be_staged(const View& view, std::span<const std::int64_t> steps, bool written, std::int64_t length,
+                   std::int64_t elements) {
+  const DType dtype = view.dtype;
   const bool half = dtype == DType::f16 || dtype == DType::bf16;
   if (!half && dtype != DType::f32 && dtype != DType::i32 && dtype != DType::u32) return false;
-  if (a.table >= 0 || a.actual.size() != 2 || a.actual[0] != length || a.actual[1] != 1) return false;
-  return !half || (a.view->offset % 2 == 0 && (!a.written || elements % 2 == 0));
+  if (steps.size() != 2 || steps[0] != length || steps[1] != 1) return false;
+  return !half || (view.offset % 2 == 0 && (!written || elements % 2 == 0));
 }
 
 int staged_invocations(const StagedRows& staged) {

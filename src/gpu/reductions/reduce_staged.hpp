@@ -1,5 +1,6 @@
 // Short rows that fit no vectors: a workgroup's rows pass through its memory, and each is an invocation's own.
 #pragma once
+#include <span>
 #include <vector>
 
 #include "gpu/plan/plan.hpp"
@@ -20,9 +21,10 @@ struct StagedRows {
   int pitch() const { return length | 1; }
 };
 
-/// Whether rows of `length` elements of an access can: they lie one behind the other, as f32, i32 or u32, or as 16-bit
-/// floats, in pairs. `elements`: of all rows.
-bool can_be_staged(const Access& a, std::int64_t length, std::int64_t elements);
+/// Whether rows of `length` elements of a view can, which steps so from row to row and within one: they lie one behind
+/// the other, as f32, i32 or u32, or as 16-bit floats, in pairs. `elements`: of all rows.
+bool can_be_staged(const View& view, std::span<const std::int64_t> steps, bool written, std::int64_t length,
+                   std::int64_t elements);
 
 /// Invocations of a workgroup, with so many rows each, whose tiles fit into its memory; 0: too many operands, or too
 /// long rows.
