@@ -9,12 +9,12 @@ namespace {
 constexpr const char* kRotate =
 #include "primitives/rotate/rotate.wgsl.inc"
     ;
-constexpr int kThreads = 256;  // an invocation to each element
+constexpr int kRotateThreads = 256;  // an invocation to each element
 
 std::string rotate_text(const LinePlan& l, int by_slot) {
   Io io(l.plan, l.backend.dialect());
   std::vector<std::string> line, values;
-  Holes holes{{"threads", cat(kThreads)},
+  Holes holes{{"threads", cat(kRotateThreads)},
               {"length", l.p(l.length_slot)},
               {"lines", l.p(l.lines_slot)},
               {"by", l.p(by_slot)}};
@@ -32,8 +32,8 @@ void rotate_on_gpu(GpuBackend& backend, const detail::RotateRequest& r) {
     if (r.space.numel() == 0) return;
     LinePlan l(backend, r.op, 'R', r.space, r.axis, {&r.input, &r.output}, 1);
     const int by = l.plan.add_param(static_cast<std::uint64_t>(r.by));
-    const auto groups = static_cast<std::uint64_t>(ceil_div(r.space.numel(), kThreads));
-    l.launch(groups, kThreads, [&] { return rotate_text(l, by); });
+    const auto groups = static_cast<std::uint64_t>(ceil_div(r.space.numel(), kRotateThreads));
+    l.launch(groups, kRotateThreads, [&] { return rotate_text(l, by); });
   });
 }
 
