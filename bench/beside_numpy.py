@@ -244,7 +244,7 @@ def main():
             peers["Eigen"] = There(options.folder / "tern_beside_eigen", file.name, options.threads)
         print(f"NumPy {np.__version__}" + (f", PyTorch {torch.__version__}" if torch else ""))
         print("| call | tern | " + " | ".join(list(peers)[1:]) + " |\n" + "|---" * (len(peers) + 1) + "|")
-        for name in options.names or NUMPY:
+        for name in options.names or [name for name in NUMPY if name in peers["tern"].names]:
             print(line(name, peers), flush=True)
 
 
