@@ -380,7 +380,6 @@ const std::map<const Definition*, std::pair<const char*, RuleOf>>& rules_of_call
       {definition(op::acosh), {"acosh", [](Arguments x) { return of<Acosh>({x[0]}); }}},
       {definition(op::atanh), {"atanh", [](Arguments x) { return of<Atanh>({x[0]}); }}},
       {definition(op::hypot), {"hypot", nullptr}},
-      {definition(op::cbrt), {"cbrt", nullptr}},
       {definition(op::isclose), {"isclose", close}},
   };
   return rules;

@@ -2,6 +2,7 @@
 #include <stdexcept>
 
 #include "formula/graph.hpp"
+#include "formula/inner_formulas.hpp"
 
 namespace tern::detail {
 namespace {

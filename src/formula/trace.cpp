@@ -3,6 +3,7 @@
 #include <string>
 
 #include "formula/graph.hpp"
+#include "formula/inner_formulas.hpp"
 #include "tern/error.hpp"
 
 namespace tern {
@@ -137,9 +138,7 @@ namespace op {
 #undef TERN_ELEMENTARY
 #undef TERN_ELEMENTARY_INNER
 #undef TERN_ELEMENTARY_REDUCE
-#define TERN_FORMULA_INNER(name, ...) \
-  extern const Pointwise<> name;      \
-  constinit const Pointwise<> name{#name, __VA_ARGS__};
+#define TERN_FORMULA_INNER(name, ...) constinit const Pointwise<> name{#name, __VA_ARGS__};
 #define TERN_FORMULA(name, ...) constinit const Pointwise<> name{#name, __VA_ARGS__};
 #define TERN_FORMULA_INTEGERS(name, ...) constinit const Pointwise<> name##_of_integers{#name, __VA_ARGS__};
 #define TERN_GATED(name, activation) \

@@ -142,7 +142,6 @@ inline const BudgetedFormula kBudgetedFormulas[] = {
     {"acosh", &op::acosh, [](const Quad* x) { return acoshq(x[0]); }, 2.7, 2.7},
     {"atanh", &op::atanh, [](const Quad* x) { return atanhq(x[0]); }, 2.5, 2.5},
     {"hypot", &op::hypot, [](const Quad* x) { return hypotq(x[0], x[1]); }, 2, 2},
-    {"cbrt", &op::cbrt, [](const Quad* x) { return cbrtq(x[0]); }, 1.5, 1.5},
     {"sinc", &op::sinc, &sinc_of, 4, 4},
     {"log_sigmoid", &op::log_sigmoid,
      [](const Quad* x) { return x[0] < 0 ? x[0] - log1pq(expq(x[0])) : -log1pq(expq(-x[0])); }, 1.8, 1.6},

@@ -196,7 +196,17 @@ template <class To, class From> HWY_INLINE To ConvertOne(From x) {
 template <class From, class To> void Convert(const void* in, void* out, std::size_t n) {
   const From* x = static_cast<const From*>(in);
   To* y = static_cast<To*>(out);
-  for (std::size_t i = 0; i < n; ++i) y[i] = ConvertOne<To>(x[i]);
+  std::size_t i = 0;
+  if constexpr (std::is_same_v<From, float> && std::is_same_v<To, std::int32_t>) {  // else one by one, with branches
+    const hn::ScalableTag<float> d;
+    const hn::RebindToSigned<decltype(d)> di;
+    for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) {
+      const auto v = hn::LoadU(d, x + i), number = hn::IfThenZeroElse(hn::IsNaN(v), v);
+      const auto top = hn::RebindMask(di, hn::Ge(v, hn::Set(d, 0x1p31f)));  // what is too low gives the least by itself
+      hn::StoreU(hn::IfThenElse(top, hn::Set(di, INT32_MAX), hn::ConvertTo(di, number)), di, y + i);
+    }
+  }
+  for (; i < n; ++i) y[i] = ConvertOne<To>(x[i]);
 }
 
 HWY_INLINE std::uint16_t ToBits16(DType dtype, float x) {

@@ -69,6 +69,18 @@ HWY_INLINE hn::Vec512<float> ScaleOrZero(hn::Mask512<float> keep, hn::Vec512<flo
 HWY_INLINE hn::Vec512<double> ScaleOrZero(hn::Mask512<double> keep, hn::Vec512<double> v, hn::Vec512<double> n) {
   return hn::Vec512<double>{_mm512_maskz_scalef_pd(keep.raw, v.raw, n.raw)};
 }
+/// x = m·2^e with 3/4 <= m < 3/2, of any x >= 0: e of 0 and inf is -inf and inf, and m is 1.
+HWY_INLINE hn::Vec512<double> NearOne(hn::Vec512<double> x) {
+  return hn::Vec512<double>{_mm512_getmant_pd(x.raw, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_src)};
+}
+HWY_INLINE hn::Vec512<double> Exponent(hn::Vec512<double> x) { return hn::Vec512<double>{_mm512_getexp_pd(x.raw)}; }
+/// An element of a table for each lane; of `at` its last bits count.
+HWY_INLINE hn::Vec512<float> LookUp(const float (&table)[32], hn::Vec512<std::int32_t> at) {
+  return hn::Vec512<float>{_mm512_permutex2var_ps(_mm512_load_ps(table), at.raw, _mm512_load_ps(table + 16))};
+}
+HWY_INLINE hn::Vec512<double> LookUp(const double (&table)[16], hn::Vec512<std::uint64_t> at) {
+  return hn::Vec512<double>{_mm512_permutex2var_pd(_mm512_load_pd(table), at.raw, _mm512_load_pd(table + 8))};
+}
 /// !(a <= b), as one instruction.
 HWY_INLINE hn::Mask512<float> NotLe(hn::Vec512<float> a, hn::Vec512<float> b) {
   return hn::Mask512<float>{_mm512_cmp_ps_mask(a.raw, b.raw, _CMP_NLE_UQ)};

@@ -21,12 +21,59 @@ constexpr std::int64_t kFewOpsBlock = 2 * kTapeBlock;
 /// operations takes as long as some 160 elements do (Emerald Rapids).
 constexpr std::int64_t kLeastBlock = 128;
 
+/// Runs of at least a cache line, from memory to other memory. Up to here line by line, the last of which may lie over
+/// the one before: a call of memcpy takes as long as a run of four (Emerald Rapids, 4096 runs of 64 bytes).
+constexpr std::int64_t kByLines = 512;
+void copy_run(const std::byte* source, std::byte* target, std::int64_t bytes) {
+  if (bytes > kByLines) return void(std::memcpy(target, source, static_cast<std::size_t>(bytes)));
+  std::int64_t at = 0;
+  for (; at + kLine <= bytes; at += kLine) std::memcpy(target + at, source + at, kLine);
+  if (at < bytes) std::memcpy(target + bytes - kLine, source + bytes - kLine, kLine);
+}
+
+/// Where such runs begin in both, from the run `first` on: lines of them along the last of the `outer` axes in front.
+class Runs {
+ public:
+  Runs(const AxisOrder& order, int outer, const detail::View& from, const detail::View& to, std::int64_t first)
+      : source(static_cast<const std::byte*>(memory_of(from))),
+        target(static_cast<std::byte*>(memory_of(to))),
+        order_(order),
+        last_(outer - 1) {
+    const auto size = static_cast<std::int64_t>(dtype_size(from.dtype));
+    for (int i = last_; i >= 0; --i) {
+      const auto axis = static_cast<std::size_t>(order.axes[i]);
+      read_[i] = from.strides[axis] * size, written_[i] = to.strides[axis] * size;
+      at_[i] = first % order.sizes[i], first /= order.sizes[i];
+      source += at_[i] * read_[i], target += at_[i] * written_[i];
+    }
+  }
+
+  const std::byte* source;
+  std::byte* target;
+  std::int64_t source_step() const { return read_[last_]; }
+  std::int64_t target_step() const { return written_[last_]; }
+  /// Runs to the end of the line.
+  std::int64_t left() const { return order_.sizes[last_] - at_[last_]; }
+  void advance(std::int64_t runs) {  // at most left()
+    for (int i = last_; i >= 0; --i, runs = 1) {
+      source += runs * read_[i], target += runs * written_[i];
+      if ((at_[i] += runs) < order_.sizes[i]) return;
+      source -= at_[i] * read_[i], target -= at_[i] * written_[i], at_[i] = 0;
+    }
+  }
+
+ private:
+  const AxisOrder& order_;
+  const int last_;
+  std::int64_t at_[kMaxRank] = {}, read_[kMaxRank], written_[kMaxRank];
+};
+
 class ElementwiseRun {
  public:
   explicit ElementwiseRun(Run& run) : run_(run), runner_(run.runner), full_(run.layout.full) {}
 
   void run() const {
-    if (run_repetition() || run_with_column(run_) || run_copy()) return;
+    if (run_repetition() || run_with_column(run_) || run_copy() || run_conversion()) return;
     if (const std::optional<TiledAxes> tiles = tiling()) return run_tiles(*tiles);
     const bool one_loop = runner_.is_one_loop(full_.count());
     if (!one_loop && run_by_rows()) return;
@@ -78,13 +125,42 @@ class ElementwiseRun {
     return true;
   }
 
-  /// Whether the tape does nothing with an element of the one operand but store it as it is, elsewhere.
-  bool only_moves() const {
+  /// Whether the tape does nothing with an element of the one operand but store it elsewhere, in whatever dtype.
+  bool only_stores() const {
     const detail::FusedRequest& r = run_.request;
     if (!run_.tape.ops.empty() || r.inputs.size() != 1 || r.outputs.size() != 1 || r.inputs[0].gather) return false;
     const detail::View &from = r.inputs[0].view, &to = r.outputs[0];
     return run_.tape.values[static_cast<std::size_t>(run_.tape.outputs[0])].kind == detail::StepKind::input &&
-           from.storage && from.dtype == to.dtype && from.storage != to.storage;
+           from.storage && from.storage != to.storage;
+  }
+  /// The same, as it is.
+  bool only_moves() const {
+    return only_stores() && run_.request.inputs[0].view.dtype == run_.request.outputs[0].dtype;
+  }
+
+  /// f32 to 16 bits or back, of contiguous memory: not through a block.
+  bool run_conversion() const {
+    if (!only_stores()) return false;
+    const detail::View &from = run_.request.inputs[0].view, &to = run_.request.outputs[0];
+    const auto is_half = [](DType dtype) { return is_floating(dtype) && dtype_size(dtype) == 2; };
+    const bool narrows = from.dtype == DType::f32 && is_half(to.dtype), streams = runner_.streams(),
+               widens = is_half(from.dtype) && to.dtype == DType::f32 && !streams;  // a load does not stream
+    if ((!narrows && !widens) || !is_contiguous(from, run_.request.space) || !is_contiguous(to, run_.request.space))
+      return false;
+    const auto* const source = static_cast<const std::byte*>(memory_of(from));
+    auto* const target = static_cast<std::byte*>(memory_of(to));
+    const bool past_caches = streams && reinterpret_cast<std::uintptr_t>(target) % kLine == 0;
+    const BlockFn convert = widens ? run_.table.load[static_cast<int>(from.dtype)]
+                                   : (past_caches ? run_.table.stream : run_.table.store)[static_cast<int>(to.dtype)];
+    const auto size = static_cast<std::int64_t>(dtype_size(from.dtype)), out = 6 - size;
+    const std::int64_t count = full_.count();
+    const bool parallel = run_.worth_threads(count);
+    run_.describe("converted", parallel);
+    run_.ranges((count + kLargeBlock - 1) / kLargeBlock, parallel, [&](std::int64_t first, std::int64_t last) {
+      const std::int64_t begin = first * kLargeBlock, end = std::min(last * kLargeBlock, count);
+      convert(source + begin * size, target + begin * out, static_cast<std::size_t>(end - begin));
+    });
+    return true;
   }
 
   /// Runs of neighbours that lie elsewhere afterwards (axes exchanged but for the last): from memory to memory, not
@@ -108,25 +184,17 @@ class ElementwiseRun {
     const std::int64_t some = std::max<std::int64_t>(1, kLargeBlock / run), runs = full_.count() / run;
     run_.describe("runs copied", parallel);
     run_.ranges((runs + some - 1) / some, parallel, [&](std::int64_t first, std::int64_t last) {
-      const std::int64_t begin = first * some, end = std::min(last * some, runs);
-      std::int64_t at[kMaxRank] = {}, read = 0, written = 0, rest = begin;
-      const auto stride = [&](const detail::View& view, int i) {
-        return view.strides[static_cast<std::size_t>(full_.axes[i])] * size;
-      };
-      for (int i = outer - 1; i >= 0; --i) {
-        at[i] = rest % full_.sizes[i], rest /= full_.sizes[i];
-        read += at[i] * stride(from, i), written += at[i] * stride(to, i);
-      }
-      for (std::int64_t k = begin; k < end; ++k) {
-        const std::byte* const source = static_cast<const std::byte*>(memory_of(from)) + read;
-        std::byte* const target = static_cast<std::byte*>(memory_of(to)) + written;
-        if (streams) move(source, target, static_cast<std::size_t>(run));
-        else std::memcpy(target, source, static_cast<std::size_t>(run * size));
-        for (int i = outer - 1; i >= 0; --i) {
-          read += stride(from, i), written += stride(to, i);
-          if (++at[i] < full_.sizes[i]) break;
-          read -= full_.sizes[i] * stride(from, i), written -= full_.sizes[i] * stride(to, i), at[i] = 0;
+      Runs next(full_, outer, from, to, first * some);
+      const std::int64_t end = std::min(last * some, runs);
+      for (std::int64_t k = first * some; k < end;) {
+        const std::int64_t line = std::min(next.left(), end - k);
+        for (std::int64_t i = 0; i < line; ++i) {
+          const std::byte* const source = next.source + i * next.source_step();
+          std::byte* const target = next.target + i * next.target_step();
+          if (streams) move(source, target, static_cast<std::size_t>(run));
+          else copy_run(source, target, run * size);
         }
+        next.advance(line), k += line;
       }
     });
     return true;

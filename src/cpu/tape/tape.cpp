@@ -155,7 +155,10 @@ class Compiler {
     const Step& step = program_.steps[at(output.step)];
     const bool narrows = step.kind == StepKind::wrap && !step.saturate && step.dtype == output.dtype &&
                          step.dtype != DType::boolean && step.type == detail::compute_type_of(step.dtype);
-    return narrows && program_.steps[at(step.args[0])].kind == StepKind::elementary ? step.args[0] : output.step;
+    if (!narrows) return output.step;
+    const StepKind from = program_.steps[at(step.args[0])].kind;
+    const bool is_stored_there = from == StepKind::elementary || from == StepKind::convert || from == StepKind::input;
+    return is_stored_there ? step.args[0] : output.step;
   }
 
   /// Exponentials that are summed before the maximum is known, and computed again for the results of the last pass.
