@@ -60,8 +60,8 @@ template <class List> std::vector<BlockRunner::Columns> BlockRunner::find_column
   }
   return groups;
 }
-template std::vector<BlockRunner::Columns> BlockRunner::find_columns(const detail::SmallVector<Input, 4>&) const;
-template std::vector<BlockRunner::Columns> BlockRunner::find_columns(const detail::SmallVector<Output, 2>&) const;
+template std::vector<BlockRunner::Columns> BlockRunner::find_columns(const detail::SmallVector<BlockInput, 4>&) const;
+template std::vector<BlockRunner::Columns> BlockRunner::find_columns(const detail::SmallVector<BlockOutput, 2>&) const;
 
 bool BlockRunner::load_columns(Worker& w, const Columns& columns, const Block& b, int pass) const {
   if (half_loop_ || reduces_in_place_ || (b.rows > 1 && b.pitch != b.cols)) return false;
@@ -94,7 +94,7 @@ bool BlockRunner::store_columns(const Worker& w, const Columns& columns, const B
   if (b.rows > 1 && b.pitch != b.cols) return false;
   detail::SmallVector<const void*, 16> from;
   for (const int i : columns.members) {
-    const Output& output = outputs_[static_cast<std::size_t>(i)];
+    const BlockOutput& output = outputs_[static_cast<std::size_t>(i)];
     if (pass != kAnyPass && output.pass != pass) return false;
     from.push_back(w.at[static_cast<std::size_t>(output.value)]);
   }
@@ -108,7 +108,7 @@ bool BlockRunner::store_columns(const Worker& w, const Columns& columns, const B
 }
 
 bool BlockRunner::store_columns_computed(const Block& b, const void* values, std::int64_t step) const {
-  const Output& output = outputs_[0];
+  const BlockOutput& output = outputs_[0];
   const auto matrix = output.cursor.rectangle(b.position, b.rows, b.cols, b.pitch);
   if (!matrix) return false;
   const DType dtype = output.cursor.dtype();

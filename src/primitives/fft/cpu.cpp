@@ -65,8 +65,8 @@ template <class T> class FftRun {
 
  private:
   /// How a view steps from line to line.
-  struct Steps {
-    Steps(const View& v, int axis) : stride(v.strides[static_cast<std::size_t>(axis)]), view(&v) {}
+  struct LineSteps {
+    LineSteps(const View& v, int axis) : stride(v.strides[static_cast<std::size_t>(axis)]), view(&v) {}
     Index offset(const AxisOrder& lines, Index line) const {
       Index at = 0;
       for (int i = lines.rank - 1; i >= 0; --i) {
@@ -254,7 +254,7 @@ template <class T> class FftRun {
   Index n_;
   AxisOrder lines_;
   Index given_, wanted_;
-  Steps in_, out_;
+  LineSteps in_, out_;
   const T *re_, *im_;
   T *out_re_, *out_im_;
   bool paired_;

@@ -22,7 +22,7 @@ namespace tern::detail_cpu::fft {
 
 namespace {
 
-struct Columns : ScratchBuffer {};  // of this thread: a block, twice
+struct ColumnBlock : ScratchBuffer {};  // of this thread: a block, twice
 struct Between : ScratchBuffer {};  // the matrix between both steps
 struct Convolved : ScratchBuffer {};
 
@@ -47,7 +47,8 @@ Index first_factor(Index n) {
 }
 template <class T> T* block_of_this_thread(Index rows) {
   const Index numbers = 2 * rows * line_kernels_of<T>().lanes;
-  return reinterpret_cast<T*>(detail::of_thread<Columns>().reserve((2 * numbers + 64) * static_cast<Index>(sizeof(T))));
+  return reinterpret_cast<T*>(
+      detail::of_thread<ColumnBlock>().reserve((2 * numbers + 64) * static_cast<Index>(sizeof(T))));
 }
 
 }  // namespace

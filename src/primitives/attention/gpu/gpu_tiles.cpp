@@ -110,11 +110,11 @@ std::string ScoreTiles::column_of_line(const std::string& line) const {
 }
 std::string ScoreTiles::element(const std::string& row, int e) const { return cat(row, e / 4, ".", "xyzw"[e % 4]); }
 
-std::string ScoreTiles::score_steps(const Read& own, const Read& others, const std::string& depth,
+std::string ScoreTiles::score_steps(const TileRead& own, const TileRead& others, const std::string& depth,
                                     const std::string& sums) const {
   const std::string behind = cat(tile_.own * tile_.depth / 4, "u + ");  // where the others' tile begins
   TileSteps steps{.at = "kt", .end = depth, .step = cat(tile_.depth, "u")};
-  for (const Read* read : {&own, &others}) {
+  for (const TileRead* read : {&own, &others}) {
     TileFetch fetch{.memory = "steps", .at = read == &own ? std::string() : behind};
     fetch.across = read == &own ? tile_.own : tile_.others, fetch.deep = tile_.depth;
     fetch.stride = fetch.across / 4, fetch.along_k = fetch.swizzled = true, fetch.wide = read->wide;
@@ -132,7 +132,7 @@ std::string ScoreTiles::score_steps(const Read& own, const Read& others, const s
   steps.threads = tile_.threads();
   return tile_steps(io_, dialect_, type_, steps);
 }
-std::string ScoreTiles::sum_steps(const Read& others, const std::string& size, std::int64_t width,
+std::string ScoreTiles::sum_steps(const TileRead& others, const std::string& size, std::int64_t width,
                                   const std::string& sums) const {
   TileSteps steps{.at = "step", .end = cat(tile_.others, "u"), .step = cat(tile_.step, "u")};
   TileFetch fetch{.memory = "steps"};
