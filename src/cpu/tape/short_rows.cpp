@@ -9,12 +9,12 @@ namespace {
 using detail::StepKind;
 
 /// Elements of a part: what comes between two is little beside it.
-constexpr std::int64_t kPart = 16 * kLargeBlock;
+constexpr std::int64_t kElementsOfPart = 16 * kLargeBlock;
 /// Rows of a part are whole lines of what is written, whatever is stored: no two threads write one.
 constexpr std::int64_t kWholeRows = 64;
 
 /// Rows of `length` elements of a part.
-std::int64_t rows_of_part(std::int64_t length) { return kPart / length / kWholeRows * kWholeRows; }
+std::int64_t rows_of_part(std::int64_t length) { return kElementsOfPart / length / kWholeRows * kWholeRows; }
 /// Whether what lies there may be written past the caches.
 bool streams_to(const Run& run, const Cursor::StridedMemory& to) {
   return run.runner.streams() && reinterpret_cast<std::uintptr_t>(to.begin) % 64 == 0;

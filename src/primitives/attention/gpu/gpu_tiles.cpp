@@ -27,7 +27,7 @@ constexpr ScoreTile kOfColumns[] = {{128, 32, 4, 8, 32, 32}, {128, 32, 4, 8, 16,
                                     {64, 64, 4, 16, 16, 16}},
                     kOfColumnsWide[] = {{32, 64, 4, 16, 16, 8}};
 // For few rows, or 16 KiB of workgroup memory; and compute types of 64 bits.
-constexpr ScoreTile kFew = {32, 32, 4, 8, 8, 8}, kFewWide = {32, 64, 4, 16, 8, 4};
+constexpr ScoreTile kFewRowsTile = {32, 32, 4, 8, 8, 8}, kFewRowsWideTile = {32, 64, 4, 16, 8, 4};
 constexpr std::int64_t kFewGroups = 64, kMostNarrow = 64, kMostMiddle = 128;
 
 /// With `peaks`, a vector for each four rows and invocation across them.
@@ -46,10 +46,10 @@ struct WantedTile {
 ScoreTile choose_tile(const Limits& limits, const WantedTile& w, std::span<const ScoreTile> list) {
   for (const ScoreTile& t : list) {
     const bool in_block = !w.in_blocks || t.own <= detail::kMaskBlock;
-    const bool many = w.own > kFew.own && w.heads * ceil_div(w.own, t.own) >= kFewGroups;
+    const bool many = w.own > kFewRowsTile.own && w.heads * ceil_div(w.own, t.own) >= kFewGroups;
     if (!w.wide && in_block && many && fits(t, limits, w.width, w.peaks)) return t;
   }
-  return w.width > kMostMiddle ? kFewWide : kFew;
+  return w.width > kMostMiddle ? kFewRowsWideTile : kFewRowsTile;
 }
 /// The list for a width.
 std::span<const ScoreTile> list_of(std::int64_t width, std::span<const ScoreTile> narrow,

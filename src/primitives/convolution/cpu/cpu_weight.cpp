@@ -16,7 +16,7 @@ namespace tern::detail_cpu::conv {
 namespace {
 
 /// Bytes of the result's gradient that L1 is to hold.
-constexpr Index kNearBytes = 24 << 10;
+constexpr Index kGradientBytes = 24 << 10;
 /// Multiply-adds that are worth a task of their own.
 constexpr Index kWeightTask = 512 << 10;
 
@@ -122,7 +122,7 @@ class Weight {
     const Index sums_bytes = g_.taps() * channels.count * panel_ * g_.wide();
     std::byte* const sums = weight_scratch().sums.reserve(sums_bytes);
     std::fill_n(sums, sums_bytes, std::byte{0});
-    const Index near = std::max<Index>(1, kNearBytes / panel_bytes());
+    const Index near = std::max<Index>(1, kGradientBytes / panel_bytes());
     for (Index row = 0; row < rows; row += near) {
       const EvenPart some{row, std::min(near, rows - row)};
       std::byte* const y = weight_scratch().panel.reserve(near * panel_bytes());
