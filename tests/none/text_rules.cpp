@@ -1,5 +1,5 @@
-// Rules of the source's text: files of over 400 lines, functions of over 60 and classes of over 250 say why, and the
-// name of a type or constant means one thing.
+// Rules of the source's text: files of over 400 lines, functions of over 60 (in kernels, too) and classes of over 250
+// say why, and the name of a type or constant means one thing.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -158,6 +158,83 @@ TEST(TextRules, LongFunctionsAndClassesSayWhy) {
   }
   EXPECT_GT(functions, 5000);
   EXPECT_GT(types, 500);
+}
+
+/// A function of a kernel's file, a piece of one, or the kernel itself where its statements stand outside of functions
+/// ("The kernel").
+struct KernelFunction {
+  std::string name, above;  // above: the comment
+  std::size_t first, length;
+};
+
+std::string kernel_function_name(const std::string& line) {
+  static const std::regex function(R"(^\s*[^/#]*\b(?:TERN_DEVICE|__global__|__device__|fn)\b.*\()");
+  static const std::regex name(R"(\b(?!__)(\w+)\(|^\$define (\w+))");
+  std::smatch match;
+  const bool is_function = line.starts_with("$define ") || std::regex_search(line, function);
+  return is_function && std::regex_search(line, match, name) ? match.str(match[1].matched ? 1 : 2) : "";
+}
+
+/// The line that a function or piece ends in, by how it is indented: what stands in holes may leave braces open.
+std::size_t end_of_kernel_function(const std::vector<std::string>& lines, std::size_t first) {
+  const bool is_piece = lines[first].starts_with("$define ");
+  std::size_t at = first;
+  if (!is_piece) {
+    while (at < lines.size() && lines[at].find_first_of("{;") == std::string::npos) ++at;
+    if (at == lines.size() || lines[at].find('{') == std::string::npos) return at;  // a declaration
+    const std::string line = std::regex_replace(lines[at], std::regex(R"(\s*(//.*)?$)"), "");
+    if (line.ends_with('}')) return at;  // one line
+  }
+  const std::string indent = lines[first].substr(0, lines[first].find_first_not_of(' '));
+  do ++at;
+  while (at < lines.size() && !lines[at].starts_with(is_piece ? "$end" : indent + "}"));
+  return at;
+}
+
+std::vector<KernelFunction> kernel_functions(const std::vector<std::string>& lines) {
+  static const std::regex statement(R"(^(let|var|if|for|while)\b.*)");
+  std::vector<KernelFunction> all;
+  std::string above;
+  std::size_t begin = 0, outside = 0;
+  bool has_statements = false;
+  while (begin < lines.size() && lines[begin].starts_with("//") && !lines[begin].starts_with("///")) ++begin;
+  for (std::size_t at = begin; at < lines.size(); ++at) {
+    const std::string name = kernel_function_name(lines[at]);
+    if (name.empty()) {
+      const std::size_t comment = lines[at].find_first_not_of(' ');
+      if (comment != std::string::npos && lines[at].compare(comment, 2, "//") == 0)
+        above += lines[at].substr(comment) + " ";
+      else above.clear();
+      ++outside, has_statements |= std::regex_match(lines[at], statement);
+      continue;
+    }
+    const std::size_t end = end_of_kernel_function(lines, at);
+    EXPECT_LT(end, lines.size()) << "no end was found of " << name;
+    all.push_back({name, above, at + 1, end - at + 1});
+    above.clear(), at = end;
+  }
+  if (has_statements) all.push_back({"The kernel", "", begin + 1, outside});
+  return all;
+}
+
+/// The lines of those in kernels' files, as they stand there, their holes not filled. The file's first comment may give
+/// the reason: of tern_kernel as "The kernel is longer than other functions: …", of others by their name.
+TEST(TextRules, LongFunctionsOfKernelsSayWhy) {
+  int functions = 0;
+  for (const auto& [path, lines] : lines_of_files({"src"}, {".cu", ".wgsl"})) {
+    if (path.stem().extension() == ".golden") continue;
+    for (const KernelFunction& function : kernel_functions(lines)) {
+      ++functions;
+      if (function.length <= 60) continue;
+      const std::string name = function.name == "tern_kernel" ? "The kernel" : function.name;
+      const std::regex reason(name + "( is longer)? than other functions: \\w");
+      EXPECT_TRUE(function.above.find("(Longer than other functions: ") != std::string::npos ||
+                  std::regex_search(first_comment(lines), reason))
+          << path.string() << ":" << function.first << " " << function.name << " has " << function.length
+          << " lines: divide it, or say why it is one in the comment above it, in \"(Longer than other functions: …)\"";
+    }
+  }
+  EXPECT_GT(functions, 350);
 }
 
 /// The name of the type that a statement declares, or defines before its brace; "" where it does neither. What is said
