@@ -75,7 +75,7 @@ FoundDriver find_driver() {
 }
 
 /// Functions of one of CUDA's libraries, or why there are none.
-template <class Api> struct Found {
+template <class Api> struct FoundApi {
   Api functions;
   std::string reason;
 };
@@ -85,8 +85,8 @@ struct WantedLibrary {
 };
 /// find_all(library, functions, missing): looks for them, and names one that is not there.
 template <class Api>
-Found<Api> find_library(const WantedLibrary& wanted, void (*find_all)(void*, Api&, const char*& missing)) {
-  Found<Api> found;
+FoundApi<Api> find_library(const WantedLibrary& wanted, void (*find_all)(void*, Api&, const char*& missing)) {
+  FoundApi<Api> found;
   const std::string name = wanted.name;
   if (const char* value = wanted.variable ? std::getenv(wanted.variable) : nullptr;
       value && std::string_view(value) == "0") {
@@ -104,8 +104,8 @@ Found<Api> find_library(const WantedLibrary& wanted, void (*find_all)(void*, Api
 #define TERN_CUDA_FIND(function, parameters) \
   if (!find(library, #function, api.function)) missing = #function;
 
-Found<Nvrtc> find_nvrtc() {
-  Found<Nvrtc> found =
+FoundApi<Nvrtc> find_nvrtc() {
+  FoundApi<Nvrtc> found =
       find_library<Nvrtc>({"NVRTC, CUDA's compiler,",
                            "nvidia-cuda-nvrtc",
                            "TERN_CUDA_NVRTC",
@@ -114,12 +114,12 @@ Found<Nvrtc> find_nvrtc() {
   if (found.reason.empty()) found.functions.nvrtcVersion(&found.functions.major, &found.functions.minor);
   return found;
 }
-Found<BlasApi> find_blas() {
+FoundApi<BlasApi> find_blas() {
   return find_library<BlasApi>(
       {"cuBLASLt", "nvidia-cublas", nullptr, {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"}},
       [](void* library, BlasApi& api, const char*& missing) { TERN_CUDA_BLAS(TERN_CUDA_FIND) });
 }
-Found<SolverApi> find_solver() {
+FoundApi<SolverApi> find_solver() {
   return find_library<SolverApi>(
       {"cuSOLVER", "nvidia-cusolver", "TERN_CUDA_SOLVER", {"libcusolver.so.12", "libcusolver.so.11", "libcusolver.so"}},
       [](void* library, SolverApi& api, const char*& missing) {
@@ -128,7 +128,7 @@ Found<SolverApi> find_solver() {
         TERN_CUDA_SOLVER(TERN_CUDA_FIND)
       });
 }
-Found<TransformApi> find_transforms() {
+FoundApi<TransformApi> find_transforms() {
   return find_library<TransformApi>(
       {"cuFFT", "nvidia-cufft", "TERN_CUDA_FFT", {"libcufft.so.12", "libcufft.so.11", "libcufft.so"}},
       [](void* library, TransformApi& api, const char*& missing) { TERN_CUDA_TRANSFORMS(TERN_CUDA_FIND) });
@@ -192,25 +192,25 @@ const Driver* driver(std::string& reason) {
 void use_driver(const Driver& functions) { given_driver = &functions; }
 
 const BlasApi* blas(std::string& reason) {
-  static const auto& found = at_exit_behind(*new Found<BlasApi>(find_blas()));
+  static const auto& found = at_exit_behind(*new FoundApi<BlasApi>(find_blas()));
   reason = found.reason;
   return found.reason.empty() ? &found.functions : nullptr;
 }
 
 const SolverApi* solver(std::string& reason) {
-  static const auto& found = at_exit_behind(*new Found<SolverApi>(find_solver()));
+  static const auto& found = at_exit_behind(*new FoundApi<SolverApi>(find_solver()));
   reason = found.reason;
   return found.reason.empty() ? &found.functions : nullptr;
 }
 
 const TransformApi* transforms(std::string& reason) {
-  static const auto& found = at_exit_behind(*new Found<TransformApi>(find_transforms()));
+  static const auto& found = at_exit_behind(*new FoundApi<TransformApi>(find_transforms()));
   reason = found.reason;
   return found.reason.empty() ? &found.functions : nullptr;
 }
 
 const Nvrtc* nvrtc(std::string& reason) {
-  static const auto& found = at_exit_behind(*new Found<Nvrtc>(find_nvrtc()));
+  static const auto& found = at_exit_behind(*new FoundApi<Nvrtc>(find_nvrtc()));
   reason = found.reason;
   return found.reason.empty() ? &found.functions : nullptr;
 }

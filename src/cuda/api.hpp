@@ -11,22 +11,14 @@ namespace tern::detail_cuda {
 using CuResult = int;  // CUresult, nvrtcResult
 using DeviceHandle = int;
 using DevicePointer = unsigned long long;
-struct ContextOf;
-struct StreamOf;
-struct EventOf;
-struct ModuleOf;
-struct FunctionOf;
-struct GraphOf;
-struct GraphExecOf;
-struct ProgramOf;
-using Context = ContextOf*;
-using Stream = StreamOf*;
-using Event = EventOf*;
-using CuModule = ModuleOf*;
-using CuFunction = FunctionOf*;
-using CuGraph = GraphOf*;
-using GraphExec = GraphExecOf*;
-using NvrtcProgram = ProgramOf*;
+using Context = struct ContextOf*;
+using Stream = struct StreamOf*;
+using Event = struct EventOf*;
+using CuModule = struct ModuleOf*;
+using CuFunction = struct FunctionOf*;
+using CuGraph = struct GraphOf*;
+using GraphExec = struct GraphExecOf*;
+using NvrtcProgram = struct ProgramOf*;
 
 /// CUtensorMap.
 struct alignas(64) BoxMapData {
@@ -124,14 +116,10 @@ inline constexpr unsigned kMemoryOfDevice = 2;                         // CUmemo
   X(nvrtcGetProgramLogSize, (NvrtcProgram program, std::size_t * bytes))                          \
   X(nvrtcGetProgramLog, (NvrtcProgram program, char* log))
 
-struct BlasOf;
-struct BlasOperationOf;
-struct BlasLayoutOf;
-struct BlasPreferenceOf;
-using Blas = BlasOf*;
-using BlasOperation = BlasOperationOf*;
-using BlasLayout = BlasLayoutOf*;
-using BlasPreference = BlasPreferenceOf*;
+using Blas = struct BlasOf*;
+using BlasOperation = struct BlasOperationOf*;
+using BlasLayout = struct BlasLayoutOf*;
+using BlasPreference = struct BlasPreferenceOf*;
 struct BlasAlgorithm {
   unsigned long long data[8];
 };
@@ -172,12 +160,9 @@ inline constexpr unsigned kReduceInComputeType = 2;  // cublasLtReductionScheme_
      BlasLayout of_b, const void* beta, const void* c, BlasLayout of_c, void* d, BlasLayout of_d,                  \
      const BlasAlgorithm* algorithm, void* workspace, std::size_t workspace_bytes, Stream stream))
 
-struct SolverOf;
-struct SolverOptionsOf;
-struct TriangleSolverOf;
-using Solver = SolverOf*;
-using SolverOptions = SolverOptionsOf*;
-using TriangleSolver = TriangleSolverOf*;                       // cublasHandle_t: cuSOLVER is linked to cuBLAS
+using Solver = struct SolverOf*;
+using SolverOptions = struct SolverOptionsOf*;
+using TriangleSolver = struct TriangleSolverOf*;                // cublasHandle_t: cuSOLVER is linked to cuBLAS
 inline constexpr int kLower = 0, kUpper = 1;                    // cublasFillMode_t
 inline constexpr int kOnTheLeft = 0, kOnes = 1;                 // cublasSideMode_t, cublasDiagType_t
 inline constexpr int kAsIs = 0, kTransposed = 1, kAdjoint = 2;  // cublasOperation_t

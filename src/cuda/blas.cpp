@@ -9,7 +9,7 @@
 namespace tern::detail_cuda {
 namespace {
 
-constexpr int kCandidates = 8;
+constexpr int kProposals = 8;
 
 int product_type(DType dtype) {
   switch (dtype) {
@@ -94,10 +94,10 @@ const Products::BlasPlan& Products::plan(const Product& p) {
   api_.cublasLtMatmulPreferenceSetAttribute(preference, kReductionSchemes, &schemes, sizeof schemes);
   for (int i = 0; i < 4; ++i)
     api_.cublasLtMatmulPreferenceSetAttribute(preference, kAlignmentOfA + i, &alignments[i], sizeof alignments[i]);
-  BlasChoice candidates[kCandidates];
+  BlasChoice candidates[kProposals];
   int found = 0;
   const CuResult result = api_.cublasLtMatmulAlgoGetHeuristic(handle_, made.operation, made.a, made.b, made.out,
-                                                              made.out, preference, kCandidates, candidates, &found);
+                                                              made.out, preference, kProposals, candidates, &found);
   api_.cublasLtMatmulPreferenceDestroy(preference);
   for (int i = 0; result == 0 && i < found; ++i)
     if (candidates[i].state == 0) made.found.push_back(candidates[i]);

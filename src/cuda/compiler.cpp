@@ -28,7 +28,7 @@ fs::path cache_folder() {
 }
 
 /// What stands before the cubin in a file.
-struct Header {
+struct CubinHeader {
   char magic[8] = {'t', 'e', 'r', 'n', 'c', 'u', 'b', '1'};
   std::uint64_t text_hash = 0, size = 0, check = 0;
 };
@@ -36,8 +36,8 @@ struct Header {
 /// The file's cubin; empty where there is none, or it is damaged or for another text.
 std::string read(const fs::path& file, std::uint64_t text_hash) {
   const std::optional<std::string> bytes = detail::read_file(file.string());
-  Header header;
-  const Header wanted;
+  CubinHeader header;
+  const CubinHeader wanted;
   if (!bytes || bytes->size() < sizeof header) return "";
   std::memcpy(static_cast<void*>(&header), bytes->data(), sizeof header);
   std::string cubin = bytes->substr(sizeof header);
@@ -49,7 +49,7 @@ std::string read(const fs::path& file, std::uint64_t text_hash) {
 
 /// Failures are ignored: the kernel is compiled again next time.
 void write(const fs::path& file, std::uint64_t text_hash, const std::string& cubin) {
-  Header header;
+  CubinHeader header;
   header.text_hash = text_hash, header.size = cubin.size(), header.check = content_check(cubin);
   try {
     detail::write_file_atomically(file.string(),
@@ -66,9 +66,9 @@ std::string options_text(int architecture, const char* kind = "sm_") {
          kOptions;
 }
 
-using Size = CuResult (*)(NvrtcProgram, std::size_t*);
+using GetSize = CuResult (*)(NvrtcProgram, std::size_t*);
 using Get = CuResult (*)(NvrtcProgram, char*);
-std::string given(NvrtcProgram program, Size size_of, Get get) {
+std::string given(NvrtcProgram program, GetSize size_of, Get get) {
   std::size_t size = 0;
   if (size_of(program, &size) != 0 || size == 0) return "";
   std::string bytes(size, '\0');

@@ -35,7 +35,7 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     limits_.steps = std::uint64_t{1} << 42;  // no display waits
     limits_.native = true, limits_.archived = only_archived();
     flags_ = std::make_shared<Storage>(*this, 256);
-    const DeviceGuard guard(*this);
+    const CudaGuard guard(*this);
     gpu_.clear(pointer_of(*flags_), 256);
   }
 
@@ -71,7 +71,7 @@ class CudaBackend final : public detail_gpu::GpuBackend {
   }
   void release_memory() override {
     synchronize();
-    const DeviceGuard guard(*this);
+    const CudaGuard guard(*this);
     gpu_.release_memory();
   }
   void upload(Storage& to, std::size_t offset, const void* from, std::size_t bytes) override {
@@ -82,7 +82,7 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     require_process();
     if (bytes == 0) return;
     gpu_.download(pointer_of(from) + offset, to, bytes);
-    const DeviceGuard guard(*this);
+    const CudaGuard guard(*this);
     check_indices();
   }
   bool copy_from(Storage& to, std::size_t to_offset, const Storage& from, std::size_t from_offset,
@@ -94,7 +94,7 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     auto* other = dynamic_cast<CudaBackend*>(&from.backend());
     if (!other) return false;
     if (!gpu_.copy_from(other->gpu_, pointer_of(to) + to_offset, pointer_of(from) + from_offset, bytes)) return false;
-    const DeviceGuard guard(*other);
+    const CudaGuard guard(*other);
     other->check_indices();
     return true;
   }
@@ -105,11 +105,11 @@ class CudaBackend final : public detail_gpu::GpuBackend {
       if (gpu_.capturing()) return;  // nothing runs
     }
     gpu_.wait();
-    const DeviceGuard guard(*this);
+    const CudaGuard guard(*this);
     check_indices();
   }
   void enter(Stream stream) {
-    const DeviceGuard guard(*this);
+    const CudaGuard guard(*this);
     gpu_.enter(stream);
   }
   void leave(Stream stream) noexcept {
@@ -119,12 +119,12 @@ class CudaBackend final : public detail_gpu::GpuBackend {
   }
   std::shared_ptr<Storage> adopt(DevicePointer begin, DevicePointer first, DevicePointer end,
                                  std::shared_ptr<const void> keep_alive) {
-    const DeviceGuard guard(*this);
+    const CudaGuard guard(*this);
     if (end > first) gpu_.require_memory(first, end);
     return std::make_shared<Storage>(*this, reinterpret_cast<void*>(begin), end - begin, std::move(keep_alive));
   }
   void launch(detail_gpu::Launch& launch, const std::function<std::string()>& text) override {
-    const DeviceGuard guard(*this);
+    const CudaGuard guard(*this);
     if (launch.check_slot >= 0) launch.params[static_cast<std::size_t>(launch.check_slot)] = checks_.add(launch);
     gpu_.launch(launch, text);
   }
@@ -140,12 +140,12 @@ class CudaBackend final : public detail_gpu::GpuBackend {
 
   bool records() const override { return true; }
   void begin_capture() override {
-    const DeviceGuard guard(*this);
+    const CudaGuard guard(*this);
     gpu_.begin_capture();
     first_check_ = checks_.last();
   }
   std::unique_ptr<detail::Recording> end_capture() override {
-    const DeviceGuard guard(*this);
+    const CudaGuard guard(*this);
     const bool checks = checks_.last() != first_check_;
     checks_.keep_since(first_check_);
     return std::make_unique<CudaRecording>(*this, gpu_.end_capture(), checks);
@@ -157,7 +157,7 @@ class CudaBackend final : public detail_gpu::GpuBackend {
   }
   /// Queues a plain product by cuBLASLt, if it takes it.
   bool multiply(const BlasApi& api, const Product& product) {
-    const DeviceGuard guard(*this);
+    const CudaGuard guard(*this);
     if (!products_) products_ = std::make_unique<Products>(api, device_class());
     if (!workspace_) workspace_ = std::make_shared<Storage>(*this, Products::kWorkspace);
     return products_->run(product, gpu_.stream(), pointer_of(*workspace_));
@@ -167,13 +167,13 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     if (limits_.archived) return reason = "cuSOLVER needs kernels of tern's beside it, and NVRTC is not there", nullptr;
     const SolverApi* const api = solver(reason);
     if (!api) return nullptr;
-    const DeviceGuard guard(*this);
+    const CudaGuard guard(*this);
     if (!solver_) {
       solver_ = std::make_unique<SolverLibrary>(
           *api,
           [this](std::size_t bytes, const std::function<void(Stream, void*)>& work) {
             const Storage space(*this, std::max<std::size_t>(bytes, 1));
-            const DeviceGuard issued(*this);
+            const CudaGuard issued(*this);
             work(gpu_.stream(), space.data());
           },
           [this] { gpu_.wait(); },
@@ -189,12 +189,12 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     if (limits_.archived) return reason = "cuFFT needs kernels of tern's beside it, and NVRTC is not there", nullptr;
     const TransformApi* const api = transforms(reason);
     if (!api) return nullptr;
-    const DeviceGuard guard(*this);
+    const CudaGuard guard(*this);
     if (!transforms_)
       transforms_ = std::make_unique<FftLibrary>(
           *api,
           [this](const std::function<std::size_t()>& bytes, const std::function<void(const FftLibrary::Place&)>& work) {
-            const DeviceGuard issued(*this);
+            const CudaGuard issued(*this);
             const std::size_t needed = bytes();
             const std::shared_ptr<Storage> space = needed ? std::make_shared<Storage>(*this, needed) : nullptr;
             work({gpu_.stream(), space ? space->data() : nullptr, gpu_.capturing()});
@@ -212,9 +212,9 @@ class CudaBackend final : public detail_gpu::GpuBackend {
 
  private:
   /// As the device's, in the process that made it.
-  class DeviceGuard : CudaDevice::DeviceGuard {
+  class CudaGuard : CudaDevice::ContextGuard {
    public:
-    explicit DeviceGuard(CudaBackend& backend) : CudaDevice::DeviceGuard((backend.require_process(), backend.gpu_)) {}
+    explicit CudaGuard(CudaBackend& backend) : CudaDevice::ContextGuard((backend.require_process(), backend.gpu_)) {}
   };
 
   class CudaRecording final : public detail::Recording {
@@ -227,7 +227,7 @@ class CudaBackend final : public detail_gpu::GpuBackend {
       backend_.gpu_.release(captured_);
     }
     void replay() override {
-      const DeviceGuard guard(backend_);
+      const CudaGuard guard(backend_);
       if (checks_) backend_.checks_.run_again();
       backend_.gpu_.replay(captured_);
     }

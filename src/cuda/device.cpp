@@ -69,7 +69,7 @@ void CudaDevice::upload(DevicePointer to, const void* from, std::size_t bytes) {
   std::unique_lock one(up_.lock(), std::defer_lock);
   if (bytes > kSmallCopy) one.lock();
   {
-    const DeviceGuard guard(*this);
+    const ContextGuard guard(*this);
     if (bytes <= kSmallCopy || capturing()) {  // what a capture copies lives as long as the capture
       const std::string doing = "uploading " + std::to_string(bytes) + " bytes";
       return check(driver_.cuMemcpyHtoDAsync_v2(to, from, bytes, stream()), doing);
@@ -84,14 +84,14 @@ void CudaDevice::upload(DevicePointer to, const void* from, std::size_t bytes) {
     const GpuContext::Current current(context_);
     up_.upload(to, from, bytes);
   }
-  const DeviceGuard guard(*this);
+  const ContextGuard guard(*this);
   streams_.follow(up_.stream(streams_));
 }
 
 void CudaDevice::download(DevicePointer from, void* to, std::size_t bytes) {
   const std::lock_guard one(down_.lock());
   {
-    const DeviceGuard guard(*this);
+    const ContextGuard guard(*this);
     const Stream copies = down_.stream(streams_);
     if (bytes <= kSmallCopy) down_.begin_download(from, bytes, stream());
     else streams_.let_follow(copies);
@@ -126,17 +126,17 @@ bool CudaDevice::copy_from(CudaDevice& other, DevicePointer to, DevicePointer fr
   Streams::Wait written;
   Stream source = nullptr;
   {
-    const DeviceGuard guard(*this);
+    const ContextGuard guard(*this);
     if (!reaches(other)) return false;
   }
   {
-    const DeviceGuard guard(other);
+    const ContextGuard guard(other);
     written = other.streams_.begin_wait();
     source = other.stream();
   }
   Streams::Wait copied;
   {
-    const DeviceGuard guard(*this);
+    const ContextGuard guard(*this);
     const std::string doing = "copying " + std::to_string(bytes) + " bytes from " + other.context_.name();
     const Stream target = stream();
     check(driver_.cuStreamWaitEvent(target, written.event, 0), doing);
@@ -144,7 +144,7 @@ bool CudaDevice::copy_from(CudaDevice& other, DevicePointer to, DevicePointer fr
     copied = streams_.begin_wait();
   }
   {
-    const DeviceGuard guard(other);  // nothing overwrites what is being read
+    const ContextGuard guard(other);  // nothing overwrites what is being read
     check(driver_.cuStreamWaitEvent(source, copied.event, 0), "waiting for " + context_.name());
     other.streams_.drop_wait(written);
   }
@@ -155,14 +155,14 @@ bool CudaDevice::copy_from(CudaDevice& other, DevicePointer to, DevicePointer fr
 void CudaDevice::wait() {
   Streams::Wait waiting;
   {
-    const DeviceGuard guard(*this);
+    const ContextGuard guard(*this);
     waiting = streams_.begin_wait();
   }
   {
     const GpuContext::Current current(context_);
     streams_.wait(waiting);
   }
-  const DeviceGuard guard(*this);
+  const ContextGuard guard(*this);
   streams_.end_wait(waiting);
 }
 

@@ -18,15 +18,15 @@ namespace tern::detail_cuda {
 /// "NVIDIA H200" and so on, by ordinal.
 std::vector<std::string> gpu_names(const Driver& driver);
 
-/// What says so takes the lock itself and waits without it; everything else stands within a DeviceGuard.
+/// What says so takes the lock itself and waits without it; everything else stands within a ContextGuard.
 class CudaDevice {
  public:
   CudaDevice(const Driver& driver, int ordinal, std::string name);
 
   /// The device's lock, and its context on the calling thread. Throws where an earlier kernel failed.
-  class DeviceGuard {
+  class ContextGuard {
    public:
-    explicit DeviceGuard(CudaDevice& gpu) : hold_(gpu.lock_), current_((gpu.context_.require_sound(), gpu.context_)) {}
+    explicit ContextGuard(CudaDevice& gpu) : hold_(gpu.lock_), current_((gpu.context_.require_sound(), gpu.context_)) {}
 
    private:
     std::lock_guard<std::recursive_mutex> hold_;
@@ -50,14 +50,14 @@ class CudaDevice {
 
   /// Needs the lock.
   const MemoryStats& memory_stats() const { return memory_.stats(); }
-  /// Within a DeviceGuard.
+  /// Within a ContextGuard.
   void release_memory() { memory_.release_kept(), memory_.reset_peak(); }
 
   /// Takes the lock itself. Returns when the data has been read.
   void upload(DevicePointer to, const void* from, std::size_t bytes);
   /// Takes the lock itself.
   void download(DevicePointer from, void* to, std::size_t bytes);
-  /// A few bytes, waited for within a DeviceGuard.
+  /// A few bytes, waited for within a ContextGuard.
   void read(DevicePointer from, void* to, std::size_t bytes);
   void clear(DevicePointer to, std::size_t bytes);
   /// Takes both locks itself. Copies from another GPU's memory; false, having done nothing, where there is no direct

@@ -10,7 +10,7 @@ Expr SumRewrites::rewritten(const Node& sum) {
 }
 
 /// Adds the factors of `node`, or of 1 / node (`elementary` is div). False where that is no such product.
-bool SumRewrites::take_apart(const Node* node, Elementary elementary, Factors& f, std::size_t depth) {
+bool SumRewrites::take_apart(const Node* node, Elementary elementary, TermFactors& f, std::size_t depth) {
   constexpr std::size_t kMost = 16;  // x = x * x, again and again, has no end of them
   if (f.scalars.size() + f.weights.size() > kMost || depth > kMost + 2) return false;  // each level has one more
   for (;; node = node->args[0], f.negative = !f.negative) {
@@ -33,7 +33,7 @@ bool SumRewrites::take_apart(const Node* node, Elementary elementary, Factors& f
 /// where their shift is the maximum, and of scalars that wait for the mean: elsewhere one may be there to keep squares
 /// from overflowing. Or nothing.
 Expr SumRewrites::scaled_sum(const Node& sum) {
-  Factors f;
+  TermFactors f;
   if (!take_apart(sum.args[0], Elementary::mul, f) || !f.power) return {};
   const OnlineSum base = *online_.base_of(emit_(f.power));
   for (const auto& [elementary, weight] : f.weights)
@@ -68,7 +68,7 @@ Expr SumRewrites::typed(Expr e) {
 
 /// Adds the terms of ±node. False where one of them has no scalar: it may be there to cancel another digit by digit,
 /// as the mean in x - mean(x), while a product is rounded as it is.
-bool SumRewrites::split(const Node* node, bool negative, std::vector<Term>& terms, std::size_t depth) const {
+bool SumRewrites::split(const Node* node, bool negative, std::vector<SumTerm>& terms, std::size_t depth) const {
   constexpr std::size_t kMost = 8;
   if (terms.size() > kMost || depth > kMost + 1) return false;  // each level has one more
   for (;; node = node->args[0], negative = !negative) {
@@ -79,7 +79,7 @@ bool SumRewrites::split(const Node* node, bool negative, std::vector<Term>& term
   if (node->elementary == Elementary::add || node->elementary == Elementary::sub)
     return split(node->args[0], negative, terms, depth + 1) &&
            split(node->args[1], node->elementary == Elementary::sub ? !negative : negative, terms, depth + 1);
-  Term term{node, negative, {}};
+  SumTerm term{node, negative, {}};
   while (term.value->kind == NodeKind::elementary &&
          (term.value->elementary == Elementary::mul || term.value->elementary == Elementary::div)) {
     const Node *a = term.value->args[0], *b = term.value->args[1];
@@ -94,13 +94,13 @@ bool SumRewrites::split(const Node* node, bool negative, std::vector<Term>& term
 /// What sum(r · a + s · b) is as r · sum(a) + s · sum(b), where those wait for fewer passes: so layer norm's gradient
 /// has the sum of what its mean gets. Or nothing.
 Expr SumRewrites::split_sum(const Node& sum) {
-  std::vector<Term> terms;
+  std::vector<SumTerm> terms;
   if (!split(sum.args[0], false, terms) || terms.size() < 2) return {};
   int parts = 0;  // passes that their sums take
-  for (const Term& term : terms) parts = std::max(parts, online_.pass_of_sum(emit_(term.value)));
+  for (const SumTerm& term : terms) parts = std::max(parts, online_.pass_of_sum(emit_(term.value)));
   if (parts >= online_.pass_of_sum(emit_(sum.args[0]))) return {};
   Expr result;
-  for (const Term& term : terms) {
+  for (const SumTerm& term : terms) {
     Expr part = make_elementary(Elementary::sum, {Expr(term.value)}, sum.index);
     for (auto it = term.scalars.rbegin(); it != term.scalars.rend(); ++it)
       part = make_elementary(it->first, {part, Expr(it->second)});

@@ -20,20 +20,20 @@ class SumRewrites {
  private:
   /// A product apart: scalar · weight · power, of which any may be missing. Scalars do not vary along the reduced axes;
   /// the power is an exp(x - shift) or an x - mean(x).
-  struct Factors {
+  struct TermFactors {
     std::vector<std::pair<Elementary, const Node*>> scalars, weights;  // mul or div by it
     const Node* power = nullptr;
     bool negative = false;
   };
   /// A full value times (or divided by) scalars, the outermost first.
-  struct Term {
+  struct SumTerm {
     const Node* value;
     bool negative;
     std::vector<std::pair<Elementary, const Node*>> scalars;
   };
   const Step& at(int step) const { return builder_.at(step); }
-  bool take_apart(const Node* node, Elementary elementary, Factors& f, std::size_t depth = 0);
-  bool split(const Node* node, bool negative, std::vector<Term>& terms, std::size_t depth = 0) const;
+  bool take_apart(const Node* node, Elementary elementary, TermFactors& f, std::size_t depth = 0);
+  bool split(const Node* node, bool negative, std::vector<SumTerm>& terms, std::size_t depth = 0) const;
   Expr scaled_sum(const Node& sum);
   Expr split_sum(const Node& sum);
   Expr typed(Expr e);

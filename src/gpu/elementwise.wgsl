@@ -9,7 +9,8 @@
 // Where an operand's neighbours lie along another axis, workgroups take tiles instead of runs: elementwise_tile.wgsl.
 //
 // Bound by memory. On an H200, 22 November 2026, 8192×8192 in bf16: silu_mul 4.24 TB/s, a row added to a matrix 4.03,
-// rows taken by index 4.8 (docs/benchmarks_families.md); a device copy runs at 4.26 there.
+// rows taken by index 4.8 (docs/benchmarks_families.md); a device copy ran at 4256 GB/s the day before
+// (docs/benchmarks_history.md).
 //
 // elementwise_text.cpp fills the holes, $name. To read it with all of them filled: tests/golden/kernels.wgsl.
 $place

@@ -17,10 +17,10 @@ namespace {
 constexpr const char* kElementwise =
 #include "gpu/elementwise.wgsl.inc"
     ;
-constexpr const char* kRun =
+constexpr const char* kElementwiseRun =
 #include "gpu/elementwise_run.wgsl.inc"
     ;
-constexpr const char* kTile =
+constexpr const char* kElementwiseTile =
 #include "gpu/elementwise_tile.wgsl.inc"
     ;
 
@@ -53,7 +53,7 @@ using Loaded = std::vector<std::vector<std::string>>;
 
 /// The place of an invocation in a run.
 void name_run(Holes& holes, const ElementwisePlan& e, const Io& io, Position& at) {
-  holes["place"] = kRun;
+  holes["place"] = kElementwiseRun;
   if (!e.group_is_row) {
     holes["coordinates"] = io.coordinates(e.axes, "i", "c", at.coordinates);
     return;
@@ -107,7 +107,7 @@ void name_tile(Holes& holes, const ElementwisePlan& e, Io& io, Position& at, Loa
   const auto p = [&](std::size_t i) { return e.backend.dialect().param(e.tile_slots[i]); };
   const std::int64_t rows = e.rows_of_tile();
   const bool staged = e.is_staged();
-  holes["place"] = kTile;
+  holes["place"] = kElementwiseTile;
   holes["size_across"] = p(0), holes["size_along"] = p(1), holes["tiles_across"] = p(2), holes["tiles_along"] = p(3);
   holes["lanes"] = cat(kAcross), holes["rows"] = cat(rows), holes["barrier"] = e.backend.dialect().barrier();
   holes["coordinates"] = coordinates_of_tile(e, io, at);

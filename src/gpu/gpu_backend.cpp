@@ -12,13 +12,13 @@ void GpuBackend::require_supported(const char* op, DType dtype) const {
 
 /// Drivers' compilers take a second for this many operations, and recurse along them: of some tens of thousands they
 /// overflow the stack of the thread that calls them.
-constexpr std::size_t kMostSteps = 4096;
+constexpr std::size_t kMostProgramSteps = 4096;
 
 void GpuBackend::require_supported(const char* op, const detail::Program& program) const {
-  if (program.steps.size() > kMostSteps)
+  if (program.steps.size() > kMostProgramSteps)
     throw Error(ErrorKind::unsupported, std::string(op) + ": a formula of " + std::to_string(program.steps.size()) +
                                             " operations; on " + device().to_string() + " one kernel has at most " +
-                                            std::to_string(kMostSteps) + ": call several formulas");
+                                            std::to_string(kMostProgramSteps) + ": call several formulas");
   for (const detail::InputType& input : program.inputs)
     if (!input.number) require_supported(op, input.dtype);
   for (const detail::ProgramOutput& output : program.outputs) require_supported(op, output.dtype);

@@ -76,7 +76,7 @@ std::uint64_t checked_bytes(std::string_view op, const std::string& path, const 
 
 namespace {
 
-constexpr std::size_t kPart = std::size_t{4} << 20;  // bytes on the way to a device
+constexpr std::size_t kTransferBytes = std::size_t{4} << 20;  // bytes on the way to a device
 
 /// Bytes as a file has them to bytes as memory has them.
 void to_native(const StoredTensor& stored, std::byte* bytes, std::size_t count) {
@@ -95,9 +95,9 @@ void fill(const StoredTensor& stored, const Tensor& to, const ReadBytes& read) {
     read(bytes, stored.bytes);
     return to_native(stored, bytes, stored.bytes);
   }
-  const std::unique_ptr<std::byte[]> part(new std::byte[std::min<std::uint64_t>(kPart, stored.bytes)]);
+  const std::unique_ptr<std::byte[]> part(new std::byte[std::min<std::uint64_t>(kTransferBytes, stored.bytes)]);
   for (std::uint64_t done = 0; done < stored.bytes;) {
-    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(kPart, stored.bytes - done));
+    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(kTransferBytes, stored.bytes - done));
     read(part.get(), count);
     to_native(stored, part.get(), count);
     tern::detail::upload(backend, storage, done, part.get(), count);

@@ -189,16 +189,16 @@ std::uint32_t checksum_of(unsigned long before, const char* bytes, std::size_t c
 }
 }  // namespace
 
-struct ZipReader::Stream {
+struct ZipReader::InflateStream {
   z_stream state{};
   std::string part;
-  Stream() {
+  InflateStream() {
     if (inflateInit2(&state, -MAX_WBITS) != Z_OK) throw Error(ErrorKind::out_of_memory, "load_npz: zlib cannot begin");
   }
-  ~Stream() { inflateEnd(&state); }
+  ~InflateStream() { inflateEnd(&state); }
 };
 ZipReader::ZipReader(const tern::detail::InputFile& file, const ZipEntry& entry) : file_(file), entry_(entry) {
-  if (entry.method == kDeflated) stream_ = std::make_unique<Stream>();
+  if (entry.method == kDeflated) stream_ = std::make_unique<InflateStream>();
 }
 ZipReader::~ZipReader() = default;
 

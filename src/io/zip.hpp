@@ -30,14 +30,14 @@ class ZipReader {
   void finish();
 
  private:
-  struct Stream;
+  struct InflateStream;
   std::size_t inflate_some(char* to, std::size_t bytes);
 
   const tern::detail::InputFile& file_;
   const ZipEntry& entry_;
   std::uint64_t at_ = 0;  // in what is stored
   unsigned long checksum_ = 0;
-  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<InflateStream> stream_;
 };
 
 class ZipWriter {

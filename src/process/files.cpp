@@ -28,12 +28,12 @@ std::string last_error() { return std::strerror(errno); }
 }
 
 /// An open file, closed at the end.
-class Opened {
+class FileDescriptor {
  public:
-  explicit Opened(int file) : file_(file) {}
-  ~Opened() { close(); }
-  Opened(const Opened&) = delete;
-  Opened& operator=(const Opened&) = delete;
+  explicit FileDescriptor(int file) : file_(file) {}
+  ~FileDescriptor() { close(); }
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
   explicit operator bool() const { return file_ >= 0; }
   int file() const { return file_; }
   bool close() {
@@ -119,7 +119,7 @@ void remove_stale_drafts(const std::string& target) {
     if (!name.starts_with(begin)) continue;
     const pid_t writer = writer_of(std::string_view(name).substr(begin.size()));
     if (writer == 0 || ::kill(writer, 0) == 0 || errno != ESRCH) continue;
-    const Opened draft(::open(at->path().c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW));
+    const FileDescriptor draft(::open(at->path().c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW));
     struct stat about {};
     if (draft && fstat(draft.file(), &about) == 0 && S_ISREG(about.st_mode) &&
         flock(draft.file(), LOCK_EX | LOCK_NB) == 0)
@@ -140,7 +140,7 @@ bool reaches_disk(int file) {
 
 std::optional<std::string> read_file(const std::string& path) {
   if (path.empty()) return {};
-  const Opened opened(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+  const FileDescriptor opened(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
   struct stat about {};
   if (!opened || fstat(opened.file(), &about) != 0 || !S_ISREG(about.st_mode)) return {};
   std::string bytes;
@@ -193,7 +193,7 @@ void DraftFile::commit(bool lasting) {
   if (!lasting) return;
   // The new name, too; where that fails the file is whole all the same, the old one or this.
   const fs::path folder = fs::path(target_).parent_path();
-  const Opened opened(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const FileDescriptor opened(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (opened) (void)reaches_disk(opened.file());
 }
 

@@ -11,7 +11,7 @@
 namespace tern::detail_webgpu {
 namespace {
 
-constexpr std::uint64_t kMostKept = 4ull << 30;  // bytes kept for reuse
+constexpr std::uint64_t kMostReusedBytes = 4ull << 30;  // bytes kept for reuse
 
 bool least_limits() {
   const char* text = std::getenv("TERN_WEBGPU_LIMITS");
@@ -232,7 +232,7 @@ void WebGpuDevice::deallocate(Buffer* buffer) noexcept {
   if (!whole) kept_.forget(size);
   if (!whole || !kept_.keep(size, buffer)) return release_bind_groups(), destroy(buffer);
   if (used) waiting_bytes_ += size;
-  const bool full = static_cast<std::uint64_t>(kept_.stats().kept) > kMostKept;
+  const bool full = static_cast<std::uint64_t>(kept_.stats().kept) > kMostReusedBytes;
   if (waiting_bytes_ > most_waiting_bytes || full) {
     try {
       flush();

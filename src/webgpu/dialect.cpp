@@ -11,7 +11,7 @@
 namespace tern::detail_gpu {
 namespace {
 
-constexpr const char* kLanes =
+constexpr const char* kSubgroupBuiltins =
     ",\n        @builtin(subgroup_invocation_id) lane: u32, @builtin(subgroup_size) lanes: u32";
 
 class Wgsl final : public Dialect {
@@ -96,9 +96,7 @@ class Wgsl final : public Dialect {
     text += library(m.functions + m.body, variant_of) + m.functions;
     text += cat("@compute @workgroup_size(", m.threads,
                 ")\nfn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32",
-                m.subgroups ? kLanes : "",
-                ") {\n  let group = group_id.x + group_id.y * ",
-                param(0), ";\n");
+                m.subgroups ? kSubgroupBuiltins : "", ") {\n  let group = group_id.x + group_id.y * ", param(0), ";\n");
     return text + indented(m.body) + "}\n";
   }
 

@@ -66,23 +66,23 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
   /// The call's kernels are waited for, as their times are known only then.
   std::string timed(const std::function<void()>& call) override {
     if (!gpu_.times_kernels()) return Backend::timed(call);
-    const DeviceGuard hold(*this);  // what other threads do meanwhile waits, and is not counted
+    const WebgpuGuard hold(*this);  // what other threads do meanwhile waits, and is not counted
     gpu_.begin_timing();
-    struct Guard {
+    struct Restore {
       WebGpuDevice& gpu;
-      ~Guard() { gpu.stop_timing(); }
+      ~Restore() { gpu.stop_timing(); }
     } guard{gpu_};
     call();
     return gpu_.end_timing();
   }
 
   void* allocate(std::size_t bytes) override {
-    const DeviceGuard guard(*this);
+    const WebgpuGuard guard(*this);
     return gpu_.allocate(bytes);
   }
   void deallocate(void* data, std::size_t) noexcept override {
     if (!of_this_process()) return;
-    const DeviceGuard guard(*this);
+    const WebgpuGuard guard(*this);
     gpu_.deallocate(static_cast<Buffer*>(data));
   }
 
@@ -92,13 +92,13 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
     return gpu_.memory_stats();
   }
   void release_memory() override {
-    const DeviceGuard guard(*this);
+    const WebgpuGuard guard(*this);
     gpu_.release_memory();
   }
 
   void upload(Storage& to, std::size_t offset, const void* from, std::size_t bytes) override {
     if (bytes == 0) return;
-    const DeviceGuard guard(*this);
+    const WebgpuGuard guard(*this);
     Buffer& buffer = *static_cast<Buffer*>(to.data());
     const bool to_the_end = offset + bytes == to.bytes();
     if (offset % 4 == 0 && (bytes % 4 == 0 || to_the_end)) return gpu_.upload(buffer, offset, from, bytes);
@@ -110,18 +110,18 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
   }
   void download(const Storage& from, std::size_t offset, void* to, std::size_t bytes) override {
     if (bytes == 0) return;
-    const DeviceGuard guard(*this);
+    const WebgpuGuard guard(*this);
     gpu_.download(*static_cast<Buffer*>(from.data()), offset, to, bytes);
     check_indices();
   }
   void synchronize() override {
-    const DeviceGuard guard(*this);
+    const WebgpuGuard guard(*this);
     gpu_.wait();
     check_indices();
   }
 
   void launch(detail_gpu::Launch& launch, const std::function<std::string()>& text) override {
-    const DeviceGuard guard(*this);
+    const WebgpuGuard guard(*this);
     if (launch.check_slot >= 0) {
       checked_.emplace_back(launch);
       launch.params[static_cast<std::size_t>(launch.check_slot)] = static_cast<std::uint32_t>(checked_.size());
@@ -155,7 +155,7 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
 
   /// The storage over the program's buffer: one, however many views there are, as a kernel must bind it once.
   std::shared_ptr<Storage> borrow(WGPUBuffer buffer, std::shared_ptr<const void> keep_alive) {
-    const DeviceGuard guard(*this);
+    const WebgpuGuard guard(*this);
     Borrowed& known = borrowed_[buffer];
     if (std::shared_ptr<Storage> storage = known.storage.lock()) {
       known.keep_alive->push_back(std::move(keep_alive));
@@ -165,7 +165,7 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
     known.keep_alive = std::make_shared<KeepAlive>(KeepAlive{std::move(keep_alive)});
     const std::shared_ptr<const void> holder(adopted, [this, kept = known.keep_alive](Buffer* b) {
       if (!of_this_process()) return;
-      const DeviceGuard guard(*this);
+      const WebgpuGuard guard(*this);
       gpu_.forget(b);
     });
     const auto storage = std::make_shared<Storage>(*this, adopted, adopted->capacity, holder);
@@ -178,18 +178,18 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
 
  private:
   /// One at a time, in the process that made it; errors of the program's own device are caught meanwhile.
-  class DeviceGuard {
+  class WebgpuGuard {
    public:
-    explicit DeviceGuard(const WebgpuBackend& backend)
+    explicit WebgpuGuard(const WebgpuBackend& backend)
         : hold_((backend.require_process(), backend.lock_)), gpu_(backend.gpu_) {
       if (++backend.depth_ == 1) gpu_.catch_errors();
       depth_ = &backend.depth_;
     }
-    ~DeviceGuard() {
+    ~WebgpuGuard() {
       if (--*depth_ == 0) gpu_.release_errors();
     }
-    DeviceGuard(const DeviceGuard&) = delete;
-    DeviceGuard& operator=(const DeviceGuard&) = delete;
+    WebgpuGuard(const WebgpuGuard&) = delete;
+    WebgpuGuard& operator=(const WebgpuGuard&) = delete;
 
    private:
     std::lock_guard<std::recursive_mutex> hold_;
@@ -198,7 +198,7 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
   };
 
   void set_up() {
-    const DeviceGuard guard(*this);
+    const WebgpuGuard guard(*this);
     flags_ = std::make_shared<Storage>(*this, 256);
     gpu_.clear(*static_cast<Buffer*>(flags_->data()));
     abilities_ = probe(gpu_, std::make_shared<Storage>(*this, 256));

@@ -91,7 +91,7 @@ TEST_P(Loops, AndTapeGiveTheSameBits) {
 
 int float_ops(const detail_cpu::Tape& tape) {
   return static_cast<int>(std::count_if(tape.ops.begin(), tape.ops.end(), [](const detail_cpu::TapeOp& op) {
-    return op.kind == detail_cpu::TapeOp::Kind::elementary && detail::is_float(op.type);
+    return op.kind == detail_cpu::TapeOp::OpKind::elementary && detail::is_float(op.type);
   }));
 }
 /// As backward calls a gradient.

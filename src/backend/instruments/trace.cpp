@@ -154,9 +154,9 @@ Cost count_cost(CallRef call) {
 std::string explain_calls(CallRef call) {
   std::string text;
   {
-    struct Guard {
+    struct Restore {
       std::string* outer = instruments.explanation;
-      ~Guard() { instruments.explanation = outer, --Choice::watchers; }
+      ~Restore() { instruments.explanation = outer, --Choice::watchers; }
     } guard;
     instruments.explanation = &text, ++Choice::watchers;
     call();
@@ -168,9 +168,9 @@ std::string explain_calls(CallRef call) {
 CacheStats warm_up_calls(CallRef call) {
   std::map<Backend*, CacheStats> used;
   {
-    struct Guard {
+    struct Restore {
       std::map<Backend*, CacheStats>* outer = instruments.warming;
-      ~Guard() { instruments.warming = outer; }
+      ~Restore() { instruments.warming = outer; }
     } guard;
     instruments.warming = &used;
     call();

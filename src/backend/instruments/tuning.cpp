@@ -266,8 +266,8 @@ void measure(Backend& backend, const std::string& like, const std::function<void
   if (!session) return run();
   backend.synchronize();
   TunedCall call{*session, like};
-  struct Guard {
-    ~Guard() { current = nullptr; }
+  struct Restore {
+    ~Restore() { current = nullptr; }
   } guard;
   current = &call;
   const auto start = std::chrono::steady_clock::now();
@@ -284,9 +284,9 @@ void measure(Backend& backend, const std::string& like, const std::function<void
 std::string tune_calls(CallRef call) {
   require_tuning_file();
   Session session;
-  struct Guard {
+  struct Restore {
     Session* outer = tuned;
-    ~Guard() { tuned = outer, --Choice::watchers; }
+    ~Restore() { tuned = outer, --Choice::watchers; }
   } guard;
   tuned = &session, ++Choice::watchers;
   const auto start = std::chrono::steady_clock::now();

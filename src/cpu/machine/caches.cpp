@@ -14,7 +14,7 @@ namespace {
 
 /// What is counted of a cache. A virtual machine is told of all that its processor has, 300 MiB, where it may use a
 /// share (two cores of a Sapphire Rapids: silu_mul of 200 MB at 19 GB/s through the caches).
-constexpr std::int64_t kMost = std::int64_t{64} << 20;
+constexpr std::int64_t kMostCacheBytes = std::int64_t{64} << 20;
 
 /// A cache and how many logical processors share it.
 struct SharedCache {
@@ -72,7 +72,7 @@ SharedCache last_level() {
 
 std::int64_t cache_bytes() {
   static const SharedCache last = last_level();
-  return std::min(last.bytes, kMost) * ((max_threads() + last.sharing - 1) / last.sharing);
+  return std::min(last.bytes, kMostCacheBytes) * ((max_threads() + last.sharing - 1) / last.sharing);
 }
 
 }  // namespace tern::detail_cpu

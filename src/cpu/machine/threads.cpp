@@ -44,7 +44,7 @@ struct alignas(64) Share {
   std::int64_t end = 0;
 };
 
-struct Job {
+struct TaskBatch {
   TaskRef task;
   Share* shares;  // `threads` of them
   int threads;
@@ -116,7 +116,7 @@ class Pool {
     if (disturbance_.keeps_alone()) return false;
     helpers = std::min(helpers, hire(helpers));
     if (helpers == 0) return false;
-    Job job{task, divide(count, helpers + 1), helpers + 1, {}, {}};
+    TaskBatch job{task, divide(count, helpers + 1), helpers + 1, {}, {}};
     job_ = &job;
     present_.store(kOpen, std::memory_order_release);
     wake(helpers);
@@ -136,13 +136,13 @@ class Pool {
     const std::lock_guard use(in_use_);
     stop_ = true;
     wake(0);
-    for (Worker& worker : workers_) worker.thread.join();
+    for (PoolThread& worker : workers_) worker.thread.join();
     workers_.clear();
     stop_ = false;
   }
 
  private:
-  struct Worker {
+  struct PoolThread {
     std::thread thread;
     Placement placement;
     std::atomic<bool> sleeps{false};
@@ -162,7 +162,7 @@ class Pool {
     if (have >= wanted || (refused_ > 0 && refused_-- > 0)) return have;
     try {
       for (int thread = have + 1; thread <= wanted; ++thread) {
-        Worker& worker = workers_.emplace_back();
+        PoolThread& worker = workers_.emplace_back();
         worker.thread = std::thread([this, thread, &worker, seen = generation_.load()] { loop(thread, worker, seen); });
       }
     } catch (const std::exception&) {  // no more threads, or no memory for one
@@ -189,14 +189,14 @@ class Pool {
   void wake(int needed) {
     generation_.fetch_add(1, std::memory_order_seq_cst);
     if (sleeping_.load(std::memory_order_seq_cst) == 0) return;
-    for (Worker& worker : workers_) {
+    for (PoolThread& worker : workers_) {
       if (needed-- <= 0) break;
       if (worker.sleeps.load(std::memory_order_relaxed)) worker.placement.keep_off_this_processor();
     }
     generation_.notify_all();
   }
 
-  int await(Worker& self, int seen) {
+  int await(PoolThread& self, int seen) {
     for (int spin = 0; spin < kSpins; ++spin) {
       if (const int now = generation_.load(std::memory_order_acquire); now != seen) return now;
       pause();
@@ -226,7 +226,7 @@ class Pool {
     return false;
   }
 
-  void loop(int thread, Worker& self, int seen) {
+  void loop(int thread, PoolThread& self, int seen) {
     self.placement.begin();
     for (;;) {
       seen = await(self, seen);
@@ -242,13 +242,13 @@ class Pool {
   static constexpr int kAskAgain = 1000;  // jobs until threads are asked for again that were refused
 
   std::mutex in_use_;
-  std::deque<Worker> workers_;  // which stay where they are
+  std::deque<PoolThread> workers_;  // which stay where they are
   std::atomic<int> generation_{0};
   std::atomic<int> present_{0}, sleeping_{0};  // present_: kOpen while workers may come, and those that work
   std::atomic<bool> stop_{false};
   std::unique_ptr<Share[]> shares_;
   int most_shares_ = 0, refused_ = 0;
-  Job* job_ = nullptr;
+  TaskBatch* job_ = nullptr;
   Disturbance disturbance_;
 };
 

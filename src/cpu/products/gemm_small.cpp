@@ -15,9 +15,9 @@ namespace tern::detail_cpu {
 namespace {
 
 /// Multiplications of one product of a batch, and products of a batch, that are few and many.
-constexpr Index kMostSteps = 4096, kFewestProducts = 4;
+constexpr Index kMostMultiplications = 4096, kFewestProducts = 4;
 /// Elements of a B that many rows meet, and how many rows those are.
-constexpr Index kMostOfB = 64, kFewestRows = 64;
+constexpr Index kMostOfB = 64, kFewestRowsOfA = 64;
 /// Rows that are one task, and multiplications that are worth a second thread.
 constexpr Index kSmallRowsTogether = 256, kParallelSteps = Index{1} << 18;
 /// Multiplications of a batch from which its operands are picked by lists, which take a µs to make.
@@ -144,8 +144,8 @@ bool run_tiny(const GemmProblem& problem, const GemmTypes& types) {
 
 bool is_small(const GemmProblem& g) {
   if (g.segments != 1 || g.k < 1 || g.k > kSmallMost || g.n > kSmallMost) return false;
-  if (g.m > kSmallMost) return g.n * g.k <= kMostOfB && g.m >= kFewestRows;
-  return g.batches >= kFewestProducts && g.m * g.n * g.k <= kMostSteps;
+  if (g.m > kSmallMost) return g.n * g.k <= kMostOfB && g.m >= kFewestRowsOfA;
+  return g.batches >= kFewestProducts && g.m * g.n * g.k <= kMostMultiplications;
 }
 
 }  // namespace

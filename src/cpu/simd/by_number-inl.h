@@ -29,30 +29,30 @@ template <class D> class ByNumber {
     const T size = number < 0 ? -number : number;
     T odd = number, power = 1;
     if (IsPowerOfTwo(size) && IsNormal(size) && IsNormal(1 / size)) {
-      way_ = Way::multiply;
+      way_ = DivisionMethod::multiply;
     } else if (HWY_NATIVE_FMA && number >= 1 && number <= kMost) {
       auto integer = static_cast<std::int32_t>(number);
       if (static_cast<T>(integer) != number) integer = 1;
       for (; integer % 2 == 0; integer /= 2) power *= 2;
       odd = static_cast<T>(integer);
-      if (integer > 1) way_ = power == 1 ? Way::correct : Way::correct_and_scale;
+      if (integer > 1) way_ = power == 1 ? DivisionMethod::correct : DivisionMethod::correct_and_scale;
     }
     odd_ = hn::Set(d, odd), reciprocal_ = hn::Set(d, 1 / odd);
     power_ = hn::Set(d, power), scale_ = hn::Set(d, 1 / power);
   }
   HWY_INLINE V Run(D d, V x) const {
-    if (way_ == Way::divide) return hn::Div(x, number_);
+    if (way_ == DivisionMethod::divide) return hn::Div(x, number_);
     const V q = hn::Mul(x, reciprocal_);
-    if (way_ == Way::multiply) return q;
+    if (way_ == DivisionMethod::multiply) return q;
     const V y = hn::NegMulAdd(hn::MulSub(q, odd_, x), reciprocal_, q);  // in this order -0 for -0
-    const bool scales = way_ == Way::correct_and_scale;
+    const bool scales = way_ == DivisionMethod::correct_and_scale;
     const V z = scales ? hn::Mul(y, scale_) : y;
     if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Eq(scales ? hn::Mul(z, power_) : z, y)))) return hn::Div(x, number_);
     return z;
   }
 
  private:
-  enum class Way : std::uint8_t { divide, multiply, correct, correct_and_scale };
+  enum class DivisionMethod : std::uint8_t { divide, multiply, correct, correct_and_scale };
   static constexpr T kMost = 65536;
   static HWY_INLINE bool IsPowerOfTwo(T x) {  // of those that are normal
     hwy::MakeUnsigned<T> bits;
@@ -63,7 +63,7 @@ template <class D> class ByNumber {
     return x >= std::numeric_limits<T>::min() && x <= std::numeric_limits<T>::max();
   }
 
-  Way way_ = Way::divide;
+  DivisionMethod way_ = DivisionMethod::divide;
   V number_, odd_, reciprocal_, power_, scale_;
 };
 

@@ -11,14 +11,14 @@ namespace tern::detail_cpu {
 namespace {
 
 /// Fewer are moved one by one, unless they are both of two; no more groups have a bit each.
-constexpr std::size_t kFewestColumns = 3, kMostGroups = 64;
+constexpr std::size_t kFewestMembers = 3, kMostGroups = 64;
 constexpr std::int64_t kPair = 2;
 bool enough(std::size_t columns, std::int64_t step) {
-  return columns >= kFewestColumns || (step == kPair && columns == static_cast<std::size_t>(kPair));
+  return columns >= kFewestMembers || (step == kPair && columns == static_cast<std::size_t>(kPair));
 }
 /// So many pairs are joined in the cache before they are written past it.
 constexpr std::int64_t kPairsAtOnce = 512;
-constexpr std::int64_t kElement = 4;  // bytes
+constexpr std::int64_t kElementBytes = 4;
 
 bool of_four_bytes(DType dtype) { return dtype == DType::f32 || dtype == DType::i32; }
 
@@ -29,7 +29,7 @@ template <class List> std::vector<BlockRunner::Columns> BlockRunner::find_column
     Cursor::StridedMemory line;
     int index;
   };
-  if (list.size() < kFewestColumns) return {};
+  if (list.size() < kFewestMembers) return {};
   detail::SmallVector<StridedOperand, 16> places;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const auto& operand = list[i];
@@ -46,7 +46,7 @@ template <class List> std::vector<BlockRunner::Columns> BlockRunner::find_column
     std::size_t end = first + 1;
     const auto follows = [&](const StridedOperand& p) {
       return p.line.step == places[first].line.step &&
-             p.line.begin == places[first].line.begin + static_cast<std::int64_t>(end - first) * kElement &&
+             p.line.begin == places[first].line.begin + static_cast<std::int64_t>(end - first) * kElementBytes &&
              static_cast<std::int64_t>(end - first) < p.line.step;
     };
     while (end < places.size() && follows(places[end])) ++end;
@@ -60,8 +60,8 @@ template <class List> std::vector<BlockRunner::Columns> BlockRunner::find_column
   }
   return groups;
 }
-template std::vector<BlockRunner::Columns> BlockRunner::find_columns(const detail::SmallVector<Input, 4>&) const;
-template std::vector<BlockRunner::Columns> BlockRunner::find_columns(const detail::SmallVector<Output, 2>&) const;
+template std::vector<BlockRunner::Columns> BlockRunner::find_columns(const detail::SmallVector<BlockInput, 4>&) const;
+template std::vector<BlockRunner::Columns> BlockRunner::find_columns(const detail::SmallVector<BlockOutput, 2>&) const;
 
 bool BlockRunner::load_columns(Worker& w, const Columns& columns, const Block& b, int pass) const {
   if (half_loop_ || reduces_in_place_ || (b.rows > 1 && b.pitch != b.cols)) return false;
@@ -71,8 +71,8 @@ bool BlockRunner::load_columns(Worker& w, const Columns& columns, const Block& b
     if (pass != kAnyPass && !needs(pass)[static_cast<std::size_t>(value)]) return false;
     to.push_back(slot(w, value));
   }
-  table_.split_columns(columns.line.begin + b.position * columns.line.step * kElement, columns.line.step, to.size(),
-                       to.begin(), static_cast<std::size_t>(b.size()));
+  table_.split_columns(columns.line.begin + b.position * columns.line.step * kElementBytes, columns.line.step,
+                       to.size(), to.begin(), static_cast<std::size_t>(b.size()));
   for (std::size_t k = 0; k < to.size(); ++k)
     w.at[static_cast<std::size_t>(inputs_[static_cast<std::size_t>(columns.members[k])].value)] = to[k];
   return true;
@@ -85,7 +85,7 @@ void BlockRunner::stream_pairs(const void* first, const void* second, std::byte*
     const auto at = [&](const void* x) -> const void* { return static_cast<const std::uint32_t*>(x) + begin; };
     const void* const both[] = {at(first), at(second)};
     table_.join_columns(both, 2, joined.data(), kPair, static_cast<std::size_t>(some));
-    table_.stream[static_cast<int>(DType::f32)](joined.data(), to + begin * kPair * kElement,
+    table_.stream[static_cast<int>(DType::f32)](joined.data(), to + begin * kPair * kElementBytes,
                                                 static_cast<std::size_t>(some * kPair));
   }
 }
@@ -94,11 +94,11 @@ bool BlockRunner::store_columns(const Worker& w, const Columns& columns, const B
   if (b.rows > 1 && b.pitch != b.cols) return false;
   detail::SmallVector<const void*, 16> from;
   for (const int i : columns.members) {
-    const Output& output = outputs_[static_cast<std::size_t>(i)];
+    const BlockOutput& output = outputs_[static_cast<std::size_t>(i)];
     if (pass != kAnyPass && output.pass != pass) return false;
     from.push_back(w.at[static_cast<std::size_t>(output.value)]);
   }
-  std::byte* const to = columns.line.begin + b.position * columns.line.step * kElement;
+  std::byte* const to = columns.line.begin + b.position * columns.line.step * kElementBytes;
   if (streams_ && columns.line.step == kPair && reinterpret_cast<std::uintptr_t>(to) % 64 == 0) {
     stream_pairs(from[0], from[1], to, b.size());
     return true;
@@ -108,7 +108,7 @@ bool BlockRunner::store_columns(const Worker& w, const Columns& columns, const B
 }
 
 bool BlockRunner::store_columns_computed(const Block& b, const void* values, std::int64_t step) const {
-  const Output& output = outputs_[0];
+  const BlockOutput& output = outputs_[0];
   const auto matrix = output.cursor.rectangle(b.position, b.rows, b.cols, b.pitch);
   if (!matrix) return false;
   const DType dtype = output.cursor.dtype();

@@ -12,7 +12,7 @@ using detail::StepKind;
 
 /// Whether a result may take the input's place in the register file.
 bool BlockRunner::shares_slot(int input) const {
-  return std::any_of(outputs_.begin(), outputs_.end(), [&](const Output& output) {
+  return std::any_of(outputs_.begin(), outputs_.end(), [&](const BlockOutput& output) {
     return tape_.values[static_cast<std::size_t>(output.value)].slot ==
            tape_.values[static_cast<std::size_t>(input)].slot;
   });
@@ -32,7 +32,7 @@ void BlockRunner::place_rows(Worker& w, const Block& b, RowTraversal& rows) cons
     w.at[v] = slot(w, value);
     rows.steps[v] = b.cols * static_cast<std::int64_t>(compute_size(tape_.values[v].type));
   };
-  for (const Input& input : inputs_) {
+  for (const BlockInput& input : inputs_) {
     const auto matrix = input.cursor.rectangle(b.position, b.rows, b.cols, b.pitch);
     if (matrix && matrix->col == 1 && stored_as_computed(input.cursor.dtype())) {
       in_memory(input.value, *matrix);
@@ -43,7 +43,7 @@ void BlockRunner::place_rows(Worker& w, const Block& b, RowTraversal& rows) cons
       rows.loaded.push_back(&input);
     }
   }
-  for (const Output& output : outputs_) {
+  for (const BlockOutput& output : outputs_) {
     const auto matrix = output.cursor.rectangle(b.position, b.rows, b.cols, b.pitch);
     const bool lies_there = matrix && matrix->col == 1;
     if (output.direct && lies_there) {
@@ -101,7 +101,7 @@ bool BlockRunner::run_half_rows(Worker& w, const Block& b, Steps& steps) const {
   const TapeLoop& loop = tape_.loops[static_cast<std::size_t>(~way_.block[0])];
   const LoopRows rows{static_cast<std::size_t>(b.cols), static_cast<std::size_t>(b.rows), steps, {}};
   run_loop(w, loop, rows, may_stream(w, loop, rows), half_rows_);
-  for (const Output& output : outputs_)
+  for (const BlockOutput& output : outputs_)
     w.at[static_cast<std::size_t>(output.value)] = slot(w, output.value);  // as others expect
   return true;
 }
@@ -119,7 +119,7 @@ void BlockRunner::run_rows(Worker& w, const Block& whole) const {
   for (std::int64_t done = 0; done < whole.rows; done += together) {
     Block b = whole;
     b.position += done * b.pitch, b.rows = std::min(together, whole.rows - done), b.kept = b.size();
-    for (const Input* input : rows.loaded) load(w, *input, b.position, b.rows, b.cols, b.pitch);
+    for (const BlockInput* input : rows.loaded) load(w, *input, b.position, b.rows, b.cols, b.pitch);
     execute_rows(w, b, rows.steps);
     store_rows(w, b, rows);
     for (const int value : rows.moving) {
@@ -136,8 +136,8 @@ bool BlockRunner::are_one_run(const Block& b, const Steps& steps) const {
     return steps[v] == b.cols * static_cast<std::int64_t>(compute_size(tape_.values[v].type));
   };
   return b.size() <= kTapeBlock && (b.placed < 0 || follows(b.placed)) &&
-         std::all_of(inputs_.begin(), inputs_.end(), [&](const Input& i) { return follows(i.value); }) &&
-         std::all_of(outputs_.begin(), outputs_.end(), [&](const Output& o) { return follows(o.value); });
+         std::all_of(inputs_.begin(), inputs_.end(), [&](const BlockInput& i) { return follows(i.value); }) &&
+         std::all_of(outputs_.begin(), outputs_.end(), [&](const BlockOutput& o) { return follows(o.value); });
 }
 
 void BlockRunner::execute_rows(const Worker& w, const Block& b, const Steps& steps) const {

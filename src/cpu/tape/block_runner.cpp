@@ -73,7 +73,7 @@ void expand_block(const KernelTable& table, ComputeType type, const void* in, vo
 }
 
 void BlockRunner::fill_patterns(const Worker& w, std::int64_t block) const {
-  for (const Input& input : inputs_) {
+  for (const BlockInput& input : inputs_) {
     if (input.period == 0) continue;
     const std::size_t type = compute_size(tape_.values[static_cast<std::size_t>(input.value)].type);
     std::byte* const to = w.patterns + input.pattern * kPatternBytes;
@@ -107,7 +107,7 @@ std::byte* BlockRunner::slot(const Worker& w, int value) const {
   return w.file + static_cast<std::size_t>(tape_.values[static_cast<std::size_t>(value)].slot) * slot_bytes_;
 }
 
-void BlockRunner::load(Worker& w, const Input& input, std::int64_t position, std::int64_t rows, std::int64_t cols,
+void BlockRunner::load(Worker& w, const BlockInput& input, std::int64_t position, std::int64_t rows, std::int64_t cols,
                        std::int64_t pitch) const {
   if (rows == 1 || pitch == cols) cols *= rows, rows = 1;
   if (reduces_in_place_) rows = 1;  // and the others follow
@@ -144,7 +144,7 @@ void BlockRunner::load_full(Worker& w, const Block& b, int pass) const {
   std::uint64_t loaded = 0;  // of input_columns_
   for (std::size_t g = 0; g < input_columns_.size(); ++g)
     if (load_columns(w, input_columns_[g], b, pass)) loaded |= std::uint64_t{1} << g;
-  for (const Input& input : inputs_) {
+  for (const BlockInput& input : inputs_) {
     if (input.columns >= 0 && (loaded >> input.columns & 1)) continue;
     if (tape_.lazy[static_cast<std::size_t>(input.value)]) continue;
     if (input.full && (pass == kAnyPass || needs(pass)[static_cast<std::size_t>(input.value)]))
@@ -153,12 +153,12 @@ void BlockRunner::load_full(Worker& w, const Block& b, int pass) const {
 }
 
 void BlockRunner::load_kept(Worker& w, const Block& b) const {
-  for (const Input& input : inputs_)
+  for (const BlockInput& input : inputs_)
     if (!input.full) load(w, input, b.kept_position, 1, b.kept, b.kept);
 }
 
 void BlockRunner::aim_outputs(Worker& w, const Block& b, bool full, int pass) const {
-  for (const Output& output : outputs_) {
+  for (const BlockOutput& output : outputs_) {
     if (!output.direct || output.full != full) continue;
     void*& at = w.at[static_cast<std::size_t>(output.value)];
     at = slot(w, output.value);
@@ -174,7 +174,7 @@ void BlockRunner::store_outputs(Worker& w, const Block& b, bool full, int pass) 
   std::uint64_t stored = 0;  // of output_columns_
   for (std::size_t g = 0; full && g < output_columns_.size(); ++g)
     if (store_columns(w, output_columns_[g], b, pass)) stored |= std::uint64_t{1} << g;
-  for (const Output& output : outputs_) {
+  for (const BlockOutput& output : outputs_) {
     if (output.full != full || (pass != kAnyPass && output.pass != pass)) continue;
     if (output.columns >= 0 && (stored >> output.columns & 1)) continue;
     const void* at = w.at[static_cast<std::size_t>(output.value)];
@@ -206,7 +206,7 @@ void BlockRunner::expand(const Worker& w, const TapeOp& op, const Block& b) cons
 
 /// Where 16-bit floats are reduced as they lie in memory: the kernels for it.
 const HalfReduction* BlockRunner::half_reduction(const TapeOp& op) const {
-  for (const Input& input : inputs_)
+  for (const BlockInput& input : inputs_)
     if (reduces_in_place_ && input.value == op.args[0] && !stored_as_computed(input.cursor.dtype()))
       return &table_.reduce_half[static_cast<int>(op.which)][input.cursor.dtype() == DType::bf16];
   return nullptr;
@@ -231,7 +231,7 @@ void BlockRunner::execute(const Worker& w, const TapeOp& op, const Block& b) con
   void* result = w.at[static_cast<std::size_t>(op.result)];
   const void* first = w.at[static_cast<std::size_t>(op.args[0])];
   switch (op.kind) {
-    case TapeOp::Kind::elementary: {
+    case TapeOp::OpKind::elementary: {
       if (short_rows_ && op.with_column) {
         op.with_column(w.at[static_cast<std::size_t>(op.along)], w.at[static_cast<std::size_t>(op.column)], result,
                        static_cast<std::size_t>(b.kept), n / static_cast<std::size_t>(b.kept), false);
@@ -242,11 +242,11 @@ void BlockRunner::execute(const Worker& w, const TapeOp& op, const Block& b) con
       op.elementary(args, result, n);
       break;
     }
-    case TapeOp::Kind::block: op.block(first, result, n); break;
-    case TapeOp::Kind::expand:
+    case TapeOp::OpKind::block: op.block(first, result, n); break;
+    case TapeOp::OpKind::expand:
       if (!short_rows_ || !op.unread) expand(w, op, b);
       break;
-    case TapeOp::Kind::reduce:
+    case TapeOp::OpKind::reduce:
       if (op.place >= 0) {
         const TapeOnline& online = tape_.online[static_cast<std::size_t>(op.place)];
         const TapeOp& pivot = tape_.ops[static_cast<std::size_t>(online.pivot)];
@@ -276,7 +276,7 @@ bool BlockRunner::may_stream(const Worker& w, const TapeLoop& loop, const LoopRo
 /// What the block after b reads, where it lies.
 BlockRunner::Fetches BlockRunner::fetches_for(const Block& b) const {
   Fetches list;
-  for (const Input& input : inputs_) {
+  for (const BlockInput& input : inputs_) {
     const void* const from = input.full ? input.cursor.direct(b.next, b.size()) : nullptr;
     if (from && from != input.cursor.direct(b.position, b.size()))
       list.push_back({from, dtype_size(input.cursor.dtype())});
@@ -325,7 +325,7 @@ const std::vector<bool>& BlockRunner::needs(int pass) const {
                                                        : tape_.needs[static_cast<std::size_t>(pass)];
 }
 bool BlockRunner::reads(int pass, int index) const {
-  return std::any_of(inputs_.begin(), inputs_.end(), [&](const Input& input) {
+  return std::any_of(inputs_.begin(), inputs_.end(), [&](const BlockInput& input) {
     const TapeValue& value = tape_.values[static_cast<std::size_t>(input.value)];
     return input.full && value.kind == StepKind::input && value.index == index &&
            needs(pass)[static_cast<std::size_t>(input.value)];
@@ -334,15 +334,17 @@ bool BlockRunner::reads(int pass, int index) const {
 
 bool BlockRunner::has_full_outputs(int pass) const {
   return std::any_of(outputs_.begin(), outputs_.end(),
-                     [&](const Output& o) { return o.full && (pass == kAnyPass || o.pass == pass); });
+                     [&](const BlockOutput& o) { return o.full && (pass == kAnyPass || o.pass == pass); });
 }
 
 bool BlockRunner::is_one_loop(std::int64_t count) const {
   if (half_loop_) return true;
   return way_.block.size() == 1 && way_.block[0] < 0 &&
-         std::all_of(inputs_.begin(), inputs_.end(), [&](const Input& i) { return lies_there(i.cursor, count); }) &&
-         std::all_of(outputs_.begin(), outputs_.end(),
-                     [&](const Output& o) { return o.direct && lies_there(o.cursor, count); });
+         std::all_of(
+             inputs_.begin(), inputs_.end(), [&](const BlockInput& i) { return lies_there(i.cursor, count); }) &&
+         std::all_of(
+             outputs_.begin(), outputs_.end(),
+             [&](const BlockOutput& o) { return o.direct && lies_there(o.cursor, count); });
 }
 bool BlockRunner::reduce_in_place(std::int64_t count) {
   const bool places = !tape_.online.empty();
@@ -353,15 +355,15 @@ bool BlockRunner::reduce_in_place(std::int64_t count) {
     if (op.place >= 0 || !tape_.live[i]) continue;
     const StepKind of =
         tape_.values[static_cast<std::size_t>(op.args[0])].kind;  // of a number the register file has kTapeBlock
-    if (op.kind == TapeOp::Kind::reduce ? of != StepKind::input : op.full) return false;
+    if (op.kind == TapeOp::OpKind::reduce ? of != StepKind::input : op.full) return false;
   }
-  const auto is_computed_in = [&](const Input& i) {
+  const auto is_computed_in = [&](const BlockInput& i) {
     const DType dtype = i.cursor.dtype();
     return stored_as_computed(dtype) ||
            (!places && group_ == 1 && (dtype == DType::f16 || dtype == DType::bf16) &&
             table_.reduce_half[static_cast<int>(Elementary::sum)][dtype == DType::bf16].rows);
   };
-  reduces_in_place_ = std::all_of(inputs_.begin(), inputs_.end(), [&](const Input& i) {
+  reduces_in_place_ = std::all_of(inputs_.begin(), inputs_.end(), [&](const BlockInput& i) {
     return tape_.lazy[static_cast<std::size_t>(i.value)] ||
            (i.full && is_computed_in(i) && i.cursor.direct(0, count) != nullptr);
   });

@@ -159,7 +159,7 @@ class BlockRunner {
   bool rows_lie_there(const Block& b) const;
 
  private:
-  struct Input {
+  struct BlockInput {
     int value;
     Cursor cursor;
     bool full;
@@ -168,7 +168,7 @@ class BlockRunner {
     std::size_t pattern = 0;  // which of those
     int columns = -1;         // which of input_columns_ it is in
   };
-  struct Output {
+  struct BlockOutput {
     Cursor cursor;
     int value;
     bool full, direct;
@@ -208,7 +208,7 @@ class BlockRunner {
   std::int32_t least_place(const Cursor& ordinals, FindFn find, const std::byte* x, std::size_t size,
                            const void* extreme, std::int64_t position, std::int64_t n) const;
   std::byte* slot(const Worker& w, int value) const;
-  void load(Worker& w, const Input& input, std::int64_t position, std::int64_t rows, std::int64_t cols,
+  void load(Worker& w, const BlockInput& input, std::int64_t position, std::int64_t rows, std::int64_t cols,
             std::int64_t pitch) const;
   void expand(const Worker& w, const TapeOp& op, const Block& b) const;
   /// Bytes from row to row of each value.
@@ -217,13 +217,13 @@ class BlockRunner {
   struct RowTraversal {
     Steps steps;
     detail::SmallVector<int, 32> moving;           // values that lie in memory
-    detail::SmallVector<const Input*, 4> loaded;   // inputs that are not, and change from row to row
-    struct Stored {
-      const Output* output;
+    detail::SmallVector<const BlockInput*, 4> loaded;  // inputs that are not, and change from row to row
+    struct StoredRow {
+      const BlockOutput* output;
       std::byte* to;  // null: by its cursor
       std::int64_t step;
     };
-    detail::SmallVector<Stored, 2> stored;         // outputs that are not
+    detail::SmallVector<StoredRow, 2> stored;  // outputs that are not
   };
   void run_rows(Worker& w, const Block& whole) const;
   bool run_half_rows(Worker& w, const Block& b, Steps& steps) const;
@@ -254,8 +254,8 @@ class BlockRunner {
   LoopFn half_rows_ = nullptr;  // one loop does it all from 16-bit memory to 16-bit memory, where rows lie there …
   LoopFn half_loop_ = nullptr;  // … and where all is one run
   std::vector<Columns> input_columns_, output_columns_;
-  detail::SmallVector<Input, 4> inputs_;
-  detail::SmallVector<Output, 2> outputs_;
+  detail::SmallVector<BlockInput, 4> inputs_;
+  detail::SmallVector<BlockOutput, 2> outputs_;
   struct Constant {
     int value;
     bool filled;  // else one type is read

@@ -41,7 +41,7 @@ bool made_by_loop(const Tape& tape, const Tape::Way& way, int value) {
 
 bool is_reduction(const Tape& tape, int value) {
   return std::ranges::any_of(tape.ops, [&](const TapeOp& op) {
-    return op.kind == TapeOp::Kind::reduce && op.place < 0 && op.result == value;
+    return op.kind == TapeOp::OpKind::reduce && op.place < 0 && op.result == value;
   });
 }
 
@@ -95,7 +95,7 @@ BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<c
   only_place_ = is_only_place(length);
   const int only = way_.block.size() == 1 ? way_.block[0] : 0;
   by_rows_ = !tape.program->reduces && !in_place_ && way_.block.size() == 1 &&
-             (only < 0 || tape.ops[static_cast<std::size_t>(only)].kind == TapeOp::Kind::elementary);
+             (only < 0 || tape.ops[static_cast<std::size_t>(only)].kind == TapeOp::OpKind::elementary);
   half_rows_ = find_half_loop();
   const auto lies_so = [count = full.count()](const auto& operand) {
     return operand.cursor.direct(0, count) != nullptr;
@@ -104,7 +104,7 @@ BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<c
   if (skip == 0 && half_rows_ && std::all_of(inputs_.begin(), inputs_.end(), lies_so) &&
       std::all_of(outputs_.begin(), outputs_.end(), lies_so)) {
     half_loop_ = half_rows_;
-    for (Output& output : outputs_) output.direct = true;
+    for (BlockOutput& output : outputs_) output.direct = true;
   }
 }
 
@@ -113,7 +113,7 @@ bool BlockRunner::is_only_place(std::int64_t length) const {
   if (!rows_ || group_ > 1 || length < 2 || tape_.online.size() != 1 || tape_.reductions.size() != 2) return false;
   const TapeOnline& online = tape_.online[0];
   const TapeOp& pivot = tape_.ops[static_cast<std::size_t>(online.pivot)];
-  const auto weight = std::ranges::find(inputs_, online.weight, &Input::value);
+  const auto weight = std::ranges::find(inputs_, online.weight, &BlockInput::value);
   if (!online.is_place() || length > table_.place_row[static_cast<int>(pivot.type)] || weight == inputs_.end() ||
       !weight->cursor.counts_up() || std::ranges::count(tape_.outputs, pivot.result) > 0)
     return false;
@@ -128,7 +128,7 @@ bool BlockRunner::is_only_place(std::int64_t length) const {
 
 /// Operands that repeat after a few elements, and are read in blocks: repeated once for all blocks.
 void BlockRunner::find_patterns(std::int64_t count) {
-  for (Input& input : inputs_) {
+  for (BlockInput& input : inputs_) {
     const std::int64_t period = input.full ? input.cursor.period() : 0;
     if (period == 0 || 2 * period > count || tape_.values[static_cast<std::size_t>(input.value)].slot < 0) continue;
     input.period = period, input.pattern = patterns_++;
@@ -143,11 +143,11 @@ LoopFn BlockRunner::find_half_loop() const {
   const TapeLoop& loop = tape_.loops[static_cast<std::size_t>(~way_.block[0])];
   const DType dtype = outputs_[0].cursor.dtype();
   if (inputs_.size() != loop.inputs.size() || outputs_.size() != loop.outputs.size()) return nullptr;
-  const auto read_so = [&](const Input& i) {
+  const auto read_so = [&](const BlockInput& i) {
     return i.full && i.cursor.dtype() == dtype && std::count(loop.inputs.begin(), loop.inputs.end(), i.value) == 1;
   };
   if (!std::all_of(inputs_.begin(), inputs_.end(), read_so) ||
-      !std::all_of(outputs_.begin(), outputs_.end(), [&](const Output& o) {
+      !std::all_of(outputs_.begin(), outputs_.end(), [&](const BlockOutput& o) {
         return o.cursor.dtype() == dtype && std::count(tape_.outputs.begin(), tape_.outputs.end(), o.value) == 1;
       }))
     return nullptr;

@@ -24,7 +24,7 @@ class Planner {
  public:
   Planner(const Tape& tape, bool rows) : tape_(tape) {
     for (const TapeOp& op : tape.ops)
-      if (rows && op.kind == TapeOp::Kind::expand) repeated_[op.result] = op.args[0];
+      if (rows && op.kind == TapeOp::OpKind::expand) repeated_[op.result] = op.args[0];
   }
 
   std::optional<LoopPlan> run(const std::vector<int>& ops, const std::vector<int>& outputs) {

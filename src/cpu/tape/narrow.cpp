@@ -14,7 +14,7 @@ namespace {
 using detail::StepKind;
 
 /// Bytes of a block of a number, and elements that are worth a second thread.
-constexpr std::int64_t kNumbers = 4096, kParallel = std::int64_t{1} << 18;
+constexpr std::int64_t kNumbers = 4096, kParallelNarrow = std::int64_t{1} << 18;
 
 /// Of contiguous memory; the compiler's vectors of the baseline target, which meet memory's speed. Null: an elementary
 /// function whose low bits do not follow from its operands' alone, or that is not one of them.
@@ -55,8 +55,8 @@ bool is_input_or_number(StepKind kind) {
 const TapeOp* only_op(const Tape& tape) {
   if (tape.outputs.size() != 1 || tape.ops.empty() || tape.ops.size() > 2) return nullptr;
   const TapeOp& op = tape.ops.front();
-  if (op.kind != TapeOp::Kind::elementary || op.arity > 2) return nullptr;
-  if (tape.ops.size() == 2 && (tape.ops[1].kind != TapeOp::Kind::block || tape.ops[1].args[0] != op.result))
+  if (op.kind != TapeOp::OpKind::elementary || op.arity > 2) return nullptr;
+  if (tape.ops.size() == 2 && (tape.ops[1].kind != TapeOp::OpKind::block || tape.ops[1].args[0] != op.result))
     return nullptr;
   return tape.outputs[0] == op.result || tape.outputs[0] == tape.ops.back().result ? &op : nullptr;
 }
@@ -79,7 +79,7 @@ class NarrowRun {
     for (int a = 0; a < op.arity; ++a)
       if (!take(op, op.args[a], a, numbers[a])) return false;
     const std::int64_t count = r_.space.numel(), block = kNumbers / size_, blocks = (count + block - 1) / block;
-    const std::int64_t parts = count < kParallel ? 1 : std::min<std::int64_t>(blocks, 4 * max_threads());
+    const std::int64_t parts = count < kParallelNarrow ? 1 : std::min<std::int64_t>(blocks, 4 * max_threads());
     auto* const out = static_cast<std::byte*>(memory_of(r_.outputs[0]));
     const auto to = static_cast<std::int64_t>(dtype_size(r_.outputs[0].dtype));
     parallel_for(parts, [&](std::int64_t part) {

@@ -118,7 +118,7 @@ void PartialResults::run_kept_ops(Worker& w, const Block& b, int pass) const {
   for (std::size_t i = 0; i < tape_.ops.size(); ++i) {
     const TapeOp& op = tape_.ops[i];
     if (op.pass != pass) continue;
-    if (op.kind != TapeOp::Kind::reduce) {
+    if (op.kind != TapeOp::OpKind::reduce) {
       if (!op.full) runner_.execute(w, op, b);
       continue;
     }

@@ -35,7 +35,7 @@ void BlockRunner::find_places(const Worker& w, const TapeOnline& online, const B
   const auto* const x = static_cast<const std::byte*>(w.at[static_cast<std::size_t>(pivot.args[0])]);
   const auto* const wanted = static_cast<const std::byte*>(extremes);
   const std::size_t size = compute_size(pivot.type);
-  const Input& weight = *std::ranges::find(inputs_, online.weight, &Input::value);
+  const BlockInput& weight = *std::ranges::find(inputs_, online.weight, &BlockInput::value);
   const Cursor& ordinals = weight.cursor;
   const bool counts = ordinals.counts_up();
   std::int32_t first = 0;

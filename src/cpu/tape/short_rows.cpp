@@ -9,12 +9,12 @@ namespace {
 using detail::StepKind;
 
 /// Elements of a part: what comes between two is little beside it.
-constexpr std::int64_t kPart = 16 * kLargeBlock;
+constexpr std::int64_t kElementsOfPart = 16 * kLargeBlock;
 /// Rows of a part are whole lines of what is written, whatever is stored: no two threads write one.
 constexpr std::int64_t kWholeRows = 64;
 
 /// Rows of `length` elements of a part.
-std::int64_t rows_of_part(std::int64_t length) { return kPart / length / kWholeRows * kWholeRows; }
+std::int64_t rows_of_part(std::int64_t length) { return kElementsOfPart / length / kWholeRows * kWholeRows; }
 /// Whether what lies there may be written past the caches.
 bool streams_to(const Run& run, const Cursor::StridedMemory& to) {
   return run.runner.streams() && reinterpret_cast<std::uintptr_t>(to.begin) % 64 == 0;
@@ -25,10 +25,10 @@ bool is_sum_or_mean(const Tape& tape) {
   const auto kind = [&](int value) { return tape.values[static_cast<std::size_t>(value)].kind; };
   if (tape.ops.empty() || tape.ops.size() > 2 || tape.outputs.size() != 1 || !tape.online.empty()) return false;
   const TapeOp &sum = tape.ops[0], &last = tape.ops.back();
-  if (sum.kind != TapeOp::Kind::reduce || sum.which != Elementary::sum || kind(sum.args[0]) != StepKind::input ||
+  if (sum.kind != TapeOp::OpKind::reduce || sum.which != Elementary::sum || kind(sum.args[0]) != StepKind::input ||
       tape.outputs[0] != last.result)
     return false;
-  return tape.ops.size() == 1 || (last.kind == TapeOp::Kind::elementary && last.which == Elementary::div &&
+  return tape.ops.size() == 1 || (last.kind == TapeOp::OpKind::elementary && last.which == Elementary::div &&
                                   last.args[0] == sum.result && kind(last.args[1]) == StepKind::extent);
 }
 
@@ -69,7 +69,7 @@ bool run_with_column(Run& run) {
   const TapeOp& op = run.tape.ops[0];
   const detail::View& out = r.outputs[0];
   const auto dtype = static_cast<std::size_t>(out.dtype);
-  if (op.kind != TapeOp::Kind::elementary || op.arity != 2 || run.tape.outputs[0] != op.result) return false;
+  if (op.kind != TapeOp::OpKind::elementary || op.arity != 2 || run.tape.outputs[0] != op.result) return false;
   const Cursor::StridedMemory to = Cursor(out, run.layout.full).line();
   if (to.step != 1) return false;
   for (const bool column_first : {false, true}) {

@@ -162,10 +162,10 @@ class SmallRun {
     const std::size_t n = op.once ? 1 : op.full || !tape_.program->reduces ? count_ : kept_;
     const void* const args[3] = {at(op.args[0]), at(op.args[1]), at(op.args[2])};
     switch (op.kind) {
-      case TapeOp::Kind::elementary: return op.elementary(args, at(op.result), n);
-      case TapeOp::Kind::block: return op.block(args[0], at(op.result), n);
-      case TapeOp::Kind::expand: return expand_block(table_, op.type, args[0], at(op.result), space_.block());
-      case TapeOp::Kind::reduce: return reduce(op, args[0], at(op.result));
+      case TapeOp::OpKind::elementary: return op.elementary(args, at(op.result), n);
+      case TapeOp::OpKind::block: return op.block(args[0], at(op.result), n);
+      case TapeOp::OpKind::expand: return expand_block(table_, op.type, args[0], at(op.result), space_.block());
+      case TapeOp::OpKind::reduce: return reduce(op, args[0], at(op.result));
     }
   }
   void reduce(const TapeOp& op, const void* in, void* out) const {

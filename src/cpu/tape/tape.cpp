@@ -38,7 +38,7 @@ class Compiler {
                      [](const TapeOp& a, const TapeOp& b) { return order(a) < order(b); });
     philox_ = PhiloxLoops(*tape_);
     for (std::size_t i = 0; i < tape_->ops.size(); ++i)
-      if (tape_->ops[i].kind == TapeOp::Kind::reduce) tape_->reductions.push_back(static_cast<int>(i));
+      if (tape_->ops[i].kind == TapeOp::OpKind::reduce) tape_->reductions.push_back(static_cast<int>(i));
     for (std::size_t i = 0; i < tape_->ops.size(); ++i) producer_[tape_->ops[i].result] = static_cast<int>(i);
     for (const int value : tape_->outputs) {
       const auto found = producer_.find(value);
@@ -64,8 +64,8 @@ class Compiler {
 
  private:
   static int order(const TapeOp& op) {
-    if (op.kind == TapeOp::Kind::reduce) return 3 * op.phase - 1;  // its result belongs to the next phase
-    return 3 * op.phase + (op.full && op.kind != TapeOp::Kind::expand ? 1 : 0);
+    if (op.kind == TapeOp::OpKind::reduce) return 3 * op.phase - 1;  // its result belongs to the next phase
+    return 3 * op.phase + (op.full && op.kind != TapeOp::OpKind::expand ? 1 : 0);
   }
   static std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
@@ -84,16 +84,16 @@ class Compiler {
         require(op.elementary != nullptr, step);
         break;
       case StepKind::convert:
-        op.kind = TapeOp::Kind::block;
+        op.kind = TapeOp::OpKind::block;
         op.block = table_.convert[static_cast<int>(step.from)][type];
         break;
       case StepKind::wrap:
-        op.kind = TapeOp::Kind::block;
+        op.kind = TapeOp::OpKind::block;
         op.block = (step.saturate ? table_.clamp : table_.wrap)[type][dtype];
         require(op.block != nullptr, step);
         break;
       case StepKind::reduce:
-        op.kind = TapeOp::Kind::reduce;
+        op.kind = TapeOp::OpKind::reduce;
         op.which = step.elementary;
         op.rows = table_.reduce_rows[static_cast<int>(step.elementary)][type];
         op.columns = table_.reduce_columns[static_cast<int>(step.elementary)][type];
@@ -107,13 +107,13 @@ class Compiler {
     for (int a = 0; a < op.arity; ++a) {
       int arg = step.args[a];
       if (step.full || step.kind == StepKind::reduce)
-        arg = expanded(arg, op.kind == TapeOp::Kind::reduce ? step.phase - 1 : step.phase, step.pass);
+        arg = expanded(arg, op.kind == TapeOp::OpKind::reduce ? step.phase - 1 : step.phase, step.pass);
       op.args[a] = arg;
     }
-    op.by_number = op.kind == TapeOp::Kind::elementary && op.which == Elementary::div && is_one_number(op.args[1]) &&
+    op.by_number = op.kind == TapeOp::OpKind::elementary && op.which == Elementary::div && is_one_number(op.args[1]) &&
                    table_.divide_by_number[type];
     if (op.by_number) op.elementary = table_.divide_by_number[type];
-    if (op.kind != TapeOp::Kind::reduce)
+    if (op.kind != TapeOp::OpKind::reduce)
       computed_[op.result] = std::all_of(op.args, op.args + op.arity, [&](int value) { return is_one_number(value); });
     tape_->ops.push_back(op);
   }
@@ -134,7 +134,7 @@ class Compiler {
     const int result = static_cast<int>(tape_->values.size());
     tape_->values.push_back({StepKind::convert, from.type, true, 0, {}, -1});
     TapeOp op;
-    op.kind = TapeOp::Kind::expand, op.result = result, op.args[0] = value, op.phase = phase, op.pass = pass,
+    op.kind = TapeOp::OpKind::expand, op.result = result, op.args[0] = value, op.phase = phase, op.pass = pass,
     op.type = from.type;
     tape_->ops.push_back(op);
     computed_[result] = is_one_number(value);
@@ -168,7 +168,7 @@ class Compiler {
     if (!std::ranges::any_of(tape_->online, [](const TapeOnline& o) { return o.power == 0; })) return false;
     const std::vector<bool>& last = tape_->needs[at(program_.passes - 1)];
     return std::ranges::any_of(tape_->ops, [&](const TapeOp& op) {
-      return op.full && op.kind == TapeOp::Kind::elementary && op.which == Elementary::exp && last[at(op.result)];
+      return op.full && op.kind == TapeOp::OpKind::elementary && op.which == Elementary::exp && last[at(op.result)];
     });
   }
 
@@ -205,7 +205,7 @@ class Compiler {
     for (const int value : tape_->outputs) whole[at(value)] = true;
     for (std::size_t i = tape_->ops.size(); i-- > 0;) {
       TapeOp& op = tape_->ops[i];
-      op.once = !op.full && op.kind != TapeOp::Kind::reduce && !whole[at(op.result)] && is_one_number(op.result);
+      op.once = !op.full && op.kind != TapeOp::OpKind::reduce && !whole[at(op.result)] && is_one_number(op.result);
       for (int a = 0; a < op.arity; ++a)
         if (!op.reads_one(a)) whole[at(op.args[a])] = true;
     }
@@ -218,17 +218,17 @@ class Compiler {
       if (o.weight >= 0) read[at(o.weight)] = true;
     std::map<int, int> repeated;
     for (const TapeOp& op : tape_->ops)
-      if (op.kind == TapeOp::Kind::expand) repeated[op.result] = op.args[0];
+      if (op.kind == TapeOp::OpKind::expand) repeated[op.result] = op.args[0];
     for (TapeOp& op : tape_->ops) {
       for (const int a : {0, 1})
         if (repeated.contains(op.args[a]) && !repeated.contains(op.args[1 - a])) note_column(op, a, repeated);
       for (int a = 0; a < op.arity; ++a)
         if (!op.with_column || !repeated.contains(op.args[a])) read[at(op.args[a])] = true;
     }
-    for (TapeOp& op : tape_->ops) op.unread = op.kind == TapeOp::Kind::expand && !read[at(op.result)];
+    for (TapeOp& op : tape_->ops) op.unread = op.kind == TapeOp::OpKind::expand && !read[at(op.result)];
   }
   void note_column(TapeOp& op, int argument, const std::map<int, int>& repeated) {
-    if (op.kind != TapeOp::Kind::elementary || op.arity != 2 || op.by_number || !detail::is_float(op.type)) return;
+    if (op.kind != TapeOp::OpKind::elementary || op.arity != 2 || op.by_number || !detail::is_float(op.type)) return;
     const DType dtype = op.type == ComputeType::f64 ? DType::f64 : DType::f32;
     op.with_column = table_.with_column[argument == 0][static_cast<int>(op.which)][static_cast<int>(dtype)];
     op.along = op.args[1 - argument], op.column = repeated.at(op.args[argument]);

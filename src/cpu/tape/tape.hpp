@@ -25,7 +25,7 @@ struct TapeValue {
 };
 
 struct TapeOp {
-  enum class Kind : std::uint8_t { elementary, block, reduce, expand } kind = Kind::elementary;
+  enum class OpKind : std::uint8_t { elementary, block, reduce, expand } kind = OpKind::elementary;
   int result = 0, args[3] = {};
   int arity = 1;
   bool full = true;

@@ -58,7 +58,7 @@ class WaysPlanner {
         for (int a = 0; a < tape_.ops[at(i)].arity; ++a) read[at(tape_.ops[at(i)].args[a])] = true;
     }
     std::erase_if(order, [&](int i) {
-      return i >= 0 && tape_.ops[at(i)].kind == TapeOp::Kind::expand && !read[at(tape_.ops[at(i)].result)];
+      return i >= 0 && tape_.ops[at(i)].kind == TapeOp::OpKind::expand && !read[at(tape_.ops[at(i)].result)];
     });
   }
 
@@ -78,7 +78,7 @@ class WaysPlanner {
     for (std::size_t k = 0; k < ops.size();) {
       const auto is_full_elementary = [&] {
         return k < ops.size() && ops[k] >= 0 && tape_.ops[at(ops[k])].full &&
-               tape_.ops[at(ops[k])].kind == TapeOp::Kind::elementary;
+               tape_.ops[at(ops[k])].kind == TapeOp::OpKind::elementary;
       };
       Order part;
       for (; is_full_elementary(); ++k) part.push_back(ops[k]);
@@ -125,14 +125,14 @@ class WaysPlanner {
       pending.pop_back();
       if (found == producer_.end()) continue;
       const TapeOp& op = tape_.ops[at(found->second)];
-      if (!op.full || op.kind == TapeOp::Kind::reduce || needed[at(found->second)]) continue;
+      if (!op.full || op.kind == TapeOp::OpKind::reduce || needed[at(found->second)]) continue;
       needed[at(found->second)] = true;
       for (int a = 0; a < op.arity; ++a) pending.push_back(op.args[a]);
     }
     if (loops == Loops::none) tape_.needs.push_back(std::move(values));
     Order order, run;
     for (std::size_t i = 0; i < needed.size(); ++i) {
-      const bool first = tape_.ops[i].kind == TapeOp::Kind::expand && loops != Loops::none;
+      const bool first = tape_.ops[i].kind == TapeOp::OpKind::expand && loops != Loops::none;
       if (needed[i]) (first ? order : run).push_back(static_cast<int>(i));
     }
     append_parts(order, run, loops, [&](const Order& part, std::span<const int> later) {
@@ -161,7 +161,7 @@ class WaysPlanner {
       const TapeOp& op = tape_.ops[at(i)];
       return std::any_of(op.args, op.args + op.arity, [&](int value) {
         const auto made = producer_.find(value);
-        return made != producer_.end() && tape_.ops[at(made->second)].kind == TapeOp::Kind::expand;
+        return made != producer_.end() && tape_.ops[at(made->second)].kind == TapeOp::OpKind::expand;
       });
     };
     if (rows ? !std::any_of(run.begin(), run.end(), repeats) : run.size() < 2 && tape_.ops.size() > 1) return false;
@@ -218,7 +218,7 @@ void assign_slots(Tape& tape) {
   }
   for (std::size_t i = 0; i < tape.ops.size(); ++i) {
     const TapeOp& op = tape.ops[i];
-    const bool in_place = op.kind == TapeOp::Kind::elementary;
+    const bool in_place = op.kind == TapeOp::OpKind::elementary;
     const auto release = [&] {
       for (int a = 0; share && a < op.arity; ++a) {
         const TapeValue& arg = tape.values[static_cast<std::size_t>(op.args[a])];

@@ -2,6 +2,7 @@
 #include "cuda/products/mma.hpp"
 
 #include "backend/instruments/trace.hpp"
+#include "cuda/products/instructions.hpp"
 #include "cuda/products/mma_plan.hpp"
 #include "gpu/products/gemm.hpp"
 #include "gpu/text/text.hpp"
@@ -12,12 +13,6 @@ namespace {
 
 constexpr const char* kMmaProduct =
 #include "cuda/products/mma.cu.inc"
-    ;
-constexpr const char* kAmpere =
-#include "cuda/products/ampere.cu.inc"
-    ;
-constexpr const char* kQuadRows =
-#include "cuda/products/quad_rows.cu.inc"
     ;
 
 /// What coordinates of axes [first, first + names) add to a factor's place.
@@ -52,7 +47,7 @@ std::string columns(const MmaKernel& kernel, Io& io, const detail_gpu::Function&
 
 void fill_instance(const MmaKernel& kernel, Holes& holes) {
   const auto yes = [](bool is) { return is ? "true" : "false"; };
-  holes["instructions"] = kAmpere, holes["quad_rows"] = kQuadRows;
+  holes["instructions"] = kAmpereInstructions, holes["quad_rows"] = kQuadRows;
   holes["type"] = kernel.request.a.dtype == DType::f16 ? "f16" : "bf16";
   holes["a_along_k"] = yes(kernel.a.along_k), holes["b_along_k"] = yes(kernel.b.along_k);
   holes["a_wide"] = yes(kernel.a.wide), holes["b_wide"] = yes(kernel.b.wide);

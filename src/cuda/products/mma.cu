@@ -35,9 +35,9 @@
 // such neighbours is fetched by elements.
 //
 // Speed. Bound by mma.sync itself, which on Hopper has 0.54 of wgmma's speed: on an H200, 22 November 2026, bf16 4096³
-// 418 to 421 TFLOP/s and 8192×4096×16384 421 to 425, cuBLASLt 763 to 786 (docs/benchmarks_families.md). Three stages of
-// 64 elements: 418 to 425, four 419 to 426, four of 32 elements 335 to 340, of which 128×128 with four warps 387 to 400
-// (docs/tuning.md).
+// 418 to 421 TFLOP/s and 8192×4096×16384 421 to 425, cuBLASLt 763 to 786 (docs/benchmarks_families.md). Of the larger,
+// four stages of 64 elements 423 to 426, three 421 to 425, four of 32 elements 340; tiles of 128×128 with four warps
+// 398 to 400, with three stages of 64 elements 387 to 395 (docs/tuning.md).
 //
 // The plan is that of CUTLASS's kernels for Ampere (https://github.com/NVIDIA/cutlass/blob/main/media/docs/cpp/
 // efficient_gemm.md); the instructions are those of ampere.cu. mma.cpp chooses the instance and fills the holes, $name.

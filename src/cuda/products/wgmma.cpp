@@ -2,6 +2,7 @@
 #include "cuda/products/wgmma.hpp"
 
 #include "backend/instruments/trace.hpp"
+#include "cuda/products/instructions.hpp"
 #include "cuda/products/wgmma_plan.hpp"
 #include "gpu/text/text.hpp"
 
@@ -14,9 +15,6 @@ constexpr const char* kWgmmaProduct =
     ;
 constexpr const char* kMatrices =
 #include "cuda/products/wgmma_matrices.cu.inc"
-    ;
-constexpr const char* kInstructions =
-#include "cuda/products/hopper.cu.inc"
     ;
 
 /// The place of an output among those that are staged; -1: it leaves from registers.
@@ -99,7 +97,7 @@ std::string text(const WgmmaKernel& kernel) {
                                                {"pairs", s.pairs},  {"tiles", s.tiles}, {"works", s.works},
                                                {"last_n", s.last_n}};
   for (const auto& [name, slot] : sizes) holes[name] = dialect.param(slot);
-  holes["instructions"] = kInstructions, holes["steps"] = kMatrices;
+  holes["instructions"] = kHopperInstructions, holes["steps"] = kMatrices;
   if (const std::optional<StepsText>& steps = kernel.problem.steps) {
     holes["steps"] = steps->text, holes["numbers"] = cat(s.numbers, "u");
     for (const auto& [name, filling] : steps->holes) holes[name] = filling;

@@ -10,7 +10,7 @@ namespace tern::detail_cuda::wgmma {
 namespace {
 
 constexpr int kShort = 1024;     // of k
-constexpr int kKept = 24 << 20;  // bytes of a that the cache of the whole GPU (50 MiB) is asked to keep
+constexpr int kCachedBytesOfA = 24 << 20;  // bytes of a that the cache of the whole GPU (50 MiB) is asked to keep
 
 /// A matrix for the copy engine; false where it cannot move boxes of it.
 bool describe_boxes(const View& view, std::int64_t batches, std::int64_t inner, std::int64_t rows, std::int64_t stride,
@@ -144,7 +144,8 @@ bool bind(WgmmaKernel& kernel) {
   for (std::size_t i = 0; i < plan.accesses.size(); ++i)
     if (rows_lie_in_vectors(plan.accesses[i])) plan.make_wide(static_cast<int>(i));
   kernel.staged = staged_outputs(kernel);
-  kernel.keeps_a = !p.steps && std::min<std::int64_t>(kernel.tiling.pairs, kBandPairs) * 2 * kTileM * p.k * 2 <= kKept;
+  kernel.keeps_a =
+      !p.steps && std::min<std::int64_t>(kernel.tiling.pairs, kBandPairs) * 2 * kTileM * p.k * 2 <= kCachedBytesOfA;
   return true;
 }
 

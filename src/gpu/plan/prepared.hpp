@@ -109,11 +109,11 @@ class RequestKey : public detail::ViewVisitor<RequestKey> {
   void add_result(const detail::View& view);
   /// Where a storage stands in the list; the list's end if nowhere.
   std::size_t position_of(const Storage* storage);
-  struct Operands {
+  struct OperandList {
     int first;
     std::span<const detail::Operand> list;
   };
-  std::vector<Operands> operands_;
+  std::vector<OperandList> operands_;
   std::vector<std::int32_t> places_;  // of a long list, by a hash of the pointer: positions in it, -1 where none
   int inputs_ = 0;                    // of the programs so far
 };

@@ -41,7 +41,7 @@ bool is_swizzled(const GemmPlan& gemm, const GemmFactor& f) {
 }
 
 /// The tile of a factor.
-TileFetch fetch(const GemmPlan& gemm, const GemmFactor& f, const GatheredFactor::Text* gathered) {
+TileFetch fetch(const GemmPlan& gemm, const GemmFactor& f, const GatheredFactor::FactorText* gathered) {
   const bool is_a = &f == &gemm.a;
   const Access& x = gemm.plan.access(f.access);
   const Dialect& d = gemm.backend.dialect();
@@ -128,9 +128,9 @@ std::string text(const GemmPlan& gemm) {
   holes["sums"] = tile_sums("acc", gemm.type(), tile.part_m, tile.part_n);
   holes["move_up"] = move_sums_up("acc", tile.part_m, tile.part_n);
   const std::vector<std::string> batch = fill_bases(gemm, io, holes);
-  GatheredFactor::Text gathered;
+  GatheredFactor::FactorText gathered;
   if (gemm.gathered) gathered = gemm.gathered->text(gemm, batch), holes["base_a"] = gathered.base;
-  const GatheredFactor::Text* const of_a = gemm.gathered ? &gathered : nullptr;
+  const GatheredFactor::FactorText* const of_a = gemm.gathered ? &gathered : nullptr;
   holes["begin_a"] = gathered.begin;
   TileSteps steps{.at = "kt", .end = of_a ? gathered.depth : d.param(gemm.slots.k), .step = cat(tile.k, "u")};
   steps.fetches = {{&gemm.plan.access(gemm.a.access), fetch(gemm, gemm.a, of_a)},

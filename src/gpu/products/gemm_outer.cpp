@@ -15,12 +15,12 @@ namespace {
 
 // Steps along k: each is two operands of the formula. In tiles 4096 x 1 x 4096 took 34 us in f32 and 54 in bf16, whose
 // results are half as many bytes (WebGPU, H200, 27 November 2026); by cuBLASLt 29 in f32.
-constexpr std::int64_t kMostSteps = 4;
+constexpr std::int64_t kMostOuterSteps = 4;
 
 }  // namespace
 
 bool is_outer_product(const GemmRequest& r) {
-  return r.k >= 1 && r.k <= kMostSteps && r.contracted == 0 && is_floating(r.a.dtype) && !is_tiny(r) &&
+  return r.k >= 1 && r.k <= kMostOuterSteps && r.contracted == 0 && is_floating(r.a.dtype) && !is_tiny(r) &&
          r.batch.rank() + 2 <= static_cast<int>(kMostAxes);
 }
 

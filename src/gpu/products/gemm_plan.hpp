@@ -19,7 +19,7 @@ struct GemmPlan;
 /// elements lie.
 class GatheredFactor {
  public:
-  struct Text {
+  struct FactorText {
     std::string title;     // what the kernel is
     std::string base;      // of base_a
     std::string begin;     // lines before the steps along k
@@ -36,7 +36,7 @@ class GatheredFactor {
   virtual Shape sizes() const = 0;
   /// Chooses the tile anew, where that must be another, and how a is fetched.
   virtual void choose(GemmPlan& gemm) const = 0;
-  virtual Text text(const GemmPlan& gemm, const std::vector<std::string>& batch) const = 0;
+  virtual FactorText text(const GemmPlan& gemm, const std::vector<std::string>& batch) const = 0;
 };
 
 /// Parameters of the kernel.

@@ -9,7 +9,7 @@ namespace {
 constexpr const char* kFetch =
 #include "gpu/products/gemm_fetch.wgsl.inc"
     ;
-constexpr const char* kSteps =
+constexpr const char* kTileSteps =
 #include "gpu/products/gemm_steps.wgsl.inc"
     ;
 constexpr int kMostCopies = 16;  // of the text for a unit; more are a loop
@@ -131,7 +131,7 @@ std::string tile_steps(const Io& io, const Dialect& d, detail::ComputeType type,
     all.emplace_back(io, *access, type, tile, steps.threads, number++);
     ahead = ahead && !all.back().in_loop();
   }
-  Holes holes = pieces(kSteps);
+  Holes holes = pieces(kTileSteps);
   for (const char* part : {"kept", "load", "put", "fetched", "named"}) holes[part] = {};
   for (const Units& units : all) {
     if (ahead) holes["kept"] += units.declared(), holes["load"] += units.load(), holes["put"] += units.put();
@@ -146,7 +146,7 @@ std::string tile_steps(const Io& io, const Dialect& d, detail::ComputeType type,
 }
 
 std::string multiply_tiles(const TileProduct& p) {
-  Holes holes = pieces(kSteps);
+  Holes holes = pieces(kTileSteps);
   holes["depth"] = numbers(0, p.deep), holes["rows"] = numbers(0, p.part_m);
   holes["vectors_down"] = numbers(0, p.part_m / 4), holes["vectors_across"] = numbers(0, p.part_n / 4);
   for (int kk = 0; kk < p.deep; ++kk) {

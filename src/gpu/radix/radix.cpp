@@ -18,7 +18,7 @@ constexpr const char* kAddUp =
 constexpr const char* kAddUpFew =
 #include "gpu/radix/radix_add_up_few.wgsl.inc"
     ;
-constexpr const char* kSelect =
+constexpr const char* kRadixSelect =
 #include "gpu/radix/radix_select.wgsl.inc"
     ;
 constexpr const char* kMoveWgsl =
@@ -36,7 +36,7 @@ constexpr const char* kRank =
 constexpr const char* kTotals =
 #include "gpu/radix/radix_totals.cu.inc"
     ;
-constexpr const char* kStarts =
+constexpr const char* kRadixStarts =
 #include "gpu/radix/radix_starts.cu.inc"
     ;
 constexpr const char* kSweep =
@@ -46,7 +46,7 @@ constexpr const char* kSweepCall =
 #include "gpu/radix/radix_sweep_call.cu.inc"
     ;
 constexpr std::int64_t kCounted = 16384;  // elements whose digits a workgroup counts in one reading
-constexpr std::int64_t kPart = 8192;      // elements that a workgroup selects a few of
+constexpr std::int64_t kSelectedPart = 8192;  // elements that a workgroup selects a few of
 constexpr std::int64_t kFewBlocks = 64;   // of a line, whose counts an invocation adds up one after the other
 constexpr int kMostMasks = 1024;          // words with a bit for each of them, when it selects many
 static_assert(32 * kMostMasks >= 8 * Radix::kMostSelected);
@@ -248,7 +248,7 @@ Radix::Sweeps Radix::count_digits(const Words& from, std::int64_t n, int passes)
       "sort, starts of digits", lists, {{"u32", "sums", 256}},
       [&] {
         holes["totals"] = job.pointer(totals, "u32");
-        return fill_holes(kStarts, holes);
+        return fill_holes(kRadixStarts, holes);
       },
       kRank);
   return s;
@@ -279,7 +279,7 @@ void Radix::sweep(const Sweeps& s, const Words& from, std::int64_t n, int pass, 
 
 Words Radix::select(Words from, std::int64_t& n, std::int64_t k) {
   while (n > k) {
-    const std::int64_t parts = ceil_div(n, std::max(kPart, 8 * k));
+    const std::int64_t parts = ceil_div(n, std::max(kSelectedPart, 8 * k));
     from = select_once(from, n, parts, k), n = parts * k;
   }
   return from;
@@ -309,7 +309,7 @@ Words Radix::select_once(const Words& from, std::int64_t n, std::int64_t parts, 
                holes["source_place"] = "source - line * $n";
                if (places >= 0)
                  job.name_words(holes, "places", places), holes["source_place"] = "$places[$places_first + source]";
-               return fill_holes(kSelect, holes);
+               return fill_holes(kRadixSelect, holes);
              });
   return to;
 }

@@ -14,7 +14,7 @@
 //
 // Bound by barriers where rows are short, of which this has two. With a tree that had one at each of its eight levels,
 // layer norm of 16384×1024 in bf16 on an H200 took 57 µs instead of 26 (docs/internals/gpu.md); on 22 November 2026 it
-// took 24, a copy 19 (docs/benchmarks.md).
+// took 24, a copy 19 (docs/benchmarks_families.md).
 
 $define in_warp
   $for r in $results

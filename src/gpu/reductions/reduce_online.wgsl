@@ -25,7 +25,7 @@
 // are joined two by two (`join_powers`, `join_moments`).
 //
 // Bound by memory, and for powers by exponentials. On an H200, 22 November 2026: variance of rows of 16384×1024 in f32
-// 20 µs, of columns 33, a copy 35 (docs/benchmarks.md).
+// 20 µs, of columns 33, a copy 35 (docs/benchmarks_families.md).
 
 // By its bits: a compiler of WGSL may take it that there are no infinities.
 $define is_finite(x)

@@ -10,7 +10,7 @@
 // The loops are unrolled, so that the arrays become registers: 160 words at most, 96 with more than 256 invocations.
 //
 // Bound by memory. On an H200, 22 November 2026: softmax of 16384×1024 in f32 37 µs and in bf16 20, copies 35 and 19;
-// of 4096×16384 in bf16 70, a copy 66 (docs/benchmarks.md).
+// of 4096×16384 in bf16 70, a copy 66 (docs/benchmarks_families.md).
 
 $define traversal_of_held
   #pragma unroll

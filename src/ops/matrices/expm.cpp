@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kExpm = "expm";
 /// Up to this norm the approximant of order 13 is exact to f64's roundings.
-constexpr double kMost = 5.371920351148152, kMostLog2 = 2.4254379142487057;
+constexpr double kTheta13 = 5.371920351148152, kTheta13Log2 = 2.4254379142487057;
 constexpr double kPade[] = {64764752532480000.,
                             32382376266240000.,
                             7771770303897600.,
@@ -35,7 +35,7 @@ constexpr double kPade[] = {64764752532480000.,
 
 constexpr double kRoundingOverC = 63.44;  // log2(2^-53 / c) in allowed_doublings
 /// Up to so many rows squares are cheaper than many products with one row.
-constexpr std::int64_t kFewRows = 32;
+constexpr std::int64_t kMostSquaredRows = 32;
 
 /// 1-norms, [.., 1, 1].
 Tensor norms_of(const Tensor& a) { return max(sum(abs(a), {-2}, true), {-1}, true); }
@@ -50,7 +50,7 @@ double largest_norm(const Tensor& a) {
   if (!std::isfinite(norm)) require_status(kExpm, a.to(cpu()), statuses_of(norms.to(cpu())), PrimitiveId::lu);
   return norm;
 }
-int halvings(double norm) { return norm > kMost ? static_cast<int>(std::ceil(std::log2(norm / kMost))) : 0; }
+int halvings(double norm) { return norm > kTheta13 ? static_cast<int>(std::ceil(std::log2(norm / kTheta13))) : 0; }
 
 /// A matrix and the powers of it that its approximant is made of.
 struct MatrixPowers {
@@ -86,7 +86,7 @@ Tensor approximant(const MatrixPowers& p) {
 Tensor spare_doublings(const MatrixPowers& p, const Tensor& times) {
   static const Pointwise spare(kExpm, [](auto fourth, auto sixth, auto times, auto most) {
     auto growth = maximum(log2(fourth) / 4, log2(sixth) / 6);
-    return minimum(minimum(maximum(floor(kMostLog2 - growth), 0), most), times);
+    return minimum(minimum(maximum(floor(kTheta13Log2 - growth), 0), most), times);
   });
   // The powers of such a one, doubled so often, are within the dtype, and so are the approximant's sums.
   const double most = real_dtype(p.a.dtype()) == DType::f64 ? 160 : 20;
@@ -102,7 +102,7 @@ Tensor allowed_doublings(const Tensor& spared, const Tensor& a) {
   });
   Tensor power = abs(a), columns = sum(power, {-2}, true);
   const Tensor norm = max(columns, {-1}, true);
-  if (a.size(-1) > kFewRows) {
+  if (a.size(-1) > kMostSquaredRows) {
     for (int i = 0; i < 26; ++i) columns = matmul(columns, power);
   } else {
     for (const int exponent : {2, 4, 8, 16}) {  // 26 = 2 + 8 + 16
@@ -128,7 +128,7 @@ Tensor expm_of(const Tensor& a) {
   if (most == 0) return approximant(powers_of(a));
   const Tensor norms = norms_of(a);
   if (recorded) require_status(kExpm, a, statuses_of(norms), PrimitiveId::lu);
-  Tensor times = maximum(ceil(log2(norms / kMost)), 0);
+  Tensor times = maximum(ceil(log2(norms / kTheta13)), 0);
   if (!recorded) times = minimum(times, most);  // a device's logarithm may be rounded up
   MatrixPowers powers = powers_of(a * exp2(-times));
   Tensor spared = spare_doublings(powers, times);

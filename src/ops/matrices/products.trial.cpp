@@ -25,7 +25,7 @@ std::vector<Values> crossed(const Values& a, const Values& b) {
   })};
 }
 
-constexpr Tolerance kProducts{64, "sums of 37 products"};
+constexpr Tolerance kSumsOfProducts{64, "sums of 37 products"};
 constexpr Tolerance kTwoSums{64, "two sums of 37 products, one of which is stored", 40};
 
 const Entries named_products{
@@ -120,7 +120,7 @@ const Entries named_products{
      .arguments = "a, b, axes = 2",
      .says = "Σ of products over the last `axes` axes of a and the first ones of b, in order: of 1 the product of "
              "matrices, of 0 the outer product",
-     .tolerance = kProducts,
+     .tolerance = kSumsOfProducts,
      .samples =
          {{.shapes = factors,
            .call = [](const auto& a, const auto& b) { return tensordot(a, b, 1); },
@@ -161,7 +161,7 @@ const Entries named_products{
      .family = Family::products,
      .arguments = "a, b",
      .says = "Σ of products over the last axes: [.., K] and [.., K] give the first's other axes, then the second's",
-     .tolerance = kProducts,
+     .tolerance = kSumsOfProducts,
      .samples = {{.shapes = two_alike,
                   .call = [](const auto& a, const auto& b) { return inner(a, b); },
                   .reference =
@@ -196,7 +196,7 @@ const Entries named_products{
      .family = Family::products,
      .arguments = "a, b, axis = -1",
      .says = "Σ a·b along an axis, after broadcasting",
-     .tolerance = kProducts,
+     .tolerance = kSumsOfProducts,
      .samples = {{.shapes = two_alike,
                   .call = [](const auto& a, const auto& b) { return vecdot(a, b); },
                   .reference =
@@ -242,7 +242,7 @@ const Entries named_products{
      .family = Family::products,
      .arguments = "x, offset = 0",
      .says = "Σ x[.., i, i + offset] over the diagonal of the last two axes",
-     .tolerance = kProducts,
+     .tolerance = kSumsOfProducts,
      .samples =
          {{.shapes = square_matrix,
            .call = [](const auto& x) { return trace(x); },

@@ -16,7 +16,7 @@ namespace detail {
 
 void Taps::add(std::int64_t place, double weight) {
   place = std::clamp<std::int64_t>(place, 0, from_ - 1);
-  std::vector<Tap>& list = lists_.back();
+  std::vector<WeightedTap>& list = lists_.back();
   if (!list.empty() && list.back().place == place) list.back().weight += weight;
   else list.push_back({place, weight});
 }

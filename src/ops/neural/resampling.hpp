@@ -24,12 +24,12 @@ class Taps {
   std::vector<double> weights(std::size_t first, std::size_t count) const;
 
  private:
-  struct Tap {
+  struct WeightedTap {
     std::int64_t place;
     double weight;
   };
   std::int64_t from_;
-  std::vector<std::vector<Tap>> lists_;
+  std::vector<std::vector<WeightedTap>> lists_;
 };
 
 /// x with an axis replaced by the sums, each of which reads its own taps alone: of up to four in one formula over the

@@ -198,7 +198,7 @@ std::vector<Sample> means(OfLine reference) {
 constexpr Tolerance kPartialSums{
     185, "a rounding for each of at most 185 elements, of partial sums that the total or 1 exceeds on average"};
 constexpr Tolerance kRoots{370, "sums of 185 squares of differences, each with two roundings"};
-constexpr Tolerance kElement{0, "it is one of the elements"};
+constexpr Tolerance kOneElement{0, "it is one of the elements"};
 constexpr Tolerance kPlaceOrPredicate{0, "it is a place or a predicate"};
 
 const Entries reductions{
@@ -231,7 +231,7 @@ const Entries reductions{
      .family = Family::reductions,
      .arguments = kReductionArguments,
      .says = "The largest element; NaN where one is NaN, over nothing an error",
-     .tolerance = kElement,
+     .tolerance = kOneElement,
      .archived = archived(TERN_CALL(max)),
      .samples = and_masked(along_each_axis(TERN_CALL(max), max_of, false), TERN_WHERE(max), max_of),
      .bad = and_bad_masks(bad_axes_or_empty("max", TERN_CALL(max)), "max", TERN_BAD_MASKS(max))},
@@ -239,7 +239,7 @@ const Entries reductions{
      .family = Family::reductions,
      .arguments = kReductionArguments,
      .says = "The smallest element; otherwise like max",
-     .tolerance = kElement,
+     .tolerance = kOneElement,
      .archived = archived(TERN_CALL(min)),
      .samples = and_masked(along_each_axis(TERN_CALL(min), min_of, false), TERN_WHERE(min), min_of),
      .bad = and_bad_masks(bad_axes_or_empty("min", TERN_CALL(min)), "min", TERN_BAD_MASKS(min))},

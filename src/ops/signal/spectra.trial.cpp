@@ -68,17 +68,17 @@ std::vector<Values> products_of_lines(const std::vector<Values>& x, bool reverse
 }
 constexpr Tolerance kTransformProducts{200, "products of transforms of up to 80 elements, sums of 37 products", 1};
 
-constexpr std::int64_t kSamples = 16, kFrame = 8;
-std::vector<Shape> signals(Sizes s) { return {{s.rows, kSamples}}; }
+constexpr std::int64_t kSignalSamples = 16, kFrame = 8;
+std::vector<Shape> signals(Sizes s) { return {{s.rows, kSignalSamples}}; }
 std::vector<Values> spectrogram(const std::vector<Values>& x) {
-  constexpr std::int64_t kHop = 4, kFrames = (kSamples - kFrame) / kHop + 1;
+  constexpr std::int64_t kHop = 4, kFrames = (kSignalSamples - kFrame) / kHop + 1;
   Values y{{x[0].shape[0], kFrame / 2 + 1, kFrames, 2}, {}};
   for (std::int64_t r = 0; r < x[0].shape[0]; ++r)
     for (std::int64_t k = 0; k <= kFrame / 2; ++k)
       for (std::int64_t f = 0; f < kFrames; ++f) {
         std::complex<double> sum = 0;
         for (std::int64_t j = 0; j < kFrame; ++j)
-          sum += x[0].of[static_cast<std::size_t>(r * kSamples + f * kHop + j)] *
+          sum += x[0].of[static_cast<std::size_t>(r * kSignalSamples + f * kHop + j)] *
                  std::polar(1.0, -2 * std::numbers::pi * static_cast<double>(j * k) / static_cast<double>(kFrame));
         y.of.push_back(sum.real()), y.of.push_back(sum.imag());
       }
@@ -160,7 +160,7 @@ const Entries signal_processing{
      .samples = {{.shapes = signals,
                   .call =
                       [](const auto& x) {
-                        return istft(stft(x, kFrame, {.hop = 2}), kFrame, {.hop = 2, .length = kSamples});
+                        return istft(stft(x, kFrame, {.hop = 2}), kFrame, {.hop = 2, .length = kSignalSamples});
                       },
                   .reference = [](const auto& x) { return x; },
                   .knows_results = true,

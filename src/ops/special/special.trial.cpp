@@ -10,7 +10,7 @@ namespace {
 
 using enum ErrorKind;
 
-constexpr Tolerance kPieces{24, "the functions' own bounds, of elements that were shifted and stored", 8};
+constexpr Tolerance kShifted{24, "the functions' own bounds, of elements that were shifted and stored", 8};
 
 /// f of shifted elements.
 template <class F> auto shifted(double by, F f) {
@@ -25,7 +25,7 @@ template <class F> Entry special(const char* name, const char* says, double by, 
           .family = Family::special,
           .arguments = "x",
           .says = says,
-          .tolerance = kPieces,
+          .tolerance = kShifted,
           .orders_on_gpus = 2,  // a third derivative of i1 has 7,687 operations; WebGPU takes 4,096
           .samples = {{.shapes = matrix,
                        .call = [by, call](const auto& x) { return call(x + by); },
@@ -71,7 +71,7 @@ const Entries special_functions{
      .family = Family::special,
      .arguments = "n, x",
      .says = "The n-th derivative of digamma, n from 0 to 20 (else `value`)",
-     .tolerance = kPieces,
+     .tolerance = kShifted,
      .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return polygamma(1, x + 2.0); },
                   .reference = shifted(2, [](double x) { return polygamma_of(1, x); })},
@@ -96,7 +96,7 @@ const Entries special_functions{
      .family = Family::special,
      .arguments = "a, x",
      .says = "P(a, x) = ∫ t^(a - 1)·e^-t dt / Γ(a) from 0 to x, for finite a > 0 and x >= 0 (else NaN)",
-     .tolerance = kPieces,
+     .tolerance = kShifted,
      .orders_on_gpus = 2,
      .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return gammainc(same(x, 4), x + 4.0); },
@@ -107,7 +107,7 @@ const Entries special_functions{
      .family = Family::special,
      .arguments = "a, x",
      .says = "Q(a, x) = 1 - P(a, x)",
-     .tolerance = kPieces,
+     .tolerance = kShifted,
      .orders_on_gpus = 2,
      .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return gammaincc(same(x, 1.5), x + 4.0); },
@@ -119,7 +119,7 @@ const Entries special_functions{
      .says =
          "I_x(a, b) = ∫ t^(a - 1)·(1 - t)^(b - 1) dt / B(a, b) from 0 to x, for a and b above 0 and to 1000, 0 <= x "
          "<= 1 (else NaN)",
-     .tolerance = kPieces,
+     .tolerance = kShifted,
      .orders_on_gpus = 2,
      .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return betainc(same(x, 2), same(x, 3), 0.25 * x + 0.5); },

@@ -26,7 +26,7 @@ struct WholeLine : ScratchBuffer {};
 /// Elements of a line from which one that has few others beside it is transformed for itself.
 constexpr Index kOwnLine = 256;
 /// Elements that are worth a second thread.
-constexpr Index kParallel = 1 << 14;
+constexpr Index kParallelElements = 1 << 14;
 
 template <class T> class FftRun {
  public:
@@ -65,8 +65,8 @@ template <class T> class FftRun {
 
  private:
   /// How a view steps from line to line.
-  struct Steps {
-    Steps(const View& v, int axis) : stride(v.strides[static_cast<std::size_t>(axis)]), view(&v) {}
+  struct LineSteps {
+    LineSteps(const View& v, int axis) : stride(v.strides[static_cast<std::size_t>(axis)]), view(&v) {}
     Index offset(const AxisOrder& lines, Index line) const {
       Index at = 0;
       for (int i = lines.rank - 1; i >= 0; --i) {
@@ -81,7 +81,7 @@ template <class T> class FftRun {
   };
   template <class P> static P* at(const View& v) { return v.storage ? pointer<P>(v) : nullptr; }
   template <class Task> static void in_parts(Index count, Index elements, const Task& task) {
-    const Index parts = elements < kParallel ? 1 : std::min<Index>(count, 4 * max_threads());
+    const Index parts = elements < kParallelElements ? 1 : std::min<Index>(count, 4 * max_threads());
     parallel_for(parts, [&](Index part) {
       for (Index i = count * part / parts; i < count * (part + 1) / parts; ++i) task(i);
     });
@@ -254,7 +254,7 @@ template <class T> class FftRun {
   Index n_;
   AxisOrder lines_;
   Index given_, wanted_;
-  Steps in_, out_;
+  LineSteps in_, out_;
   const T *re_, *im_;
   T *out_re_, *out_im_;
   bool paired_;

@@ -22,12 +22,12 @@ namespace tern::detail_cpu::fft {
 
 namespace {
 
-struct Columns : ScratchBuffer {};  // of this thread: a block, twice
+struct ColumnBlock : ScratchBuffer {};  // of this thread: a block, twice
 struct Between : ScratchBuffer {};  // the matrix between both steps
 struct Convolved : ScratchBuffer {};
 
 /// A buffer's rows are not powers of two apart, which share sets of a cache.
-constexpr Index kApart = 16;
+constexpr Index kRowPadding = 16;
 /// Elements that are worth a second thread.
 constexpr Index kParallelLine = 1 << 14;
 
@@ -47,7 +47,8 @@ Index first_factor(Index n) {
 }
 template <class T> T* block_of_this_thread(Index rows) {
   const Index numbers = 2 * rows * line_kernels_of<T>().lanes;
-  return reinterpret_cast<T*>(detail::of_thread<Columns>().reserve((2 * numbers + 64) * static_cast<Index>(sizeof(T))));
+  return reinterpret_cast<T*>(
+      detail::of_thread<ColumnBlock>().reserve((2 * numbers + 64) * static_cast<Index>(sizeof(T))));
 }
 
 }  // namespace
@@ -82,7 +83,7 @@ void TransformPlan<T>::run(const StridedLine<const T>& from, const StridedLine<T
 template <class T>
 void TransformPlan<T>::steps(const StridedLine<const T>& from, const StridedLine<T>& to, T scale) const {
   const LineKernels<T>& kernels = line_kernels_of<T>();
-  const Index lanes = kernels.lanes, pitch = n1_ + kApart, size = static_cast<Index>(sizeof(T));
+  const Index lanes = kernels.lanes, pitch = n1_ + kRowPadding, size = static_cast<Index>(sizeof(T));
   const CallMemory memory(detail::of_thread<Between>(), 2 * n2_ * pitch * size);
   T* const between = memory.as<T>();
   for_blocks((n2_ + lanes - 1) / lanes, n_, [&](Index b) {

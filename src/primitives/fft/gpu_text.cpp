@@ -15,10 +15,10 @@ namespace {
 constexpr const char* kTransform =
 #include "primitives/fft/fft.wgsl.inc"
     ;
-constexpr const char* kElements =
+constexpr const char* kFftElements =
 #include "primitives/fft/fft_elements.wgsl.inc"
     ;
-constexpr const char* kPieces =
+constexpr const char* kFftPieces =
 #include "primitives/fft/fft_pieces.wgsl.inc"
     ;
 constexpr int kKernelPrimes[] = {2, 3, 5, 7};
@@ -45,7 +45,7 @@ std::vector<int> radices(std::int64_t n) {
 }
 
 const Holes& pieces_of_file() {
-  static const auto& all = *new Holes(pieces(kPieces));  // outlives what is in static storage
+  static const auto& all = *new Holes(pieces(kFftPieces));  // outlives what is in static storage
   return all;
 }
 
@@ -270,7 +270,7 @@ std::string map_text(const Text& t, bool across) {
     holes["table_re"] = re[0], holes["table_im"] = im[0];
   }
   add_store(holes, t, io);
-  return t.plan.module(way.title, fill_holes(kElements, holes), {}, functions_of(l, dialect, true));
+  return t.plan.module(way.title, fill_holes(kFftElements, holes), {}, functions_of(l, dialect, true));
 }
 
 /// Calls launch(text) of a plan over the views that there are.

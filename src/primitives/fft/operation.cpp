@@ -100,17 +100,17 @@ template <TensorOrVar X> void check_operand(const char* op, const X& x, bool rea
 template <TensorOrVar X> X computed(const X& x) { return dtype_size(x.dtype()) == 2 ? X(x.to(DType::f32)) : x; }
 
 /// How a family of functions transforms.
-struct Way {
+struct TransformFamily {
   const char* op;
   FftKind kind;
   bool inverse;
 };
-constexpr Way kFft{"fft", FftKind::complex, false}, kIfft{"ifft", FftKind::complex, true},
+constexpr TransformFamily kFft{"fft", FftKind::complex, false}, kIfft{"ifft", FftKind::complex, true},
     kRfft{"rfft", FftKind::from_real, false}, kIrfft{"irfft", FftKind::to_real, true};
 
 /// n: of the results; of what they are made in irfft, 0: by their count.
 template <TensorOrVar X>
-X along(const Way& way, const X& x, std::optional<std::int64_t> length, int axis, FftNorm norm) {
+X along(const TransformFamily& way, const X& x, std::optional<std::int64_t> length, int axis, FftNorm norm) {
   const std::int64_t size = x.size(axis);
   const std::int64_t n = length ? *length : way.kind == FftKind::to_real ? 2 * (size - 1) : size;
   check_length(way.op, n);
@@ -118,7 +118,7 @@ X along(const Way& way, const X& x, std::optional<std::int64_t> length, int axis
   return transformed(t, x, way.kind == FftKind::from_real ? n / 2 + 1 : n, way.kind != FftKind::to_real);
 }
 template <TensorOrVar X>
-X one(const Way& way, const X& x, std::optional<std::int64_t> n, int axis, std::string_view norm) {
+X one(const TransformFamily& way, const X& x, std::optional<std::int64_t> n, int axis, std::string_view norm) {
   check_operand(way.op, x, way.kind == FftKind::from_real);
   const int a = normalize_axis(way.op, axis, x.dim());
   return along(way, computed(x), n, a, norm_named(way.op, norm));
@@ -151,7 +151,8 @@ Along checked_axes(const char* op, const Tensor& x, const std::optional<Shape>& 
 }
 /// One after the other: from the last axis on, or to it where it gives real numbers. Scaled is once, where values do
 /// not grow before, or where that costs nothing; two axes of as many numbers as there are go together.
-std::vector<Transform> steps_of(const char* op, const Way& last, const Tensor& x, const Along& all, FftNorm norm) {
+std::vector<Transform> steps_of(const char* op, const TransformFamily& last, const Tensor& x, const Along& all,
+                                FftNorm norm) {
   std::vector<Transform> steps;
   double scale = 1;
   for (std::size_t i = all.axes.size(); i-- > 0;) {
@@ -174,7 +175,7 @@ std::vector<Transform> steps_of(const char* op, const Way& last, const Tensor& x
 }
 
 template <TensorOrVar X>
-X several(const char* op, const Way& last, const X& x, const std::optional<Shape>& sizes,
+X several(const char* op, const TransformFamily& last, const X& x, const std::optional<Shape>& sizes,
           const std::optional<Axes>& axes, std::string_view norm_name) {
   check_operand(op, x, last.kind == FftKind::from_real);
   const Along all = checked_axes(op, value_of(x), sizes, axes);

@@ -125,8 +125,8 @@ class FusedBackward::Sums {
   }
   void run() {
     while (!pending_.empty()) {
-      PoolVector<Pending> together, apart;
-      for (Pending& p : pending_) {
+      PoolVector<PendingSum> together, apart;
+      for (PendingSum& p : pending_) {
         const bool joins = together.empty() || (p.axes == together[0].axes && p.g.shape() == together[0].g.shape());
         (joins ? together : apart).push_back(std::move(p));
       }
@@ -136,15 +136,15 @@ class FusedBackward::Sums {
   }
 
  private:
-  struct Pending {
+  struct PendingSum {
     std::size_t input;
     std::uint32_t axes;
     Var g;
   };
 
-  void run_horizontally(std::span<const Pending> list) {
+  void run_horizontally(std::span<const PendingSum> list) {
     PoolVector<Argument> arguments;
-    for (const Pending& p : list) arguments.push_back(Argument(p.g));
+    for (const PendingSum& p : list) arguments.push_back(Argument(p.g));
     PoolVector<Var> values(list.size());
     fused({"sum", sums_graph(list.size()), list[0].axes, {}}, arguments, values);
     for (std::size_t i = 0; i < list.size(); ++i)
@@ -153,7 +153,7 @@ class FusedBackward::Sums {
 
   const FusedBackward& rule_;
   PoolVector<Var>& results_;
-  PoolVector<Pending> pending_;
+  PoolVector<PendingSum> pending_;
 };
 
 /// Inputs of the gradient graph: the originals, the outputs' gradients, the outputs. Those in `used` must be there.

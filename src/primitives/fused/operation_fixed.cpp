@@ -127,14 +127,14 @@ struct FixedGradients {
 
 struct FixedBackward {
   FixedCall call;
-  struct Input {
+  struct FixedInput {
     Shape shape;
     Number number;
     int saved = -1;
     bool tensor = false;
     DType dtype = DType::boolean;
   };
-  PoolVector<Input> inputs;
+  PoolVector<FixedInput> inputs;
   IndexSet outputs_read;
   std::vector<int> outputs_saved;  // of each result: where it is in `saved`, or -1
 
@@ -292,8 +292,8 @@ FixedBackward saving(const Bound& bound, std::span<const Argument> arguments, co
     for (std::size_t c = 0; c < bound.call.operands[i].components.size(); ++c) read |= used[at++];
     const Argument& a = arguments[i];
     const bool tensor = is_tensor(a);
-    FixedBackward::Input input{tensor ? value_of(a).shape() : Shape{}, a.number, -1, tensor,
-                               tensor ? value_of(a).dtype() : DType::boolean};
+    FixedBackward::FixedInput input{tensor ? value_of(a).shape() : Shape{}, a.number, -1, tensor,
+                                    tensor ? value_of(a).dtype() : DType::boolean};
     if (read && tensor) {
       input.saved = static_cast<int>(saved.size());
       saved.push_back({as_var(value_of(a)), -1, a.var ? static_cast<int>(i) : -1});

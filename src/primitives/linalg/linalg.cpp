@@ -15,14 +15,14 @@ namespace {
 /// The views of a request in the CPU's memory: what is read is downloaded, and so is what is written where other
 /// elements lie between.
 struct InHostMemory : ViewVisitor<InHostMemory> {
-  struct Part {
+  struct HostCopy {
     std::shared_ptr<Storage> host;
     Storage* device;
     std::size_t begin;
     bool written;
   };
   Backend &host, &device;
-  std::vector<Part> parts = {};
+  std::vector<HostCopy> parts = {};
   InHostMemory(Backend& to, Backend& from) : host(to), device(from) {}
 
   void take(View& view, const Shape& space, bool written) {
@@ -43,7 +43,7 @@ struct InHostMemory : ViewVisitor<InHostMemory> {
   void reads(View& view, const Shape& space) { take(view, space, false); }
   void writes(View& view, const Shape& space) { take(view, space, true); }
   void finish() {
-    for (const Part& part : parts)
+    for (const HostCopy& part : parts)
       if (part.written) device.upload(*part.device, part.begin, part.host->data(), part.host->bytes());
   }
 };

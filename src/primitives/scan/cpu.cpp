@@ -124,12 +124,12 @@ template <class T> class LogSumLine {
 };
 
 /// What `columns` lines have so far: of this run, and of all before it.
-template <class T> struct Sums {
+template <class T> struct RunningSums {
   T run[kColumnsAtOnce], before[kColumnsAtOnce];
 };
 /// The next element of each of these lines, the i-th of them: in the same order as scan_line.
 template <class T, Combine kCombine>
-void scan_row(const KernelTable& table, Sums<T>& sums, T* x, std::int64_t columns, std::int64_t i) {
+void scan_row(const KernelTable& table, RunningSums<T>& sums, T* x, std::int64_t columns, std::int64_t i) {
   if (i % kRun == 0) {
     if (i == kRun) std::copy(sums.run, sums.run + columns, sums.before);
     else if (i > 0) combine_row<T, kCombine>(table, sums.before, sums.run, sums.before, columns);
@@ -267,7 +267,7 @@ class Scan {
   template <class T, Combine kCombine>
   void scan_columns(const Cursor& input, const Cursor& output, std::int64_t lines, std::int64_t column) const {
     alignas(64) T block[kTapeBlock];
-    Sums<T> sums;
+    RunningSums<T> sums;
     const std::int64_t columns = std::min(kColumnsAtOnce, lines - column),
                        most = columns == lines ? kTapeBlock / columns : 1;
     for (std::int64_t i = 0; i < n_; i += most) {

@@ -30,12 +30,12 @@ constexpr const char* kScanPieces =
 // lines of their own), and a kernel scans each segment from what stands before it. Where cuts are depends on sizes
 // alone.
 constexpr int kScanThreads = 256, kScanEach = 4;
-constexpr std::int64_t kSegment = 8192;
+constexpr std::int64_t kScanSegment = 8192;
 // Up to these, a workgroup to a line takes less memory traffic, and no longer.
-constexpr std::int64_t kWholeLine = 2 * kSegment, kManyLines = 256, kLongestLine = 1 << 20;
+constexpr std::int64_t kWholeLine = 2 * kScanSegment, kManyLines = 256, kLongestLine = 1 << 20;
 // Where other lines are the neighbours in memory, and many: 32 lines a workgroup, eight invocations to a line.
 constexpr int kColumns = 32, kRowsEach = 8, kRowsOfThreads = kScanThreads / kColumns;
-constexpr std::int64_t kManyColumns = 2048;
+constexpr std::int64_t kManyScanColumns = 2048;
 
 /// Segments of the lines, and the buffer of a number for each: [line, segment].
 struct Segments {
@@ -173,7 +173,7 @@ void scan_whole(GpuBackend& backend, const ScanRequest& r) {
 bool scan_columns(GpuBackend& backend, const ScanRequest& r) {
   if (backend.limits().archived || backend.limits().threads < kScanThreads) return false;
   LinePlan l(backend, r.op, 'f', r.space, r.axis, {&r.input, &r.output}, 1);
-  if (l.lines.sizes.empty() || l.lines.sizes.back() < kColumns || l.lines.count() < kManyColumns ||
+  if (l.lines.sizes.empty() || l.lines.sizes.back() < kColumns || l.lines.count() < kManyScanColumns ||
       length_of(r) > kLongestLine)
     return false;
   for (const Access& a : l.plan.accesses)
@@ -220,7 +220,7 @@ void run_scan(GpuBackend& backend, const ScanRequest& r);
 void scan_in_segments(GpuBackend& backend, const ScanRequest& r, std::int64_t window) {
   const std::int64_t n = length_of(r), lines = r.space.numel() / n;
   Segments segments;
-  segments.length = std::min(kSegment, window);
+  segments.length = std::min(kScanSegment, window);
   if (window < n) window = window / segments.length * segments.length;
   segments.count = ceil_div(n, segments.length);
   const DType dtype = dtype_of(detail::compute_type_of(r.input.dtype));

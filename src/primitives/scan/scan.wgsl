@@ -12,8 +12,8 @@
 //   carry:        the sum of all steps before
 //
 // Bound by memory, which is read once and written once; a step has 17 barriers, which other workgroups of the processor
-// fill. On an H200, 22 November 2026, 8192×8192 along rows: bf16 3.61 TB/s, f32 3.75 (docs/benchmarks_families.md), a
-// device copy 4.26.
+// fill. On an H200, 22 November 2026, 8192×8192 along rows: bf16 3.61 TB/s, f32 3.75 (docs/benchmarks_families.md); a
+// device copy ran at 4256 GB/s the day before (docs/benchmarks_history.md).
 //
 // gpu.cpp fills the holes, $name. To read it with all of them filled: tests/golden/kernels.wgsl.
 let line = group / $parts;

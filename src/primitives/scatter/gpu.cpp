@@ -21,7 +21,7 @@ constexpr const char* kScatter =
 #include "primitives/scatter/scatter.wgsl.inc"
     ;
 
-constexpr std::int64_t kMostSteps = std::int64_t{1} << 33;
+constexpr std::int64_t kMostScatterSteps = std::int64_t{1} << 33;
 constexpr std::int64_t kAfreshFrom = 64;  // elements of a place
 // Up to so many entries for each element, and steps in all, looking through them beats the kernels of a sort.
 constexpr std::int64_t kFewEntries = 2048, kFewSteps = std::int64_t{1} << 30;
@@ -94,7 +94,7 @@ class ScatterKernel {
         !(two_axes && plan_.in_vectors() && backend_.has_kernel(Layouts::vectors, plan_.launch, print)))
       return false;
     const std::int64_t outputs = kept_.count() / group_ * entries_, length = summed_.count();
-    const std::int64_t most = std::max<std::int64_t>(1, kMostSteps / std::max<std::int64_t>(outputs, 1));
+    const std::int64_t most = std::max<std::int64_t>(1, kMostScatterSteps / std::max<std::int64_t>(outputs, 1));
     for (std::int64_t begin = 0; begin < length; begin += most) {
       plan_.set(begin_slot_, static_cast<std::uint64_t>(begin));
       plan_.set(end_slot_, static_cast<std::uint64_t>(std::min(length, begin + most)));
@@ -237,7 +237,7 @@ detail::AtOnce scatters_at_once(const GpuBackend& backend, const ScatterRequest&
   // (Each way would be a text more in the archive.)
   if (r.space.numel() == 0 || backend.limits().archived || axis_to_cut(backend, r) >= 0) return AtOnce::no;
   const Meeting m(r);
-  if (!should_sort(backend, r)) return m.outputs * m.length <= kMostSteps ? AtOnce::afresh : AtOnce::no;
+  if (!should_sort(backend, r)) return m.outputs * m.length <= kMostScatterSteps ? AtOnce::afresh : AtOnce::no;
   if (m.length > kMostAtOnce) return AtOnce::no;
   // Where places have few elements, those that are named are written alone.
   return m.outputs >= kAfreshFrom * r.target.size ? AtOnce::afresh : AtOnce::in_place;

@@ -37,7 +37,7 @@ constexpr int kAhead = 4;                      // entries an invocation fetches 
 // processor of an H100.
 constexpr int kLinesAcross = 4;
 constexpr std::uint32_t kRoundThreads = 256;  // of WebGPU's
-constexpr int kApart = 8;  // words between what neighbours have, so that they do not meet in a bank
+constexpr int kWordsApart = 8;                // words between what neighbours have, so that they do not meet in a bank
 
 class LineScatter {
  public:
@@ -110,8 +110,8 @@ class LineScatter {
   }
   /// Memory of a workgroup that has several lines of so many results.
   std::int64_t across_bytes(int held) const {
-    const std::int64_t step = kWarp * kAhead + kApart;
-    return kLinesAcross * ((held + kApart) * type_bytes() + step * (type_bytes() + 4));
+    const std::int64_t step = kWarp * kAhead + kWordsApart;
+    return kLinesAcross * ((held + kWordsApart) * type_bytes() + step * (type_bytes() + 4));
   }
   int lines_across(int held) const {
     const std::size_t inner = lines_.sizes.size() - 1;
@@ -131,8 +131,8 @@ class LineScatter {
                 {"entries", numbers(0, kAhead)}};
     holes.merge(pieces(kLinePieces));
     holes["add_in_lane_order"] = kInLaneOrder, holes["lines"] = d.param(line_count_);
-    holes["across"] = cat(across), holes["pitch"] = cat(held + kApart);
-    holes["step"] = cat(kWarp * kAhead), holes["step_pitch"] = cat(kWarp * kAhead + kApart);
+    holes["across"] = cat(across), holes["pitch"] = cat(held + kWordsApart);
+    holes["step"] = cat(kWarp * kAhead), holes["step_pitch"] = cat(kWarp * kAhead + kWordsApart);
     holes["line_coordinates"] = io.coordinates(lines_, across > 1 ? "line" : "group", "c", line.coordinates);
     holes["entry_coordinates"] = io.coordinates(entries_, "j", "d", entry);
     outside.coordinates = inside.coordinates = line.coordinates;
@@ -140,7 +140,7 @@ class LineScatter {
     inside.coordinates.push_back("0u");
     outside.coordinates.resize(inside.coordinates.size() - 1, "0u"), outside.coordinates.push_back("k");
     holes["load_old"] = io.load(old_, outside, old), holes["old_0"] = old[0];
-    const std::string result = across > 1 ? cat("results[column * ", held + kApart, "u + k]") : "sums[k]";
+    const std::string result = across > 1 ? cat("results[column * ", held + kWordsApart, "u + k]") : "sums[k]";
     holes["store"] = io.store(0, outside, {result}, "");
     name_index(holes, plan_, io, d, 2, 3, inside);
     for (int e = 0; e < kAhead; ++e) {

@@ -26,13 +26,13 @@ constexpr const char* kBisect =
 constexpr const char* kSorted =
 #include "primitives/scatter/scatter_sorted.wgsl.inc"
     ;
-constexpr const char* kStarts =
+constexpr const char* kScatterStarts =
 #include "primitives/scatter/scatter_starts.wgsl.inc"
     ;
 constexpr const char* kEntries =
 #include "primitives/scatter/scatter_entries.wgsl.inc"
     ;
-constexpr const char* kRun =
+constexpr const char* kScatterRun =
 #include "primitives/scatter/scatter_run.wgsl.inc"
     ;
 constexpr const char* kFetched =
@@ -160,7 +160,7 @@ EntryBuffer find_starts(GpuBackend& backend, const ScatterRequest& r, const Entr
                 {"bisect", kBisect},                   {"searched", "low"},      {"bound_of_low", "wanted"}};
     holes["key_of_low_middle"] = cat("b", plan.access(sorted).binding, "[low_middle]");
     holes["starts"] = cat("b", plan.access(found).binding);
-    return module(backend, plan, "scatter, starts", fill_holes(kStarts, holes));
+    return module(backend, plan, "scatter, starts", fill_holes(kScatterStarts, holes));
   });
   return starts;
 }
@@ -241,7 +241,7 @@ Holes combining_holes(GpuBackend& backend, const Combining& c, Io& io, std::init
               {"table_end", d.param(c.end)},
               {"bisect", kBisect},
               {"barrier", d.barrier()},
-              {"add_run", kRun}};
+              {"add_run", kScatterRun}};
   holes["kept_coordinates"] = io.coordinates(c.kept, "k", "c", inside.coordinates);
   holes["entry_coordinates"] = io.coordinates(c.summed, "j", "d", entry);
   outside = inside;

@@ -11,9 +11,9 @@
 // every branch around a barrier.
 //
 // Bound by that adding, one after the other; eight are loaded before the first is added, since compilers of WGSL do not
-// do that: 2^21 entries into 100 in f32 took 669 to 762 µs on WebGPU instead of 1975 to 2107, and 239 to 256 instead of
-// 305 to 362 on CUDA (H100, 24 November 2026, docs/tuning.md). With an invocation to an element alone it took 31 ms. On
-// 27 November 2026 it took 432 and 232, PyTorch with atomics 395 (docs/benchmarks.md).
+// do that: 2^21 entries into 100 in f32 took 669 to 762 µs on WebGPU instead of 1975 to 2107, and 248 instead of 309 on
+// CUDA (H100, 24 November 2026, docs/tuning.md). With an invocation to an element alone it took 31 ms. On 27 November
+// 2026 it took 432 and 232, PyTorch with atomics 395 (docs/benchmarks.md).
 if (group >= $outputs) { return; }
 let tiles = ($kept + ${across}u - 1u) / ${across}u;
 let wanted = group / tiles;

@@ -29,7 +29,7 @@ constexpr const char* kWrite =
 constexpr const char* kTileInSubgroups =
 #include "primitives/sort/sort_tile.wgsl.inc"
     ;
-constexpr const char* kTile =
+constexpr const char* kSortTile =
 #include "primitives/sort/sort_tile.cu.inc"
     ;
 
@@ -142,10 +142,10 @@ std::string tile_text(const SortJob& job, const LinePlan& l, int tile, int flip)
   holes["key_bits"] = cat(key_bits(job.dtype)), holes["tile_each"] = cat(tile / 256), holes["flip"] = l.p(flip);
   const std::string key = key_function(job.dialect(), job.dtype);
   if (in_warps)
-    return l.module("sort, tiles", fill_holes(kTile, holes),
-                    {{word_of(job.dtype), "staged", tile}, {"u16", "places", tile}, {"u32", "counts", 2048},
-                     {"u32", "sums", 256}},
-                    ranking_functions() + key);
+    return l.module(
+        "sort, tiles", fill_holes(kSortTile, holes),
+        {{word_of(job.dtype), "staged", tile}, {"u16", "places", tile}, {"u32", "counts", 2048}, {"u32", "sums", 256}},
+        ranking_functions() + key);
   holes.merge(ranking_in_subgroups(job.dialect(), tile));
   holes["shift"] = "shift", holes["beside"] = "0u";
   return l.module("sort, tiles in subgroups", fill_holes(kTileInSubgroups, holes), ranking_memory(tile), key, true);

@@ -48,13 +48,13 @@ template <class T> class FewRows {
 
  private:
   /// What a task works with: rows of all heads that share a key head, one after the other.
-  struct Work {
+  struct FewRowsTask {
     Index batch, group, length;
     T *q, *scores, *sums, *top, *total, *tile;
     std::byte* at(Index row, Index cols) const { return reinterpret_cast<std::byte*>(scores + row * cols); }
   };
-  Work work(Index key) const {
-    Work w{};
+  FewRowsTask work(Index key) const {
+    FewRowsTask w{};
     w.batch = key / s_.groups, w.group = key % s_.groups;
     w.length = length_of(r_.lengths, w.batch, s_.columns);
     const Index copied = kColumnsOfFewRows * std::max(k_there_ ? 0 : s_.depth, v_there_ ? 0 : width_);
@@ -66,10 +66,10 @@ template <class T> class FewRows {
     w.scores = take(rows_ * kColumnsOfFewRows), w.top = take(rows_), w.total = take(rows_);
     return w;
   }
-  Index head_of_row(const Work& w, Index row) const { return w.group * s_.shared() + row / s_.rows; }
+  Index head_of_row(const FewRowsTask& w, Index row) const { return w.group * s_.shared() + row / s_.rows; }
 
   void part_of(Index key, Index part) const {
-    const Work w = work(key);
+    const FewRowsTask w = work(key);
     for (Index h = 0; h < s_.shared(); ++h)
       tiles_.copy(head_of(r_.q, w.batch, w.group * s_.shared() + h), 0, s_.rows, s_.depth, w.q + h * s_.rows * s_.depth,
                   s_.depth);
@@ -82,13 +82,13 @@ template <class T> class FewRows {
     for (; j < end; j += kColumnsOfFewRows) tile(w, j, std::min(kColumnsOfFewRows, end - j));
     for (Index i = 0; i < rows_; ++i) finish(w, part, i);
   }
-  void tile(const Work& w, Index column, Index cols) const {
+  void tile(const FewRowsTask& w, Index column, Index cols) const {
     scores_of(w, column, cols);
     bool any = false;
     for (Index h = 0; h < s_.shared(); ++h) any |= shares_of(w, h, column, cols);
     if (any) add_values(w, column, cols);
   }
-  void scores_of(const Work& w, Index column, Index cols) const {
+  void scores_of(const FewRowsTask& w, Index column, Index cols) const {
     const HeadOf k = head_of(r_.k, w.batch, w.group);
     GemmDot call{w.q, s_.depth, k.at(column), k.row, w.scores, cols, s_.depth, rows_, cols, false};
     if (k_there_) return types_.kernels->dot(call);
@@ -97,7 +97,7 @@ template <class T> class FewRows {
     types_.computed->dot(call);
   }
   /// Of the rows of a head; false where they see nothing of the tile.
-  bool shares_of(const Work& w, Index h, Index column, Index cols) const {
+  bool shares_of(const FewRowsTask& w, Index h, Index column, Index cols) const {
     const Index head = w.group * s_.shared() + h, first_row = h * s_.rows;
     const detail::Seen seen = formulas_.seen(w.batch, head, 0, s_.rows, column, cols);
     if (seen == detail::Seen::nothing) {
@@ -117,7 +117,7 @@ template <class T> class FewRows {
       f->run({w.at(first_row, cols), nullptr}, 0, place, 0, column, s_.rows, cols);
     return true;
   }
-  void add_values(const Work& w, Index column, Index cols) const {
+  void add_values(const FewRowsTask& w, Index column, Index cols) const {
     const HeadOf v = head_of(r_.v, w.batch, w.group);
     if (!v_there_) tiles_.copy(v, column, cols, s_.width, w.tile, width_);
     const GemmKernelsOf& k = v_there_ ? *types_.kernels : *types_.computed;
@@ -149,7 +149,7 @@ template <class T> class FewRows {
       }
     }
   }
-  void finish(const Work& w, Index part, Index row) const {
+  void finish(const FewRowsTask& w, Index part, Index row) const {
     const Index head = head_of_row(w, row), batch = part * s_.batch + w.batch, at = row % s_.rows;
     const T total = w.total[row];
     tiles_.store(kernels(), w.sums + row * width_, s_.width, total == 0 ? T{1} : 1 / total,

@@ -62,12 +62,13 @@ template <class T> class TileProducts {
                            panel());
   }
   /// A side of a product: element (i, j) at data[i · row + j · col]. `panels`: columns in panels, so far apart.
-  struct Side {
+  struct ProductSide {
     const T* data;
     Index row, col, panels;
   };
   /// c (rows × cols, `c_row` apart) = or += a · b, over `depth`. Columns of `a` that are its rows lie side by side.
-  void multiply(const Side& a, const Side& b, T* c, Index c_row, Index depth, Index rows, Index cols, bool add) const {
+  void multiply(const ProductSide& a, const ProductSide& b, T* c, Index c_row, Index depth, Index rows, Index cols,
+                bool add) const {
     const GemmKernelsOf& k = *types_.computed;
     const bool beside = a.row == 1;
     for (Index j = 0; j < cols; j += k.panel_cols)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "cuda/products/instructions.hpp"
 #include "formula/rule.hpp"
 
 namespace tern::detail_gpu {
@@ -19,19 +20,16 @@ constexpr const char* kHopperRows =
 constexpr const char* kHopperColumns =
 #include "primitives/attention/cuda/attention_wgmma_columns.cu.inc"
     ;
-constexpr const char* kProducts =
+constexpr const char* kWgmmaUnits =
 #include "primitives/attention/cuda/wgmma_units.cu.inc"
     ;
-constexpr const char* kRowBlocks =
+constexpr const char* kWgmmaRowUnits =
 #include "primitives/attention/cuda/wgmma_row_units.cu.inc"
-    ;
-constexpr const char* kInstructions =
-#include "cuda/products/hopper.cu.inc"
     ;
 constexpr int kPiece = 64;      // elements in a row of a box
 constexpr int kBarriers = 256;  // bytes
 constexpr int kAlignment = 1024;
-constexpr int kFewRows = 64;  // for which half of a workgroup's rows would be none
+constexpr int kRowsOfHalf = 64;  // for which half of a workgroup's rows would be none
 
 }  // namespace
 
@@ -86,7 +84,7 @@ bool has_special_functions(const detail::Program& program) {
 }
 bool has_wgmma_attention(const AttentionSizes& sizes, DType dtype, const detail_cuda::MatrixUnits& units) {
   if (units.architecture != 90 || (dtype != DType::f16 && dtype != DType::bf16)) return false;
-  if (sizes.parts > 1 || sizes.rows <= kFewRows || sizes.depth > 256 || sizes.width > 256) return false;
+  if (sizes.parts > 1 || sizes.rows <= kRowsOfHalf || sizes.depth > 256 || sizes.width > 256) return false;
   if (sizes.of_scores().numel() == 0 || sizes.depth == 0 || sizes.width == 0) return false;
   return hopper::shared_bytes(wgmma_forward_instance(sizes, {})) <= units.shared_bytes;
 }
@@ -135,7 +133,7 @@ void fill_instance(Holes& h, const MmaInstance& i) {
   h["consumers"] = cat(i.consumers, "u"), h["stages"] = cat(i.stages, "u"),
   h["ping_pong"] = i.ping_pong ? "true" : "false";
   h["producer_registers"] = i.consumers == 3 ? "32" : "24", h["consumer_registers"] = i.consumers == 3 ? "160" : "240";
-  h["instructions"] = kInstructions, h["products"] = kProducts, h["row_blocks"] = kRowBlocks;
+  h["instructions"] = detail_cuda::kHopperInstructions, h["products"] = kWgmmaUnits, h["row_blocks"] = kWgmmaRowUnits;
   h["rows_of_tile"] = cat(i.others), h["width_of_sums"] = cat(i.most_width);
   // The operands of the instructions: registers by number, and the values they are.
   const auto registers = [](int first, int count) {

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "cuda/cuda_backend.hpp"
+#include "cuda/products/instructions.hpp"
 #include "cuda/products/mma_plan.hpp"
 
 namespace tern::detail_gpu {
@@ -26,14 +27,8 @@ constexpr const char* kRowPieces =
 constexpr const char* kFma =
 #include "primitives/attention/cuda/fma_units.cu.inc"
     ;
-constexpr const char* kAmpere =
-#include "cuda/products/ampere.cu.inc"
-    ;
-constexpr const char* kQuadRows =
-#include "cuda/products/quad_rows.cu.inc"
-    ;
 
-constexpr int kLanes = 32, kElements = 8;  // of a vector
+constexpr int kWarpLanes = 32, kVectorElements = 8;  // of a vector
 int padded(std::int64_t elements) { return elements <= 64 ? 64 : elements <= 128 ? 128 : 256; }
 /// The sums of a warp are what fills its registers: 32 rows of up to 128 elements, or 16 rows.
 MmaInstance instance_of(const AttentionSizes& s, DType dtype) {
@@ -125,7 +120,7 @@ void MmaAttention::finish(const detail::AttentionPrograms& programs,
     plan_.note(static_cast<char>(extents_[i].size() == 4 && wide(static_cast<int>(i))));
   plan_.finish_key();
   plan_.launch.groups = groups;
-  plan_.launch.threads = static_cast<std::uint32_t>(kLanes * instance_.warps);
+  plan_.launch.threads = static_cast<std::uint32_t>(kWarpLanes * instance_.warps);
   plan_.launch.shared_bytes = static_cast<std::uint32_t>(shared_bytes);
 }
 
@@ -160,7 +155,7 @@ Holes MmaAttention::holes(const std::string& columns_first) const {
   Holes h = slots_.holes();
   h.insert(row_pieces.begin(), row_pieces.end());
   const bool halves = instance_.bytes == 2;
-  h["instructions"] = kAmpere, h["quad_rows"] = kQuadRows;
+  h["instructions"] = detail_cuda::kAmpereInstructions, h["quad_rows"] = detail_cuda::kQuadRows;
   h["units"] = kUnits, h["row_units"] = kMmaRows, h["products"] = halves ? kMma : kFma;
   h["elements"] = halves ? "typedef u16 Element;\ntypedef u16 Word;" : "typedef f32 Element;\ntypedef u32 Word;";
   h["type"] = dtype_ == DType::f16 ? "f16" : "bf16";
@@ -224,11 +219,11 @@ void MmaAttention::fill_blocks(Io& io, Holes& h, int access, bool own_rows) cons
 std::string MmaAttention::store(Io& io, int access, const std::string& batch, const std::string& head,
                                 const std::string& row, const std::string& size, const std::string& factor) const {
   std::vector<std::string> values;
-  for (int e = 0; e < kElements; ++e) values.push_back(cat("(x.x[", e, "]", factor, ")"));
+  for (int e = 0; e < kVectorElements; ++e) values.push_back(cat("(x.x[", e, "]", factor, ")"));
   const Access& to = plan_.access(access);
   const bool whole = to.wide && dtype_size(to.view->dtype) == 2;  // vectors of eight elements
   const std::string guard = whole ? std::string() : cat("(first + $0) < ", size);
-  return io.store(access, {{batch, head, row, "first"}, 3, kElements}, values, guard);
+  return io.store(access, {{batch, head, row, "first"}, 3, kVectorElements}, values, guard);
 }
 
 std::string MmaAttention::module(const std::string& title, const char* file, Holes holes) const {

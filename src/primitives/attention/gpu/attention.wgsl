@@ -19,7 +19,11 @@
 //
 // Speed. Bound by the arithmetic units and loads of vectors from workgroup memory, as products are: two for 16
 // multiplications along the depth, and of 128 elements five for 64 with the shares. On an H100 through WebGPU, 27
-// November 2026, f32 30.2 TFLOP/s with 128 elements and 27.3 with 64, where a product has 41.0 (docs/benchmarks.md).
+// November 2026, f32 30.2 TFLOP/s with 128 elements and 27.1 with 64, where a product has 40.9
+// (docs/benchmarks_families.md).
+//
+// (The kernel is longer than other functions: sums, maxima and totals stay in registers that have a name each, from
+// one tile of columns to the next, and the unrolled steps between are its lines.)
 $part
 let tile = own_group % $tiles;
 let head_of_all = own_group / $tiles;

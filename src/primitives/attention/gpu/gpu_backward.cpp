@@ -58,7 +58,7 @@ class GpuBackward {
       plan_.note(static_cast<std::int32_t>(tile_.sums(sum.size)));
       plan_.note(static_cast<char>(sum.size % 4 == 0));
     }
-    for (const Read* read : {&q_, &k_, &v_, &out_})
+    for (const OperandRead* read : {&q_, &k_, &v_, &out_})
       plan_.note(static_cast<char>(read->scores)), plan_.note(static_cast<char>(read->sums));
     tile_.note([&](std::int32_t n) { plan_.note(n); });
     plan_.launch.groups = static_cast<std::uint64_t>(s_.batch * (of_rows_ ? s_.heads : s_.groups) * tiles());
@@ -77,7 +77,7 @@ class GpuBackward {
     const char* name;
   };
   /// An operand, and whether it is fetched by units for scores and for sums.
-  struct Read {
+  struct OperandRead {
     int access = -1;
     bool scores = false, sums = false;
   };
@@ -87,12 +87,12 @@ class GpuBackward {
     sizes_.push_back({shape.begin(), shape.end()});
     return add_whole(plan_, view, written);
   }
-  Read read(const View& view, const Shape& shape) { return {add(view, shape)}; }
+  OperandRead read(const View& view, const Shape& shape) { return {add(view, shape)}; }
   void add_sum(const View& view, const Shape& shape, std::int64_t size, const char* name) {
     sums_.push_back({add(view, shape, true), size, name});
   }
   void choose_access() {
-    const auto choose = [&](Read& of, std::int64_t size) {
+    const auto choose = [&](OperandRead& of, std::int64_t size) {
       of.scores = in_units_of_scores(plan_, of.access, size, tile_.depth);
       of.sums = in_units_of_scores(plan_, of.access, size, tile_.sums(size));
       if (of.scores || of.sums) plan_.make_wide(of.access);
@@ -132,12 +132,16 @@ class GpuBackward {
   }
   /// The products that give scores, and what comes in for their shares.
   void fill_products(const ScoreTiles& tiles, Holes& h) const {
-    const auto read = [&](const Read& of, const char* head, bool own) {
-      return ScoreTiles::Read{of.access, {"batch", head}, own ? "first_own" : "first_other",
-                              h[own ? "own_count" : "other_count"], of.scores};
+    const auto read = [&](const OperandRead& of, const char* head, bool own) {
+      return ScoreTiles::TileRead{of.access,
+                                  {"batch", head},
+                                  own ? "first_own" : "first_other",
+                                  h[own ? "own_count" : "other_count"],
+                                  of.scores};
     };
-    const auto steps = [&](const Read& of_row, const Read& of_column, const std::string& depth, const char* sums) {
-      const ScoreTiles::Read row = read(of_row, "head", of_rows_), column = read(of_column, "key_head", !of_rows_);
+    const auto steps = [&](const OperandRead& of_row, const OperandRead& of_column, const std::string& depth,
+                           const char* sums) {
+      const ScoreTiles::TileRead row = read(of_row, "head", of_rows_), column = read(of_column, "key_head", !of_rows_);
       return of_rows_ ? tiles.score_steps(row, column, depth, sums) : tiles.score_steps(column, row, depth, sums);
     };
     h["scores"] = tile_sums("s", type(), tile_.part_m, tile_.part_n()) +
@@ -190,7 +194,7 @@ class GpuBackward {
     for (std::size_t k = sums_.size(); k-- > 0;) {  // v's first: shares are there before slopes
       const Sum& sum = sums_[k];
       const bool of_v = k == 1;
-      const Read& of = of_rows_ ? k_ : of_v ? out_ : q_;
+      const OperandRead& of = of_rows_ ? k_ : of_v ? out_ : q_;
       const std::string size = slots_.p(of_v ? slots_.width : slots_.depth);
       // Beyond a sample's length k is not its own: a slope of 0 times what lies there could be NaN.
       const std::string others = of_rows_ && lengths_ >= 0 ? std::string("length") : h["other_count"];
@@ -219,7 +223,7 @@ class GpuBackward {
   Plan plan_;
   ScoreSizes slots_;
   std::vector<std::vector<std::int64_t>> sizes_;  // of each access
-  Read q_, k_, v_, out_;
+  OperandRead q_, k_, v_, out_;
   int tops_, totals_, means_, lengths_, blocks_;
   std::vector<Sum> sums_;
   std::optional<ScorePair> scores_, thin_, slope_;

@@ -27,7 +27,7 @@ constexpr ScoreTile kOfColumns[] = {{128, 32, 4, 8, 32, 32}, {128, 32, 4, 8, 16,
                                     {64, 64, 4, 16, 16, 16}},
                     kOfColumnsWide[] = {{32, 64, 4, 16, 16, 8}};
 // For few rows, or 16 KiB of workgroup memory; and compute types of 64 bits.
-constexpr ScoreTile kFew = {32, 32, 4, 8, 8, 8}, kFewWide = {32, 64, 4, 16, 8, 4};
+constexpr ScoreTile kFewRowsTile = {32, 32, 4, 8, 8, 8}, kFewRowsWideTile = {32, 64, 4, 16, 8, 4};
 constexpr std::int64_t kFewGroups = 64, kMostNarrow = 64, kMostMiddle = 128;
 
 /// With `peaks`, a vector for each four rows and invocation across them.
@@ -46,10 +46,10 @@ struct WantedTile {
 ScoreTile choose_tile(const Limits& limits, const WantedTile& w, std::span<const ScoreTile> list) {
   for (const ScoreTile& t : list) {
     const bool in_block = !w.in_blocks || t.own <= detail::kMaskBlock;
-    const bool many = w.own > kFew.own && w.heads * ceil_div(w.own, t.own) >= kFewGroups;
+    const bool many = w.own > kFewRowsTile.own && w.heads * ceil_div(w.own, t.own) >= kFewGroups;
     if (!w.wide && in_block && many && fits(t, limits, w.width, w.peaks)) return t;
   }
-  return w.width > kMostMiddle ? kFewWide : kFew;
+  return w.width > kMostMiddle ? kFewRowsWideTile : kFewRowsTile;
 }
 /// The list for a width.
 std::span<const ScoreTile> list_of(std::int64_t width, std::span<const ScoreTile> narrow,
@@ -110,11 +110,11 @@ std::string ScoreTiles::column_of_line(const std::string& line) const {
 }
 std::string ScoreTiles::element(const std::string& row, int e) const { return cat(row, e / 4, ".", "xyzw"[e % 4]); }
 
-std::string ScoreTiles::score_steps(const Read& own, const Read& others, const std::string& depth,
+std::string ScoreTiles::score_steps(const TileRead& own, const TileRead& others, const std::string& depth,
                                     const std::string& sums) const {
   const std::string behind = cat(tile_.own * tile_.depth / 4, "u + ");  // where the others' tile begins
   TileSteps steps{.at = "kt", .end = depth, .step = cat(tile_.depth, "u")};
-  for (const Read* read : {&own, &others}) {
+  for (const TileRead* read : {&own, &others}) {
     TileFetch fetch{.memory = "steps", .at = read == &own ? std::string() : behind};
     fetch.across = read == &own ? tile_.own : tile_.others, fetch.deep = tile_.depth;
     fetch.stride = fetch.across / 4, fetch.along_k = fetch.swizzled = true, fetch.wide = read->wide;
@@ -132,7 +132,7 @@ std::string ScoreTiles::score_steps(const Read& own, const Read& others, const s
   steps.threads = tile_.threads();
   return tile_steps(io_, dialect_, type_, steps);
 }
-std::string ScoreTiles::sum_steps(const Read& others, const std::string& size, std::int64_t width,
+std::string ScoreTiles::sum_steps(const TileRead& others, const std::string& size, std::int64_t width,
                                   const std::string& sums) const {
   TileSteps steps{.at = "step", .end = cat(tile_.others, "u"), .step = cat(tile_.step, "u")};
   TileFetch fetch{.memory = "steps"};

@@ -63,16 +63,18 @@ class ScoreTiles {
 
   /// An operand [batch, heads, rows, elements]: its access, the first coordinates, the tile's first row, of as many as
   /// `count`, and whether elements are fetched by units.
-  struct Read {
+  struct TileRead {
     int access = -1;
     std::vector<std::string> at;
     std::string first, count;
     bool wide = false;
   };
   /// Lines that add up `sums` of the products of own and others along as many elements as `depth`.
-  std::string score_steps(const Read& own, const Read& others, const std::string& depth, const std::string& sums) const;
+  std::string score_steps(const TileRead& own, const TileRead& others, const std::string& depth,
+                          const std::string& sums) const;
   /// Lines that add up `sums` of what stands in `shares` times the others' elements, of as many as `size`, `width` now.
-  std::string sum_steps(const Read& others, const std::string& size, std::int64_t width, const std::string& sums) const;
+  std::string sum_steps(const TileRead& others, const std::string& size, std::int64_t width,
+                        const std::string& sums) const;
   /// Lines that put rows `values`<r>_<j> there.
   std::string put(const std::string& shares, const std::string& values) const;
   /// Lines that make vectors `done`<j> of numbers `values`<c>, and move them in behind the rows `sums`.

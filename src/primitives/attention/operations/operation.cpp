@@ -139,14 +139,15 @@ template <TensorOrVar R> struct Attention {
 };
 
 // Masks by place skip what no row of a block sees; and of many scores only one block is there at a time.
-constexpr std::int64_t kFewestRows = 128, kMostScores = std::int64_t{1} << 26, kMostKept = std::int64_t{1} << 28;
+constexpr std::int64_t kFewestBlockRows = 128, kMostScores = std::int64_t{1} << 26,
+                       kMostKeptScores = std::int64_t{1} << 28;
 /// How many rows a block has.
 std::int64_t rows_of_blocks(const CallSizes& s, const AttentionOptions& o) {
   if (o.rows_at_once > 0) return o.rows_at_once;
   const std::int64_t a_row = std::max<std::int64_t>(1, s.batch * s.heads * s.columns);
   std::int64_t rows = std::max<std::int64_t>(s.rows, 1);
-  if (o.causal || o.window) rows = std::max(kFewestRows, (rows + 7) / 8);
-  if (s.rows > kMostKept / a_row) rows = std::min(rows, std::max<std::int64_t>(1, kMostScores / a_row));
+  if (o.causal || o.window) rows = std::max(kFewestBlockRows, (rows + 7) / 8);
+  if (s.rows > kMostKeptScores / a_row) rows = std::min(rows, std::max<std::int64_t>(1, kMostScores / a_row));
   return rows;
 }
 RowBlock block_at(const CallSizes& s, const AttentionOptions& o, std::int64_t row, std::int64_t rows) {

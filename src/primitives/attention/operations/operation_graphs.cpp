@@ -42,7 +42,7 @@ Expr left_of(Expr share, const Coordinates& at, int key) {
 }
 
 /// The inputs of the decomposed formula before the operands.
-enum Input { kScores, kScale, kShift, kWindow, kLengths, kRow, kColumn, kFirstOperand };
+enum RowInput { kScores, kScale, kShift, kWindow, kLengths, kRow, kColumn, kFirstOperand };
 
 const FormulaGraph* row_graph(const RowParts& p) {
   const Expr scores = make_input(kScores), row = index(scores, -2), column = index(scores, -1);

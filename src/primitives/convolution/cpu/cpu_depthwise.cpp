@@ -80,7 +80,7 @@ class DepthwiseForward {
     const Index channels = std::min(columns, g_.groups - first), row_bytes = p.stretch.places * columns * g_.wide();
     const bool whole = straight_ && channels == columns;
     std::byte* const results = whole ? nullptr : mine.results.reserve(rows.count * row_bytes);
-    const KeptRows::Where where{p.sample, first, channels, p.stretch};
+    const KeptRows::RowSource where{p.sample, first, channels, p.stretch};
     std::byte* const w = weights_ + p.vectors.begin * g_.taps() * lanes_ * g_.wide();
     const auto to = [&](Index r) {
       return whole ? result(p, rows.begin + r) + first * g_.wide() : results + r * row_bytes;

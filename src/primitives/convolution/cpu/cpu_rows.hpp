@@ -73,12 +73,12 @@ class KeptRows {
     memory_ = memory;
     kept_.assign(static_cast<std::size_t>(g_.kernel[0] * ring_), {-1, -1});
   }
-  struct Where {
+  struct RowSource {
     Index sample, channel, channels;
     Stretch stretch;
   };
   /// The row (z, row) of the image for element k of the first axis of the kernel.
-  const std::byte* row(const Where& where, Index k, Index z, Index row) {
+  const std::byte* row(const RowSource& where, Index k, Index z, Index row) {
     const Index slot = k * ring_ + row % ring_;
     std::byte* const to = memory_ + slot * row_bytes_;
     KeptRow& kept = kept_[static_cast<std::size_t>(slot)];
@@ -92,7 +92,7 @@ class KeptRows {
   }
   /// Taps of the first vector of a place of the result in rows (z, row); weights at `w`, `lanes` for each element of
   /// the kernel.
-  void taps(const Where& where, Index z, Index row, std::byte* w, std::vector<Tap>& taps) {
+  void taps(const RowSource& where, Index z, Index row, std::byte* w, std::vector<Tap>& taps) {
     taps.clear();
     const Index line = g_.kernels->lanes * g_.wide();
     for (Index kz = 0; kz < g_.kernel[0]; ++kz) {

@@ -16,7 +16,7 @@ namespace tern::detail_cpu::conv {
 namespace {
 
 /// Bytes of the result's gradient that L1 is to hold.
-constexpr Index kNearBytes = 24 << 10;
+constexpr Index kGradientBytes = 24 << 10;
 /// Multiply-adds that are worth a task of their own.
 constexpr Index kWeightTask = 512 << 10;
 
@@ -122,7 +122,7 @@ class Weight {
     const Index sums_bytes = g_.taps() * channels.count * panel_ * g_.wide();
     std::byte* const sums = weight_scratch().sums.reserve(sums_bytes);
     std::fill_n(sums, sums_bytes, std::byte{0});
-    const Index near = std::max<Index>(1, kNearBytes / panel_bytes());
+    const Index near = std::max<Index>(1, kGradientBytes / panel_bytes());
     for (Index row = 0; row < rows; row += near) {
       const EvenPart some{row, std::min(near, rows - row)};
       std::byte* const y = weight_scratch().panel.reserve(near * panel_bytes());
@@ -138,15 +138,15 @@ class Weight {
   Index panel_bytes() const {
     return pairs_ ? divide_up(g_.out[2], 2) * kPairCols * 4 : g_.out[2] * panel_ * g_.wide();
   }
-  struct Place {
+  struct ImageRow {
     Index sample, z, row;
   };
-  Place place_of(Index row) const {
+  ImageRow place_of(Index row) const {
     return {row / g_.out[1] / g_.out[0], row / g_.out[1] % g_.out[0], row % g_.out[1]};
   }
   /// A row of the result's gradient, these channels.
   void copy_panel(Index row, Index channel, Index cols, std::byte* to) const {
-    const Place p = place_of(row);
+    const ImageRow p = place_of(row);
     const std::byte* const from =
         y_.data + (p.sample * y_.batch + p.z * y_.axis[0] + p.row * y_.axis[1] + channel * y_.channel) * g_.size();
     if (!pairs_) return g_.types.kernels->copy({from, y_.axis[2], y_.channel}, g_.out[2], cols, to, panel_, panel_);
@@ -166,7 +166,7 @@ class Weight {
       const Index first = channels.begin + some.begin;
       std::byte* const to = sums + (tap * channels.count + some.begin) * panel_ * g_.wide();
       for (Index r = 0; r < rows.count; ++r) {
-        const Place p = place_of(rows.begin + r);
+        const ImageRow p = place_of(rows.begin + r);
         const Index z = g_.met(0, p.z, kz), row = g_.met(1, p.row, ky);
         if (!g_.inside(0, z) || !g_.inside(1, row)) continue;
         const std::byte* const x = image_row(p.sample, z, row, group);

@@ -11,7 +11,7 @@ using detail_cuda::wgmma::Tiling;
 constexpr const char* kSplitK =
 #include "primitives/convolution/cuda/cuda_split_k.cu.inc"
     ;
-constexpr int kAtOnce = 4;  // results of a thread
+constexpr int kResultsOfThread = 4;  // results of a thread
 
 class SplitSums {
  public:
@@ -50,7 +50,7 @@ class SplitSums {
   void run() {
     plan_.note(tile_n_);
     plan_.launch.threads = 256;
-    plan_.launch.groups = static_cast<std::uint64_t>(ceil_div(s_.taps() * s_.c * (s_.o / kAtOnce), 256));
+    plan_.launch.groups = static_cast<std::uint64_t>(ceil_div(s_.taps() * s_.c * (s_.o / kResultsOfThread), 256));
     plan_.finish_key();
     backend_.queue(plan_.launch, [&] { return text(); });
   }
@@ -66,8 +66,8 @@ class SplitSums {
     for (const auto& [name, slot] : slots_) holes[name] = backend_.dialect().param(slot);
     holes["tile_n"] = cat(tile_n_, "u"), holes["bands"] = cat(kBandPairs, "u"), holes["rows"] = cat(2 * kTileM, "u");
     std::vector<std::string> loaded, sums, at;
-    std::string add = io.load(sums_, {{"split", "row", "col"}, 2, kAtOnce}, loaded);
-    for (int i = 0; i < kAtOnce; ++i) {
+    std::string add = io.load(sums_, {{"split", "row", "col"}, 2, kResultsOfThread}, loaded);
+    for (int i = 0; i < kResultsOfThread; ++i) {
       sums.push_back(cat("sums[", i, "]"));
       add += cat(sums.back(), " += ", loaded[static_cast<std::size_t>(i)], ";\n");
     }
@@ -75,7 +75,7 @@ class SplitSums {
     std::string store = io.coordinates(taps_, "tap", "k", at);
     at.push_back("channel"), at.push_back("result");
     const int inner = static_cast<int>(at.size()) - 1;
-    holes["store"] = store + io.store(w_, {at, inner, kAtOnce}, sums, "");
+    holes["store"] = store + io.store(w_, {at, inner, kResultsOfThread}, sums, "");
     return backend_.dialect().module(module);
   }
 

@@ -91,7 +91,7 @@ void WindowFactor::fill_carries(Holes& h, int copies) const {
   }
 }
 
-GatheredFactor::Text WindowFactor::text(const GemmPlan& gemm, const std::vector<std::string>& batch) const {
+GatheredFactor::FactorText WindowFactor::text(const GemmPlan& gemm, const std::vector<std::string>& batch) const {
   const Dialect& d = gemm.backend.dialect();
   const Access& x = gemm.plan.access(access_);
   Holes h = pieces(kWindowPieces);
@@ -99,7 +99,7 @@ GatheredFactor::Text WindowFactor::text(const GemmPlan& gemm, const std::vector<
   const int units = gemm.tile.m * gemm.tile.k / (gemm.a.wide ? kVectorBytes / x.size() : 1);
   fill_carries(h, static_cast<int>(ceil_div(units, gemm.tile.threads())));
   const std::string of_channels = stride_of(gemm, axes() + 1);
-  Text t;
+  FactorText t;
   t.title = of_places() ? "convolution" : "gradient of a convolution's kernels";
   t.base = d.param(x.base);
   if (s_.groups > 1) t.base += cat(" + ", batch.back(), " * ", h["channels"], " * ", of_channels);

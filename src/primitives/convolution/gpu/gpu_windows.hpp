@@ -24,7 +24,7 @@ class WindowFactor final : public GatheredFactor {
   const View& view() const override { return image_; }
   Shape sizes() const override { return s_.of_x(); }
   void choose(GemmPlan& gemm) const override;
-  Text text(const GemmPlan& gemm, const std::vector<std::string>& batch) const override;
+  FactorText text(const GemmPlan& gemm, const std::vector<std::string>& batch) const override;
 
  private:
   bool of_places() const { return splits_.length == 0; }

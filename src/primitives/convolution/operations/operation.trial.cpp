@@ -96,7 +96,7 @@ std::vector<Shape> by_channel(Sizes s) { return {{s.rows, 3, 4, 3}, {3, 1, 3, 2}
 std::vector<Shape> points(Sizes s) { return {{s.rows, 3, 2, 2}, {4, 3, 1, 1}, {4}}; }
 std::vector<Shape> volumes(Sizes s) { return {{s.rows, 2, 3, 2, 3}, {2, 2, 2, 1, 2}, {2}}; }
 std::vector<Shape> grouped_volumes(Sizes s) { return {{s.rows, 2, 2, 3, 3}, {2, 1, 2, 2, 2}}; }
-const std::vector<Sizes> kFew = {{2, 3}, {1, 1}};
+const std::vector<Sizes> kFewSizes = {{2, 3}, {1, 1}};
 const std::vector<Sizes> kNoSample = {{0, 3}};
 constexpr Tolerance kConvolved{64, "sums of up to 24 products and a bias"};
 
@@ -106,7 +106,7 @@ Sample with_bias(const char* with, std::vector<Shape> (*shapes)(Sizes), Call cal
           .shapes = shapes,
           .call = std::move(call),
           .reference = std::move(reference),
-          .sizes = kFew,
+          .sizes = kFewSizes,
           .empty = empty ? kNoSample : std::vector<Sizes>{}};
 }
 /// With what it costs: for each result 2 FLOPs for each product, and the bias.

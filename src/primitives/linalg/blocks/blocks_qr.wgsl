@@ -13,6 +13,9 @@
 //
 // It takes eight tenths of the time of 2048 columns (docs/tuning.md). All of QR of 1024 x 1024 in f32 took 8379 µs on
 // an H200, 26 November 2026, CUDA, and of 4096 140121, cuSOLVER 4440 and 28763 (docs/benchmarks_families.md).
+//
+// (The kernel is longer than other functions: its one pass over the panel for a column is what the next column begins
+// with, in memory of the workgroup that all of it reads and writes between the same barriers.)
 let matrix = group;
 $coordinates
 let c = thread % 32u;

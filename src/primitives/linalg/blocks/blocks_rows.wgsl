@@ -13,8 +13,8 @@
 // before anything is written.
 //
 // Bound by latency: of 64 loads that lie a row apart, and of the 32 steps of a substitution. It was not measured by
-// itself: LU of 4096 x 4096 in f32 took 32082 µs in all on an H200, 26 November 2026, CUDA, of which three quarters are
-// the panels (docs/benchmarks_families.md).
+// itself: LU of 4096 x 4096 in f32 took 32082 µs in all on an H200, 26 November 2026, by CUDA; through WebGPU three
+// quarters of it are the panels (docs/benchmarks_families.md).
 let matrix = group / $parts;
 let part = group - matrix * $parts;
 $coordinates

@@ -26,7 +26,7 @@ constexpr int kRowsAtOnce = 4;    // rows of an invocation of blocks_lu whose lo
 
 /// Columns from which on LU of one matrix goes by blocks. On the CPU, with copies there and back, 256 took 0.69 ms, 512
 /// 2.5 and 1024 9.4, by blocks 1.4, 3.3 and 7.7 (H200, WebGPU, 26 November 2026): a column's pivot takes 6 us.
-constexpr std::int64_t kFewestColumns = 768;
+constexpr std::int64_t kFewestLuColumns = 768;
 
 struct BlockedLu : MatrixBlocks {
   const View lu, pivots;
@@ -111,7 +111,7 @@ struct BlockedLu : MatrixBlocks {
 }  // namespace
 
 bool by_blocks(GpuBackend& backend, const detail::LuRequest& r) {
-  if (r.count() == 1 && r.least() < kFewestColumns && !detail::recording_natively()) return false;
+  if (r.count() == 1 && r.least() < kFewestLuColumns && !detail::recording_natively()) return false;
   if (!go_by_blocks(backend, r, r.input.dtype)) return false;
   run_blocks(backend, r, [&] {
     const RequestStatus status(backend, r);

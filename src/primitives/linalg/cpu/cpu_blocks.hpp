@@ -98,7 +98,7 @@ template <class T> class BlockSide {
 /// Calls f with a value of the C++ type.
 template <class F> void with_real_type(DType dtype, F f) { dtype == DType::f64 ? f(double{}) : f(float{}); }
 
-struct Memory : ScratchBuffer {};  // of a thread, kept
+struct LaneMemory : ScratchBuffer {};  // of a thread, kept
 /// body(first, last, memory for `elements` elements of every lane) for parts of the batch.
 template <class T, class R, class Body> void for_parts(const R& r, std::int64_t elements, Body body) {
   const std::int64_t count = r.count(), lanes = lane_kernels_of<T>().lanes, blocks = (count + lanes - 1) / lanes;
@@ -109,7 +109,7 @@ template <class T, class R, class Body> void for_parts(const R& r, std::int64_t 
   const auto some = [&](std::int64_t t) {
     const std::int64_t first = blocks * t / tasks * lanes, last = std::min(count, blocks * (t + 1) / tasks * lanes);
     if (first >= last) return;
-    ScratchBuffer& memory = detail::of_thread<Memory>();
+    ScratchBuffer& memory = detail::of_thread<LaneMemory>();
     body(first, last, reinterpret_cast<T*>(memory.reserve(elements * lanes * static_cast<std::int64_t>(sizeof(T)))));
   };
   if (tasks == 1) some(0);

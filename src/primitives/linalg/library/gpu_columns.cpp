@@ -14,10 +14,10 @@ constexpr const char* kMoving =
 constexpr const char* kMovingPieces =
 #include "primitives/linalg/library/columns_pieces.wgsl.inc"
     ;
-constexpr const char* kLargest =
+constexpr const char* kColumnsLargest =
 #include "primitives/linalg/library/columns_largest.wgsl.inc"
     ;
-constexpr int kColumnThreads = 256, kTileRows = 8;
+constexpr int kColumnThreads = 256, kColumnTileRows = 8;
 
 /// What all of these texts have.
 Holes holes_of_moves(const Dialect& d, ComputeType type) {
@@ -61,8 +61,8 @@ struct Elements {
   }
   /// A workgroup to a tile of each matrix.
   void launch_tiles(std::int64_t rows, std::int64_t columns, const Fill& fill, const char* title) {
-    constexpr int across = kColumnThreads / kTileRows;
-    const std::int64_t tiles_down = ceil_div(rows, kTileRows), tiles_across = ceil_div(columns, across);
+    constexpr int across = kColumnThreads / kColumnTileRows;
+    const std::int64_t tiles_down = ceil_div(rows, kColumnTileRows), tiles_across = ceil_div(columns, across);
     const auto slot = [&](std::int64_t size) { return plan.plan.add_param(static_cast<std::uint64_t>(size)); };
     const int tiles = slot(tiles_down * tiles_across), row_of_tiles = slot(tiles_across);
     plan.launch(static_cast<std::uint64_t>(count * tiles_down * tiles_across), kColumnThreads, [&] {
@@ -240,13 +240,13 @@ InColumns::InColumns(GpuBackend& backend, const detail::MatrixRequest& r, const 
 
 namespace {
 
-/// A workgroup's part of a matrix: a column, or kAtOnce neighbours. Parameters: the size of a part, of a matrix, of a
-/// row, and how many parts there are in a matrix.
+/// A workgroup's part of a matrix: a column, or kPartNeighbours neighbours. Parameters: the size of a part, of a
+/// matrix, of a row, and how many parts there are in a matrix.
 struct ColumnParts {
   bool columns;
   std::string each, all, width, count;
 };
-constexpr std::int64_t kAtOnce = 16 * kColumnThreads;
+constexpr std::int64_t kPartNeighbours = 16 * kColumnThreads;
 
 int least_exponent(DType dtype) { return real_dtype(dtype) == DType::f64 ? 0 : 40; }
 /// The largest number of each part; or, of a part that is all of what has a power together, the power.
@@ -273,7 +273,7 @@ std::string largest_text(MatrixPlan& plan, const std::vector<int>& numbers, int 
   holes["bias"] = wide ? "1023, 2097" : "127, 276", holes["least"] = cat(least);
   holes["power_of_largest"] = powers ? "$exponent" : "";
   holes["store"] = io.store(to, plan.at(matrix, "0u", "part"), {powers ? "by" : "largest"}, "");
-  return plan.module("matrices, largest", fill_holes(kLargest, holes),
+  return plan.module("matrices, largest", fill_holes(kColumnsLargest, holes),
                      {{compute_type_name(type), "seen", kColumnThreads}});
 }
 /// Of a, rows × columns each, to `to`, a number to a part.
@@ -283,7 +283,7 @@ void find_largest(GpuBackend& backend, const detail::MatrixRequest& r, const Vie
   std::vector<int> numbers;
   for (int part = 0; part < parts_of_numbers(a); ++part)
     numbers.push_back(plan.add(real_view(a, part), {rows, columns}, false));
-  const std::int64_t all = by_columns ? rows : rows * columns, each = by_columns ? rows : kAtOnce;
+  const std::int64_t all = by_columns ? rows : rows * columns, each = by_columns ? rows : kPartNeighbours;
   const std::int64_t parts = by_columns ? columns : ceil_div(all, each);
   const bool powers = to.dtype == DType::i32;
   const int result = plan.add(to, {1, parts}, true);
@@ -300,7 +300,7 @@ void find_largest(GpuBackend& backend, const detail::MatrixRequest& r, const Vie
 /// The power of all of a matrix: of the largest numbers of its parts.
 void find_power(GpuBackend& backend, const detail::MatrixRequest& r, const View& a, std::int64_t rows,
                 std::int64_t columns, const View& to, int least, bool lower) {
-  const std::int64_t parts = ceil_div(rows * columns, kAtOnce);
+  const std::int64_t parts = ceil_div(rows * columns, kPartNeighbours);
   if (parts == 1) return find_largest(backend, r, a, rows, columns, to, least, lower, false);
   const Matrices largest(backend, r, 1, parts, real_dtype(a.dtype));
   find_largest(backend, r, a, rows, columns, largest.view, least, lower, false);

@@ -192,11 +192,11 @@ FixedCall made(SmallKind kind, int n, int m) {
 }
 /// m: columns of the right-hand sides; 0: they are vectors.
 const FixedCall& call_of(SmallKind kind, std::int64_t n, std::int64_t m = 0) {
-  struct Calls {
+  struct SmallCalls {
     ForkSafe<std::mutex> lock;
     std::map<std::tuple<SmallKind, std::int64_t, std::int64_t>, FixedCall> list;
   };
-  static Calls& calls = *new Calls;  // of graphs, which live as long as the process
+  static SmallCalls& calls = *new SmallCalls;  // of graphs, which live as long as the process
   const std::lock_guard hold(calls.lock);
   const auto found = calls.list.find({kind, n, m});
   if (found != calls.list.end()) return found->second;

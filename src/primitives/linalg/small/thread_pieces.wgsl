@@ -95,6 +95,10 @@ $define own_factor
       }
     $end
   $end
+  $own_basis
+$end
+Its q, from the last reflection to the first.
+$define own_basis
   $for i in $rows
     $for j in $inner
       var q${i}${j} = $type($one_${i}${j});
