@@ -31,10 +31,11 @@ void copy_run(const std::byte* source, std::byte* target, std::int64_t bytes) {
   if (at < bytes) std::memcpy(target + bytes - kLine, source + bytes - kLine, kLine);
 }
 
-/// Where such runs begin in both, from the run `first` on: lines of them along the last of the `outer` axes in front.
-class Runs {
+/// Where such runs begin in both, from the run `first` on: lines of them along the last of the `outer` axes before.
+class RunsOfNeighbours {
  public:
-  Runs(const AxisOrder& order, int outer, const detail::View& from, const detail::View& to, std::int64_t first)
+  RunsOfNeighbours(const AxisOrder& order, int outer, const detail::View& from, const detail::View& to,
+                   std::int64_t first)
       : source(static_cast<const std::byte*>(memory_of(from))),
         target(static_cast<std::byte*>(memory_of(to))),
         order_(order),
@@ -184,7 +185,7 @@ class ElementwiseRun {
     const std::int64_t some = std::max<std::int64_t>(1, kLargeBlock / run), runs = full_.count() / run;
     run_.describe("runs copied", parallel);
     run_.ranges((runs + some - 1) / some, parallel, [&](std::int64_t first, std::int64_t last) {
-      Runs next(full_, outer, from, to, first * some);
+      RunsOfNeighbours next(full_, outer, from, to, first * some);
       const std::int64_t end = std::min(last * some, runs);
       for (std::int64_t k = first * some; k < end;) {
         const std::int64_t line = std::min(next.left(), end - k);

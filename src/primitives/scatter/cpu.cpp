@@ -53,6 +53,17 @@ template <class Row> void for_rows(const ScatterRequest& r, const Shape& space, 
   }
 }
 
+/// A row of `source` into one of `output`, which is other memory: by vectors where both are neighbours.
+template <class T, Combine kCombine>
+void scatter_row(const T* source, std::int64_t source_step, T* output, std::int64_t output_step, std::int64_t n) {
+  if (source_step == 1 && output_step == 1) {
+#pragma GCC ivdep
+    for (std::int64_t i = 0; i < n; ++i) output[i] = combined(kCombine, output[i], source[i]);
+    return;
+  }
+  for (std::int64_t i = 0; i < n; ++i)
+    output[i * output_step] = combined(kCombine, output[i * output_step], source[i * source_step]);
+}
 /// In the order of the space, one element after the other.
 template <class T, Combine kCombine>
 void scatter_part(const ScatterRequest& r, const Shape& space, const Strides& first) {
@@ -71,9 +82,7 @@ void scatter_part(const ScatterRequest& r, const Shape& space, const Strides& fi
     const T* const from = source + at.source;
     T* const to = output + at.output;
     if (step.table == 0) {
-      T* const row = to + place(at.table);
-      for (std::int64_t i = 0; i < n; ++i)
-        row[i * step.output] = combined(kCombine, row[i * step.output], from[i * step.source]);
+      scatter_row<T, kCombine>(from, step.source, to + place(at.table), step.output, n);
     } else {
       for (std::int64_t i = 0; i < n; ++i) {
         T& sum = to[i * step.output + place(at.table + i * step.table)];
