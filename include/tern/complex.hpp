@@ -27,8 +27,9 @@ auto make_complex(const A& re, const B& im) {
   return op::make_complex(re, im);
 }
 /// re - i·im of each re + i·im; of real numbers themselves.
+template <TensorOrVar T> T conj(const T& z);
 template <class A>
-  requires detail::PointwiseArgs<A>
+  requires(detail::PointwiseArgs<A> && !TensorOrVar<A>)
 auto conj(const A& z) {
   return op::conj(z);
 }

@@ -81,10 +81,14 @@ template <class T, int kDepth> struct TinyOperand<T, kDepth, kTinyQuads> {
   std::int64_t group, at[kDepth];
 };
 
-/// One vector of results of each of the groups begin … end. What is stored behind its lanes the next group's overwrite,
-/// but for the last group's.
+/// Groups of a run, begin … end. What is stored of them up to `whole` behind a vector's lanes is within the run, and
+/// later groups overwrite it; of the others nothing is: another thread's results may lie there, or nobody's memory.
+struct TinyRange {
+  std::int64_t begin, whole, end;
+};
+/// One vector of results of each of the groups.
 template <class T, int kDepth, int kA, int kB>
-void TinyResults(const GemmTiny& call, const TinyUnit& unit, std::int64_t begin, std::int64_t end, T* c) {
+void TinyResults(const GemmTiny& call, const TinyUnit& unit, const TinyRange& groups, T* c) {
   const hn::ScalableTag<T> d;
   TinyOperand<T, kDepth, kA> a(unit.a, call.a, call.a_group);
   TinyOperand<T, kDepth, kB> b(unit.b, call.b, call.b_group);
@@ -94,42 +98,47 @@ void TinyResults(const GemmTiny& call, const TinyUnit& unit, std::int64_t begin,
     TERN_GEMM_UNROLL for (int p = 0; p < kDepth; ++p) sum = MultiplyAdd<T>(a[p], b[p], sum);
     return sum;
   };
-  for (std::int64_t i = begin; i < end - 1; ++i) hn::StoreU(result(i), d, c + i * call.c_group);
-  StoreColumns(d, result(end - 1), c + (end - 1) * call.c_group, unit.lanes);
+  for (std::int64_t i = groups.begin; i < groups.whole; ++i) hn::StoreU(result(i), d, c + i * call.c_group);
+  for (std::int64_t i = groups.whole; i < groups.end; ++i)
+    StoreColumns(d, result(i), c + i * call.c_group, unit.lanes);
 }
 template <class T, int kDepth, int kA>
-void TinyOfA(const GemmTiny& call, const TinyUnit& unit, std::int64_t begin, std::int64_t end, T* c) {
+void TinyOfA(const GemmTiny& call, const TinyUnit& unit, const TinyRange& groups, T* c) {
   switch (unit.b.vectors) {
-    case 0: return TinyResults<T, kDepth, kA, 0>(call, unit, begin, end, c);
-    case 1: return TinyResults<T, kDepth, kA, 1>(call, unit, begin, end, c);
-    case 2: return TinyResults<T, kDepth, kA, 2>(call, unit, begin, end, c);
-    case 3: return TinyResults<T, kDepth, kA, 3>(call, unit, begin, end, c);
-    default: return TinyResults<T, kDepth, kA, kTinyQuads>(call, unit, begin, end, c);
+    case 0: return TinyResults<T, kDepth, kA, 0>(call, unit, groups, c);
+    case 1: return TinyResults<T, kDepth, kA, 1>(call, unit, groups, c);
+    case 2: return TinyResults<T, kDepth, kA, 2>(call, unit, groups, c);
+    case 3: return TinyResults<T, kDepth, kA, 3>(call, unit, groups, c);
+    default: return TinyResults<T, kDepth, kA, kTinyQuads>(call, unit, groups, c);
   }
 }
 template <class T, int kDepth>
-void TinyOfDepth(const GemmTiny& call, const TinyUnit& unit, std::int64_t begin, std::int64_t end, T* c) {
+void TinyOfDepth(const GemmTiny& call, const TinyUnit& unit, const TinyRange& groups, T* c) {
   switch (unit.a.vectors) {
-    case 0: return TinyOfA<T, kDepth, 0>(call, unit, begin, end, c);
-    case 1: return TinyOfA<T, kDepth, 1>(call, unit, begin, end, c);
-    case 2: return TinyOfA<T, kDepth, 2>(call, unit, begin, end, c);
-    default: return TinyOfA<T, kDepth, 3>(call, unit, begin, end, c);
+    case 0: return TinyOfA<T, kDepth, 0>(call, unit, groups, c);
+    case 1: return TinyOfA<T, kDepth, 1>(call, unit, groups, c);
+    case 2: return TinyOfA<T, kDepth, 2>(call, unit, groups, c);
+    default: return TinyOfA<T, kDepth, 3>(call, unit, groups, c);
   }
 }
 /// So many groups at a time that their operands stay in L1 from one vector of results to the next. The last vector
 /// comes first: it alone is not full.
 template <class T> void Tiny(const GemmTiny& call) {
   constexpr std::int64_t kGroupsAtOnce = 64;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
   for (std::int64_t begin = 0; begin < call.groups; begin += kGroupsAtOnce) {
     const std::int64_t end = call.groups - begin < kGroupsAtOnce ? call.groups : begin + kGroupsAtOnce;
     for (std::int64_t u = call.units - 1; u >= 0; --u) {
-      T* const c = static_cast<T*>(call.c) + u * static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+      T* const c = static_cast<T*>(call.c) + u * lanes;
+      const std::int64_t room = call.groups * call.c_group - (u + 1) * lanes;  // behind the first group's vector
+      const std::int64_t whole = room < 0 ? 0 : room / call.c_group + 1;
+      const TinyRange groups{begin, whole < begin ? begin : whole < end ? whole : end, end};
       switch (call.k) {
-        case 1: TinyOfDepth<T, 1>(call, call.unit[u], begin, end, c); break;
-        case 2: TinyOfDepth<T, 2>(call, call.unit[u], begin, end, c); break;
-        case 3: TinyOfDepth<T, 3>(call, call.unit[u], begin, end, c); break;
-        case 4: TinyOfDepth<T, 4>(call, call.unit[u], begin, end, c); break;
-        default: TinyOfDepth<T, 5>(call, call.unit[u], begin, end, c); break;
+        case 1: TinyOfDepth<T, 1>(call, call.unit[u], groups, c); break;
+        case 2: TinyOfDepth<T, 2>(call, call.unit[u], groups, c); break;
+        case 3: TinyOfDepth<T, 3>(call, call.unit[u], groups, c); break;
+        case 4: TinyOfDepth<T, 4>(call, call.unit[u], groups, c); break;
+        default: TinyOfDepth<T, 5>(call, call.unit[u], groups, c); break;
       }
     }
   }

@@ -79,8 +79,13 @@ template <class T> T part(const char* op, const T& z, bool imaginary) {
 
 template <TensorOrVar T> T real(const T& z) { return part("real", z, false); }
 template <TensorOrVar T> T imag(const T& z) { return part("imag", z, true); }
+template <TensorOrVar T> T conj(const T& z) {
+  require_defined("conj", "z", value_of(z));
+  return is_complex(value_of(z).dtype()) ? op::conj(z) : z;
+}
 TERN_INSTANCES_1(ResultOf, real)
 TERN_INSTANCES_1(ResultOf, imag)
+TERN_INSTANCES_1(ResultOf, conj)
 
 template <TensorOrVar T> T view_as_real(const T& z) {
   check_complex("view_as_real", value_of(z));

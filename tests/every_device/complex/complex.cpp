@@ -116,6 +116,11 @@ TEST_P(ComplexNumbers, FunctionsTheStandardLibraryLacks) {
   }
 }
 
+TEST_P(ComplexNumbers, RealOnesAreTheirOwnConjugates) {
+  for (const DType dtype : {f32, f16, i32, boolean}) EXPECT_EQ(conj(ones({2}, dtype)).dtype(), dtype);
+  const Var x(tensor({1.0F, -2.0F}));
+  EXPECT_EQ(doubles(backward(sum(conj(x) * x))[x]), (std::vector<double>{2, -4}));
+}
 TEST_P(ComplexNumbers, ArithmeticOfTwo) {
   for (const DType dtype : dtypes()) {
     const std::vector<C128> list = spread_numbers(30);

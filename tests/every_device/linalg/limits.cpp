@@ -222,6 +222,8 @@ TEST_P(MatricesAtLimits, LeastSquaresOfIllConditionedOnes) {
   EXPECT_LE(largest_part(matmul(a, lstsq(a, b).solution) - b), 1e-13);
   const Var x(a);
   EXPECT_LE(largest_part(matmul(a, lstsq(x, b).solution.value()) - b), 1e-13);
+  const Tensor sizes = tensor({2e-309, 1e-307}, f64, cpu());  // of which the first has no inverse
+  EXPECT_EQ(doubles(lstsq(diag(sizes), sizes).solution), (std::vector<double>{1, 1}));
 }
 
 TEST_P(MatricesAtLimits, ExponentialsNameTheMatrix) {

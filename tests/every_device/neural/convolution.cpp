@@ -166,6 +166,42 @@ TEST_P(Convolutions, GradientsReadNothingBehindTheCotangent) {
     for (std::size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(got[i], want[i], 1e-5) << i;
   }
 }
+/// The axes of one element of x may have any stride, as a mean over them leaves it. Beside each image alone.
+TEST_P(Convolutions, OfImagesOfOneElement) {
+  const auto compare = [&](const auto& convolve, const Tensor& x, const Tensor& w, const std::string& what) {
+    const Var all(x), of_all(w);
+    const Var y = convolve(all, of_all);
+    const Gradients whole = backward(sum(square(y)));
+    for (std::int64_t i = 0; i < x.size(0); ++i) {
+      const Var image(x.slice(0, i, i + 1).clone());
+      const Var alone = convolve(image, of_all);
+      const Gradients part = backward(sum(square(alone)));
+      EXPECT_EQ(doubles(y.value().slice(0, i, i + 1)), doubles(alone.value())) << what << ", image " << i;
+      EXPECT_EQ(doubles(whole[all].slice(0, i, i + 1)), doubles(part[image])) << what << ", gradient " << i;
+    }
+  };
+  const auto wholes = [](const Shape& shape) {
+    return (arange(shape.numel(), f32) * 7 % 11).reshape(shape) - 5;
+  };
+  for (const std::int64_t o : {1, 3})
+    for (const std::int64_t kernel : {1, 3}) {
+      const ConvOptions same{.padding = {kernel / 2}};
+      const std::string what = std::to_string(o) + " channels, kernel " + std::to_string(kernel);
+      const Tensor line = wholes({4, 5, 1}), image = wholes({4, 5, 1, 1}), solid = wholes({4, 5, 1, 1, 1});
+      const Tensor w = wholes({o, 5, kernel}), w2 = wholes({o, 5, kernel, kernel});
+      const auto convolve2 = [&](const Var& x, const Var& weight) { return conv2d(x, weight, {}, same); };
+      compare([&](const Var& x, const Var& weight) { return conv1d(x, weight, {}, same); }, line, w, what);
+      compare(convolve2, image, w2, what + ", 2 axes");
+      compare(convolve2, mean(wholes({4, 5, 2, 2}) * 4, {2, 3}, true), w2, what + ", a mean");
+      compare([&](const Var& x, const Var& weight) { return conv3d(x, weight, {}, same); }, solid,
+              wholes({o, 5, kernel, kernel, kernel}), what + ", 3 axes");
+      const ConvTransposeOptions back{.padding = {kernel / 2}};
+      compare([&](const Var& x, const Var& weight) { return conv_transpose2d(x, weight, {}, back); }, image,
+              w2.transpose(0, 1), what + ", transposed");
+    }
+  const Tensor turned = tensor({5.f, 6.f}).reshape({1, 1, 1, 2}).mT();
+  EXPECT_EQ(doubles(conv2d(turned, ones({1, 1, 1, 1}))), (std::vector<double>{5, 6}));
+}
 /// Also where only the declared derivative of a declared derivative has them.
 TEST_P(Convolutions, CountPositionsInSecondDerivatives) {
   static const Pointwise slope(

@@ -90,6 +90,22 @@ TEST_P(Places, OfEveryDtype) {
       check_places(round(Random(n).tensor({7, n}, f32, device(), -5, 5)).abs().to(dtype),
                    std::string(to_string(dtype)));
 }
+/// A loss that is NaN has a gradient where the NaN came from.
+TEST_P(Places, OfNaNGetTheGradient) {
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor x = tensor({1, nan, 3, nan, 2, 5, 5, 4, -1}, {3, 3}).to(f32);
+  using Values = std::vector<double>;
+  const auto gradient = [&](const auto& f) {
+    const Var v(x);
+    return doubles(backward(sum(f(v)))[v]);
+  };
+  EXPECT_EQ(gradient([](const Var& v) { return max(v, {1}); }), (Values{0, 1, 0, 1, 0, 0, 1, 0, 0}));
+  EXPECT_EQ(gradient([](const Var& v) { return min(v, {1}); }), (Values{0, 1, 0, 1, 0, 0, 0, 0, 1}));
+  EXPECT_EQ(gradient([](const Var& v) { return max(v, {0}); }), (Values{0, 1, 0, 1, 0, 1, 0, 0, 0}));
+  EXPECT_EQ(gradient([](const Var& v) { return max(v); }), (Values{0, 1, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(gradient([](const Var& v) { return max_pool(v.reshape({1, 1, 9}), 3); }),
+            (Values{0, 1, 0, 1, 0, 0, 1, 0, 0}));
+}
 /// Reads of what was read already are counted, too.
 TEST_P(Places, AreTakenInOnePass) {
   const Tensor x = ones({300, 20'000});

@@ -1,6 +1,7 @@
 // The three maps of a convolution as products of matrices whose rows are read where they lie: a row of windows along
 // the last axis is a matrix with overlapping rows, and the other axes of the kernel are batches that are added up.
 #include <algorithm>
+#include <optional>
 
 #include "primitives/convolution/operations/operation.hpp"
 #include "primitives/gemm/operation.hpp"
@@ -92,15 +93,22 @@ class ConvProduct {
   bool wide_ = false, plain_ = false;
 };
 
-/// Whether rows over all axes but the last can be counted by one step (0: the same row everywhere).
-bool one_step(const Tensor& y) {
-  for (int i = 0; i + 2 < y.dim(); ++i)
-    if (step_of(y, i) != step_of(y, i + 1) * y.size(i + 1)) return false;
-  return true;
+/// The step from row to row over all axes but the last, where it is one (0: the same row everywhere). An axis of one
+/// element has any stride, of contiguous memory too.
+std::optional<std::int64_t> row_step(const Tensor& y) {
+  std::optional<std::int64_t> step;
+  std::int64_t rows = 1;
+  for (int i = y.dim() - 2; i >= 0; --i) {
+    if (y.size(i) == 1) continue;
+    if (!step) step = step_of(y, i);
+    else if (step_of(y, i) != *step * rows) return {};
+    rows *= y.size(i);
+  }
+  return step.value_or(0);
 }
 Tensor matrix_of(const Tensor& y, std::int64_t rows) {
   ConvLayout l;
-  l.add(rows, step_of(y, y.dim() - 2)), l.add(y.size(-1), step_of(y, y.dim() - 1));
+  l.add(rows, row_step(y).value()), l.add(y.size(-1), step_of(y, y.dim() - 1));
   return l.of(y);
 }
 
@@ -147,7 +155,7 @@ void multiply(const Conv& g, const Tensor& x, const Tensor& w, const FormulaGrap
   for (const Argument& a : operands)
     if (a.tensor)
       laid.push_back(channels_last(a.tensor->broadcast_to(channels_second(results[0]).shape()))),
-          merged = merged && one_step(laid.back());
+          merged = merged && row_step(laid.back()).has_value();
   PoolVector<Argument> list;
   std::size_t next = 0;
   for (const Argument& a : operands) {
@@ -184,7 +192,7 @@ PoolVector<Tensor> results_of(const Conv& g, const Tensor& x, const Tensor& w, c
 /// As memory [G, k.., c, o], of x in memory [N, P.., C] and y [N, .., O].
 void weight_into(const Conv& g, const Tensor& x, const Tensor& y, const Tensor& w) {
   const ConvProduct plan(g);
-  const bool merged = plan.plain() && one_step(x) && one_step(y);
+  const bool merged = plan.plain() && row_step(x) && row_step(y);
   const Tensor a = merged ? matrix_of(x, plan.rows()).mT() : plan.windows(x, true);
   const Tensor b = merged ? matrix_of(y, plan.rows()) : plan.result(y);
   const Tensor out = merged ? w.reshape({g.c, g.o}) : plan.kernel(w);
