@@ -42,8 +42,8 @@ Var pinv_known(const char* op, const Var& a, const Tensor& value) {
 }
 Var pinv_of(const char* op, const Var& a, double rtol) { return pinv_known(op, a, pinv_of(op, a.value(), rtol)); }
 
-/// x = a⁺·b by the singular vectors, one after the other: a product with a⁺ leaves a residual of cond(a)·eps·b. Divided,
-/// as the inverse of a subnormal singular value overflows.
+/// x = a⁺·b by the singular vectors, one after the other: a product with a⁺ leaves a residual of cond(a)·eps·b.
+/// Divided, as the inverse of a subnormal singular value overflows.
 Tensor least_squares_tensor(const Svd<Tensor>& f, const Tensor& b, double rtol) {
   const Tensor keep = counting(f.s, rtol), along = matmul(adjoint(f.u), b) * for_rows(keep);
   return matmul(adjoint(f.vh), along / for_rows(where(keep == 0, 1, f.s)));
