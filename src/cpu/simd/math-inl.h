@@ -420,9 +420,10 @@ template <class D, class V> HWY_INLINE V Log2Single(D d, V x) {
   if constexpr (kWide) {
     const LogParts<D> near = PartsNearOne(d, x);
     const V rest = hn::MulAdd(LogTailNearOne(d, near.f, zero), high, hn::Mul(near.f, low));
-    // Of a sum above 1/2 and k = -1 half would be rounded away, in units of the result: 1/2 goes from one to the other.
-    const V half = hn::IfThenElseZero(hn::Gt(near.f, Num(d, 0.34)), Num(d, 0.5));
-    return hn::Add(hn::Add(near.k, half), hn::Add(hn::MulSub(near.f, high, half), rest));
+    const Pair<V> head = TwoProduct(d, near.f, high);
+    const V sum = hn::Add(near.k, head.hi), lost = hn::Sub(head.hi, hn::Sub(sum, near.k));
+    const V all_lost = hn::IfThenElseZero(hn::Lt(hn::Abs(near.k), inf), lost);
+    return hn::Add(sum, hn::Add(all_lost, hn::Add(head.lo, rest)));
   }
   const V outside = hn::IfThenElse(hn::Lt(x, zero), hn::NaN(d), hn::IfThenElse(hn::Eq(x, zero), hn::Neg(inf), x));
   const auto inside = hn::And(hn::Gt(x, zero), hn::Lt(x, inf));

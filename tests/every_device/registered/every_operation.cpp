@@ -2,6 +2,9 @@
 // layout, of Tensors, Vars and mixtures alike; recorded and replayed; explained; its errors. Gradients: operations.cpp
 // and orders.cpp; entries beside headers: operation_entries.cpp. TERN_TEST_OPERATION=softmax: that operation alone, and
 // every size, dtype and layout of it on every device.
+#include <algorithm>
+#include <cstring>
+
 #include "every_device/registered/trials.hpp"
 
 namespace tern::test {
@@ -67,6 +70,12 @@ template <class T> std::vector<std::vector<double>> bits(const std::vector<T>& l
   return all;
 }
 
+/// NaN too.
+bool are_same(const std::vector<std::vector<double>>& a, const std::vector<std::vector<double>>& b) {
+  return std::ranges::equal(a, b, [](const auto& x, const auto& y) {
+    return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(double)) == 0;
+  });
+}
 void expect_all_near(const std::vector<std::vector<double>>& got, const std::vector<std::vector<double>>& want,
                      double relative) {
   ASSERT_EQ(got.size(), want.size());
@@ -87,6 +96,28 @@ TEST_P(EveryOperation, GivesTheReferencesValues) {
         expect_reference(entry, sample, x, sample.call(x), std::string(to_string(dtype)));
       }
   });
+}
+/// Of sizes that threads share: what one stores where another's results lie shows in some call.
+TEST_P(EveryOperation, GivesTheSameBitsInEveryCall) {
+  if (device() != cpu()) GTEST_SKIP() << "each size is a kernel to compile";
+  int tried = 0;
+  for_each_sample([&](const operations::Entry&, const Sample& sample) {
+    const operations::Sizes many{1030, 67};
+    for (const DType dtype : {f32, f64}) {
+      const std::vector<Shape> shapes = sample.shapes(many);
+      const bool is_large = std::ranges::any_of(shapes, [](const Shape& shape) { return shape.numel() > 300'000; });
+      if (shapes.empty() || is_large) continue;  // a square of 1030 rows would take some factorisations seconds
+      const Operands x = operands(sample, many, dtype);
+      try {
+        const std::vector<std::vector<double>> first = bits(sample.call(x));
+        ++tried;
+        for (int call = 0; call < 3; ++call)
+          ASSERT_TRUE(are_same(bits(sample.call(x)), first)) << to_string(dtype) << ", call " << call + 2;
+      } catch (const Error&) {  // not of these sizes
+      }
+    }
+  });
+  EXPECT_TRUE(tried > 400 || operation_asked_for()) << tried;
 }
 /// Views into larger memory, transposed memory, and the same element everywhere.
 TEST_P(EveryOperation, TakesEveryLayout) {

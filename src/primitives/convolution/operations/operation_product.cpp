@@ -96,6 +96,7 @@ class ConvProduct {
 /// The step from row to row over all axes but the last, where it is one (0: the same row everywhere). An axis of one
 /// element has any stride, of contiguous memory too.
 std::optional<std::int64_t> row_step(const Tensor& y) {
+  if (y.numel() == 0) return 0;
   std::optional<std::int64_t> step;
   std::int64_t rows = 1;
   for (int i = y.dim() - 2; i >= 0; --i) {
