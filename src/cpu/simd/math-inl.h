@@ -69,12 +69,12 @@ HWY_INLINE hn::Vec512<float> ScaleOrZero(hn::Mask512<float> keep, hn::Vec512<flo
 HWY_INLINE hn::Vec512<double> ScaleOrZero(hn::Mask512<double> keep, hn::Vec512<double> v, hn::Vec512<double> n) {
   return hn::Vec512<double>{_mm512_maskz_scalef_pd(keep.raw, v.raw, n.raw)};
 }
-/// x = m·2^k with 3/4 <= m < 3/2, where k is the Exponent, and one more where m < 1. Of 0 and inf m is 1 (of -0 -1) and
-/// k -inf and inf; of x < 0 m is NaN.
-HWY_INLINE hn::Vec512<float> NearOne(hn::Vec512<float> x) {
-  return hn::Vec512<float>{_mm512_getmant_ps(x.raw, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_nan)};
+/// x = m·2^k with 1 <= m < 2 (f32) or 3/4 <= m < 3/2 (f64), where k is the Exponent, and one more where m < 1. Of 0 and
+/// inf m is 1 (of -0 -1) and k -inf and inf; of x < 0 m is NaN.
+HWY_INLINE hn::Vec512<float> Mantissa(hn::Vec512<float> x) {
+  return hn::Vec512<float>{_mm512_getmant_ps(x.raw, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_nan)};
 }
-HWY_INLINE hn::Vec512<double> NearOne(hn::Vec512<double> x) {
+HWY_INLINE hn::Vec512<double> Mantissa(hn::Vec512<double> x) {
   return hn::Vec512<double>{_mm512_getmant_pd(x.raw, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_nan)};
 }
 HWY_INLINE hn::Vec512<float> Exponent(hn::Vec512<float> x) { return hn::Vec512<float>{_mm512_getexp_ps(x.raw)}; }
@@ -333,17 +333,13 @@ template <class D, class V> HWY_INLINE V LogTail(D d, V f, V add) {
   }
 }
 
-/// x = 2^k·(1 + f), 3/4 <= 1 + f < 3/2, of any f32 x where kWide. A logarithm made of them has its edges: of 0 and inf
-/// f is 0 (of -0 -2) and k -inf and inf, of x < 0 f is NaN.
-template <class D, class V> HWY_INLINE LogParts<D> PartsNearOne(D d, V x) {
-  const V one = Num(d, 1), m = NearOne(x);
-  return {hn::Add(Exponent(x), hn::IfThenElseZero(hn::Lt(m, one), one)), hn::Sub(m, one)};
-}
-/// LogTail of such an f. Error in log(1 + f): 2^-27.6.
-template <class D, class V> HWY_INLINE V LogTailNearOne(D d, V f, V add) {
-  const V q = Polynomial(d, f, 0.3333345f, -0.25000107f, 0.19990838f, -0.16646951f, 0.14477932f, -0.13163681f,
-                         0.10470465f, -0.045131817f);
-  return hn::MulAdd(hn::Mul(f, f), hn::MulAdd(f, q, Num(d, -0.5)), add);
+/// The same parts of any f32 where kWide. A logarithm made of them has its edges: of 0 and inf f is 0 (of -0 -2) and k
+/// -inf and inf, of x < 0 f is NaN.
+template <class D, class V> HWY_INLINE LogParts<D> SplitAnyLog(D d, V x) {
+  const V m = Mantissa(x), one = Num(d, 1);
+  const auto upper = hn::Ge(m, Num(d, 0x1.6a09e6p+0));
+  return {hn::Add(Exponent(x), hn::IfThenElseZero(upper, one)),
+          hn::Sub(hn::IfThenElse(upper, hn::Mul(m, Num(d, 0.5)), m), one)};
 }
 
 /// log(2^k·(1 + f)).
@@ -418,12 +414,9 @@ template <class D, class V> HWY_INLINE V LogScaled(D d, V x, const Pair<V>& fact
 template <class D, class V> HWY_INLINE V Log2Single(D d, V x) {
   const V inf = hn::Inf(d), zero = hn::Zero(d), high = Num(d, 0x1.715476p+0), low = Num(d, 0x1.4ae0cp-26);
   if constexpr (kWide) {
-    const LogParts<D> near = PartsNearOne(d, x);
-    const V rest = hn::MulAdd(LogTailNearOne(d, near.f, zero), high, hn::Mul(near.f, low));
-    const Pair<V> head = TwoProduct(d, near.f, high);
-    const V sum = hn::Add(near.k, head.hi), lost = hn::Sub(head.hi, hn::Sub(sum, near.k));
-    const V all_lost = hn::IfThenElseZero(hn::Lt(hn::Abs(near.k), inf), lost);
-    return hn::Add(sum, hn::Add(all_lost, hn::Add(head.lo, rest)));
+    const LogParts<D> p = SplitAnyLog(d, x);
+    const V rest = hn::MulAdd(LogTail(d, p.f, zero), high, hn::Mul(p.f, low));
+    return hn::Add(p.k, hn::MulAdd(p.f, high, rest));
   }
   const V outside = hn::IfThenElse(hn::Lt(x, zero), hn::NaN(d), hn::IfThenElse(hn::Eq(x, zero), hn::Neg(inf), x));
   const auto inside = hn::And(hn::Gt(x, zero), hn::Lt(x, inf));
