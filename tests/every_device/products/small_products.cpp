@@ -108,16 +108,16 @@ TEST_P(SmallProducts, WithSharedSides) {
 /// what a thread computes, where another's results lie, or nobody's memory.
 TEST_P(SmallProducts, OfLessThanHalfAVectorStayInTheirPlace) {
   const bool races = device() == cpu();  // the more often, the surer: one of five calls was wrong
-  const std::int64_t count = races ? 60'000 : 600;
+  const std::int64_t count = races ? 20'000 : 600;
   for (const DType dtype : all_floats(device()))
     for (const Size& s : {Size{1, 5, 2}, Size{1, 5, 1}, Size{1, 3, 3}}) {
       const Tensor a = wholes_in_steps({count, s.m, s.k}, dtype), b = wholes_in_steps({count, s.k, s.n}, dtype, 3);
       const std::vector<double> want = expected_products(a, b, dtype);
-      for (int call = 0; call < (races ? 12 : 1); ++call)
+      for (int call = 0; call < (races ? 6 : 1); ++call)
         ASSERT_TRUE(doubles(matmul(a, b)) == want) << name_of_size(s, dtype) << ", call " << call;
       const Tensor points = wholes_in_steps({count, 50}, dtype).slice(1, 0, s.k), turn = b[0];
       const std::vector<double> turned = expected_products(points.contiguous().reshape({count, 1, s.k}), turn, dtype);
-      for (int call = 0; call < (races ? 12 : 1); ++call)
+      for (int call = 0; call < (races ? 6 : 1); ++call)
         ASSERT_TRUE(doubles(matmul(points, turn)) == turned) << name_of_size(s, dtype) << " of points, call " << call;
     }
 }

@@ -99,25 +99,22 @@ TEST_P(EveryOperation, GivesTheReferencesValues) {
 }
 /// Of sizes that threads share: what one stores where another's results lie shows in some call.
 TEST_P(EveryOperation, GivesTheSameBitsInEveryCall) {
-  if (device() != cpu()) GTEST_SKIP() << "each size is a kernel to compile";
+  if (device() != cpu() || few_test()) GTEST_SKIP() << "each size is a kernel to compile, and takes long sanitized";
   int tried = 0;
   for_each_sample([&](const operations::Entry&, const Sample& sample) {
     const operations::Sizes many{1030, 67};
-    for (const DType dtype : {f32, f64}) {
-      const std::vector<Shape> shapes = sample.shapes(many);
-      const bool is_large = std::ranges::any_of(shapes, [](const Shape& shape) { return shape.numel() > 300'000; });
-      if (shapes.empty() || is_large) continue;  // a square of 1030 rows would take some factorisations seconds
-      const Operands x = operands(sample, many, dtype);
-      try {
-        const std::vector<std::vector<double>> first = bits(sample.call(x));
-        ++tried;
-        for (int call = 0; call < 3; ++call)
-          ASSERT_TRUE(are_same(bits(sample.call(x)), first)) << to_string(dtype) << ", call " << call + 2;
-      } catch (const Error&) {  // not of these sizes
-      }
+    const std::vector<Shape> shapes = sample.shapes(many);
+    const bool is_large = std::ranges::any_of(shapes, [](const Shape& shape) { return shape.numel() > 300'000; });
+    if (shapes.empty() || is_large) return;  // a square of 1030 rows would take some factorisations seconds
+    const Operands x = operands(sample, many, f32);
+    try {
+      const std::vector<std::vector<double>> first = bits(sample.call(x));
+      ++tried;
+      for (int call = 0; call < 2; ++call) ASSERT_TRUE(are_same(bits(sample.call(x)), first)) << "call " << call + 2;
+    } catch (const Error&) {  // not of these sizes
     }
   });
-  EXPECT_TRUE(tried > 400 || operation_asked_for()) << tried;
+  EXPECT_TRUE(tried > 300 || operation_asked_for()) << tried;
 }
 /// Views into larger memory, transposed memory, and the same element everywhere.
 TEST_P(EveryOperation, TakesEveryLayout) {
