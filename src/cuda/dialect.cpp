@@ -83,7 +83,8 @@ class Cuda final : public Dialect {
     return cat("__shfl_sync(", warp_mask(threads), ", ", value, ", ", lane, ")");
   }
   std::string element(int binding, int bytes, const std::string& index) const override {
-    return cat("((u", 8 * bytes, "*)b", binding, ")[", index, "]");
+    const std::string type = bytes == 16 ? std::string("vec4<u32>") : cat("u", 8 * bytes);
+    return cat("((", type, "*)b", binding, ")[", index, "]");
   }
   std::string merge_word(int binding, const std::string& word, const std::string& mask,
                          const std::string& bits) const override {

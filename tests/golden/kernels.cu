@@ -568,18 +568,22 @@ TERN_DEVICE f32 pass1(const Params& params, f32 v0, f32 v2, f32 v5) {
   return v6;
 }
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, const __grid_constant__ Params params) {
-  __shared__ u32 tile1[768];
-  __shared__ u32 tile0[768];
+  __shared__ vec4<u32> vectors_of_tile1[192];
+  __shared__ vec4<u32> vectors_of_tile0[192];
   let row_group = group;
   let segment = 0u;
   let tx = thread / 1u;
   let ty = thread - tx * 1u;
   let first_of_rows = row_group * 768u;
   let count_of_rows = min(768u, params.v[1] * 3u - first_of_rows);
-  for (var i = thread; i < count_of_rows; i += 256u) {
-    let at = i + i / 3u * 0u;
-    tile1[at] = bitcast<u32>(bitcast<f32>(((u32*)b1)[params.v[10] + first_of_rows + i]));
+  for (var step = 0u; step < 1u; step += 1u) {
+    let i = step * 256u + thread;
+    if (i < (count_of_rows + 3u) / 4u) {
+      vectors_of_tile1[i] = ((vec4<u32>*)b1)[(params.v[10] + first_of_rows) / 4u + i];
+    }
   }
+  u32* const tile1 = (u32*)vectors_of_tile1;
+  u32* const tile0 = (u32*)vectors_of_tile0;
   __syncthreads();
   for (var q = 0u; q < 1u; q += 1u) {
     let k = (row_group * 1u + q) * 256u + tx;
@@ -588,7 +592,15 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ 
     let end = min(params.v[3], begin + params.v[5]);
     var acc2 = f32(0.0);
     if (inside) {
-      for (var r = ty; r < 3u; r += 1u) {
+      {
+        let r = 0u;
+        let x0 = bitcast<f32>(tile1[(q * 256u + tx) * 3u + r]);
+        let y1 = pass0(params, x0);
+        acc2 = (acc2 + y1);
+      }
+// … 1 more of these 6 lines (6d4a2fd5), and
+      {
+        let r = 2u;
         let x0 = bitcast<f32>(tile1[(q * 256u + tx) * 3u + r]);
         let y1 = pass0(params, x0);
         acc2 = (acc2 + y1);
@@ -596,7 +608,16 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ 
     }
     let red2 = acc2;
     if (inside) {
-      for (var r = ty; r < 3u; r += 1u) {
+      {
+        let r = 0u;
+        let x2 = bitcast<f32>(tile1[(q * 256u + tx) * 3u + r]);
+        let x3 = bitcast<f32>(((u32*)b2)[params.v[12] + r]);
+        let y4 = pass1(params, x2, red2, x3);
+        tile0[(q * 256u + tx) * 3u + r] = bitcast<u32>(y4);
+      }
+// … 1 more of these 7 lines (12b3a2cd), and
+      {
+        let r = 2u;
         let x2 = bitcast<f32>(tile1[(q * 256u + tx) * 3u + r]);
         let x3 = bitcast<f32>(((u32*)b2)[params.v[12] + r]);
         let y4 = pass1(params, x2, red2, x3);
@@ -605,9 +626,11 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ 
     }
   }
   __syncthreads();
-  for (var i = thread; i < count_of_rows; i += 256u) {
-    let at = i + i / 3u * 0u;
-    ((u32*)b0)[params.v[8] + first_of_rows + i] = bitcast<u32>(bitcast<f32>(tile0[at]));
+  for (var step = 0u; step < 1u; step += 1u) {
+    let i = step * 256u + thread;
+    if (i < (count_of_rows + 3u) / 4u) {
+      ((vec4<u32>*)b0)[(params.v[8] + first_of_rows) / 4u + i] = vectors_of_tile0[i];
+    }
   }
 }
 
@@ -620,20 +643,20 @@ TERN_DEVICE f32 finish(const Params& params, f32 v1) {
   return v1;
 }
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, const __grid_constant__ Params params) {
-  __shared__ u32 tile1[1792];
+  __shared__ vec4<u32> vectors_of_tile1[192];
   let row_group = group;
   let segment = 0u;
   let tx = thread / 1u;
   let ty = thread - tx * 1u;
   let first_of_rows = row_group * 1536u;
   let count_of_rows = min(1536u, params.v[1] * 6u - first_of_rows);
-  for (var i = thread * 2u; i < count_of_rows; i += 512u) {
-    let at = i + i / 6u * 1u;
-    let next = i + 1u + (i + 1u) / 6u * 1u;
-    let pair_of_tile1 = ((u32*)b1)[(params.v[9] + first_of_rows + i) / 2u];
-    tile1[at] = bitcast<u32>(tern_bf16_bits_to_f32((pair_of_tile1 & 0xffffu)));
-    tile1[next] = bitcast<u32>(tern_bf16_bits_to_f32((pair_of_tile1 >> 16u)));
+  for (var step = 0u; step < 1u; step += 1u) {
+    let i = step * 256u + thread;
+    if (i < (count_of_rows + 7u) / 8u) {
+      vectors_of_tile1[i] = ((vec4<u32>*)b1)[(params.v[9] + first_of_rows) / 8u + i];
+    }
   }
+  u32* const tile1 = (u32*)vectors_of_tile1;
   __syncthreads();
   for (var q = 0u; q < 1u; q += 1u) {
     let k = (row_group * 1u + q) * 256u + tx;
@@ -642,8 +665,8 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ 
     let end = min(params.v[3], begin + params.v[5]);
     var acc1 = f32(0.0);
     if (inside) {
-      for (var r = ty; r < 6u; r += 1u) {
-        let x0 = bitcast<f32>(tile1[(q * 256u + tx) * 7u + r]);
+      for (var r = 0u; r < 6u; r += 1u) {
+        let x0 = tern_bf16_bits_to_f32(((tile1[(q * 256u + tx) * 3u + (r) / 2u] >> (((r) & 1u) * 16u)) & 0xffffu));
         let y1 = pass0(params, x0);
         acc1 = (acc1 + y1);
       }

@@ -825,9 +825,11 @@ fn pass1(v0: f32, v2: f32, v5: f32) -> f32 {
   let ty = thread - tx * 1u;
   let first_of_rows = row_group * 768u;
   let count_of_rows = min(768u, params.v[0].y * 3u - first_of_rows);
-  for (var i = thread; i < count_of_rows; i += 256u) {
-    let at = i + i / 3u * 0u;
-    tile1[at] = bitcast<u32>(bitcast<f32>(b1[params.v[2].z + first_of_rows + i]));
+  for (var step = 0u; step < 3u; step += 1u) {
+    let i = step * 256u + thread;
+    if (i < count_of_rows) {
+      tile1[i] = b1[params.v[2].z + first_of_rows + i];
+    }
   }
   workgroupBarrier();
   for (var q = 0u; q < 1u; q += 1u) {
@@ -837,7 +839,15 @@ fn pass1(v0: f32, v2: f32, v5: f32) -> f32 {
     let end = min(params.v[0].w, begin + params.v[1].y);
     var acc2 = f32(0.0);
     if (inside) {
-      for (var r = ty; r < 3u; r += 1u) {
+      {
+        let r = 0u;
+        let x0 = bitcast<f32>(tile1[(q * 256u + tx) * 3u + r]);
+        let y1 = pass0(x0);
+        acc2 = (acc2 + y1);
+      }
+// … 1 more of these 6 lines (e600c6d7), and
+      {
+        let r = 2u;
         let x0 = bitcast<f32>(tile1[(q * 256u + tx) * 3u + r]);
         let y1 = pass0(x0);
         acc2 = (acc2 + y1);
@@ -845,7 +855,16 @@ fn pass1(v0: f32, v2: f32, v5: f32) -> f32 {
     }
     let red2 = acc2;
     if (inside) {
-      for (var r = ty; r < 3u; r += 1u) {
+      {
+        let r = 0u;
+        let x2 = bitcast<f32>(tile1[(q * 256u + tx) * 3u + r]);
+        let x3 = bitcast<f32>(b2[params.v[3].x + r]);
+        let y4 = pass1(x2, red2, x3);
+        tile0[(q * 256u + tx) * 3u + r] = bitcast<u32>(y4);
+      }
+// … 1 more of these 7 lines (c4eb6377), and
+      {
+        let r = 2u;
         let x2 = bitcast<f32>(tile1[(q * 256u + tx) * 3u + r]);
         let x3 = bitcast<f32>(b2[params.v[3].x + r]);
         let y4 = pass1(x2, red2, x3);
@@ -854,9 +873,11 @@ fn pass1(v0: f32, v2: f32, v5: f32) -> f32 {
     }
   }
   workgroupBarrier();
-  for (var i = thread; i < count_of_rows; i += 256u) {
-    let at = i + i / 3u * 0u;
-    b0[params.v[2].x + first_of_rows + i] = bitcast<u32>(bitcast<f32>(tile0[at]));
+  for (var step = 0u; step < 3u; step += 1u) {
+    let i = step * 256u + thread;
+    if (i < count_of_rows) {
+      b0[params.v[2].x + first_of_rows + i] = tile0[i];
+    }
   }
 }
 
@@ -864,7 +885,7 @@ fn pass1(v0: f32, v2: f32, v5: f32) -> f32 {
 // reduction
 @group(0) @binding(1) var<storage, read_write> b0: array<atomic<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<u32>;
-var<workgroup> tile1: array<u32, 1792>;
+var<workgroup> tile1: array<u32, 768>;
 fn tern_bf16_bits_to_f32(h: u32) -> f32 {
   return bitcast<f32>((h & 0xffffu) << 16u);
 }
@@ -885,12 +906,11 @@ fn finish(v1: f32) -> f32 {
   let ty = thread - tx * 1u;
   let first_of_rows = row_group * 1536u;
   let count_of_rows = min(1536u, params.v[0].y * 6u - first_of_rows);
-  for (var i = thread * 2u; i < count_of_rows; i += 512u) {
-    let at = i + i / 6u * 1u;
-    let next = i + 1u + (i + 1u) / 6u * 1u;
-    let pair_of_tile1 = b1[(params.v[2].y + first_of_rows + i) / 2u];
-    tile1[at] = bitcast<u32>(tern_bf16_bits_to_f32((pair_of_tile1 & 0xffffu)));
-    tile1[next] = bitcast<u32>(tern_bf16_bits_to_f32((pair_of_tile1 >> 16u)));
+  for (var step = 0u; step < 3u; step += 1u) {
+    let i = step * 256u + thread;
+    if (i < (count_of_rows + 1u) / 2u) {
+      tile1[i] = b1[(params.v[2].y + first_of_rows) / 2u + i];
+    }
   }
   workgroupBarrier();
   for (var q = 0u; q < 1u; q += 1u) {
@@ -900,8 +920,8 @@ fn finish(v1: f32) -> f32 {
     let end = min(params.v[0].w, begin + params.v[1].y);
     var acc1 = f32(0.0);
     if (inside) {
-      for (var r = ty; r < 6u; r += 1u) {
-        let x0 = bitcast<f32>(tile1[(q * 256u + tx) * 7u + r]);
+      for (var r = 0u; r < 6u; r += 1u) {
+        let x0 = tern_bf16_bits_to_f32(((tile1[(q * 256u + tx) * 3u + (r) / 2u] >> (((r) & 1u) * 16u)) & 0xffffu));
         let y1 = pass0(x0);
         acc1 = (acc1 + y1);
       }

@@ -240,11 +240,16 @@ class ReduceRun {
     for (int i = r_.space.rank() - 1; i >= 0; --i)
       if (!(r_.reduced >> i & 1))
         over_kept[static_cast<std::size_t>(i)] = step, step *= r_.space[static_cast<std::size_t>(i)];
+    const auto pass_of = [&](int step) { return program_.steps[static_cast<std::size_t>(step)].pass; };
+    int last = 0;  // pass that an output waits for: later results are not read
+    for (std::size_t o = 0; o < r_.outputs.size(); ++o) {
+      if (program_.outputs[o].full != full || written_[o]) continue;
+      job.outputs.push_back({program_.outputs[o].step, r_.outputs[o]});
+      last = std::max(last, pass_of(job.outputs.back().step));
+    }
     for (const StoredResult& s : known)
-      job.known.push_back({s.step, {s.view.storage, s.view.dtype, s.view.offset, over_kept}});
-    for (std::size_t o = 0; o < r_.outputs.size(); ++o)
-      if (program_.outputs[o].full == full && !written_[o])
-        job.outputs.push_back({program_.outputs[o].step, r_.outputs[o]});
+      if (pass_of(s.step) <= last)
+        job.known.push_back({s.step, {s.view.storage, s.view.dtype, s.view.offset, over_kept}});
     if (!job.outputs.empty()) run_elementwise(backend_, job);
   }
 

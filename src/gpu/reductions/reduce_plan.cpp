@@ -197,12 +197,16 @@ bool ReducePlan::stage_rows() {
   if (length < 2 || length > kLongestStaged) return false;
   StagedRows rows;
   rows.length = static_cast<int>(length);
-  bool vectors = true;
+  bool vectors = true, halves = false;
   std::int64_t bytes = 0;  // of a row, that are read
+  rows.vectors = backend.limits().native;
   const auto stages = [&](int access) {
     const Access& a = plan.access(access);
     vectors = vectors && length * a.size() % kVectorBytes == 0;
-    return a.table < 0 && can_be_staged(*a.view, a.actual, a.written, length, length * kept_count);
+    if (a.table >= 0 || !can_be_staged(*a.view, a.actual, a.written, length, length * kept_count)) return false;
+    halves = halves || a.size() == 2;
+    rows.vectors = rows.vectors && begins_in_vectors(*a.view) && length * kept_count * a.size() % kVectorBytes == 0;
+    return true;
   };
   for (const int a : full_access) {
     if (!stages(a)) return false;
@@ -210,14 +214,17 @@ bool ReducePlan::stage_rows() {
   }
   for (const int a : source_access)
     if (a >= 0 && stages(a)) rows.reads.push_back(a), bytes += length * plan.access(a).size();
-  if ((rows.reads.empty() && rows.writes.empty()) || vectors || staged_invocations(rows) == 0) return false;
+  rows.unit = rows_of_unit(length, halves);
+  for (const auto* list : {&rows.reads, &rows.writes})
+    for (const int a : *list) rows.add_tile(plan.access(a).dtype());
+  if (rows.words == 0 || vectors || staged_invocations(rows) == 0) return false;
   staged = rows;
   const auto more = [&] {
-    return rows.rows * bytes < kStagedBytes && rows.rows < kMostStagedRows &&
-           kept_count > 2 * rows.rows * kEnoughInvocations;
+    return rows.rows() * bytes < kStagedBytes && rows.rows() < kMostStagedRows &&
+           kept_count > 2 * rows.rows() * kEnoughInvocations;
   };
   while (backend.limits().native && more()) {
-    rows.rows *= 2;
+    rows.units *= 2;
     if (staged_invocations(rows) > 0) staged = rows;
   }
   tiling.along = 1, tiling.across = staged_invocations(staged);
@@ -251,10 +258,11 @@ void ReducePlan::arrange() {
   Launch& launch = plan.launch;
   launch.threads = static_cast<std::uint32_t>(tiling.threads());
   launch.in_bounds = true;
-  const std::int64_t groups = ceil_div(kept_count, tiling.across * kept_group() * staged.rows);
+  const std::int64_t groups = ceil_div(kept_count, tiling.across * kept_group() * staged.rows());
   launch.groups = static_cast<std::uint64_t>(groups * (stage.splits ? stage.segments : 1));
   plan.note(program.serial), plan.note(static_cast<char>(group));
-  plan.note(resident.steps), plan.note(staged.length), plan.note(staged.rows);
+  plan.note(resident.steps), plan.note(staged.length), plan.note(staged.unit), plan.note(staged.units),
+      plan.note(staged.vectors);
   plan.note(tiling.rows), plan.note(tiling.across), plan.note(tiling.along);
   plan.note(static_cast<char>(stage.first)), plan.note(static_cast<char>(stage.last));
   plan.note(static_cast<char>(stage.joins | stage.splits << 1 | stage.reduced_outputs << 2 | stage.full_outputs << 3));

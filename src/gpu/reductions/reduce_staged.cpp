@@ -3,7 +3,7 @@
 namespace tern::detail_gpu {
 
 namespace {
-constexpr int kMostInvocations = 256, kFewestInvocations = 64;
+constexpr int kMostInvocations = 256, kFewestUnitRows = 64;  // of a workgroup
 /// What every device of WebGPU has.
 constexpr int kTileBytes = 16384;
 }  // namespace
@@ -18,10 +18,10 @@ bool can_be_staged(const View& view, std::span<const std::int64_t> steps, bool w
 }
 
 int staged_invocations(const StagedRows& staged) {
-  const int bytes = 4 * staged.rows * staged.pitch() * static_cast<int>(staged.reads.size() + staged.writes.size());
+  const int bytes = 4 * staged.units * staged.words, fewest = kFewestUnitRows / staged.unit;
   int invocations = kMostInvocations;
-  while (invocations >= kFewestInvocations && invocations * bytes > kTileBytes) invocations /= 2;
-  return invocations >= kFewestInvocations ? invocations : 0;
+  while (invocations >= fewest && invocations * bytes > kTileBytes) invocations /= 2;
+  return invocations >= fewest ? invocations : 0;
 }
 
 }  // namespace tern::detail_gpu

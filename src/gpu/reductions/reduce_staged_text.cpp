@@ -6,34 +6,53 @@
 namespace tern::detail_gpu {
 
 namespace {
+/// Rows of so many elements are visited without a loop: the places of halves are then constants in every language.
+constexpr int kLongestUnrolled = 4;
+
 std::string tile(int access) { return cat("tile", access); }
+
+/// A piece once for each number below `count`.
+std::string numbered(const char* piece, int count, Holes holes) {
+  std::string lines;
+  for (int i = 0; i < count; ++i) {
+    holes["number"] = cat(i);
+    lines += fill_holes(piece, holes);
+  }
+  return lines;
+}
 }  // namespace
+
+std::string StagedText::moved_tile(int access) const {
+  return cat(staged_.vectors ? "vectors_of_" : "", tile(access));
+}
 
 void StagedText::share(std::vector<Shared>& shared) const {
   for (const auto* list : {&staged_.reads, &staged_.writes})
     for (const int a : *list)
-      shared.push_back({"u32", tile(a), kernel_.tiling.across * staged_.rows * staged_.pitch()});
+      shared.push_back({staged_.vectors ? "vec4<u32>" : "u32", moved_tile(a), staged_words(a) * 4 / moved_bytes()});
 }
 
 Holes StagedText::holes() const {
   Holes holes = reduce_pieces();
-  holes["elements"] = cat(kernel_.tiling.across * staged_.rows * staged_.length);
-  holes["length"] = cat(staged_.length), holes["gap"] = cat(staged_.pitch() - staged_.length);
-  holes["kept_count"] = io_.param(kernel_.kept_slot), holes["rows"] = cat(staged_.rows);
-  holes["threads"] = cat(kernel_.tiling.threads()), holes["pairs"] = cat(2 * kernel_.tiling.threads());
+  holes["elements"] = cat(kernel_.tiling.across * staged_.rows() * staged_.length);
+  holes["length"] = cat(staged_.length), holes["units"] = cat(staged_.units);
+  holes["kept_count"] = io_.param(kernel_.kept_slot), holes["threads"] = cat(kernel_.tiling.threads());
   holes["barrier"] = dialect_.barrier();
   return holes;
 }
 
-template <class One, class Pair>
-std::string StagedText::moves(const std::vector<int>& list, One one, Pair pair) const {
-  std::string ones, pairs, lines;
-  for (const int a : list) kernel_.plan.access(a).size() == 4 ? ones += one(a) : pairs += pair(a);
+template <class Move> std::string StagedText::moves(const std::vector<int>& list, Move move) const {
+  std::string lines;
   Holes filled = holes();
-  for (const auto& [piece, moved] : {std::pair{"$staged_elements\n", &ones}, {"$staged_pairs\n", &pairs}}) {
-    if (moved->empty()) continue;
-    filled["moves"] = *moved;
-    lines += fill_holes(piece, filled);
+  for (const int bytes : {4, 2}) {
+    std::string& moved = filled["moves"];
+    moved.clear();
+    for (const int a : list)
+      if (bytes_of(a) == bytes) moved += move(a);
+    const int each = moved_bytes() / bytes, elements = kernel_.tiling.across * staged_.rows() * staged_.length;
+    filled["steps"] = cat(ceil_div(elements / each, kernel_.tiling.threads()));
+    filled["count"] = each == 1 ? std::string("count_of_rows") : cat("(count_of_rows + ", each - 1, "u) / ", each, "u");
+    if (!moved.empty()) lines += fill_holes("$staged_moves\n", filled);
   }
   return lines;
 }
@@ -41,22 +60,39 @@ std::string StagedText::moves(const std::vector<int>& list, One one, Pair pair) 
 StagedText::StagedText(const ReducePlan& kernel, Io& io, const Dialect& dialect)
     : kernel_(kernel), staged_(kernel.staged), io_(io), dialect_(dialect) {
   if (!staged_()) return;
-  in_ = moves(
-      staged_.reads, [&](int a) { return io_.stage_element(a, tile(a)); },
-      [&](int a) { return io_.stage_pair(a, tile(a)); });
+  in_ = moves(staged_.reads, [&](int a) { return io_.stage(a, moved_tile(a), moved_bytes()); });
+  const std::string element = staged_.unit > 1 ? cat("p * ", staged_.length, "u + ") : std::string();
   for (const auto* list : {&staged_.reads, &staged_.writes})
-    for (const int a : *list)
-      io_.read_staged(a, cat(tile(a), "[(q * ", kernel_.tiling.across, "u + tx) * ", staged_.pitch(), "u + "));
+    for (const int a : *list) {
+      const int words = staged_.words_of(bytes_of(a));
+      io_.read_staged(a, {cat(tile(a), "[(q * ", kernel_.tiling.across, "u + tx) * ", words, "u"), element});
+    }
+}
+
+std::string StagedText::first_kept(const ReducePlan& kernel) {
+  const StagedRows& staged = kernel.staged;
+  const std::string unit = cat("(row_group * ", staged.units, "u + q) * ", kernel.tiling.across, "u + tx");
+  return staged.unit > 1 ? cat("(", unit, ") * ", staged.unit, "u + p") : unit;
+}
+
+std::string StagedText::traversal(const ReducePlan& kernel, const std::string& visit) {
+  Holes holes = reduce_pieces();
+  holes["visit"] = visit, holes["length"] = cat(kernel.staged.length);
+  return kernel.staged.length <= kLongestUnrolled ? numbered("$step_of_row\n", kernel.staged.length, holes)
+                                                  : fill_holes("$traversal_of_staged\n", holes);
 }
 
 std::string StagedText::row_by_row(const std::string& body) const {
   if (!staged_()) return body;
   const std::size_t row = body.find("let k = ");
   Holes filled = holes();
-  filled["in"] = in_, filled["row"] = body.substr(row);
-  filled["out"] = moves(
-      staged_.writes, [&](int a) { return io_.unstage_element(a, tile(a)); },
-      [&](int a) { return io_.unstage_pair(a, tile(a)); });
+  std::string in = in_;
+  for (const auto* list : {&staged_.reads, &staged_.writes})
+    for (const int a : *list)
+      if (staged_.vectors) in += cat("u32* const ", tile(a), " = (u32*)", moved_tile(a), ";\n");
+  filled["in"] = in, filled["row"] = body.substr(row);
+  filled["rows_of_unit"] = staged_.unit > 1 ? numbered("$row_of_unit\n", staged_.unit, filled) : filled["row"];
+  filled["out"] = moves(staged_.writes, [&](int a) { return io_.unstage(a, moved_tile(a), moved_bytes()); });
   return body.substr(0, row) + fill_holes("$staged_rows\n", filled);
 }
 

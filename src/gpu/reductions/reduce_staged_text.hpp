@@ -19,10 +19,22 @@ class StagedText {
   /// Adds the tiles.
   void share(std::vector<Shared>& shared) const;
 
+  /// The number of a row: the p-th of an invocation's q-th unit.
+  static std::string first_kept(const ReducePlan& kernel);
+  /// Lines that visit the elements of a row, number r.
+  static std::string traversal(const ReducePlan& kernel, const std::string& visit);
+
  private:
   Holes holes() const;
-  /// Moves between memory and tiles: `one` of an access of four bytes, `pair` of one of two.
-  template <class One, class Pair> std::string moves(const std::vector<int>& list, One one, Pair pair) const;
+  /// Moves words, or vectors, between memory and tiles, by the lines that `move` gives of each access.
+  template <class Move> std::string moves(const std::vector<int>& list, Move move) const;
+  int bytes_of(int access) const { return kernel_.plan.access(access).size(); }
+  int moved_bytes() const { return staged_.vectors ? kVectorBytes : 4; }
+  int staged_words(int access) const {
+    return kernel_.tiling.across * staged_.units * staged_.words_of(bytes_of(access));
+  }
+  /// The name of a tile as what is moved.
+  std::string moved_tile(int access) const;
 
   const ReducePlan& kernel_;
   const StagedRows& staged_;

@@ -59,8 +59,7 @@ class ReduceText : ReduceValues {
     holes["segment"] = kernel_.stage.splits ? cat("group - row_group * ", segments) : std::string("0u");
     holes["slow"] = tiling.rows ? "tx" : "ty", holes["fast"] = tiling.rows ? "ty" : "tx";
     holes["fast_count"] = cat(tiling.rows ? tiling.along : tiling.across, "u");
-    holes["first_kept"] = kernel_.staged()
-                              ? cat("(row_group * ", kernel_.staged.rows, "u + q) * ", across, " + tx")
+    holes["first_kept"] = kernel_.staged() ? StagedText::first_kept(kernel_)
                           : kernel_.kept_group() > 1
                               ? cat("(row_group * ", across, " + tx) * ", kernel_.kept_group(), "u")
                               : cat("row_group * ", across, " + tx");

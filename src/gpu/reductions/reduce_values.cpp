@@ -1,5 +1,7 @@
 #include "gpu/reductions/reduce_values.hpp"
 
+#include "gpu/reductions/reduce_staged_text.hpp"
+
 namespace tern::detail_gpu {
 
 using detail::StepKind;
@@ -124,10 +126,7 @@ std::string ReduceValues::traversal(const std::string& visit) const {
     holes["steps"] = cat(kernel_.resident.steps);
     return fill_holes("$traversal_of_held\n", holes);
   }
-  if (kernel_.staged()) {
-    holes["length"] = cat(kernel_.staged.length);
-    return fill_holes("$traversal_of_staged\n", holes);
-  }
+  if (kernel_.staged()) return StagedText::traversal(kernel_, visit);
   std::vector<std::string> unused;
   holes["stride"] = cat(along * group), holes["coordinates"] = io_.coordinates(kernel_.reduced, "r", "d", unused);
   return fill_holes("$traversal\n", holes);

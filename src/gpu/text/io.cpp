@@ -147,33 +147,40 @@ std::string Io::load_piece(const Access& a, const Position& at, std::vector<std:
 }
 
 namespace {
-/// A word of a tile as a value of the type that an access's elements have in kernels.
-std::string staged_value(const Access& a, const std::string& word) {
-  const bool floats = a.dtype() != DType::i32 && a.dtype() != DType::u32;
-  return cat("bitcast<", floats ? "f32" : a.dtype() == DType::i32 ? "i32" : "u32", ">(", word, ")");
+std::string staged_place(const Access& a, const std::string& base, int bytes) {
+  return a.size() == bytes ? cat(base, " + first_of_rows + i")
+                           : cat("(", base, " + first_of_rows) / ", bytes / a.size(), "u + i");
 }
+/// A unit's word with an element of it, or with its pair.
+std::string staged_word(const Access& a, const StagedUnit& unit, const std::string& element) {
+  return a.size() == 4 ? cat(unit.words, " + ", element, "]") : cat(unit.words, " + (", element, ") / 2u]");
+}
+std::string staged_shift(const std::string& element) { return cat("((", element, ") & 1u) * 16u"); }
 }  // namespace
 
-std::string Io::stage_element(int index, const std::string& tile) const {
+std::string Io::stage(int index, const std::string& tile, int bytes) const {
   const Access& a = plan_.access(index);
-  return cat(tile, "[at] = bitcast<u32>(", loaded(a, cat(param(a.base), " + first_of_rows + i")), ");\n");
+  const std::string place = staged_place(a, param(a.base), bytes);
+  return cat(tile, "[i] = ", plan_.native() ? dialect_.element(a.binding, bytes, place) : word(a, place), ";\n");
 }
-std::string Io::stage_pair(int index, const std::string& tile) const {
+std::string Io::unstage(int index, const std::string& tile, int bytes) const {
   const Access& a = plan_.access(index);
-  const std::string name = cat("pair_of_", tile), place = cat("(", param(a.base), " + first_of_rows + i) / 2u");
-  return cat("let ", name, " = ", plan_.native() ? dialect_.element(a.binding, 4, place) : word(a, place), ";\n", tile,
-             "[at] = bitcast<u32>(", unpacked(a.dtype(), cat("(", name, " & 0xffffu)")), ");\n", tile,
-             "[next] = bitcast<u32>(", unpacked(a.dtype(), cat("(", name, " >> 16u)")), ");\n");
+  const std::string place = staged_place(a, param(a.base), bytes), moved = cat(tile, "[i]");
+  return plan_.native() ? cat(dialect_.element(a.binding, bytes, place), " = ", moved, ";\n")
+                        : write_word(a, place, moved);
 }
-std::string Io::unstage_element(int index, const std::string& tile) const {
-  const Access& a = plan_.access(index);
-  return stored(a, cat(param(a.base), " + first_of_rows + i"), staged_value(a, tile + "[at]"));
+
+std::string Io::load_staged(const Access& a, const StagedUnit& unit, const std::string& r) const {
+  const std::string element = unit.element + r, word = staged_word(a, unit, element);
+  return unpacked(a.dtype(), a.size() == 4 ? word : cat("((", word, " >> (", staged_shift(element), ")) & 0xffffu)"));
 }
-std::string Io::unstage_pair(int index, const std::string& tile) const {
-  const Access& a = plan_.access(index);
-  const std::string place = cat("(", param(a.base), " + first_of_rows + i) / 2u"),
-                    pair = packed_pair(a.dtype(), staged_value(a, tile + "[at]"), staged_value(a, tile + "[next]"));
-  return plan_.native() ? cat(dialect_.element(a.binding, 4, place), " = ", pair, ";\n") : write_word(a, place, pair);
+/// The first half of a word overwrites it, the second joins it.
+std::string Io::store_staged(const Access& a, const StagedUnit& unit, const std::string& r,
+                             const std::string& value) const {
+  const std::string element = unit.element + r, word = staged_word(a, unit, element), bits = packed(a.dtype(), value);
+  if (a.size() == 4) return cat(word, " = ", bits, ";\n");
+  return cat(word, " = select(0u, ", word, ", ((", element, ") & 1u) == 1u) | (", bits, " << (", staged_shift(element),
+             "));\n");
 }
 
 std::string Io::load(int index, const Position& at, std::vector<std::string>& names) {
@@ -183,7 +190,7 @@ std::string Io::load(int index, const Position& at, std::vector<std::string>& na
   const auto inner = static_cast<std::size_t>(at.inner);
   if (const auto staged = staged_.find(index); staged != staged_.end()) {
     names.push_back(unique("x"));
-    return cat("let ", names[0], " = ", staged_value(a, cat(staged->second, at.coordinates.back(), "]")), ";\n");
+    return cat("let ", names[0], " = ", load_staged(a, staged->second, at.coordinates.back()), ";\n");
   }
   const bool table_moves = a.table >= 0 && at.inner >= 0 && plan_.access(a.table).steps[inner] != '0';
   const bool moves = at.inner >= 0 && (a.steps[inner] != '0' || table_moves);
@@ -256,7 +263,7 @@ std::string Io::load_wide(const Access& a, const Position& at, std::vector<std::
 std::string Io::store(int index, const Position& at, const std::vector<std::string>& values, const std::string& guard) {
   const Access& a = plan_.access(index);
   if (const auto staged = staged_.find(index); staged != staged_.end())
-    return cat(staged->second, at.coordinates.back(), "] = bitcast<u32>(", values[0], ");\n");
+    return store_staged(a, staged->second, at.coordinates.back(), values[0]);
   if (is_piece(a, at)) return store_piece(a, at, values);
   if (a.wide) return plan_.native() ? store_wide_or_elements(a, at, values, guard) : store_wide(a, at, values, guard);
   if (plan_.native()) return store_elements(a, at, values, 0, at.group, guard);

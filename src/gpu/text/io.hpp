@@ -20,6 +20,12 @@ struct Position {
   std::string ahead = {};  // where there is one, groups share an address: constants become part of instructions
 };
 
+/// The words of a tile that an invocation reads and writes alone.
+struct StagedUnit {
+  std::string words;    // the name of the tile, "[" and the place of the unit's first word in it
+  std::string element;  // the number within the unit of a row's first element, an expression or empty
+};
+
 /// Writes the text of loads and stores; names are made unique by a running number.
 class Io {
  public:
@@ -33,14 +39,12 @@ class Io {
   /// Lines that put the vectors of the group into an array, from where the access is loaded from then on; `group`: the
   /// expression of the group's number in it.
   std::string hold(int access, const Position& at, const std::string& array, const std::string& group);
-  /// Lines that move an element, or two neighbours of 16 bits, number i of those from `first_of_rows` on, to words `at`
-  /// (and `next`) of a tile in workgroup memory, as values of their type, and back (reduce_staged.wgsl).
-  std::string stage_element(int access, const std::string& tile) const;
-  std::string stage_pair(int access, const std::string& tile) const;
-  std::string unstage_element(int access, const std::string& tile) const;
-  std::string unstage_pair(int access, const std::string& tile) const;
-  /// From then on the access is loaded from a tile, and stored to it; `row`: its name and the place of the row in it.
-  void read_staged(int access, const std::string& row) { staged_[access] = row; }
+  /// Lines that move a word, or 16 bytes, number i of those of the elements from `first_of_rows` on, to a tile in
+  /// workgroup memory, and back (reduce_staged.wgsl).
+  std::string stage(int access, const std::string& tile, int bytes) const;
+  std::string unstage(int access, const std::string& tile, int bytes) const;
+  /// From then on the access is loaded from a tile, and stored to it, its elements in ascending order.
+  void read_staged(int access, const StagedUnit& unit) { staged_[access] = unit; }
   /// Lines that store the group's values. `guard`: a condition on an element's number ($0), empty where all are inside.
   std::string store(int access, const Position& at, const std::vector<std::string>& values, const std::string& guard);
 
@@ -65,6 +69,9 @@ class Io {
   std::string write(const Access& a, const std::string& index, const std::string& value) const;
   std::string write_word(const Access& a, const std::string& index, const std::string& value) const;
   std::string word(const Access& a, const std::string& index) const;
+  std::string load_staged(const Access& a, const StagedUnit& unit, const std::string& r) const;
+  std::string store_staged(const Access& a, const StagedUnit& unit, const std::string& r,
+                           const std::string& value) const;
   std::string gathered(const Access& a, const Position& at, int e, std::string& lines);
   /// From vectors, of which `vector` gives the expression.
   std::string load_wide(const Access& a, const Position& at, std::vector<std::string>& names,
@@ -87,7 +94,7 @@ class Io {
   int next_ = 0, flags_ = -1, launch_slot_ = -1;
   bool chosen_ = false;
   std::string guard_;
-  std::map<int, std::string> staged_;
+  std::map<int, StagedUnit> staged_;
   std::map<int, std::string> held_;  // of accesses, the array of their vectors with the group's number
 };
 
