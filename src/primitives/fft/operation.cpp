@@ -67,7 +67,10 @@ Var transformed(const Transform& t, const Var& x, std::int64_t wanted, bool comp
   const bool of_complex = is_complex(x.dtype());
   return record_one(t.op, {&x, 1}, transformed(t, x.value(), wanted, complex_results), {},
                     [t = transposed(t), given, of_complex](const RuleContext& c) {
-                      return PoolVector<Var>{transformed(t, c.grads[0], given, of_complex)};
+                      // Between two axes the numbers are complex, whatever they are in the end.
+                      const bool complex_between = of_complex || t.second >= 0;
+                      const Var gradient = transformed(t, c.grads[0], given, complex_between);
+                      return PoolVector<Var>{of_complex ? gradient : real(gradient)};
                     });
 }
 

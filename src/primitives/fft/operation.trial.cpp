@@ -34,6 +34,30 @@ std::vector<Values> inverse_dft(const std::vector<Values>& x) {
   for (std::size_t i = 1; i < y.of.size(); i += 2) y.of[i] = -y.of[i];
   return {y};
 }
+/// The same along both axes, of whole planes.
+Values plane_of_dft(const Values& x, std::int64_t wanted, double sign, double scale) {
+  const std::int64_t m = x.shape[0], n = x.shape[1];
+  Values y{{m, wanted, 2}, {}};
+  for (std::int64_t u = 0; u < m; ++u)
+    for (std::int64_t k = 0; k < wanted; ++k) {
+      std::complex<double> sum = 0;
+      for (std::int64_t i = 0; i < m; ++i)
+        for (std::int64_t j = 0; j < n; ++j) {
+          const double turns = static_cast<double>(i * u % m) / static_cast<double>(m) +
+                               static_cast<double>(j * k % n) / static_cast<double>(n);
+          sum += x.of[static_cast<std::size_t>(i * n + j)] * std::polar(1.0, sign * 2 * std::numbers::pi * turns);
+        }
+      y.of.push_back(scale * sum.real()), y.of.push_back(scale * sum.imag());
+    }
+  return y;
+}
+std::vector<Values> whole_plane(const std::vector<Values>& x) { return {plane_of_dft(x[0], x[0].shape[1], -1, 1)}; }
+std::vector<Values> half_plane(const std::vector<Values>& x) {
+  return {plane_of_dft(x[0], x[0].shape[1] / 2 + 1, -1, 1)};
+}
+std::vector<Values> inverse_plane(const std::vector<Values>& x) {
+  return {plane_of_dft(x[0], x[0].shape[1], 1, 1 / static_cast<double>(x[0].shape[0] * x[0].shape[1]))};
+}
 std::vector<Values> itself(const std::vector<Values>& x) { return {x[0]}; }
 #define TERN_AS_PAIRS(...) [](const auto& x) { return view_as_real(__VA_ARGS__); }
 #define TERN_CALLED(...) [](const auto& x) { return __VA_ARGS__; }
@@ -91,9 +115,14 @@ template <class C, class R> Sample of_one_transform(C call, R reference, double 
 template <class C> Sample of_line_and_back(C call) {
   return {.shapes = matrix, .call = call, .reference = itself, .knows_results = true};
 }
-/// The same along both axes, neither of which may be empty.
+/// Along both axes, neither of which may be empty.
 template <class C> Sample of_plane_and_back(C call) {
   Sample sample = of_line_and_back(call);
+  sample.empty = {};
+  return sample;
+}
+template <class C, class R> Sample of_plane(C call, R reference) {
+  Sample sample = of_matrix(call, reference);
   sample.empty = {};
   return sample;
 }
@@ -111,22 +140,22 @@ const Entries transforms{
              kOneTransform, of_line_and_back(TERN_CALLED(fft::irfft(fft::rfft(x), x.size(-1)))), TERN_ALONG(irfft)),
     entry_of("fftn", kAxes,
              "fft along each of the axes (default: all; the last ones where `sizes` is given), of these sizes",
-             kSeveralTransforms, of_plane_and_back(TERN_CALLED(real(fft::ifftn(fft::fftn(x))))), TERN_SIZES(fftn)),
+             kSeveralTransforms, of_plane(TERN_AS_PAIRS(fft::fftn(x)), whole_plane), TERN_SIZES(fftn)),
     entry_of("ifftn", kAxes, "The inverse of fftn", kSeveralTransforms,
-             of_plane_and_back(TERN_CALLED(real(fft::fftn(fft::ifftn(x))))), TERN_SIZES(ifftn)),
+             of_plane(TERN_AS_PAIRS(fft::ifftn(x)), inverse_plane), TERN_SIZES(ifftn)),
     entry_of("rfftn", kAxes, "rfft along the last of the axes, fft along the others", kSeveralTransforms,
-             of_plane_and_back(TERN_CALLED(fft::irfftn(fft::rfftn(x), x.shape()))), TERN_SIZES(rfftn)),
+             of_plane(TERN_AS_PAIRS(fft::rfftn(x)), half_plane), TERN_SIZES(rfftn)),
     entry_of("irfftn", kAxes,
              "The inverse of rfftn; sizes are those of the result, of which the last is 2·(size - 1) unless they are "
              "given",
              kSeveralTransforms, of_plane_and_back(TERN_CALLED(fft::irfftn(fft::rfftn(x), x.shape()))),
              TERN_SIZES(irfftn)),
     entry_of("fft2", kTwo, "fftn along two axes", kSeveralTransforms,
-             of_plane_and_back(TERN_CALLED(real(fft::ifft2(fft::fft2(x))))), TERN_SIZES(fft2)),
+             of_plane(TERN_AS_PAIRS(fft::fft2(x)), whole_plane), TERN_SIZES(fft2)),
     entry_of("ifft2", kTwo, "The inverse of fft2", kSeveralTransforms,
-             of_plane_and_back(TERN_CALLED(real(fft::fft2(fft::ifft2(x))))), TERN_SIZES(ifft2)),
+             of_plane(TERN_AS_PAIRS(fft::ifft2(x)), inverse_plane), TERN_SIZES(ifft2)),
     entry_of("rfft2", kTwo, "rfftn along two axes", kSeveralTransforms,
-             of_plane_and_back(TERN_CALLED(fft::irfft2(fft::rfft2(x), x.shape()))), TERN_SIZES(rfft2)),
+             of_plane(TERN_AS_PAIRS(fft::rfft2(x)), half_plane), TERN_SIZES(rfft2)),
     entry_of("irfft2", kTwo, "The inverse of rfft2", kSeveralTransforms,
              of_plane_and_back(TERN_CALLED(fft::irfft2(fft::rfft2(x), x.shape()))), TERN_SIZES(irfft2)),
 };

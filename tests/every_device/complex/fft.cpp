@@ -147,6 +147,31 @@ TEST_P(Fourier, SpectrogramsOfComplexSignals) {
   EXPECT_THROW(istft(spectra, 16, {.return_complex = true}), Error);
 }
 
+/// Gradients of real numbers are the real parts of those of the same numbers as complex ones, along however many axes.
+TEST_P(Fourier, RealNumbersHaveTheRealPartsOfGradients) {
+  const auto agrees = [&](const Shape& shape, auto transform) {
+    const Tensor x = noise(shape, 6);
+    const auto both = [&](auto prepare) {
+      const auto f = [&](const Var& v) { return sum(square(view_as_real(transform(prepare(v)) + 0.5))); };
+      return grad(f)(x);
+    };
+    const Tensor real_gradient = both([](const Var& v) { return v; });
+    const Tensor complex_gradient = both([](const Var& v) { return make_complex(v, v * 0); });
+    const double size = std::sqrt(static_cast<double>(x.numel()));
+    EXPECT_LE(norm(real_gradient - complex_gradient).to(cpu()).to(f64).item<double>(),
+              200 * eps() * size * norm(complex_gradient).to(cpu()).to(f64).item<double>())
+        << shape;
+  };
+  for (const Shape& shape : {Shape{3, 3}, Shape{1, 5}, Shape{4, 6}, Shape{3, 4, 5}, Shape{2, 3, 1, 4}}) {
+    agrees(shape, [](const Var& v) { return fft::fft2(v); });
+    agrees(shape, [](const Var& v) { return fft::ifft2(v, {}, {0, 1}); });
+    agrees(shape, [](const Var& v) { return fft::fftn(v); });
+    agrees(shape, [](const Var& v) { return fft::ifftn(v, {}, {}, "ortho"); });
+    agrees(shape, [](const Var& v) { return fft::fft2(v, Shape{2, 7}); });
+    if (shape[shape.rank() - 1] > 1) agrees(shape, [](const Var& v) { return make_complex(fft::irfftn(v), 0 * fft::irfftn(v)); });
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Devices, Fourier, testing::ValuesIn(present_devices()), device_name);
 
 }  // namespace
