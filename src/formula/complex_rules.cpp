@@ -135,8 +135,9 @@ struct Exp {
   static Complex value(const One& x) {
     const Expr &a = x[0].re, &b = x[0].im;
     const Expr far = a >= 64, size = exp(where(far, a - 32, a)), factor = where(far, 7.896296018268069e13, 1);
-    const Expr none = a == -std::numeric_limits<double>::infinity();
-    return {where(none, 0, size * cos(b) * factor), where(b == 0, b, where(none, 0, size * sin(b) * factor))};
+    const double inf = std::numeric_limits<double>::infinity();
+    const Expr none = a == -inf, endless = bit_and(a == inf, bit_or(isinf(b), isnan(b)));
+    return {where(none, 0, where(endless, inf, size * cos(b) * factor)), where(b == 0, b, where(none, 0, size * sin(b) * factor))};
   }
   static One slopes(const One& x);
 };

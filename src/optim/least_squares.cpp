@@ -32,7 +32,8 @@ optim::LeastSquaresResult levenberg_marquardt(const std::function<Var(const Var&
                                               const optim::LeastSquaresOptions& options) {
   constexpr const char* op = "least_squares";
   require_defined(op, "x0", x0);
-  if (x0.dim() == 0) throw Error(ErrorKind::shape, std::string(op) + ": x0 must be [..., n], got " + describe(x0));
+  if (x0.dim() == 0 || x0.size(-1) == 0)
+    throw Error(ErrorKind::shape, std::string(op) + ": x0 must be [..., n] with n of at least 1, got " + describe(x0));
   if (x0.dtype() != DType::f32 && x0.dtype() != DType::f64)
     throw Error(ErrorKind::dtype, std::string(op) + ": x0 must be f32 or f64, got " + describe(x0));
   const auto value = [&](const Tensor& x) {

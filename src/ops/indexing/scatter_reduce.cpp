@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "autodiff/instances.hpp"
+#include "backend/named_errors.hpp"
 #include "formula/extremes.hpp"
 #include "primitives/fused/operation.hpp"
 #include "primitives/fused/operation_complex.hpp"
@@ -121,7 +122,7 @@ Number neutral(Reduce how, DType dtype) {
 template <TensorOrVar X, TensorOrVar S>
 ResultOf<X, S> reduced(const X& x, const Tensor& indices, const S& source, Reduce how, int axis,
                        const Tensor& covered) {
-  if (how == Reduce::add) return scatter_add(x, indices, source, axis);
+  if (how == Reduce::add) return in_name_of(kScatterReduce, [&] { return scatter_add(x, indices, source, axis); });
   if (is_complex(x.dtype())) {
     met(value_of(x), indices, value_of(source), axis);  // checks
     if (how == Reduce::multiply)
@@ -155,10 +156,13 @@ ResultOf<X, S> scatter_reduce(const X& x, const Tensor& indices, const S& source
   if (!means && (include_self || how == Reduce::set)) return reduced(x, indices, source, how, axis, Tensor());
   const Tensor count = met(value_of(x), indices, value_of(source), axis);
   const DType divisor = real_dtype(x.dtype());
-  if (include_self) return scatter_add(x, indices, source, axis) / (count + 1).to(divisor);
+  const auto sums = [&](const X& at) {
+    return in_name_of(kScatterReduce, [&] { return scatter_add(at, indices, source, axis); });
+  };
+  if (include_self) return sums(x) / (count + 1).to(divisor);
   const Tensor covered = count > 0;
   const X others = where(covered, neutral(how, x.dtype()), x);
-  if (means) return scatter_add(others, indices, source, axis) / maximum(count, 1).to(divisor);
+  if (means) return sums(others) / maximum(count, 1).to(divisor);
   return reduced(others, indices, source, how, axis, covered);
 }
 template Tensor scatter_reduce(const Tensor&, const Tensor&, const Tensor&, Reduce, int, bool);

@@ -44,6 +44,11 @@ const Entries norms_of_matrices{
               {"matrix_norm", "3"},
               [](auto make) {
                 matrix_norm(make({2, 2}), 3);
+              }},
+             {ErrorKind::shape,
+              {"matrix_norm", "without elements", "f32[0, 3]"},
+              [](auto make) {
+                matrix_norm(make({0, 3}), 2);
               }}}},
     {.name = "vector_norm",
      .family = Family::linalg,

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "autodiff/instances.hpp"
+#include "backend/named_errors.hpp"
 #include "formula/extremes.hpp"
 #include "primitives/fused/operation.hpp"
 #include "primitives/gemm/operation.hpp"
@@ -142,7 +143,7 @@ template <TensorOrVar T> T matrix_power(const T& x, std::int64_t n) {
   require_square(op, value_of(x));
   if (n < 0) {
     if (n == std::numeric_limits<std::int64_t>::min()) return matrix_power(matrix_power(x, n / 2), 2);
-    return matrix_power(linalg::inv(x), -n);
+    return matrix_power(in_name_of(op, [&] { return linalg::inv(x); }), -n);
   }
   if (n == 0) {
     const Tensor one = eye(x.size(-1), {.dtype = x.dtype(), .device = x.device()});

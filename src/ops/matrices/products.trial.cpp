@@ -269,7 +269,7 @@ const Entries named_products{
               [](auto make) {
                 matrix_power(make({2, 3}), 2);
               }},
-             {dtype, {"inv"}, [](auto) { matrix_power(ones({2, 2}, i32), -1); }}}},
+             {dtype, {"matrix_power", "inv"}, [](auto) { matrix_power(ones({2, 2}, i32), -1); }}}},
     {.name = "multi_dot",
      .family = Family::products,
      .arguments = "matrices",

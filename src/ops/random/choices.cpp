@@ -48,9 +48,10 @@ Tensor random_order(std::int64_t n, Generator& generator, Device device) {
   const Tensor upper = take(randint(low, high, {n}, generator, options), first);
   return take(first, sort(upper).indices);
 }
-void require_choices(const char* op, std::int64_t n) {
-  if (n < 1 || n > std::numeric_limits<std::int32_t>::max())
-    throw Error(ErrorKind::value, std::string(op) + ": n must be from 1 to 2^31 - 1, it is " + std::to_string(n));
+void require_choices(const char* op, std::int64_t n, std::int64_t least = 1) {
+  if (n < least || n > std::numeric_limits<std::int32_t>::max())
+    throw Error(ErrorKind::value, std::string(op) + ": n must be from " + std::to_string(least) +
+                                      " to 2^31 - 1, it is " + std::to_string(n));
 }
 
 /// Throws value where a list along x's last axis is at fault, before anything is drawn. `faults`: which are;
@@ -127,13 +128,13 @@ template Tensor multinomial(const Tensor&, std::int64_t, bool, Source);
 template Tensor multinomial(const Var&, std::int64_t, bool, Source);
 
 Tensor permutation(std::int64_t n, Source from, Device device) {
-  require_choices("permutation", n);
+  require_choices("permutation", n, 0);
   return random_order(n, from.generator, device);
 }
 template <TensorOrVar T> T permutation(const T& x, Source from, int axis) {
   require_defined("permutation", "x", value_of(x));
   const int at = normalize_axis("permutation", axis, x.dim());
-  require_choices("permutation", x.size(at));
+  require_choices("permutation", x.size(at), 0);
   return take(x, random_order(x.size(at), from.generator, x.device()), at);
 }
 template Tensor permutation(const Tensor&, Source, int);

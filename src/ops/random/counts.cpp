@@ -70,12 +70,12 @@ constexpr Pointwise invert_binomial{
                  s = where(small, q, 0.5);
       const Expr count =
           invert(abs(u), exp(m * log1p(-s)), least, [&](int k) { return (m - (k - 1)) * s / (1 - s) * (1.0 / k); });
-      const Expr inside = (n >= 0) & (p >= 0) & (p <= 1);
+      const Expr inside = (n >= 0) & (floor(n) == n) & (p >= 0) & (p <= 1);
       return where(inside, where(q == 0, 0, where(small, minimum(count, n), kNone)), kNone);
     }};
 constexpr Pointwise propose_binomial{
     "binomial", [](Expr taken, Expr s, Expr t, Expr given_n, Expr given_p, Expr last) {
-      const Expr given_q = minimum(given_p, 1 - given_p), high = given_n * given_q >= 10;
+      const Expr given_q = minimum(given_p, 1 - given_p), high = (given_n * given_q >= 10) & (floor(given_n) == given_n);
       const Expr n = where(high, given_n, 40), p = where(high, given_q, 0.5), root = sqrt(n * p * (1 - p));
       const Expr b = 1.15 + 2.53 * root, a = -0.0873 + 0.0248 * b + 0.01 * p, u = 0.5 * s, v = abs(t);
       const Expr us = 0.5 - abs(u), k = floor((2 * a / us + b) * u + n * p + 0.5), mode = floor((n + 1) * p);
@@ -117,7 +117,7 @@ Tensor draw_poisson(const Argument& rate, const Shape& shape, Source from, const
 Tensor draw_binomial(const Argument& count, const Argument& p, const Shape& shape, Source from,
                      const Options& options) {
   constexpr const char* op = "binomial";
-  check(op, shape, options, {{"count", count, Domain::not_negative}, {"p", p, Domain::probability}});
+  check(op, shape, options, {{"count", count, Domain::count}, {"p", p, Domain::probability}});
   const Converted<Tensor> n(count, work_dtype(options)), q(p, work_dtype(options));
   Tensor taken = applied<Tensor>(
       invert_binomial,

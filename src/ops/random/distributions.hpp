@@ -1,5 +1,6 @@
 // What distributions share: their parameters, and the numbers they are made of.
 #pragma once
+#include <cmath>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -14,18 +15,19 @@ namespace tern::detail_draws {
 
 using namespace detail;
 
-enum class Domain { any, positive, not_negative, probability };
+enum class Domain { any, positive, not_negative, probability, count };
 inline bool holds(Domain domain, double v) {
   switch (domain) {
     case Domain::any: return v == v;
     case Domain::positive: return v > 0;
     case Domain::not_negative: return v >= 0;
     case Domain::probability: return v >= 0 && v <= 1;
+    case Domain::count: return v >= 0 && v == std::floor(v);
   }
   return false;
 }
 inline const char* words(Domain domain) {
-  constexpr const char* list[] = {"a number", "above 0", "at least 0", "from 0 to 1"};
+  constexpr const char* list[] = {"a number", "above 0", "at least 0", "from 0 to 1", "a whole number from 0 on"};
   return list[static_cast<int>(domain)];
 }
 struct Given {

@@ -87,7 +87,9 @@ R convolved(const char* op, const A& a, const B& b, std::string_view mode) {
                             : mode == "same" ? of_a
                                              : std::max(of_a, of_b) - std::min(of_a, of_b) + 1;
   const std::int64_t begin = mode == "full" ? 0 : (all - size) / 2;
-  return y.slice(-1, begin, begin + size);
+  const DType dtype = promote_types(a.dtype(), b.dtype());
+  y = y.slice(-1, begin, begin + size);
+  return dtype_size(dtype) == 2 ? R(y.to(dtype)) : y;
 }
 
 }  // namespace
@@ -144,7 +146,7 @@ template <TensorOrVar X> X istft(const X& x, std::int64_t n, const StftOptions& 
   const Tensor weights = overlapped((window * window).broadcast_to({1, count, n}), f.hop);
   X y = sums / where(weights > 1e-11, weights, 1);
   const std::int64_t begin = o.center ? f.half : 0, all = y.size(-1);
-  const std::int64_t end = o.length ? begin + o.length : o.center ? all - f.half : all;
+  const std::int64_t end = o.length ? size_plus(op, begin, o.length) : o.center ? all - f.half : all;
   if (end > all) y = pad(y, {{0, end - all}});
   shape.push_back(end - begin);
   return y.slice(-1, begin, end).reshape(shape);

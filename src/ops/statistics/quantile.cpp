@@ -65,11 +65,12 @@ template <TensorOrVar T> T chosen(const char* op, const T& x, const QuantilePlac
   };
   const T low = elements(0, some), high = apart ? elements(some, some) : low;
   const T last = elements(places.size(-1) - 1, 1);
-  // From the nearer end, so that of two equal ones the result is no other; infinities have no difference.
+  // From the nearer end, so that of two equal ones the result is no other; infinities have no difference, and that of
+  // the largest numbers of both signs is none.
   static const FormulaGraph* const graph = graph_of([](auto a, auto b, auto top, auto share) {
     const auto d = b - a;
     const auto between = where(share < 0.5, a + share * d, b - (1 - share) * d);
-    const auto mixed = where(isinf(a) | isinf(b), (1 - share) * a + share * b, between);
+    const auto mixed = where(isinf(a) | isinf(b) | isinf(d), (1 - share) * a + share * b, between);
     return where(isnan(top), top, where(share == 0, a, mixed));
   });
   const bool one = at.share.size() == 1;

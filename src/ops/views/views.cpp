@@ -154,17 +154,37 @@ template <TensorOrVar T> std::vector<T> unstack(const T& x, int axis) {
 template std::vector<Tensor> unstack(const Tensor&, int);
 template std::vector<Var> unstack(const Var&, int);
 
+namespace {
+/// x's axes from `axis` on, `times` times one after the other: one axis of more elements, whatever the rank.
+template <TensorOrVar T> T tiled_along(const T& x, int axis, std::int64_t times) {
+  std::int64_t before = 1, from = 1;
+  for (int i = 0; i < x.dim(); ++i) (i < axis ? before : from) *= x.size(i);
+  Shape whole = x.shape();
+  whole[static_cast<std::size_t>(axis)] *= times;
+  return x.reshape({before, 1, from}).broadcast_to({before, times, from}).reshape(whole);
+}
+}  // namespace
 template <TensorOrVar T> T tile(const T& x, const Shape& times) {
   require_defined("tile", "x", value_of(x));
   const int rank = std::max(x.dim(), times.rank());
-  Shape single, spread, whole;
+  Shape sizes, counts, whole;
   for (int i = 0; i < rank; ++i) {
     const int of_x = i - rank + x.dim(), of_times = i - rank + times.rank();
     const std::int64_t size = of_x < 0 ? 1 : x.size(of_x);
     const std::int64_t n = of_times < 0 ? 1 : times[static_cast<std::size_t>(of_times)];
     if (n < 0) refuse("tile", "a negative number of times, " + to_string(times), value_of(x));
-    if (n != 1) single.push_back(1), spread.push_back(n);
-    single.push_back(size), spread.push_back(size), whole.push_back(size_times("tile", size, n));
+    sizes.push_back(size), counts.push_back(n), whole.push_back(size_times("tile", size, n));
+  }
+  if (rank + std::count_if(counts.begin(), counts.end(), [](std::int64_t n) { return n != 1; }) > kMaxRank) {
+    T y = x.reshape(sizes);
+    for (int i = rank; i-- > 0;)
+      if (const std::int64_t n = counts[static_cast<std::size_t>(i)]; n != 1) y = tiled_along(y, i, n);
+    return with_own_memory(x, y);
+  }
+  Shape single, spread;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (counts[i] != 1) single.push_back(1), spread.push_back(counts[i]);
+    single.push_back(sizes[i]), spread.push_back(sizes[i]);
   }
   return with_own_memory(x, x.reshape(single).broadcast_to(spread).reshape(whole));
 }

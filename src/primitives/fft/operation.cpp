@@ -135,6 +135,7 @@ struct Along {
 Along checked_axes(const char* op, const Tensor& x, const std::optional<Shape>& sizes,
                    const std::optional<Axes>& axes) {
   Along along;
+  if (axes) axis_mask(op, *axes, x.dim());  // throws
   const int count = axes ? static_cast<int>(axes->size()) : sizes ? sizes->rank() : x.dim();
   if (sizes && sizes->rank() != count)
     throw Error(ErrorKind::shape, std::string(op) + ": sizes: expected one for each of " + std::to_string(count) +
@@ -142,7 +143,6 @@ Along checked_axes(const char* op, const Tensor& x, const std::optional<Shape>& 
   if (count > x.dim())
     throw Error(ErrorKind::shape, std::string(op) + ": sizes: expected at most " + std::to_string(x.dim()) + " for " +
                                       describe(x) + ", got " + std::to_string(count));
-  if (axes) axis_mask(op, *axes, x.dim());  // throws
   if (sizes && std::ranges::any_of(*sizes, [](std::int64_t size) { return size < 1; }))
     throw Error(ErrorKind::shape, std::string(op) + ": sizes: expected at least 1 each, got " + to_string(*sizes));
   for (int i = 0; i < count; ++i) {

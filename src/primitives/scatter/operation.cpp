@@ -227,6 +227,7 @@ void detail::require_indices(const char* op, const Tensor& indices, std::int64_t
 }
 
 bool detail::is_take_like(const Tensor& x, const Tensor& indices, const Tensor& source, int axis) {
+  if (source.dim() != x.dim() - 1 + indices.dim()) return false;  // a take's result may have more axes than a shape can
   return take_layout(x.shape(), x.strides(), indices, axis).space == source.shape();
 }
 Tensor detail::scattered(const char* op, Combine how, const Tensor& x, const Tensor& indices, const Tensor& source,

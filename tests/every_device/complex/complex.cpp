@@ -182,6 +182,8 @@ TEST_P(ComplexNumbers, EdgesAreThoseOfC) {
   expect(exp(one({0, -0.0f})), 1, -0.0);
   expect(exp(one({inf, 0})), inf, 0);
   expect(exp(one({-inf, inf})), 0, 0);
+  expect(exp(one({inf, inf})), inf, nan);
+  expect(exp(one({inf, nan})), inf, nan);
   expect(log(one({0, 0})), -kInf, 0);
   expect(log(one({-0.0f, -0.0f})), -kInf, -M_PIf32);
   expect(log(one({inf, inf})), inf, static_cast<float>(M_PI / 4));

@@ -135,6 +135,9 @@ TEST_P(Fourier, ConvolutionsAreProductsOfSpectra) {
   const Tensor circular = full.slice(0, 0, 60) + pad(full.slice(0, 60), {{0, 1}});
   EXPECT_LE(distance(fft::ifft(fft::fft(a) * fft::fft(b)), circular), 8 * bound(60, eps()));
   EXPECT_EQ(convolve(a, b, "same").shape(), (Shape{60}));
+  const Tensor some = ones({3}, {.dtype = f16, .device = device()});
+  EXPECT_EQ(convolve(some, some).dtype(), f16);
+  EXPECT_EQ(correlate(some, some.to(f32)).dtype(), f32);
   EXPECT_EQ(convolve(a, b.slice(0, 0, 7), "valid").shape(), (Shape{54}));
 }
 
@@ -145,6 +148,8 @@ TEST_P(Fourier, SpectrogramsOfComplexSignals) {
   const StftOptions whole{.window = window, .onesided = false, .return_complex = true, .length = 70};
   EXPECT_LE(distance(istft(spectra, 16, whole), z), 4 * bound(16, eps()));
   EXPECT_THROW(istft(spectra, 16, {.return_complex = true}), Error);
+  expect_error(ErrorKind::shape, {"istft"}, [&] { istft(spectra, 16, {.window = window, .length = INT64_MAX}); });
+  expect_error(ErrorKind::index, {"fft2", "axis"}, [&] { fft::fft2(window); });
 }
 
 /// Gradients of real numbers are the real parts of those of the same numbers as complex ones, along however many axes.
@@ -168,7 +173,8 @@ TEST_P(Fourier, RealNumbersHaveTheRealPartsOfGradients) {
     agrees(shape, [](const Var& v) { return fft::fftn(v); });
     agrees(shape, [](const Var& v) { return fft::ifftn(v, {}, {}, "ortho"); });
     agrees(shape, [](const Var& v) { return fft::fft2(v, Shape{2, 7}); });
-    if (shape[shape.rank() - 1] > 1) agrees(shape, [](const Var& v) { return make_complex(fft::irfftn(v), 0 * fft::irfftn(v)); });
+    const auto back = [](const Var& v) { return make_complex(fft::irfftn(v), 0 * fft::irfftn(v)); };
+    if (shape[static_cast<std::size_t>(shape.rank() - 1)] > 1) agrees(shape, back);
   }
 }
 

@@ -150,6 +150,33 @@ TEST_P(IndexEdges, GradientsOfMaximaBeyond32BitsAreErrors) {
   EXPECT_EQ(doubles(y)[0], 1);
   expect_error(ErrorKind::shape, {"max", "2^31-1"}, [&] { backward(y); });
 }
+/// The same calls of tensors with as many axes as there may be, and of the matrix of their lines.
+TEST_P(IndexEdges, EveryRank) {
+  for (const int rank : {2, 5, kMaxRank}) {
+    Shape shape, of_places, factors;
+    for (int i = 0; i < rank; ++i)
+      shape.push_back(i + 1 < rank ? 2 : 3), of_places.push_back(i + 1 < rank ? 2 : 5), factors.push_back(2 - i % 2);
+    const std::int64_t lines = shape.numel() / 3;
+    const Tensor x = randn(shape, Generator{3}, {.device = device()}), flat = x.reshape({lines, 3});
+    const Tensor at = randint(0, 3, of_places, Generator{4}, {.dtype = i32, .device = device()});
+    const Tensor flat_at = at.reshape({lines, 5}), source = randn(of_places, Generator{5}, {.device = device()});
+    const auto equal = [&](const Tensor& some, const Tensor& want) { EXPECT_EQ(doubles(some), doubles(want)) << rank; };
+    equal(scatter_add(x, at, source, -1), scatter_add(flat, flat_at, source.reshape({lines, 5}), -1));
+    equal(put_along_axis(x, at, source, -1), put_along_axis(flat, flat_at, source.reshape({lines, 5}), -1));
+    const auto gradient = [](auto f, const Tensor& of) {
+      return grad([&](const Var& v) { return sum(square(f(v))); })(of);
+    };
+    equal(gradient([&](const Var& v) { return gather(v, at, -1); }, x),
+          gradient([&](const Var& v) { return gather(v, flat_at, -1); }, flat));
+    const auto sorted = [](const Var& v) { return sort(v, -1).values * sort(v, -1).values.slice(-1, 0, 1); };
+    equal(gradient(sorted, x), gradient(sorted, flat));
+    const Tensor tiled = tile(x, factors);
+    Tensor one_by_one = x;
+    for (int i = 0; i < rank; ++i)
+      if (factors[static_cast<std::size_t>(i)] > 1) one_by_one = concatenate({one_by_one, one_by_one}, i);
+    equal(tiled, one_by_one);
+  }
+}
 /// Counts what a broadcast view shows: kernels of GPUs count in 32 bits.
 TEST_P(IndexEdges, ReductionsOfMoreThan32BitsCount) {
   if (device().kind() == DeviceKind::webgpu || (device() == cpu() && !full_test())) return;  // seconds to minutes

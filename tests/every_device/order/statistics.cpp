@@ -117,6 +117,8 @@ TEST_P(Statistics, QuantilesBetweenElements) {
   EXPECT_EQ(quantile(x.reshape({2, 2}), floats({0, 0.5, 1}), 0).shape(), Shape({3, 2}));
   EXPECT_EQ(quantile(x.reshape({2, 2}), floats({0, 1}).reshape({2, 1}), 1, true).shape(), Shape({2, 1, 2, 1}));
   expect_same(median(tensor({1, 2, 3, 4})), {2.5});
+  expect_same(median(floats({-0x1.8p127, 0x1.8p127})), {0}, "whose difference is infinite");
+  expect_same(quantile(floats({-0x1.8p127, 0x1.8p127}), 0.75), {0x1.8p126});
   const Var v(x);
   const std::vector<double> g = doubles(backward(quantile(v, 0.4))[v]);
   EXPECT_EQ(g[0], 0);

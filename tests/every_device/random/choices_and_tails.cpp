@@ -66,6 +66,14 @@ TEST_P(ChoicesAndTails, CountsEndWhereProbabilitiesVanish) {
     EXPECT_LE(doubles(max(binomial(1000, 0.009, {1 << 18}, Generator{2}, options)))[0], 40);
   }
 }
+TEST_P(ChoicesAndTails, OfFractionsOfTrialsThereAreNone) {
+  const Tensor trials = tensor({2.5f, 2.0f, 100.5f, 100.0f}, device());
+  for (const float p : {0.3f, 0.7f}) {
+    const std::vector<double> drawn = doubles(binomial(trials, p, {50, 4}, Generator{5}, {.device = device()}));
+    for (std::size_t i = 0; i < drawn.size(); ++i)
+      EXPECT_TRUE(i % 2 ? drawn[i] == std::floor(drawn[i]) : std::isnan(drawn[i])) << i << ": " << drawn[i];
+  }
+}
 
 }  // namespace
 }  // namespace tern::test

@@ -159,6 +159,8 @@ TEST_P(Distributions, OfOrders) {
     std::ranges::sort(order);
     for (std::size_t i = 0; i < order.size(); ++i) ASSERT_EQ(order[i], static_cast<double>(i)) << n;
   }
+  EXPECT_EQ(permutation(0, Generator{41}, device()).shape(), Shape({0}));
+  EXPECT_EQ(permutation(zeros({0, 2}), Generator{41}).shape(), Shape({0, 2}));
   const Tensor x = arange(0, 12).to(f32).reshape({4, 3});
   const Numbers rows = doubles(sum(permutation(x, Generator{43}), 0));
   EXPECT_EQ(rows, doubles(sum(x, 0)));
@@ -428,7 +430,7 @@ TEST_P(Distributions, RefuseWhatIsOutsideTheirDomain) {
   expect_error(value, {"poisson", "at least 0"}, [&] { poisson(-1.0, {2}, g); });
   expect_error(value, {"binomial", "p must be"}, [&] { binomial(3, -0.1, {2}, g); });
   expect_error(value, {"truncated_normal", "below high"}, [&] { truncated_normal(2.0, 1.0, {2}, g); });
-  expect_error(value, {"permutation", "n must be"}, [&] { permutation(0, g); });
+  expect_error(value, {"permutation", "n must be"}, [&] { permutation(-1, g); });
   expect_error(value, {"choice", "without replacement"}, [&] { choice(3, {4}, g, false); });
   expect_error(value, {"multinomial", "at most 3"}, [&] { multinomial(ones({3}), 4, false, g); });
   expect_error(value, {"categorical", "choices"}, [&] { categorical(ones({2, 0}), {2}, g); });

@@ -120,9 +120,16 @@ template <TensorOrVar T> T norm_in(const char* op, const T& a, const Norm& norm,
   if (norm.is("fro")) return tern::norm(a, {-2, -1}, keepdim);
   if (norm.is("nuc")) return over(sum(values(), {-1}));
   const double p = norm.named() ? 0 : norm.p();
+  if (std::abs(p) == 2 && (a.size(-1) == 0 || a.size(-2) == 0))
+    throw Error(ErrorKind::shape, std::string(op) + ": there is no norm " + norm.text() +
+                                      " of a matrix without elements, it is " + describe(value_of(a)));
   if (std::abs(p) == 2) return over(p > 0 ? max(values(), {-1}) : min(values(), {-1}));
   if (std::abs(p) != 1 && std::abs(p) != kInfinity) unknown_norm(op, norm);
-  const T sums = sum(T(abs(a)), {std::abs(p) == 1 ? -2 : -1});
+  const bool by_columns = std::abs(p) == 1;
+  if (a.size(by_columns ? -1 : -2) == 0)
+    throw Error(ErrorKind::shape, std::string(op) + ": there is no norm " + norm.text() + " of a matrix without " +
+                                      (by_columns ? "columns" : "rows") + ", it is " + describe(value_of(a)));
+  const T sums = sum(T(abs(a)), {by_columns ? -2 : -1});
   return over(p > 0 ? max(sums, {-1}) : min(sums, {-1}));
 }
 template <TensorOrVar T> T matrix_norm(const T& a, const Norm& norm, bool keepdim) {
