@@ -137,7 +137,8 @@ struct Exp {
     const Expr far = a >= 64, size = exp(where(far, a - 32, a)), factor = where(far, 7.896296018268069e13, 1);
     const double inf = std::numeric_limits<double>::infinity();
     const Expr none = a == -inf, endless = bit_and(a == inf, bit_or(isinf(b), isnan(b)));
-    return {where(none, 0, where(endless, inf, size * cos(b) * factor)), where(b == 0, b, where(none, 0, size * sin(b) * factor))};
+    return {where(none, 0, where(endless, inf, size * cos(b) * factor)),
+            where(b == 0, b, where(none, 0, size * sin(b) * factor))};
   }
   static One slopes(const One& x);
 };

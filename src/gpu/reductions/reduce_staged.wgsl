@@ -6,10 +6,10 @@
 //                  ↓   ↓   ↓
 //   tile         │ word 0 │ word 1 │ word 2 │ …                    workgroup memory: the same words
 //
-//   invocation   │ unit: $unit rows │ unit of tx = 1 │ …           has a unit by itself in each pass: as many rows as are
-//                                                                 whole words, so two of an odd number of halves; and
-//                                                                 $units of them, $across apart, where they are few
-//                                                                 bytes: else too little would be under way from memory
+//   invocation   │ unit: $unit rows │ unit of tx = 1 │ …           has a unit by itself in each pass
+//
+// A unit is as many rows as are whole words, so two of an odd number of halves. An invocation has $units of them,
+// $across apart, where they are few bytes: else too little would be under way from memory.
 //
 // A tile for each operand and result that lies so; other operands (a weight for each column, a number for each row)
 // are read where they are. Nothing is joined: a row's sums are one invocation's.

@@ -244,7 +244,7 @@ Tensor arange(Number begin, Number end, Number step, const Options& options) {
   if (is_complex(options.dtype))
     return arange(begin, end, step, {.dtype = real_dtype(options.dtype), .device = options.device}).to(options.dtype);
   if (options.dtype == DType::boolean)
-    throw Error(ErrorKind::dtype, "arange: there are no positions of dtype boolean; compare with 0, or use .to(boolean)");
+    throw Error(ErrorKind::dtype, "arange: expected a dtype of numbers, got boolean; use .to(boolean) afterwards");
   if (!is_floating(options.dtype)) begin = as_integer(begin), step = as_integer(step);
   const std::int64_t count = checked_count(begin, end, step, options.dtype);
   static const FormulaGraph *const graph = arange_graph(false), *const halves = arange_graph(true);

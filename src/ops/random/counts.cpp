@@ -75,7 +75,8 @@ constexpr Pointwise invert_binomial{
     }};
 constexpr Pointwise propose_binomial{
     "binomial", [](Expr taken, Expr s, Expr t, Expr given_n, Expr given_p, Expr last) {
-      const Expr given_q = minimum(given_p, 1 - given_p), high = (given_n * given_q >= 10) & (floor(given_n) == given_n);
+      const Expr given_q = minimum(given_p, 1 - given_p);
+      const Expr high = (given_n * given_q >= 10) & (floor(given_n) == given_n);
       const Expr n = where(high, given_n, 40), p = where(high, given_q, 0.5), root = sqrt(n * p * (1 - p));
       const Expr b = 1.15 + 2.53 * root, a = -0.0873 + 0.0248 * b + 0.01 * p, u = 0.5 * s, v = abs(t);
       const Expr us = 0.5 - abs(u), k = floor((2 * a / us + b) * u + n * p + 0.5), mode = floor((n + 1) * p);
