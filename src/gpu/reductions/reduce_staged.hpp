@@ -10,8 +10,9 @@ namespace tern::detail_gpu {
 /// Elements of rows: longer ones are shared by invocations.
 inline constexpr std::int64_t kLongestStaged = 15;
 
-/// Which accesses pass through workgroup memory, as the words they are in memory. An invocation has units of rows: as many
-/// neighbours as are whole words in every tile, two where a row is an odd number of halves, so that it alone writes them.
+/// Which accesses pass through workgroup memory, as the words they are in memory. An invocation has units of rows: as
+/// many neighbours as are whole words in every tile, two where a row is an odd number of halves, so that no other
+/// invocation writes them.
 struct StagedRows {
   int length = 0;                  // elements of a row; 0: nothing is staged
   int unit = 1;                    // rows of a unit
