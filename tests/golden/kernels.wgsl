@@ -720,8 +720,8 @@ fn pass1(v0: f32, v1: f32, v9: f32) -> f32 {
         let m12 = (acc1 * n11);
         let delta13 = select((mean_of_acc1 - m12), f32(0.0), mean_of_acc1 == m12 || m10 == f32(0.0));
         mean_of_acc1 = m12;
-        if (delta13 != f32(0.0) && ((bitcast<u32>(acc9) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta13) & 0x7f800000u) == 0x7f800000u)) { acc9 = (acc9 + (delta13 * ((acc8 + acc8) + (delta13 * m10)))); }
-        if (delta13 != f32(0.0) && ((bitcast<u32>(acc8) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta13) & 0x7f800000u) == 0x7f800000u)) { acc8 = (acc8 + (delta13 * m10)); }
+        if (!((bitcast<u32>(delta13) << 1u) == 0u) && ((bitcast<u32>(acc9) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta13) & 0x7f800000u) == 0x7f800000u)) { acc9 = (acc9 + (delta13 * ((acc8 + acc8) + (delta13 * m10)))); }
+        if (!((bitcast<u32>(delta13) << 1u) == 0u) && ((bitcast<u32>(acc8) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta13) & 0x7f800000u) == 0x7f800000u)) { acc8 = (acc8 + (delta13 * m10)); }
       }
       let s14 = mean_of_acc1;
       let p15 = (y6.r0 - s14);
@@ -746,8 +746,8 @@ fn pass1(v0: f32, v1: f32, v9: f32) -> f32 {
   workgroupBarrier();
   let n19 = tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)));
   let delta20 = select((mean_of_acc1 - (red1 * n19)), f32(0.0), mean_of_acc1 == (red1 * n19) || acc7 == f32(0.0));
-  if (delta20 != f32(0.0) && ((bitcast<u32>(acc9) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta20) & 0x7f800000u) == 0x7f800000u)) { acc9 = (acc9 + (delta20 * ((acc8 + acc8) + (delta20 * acc7)))); }
-  if (delta20 != f32(0.0) && ((bitcast<u32>(acc8) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta20) & 0x7f800000u) == 0x7f800000u)) { acc8 = (acc8 + (delta20 * acc7)); }
+  if (!((bitcast<u32>(delta20) << 1u) == 0u) && ((bitcast<u32>(acc9) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta20) & 0x7f800000u) == 0x7f800000u)) { acc9 = (acc9 + (delta20 * ((acc8 + acc8) + (delta20 * acc7)))); }
+  if (!((bitcast<u32>(delta20) << 1u) == 0u) && ((bitcast<u32>(acc8) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta20) & 0x7f800000u) == 0x7f800000u)) { acc8 = (acc8 + (delta20 * acc7)); }
   shared_words[thread] = bitcast<u32>(acc8);
   shared_words[thread + 64u] = bitcast<u32>(acc9);
   workgroupBarrier();
@@ -763,13 +763,13 @@ fn pass1(v0: f32, v1: f32, v9: f32) -> f32 {
   if (inside) {
     let y21 = shift8(red1);
     let delta22 = select(((red1 * tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)))) - y21), f32(0.0), (red1 * tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)))) == y21 || red7 == f32(0.0));
-    if (delta22 != f32(0.0) && ((bitcast<u32>(red8) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta22) & 0x7f800000u) == 0x7f800000u)) { red8 = (red8 + (delta22 * red7)); }
+    if (!((bitcast<u32>(delta22) << 1u) == 0u) && ((bitcast<u32>(red8) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta22) & 0x7f800000u) == 0x7f800000u)) { red8 = (red8 + (delta22 * red7)); }
   }
   var red9 = raw_red9;
   if (inside) {
     let y23 = shift9(red1);
     let delta24 = select(((red1 * tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)))) - y23), f32(0.0), (red1 * tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)))) == y23 || red7 == f32(0.0));
-    if (delta24 != f32(0.0) && ((bitcast<u32>(red9) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta24) & 0x7f800000u) == 0x7f800000u)) { red9 = (red9 + (delta24 * ((red8 + red8) - (delta24 * red7)))); }
+    if (!((bitcast<u32>(delta24) << 1u) == 0u) && ((bitcast<u32>(red9) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta24) & 0x7f800000u) == 0x7f800000u)) { red9 = (red9 + (delta24 * ((red8 + red8) - (delta24 * red7)))); }
   }
   if (inside) {
     for (var r = begin + ty * 4u; r < end; r += 8u) {
