@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "backend/kernel_rules.hpp"
 #include "backend/run.hpp"
 #include "gpu/gpu_backend.hpp"
 #include "primitives/attention/kernels.hpp"
@@ -60,34 +61,56 @@ template <> const Primitive& primitive_of<AttentionBackwardRequest>() {
   return primitive;
 }
 
-bool attention_pays(Backend& backend, const AttentionSizes& s, DType dtype, bool with_gradients) {
-  if (!backend.offers<AttentionRequest>()) return false;
-  const Kernel kernel = backend.kernel(primitive_of<AttentionRequest>(), "attention");
-  if (kernel != kernel_of<detail_gpu::attention_on_cuda>() && kernel != kernel_of<detail_gpu::attention_on_gpu>())
-    return true;
-  auto& gpu = static_cast<detail_gpu::GpuBackend&>(backend);  // they alone enter those kernels
+namespace {
+/// When a kernel is the fastest way, and how many workgroups, or tasks, it has and wants where columns are not divided.
+struct AttentionRules {
+  bool (*pays)(Backend& backend, const AttentionSizes& s, DType dtype, bool with_gradients);
+  std::int64_t (*groups)(Backend& backend, const AttentionSizes& s, DType dtype);
+  std::int64_t wanted;
+};
+constexpr bool always(Backend&, const AttentionSizes&, DType, bool) { return true; }
+template <auto pays> bool asked_on_gpu(Backend& backend, const AttentionSizes& s, DType dtype, bool gradients) {
+  auto& gpu = static_cast<detail_gpu::GpuBackend&>(backend);
   if (gpu.limits().archived) return false;
   const char* const wanted = std::getenv("TERN_ATTENTION_KERNEL");
   if (wanted && *wanted == '0') return false;
   if (wanted && (*wanted == '1' || *wanted == 'm')) return true;
-  if (kernel == kernel_of<detail_gpu::attention_on_cuda>())
-    return detail_gpu::attention_pays_on_cuda(gpu, s, dtype, with_gradients);
-  return detail_gpu::attention_pays_on_gpu(s, with_gradients);
+  return pays(gpu, s, dtype, gradients);
+}
+template <auto groups> std::int64_t groups_on_gpu(Backend& backend, const AttentionSizes& s, DType dtype) {
+  return groups(static_cast<detail_gpu::GpuBackend&>(backend), s, dtype);
+}
+
+const AttentionRules& rules_of(Backend& backend) {
+  constexpr std::int64_t kGroups = 264, kTasks = 32;
+  static constexpr RulesOfKernel<AttentionRules> list[] = {
+      {kernel_of<detail_cpu::attention_on_cpu>(),
+       {always, [](Backend&, const AttentionSizes& s, DType) { return detail_cpu::attention_tasks_on_cpu(s); },
+        kTasks}},
+      {kernel_of<detail_gpu::attention_on_cuda>(),
+       {asked_on_gpu<detail_gpu::attention_pays_on_cuda>, groups_on_gpu<detail_gpu::attention_groups_on_cuda>,
+        kGroups}},
+      {kernel_of<detail_gpu::attention_on_gpu>(),
+       {asked_on_gpu<[](detail_gpu::GpuBackend&, const AttentionSizes& s, DType, bool gradients) {
+          return detail_gpu::attention_pays_on_gpu(s, gradients);
+        }>,
+        groups_on_gpu<detail_gpu::attention_groups_on_gpu>, kGroups}}};
+  // Of no groups columns are not divided.
+  constexpr auto none = [](Backend&, const AttentionSizes&, DType) { return std::int64_t{0}; };
+  static constexpr AttentionRules otherwise{always, none, kGroups};
+  return detail::rules_of<AttentionRequest, AttentionRules>(backend, "attention", list, otherwise);
+}
+}  // namespace
+
+bool attention_pays(Backend& backend, const AttentionSizes& s, DType dtype, bool with_gradients) {
+  return backend.offers<AttentionRequest>() && rules_of(backend).pays(backend, s, dtype, with_gradients);
 }
 std::int64_t attention_parts(Backend& backend, const AttentionSizes& s, DType dtype) {
-  // Columns of a stretch at least; workgroups, and tasks of a CPU, that are wanted.
-  constexpr std::int64_t kFewestColumns = 512, kGroups = 264, kTasks = 32;
-  const Kernel kernel = backend.kernel(primitive_of<AttentionRequest>(), "attention");
-  std::int64_t wanted = kGroups, there = 0;
-  if (kernel == kernel_of<detail_cpu::attention_on_cpu>()) {
-    wanted = kTasks, there = detail_cpu::attention_tasks_on_cpu(s);
-  } else if (kernel == kernel_of<detail_gpu::attention_on_cuda>()) {
-    there = detail_gpu::attention_groups_on_cuda(static_cast<detail_gpu::GpuBackend&>(backend), s, dtype);
-  } else if (kernel == kernel_of<detail_gpu::attention_on_gpu>()) {
-    there = detail_gpu::attention_groups_on_gpu(static_cast<detail_gpu::GpuBackend&>(backend), s, dtype);
-  }
-  if (there == 0 || there * 2 > wanted) return 1;
-  return std::max<std::int64_t>(1, std::min(ceil_div(wanted, there), s.columns / kFewestColumns));
+  constexpr std::int64_t kFewestColumns = 512;  // of a stretch
+  const AttentionRules& rules = rules_of(backend);
+  const std::int64_t there = rules.groups(backend, s, dtype);
+  if (there == 0 || there * 2 > rules.wanted) return 1;
+  return std::max<std::int64_t>(1, std::min(ceil_div(rules.wanted, there), s.columns / kFewestColumns));
 }
 template void run(Backend&, const AttentionRequest&);
 template void run(Backend&, const AttentionBackwardRequest&);

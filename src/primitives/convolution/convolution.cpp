@@ -1,5 +1,6 @@
 #include "primitives/convolution/convolution.hpp"
 
+#include "backend/kernel_rules.hpp"
 #include "backend/run.hpp"
 #include "gpu/gpu_backend.hpp"
 #include "primitives/convolution/kernels.hpp"
@@ -35,12 +36,27 @@ template <> const Primitive& primitive_of<ConvWeightRequest>() {
   return primitive;
 }
 namespace {
-using PaysOnGpu = bool (*)(detail_gpu::GpuBackend& backend, const ConvSizes& sizes, DType dtype);
-/// Of a GPU's kernels; null where they are the CPU's.
-PaysOnGpu rule_of(Backend& backend) {
-  const Kernel kernel = backend.kernel(primitive_of<ConvRequest>(), "convolution");
-  if (kernel == kernel_of<detail_gpu::convolution_on_cuda>()) return detail_gpu::convolution_pays_on_cuda;
-  return kernel == kernel_of<detail_gpu::convolution_on_gpu>() ? detail_gpu::convolution_pays_on_gpu : nullptr;
+/// Whether a kernel is faster than products over windows; and that of the weights, where it is.
+struct ConvRules {
+  bool (*pays)(Backend& backend, const ConvSizes& sizes, DType dtype);
+  bool (*weight_pays)(const ConvSizes& sizes, DType dtype);
+};
+template <auto pays> bool asked_on_gpu(Backend& backend, const ConvSizes& sizes, DType dtype) {
+  return pays(static_cast<detail_gpu::GpuBackend&>(backend), sizes, dtype);
+}
+constexpr bool always(const ConvSizes&, DType) { return true; }
+
+const ConvRules& rules_of(Backend& backend) {
+  static constexpr RulesOfKernel<ConvRules> list[] = {
+      {kernel_of<detail_cpu::convolution_on_cpu>(),
+       {[](Backend&, const ConvSizes& s, DType dtype) {
+          return s.one_channel_a_group() || detail_cpu::conv::direct_pays(dtype, s);
+        },
+        detail_cpu::conv::direct_weight_pays}},
+      {kernel_of<detail_gpu::convolution_on_cuda>(), {asked_on_gpu<detail_gpu::convolution_pays_on_cuda>, always}},
+      {kernel_of<detail_gpu::convolution_on_gpu>(), {asked_on_gpu<detail_gpu::convolution_pays_on_gpu>, always}}};
+  static constexpr ConvRules otherwise{[](Backend&, const ConvSizes&, DType) { return true; }, always};
+  return detail::rules_of<ConvRequest, ConvRules>(backend, "convolution", list, otherwise);
 }
 }  // namespace
 
@@ -53,13 +69,11 @@ bool convolution_pays(Backend& backend, const ConvSizes& s, DType dtype) {
   }
   // A product of one group is faster than a vector of one channel.
   if (plain || (s.one_channel_a_group() && s.groups == 1)) return false;
-  if (const PaysOnGpu pays = rule_of(backend))  // a GPU alone enters those kernels
-    return pays(static_cast<detail_gpu::GpuBackend&>(backend), s, dtype);
-  return s.one_channel_a_group() || detail_cpu::conv::direct_pays(dtype, s);
+  return rules_of(backend).pays(backend, s, dtype);
 }
 bool convolution_weight_pays(Backend& backend, const ConvSizes& sizes, DType dtype) {
   return backend.offers<ConvWeightRequest>() && convolution_pays(backend, sizes, dtype) &&
-         (sizes.one_channel_a_group() || rule_of(backend) || detail_cpu::conv::direct_weight_pays(sizes, dtype));
+         (sizes.one_channel_a_group() || rules_of(backend).weight_pays(sizes, dtype));
 }
 
 template void run(Backend&, const ConvRequest&);
