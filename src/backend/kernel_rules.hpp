@@ -12,8 +12,8 @@ template <class Rules> struct RulesOfKernel {
   Rules rules;
 };
 
-/// Those of the kernel that the backend has for the primitive; `otherwise` are those of a kernel that is not listed, which
-/// a backend of somebody else's brings.
+/// Those of the kernel that the backend has for the primitive; `otherwise` are those of one that is not listed, which a
+/// backend of somebody else's brings.
 template <class Request, class Rules>
 const Rules& rules_of(Backend& backend, const char* op, std::span<const RulesOfKernel<Rules>> list,
                       const Rules& otherwise) {
