@@ -26,9 +26,19 @@ struct Systems {
   Tensor norm(const Tensor& a) const { return sqrt(dot(a, a)); }
   /// a / b, and 0 where b is 0: a system that is solved stays so.
   static Tensor ratio(const Tensor& a, const Tensor& b) { return where(b == 0, 0, a / where(b == 0, 1, b)); }
-  /// An infinite residual is not below an infinite limit.
-  bool all_below(const Tensor& size, const Tensor& limit) const {
-    return all(logical_and(size <= limit, isfinite(size))).to(cpu()).item<bool>();
+  /// Whether all residuals are below their limits, which an infinite one is not of any. Fails where one is NaN, which no
+  /// iteration mends, or after the last iteration.
+  bool are_solved(const Tensor& r, const Tensor& limit, int iterations) const {
+    const Tensor size = norm(r);
+    const Tensor state = where(isnan(size), 2, where(logical_and(size <= limit, isfinite(size)), 0, 1));
+    const auto worst = max(state.to(DType::i32)).to(cpu()).item<std::int32_t>();
+    if (worst == 2) fail_of_nan(iterations);
+    if (worst == 1 && iterations == options.iterations) fail(r);
+    return worst == 0;
+  }
+  [[noreturn]] void fail_of_nan(int iterations) const {
+    throw Error(ErrorKind::linalg, std::string(op) + ": the residual is not finite after " + std::to_string(iterations) +
+                                       " iterations: the right-hand side or what the map gives is not finite");
   }
   /// A power of two near the largest element of a system, by which its right-hand side is divided: squares of elements
   /// overflow or vanish else, and 0 would pass for the solution.
@@ -52,8 +62,7 @@ Tensor run_conjugate_gradients(const IterativeOptions& options, const TensorMap&
   const Systems s("conjugate_gradients", options, b);
   const Tensor limit = s.norm(b) * s.tolerance;
   Tensor x = b * 0, r = b, z = applied(preconditioner, r), p = z, rz = s.dot(r, z);
-  for (int i = 0; !s.all_below(s.norm(r), limit); ++i) {
-    if (i == options.iterations) s.fail(r);
+  for (int i = 0; !s.are_solved(r, limit, i); ++i) {
     const Tensor ap = map(p), alpha = Systems::ratio(rz, s.dot(p, ap));
     x = x + alpha * p, r = r - alpha * ap;
     z = applied(preconditioner, r);
@@ -68,8 +77,7 @@ Tensor run_bicgstab(const IterativeOptions& options, const TensorMap& map, const
   const Systems s("bicgstab", options, b);
   const Tensor limit = s.norm(b) * s.tolerance;
   Tensor x = b * 0, r = b, shadow = r, p = r, rho = s.dot(shadow, r);
-  for (int i = 0; !s.all_below(s.norm(r), limit); ++i) {
-    if (i == options.iterations) s.fail(r);
+  for (int i = 0; !s.are_solved(r, limit, i); ++i) {
     const Tensor y = applied(preconditioner, p), v = map(y), alpha = Systems::ratio(rho, s.dot(shadow, v));
     const Tensor half = r - alpha * v, z = applied(preconditioner, half), t = map(z);
     const Tensor omega = Systems::ratio(s.dot(t, half), s.dot(t, t));
@@ -79,6 +87,17 @@ Tensor run_bicgstab(const IterativeOptions& options, const TensorMap& map, const
     p = r + beta * (p - omega * v), rho = next;
   }
   return x;
+}
+
+/// Of elements, too, whose squares overflow or vanish.
+double length_of(const Tensor& w) {
+  const auto number = [](const Tensor& t) { return t.to(cpu()).to(DType::f64).item<double>(); };
+  const double length = number(sqrt(sum(w * w)));
+  if (length > 0 && std::isfinite(length)) return length;
+  const double most = number(max(abs(w)));
+  if (!(most > 0) || !std::isfinite(most)) return length;
+  const Tensor unit = w / most;
+  return most * number(sqrt(sum(unit * unit)));
 }
 
 /// One cycle of GMRES from the residual r of norm `beta`: the correction, after at most `most` steps.
@@ -97,7 +116,7 @@ Tensor gmres_cycle(const TensorMap& map, const TensorMap& preconditioner, const 
       const Tensor c = sum(w * basis[i]);
       column.push_back(number(c)), w = w - c * basis[i];
     }
-    const double below = number(sqrt(sum(w * w)));
+    const double below = length_of(w);
     for (std::size_t i = 0; i < k; ++i) {
       const double a = column[i], c = column[i + 1];
       column[i] = cosines[i] * a + sines[i] * c, column[i + 1] = cosines[i] * c - sines[i] * a;
@@ -132,7 +151,7 @@ Tensor run_gmres(const IterativeOptions& options, const TensorMap& map, const Te
   Tensor x = b * 0, r = b;
   for (int steps = 0;;) {
     const double size = number(s.norm(r));
-    if (!std::isfinite(size)) s.fail(r);
+    if (!std::isfinite(size)) s.fail_of_nan(steps);
     if (size <= limit) return x;
     if (steps >= options.iterations) s.fail(r);
     const int before = steps;
