@@ -7,6 +7,7 @@
 #include "cpu/line_tools.hpp"
 #include "cpu/scratch.hpp"
 #include "cpu/threads_noted.hpp"
+#include "formula/compute_types.hpp"
 #include "primitives/scan/kernels.hpp"
 #include "process/of_thread.hpp"
 
