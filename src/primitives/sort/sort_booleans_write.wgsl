@@ -6,6 +6,9 @@
 //
 //   staged:   │ those that come first: 0 … leading │ the others │
 //
+// Workgroup memory: staged[2048] u32, drawn above; sums[128] u32, how many of an invocation's come first, then of all
+// up to it.
+//
 // Bound by memory: the booleans are read, and as many words written as results are wanted. masked_select of half of
 // 2^24 takes 132 µs in all on an H100, 27 November 2026, PyTorch 164 (docs/benchmarks.md).
 if (group >= $lines * $blocks) { return; }
