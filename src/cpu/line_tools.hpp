@@ -77,10 +77,4 @@ template <class Body> void for_lines(std::int64_t count, std::int64_t length, Bo
   parallel_for(tasks, [&](std::int64_t t) { body(count * t / tasks, count * (t + 1) / tasks); });
 }
 
-/// The type of an array of values.
-inline DType dtype_computed_in(ComputeType type) {
-  constexpr DType wide[] = {DType::f32, DType::f64, DType::i32, DType::u32, DType::i64};
-  return wide[static_cast<int>(type)];
-}
-
 }  // namespace tern::detail_cpu

@@ -2276,7 +2276,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
 }
 
 // ---- order of booleans: argsort, 3 workgroups of 128, 7 words (be869c8c)
-// ---- order of booleans: argsort, 3 workgroups of 128, 9 words (c96d3bc6)
+// ---- order of booleans: argsort, 3 workgroups of 128, 9 words (73daf7a4)
 // ---- ranks in a long line: quantile, 1 workgroups of 256, 11 words (99d0c096)
 // ---- ranks in a long line: quantile, 2 workgroups of 256, 10 words (d92a6a4d)
 // ---- ranks in a long line: quantile, 1 workgroups of 256, 9 words (3be10a98)

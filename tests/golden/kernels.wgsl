@@ -4430,15 +4430,17 @@ var<workgroup> staged: array<u32, 2048>;
     count += is15;
     sums[thread] = count;
     workgroupBarrier();
-    let with1 = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
-    workgroupBarrier();
-    sums[thread] = with1;
-// … 5 more of these 4 lines (af2b3103), and
-    workgroupBarrier();
-    let with64 = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
-    workgroupBarrier();
-    sums[thread] = with64;
-    workgroupBarrier();
+    {
+      let with1 = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+      workgroupBarrier();
+      sums[thread] = with1;
+      workgroupBarrier();
+// … 5 more of these 4 lines (e0618129), and
+      let with64 = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
+      workgroupBarrier();
+      sums[thread] = with64;
+      workgroupBarrier();
+    }
     let leading = sums[127];
     var to = sums[thread] - count;
     var other = leading + thread * 16u - to;

@@ -1,9 +1,11 @@
 // The comment that each kernel's file begins with says what bounds the kernel and what it reached: a figure with its
 // date, or in words that it was not measured and what its time is part of. A number beside the name of a page stands on
-// that page, and so does a shape. Files that are parts of kernels name those.
+// that page, and so does a shape. Files that are parts of kernels name those. Arrays in workgroup memory, which C++
+// declares, are named with their sizes or places: sums[256].
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -22,14 +24,17 @@ struct KernelHeader {
   std::filesystem::path file;
   std::vector<std::string> paragraphs;
   std::string text;  // all of them
+  std::string body;  // the other lines, without their comments
 };
 
 /// The lines of // before the first other line; what is said of a function, ///, is no part of it.
 KernelHeader header_of(const std::filesystem::path& file) {
-  KernelHeader header{file, {""}, ""};
+  KernelHeader header{file, {""}, "", ""};
   std::ifstream in(file);
-  for (std::string line; std::getline(in, line) && line.starts_with("//") && !line.starts_with("///");) {
-    if (line == "//") header.paragraphs.emplace_back();
+  for (std::string line; std::getline(in, line);) {
+    const bool first_comment = header.body.empty() && line.starts_with("//") && !line.starts_with("///");
+    if (!first_comment) header.body += line.substr(0, line.find("//")) + '\n';
+    else if (line == "//") header.paragraphs.emplace_back();
     else header.paragraphs.back() += line.substr(header.paragraphs.back().empty() ? 3 : 2);
   }
   for (const std::string& paragraph : header.paragraphs) header.text += paragraph + '\n';
@@ -93,6 +98,47 @@ bool has_number(const std::string& page, const std::string& number) {
   return numbers_of(page).contains(number) || (number == side + "x" + side && numbers_of(page).contains(side));
 }
 
+/// The arrays in workgroup memory that C++ declares for the kernels of tests/golden.
+std::set<std::string> shared_arrays() {
+  std::set<std::string> names;
+  const auto add = [&](const char* file, const std::string& before, const char* pattern) {
+    std::ifstream in(kTree / "tests/golden" / file);
+    for (std::string line; std::getline(in, line);)
+      if (line.find(before) != line.npos)
+        for (const std::string& name : matches(line, pattern)) names.insert(name);
+  };
+  add("kernels.wgsl", "var<workgroup>", "var<workgroup> ([a-z_0-9]+): array<");
+  add("kernels.cu", "__shared__", "^  __shared__ [^;]* ([a-z_0-9]+)\\[");
+  return names;
+}
+bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+/// Whether the name at `at` is declared there, as a variable or a parameter: behind a type or `let`, or in (&name)[4].
+bool is_declared_at(const std::string& body, std::size_t at) {
+  std::size_t end = at;
+  while (end > 0 && body[end - 1] == ' ') --end;
+  if (end == 0 || (end == at && body[end - 1] != '&')) return false;
+  if (end == at) return end > 1 && body[end - 2] == '(';
+  if (std::string("*&>").find(body[end - 1]) != std::string::npos) return end > 1 && in_word(body[end - 2]);
+  std::size_t begin = end;
+  while (begin > 0 && in_word(body[begin - 1])) --begin;
+  const std::string word = body.substr(begin, end - begin);
+  return !word.empty() && word != "return" && word != "else";
+}
+/// Of these names those of arrays that a text reads or writes, and does not declare.
+std::set<std::string> undeclared_arrays(const std::string& body, const std::set<std::string>& names) {
+  std::set<std::string> used, declared;
+  for (std::size_t at = 0, end = 0; at < body.size(); at = end + 1) {
+    for (end = at; end < body.size() && in_word(body[end]);) ++end;
+    const std::string name = body.substr(at, end - at);
+    const char before = at > 0 ? body[at - 1] : ' ', after = end < body.size() ? body[end] : ' ';
+    if (before == '.' || before == '$' || before == '{' || !names.contains(name)) continue;
+    if (after == ':' || is_declared_at(body, at)) declared.insert(name);
+    else if (after == '[') used.insert(name);
+  }
+  std::erase_if(used, [&](const std::string& name) { return declared.contains(name); });
+  return used;
+}
+
 TEST(KernelHeaders, SayWhatBoundsTheKernelAndWhatItReached) {
   for (const KernelHeader& header : headers()) {
     const auto says = [&](const char* words) { return header.text.find(words) != header.text.npos; };
@@ -134,6 +180,21 @@ TEST(KernelHeaders, NameFilesThatAreThere) {
   for (const KernelHeader& header : headers())
     for (const std::string& name : kernels(header.text))
       EXPECT_TRUE(names.contains(name) || name.starts_with('_')) << header.file << " names " << name;
+}
+TEST(KernelHeaders, NameTheArraysInWorkgroupMemory) {
+  const std::set<std::string> names = shared_arrays();
+  EXPECT_GT(names.size(), 50u);
+  EXPECT_TRUE(undeclared_arrays("sums[thread] = total;", {"sums"}).contains("sums"));
+  EXPECT_TRUE(undeclared_arrays("f32 sums[4] = {};\nsums[0] = x * sums[1];", {"sums"}).empty());
+  int checked = 0;
+  for (const KernelHeader& header : headers())
+    for (const std::string& name : undeclared_arrays(header.body, names)) {
+      EXPECT_TRUE(std::regex_search(header.text, std::regex("(^|[^a-z_0-9])" + name + "\\[")))
+          << header.file << " uses " << name << ", which is declared elsewhere: say what it is, as in "
+          << "\"Workgroup memory: " << name << "[256] u32, the counts of …\"";
+      ++checked;
+    }
+  EXPECT_GT(checked, 70);
 }
 
 }  // namespace

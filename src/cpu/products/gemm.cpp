@@ -38,7 +38,7 @@ bool halve_tiles(TilePlan& plan, bool enough) {
   const bool can_cols = plan.tile_cols >= 2 * nr, can_rows = plan.tile_rows >= 2 * mr;
   if (!can_cols && !can_rows) return false;
   const bool by_cols = can_cols && (!can_rows || again_a <= again_b);
-  const Index again = by_cols ? again_a : again_b, left = by_cols ? plan.tile_cols / 2 : divide_up(plan.tile_rows, 2);
+  const Index again = by_cols ? again_a : again_b, left = by_cols ? plan.tile_cols / 2 : ceil_div(plan.tile_rows, 2);
   if (enough && again != 0 && left < 128) return false;
   (by_cols ? plan.tile_cols : plan.tile_rows) = by_cols ? round_up(left, nr) : left;
   return true;
@@ -54,9 +54,9 @@ void split_tiles(TilePlan& plan, Index rows, Index cols, Index batches) {
   const Index each = plan.direct_b && streams_b(plan.g, plan.types) ? 1 : 4;
   const Index want =
       threads == 1 ? 1 : std::min(each * threads, batches * work_of(plan, rows, cols) / plan.sizes.task_work);
-  const auto others = [&] { return batches * divide_up(cols, plan.tile_cols); };
+  const auto others = [&] { return batches * ceil_div(cols, plan.tile_cols); };
   do {
-    plan.down = divide_up(rows, plan.tile_rows);
+    plan.down = ceil_div(rows, plan.tile_rows);
   } while (plan.down * others() < want && halve_tiles(plan, plan.down * others() >= threads));
   const Index even = round_up(plan.down, threads / std::gcd(others(), threads));
   const bool fit = rows / even >= std::min(plan.max_rows(), plan.tile_rows);
@@ -67,8 +67,8 @@ void split_tiles(TilePlan& plan, Index rows, Index cols, Index batches) {
 /// tiles are of equal size, but for whole panels of columns: 14 rows left over would cost one thread a tile more. They
 /// follow each other down the columns, so that a thread reads mostly B that it has packed, unless all of it is near.
 void run_tiles(const TilePlan& plan, Index batch, Index batches, Index col, Index cols) {
-  const Index rows = plan.g.m, nr = plan.panel(), panels = divide_up(cols, nr);
-  const Index down = plan.down, across = divide_up(cols, plan.tile_cols);
+  const Index rows = plan.g.m, nr = plan.panel(), panels = ceil_div(cols, nr);
+  const Index down = plan.down, across = ceil_div(cols, plan.tile_cols);
   const Index tiles = batches * down * across;
   const Index tile_work = work_of(plan, rows / down, cols / across);
   const Index together =
@@ -83,12 +83,12 @@ void run_tiles(const TilePlan& plan, Index batch, Index batches, Index col, Inde
                       std::min(cols - first, across_part.count * nr)});
     }
   };
-  parallel_for(divide_up(tiles, together), task);
+  parallel_for(ceil_div(tiles, together), task);
 }
 
 /// Packs the kept columns of B, by all threads.
 void pack_shared(TilePlan& plan, Index batch, Index cols) {
-  const Index nr = plan.panel(), width = kPackPanels * nr, chunks = divide_up(cols, width);
+  const Index nr = plan.panel(), width = kPackPanels * nr, chunks = ceil_div(cols, width);
   std::byte* const base = scratch().shared.reserve(plan.kept_cols * plan.depth.total() * plan.types.compute_size);
   parallel_for(chunks * plan.depth.count, [&](Index t) {
     const DepthBlock block = plan.depth[t / chunks];

@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "backend/rounding.hpp"
 #include "cpu/scratch.hpp"
 
 namespace tern::detail_cpu {
 
-constexpr Index divide_up(Index a, Index b) { return (a + b - 1) / b; }
+using detail::ceil_div, detail::round_up;
 
 /// The i-th of `parts` parts of nearly the same size: 73 as five times 12 and 13.
 struct EvenPart {
@@ -31,11 +32,11 @@ struct DepthBlock {
 struct DepthPlan {
   Index k, segments, step, per_segment, together, count;
   DepthPlan(Index k_, Index segments_, Index block) : k(k_), segments(segments_) {
-    per_segment = std::max<Index>(1, divide_up(k, block));
-    step = divide_up(k, per_segment);
+    per_segment = std::max<Index>(1, ceil_div(k, block));
+    step = ceil_div(k, per_segment);
     together = k == 0 ? 1 : std::max<Index>(1, std::min(segments, block / k));
-    count = k == 0 || segments == 0 ? 0 : together > 1 ? divide_up(segments, together) : segments * divide_up(k, step);
-    if (count != 0) per_segment = divide_up(k, step);
+    count = k == 0 || segments == 0 ? 0 : together > 1 ? ceil_div(segments, together) : segments * ceil_div(k, step);
+    if (count != 0) per_segment = ceil_div(k, step);
   }
   DepthBlock operator[](Index i) const {
     if (together > 1) {

@@ -33,9 +33,9 @@ class OuterRun {
         stream_(streams()) {}
 
   void run() const {
-    const Index across = divide_up(g_.n, cols_), down = divide_up(g_.m, rows_), tiles = g_.batches * down * across;
+    const Index across = ceil_div(g_.n, cols_), down = ceil_div(g_.m, rows_), tiles = g_.batches * down * across;
     const Index together = std::clamp<Index>(kOuterTile / (rows_ * cols_), 1, tiles);
-    parallel_for(divide_up(tiles, together), [&](Index task) {
+    parallel_for(ceil_div(tiles, together), [&](Index task) {
       for (Index t = task * together; t < std::min(tiles, (task + 1) * together); ++t) {
         const Index row = t / across % down * rows_, col = t % across * cols_;
         run_tile(t / (across * down), row, std::min(rows_, g_.m - row), col, std::min(cols_, g_.n - col));
@@ -78,7 +78,7 @@ class OuterRun {
   }
 
   void run_tile(Index batch, Index row, Index rows, Index col, Index cols) const {
-    const Index width = types_.compute_size, line = 64 / width, padded = divide_up(cols, line) * line;
+    const Index width = types_.compute_size, line = 64 / width, padded = ceil_div(cols, line) * line;
     const std::byte* const a = take_a(batch, row, rows);
     const std::byte* const b = take_b(batch, col, cols, padded);
     GemmOuter call{a, b, padded, nullptr, g_.c_row, depth_, rows, cols, stream_};

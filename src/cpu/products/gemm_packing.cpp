@@ -81,7 +81,7 @@ PanelOfB panel_b(const TilePlan& plan, const Area& area, Index col, Index calls,
   const std::byte* const there = plan.b(area.batch, block.segment, block.begin, col);
   if (plan.direct_b && block.segments == 1) {
     // Calls of one row fewer may be wider, and would read beyond.
-    const Index wide = plan.types.kernels->widest(divide_up(area.rows, calls));
+    const Index wide = plan.types.kernels->widest(ceil_div(area.rows, calls));
     if (left >= wide && wide == plan.types.kernels->widest(area.rows / calls)) cols = wide;
     if (left >= nr || left == plan.types.kernels->lanes) return {there, g.b_row, true};
   }

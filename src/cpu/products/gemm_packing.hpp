@@ -20,7 +20,7 @@ struct PanelOfB {
 /// reads together do not share a cache set.
 inline Index odd_lines(Index elements, Index compute_size) {
   const Index line = 64 / compute_size;
-  return (divide_up(elements, line) | 1) * line;
+  return (ceil_div(elements, line) | 1) * line;
 }
 
 /// Rows of A for one block of the depth, as the micro-kernel reads them: in place, copied row by row, or

@@ -117,7 +117,7 @@ class PairPacking {
       }
       return;
     }
-    const Index width = round_up(rows, 16) + 16, pairs_here = divide_up(steps, 2);
+    const Index width = round_up(rows, 16) + 16, pairs_here = ceil_div(steps, 2);
     auto* transposed = reinterpret_cast<std::uint32_t*>(pair_scratch().transposed.reserve(pairs_here * width * 4));
     pairs(a, first, steps, rows, transposed, width);
     for (Index i = 0; i < rows; i += kPairRows)
@@ -146,7 +146,7 @@ class PairPacking {
   /// A panel of B for one block of k.
   void panel_of_b(Index batch, const KBlock& k, Index col, Index cols, std::uint32_t* to) const {
     const auto* from = static_cast<const std::uint16_t*>(g_.b) + g_.b_offsets[batch * g_.segments + k.segment];
-    const Index whole = divide_up(k.steps, 2), padded = k.padded() / 2;
+    const Index whole = ceil_div(k.steps, 2), padded = k.padded() / 2;
     if (cols < kPairCols) std::memset(to, 0, static_cast<std::size_t>(whole * kPairCols) * 4);
     pairs({from + col * g_.b_col, g_.b_col, g_.b_row}, k.first, k.steps, cols, to, kPairCols);
     if (whole < padded)
@@ -166,7 +166,7 @@ class PairRun {
         steps_(round_up(g.k, kStep)),
         block_steps_(std::min(kernels.block_steps, steps_)),
         most_blocks_(kNearSteps / block_steps_),
-        per_segment_(divide_up(g.k, block_steps_)),
+        per_segment_(ceil_div(g.k, block_steps_)),
         blocks_(g.segments * per_segment_),
         direct_a_(g.a_col == 1 && g.k % kernels.read_steps == 0 && g.m % kernels.read_rows == 0 &&
                   std::abs(g.a_row * 2) % 2048 >= 128) {}
@@ -185,7 +185,7 @@ class PairRun {
         const Index cols = std::min(range, g_.n - col);
         shared_begin_ = col;
         constexpr Index kWide = kPackPanels * kPairCols;
-        parallel_for(divide_up(cols, kWide), [&](Index chunk) {
+        parallel_for(ceil_div(cols, kWide), [&](Index chunk) {
           const Index at = chunk * kWide;
           for (Index i = 0; i < blocks_; ++i)
             packing_.panels_of_b(batch, block(i), col + at, std::min(kWide, cols - at), shared_panel(col + at, i),
@@ -223,10 +223,10 @@ class PairRun {
     while (tiles() < want && tile_rows_ > 2 * kPairRows) tile_rows_ = round_up(tile_rows_ / 2, kPairRows);
     if (tiles() < want || busiest(tile_rows_, wide) >= most) tile_rows_ = rows, tile_cols_ = cols;
   }
-  Index tiles(Index rows, Index cols) const { return g_.batches * divide_up(g_.m, rows) * divide_up(g_.n, cols); }
+  Index tiles(Index rows, Index cols) const { return g_.batches * ceil_div(g_.m, rows) * ceil_div(g_.n, cols); }
   Index tiles() const { return tiles(tile_rows_, tile_cols_); }
   /// Elements of C of the thread that has most of them, at most.
-  Index busiest(Index rows, Index cols) const { return divide_up(tiles(rows, cols), max_threads()) * rows * cols; }
+  Index busiest(Index rows, Index cols) const { return ceil_div(tiles(rows, cols), max_threads()) * rows * cols; }
 
   /// The shared packing: panel after panel, in each the blocks of k.
   Index shared_step() const { return g_.segments * steps_ / 2 * kPairCols; }
@@ -273,11 +273,11 @@ class PairRun {
 
   // ---- tiles ----
   void run_tiles(Index batch, Index batches, Index col, Index cols) {
-    const Index down = divide_up(g_.m, tile_rows_), across = divide_up(cols, tile_cols_),
+    const Index down = ceil_div(g_.m, tile_rows_), across = ceil_div(cols, tile_cols_),
                 tiles = batches * down * across;
-    const Index share = divide_up(tiles, 4 * max_threads()), work = tile_rows_ * tile_cols_ * g_.segments * steps_;
+    const Index share = ceil_div(tiles, 4 * max_threads()), work = tile_rows_ * tile_cols_ * g_.segments * steps_;
     const Index together = std::clamp<Index>(kTaskWork / std::max<Index>(work, 1), 1, share);
-    parallel_for(divide_up(tiles, together), [&](Index task) {
+    parallel_for(ceil_div(tiles, together), [&](Index task) {
       const KernelsInUse running(kernels_);
       for (Index t = task * together; t < std::min(tiles, (task + 1) * together); ++t) {
         const Index row = t % down * tile_rows_, first = t / down % across * tile_cols_;
@@ -298,7 +298,7 @@ class PairRun {
     if (!rounded || blocks_ > most_blocks_) {
       // Rows of sums up to 1 KiB follow each other, as the output's do; longer ones would fall into the same sets of
       // L1.
-      const Index panels = std::min(divide_up(area.cols, kPairCols), group / kPairCols);
+      const Index panels = std::min(ceil_div(area.cols, kPairCols), group / kPairCols);
       c.row = panels * kPairCols + (panels <= 8 ? 0 : 16);
       c.data = reinterpret_cast<float*>(pair_scratch().tile.reserve(height * c.row * 4));
     }
@@ -327,18 +327,18 @@ class PairRun {
   /// those of the blocks before come from `c`, at column `at`, and the results go there or, rounded, where they belong.
   void run_panel(const PairArea& area, Index j, Index begin, Index blocks, const PairSums& c, Index at,
                  const PairSums& strip, Index place) const {
-    const Index calls = divide_up(area.rows, kPairRows);
+    const Index calls = ceil_div(area.rows, kPairRows);
     for (Index i = 0; i < blocks; ++i) {
       const PackedRows a = packed_a(area, begin + i, begin);
       const std::uint32_t* const b = shared_ ? shared_panel(area.col + j, begin + i) : near_b(blocks, place, i);
       const PairSums none{nullptr, 0}, &from = i > 0 ? strip : begin > 0 ? c : none, &to = i + 1 < blocks ? strip : c;
       const KBlock k = block(begin + i);
-      const Index pairs = divide_up(k.steps, 2), from_col = i > 0 ? 0 : at, to_col = i + 1 < blocks ? 0 : at;
+      const Index pairs = ceil_div(k.steps, 2), from_col = i > 0 ? 0 : at, to_col = i + 1 < blocks ? 0 : at;
       const bool last = g_.rounded && begin + i + 1 == blocks_;
       // The next block of this panel or the next panel's first follows it.
       const auto* const ahead = reinterpret_cast<const char*>(b + k.padded() / 2 * kPairCols);
       const Index times = k.padded() / kStep,
-                  lines = shared_ ? divide_up(k.padded() * kPairCols * 2 / 64, calls * times) : 0;
+                  lines = shared_ ? ceil_div(k.padded() * kPairCols * 2 / 64, calls * times) : 0;
       for (Index call = 0; call < calls; ++call) {
         const Index r = call * kPairRows;
         kernels_.micro({a.data + call * a.panel, a.row, a.step, reinterpret_cast<const std::uint16_t*>(b),

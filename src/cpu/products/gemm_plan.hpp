@@ -14,8 +14,6 @@
 
 namespace tern::detail_cpu {
 
-constexpr Index round_up(Index a, Index b) { return divide_up(a, b) * b; }
-
 /// Of each thread: packed A, a panel of B, a tile of accumulators, a group of its columns, that tile transposed.
 /// `shared` is the calling thread's, read by all.
 struct TileScratch {

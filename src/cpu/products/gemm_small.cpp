@@ -42,8 +42,8 @@ class SmallProducts {
   void run() const {
     const bool tall = g_.m > kSmallMost;
     const Index together = tall ? 1 : std::max<Index>(1, kSmallRowsTogether / g_.m);
-    const Index rows = tall ? kSmallRowsTogether : g_.m, down = divide_up(g_.m, rows),
-                groups = divide_up(g_.batches, together);
+    const Index rows = tall ? kSmallRowsTogether : g_.m, down = ceil_div(g_.m, rows),
+                groups = ceil_div(g_.batches, together);
     in_parts(g_, groups * down, [&](Index t) {
       const Index batch = t / down * together, row = t % down * rows;
       run_part(batch, std::min(together, g_.batches - batch), row, std::min(rows, g_.m - row));
@@ -88,7 +88,7 @@ class TinyRun {
 
   void run() const {
     const Index together = std::max<Index>(1, kSmallRowsTogether / (g_.m * plan_.together)),
-                groups = plan_.groups(g_.batches), whole = divide_up(groups, together);
+                groups = plan_.groups(g_.batches), whole = ceil_div(groups, together);
     const SmallProducts others(g_, types_);
     const Index done = groups * plan_.together;
     in_parts(g_, whole + (done < g_.batches), [&](Index t) {

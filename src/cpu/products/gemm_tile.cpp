@@ -31,7 +31,7 @@ struct Prefetched {
 
 /// A share of `bytes` contiguous ones with each of `calls` calls.
 Prefetched share_of(const std::byte* data, Index bytes, Index depth, Index call, Index calls) {
-  const Index step = divide_up(bytes, calls * depth);
+  const Index step = ceil_div(bytes, calls * depth);
   return {data + call * depth * step, step};
 }
 
@@ -64,7 +64,7 @@ Prefetched ahead_of(const TilePlan& plan, const Area& area, const PanelOfB& b, I
 /// The tile's accumulators, block by block of the depth: a panel of B meets all rows of A, both from L2 or nearer. The
 /// blocks but the last go to `partial`: adding to C in place costs 5 % where its rows are 4096 bytes apart.
 void multiply(const TilePlan& plan, const Area& area, const Target& to, const Target& partial) {
-  const Index width = plan.types.compute_size, calls = divide_up(area.rows, plan.max_rows());
+  const Index width = plan.types.compute_size, calls = ceil_div(area.rows, plan.max_rows());
   for (Index i = 0; i < plan.depth.count; ++i) {
     const DepthBlock block = plan.depth[i];
     const PackedA a = pack_a(plan, area, block, calls);

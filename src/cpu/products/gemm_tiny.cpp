@@ -42,7 +42,7 @@ Index vectors(const TinyProducts& t, const TinyLayout& x, Index first, Index cou
   const bool one_product = first / (t.m * t.n) == (first + count - 1) / (t.m * t.n);
   if (!x.rows && t.n == 4 && x.outer == 1 && one_product && first % 4 == 0 && count % 4 == 0) return kTinyQuads;
   const OffsetRange r = range(t, x, first, count);
-  const Index loads = divide_up(r.high - r.low + 1, vector);
+  const Index loads = ceil_div(r.high - r.low + 1, vector);
   return loads <= 3 ? loads : kTooMany;
 }
 
@@ -51,7 +51,7 @@ double cost(const TinyProducts& t, Index together, Index vector) {
   // Cycles of a permutation, and of loading vectors (Zen 4: one of two vectors takes two).
   constexpr double kPick[] = {0, 1, 2, 3, 0.75}, kLoad[] = {0, 1, 2, 3, 0};
   const Index results = together * t.m * t.n;
-  if (divide_up(results, vector) > kTinyUnits) return 0;
+  if (ceil_div(results, vector) > kTinyUnits) return 0;
   double sum = 0;
   for (Index first = 0; first < results; first += vector) {
     const Index count = std::min(vector, results - first);

@@ -1,5 +1,5 @@
-// Rows of an odd number of elements transposed into a vector for each column, in registers. Part of rows-inl.h (no
-// include guard: once per target file).
+// Rows of an odd number of elements transposed into a vector for each column, in registers. Part of rows-inl.h; kWide
+// is that of math-inl.h, which includers have before it (no include guard: once per target file).
 #include <hwy/highway.h>
 
 #include <cstddef>

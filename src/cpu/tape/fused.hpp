@@ -4,5 +4,5 @@
 #include "primitives/fused/fused.hpp"
 
 namespace tern::detail_cpu {
-void run_fused(const detail::FusedRequest& request, const Tape& tape, const KernelTable& table);
+void run_tape(const detail::FusedRequest& request, const Tape& tape, const KernelTable& table);
 }  // namespace tern::detail_cpu

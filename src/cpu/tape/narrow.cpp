@@ -7,6 +7,7 @@
 #include "cpu/line_tools.hpp"
 #include "cpu/tape/block_runner.hpp"
 #include "cpu/tape/numbers.hpp"
+#include "formula/compute_types.hpp"
 
 namespace tern::detail_cpu {
 namespace {

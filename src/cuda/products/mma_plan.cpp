@@ -31,8 +31,6 @@ void bind(MmaKernel& kernel) {
 void lay_out(MmaKernel& kernel) {
   const GemmRequest& r = kernel.request;
   Plan& plan = kernel.plan;
-  const int rank = r.batch.rank();
-  const auto row = static_cast<std::size_t>(rank), col = row + 1;
   MergedProduct product = merged(r, kernel.epilogue);
   kernel.m = product.m, kernel.n = r.n, kernel.k = product.k;
   kernel.kept = std::move(product.kept), kernel.contracted = std::move(product.contracted);
@@ -42,14 +40,8 @@ void lay_out(MmaKernel& kernel) {
   plan.set_inner(static_cast<int>(kernel.kept.sizes.size()) + 1);
   kernel.epilogue.add_accesses(plan, kernel.kept);
   plan.set_inner(-1);
-  const auto add = [&](LoadedFactor& f, const View& view, std::size_t place, std::size_t which) {
-    std::vector<std::int64_t> strides = kernel.kept.strides[place];
-    const std::vector<std::int64_t>& along = kernel.contracted.strides[which];
-    strides.insert(strides.end(), along.begin(), along.end());
-    strides.push_back(view.strides[row]), strides.push_back(view.strides[col]);
-    f.access = plan.add_access(view, strides, false);
-  };
-  add(kernel.a, r.a, product.a, 0), add(kernel.b, r.b, product.a + 1, 1);
+  kernel.a.access = add_factor(plan, r.a, kernel.kept, product.a, kernel.contracted, 0);
+  kernel.b.access = add_factor(plan, r.b, kernel.kept, product.a + 1, kernel.contracted, 1);
   kernel.epilogue.add_numbers(plan);
   bind(kernel);
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backend/backend.hpp"
+#include "backend/rounding.hpp"
 #include "gpu/plan/box_map.hpp"
 
 namespace tern::detail_gpu {
@@ -99,7 +100,6 @@ inline bool begins_in_vectors(const detail::View& v) {
   return (memory + static_cast<std::uintptr_t>(v.offset) * dtype_size(v.dtype)) % kVectorBytes == 0;
 }
 
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
+using detail::ceil_div, detail::round_up;
 
 }  // namespace tern::detail_gpu

@@ -54,6 +54,15 @@ MergedProduct merged(const detail::GemmRequest& r, const Epilogue& epilogue) {
   return p;
 }
 
+int add_factor(Plan& plan, const View& factor, const MergedAxes& kept, std::size_t place, const MergedAxes& contracted,
+               std::size_t which) {
+  std::vector<std::int64_t> strides = kept.strides[place];
+  const std::vector<std::int64_t>& along = contracted.strides[which];
+  strides.insert(strides.end(), along.begin(), along.end());
+  strides.insert(strides.end(), factor.strides.end() - 2, factor.strides.end());  // of rows and columns
+  return plan.add_access(factor, strides, false);
+}
+
 Epilogue::Epilogue(const detail::GemmRequest& request) : r_(request), program_(*request.epilogue) {
   for (const detail::ProgramOutput& o : program_.outputs) wanted_.push_back(o.step);
   sources_ = sources_of(program_, wanted_, [this](int s) { return is_source(s); });

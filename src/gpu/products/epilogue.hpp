@@ -73,5 +73,9 @@ struct MergedProduct {
   std::size_t a = 0;  // the place of a among the views of `kept`; b is the next one
 };
 MergedProduct merged(const detail::GemmRequest& request, const Epilogue& epilogue);
+/// Adds the access of a factor, of which `place` is the place among the views of `kept` and `which` that among those of
+/// `contracted`: laid over the axes of both, and its own two.
+int add_factor(Plan& plan, const View& factor, const MergedAxes& kept, std::size_t place, const MergedAxes& contracted,
+               std::size_t which);
 
 }  // namespace tern::detail_gpu

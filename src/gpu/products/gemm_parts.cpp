@@ -1,6 +1,7 @@
 // Products in parts, and split-K.
 #include <algorithm>
 
+#include "formula/compute_types.hpp"
 #include "gpu/elementwise.hpp"
 #include "gpu/products/epilogue.hpp"
 #include "gpu/products/gemm_outer.hpp"

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "formula/compute_types.hpp"
 #include "gpu/elementwise.hpp"
 #include "gpu/products/epilogue.hpp"
 #include "gpu/reductions/reduce.hpp"

@@ -62,8 +62,6 @@ void narrow_merged(GemmPlan& gemm) {
 void lay_out(GemmPlan& gemm) {
   const GemmRequest& r = gemm.request;
   Plan& plan = gemm.plan;
-  const int rank = r.batch.rank();
-  const auto row = static_cast<std::size_t>(rank), col = row + 1;
   MergedProduct product = merged(r, gemm.epilogue);
   gemm.m = product.m, gemm.n = r.n, gemm.k = product.k;
   gemm.kept = std::move(product.kept), gemm.contracted = std::move(product.contracted);
@@ -75,15 +73,9 @@ void lay_out(GemmPlan& gemm) {
   s.segments = plan.add_param(static_cast<std::uint64_t>(gemm.contracted.count()));
   plan.add_axes(gemm.contracted);
   gemm.epilogue.add_accesses(plan, gemm.kept);
-  const auto add_factor = [&](const View& view, std::size_t place, std::size_t which) {
-    std::vector<std::int64_t> strides = gemm.kept.strides[place];
-    const std::vector<std::int64_t>& along = gemm.contracted.strides[which];
-    strides.insert(strides.end(), along.begin(), along.end());
-    strides.push_back(view.strides[row]), strides.push_back(view.strides[col]);
-    return plan.add_access(view, strides, false);
-  };
-  gemm.a.access = gemm.gathered ? gemm.gathered->add(plan) : add_factor(r.a, product.a, 0);
-  gemm.b.access = add_factor(r.b, product.a + 1, 1);
+  gemm.a.access = gemm.gathered ? gemm.gathered->add(plan)
+                                : add_factor(plan, r.a, gemm.kept, product.a, gemm.contracted, 0);
+  gemm.b.access = add_factor(plan, r.b, gemm.kept, product.a + 1, gemm.contracted, 1);
   gemm.epilogue.add_numbers(plan);
   bind(gemm);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend/instruments/trace.hpp"
+#include "formula/compute_types.hpp"
 #include "gpu/products/epilogue.hpp"
 #include "gpu/products/gemm_pass.hpp"
 #include "gpu/reductions/reduce.hpp"

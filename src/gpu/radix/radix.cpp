@@ -18,6 +18,9 @@ constexpr const char* kAddUp =
 constexpr const char* kAddUpFew =
 #include "gpu/radix/radix_add_up_few.wgsl.inc"
     ;
+constexpr const char* kRadixScan =
+#include "gpu/radix/radix_scan.wgsl.inc"
+    ;
 constexpr const char* kRadixSelect =
 #include "gpu/radix/radix_select.wgsl.inc"
     ;
@@ -62,6 +65,10 @@ Holes ranking_in_subgroups(const Dialect& dialect, int tile) {
   const int held = tile / int{kRadixThreads};
   holes["barrier"] = dialect.barrier(), holes["held"] = cat(held), holes["ranked"] = numbers(0, held);
   return holes;
+}
+
+std::string sums_up_to(const Dialect& dialect, int threads) {
+  return fill_holes(kRadixScan, {{"barrier", dialect.barrier()}, {"reaches", powers_of_two(threads)}});
 }
 
 std::vector<Shared> ranking_memory(int tile) {

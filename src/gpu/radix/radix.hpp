@@ -31,6 +31,8 @@ const char* ranking_functions();
 bool ranks_in_subgroups(const Limits& limits);
 Holes ranking_in_subgroups(const Dialect& dialect, int tile);
 std::vector<Shared> ranking_memory(int tile);
+/// Lines (radix_scan.wgsl) that put the sum of sums[0 … thread] in place of sums[thread], of so many invocations.
+std::string sums_up_to(const Dialect& dialect, int threads);
 
 /// Lines of elements, one after the other: their bits, a word each, and their places in the lines they come from.
 /// Either may be missing (no storage): bits that nobody asks for, and places that are where they stand.

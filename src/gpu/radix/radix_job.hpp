@@ -9,9 +9,6 @@
 namespace tern::detail_gpu {
 
 inline constexpr std::uint32_t kRadixThreads = 256;
-inline constexpr const char* kRadixScan =
-#include "gpu/radix/radix_scan.wgsl.inc"
-    ;
 
 /// A kernel on words: its plan and what its text is made of.
 class Radix::Job {
@@ -72,7 +69,7 @@ class Radix::Job {
   /// What every text has.
   Holes holes() const {
     return {{"barrier", dialect().barrier()},
-            {"scan", kRadixScan},
+            {"scan", sums_up_to(dialect(), kRadixThreads)},
             {"word", word_of(radix_.dtype_)},
             {"flip", p(flip_)}};
   }

@@ -12,6 +12,10 @@
 // Then neighbours of one digit are written together. A word in 33 is not used, so that invocations whose elements are
 // 32 words apart do not meet in a bank. Elements behind the end have the last digit, and stand behind all others.
 //
+// Workgroup memory: words[$part / 32 · 33], pairs[256] and groups[16] are drawn above; next[256], where the next
+// element of each digit goes; first[256], where a digit's elements begin in the part; sums[256], how many elements of
+// the line have this digit or a lesser one.
+//
 // Bound by barriers and by workgroup memory: 312 µs for 2^24 on an H100, 27 November 2026, a sort of f32 1628 in all
 // (CUDA's 764; docs/benchmarks.md, docs/tuning.md).
 //

@@ -8,6 +8,15 @@
 // A workgroup counts $part neighbours of a line in its memory, four loads on their way at once; ranks about which the
 // same is known are counted once.
 //
+//   thread:    0      1          255     0
+//   part:    │ key0 │ key0 │ … │ key0  │ key256 │ … │ key768 │ key0 │ …
+//
+//   counts[rank][digit]:  │ rank 0: 256 digits │ rank 1 │ …  + 1 where the higher digits of a key are known0, known1, …
+//                          ↓ thread t: digit t of each rank, by atomics
+//   totals[line][rank][digit]
+//
+// Workgroup memory: counts[$count · 256] atomic u32, for each rank and digit.
+//
 // Bound by memory, which every digit reads once, and by atomics of workgroup memory: a quantile of 2^24 in f32 takes
 // 212 µs in all on an H100, 27 November 2026, a sort 764, PyTorch's 994 (docs/benchmarks.md).
 $part_of_line

@@ -1,6 +1,10 @@
 // Where the element of a rank stands (radix_ranks_count.wgsl): of the elements of the line with its key it is number
 // `wanted`, from 0. A workgroup to a rank of a line finds the part, in it the row of 256, and in that the element.
 //
+// Workgroup memory: sums[256] u32, how many elements with the key each part, row or place has, then how many up to it
+// (radix_scan.wgsl); rows[256] atomic u32, how many each row has; found[4] u32: the part, the element's number in it,
+// the row, and its number in that.
+//
 // Bound by latency: what it reads is a part of $part elements. Not measured by itself: its time is part of what
 // radix_ranks_count.wgsl says.
 if (group >= $lines * ${count}u) { return; }

@@ -10,6 +10,10 @@
 //              │ e = 0                │ e = 1      │      ││
 //   counts[slot / 32][digit]: of those 32 slots' elements so far; then, how many of all stand before their first
 //
+// Workgroup memory: drawn[1] atomic u32, the slots that are taken; counts[8 · 256] atomic u32, drawn above;
+// words[$tile] u32, through which elements are exchanged; sums[64] vec2<u32>: first the width of a subgroup, then for
+// each subgroup how many elements its digits have, and the sum of $beside.
+//
 // Of the lanes whose elements have one digit (found by 8 votes) the first counts all in the slots' counter of that
 // digit, and keeps what it showed; that, and the lanes before it, are an element's rank among those of its digit. Until
 // then an element's word is: the digit (8 bits), the first of its lanes, how many stand before it, how many there are

@@ -6,12 +6,20 @@
 //
 //   2 · pass + 1: the block's own          2 · pass + 2: those of all blocks of the line up to and with this one
 //
+//   block:                0     1     2     3 (here)
+//                       ┌─────┬─────┬─────┬─────┐       invocation d of block 3 says its own 2 (tern_say_own), adds up
+//   states[…][digit d]: │ all │ all │ own │ own │       4 and, as that is of all, 9 (tern_look_back), and says
+//                       │  5  │  9  │  4  │  2  │       all: 15
+//                       └─────┴──↑──┴──↑──┴─────┘
+//
 // An invocation to a digit goes back from block to block, adding up their own, to the first whose count is of all.
 // Less than that is of a pass before, or none: it waits. Blocks draw their numbers when they begin, so those it waits
 // for have begun. No other word depends on the state, so no order between memory accesses is asked for.
 //
 // Then elements go in tile order by the digit through workgroup memory, so that neighbours of one digit are written
-// together, and after them their places.
+// together, and after them their places. Which thread has which: radix_rank.cu.
+//
+//   staged[rank]:  │ digit 0 │ digit 1 │ …       sums[digit]: where staged[0] would go, if it had that digit
 //
 // Bound by the votes that rank, and by how many elements a processor holds: 2^24 in f32 take 764 µs in all on an H100,
 // 27 November 2026, PyTorch 921 (docs/benchmarks.md; what other sizes give: docs/tuning.md).

@@ -1,4 +1,7 @@
 // How a workgroup of the sort by digits takes its block: radix_sweep.cu has the functions, and says what they do.
+//
+// Workgroup memory: counts[8 · 256] u32, sums[256] u32 (the block's number comes in the last), and $staged, a word for
+// each element: tern_sweep says what for.
 if (group >= $lines * $blocks) { return; }
 u32* const totals = $totals;
 if (thread == 0u) sums[255] = atomicAdd(&totals[$tickets + $pass], 1u);

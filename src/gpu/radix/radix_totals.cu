@@ -2,7 +2,11 @@
 // in one reading of the elements. A workgroup counts $part neighbours of a line in its memory, four loads on their way
 // at once, and adds its counts to the line's:
 //
-//   counts[pass][digit] → totals[pass][line][digit]
+//   thread:    0    1        255   0
+//   part:    │ k0 │ k0 │ … │ k0 │ k1 │ … │ k3 │ k0 │ …     keys[0 … 3]: a thread's four, 256 apart
+//
+//   counts[pass][digit]: each key adds 1 for each of its digits, by atomics → totals[pass][line][digit], of which
+//   thread t adds digit t of every pass
 //
 // It also clears its share of the states that the passes look at.
 //

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "formula/compute_types.hpp"
 #include "gpu/elementwise.hpp"
 #include "gpu/plan/lines.hpp"
 #include "gpu/reductions/reduce_choose.hpp"
@@ -13,7 +14,6 @@
 
 namespace tern::detail_gpu {
 
-using detail::ComputeType;
 using detail::FusedRequest;
 using detail::Program;
 using detail::Step;
@@ -270,11 +270,6 @@ int pass_of_full_output(const FusedRequest& r, std::size_t output) {
         (o.gather && o.gather->table.storage == r.outputs[output].storage))
       return r.program->passes - 1;  // later passes read what it would overwrite
   return r.program->steps[static_cast<std::size_t>(r.program->outputs[output].step)].pass;
-}
-
-DType dtype_computed_in(ComputeType type) {
-  constexpr DType dtypes[] = {DType::f32, DType::f64, DType::i32, DType::u32, DType::i64};
-  return dtypes[static_cast<int>(type)];
 }
 
 void run_reducing(GpuBackend& backend, const FusedRequest& request) {

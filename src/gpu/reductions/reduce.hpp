@@ -5,8 +5,6 @@
 
 namespace tern::detail_gpu {
 
-/// What memory holds a type's values as.
-DType dtype_computed_in(detail::ComputeType type);
 /// Runs a request whose program reduces.
 void run_reducing(GpuBackend& backend, const detail::FusedRequest& request);
 

@@ -29,19 +29,13 @@
 // What stands in passes is in pieces: the loops in reduce_traversal.wgsl and reduce_resident.cu, the joining in
 // reduce_join.wgsl and reduce_join.cu, and sums that wait for a reduction of the same pass in reduce_online.wgsl.
 //
+// What an invocation does for its kept positions is reduce_row.wgsl, in the loop of reduce_staged.wgsl where short rows
+// pass through workgroup memory.
+//
 // reduce_text.cpp fills the holes, $name. To read it with all of them filled: tests/golden/kernels.wgsl, or
 // TERN_SHOW_KERNELS=1.
 let row_group = $row_group;
 let segment = $segment;
 let $slow = thread / $fast_count;
 let $fast = thread - $slow * $fast_count;
-let k = $first_kept;
-let inside = k < $kept_count;
-let begin = segment * $segment_length;
-let end = min($length, begin + $segment_length);
-$kept_coordinates
-$known_results
-$resident_rows
-$passes
-$outputs_after_all_passes
-$results
+$rows_of_invocation

@@ -1,7 +1,5 @@
 #include "gpu/reductions/reduce_join.hpp"
 
-#include <algorithm>
-
 #include "gpu/text/text.hpp"
 
 namespace tern::detail_gpu {
@@ -43,7 +41,7 @@ std::string JoinText::text(const std::string& combined) const {
   Holes holes = names();
   holes["combined"] = combined;
   if (tiling.along == 1) return fill_holes("$take_parts\n", holes);
-  return dialect.from_neighbour("", 1, tiling.threads()).empty() ? tree(holes) : in_warps(holes);
+  return has_warps() ? in_warps(holes) : tree(holes);
 }
 
 std::string JoinText::tree(Holes& holes) const {
@@ -56,20 +54,19 @@ std::string JoinText::tree(Holes& holes) const {
 
 /// Without barriers within a warp: softmax of 16384 x 1024 bf16 on an H200 spent two thirds of its time in them.
 std::string JoinText::in_warps(Holes& holes) const {
-  const int unit = tiling.rows ? 1 : tiling.across, threads = tiling.threads();
-  const int lanes = unit < kWarp ? std::min(tiling.along, kWarp / unit) : 1;  // of a warp, for one kept position
+  const int unit = tiling.rows ? 1 : tiling.across, threads = tiling.threads(), lanes = this->lanes();
   holes["distances"] = powers_of_two(lanes, true);
   for (int distance = 1; distance < lanes; distance *= 2)
     holes[cat("from_", distance)] = dialect.from_neighbour(kFirst, distance * unit, threads);
-  if (lanes < tiling.along) return fill_holes("$in_warp\n", holes) + of_warps(holes, lanes);
+  if (lanes < tiling.along) return fill_holes("$in_warp\n", holes) + of_warps(holes);
   const std::string first = tiling.rows ? cat("(thread & ", kWarp - lanes, "u)") : cat("(thread & ", unit - 1, "u)");
   holes["from_first"] = dialect.from_invocation(kFirst, first, threads);
   return fill_holes("$in_warp\n$share_first\n", holes);
 }
 
 /// What the warps have, a result for every so many lanes: everyone joins all of it, in the same order.
-std::string JoinText::of_warps(Holes& holes, int lanes) const {
-  const int parts = tiling.along / lanes;
+std::string JoinText::of_warps(Holes& holes) const {
+  const int lanes = this->lanes(), parts = tiling.along / lanes;
   const std::string part = lanes > 1 ? cat("ty / ", lanes, "u") : std::string("ty");
   holes["mine"] = tiling.rows ? cat("tx * ", parts, "u + ", part) : cat("(", part, ") * ", tiling.across, "u + tx");
   holes["lanes"] = cat(lanes);

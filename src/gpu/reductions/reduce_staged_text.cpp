@@ -82,18 +82,17 @@ std::string StagedText::traversal(const ReducePlan& kernel, const std::string& v
                                                   : fill_holes("$traversal_of_staged\n", holes);
 }
 
-std::string StagedText::row_by_row(const std::string& body) const {
-  if (!staged_()) return body;
-  const std::size_t row = body.find("let k = ");
+std::string StagedText::row_by_row(const std::string& row) const {
+  if (!staged_()) return row;
   Holes filled = holes();
   std::string in = in_;
   for (const auto* list : {&staged_.reads, &staged_.writes})
     for (const int a : *list)
       if (staged_.vectors) in += cat("u32* const ", tile(a), " = (u32*)", moved_tile(a), ";\n");
-  filled["in"] = in, filled["row"] = body.substr(row);
-  filled["rows_of_unit"] = staged_.unit > 1 ? numbered("$row_of_unit\n", staged_.unit, filled) : filled["row"];
+  filled["in"] = in, filled["row"] = row;
+  filled["rows_of_unit"] = staged_.unit > 1 ? numbered("$row_of_unit\n", staged_.unit, filled) : row;
   filled["out"] = moves(staged_.writes, [&](int a) { return io_.unstage(a, moved_tile(a), moved_bytes()); });
-  return body.substr(0, row) + fill_holes("$staged_rows\n", filled);
+  return fill_holes("$staged_rows\n", filled);
 }
 
 }  // namespace tern::detail_gpu

@@ -13,9 +13,9 @@ class StagedText {
   /// From here on what is staged is loaded from tiles, and stored there.
   StagedText(const ReducePlan& kernel, Io& io, const Dialect& dialect);
 
-  /// The kernel's body, from a row's place on, for each row of an invocation, between what is moved in and out; as it
-  /// is where nothing is staged.
-  std::string row_by_row(const std::string& body) const;
+  /// The text of a row (reduce_row.wgsl) for each row of an invocation, between what is moved in and out; as it is
+  /// where nothing is staged.
+  std::string row_by_row(const std::string& row) const;
   /// Adds the tiles.
   void share(std::vector<Shared>& shared) const;
 

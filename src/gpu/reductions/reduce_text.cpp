@@ -18,12 +18,22 @@ namespace {
 constexpr const char* kReduction =
 #include "gpu/reductions/reduce.wgsl.inc"
     ;
+constexpr const char* kRow =
+#include "gpu/reductions/reduce_row.wgsl.inc"
+    ;
 constexpr const char* kPass =
 #include "gpu/reductions/reduce_pass.wgsl.inc"
     ;
 
 /// Workgroup memory that the results of several reductions may take together.
 constexpr int kJoinedBytes = 8192;
+
+/// A piece of reduce_traversal.wgsl around lines.
+std::string with_lines(const char* piece, const std::string& lines) {
+  Holes holes = reduce_pieces();
+  holes["lines"] = lines;
+  return fill_holes(piece, holes);
+}
 
 class ReduceText : ReduceValues {
  public:
@@ -40,10 +50,12 @@ class ReduceText : ReduceValues {
     const std::string once = results();
     holes["outputs_after_all_passes"] = last_outputs();
     holes["results"] = once.empty() ? once : with_lines("$if_first\n", once);
-    const std::string body = staged.row_by_row(fill_holes(kReduction, holes));
+    holes["rows_of_invocation"] = staged.row_by_row(fill_holes(kRow, holes));
+    const std::string body = fill_holes(kReduction, holes);
     std::vector<Shared> shared;
-    for (const auto& [type, name] : {std::pair{"u32", "shared_words"}, std::pair{"u64", "shared_pairs"}})
-      if (body.find(name) != body.npos) shared.push_back({type, name, kernel_.tiling.threads() * shared_});
+    const int values = kernel_.tiling.threads() * shared_;
+    if (joins_words_) shared.push_back({"u32", "shared_words", values});
+    if (joins_pairs_) shared.push_back({"u64", "shared_pairs", values});
     staged.share(shared);
     const Launch& launch = kernel_.plan.launch;
     return kernel_.backend.dialect().module(
@@ -68,12 +80,6 @@ class ReduceText : ReduceValues {
     holes["kept_coordinates"] = kept_coordinates_;
   }
 
-  /// A piece of reduce_traversal.wgsl around lines.
-  static std::string with_lines(const char* piece, const std::string& lines) {
-    Holes holes = reduce_pieces();
-    holes["lines"] = lines;
-    return fill_holes(piece, holes);
-  }
   /// Results of passes of earlier kernels.
   std::string known_results() const {
     std::string lines;
@@ -222,6 +228,7 @@ class ReduceText : ReduceValues {
         for (int e = 0; e < kernel_.positions(reductions[k]); ++e)
           join.from.push_back(acc(reductions[k], e)), join.to.push_back(joined(reductions[k], e));
       shared_ = std::max(shared_, static_cast<int>(join.from.size()));
+      if (join.takes_memory()) (wide ? joins_pairs_ : joins_words_) = true;
       lines += join.text(printer_.combined(s, kFirst, kSecond));
     }
     return lines;
@@ -273,6 +280,7 @@ class ReduceText : ReduceValues {
   }
 
   int shared_ = 1;  // values that each invocation has in workgroup memory, at most
+  bool joins_words_ = false, joins_pairs_ = false;  // in that memory
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "formula/compute_types.hpp"
 #include "gpu/text/printer.hpp"
 #include "gpu/text/text.hpp"
 
@@ -10,21 +11,11 @@ namespace tern::detail_gpu {
 using detail::Combine;
 using detail::ComputeType;
 
-DType dtype_of(ComputeType type) {
-  switch (type) {
-    case ComputeType::f32: return DType::f32;
-    case ComputeType::f64: return DType::f64;
-    case ComputeType::i64: return DType::i64;
-    case ComputeType::u32: return DType::u32;
-    default: return DType::i32;
-  }
-}
-
 std::string combining_function(const Dialect& dialect, Combine how, ComputeType type) {
   const char* const spelled = compute_type_name(type);
   if (how == Combine::last)  // a formula has no use for an argument that it does not read
     return dialect.pure_function_head("combine", {{spelled, "a"}, {spelled, "b"}}, spelled) + "  return b;\n}\n";
-  const detail::InputType of{dtype_of(type), false}, types[] = {of, of};
+  const detail::InputType of{dtype_computed_in(type), false}, types[] = {of, of};
   const detail::Program& program = detail::type_program("combine", detail::combining_graph(how), types);
   return ProgramPrinter(program, dialect, {}).pure_function("combine", program.outputs[0].step);
 }

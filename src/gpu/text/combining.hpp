@@ -8,8 +8,6 @@
 
 namespace tern::detail_gpu {
 
-/// The dtype whose elements are the values of a type, as they are.
-DType dtype_of(detail::ComputeType type);
 /// The function combine(a, b), printed from its formula, and the number that it leaves others as they are with.
 std::string combining_function(const Dialect& dialect, detail::Combine how, detail::ComputeType type);
 std::string combining_identity(detail::Combine how, detail::ComputeType type);

@@ -16,6 +16,7 @@
 #include "cpu/machine/threads.hpp"
 #include "cpu/scratch.hpp"
 #include "primitives/fft/cpu_plan.hpp"
+#include "primitives/fft/factors.hpp"
 #include "process/of_thread.hpp"
 
 namespace tern::detail_cpu::fft {
@@ -54,7 +55,7 @@ template <class T> T* block_of_this_thread(Index rows) {
 }  // namespace
 
 template <class T> TransformPlan<T>::TransformPlan(Index n) : n_(n) {
-  if (!has_small_factors(n)) {
+  if (!has_only_factors(kPrimes, n)) {
     const Index length = convolved_length(n);
     chirp_ = std::make_unique<Chirp<T>>(n, length), inner_ = line_plan<T>(length);
     return;

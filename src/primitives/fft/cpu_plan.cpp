@@ -73,11 +73,6 @@ template <class T> Passes<T>::Passes(std::int64_t n) {
     passes_[i].twiddles = numbers_.data() + begins[2 * i], passes_[i].roots = numbers_.data() + begins[2 * i + 1];
 }
 
-bool has_small_factors(std::int64_t n) {
-  for (const int prime : kPrimes)
-    while (n % prime == 0) n /= prime;
-  return n == 1;
-}
 std::int64_t convolved_length(std::int64_t n) {
   // Multiples of a vector, and of few factors other than 2, are quicker.
   std::int64_t best = 16;
@@ -113,7 +108,7 @@ template <class T> Chirp<T>::Chirp(std::int64_t n, std::int64_t length) {
 
 template <class T>
 BlockPlan<T>::BlockPlan(std::int64_t n)
-    : n_(n), length_(has_small_factors(n) ? n : convolved_length(n)), passes_(length_) {
+    : n_(n), length_(has_only_factors(kPrimes, n) ? n : convolved_length(n)), passes_(length_) {
   if (length_ != n) chirp_ = std::make_unique<Chirp<T>>(n, length_);
 }
 template <class T> T* BlockPlan<T>::run(T* x, T* y) const {

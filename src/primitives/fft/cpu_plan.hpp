@@ -7,9 +7,12 @@
 #include <type_traits>
 #include <vector>
 
+#include "primitives/fft/factors.hpp"
 #include "primitives/fft/lanes.hpp"
 
 namespace tern::detail_cpu::fft {
+
+using detail::has_only_factors;
 
 /// Elements of a block up to which its two buffers stay in L2.
 inline constexpr std::int64_t kBlockMost = 2048;
@@ -49,7 +52,6 @@ template <class T> class Passes {
   std::vector<T> numbers_;
 };
 
-bool has_small_factors(std::int64_t n);
 /// The length of the convolution that stands for a transform of n elements: from 2n - 1 on, with small factors.
 std::int64_t convolved_length(std::int64_t n);
 
@@ -64,7 +66,7 @@ template <class T> struct Chirp {
 template <class T> class BlockPlan {
  public:
   explicit BlockPlan(std::int64_t n);
-  static bool takes(std::int64_t n) { return (has_small_factors(n) ? n : convolved_length(n)) <= kBlockMost; }
+  static bool takes(std::int64_t n) { return (has_only_factors(kPrimes, n) ? n : convolved_length(n)) <= kBlockMost; }
   /// Of rows: those of a block are at least so many.
   std::int64_t rows() const { return length_; }
   /// The transform of the first n rows of x; where it is: x or y.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "primitives/fft/factors.hpp"
 #include "primitives/fft/gpu_library.hpp"
 #include "primitives/fft/kernels.hpp"
 
@@ -177,7 +178,7 @@ void run(GpuBackend& backend, const FftRequest& r) {
   l.re = r.re, l.im = r.im, l.out_re = r.out_re, l.out_im = r.out_im;
   l.conjugate_in = l.conjugate_out = r.backward, l.scale = r.scale, l.inner = r.inner;
   if (l.wanted == 0 || by_library(backend, l)) return;
-  if (!has_small_factors(l.n)) convolve(backend, l);
+  if (!detail::has_only_factors(kKernelPrimes, l.n)) convolve(backend, l);
   else if (l.n <= most_elements(backend, l.re.dtype)) transform_lines(backend, l);
   else long_lines(backend, l);
 }

@@ -8,6 +8,7 @@
 
 #include "backend/instruments/trace.hpp"
 #include "gpu/transform_library.hpp"
+#include "primitives/fft/factors.hpp"
 
 namespace tern::detail_gpu::fft {
 
@@ -69,7 +70,7 @@ void scale(GpuBackend& backend, const Lines& l) {
 /// that are scaled on their way: 65536 of 64 in c64, ifft, 35 us and with the library 41, 16384 of 256 40 and 42, 4096
 /// of 1024 44 and 40, in c128 62 and 76 (H200, 26 November 2026). Spectra of real lines are copied whatever their size.
 bool ours_are_better(const GpuBackend& backend, const Lines& l, bool copies_in, bool copies_out) {
-  if (l.n > most_elements(backend, l.re.dtype) || !has_small_factors(l.n)) return false;
+  if (l.n > most_elements(backend, l.re.dtype) || !detail::has_only_factors(kKernelPrimes, l.n)) return false;
   if (copies_out || (copies_in && l.kind != FftKind::to_real)) return true;
   return l.kind == FftKind::complex && l.scale != 1 && l.re.strides[static_cast<std::size_t>(l.axis)] == 2 &&
          l.n <= (l.re.dtype == DType::f64 ? 1024 : 256);

@@ -21,7 +21,6 @@ constexpr const char* kFftElements =
 constexpr const char* kFftPieces =
 #include "primitives/fft/fft_pieces.wgsl.inc"
     ;
-constexpr int kKernelPrimes[] = {2, 3, 5, 7};
 constexpr int kMapThreads = 256;
 
 using Names = std::vector<std::string>;
@@ -302,11 +301,6 @@ template <class Launch> void with_plan(GpuBackend& backend, const Lines& l, char
 std::int64_t most_elements(const GpuBackend& backend, DType dtype) {
   const std::int64_t room = backend.limits().shared_bytes / (4 * static_cast<std::int64_t>(dtype_size(dtype)));
   return std::min<std::int64_t>(static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(room))), 2048);
-}
-bool has_small_factors(std::int64_t n) {
-  for (const int prime : kKernelPrimes)
-    while (n % prime == 0) n /= prime;
-  return n == 1;
 }
 
 void transform_lines(GpuBackend& backend, const Lines& l) {

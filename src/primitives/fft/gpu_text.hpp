@@ -42,8 +42,8 @@ struct Lines {
 
 /// Elements that a workgroup's memory holds: the longest line of one launch.
 std::int64_t most_elements(const GpuBackend& backend, DType dtype);
-/// Whether a launch can transform such lengths: small prime factors.
-bool has_small_factors(std::int64_t n);
+/// The prime factors that the lengths of one launch may have.
+inline constexpr int kKernelPrimes[] = {2, 3, 5, 7};
 /// Queues the transform of lines of up to most_elements().
 void transform_lines(GpuBackend& backend, const Lines& lines);
 /// Queues the kernel that multiplies elements, and changes how they lie.

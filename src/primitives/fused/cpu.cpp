@@ -7,7 +7,7 @@
 namespace tern::detail_cpu {
 
 void fused_on_cpu(detail::Backend&, const detail::FusedRequest& request) {
-  run_fused(request, tape_of(request.op, *request.program), kernels());
+  run_tape(request, tape_of(request.op, *request.program), kernels());
 }
 
 }  // namespace tern::detail_cpu

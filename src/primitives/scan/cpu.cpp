@@ -7,6 +7,7 @@
 #include "cpu/line_tools.hpp"
 #include "cpu/scratch.hpp"
 #include "cpu/threads_noted.hpp"
+#include "formula/compute_types.hpp"
 #include "primitives/scan/kernels.hpp"
 #include "process/of_thread.hpp"
 
@@ -127,7 +128,7 @@ template <class T> class LogSumLine {
 template <class T> struct RunningSums {
   T run[kColumnsAtOnce], before[kColumnsAtOnce];
 };
-/// The next element of each of these lines, the i-th of them: in the same order as scan_line.
+/// The next element of each of these lines, the i-th of them: in the same order as RunsOfLine.
 template <class T, Combine kCombine>
 void scan_row(const KernelTable& table, RunningSums<T>& sums, T* x, std::int64_t columns, std::int64_t i) {
   if (i % kRun == 0) {

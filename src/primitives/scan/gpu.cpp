@@ -1,6 +1,7 @@
 // Scan: running results along one axis.
 #include <algorithm>
 
+#include "formula/compute_types.hpp"
 #include "gpu/text/combining.hpp"
 #include "gpu/plan/lines.hpp"
 #include "gpu/text/kernel_file.hpp"
@@ -223,7 +224,7 @@ void scan_in_segments(GpuBackend& backend, const ScanRequest& r, std::int64_t wi
   segments.length = std::min(kScanSegment, window);
   if (window < n) window = window / segments.length * segments.length;
   segments.count = ceil_div(n, segments.length);
-  const DType dtype = dtype_of(detail::compute_type_of(r.input.dtype));
+  const DType dtype = dtype_computed_in(detail::compute_type_of(r.input.dtype));
   const std::shared_ptr<Storage> sums = backend.temporary(lines * segments.count, dtype);
   segments.sums = {sums.get(), dtype, 0, {segments.count, 1}};
   for (const bool first_pass : {true, false}) {

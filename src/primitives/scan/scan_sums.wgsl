@@ -2,6 +2,8 @@
 // sums as lines of their own, and the third every segment from what stands before it (scan.wgsl). Invocations take
 // groups of neighbours 256 groups apart, and a tree over the workgroup joins what they have.
 //
+// Workgroup memory: sums[256], what each invocation has; in the end sums[0] is the segment's.
+//
 // Bound by memory, which is read once here and once in scan.wgsl. It was not measured by itself: a line of 8192² in f32
 // takes 288 µs in all on an H100, 27 November 2026, in bf16 153 (docs/benchmarks.md).
 let line = group / $parts;

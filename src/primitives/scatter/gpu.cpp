@@ -48,38 +48,19 @@ struct EntryRange {
 class ScatterKernel {
  public:
   ScatterKernel(GpuBackend& backend, const ScatterRequest& request, EntryRange entries, Layouts layouts)
-      : backend_(backend), r_(request), plan_(backend.limits(), request.op, 's', layouts) {
-    std::uint32_t summed = 0;
-    for (int i = 0; i < r_.space.rank(); ++i)
-      if (r_.output.strides[static_cast<std::size_t>(i)] == 0) summed |= 1u << i;
-    const View* views[] = {&r_.output, &r_.source, &r_.target.table};
-    const std::uint32_t all = (1u << r_.space.rank()) - 1;
-    kept_ = merge_axes(r_.space, all & ~summed, views, 0), summed_ = merge_axes(r_.space, all & summed, views, 0);
+      : backend_(backend), r_(request), plan_(backend.limits(), request.op, 's', layouts), axes_(request) {
     entries_ = entries.last - entries.first;
     count_slot_ = plan_.add_param(0), kept_slot_ = plan_.add_param(0);
     first_slot_ = plan_.add_param(static_cast<std::uint64_t>(entries.first));
     begin_slot_ = plan_.add_param(0), end_slot_ = plan_.add_param(0);
     size_slot_ = plan_.add_param(static_cast<std::uint64_t>(r_.target.size));
-    plan_.add_axes(kept_), plan_.add_axes(summed_);
-    const int inner = static_cast<int>(kept_.sizes.size()) - 1;
+    plan_.add_axes(axes_.kept), plan_.add_axes(axes_.summed);
+    const int inner = static_cast<int>(axes_.kept.sizes.size()) - 1;
     plan_.set_inner(inner);
-    for (std::size_t v = 0; v < 3; ++v) {
-      std::vector<std::int64_t> strides = kept_.strides[v];
-      strides.insert(strides.end(), summed_.strides[v].begin(), summed_.strides[v].end());
-      strides.push_back(v == 0 ? r_.target.step : 0);  // the entry, as one more axis
-      plan_.add_access(*views[v], strides, v == 0);
-    }
-    flags_view_ = {&backend_.index_flags(), DType::u32, 0, {}};
-    plan_.make_atomic(plan_.add_access(flags_view_, {}, true));
-    plan_.launch.check_slot = plan_.add_param(0), plan_.launch.checked_size = r_.target.size;
-    const std::vector<std::int64_t> sizes(r_.space.begin(), r_.space.end());
-    std::vector<ByteRange> touched{bytes_of_outputs(r_, r_.output), bytes_touched(r_.source, sizes),
-                                   bytes_touched(r_.target.table, sizes), {0, 8}};
-    old_ = add_initial(plan_, r_, initial_, touched);
-    plan_.bind(touched);
-    group_ = scatter_group(plan_, kept_, {2});
-    plan_.set(count_slot_, static_cast<std::uint64_t>(kept_.count() / group_ * entries_));
-    plan_.set(kept_slot_, static_cast<std::uint64_t>(kept_.count() / group_));
+    old_ = add_operands(backend_, plan_, r_, axes_, views_);
+    group_ = scatter_group(plan_, axes_.kept, {2});
+    plan_.set(count_slot_, static_cast<std::uint64_t>(axes_.kept.count() / group_ * entries_));
+    plan_.set(kept_slot_, static_cast<std::uint64_t>(axes_.kept.count() / group_));
   }
 
   /// False, having done nothing, where there is no such kernel in vectors.
@@ -89,11 +70,11 @@ class ScatterKernel {
     plan_.note(plan_.launch.threads);
     plan_.finish_key();
     const auto print = [this] { return text(); };
-    const bool two_axes = kept_.sizes.size() == 1 && summed_.sizes.size() == 1;
+    const bool two_axes = axes_.kept.sizes.size() == 1 && axes_.summed.sizes.size() == 1;
     if (plan_.layouts() == Layouts::vectors &&
         !(two_axes && plan_.in_vectors() && backend_.has_kernel(Layouts::vectors, plan_.launch, print)))
       return false;
-    const std::int64_t outputs = kept_.count() / group_ * entries_, length = summed_.count();
+    const std::int64_t outputs = axes_.kept.count() / group_ * entries_, length = axes_.summed.count();
     const std::int64_t most = std::max<std::int64_t>(1, kMostScatterSteps / std::max<std::int64_t>(outputs, 1));
     for (std::int64_t begin = 0; begin < length; begin += most) {
       plan_.set(begin_slot_, static_cast<std::uint64_t>(begin));
@@ -117,12 +98,12 @@ class ScatterKernel {
                 {"begin", p(begin_slot_)},
                 {"table_end", p(end_slot_)},
                 {"size", p(size_slot_)}};
-    Position at{{}, static_cast<int>(kept_.sizes.size()) - 1, group_};
+    Position at{{}, static_cast<int>(axes_.kept.sizes.size()) - 1, group_};
     std::vector<std::string> summed;
-    holes["kept_coordinates"] = io.coordinates(kept_, "k", "c", at.coordinates);
-    holes["entry_coordinates"] = io.coordinates(summed_, "j", "d", summed);
+    holes["kept_coordinates"] = io.coordinates(axes_.kept, "k", "c", at.coordinates);
+    holes["entry_coordinates"] = io.coordinates(axes_.summed, "j", "d", summed);
     Position outside = at;
-    outside.coordinates.resize(kept_.sizes.size() + summed_.sizes.size(), "0u");
+    outside.coordinates.resize(axes_.kept.sizes.size() + axes_.summed.sizes.size(), "0u");
     outside.coordinates.push_back("wanted");
     at.coordinates.insert(at.coordinates.end(), summed.begin(), summed.end()), at.coordinates.push_back("0u");
     name_group(holes, io, outside, at, group_, old_);
@@ -139,8 +120,8 @@ class ScatterKernel {
   GpuBackend& backend_;
   const ScatterRequest& r_;
   Plan plan_;
-  MergedAxes kept_, summed_;
-  View flags_view_, initial_;
+  ScatterAxes axes_;
+  ScatterViews views_;
   std::int64_t entries_ = 0;
   int group_ = 1, old_ = 0, count_slot_, kept_slot_, first_slot_, begin_slot_, end_slot_, size_slot_;
 };
@@ -186,6 +167,35 @@ void scatter_what_fits(GpuBackend& backend, const ScatterRequest& r, EntryRange 
 }
 
 }  // namespace
+
+ScatterAxes::ScatterAxes(const ScatterRequest& r) {
+  const std::uint32_t all = (1u << r.space.rank()) - 1;
+  std::uint32_t along_summed = 0;
+  for (int i = 0; i < r.space.rank(); ++i)
+    if (r.output.strides[static_cast<std::size_t>(i)] == 0) along_summed |= 1u << i;
+  const View* views[] = {&r.output, &r.source, &r.target.table};
+  kept = merge_axes(r.space, all & ~along_summed, views, 0), summed = merge_axes(r.space, along_summed, views, 0);
+}
+
+int add_operands(GpuBackend& backend, Plan& plan, const ScatterRequest& r, const ScatterAxes& axes,
+                 ScatterViews& views) {
+  const View* const of_request[] = {&r.output, &r.source, &r.target.table};
+  for (std::size_t v = 0; v < 3; ++v) {
+    std::vector<std::int64_t> strides = axes.kept.strides[v];
+    strides.insert(strides.end(), axes.summed.strides[v].begin(), axes.summed.strides[v].end());
+    strides.push_back(v == 0 ? r.target.step : 0);
+    plan.add_access(*of_request[v], strides, v == 0);
+  }
+  views.flags = {&backend.index_flags(), DType::u32, 0, {}};
+  plan.make_atomic(plan.add_access(views.flags, {}, true));
+  plan.launch.check_slot = plan.add_param(0), plan.launch.checked_size = r.target.size;
+  const std::vector<std::int64_t> sizes(r.space.begin(), r.space.end());
+  std::vector<ByteRange> touched{bytes_of_outputs(r, r.output), bytes_touched(r.source, sizes),
+                                 bytes_touched(r.target.table, sizes), {0, 8}};
+  const int old = add_initial(plan, r, views.initial, touched);
+  plan.bind(touched);
+  return old;
+}
 
 int scatter_group(Plan& plan, const MergedAxes& kept, std::initializer_list<int> tables) {
   const int inner = static_cast<int>(kept.sizes.size()) - 1;

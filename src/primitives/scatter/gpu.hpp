@@ -9,6 +9,20 @@
 
 namespace tern::detail_gpu {
 
+/// The axes that the output has, and those along which entries meet in an element: of output, source and table.
+struct ScatterAxes {
+  explicit ScatterAxes(const detail::ScatterRequest& r);
+  MergedAxes kept, summed;
+};
+/// The views of a plan, which lives no longer, beside those of the request.
+struct ScatterViews {
+  View flags, initial;
+};
+/// Adds and binds the accesses 0 (the output), 1 (the source), 2 (the table) and 3 (flags of entries out of range),
+/// laid over all axes and, as one more, the output's place along the indexed one. Returns what add_initial does.
+int add_operands(GpuBackend& backend, Plan& plan, const detail::ScatterRequest& r, const ScatterAxes& axes,
+                 ScatterViews& views);
+
 /// How many neighbours along the last of the kept axes an invocation takes, all of which one entry of each table
 /// (accesses) is for. Marks accesses as wide.
 int scatter_group(Plan& plan, const MergedAxes& kept, std::initializer_list<int> tables);

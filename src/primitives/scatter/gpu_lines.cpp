@@ -3,6 +3,7 @@
 // (scatter_rounds.wgsl).
 #include <algorithm>
 
+#include "formula/compute_types.hpp"
 #include "gpu/text/combining.hpp"
 #include "gpu/text/io.hpp"
 #include "primitives/scatter/gpu.hpp"
@@ -42,49 +43,28 @@ constexpr int kWordsApart = 8;                // words between what neighbours h
 class LineScatter {
  public:
   LineScatter(GpuBackend& backend, const ScatterRequest& request)
-      : backend_(backend), r_(request), plan_(backend.limits(), request.op, 'T') {
-    std::uint32_t summed = 0;
-    for (int i = 0; i < r_.space.rank(); ++i)
-      if (r_.output.strides[static_cast<std::size_t>(i)] == 0) summed |= 1u << i;
-    const View* views[] = {&r_.output, &r_.source, &r_.target.table};
-    const std::uint32_t all = (1u << r_.space.rank()) - 1;
-    lines_ = merge_axes(r_.space, all & ~summed, views, 0), entries_ = merge_axes(r_.space, all & summed, views, 0);
-  }
+      : backend_(backend), r_(request), plan_(backend.limits(), request.op, 'T'), axes_(request) {}
   /// Whether it is the kernel for the request.
   bool fits() const {
     if (backend_.limits().archived || backend_.limits().threads < kRoundThreads) return false;
-    for (std::size_t i = 0; i < lines_.sizes.size(); ++i)
-      if (lines_.strides[2][i] == 0) return false;  // lines that share a table
-    return lines_.count() >= kLeastLines && entries_.count() >= kLeastEntries &&
+    for (std::size_t i = 0; i < axes_.kept.sizes.size(); ++i)
+      if (axes_.kept.strides[2][i] == 0) return false;  // lines that share a table
+    return axes_.kept.count() >= kLeastLines && axes_.summed.count() >= kLeastEntries &&
            r_.target.size * type_bytes() <= kLineBytes && (native() || owners_of(held()) > 0);
   }
   void run() {
-    count_ = plan_.add_param(static_cast<std::uint64_t>(entries_.count()));
+    count_ = plan_.add_param(static_cast<std::uint64_t>(axes_.summed.count()));
     size_ = plan_.add_param(static_cast<std::uint64_t>(r_.target.size));
-    line_count_ = plan_.add_param(static_cast<std::uint64_t>(lines_.count()));
-    plan_.add_axes(lines_), plan_.add_axes(entries_);
-    const View* views[] = {&r_.output, &r_.source, &r_.target.table};
-    for (std::size_t v = 0; v < 3; ++v) {
-      std::vector<std::int64_t> strides = lines_.strides[v];
-      strides.insert(strides.end(), entries_.strides[v].begin(), entries_.strides[v].end());
-      strides.push_back(v == 0 ? r_.target.step : 0);  // the place in the line, as one more axis
-      plan_.add_access(*views[v], strides, v == 0);
-    }
-    const View flags{&backend_.index_flags(), DType::u32, 0, {}};
-    plan_.make_atomic(plan_.add_access(flags, {}, true));
-    plan_.launch.check_slot = plan_.add_param(0), plan_.launch.checked_size = r_.target.size;
-    const std::vector<std::int64_t> sizes(r_.space.begin(), r_.space.end());
-    std::vector<ByteRange> touched{bytes_of_outputs(r_, r_.output), bytes_touched(r_.source, sizes),
-                                   bytes_touched(r_.target.table, sizes), {0, 8}};
-    old_ = add_initial(plan_, r_, initial_, touched);
-    plan_.bind(touched);
+    line_count_ = plan_.add_param(static_cast<std::uint64_t>(axes_.kept.count()));
+    plan_.add_axes(axes_.kept), plan_.add_axes(axes_.summed);
+    old_ = add_operands(backend_, plan_, r_, axes_, views_);
     if (dtype_size(r_.output.dtype) < 4) plan_.merge_parts(0);
     const int held = this->held();
     const int across = lines_across(held);
     plan_.note(r_.combine), plan_.note(r_.source.dtype), plan_.note(held), plan_.note(across);
     plan_.finish_key();
     plan_.launch.threads = native() ? static_cast<std::uint32_t>(kWarp * across) : kRoundThreads;
-    plan_.launch.groups = static_cast<std::uint64_t>(ceil_div(lines_.count(), across));
+    plan_.launch.groups = static_cast<std::uint64_t>(ceil_div(axes_.kept.count(), across));
     plan_.launch.in_bounds = true;
     if (across > 1) plan_.launch.shared_bytes = static_cast<std::uint32_t>(across_bytes(held));
     backend_.queue(plan_.launch, [&] { return text(held, across); });
@@ -106,7 +86,7 @@ class LineScatter {
     return owners < 256 ? 0 : owners;
   }
   std::int64_t type_bytes() const {
-    return static_cast<std::int64_t>(dtype_size(dtype_of(detail::compute_type_of(r_.source.dtype))));
+    return static_cast<std::int64_t>(dtype_size(dtype_computed_in(detail::compute_type_of(r_.source.dtype))));
   }
   /// Memory of a workgroup that has several lines of so many results.
   std::int64_t across_bytes(int held) const {
@@ -114,8 +94,8 @@ class LineScatter {
     return kLinesAcross * ((held + kWordsApart) * type_bytes() + step * (type_bytes() + 4));
   }
   int lines_across(int held) const {
-    const std::size_t inner = lines_.sizes.size() - 1;
-    const bool neighbours = std::abs(lines_.strides[1][inner]) == 1 && std::abs(lines_.strides[2][inner]) == 1;
+    const std::size_t inner = axes_.kept.sizes.size() - 1;
+    const bool neighbours = std::abs(axes_.kept.strides[1][inner]) == 1 && std::abs(axes_.kept.strides[2][inner]) == 1;
     return native() && neighbours && across_bytes(held) <= backend_.limits().most_shared_bytes ? kLinesAcross : 1;
   }
   std::string text(int held, int across) const {
@@ -133,8 +113,8 @@ class LineScatter {
     holes["add_in_lane_order"] = kInLaneOrder, holes["lines"] = d.param(line_count_);
     holes["across"] = cat(across), holes["pitch"] = cat(held + kWordsApart);
     holes["step"] = cat(kWarp * kAhead), holes["step_pitch"] = cat(kWarp * kAhead + kWordsApart);
-    holes["line_coordinates"] = io.coordinates(lines_, across > 1 ? "line" : "group", "c", line.coordinates);
-    holes["entry_coordinates"] = io.coordinates(entries_, "j", "d", entry);
+    holes["line_coordinates"] = io.coordinates(axes_.kept, across > 1 ? "line" : "group", "c", line.coordinates);
+    holes["entry_coordinates"] = io.coordinates(axes_.summed, "j", "d", entry);
     outside.coordinates = inside.coordinates = line.coordinates;
     inside.coordinates.insert(inside.coordinates.end(), entry.begin(), entry.end());
     inside.coordinates.push_back("0u");
@@ -171,8 +151,8 @@ class LineScatter {
   GpuBackend& backend_;
   const ScatterRequest& r_;
   Plan plan_;
-  MergedAxes lines_, entries_;
-  View initial_;
+  ScatterAxes axes_;  // kept: the lines, summed: their entries
+  ScatterViews views_;
   int count_ = -1, size_ = -1, line_count_ = -1, old_ = 0;
 };
 

@@ -11,6 +11,7 @@
 #include "cpu/line_tools.hpp"
 #include "cpu/scratch.hpp"
 #include "cpu/threads_noted.hpp"
+#include "formula/compute_types.hpp"
 #include "primitives/sort/kernels.hpp"
 #include "process/of_thread.hpp"
 

@@ -1,5 +1,6 @@
 // The order of booleans: a place in it follows from how many trues stand before, so that it takes no digits.
 #include "gpu/plan/lines.hpp"
+#include "gpu/radix/radix.hpp"
 #include "gpu/text/kernel_file.hpp"
 #include "primitives/scan/kernels.hpp"
 #include "primitives/sort/gpu.hpp"
@@ -39,7 +40,8 @@ struct BooleanBlocks {
                 {"flip", lines.p(flip_slot)},
                 {"tile", cat(kBooleanTile)},
                 {"words", cat("b", lines.plan.access(words).binding)},
-                {"barrier", lines.backend.dialect().barrier()}};
+                {"barrier", lines.backend.dialect().barrier()},
+                {"scan", sums_up_to(lines.backend.dialect(), static_cast<int>(kBooleanThreads))}};
     holes["coordinates"] = io.coordinates(lines.lines, "line", "c", line);
     return holes;
   }

@@ -4,6 +4,8 @@
 //
 //   sums[line][block]  →  (scan)  how many of the line up to and with the block  →  sort_booleans_write.wgsl
 //
+// Workgroup memory: sums[128] u32, what each invocation has; in the end sums[0] is the block's.
+//
 // Bound by memory, which is read once here and once there. Not measured by itself: its time is part of what
 // sort_booleans_write.wgsl says.
 if (group >= $lines * $blocks) { return; }

@@ -1,7 +1,13 @@
 // Sorts a line of 1025 to 4096 elements by digits in a workgroup's memory, where invocations vote in subgroups:
 // WebGPU's (gpu/radix/radix_subgroups.wgsl says which invocation has which elements). CUDA's: sort_tile.cu.
 //
-//   words[]:  the line's bits, a word an element; by turns with the places that they come from
+//             ┌────────────── a part of 32 ──────────────┐┌── the next
+//   words[]:  │ lane 0 │ … │ lane 31 │ lane 0 │ … │ …    ││     an invocation has word0, word1, … and place0, place1, …
+//             │ e = 0                │ e = 1      │      ││     of the elements at + e · part
+//
+//   a digit:  ranks of the words → words[rank] = word → each takes its words again → words[rank] = place, likewise
+//
+// words[] has the line's bits, a word an element, by turns with the places that they come from.
 //
 // Memory is read once and written once, in vectors where they lie so; for each digit of 8 bits elements are ranked and
 // exchanged, and stay with their places in registers meanwhile.

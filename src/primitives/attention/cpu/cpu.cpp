@@ -44,7 +44,7 @@ template <class T> class CpuForward {
   void run() {
     const Index panels = (s_.columns + panel_ - 1) / panel_;
     k_step_ = panels * panel_ * s_.depth;
-    v_step_ = s_.columns * rounded_up(s_.width, panel_);
+    v_step_ = s_.columns * round_up(s_.width, panel_);
     const CallMemory packed(detail::of_thread<Packed>().buffer,
                             s_.batch * s_.groups * (k_step_ + v_step_) * Index{sizeof(T)});
     k_ = packed.as<T>();
@@ -82,7 +82,7 @@ template <class T> class CpuForward {
                  head % s_.heads,
                  row,
                  std::min(kForwardRows, s_.rows - row),
-                 rounded_up(s_.width, panel_),
+                 round_up(s_.width, panel_),
                  0,
                  nullptr,
                  nullptr,

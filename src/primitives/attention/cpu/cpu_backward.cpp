@@ -43,8 +43,8 @@ template <class T> class CpuBackward {
         tiles_(r.q.dtype),
         formulas_(formulas),
         panel_(tiles_.panel()),
-        depth_(rounded_up(s_.depth, panel_)),
-        width_(rounded_up(s_.width, panel_)) {}
+        depth_(round_up(s_.depth, panel_)),
+        width_(round_up(s_.width, panel_)) {}
 
   void run() {
     const Index keys = s_.batch * s_.groups,

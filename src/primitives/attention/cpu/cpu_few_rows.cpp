@@ -37,7 +37,7 @@ template <class T> class FewRows {
         tiles_(r.q.dtype),
         formulas_(formulas),
         rows_(s_.shared() * s_.rows),
-        width_(rounded_up(s_.width, tiles_.panel())),
+        width_(round_up(s_.width, tiles_.panel())),
         k_there_(r.k.strides[3] == 1),
         v_there_(r.v.strides[3] == 1 && s_.width % types_.kernels->lanes == 0) {}
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "backend/rounding.hpp"
 #include "cpu/machine/threads.hpp"
 #include "cpu/products/attention_kernels.hpp"
 #include "cpu/products/gemm_kernels.hpp"
@@ -17,7 +18,7 @@
 
 namespace tern::detail_cpu {
 
-inline Index rounded_up(Index n, Index to) { return (n + to - 1) / to * to; }
+using detail::round_up;
 
 /// A matrix of an operand's own elements: one head of q, k, v, or of a gradient.
 struct HeadOf {

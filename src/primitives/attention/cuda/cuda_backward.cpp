@@ -112,9 +112,9 @@ class MmaBackward : MmaAttention {
     const std::string to = of_ == GradientOf::q ? "x" : "y";
     const Dialect& d = formula_dialect();
     const std::vector<std::string> at{"batch", "head", "own_row", "at"};
-    const ScoreStyle of_shares = style(ScoreStyle::Leaves::nothing),
-                     of_scores = style(ScoreStyle::Leaves::positive_factor),
-                     of_slopes = style(ScoreStyle::Leaves::factor);
+    const ScoreStyle of_shares = style(LeftToKernel::nothing),
+                     of_scores = style(LeftToKernel::positive_factor),
+                     of_slopes = style(LeftToKernel::factor);
     fill_score(io, h, *scores_, of_scores);
     h["formula"] = scores_->functions(d, "score_of", of_scores) + slope_->functions(d, "slope_of", of_slopes) +
                    thin_->functions(d, "left_of", of_shares);
@@ -128,7 +128,7 @@ class MmaBackward : MmaAttention {
     h["slope"] = cat("f32 slope;\n", slope_->apply(io, d, "slope_of", {"x", "toward"}, at, "slope", of_slopes), to,
                      slope_->stays_finite() ? " = slope;\n" : " = share == 0.0f ? 0.0f : slope;\n");
   }
-  ScoreStyle style(ScoreStyle::Leaves leaves) const { return score_style(of_ == GradientOf::q ? 3 : 2, leaves); }
+  ScoreStyle style(LeftToKernel left) const { return score_style(of_ == GradientOf::q ? 3 : 2, left); }
   /// What is known of a row: loaded, or sent to workgroup memory.
   void fill_rows(Io& io, Holes& h) const {
     const std::pair<int, const char*> all[] = {{tops_, "let top"}, {totals_, "let total"}, {means_, "let mean"}};
@@ -143,7 +143,7 @@ class MmaBackward : MmaAttention {
               from(access, {"batch", "head", "row"}), "), bytes);\n");
   }
   void fill_stores(Io& io, Holes& h) const {
-    const Factor left = slope_->taken(formula_dialect(), style(ScoreStyle::Leaves::factor)).factor;
+    const Factor left = slope_->taken(formula_dialect(), style(LeftToKernel::factor)).factor;
     const std::string scaled =
         left.trivial() ? cat(" * ", slots_.scaling()) : cat(" * (", slots_.scaling(), " * ", left.text, ")");
     if (of_ == GradientOf::q) h["store"] = store(io, q_grad_, "batch", "head", "row", p(slots_.depth), scaled);

@@ -74,8 +74,8 @@ class MmaForward : MmaAttention {
     fill_blocks(io, h, blocks_, true);
     const Dialect& d = formula_dialect();
     const std::vector<std::string> at{"batch", "head", "own_row", "at"};
-    const ScoreStyle style = score_style(3, ScoreStyle::Leaves::positive_factor),
-                     of_shares = score_style(3, ScoreStyle::Leaves::nothing);
+    const ScoreStyle style = score_style(3, LeftToKernel::positive_factor),
+                     of_shares = score_style(3, LeftToKernel::nothing);
     h["formula"] = scores_.functions(d, "score_of", style) + thin_.functions(d, "left_of", of_shares);
     fill_score(io, h, scores_, style);
     // Tiles may pass the end, where formulas may be computed but nothing is to be read.

@@ -105,8 +105,8 @@ class MmaAttention {
     return instance_.bytes == 2 ? cuda_dialect_of_scores() : backend_.dialect();
   }
   /// For scores that are neighbours along an axis of [batch, heads, rows, columns].
-  ScoreStyle score_style(int axis, ScoreStyle::Leaves leaves) const {
-    return {axis, few_positions(), leaves, scale_is_positive_};
+  ScoreStyle score_style(int axis, LeftToKernel left) const {
+    return {axis, few_positions(), left, scale_is_positive_};
   }
   /// The holes of a score's formula: of what it leaves to the kernel, and of what scores begin with.
   void fill_score(Io& io, Holes& holes, const ScorePair& scores, const ScoreStyle& style) const;

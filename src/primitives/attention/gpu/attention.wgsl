@@ -17,6 +17,9 @@
 // Sums made under an older maximum go by exp(older - newer). Nothing is as large as rows × columns. gpu.cpp fills the
 // holes; products of tiles are those of gemm.wgsl (src/gpu/products/tile_text.hpp).
 //
+// Workgroup memory: steps, vectors of q, k and v; shares, as above; peaks[$across · rows / 4] vectors of four rows: the
+// largest scores that each invocation has found in them, and in the end its sums of exponentials.
+//
 // Speed. Bound by the arithmetic units and loads of vectors from workgroup memory, as products are: two for 16
 // multiplications along the depth, and of 128 elements five for 64 with the shares. On an H100 through WebGPU, 27
 // November 2026, f32 30.2 TFLOP/s with 128 elements and 27.1 with 64, where a product has 40.9

@@ -14,13 +14,14 @@
 
 namespace tern::detail_gpu {
 
-/// How a formula is printed where the dialect reassociates: for scores that are neighbours along an axis, `ahead`
-/// places from place `first` on (-1: for one); and what it leaves to the kernel.
+/// What a printed formula leaves to the kernel to multiply by.
+enum class LeftToKernel { nothing, positive_factor, factor };
+/// How a formula is printed where the dialect reassociates: for scores that are neighbours along an axis (-1: along
+/// both), and what it leaves to the kernel.
 struct ScoreStyle {
-  enum class Leaves { nothing, positive_factor, factor };
   int axis = -1;
   bool few = false;  // fewer rows and columns than kFewPositions
-  Leaves leaves = Leaves::nothing;
+  LeftToKernel left = LeftToKernel::nothing;
   bool scale_is_positive = false;
 };
 
@@ -52,8 +53,8 @@ class Scores {
     const auto source = [this](int s) { return is_source(s); };
     if (!dialect.reassociates()) return printer.function(name, wanted_, source);
     Neighbours neighbours{[&](int s) { return varies(s, style.axis); }, -1, style.few};
-    LeftOut left_out{style.leaves != ScoreStyle::Leaves::nothing};
-    if (style.leaves == ScoreStyle::Leaves::positive_factor)
+    LeftOut left_out{style.left != LeftToKernel::nothing};
+    if (style.left == LeftToKernel::positive_factor)
       left_out.positive = [&](int input) { return input == placed_ && style.scale_is_positive; };
     for (const int s : sources_) {
       if (step(s).kind == detail::StepKind::position && axis_of(s) == style.axis) neighbours.along = s;
@@ -134,8 +135,8 @@ class ScorePair {
   /// What both leave to the kernel.
   Taken taken(const Dialect& d, const ScoreStyle& style) const {
     Taken of_one, of_open;
-    if (!program_.defined() || !d.reassociates() || style.leaves == ScoreStyle::Leaves::nothing) return {};
-    const bool apart = style.leaves == ScoreStyle::Leaves::positive_factor && !open_.defined();
+    if (!program_.defined() || !d.reassociates() || style.left == LeftToKernel::nothing) return {};
+    const bool apart = style.left == LeftToKernel::positive_factor && !open_.defined();
     program_.function(d, "", style, apart, Part::rest, &of_one);
     if (open_.defined()) open_.function(d, "", style, apart, Part::rest, &of_open);
     return !open_.defined() || of_one.factor == of_open.factor ? of_one : Taken();
@@ -177,7 +178,7 @@ class ScorePair {
   Function function(const Scores& scores, const Dialect& d, const std::string& name, ScoreStyle style,
                     Part part = Part::rest) const {
     const Taken of_both = taken(d, style);
-    if (of_both.factor.trivial() && !of_both.apart) style.leaves = ScoreStyle::Leaves::nothing;
+    if (of_both.factor.trivial() && !of_both.apart) style.left = LeftToKernel::nothing;
     return scores.function(d, name, style, of_both.apart, part, nullptr);
   }
   Scores program_, open_;

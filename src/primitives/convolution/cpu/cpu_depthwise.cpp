@@ -34,7 +34,7 @@ class DepthwiseForward {
     const Index whole = g_.n * plan_.tasks_of_channels * g_.out[0] * plan_.stretches;
     const Index work = g_.n * g_.groups * g_.out[0] * g_.out[1] * g_.out[2] * g_.taps();
     const Index want = std::min<Index>(4 * max_threads(), work / kDepthwiseTask + 1);
-    parts_ = std::clamp<Index>(divide_up(want, whole), 1, divide_up(g_.out[1], plan_.rows));
+    parts_ = std::clamp<Index>(ceil_div(want, whole), 1, ceil_div(g_.out[1], plan_.rows));
     const Index tasks = whole * parts_, calls = want == 1 ? 1 : tasks;
     parallel_for(calls, [&](Index call) {
       const EvenPart part = part_of(call, calls, tasks);
@@ -88,7 +88,7 @@ class DepthwiseForward {
     mine.taps.resize(static_cast<std::size_t>(rows.count));
     for (Index r = 0; r < rows.count; ++r)
       kept.taps(where, p.z, rows.begin + r, w, mine.taps[static_cast<std::size_t>(r)]);
-    const Index step = whole ? y_.axis[2] : columns, calls = divide_up(p.stretch.places, g_.kernels->places);
+    const Index step = whole ? y_.axis[2] : columns, calls = ceil_div(p.stretch.places, g_.kernels->places);
     // Rows innermost but for the places of a call; or vectors, of one row.
     const Index outer = rows.count > 1 ? p.vectors.count : 1;
     for (Index o = 0; o < outer; ++o)
@@ -186,7 +186,7 @@ class WeightGradient {
                              lanes_);
   }
   void run_row(const std::vector<Tap>& taps, Index places, Index vectors, const std::byte* y) const {
-    const Index calls = divide_up(places, g_.kernels->gradient_places);
+    const Index calls = ceil_div(places, g_.kernels->gradient_places);
     for (Index v = 0; v < vectors; ++v)
       for (Index call = 0; call < calls; ++call) {
         const EvenPart part = part_of(call, calls, places);

@@ -77,7 +77,7 @@ void pack_kernels(const Geometry& g, Index group, Index panel, std::byte* to) {
 class Direct {
  public:
   Direct(const detail::ConvRequest& r, const TileEpilogue& epilogue)
-      : g_(r.sizes, r.x, r.w), epilogue_(epilogue), panel_(g_.kernels->panel), panels_(divide_up(g_.o, panel_)) {
+      : g_(r.sizes, r.x, r.w), epilogue_(epilogue), panel_(g_.kernels->panel), panels_(ceil_div(g_.o, panel_)) {
     pairs_ = pairs_for(g_);
     straight_ = goes_straight(r, epilogue.stores_accumulators(), pairs_ != nullptr);
     if (straight_) y_ = Geometry::of_image(r.outputs[0], r.sizes.axes);
@@ -90,7 +90,7 @@ class Direct {
     in_parts(g_.groups * panels_, parallel, [&](Index i) { pack_panel(i / panels_, i % panels_); });
     const Index whole = g_.n * g_.groups * g_.out[0] * blocks_ * stretches_;
     const Index want = parallel ? std::min<Index>(4 * max_threads(), work / kDirectTask) : 1;
-    parts_ = std::clamp<Index>(divide_up(want, whole), 1, divide_up(panels_, kPanelsAtOnce));
+    parts_ = std::clamp<Index>(ceil_div(want, whole), 1, ceil_div(panels_, kPanelsAtOnce));
     in_parts(whole * parts_, parallel, [&](Index task) { run_task(task); });
   }
 
@@ -109,8 +109,8 @@ class Direct {
   }
 
   void plan() {
-    stretches_ = divide_up(g_.out[2], kTaskPlaces);
-    const Index places = divide_up(g_.out[2], stretches_);
+    stretches_ = ceil_div(g_.out[2], kTaskPlaces);
+    const Index places = ceil_div(g_.out[2], stretches_);
     length_ = (places - 1) * g_.stride[2] + g_.reach(2);
     pitch_ = g_.c;
     // Rows of a call that lie multiples of 2048 bytes apart would share two sets of L1.
@@ -120,8 +120,8 @@ class Direct {
     const Index row = length_ * pitch_ * element() * g_.kernel[0];
     Index rows = std::min(g_.out[1], std::max<Index>(1, kTaskPlaces / places));
     while (rows > 1 && ((rows - 1) * g_.stride[1] + g_.reach(1)) * row > kImageBytes) --rows;
-    blocks_ = divide_up(g_.out[1], rows);
-    most_rows_ = divide_up(g_.out[1], blocks_);
+    blocks_ = ceil_div(g_.out[1], rows);
+    most_rows_ = ceil_div(g_.out[1], blocks_);
     image_rows_ = (most_rows_ - 1) * g_.stride[1] + g_.reach(1);
   }
 
@@ -150,7 +150,7 @@ class Direct {
     t.z = next_of(i, g_.out[0]), t.group = next_of(i, g_.groups), t.sample = i;
     t.columns = part_of(stretch, stretches_, g_.out[2]);
     copy_rows(t);
-    const Index together = divide_up(panels_, kPanelsAtOnce);
+    const Index together = ceil_div(panels_, kPanelsAtOnce);
     const EvenPart mine = part_of(part, parts_, together);
     for (Index p = mine.begin; p < mine.begin + mine.count; ++p) {
       t.panels = {p * kPanelsAtOnce, std::min(kPanelsAtOnce, panels_ - p * kPanelsAtOnce)};
@@ -255,7 +255,7 @@ class Direct {
     }
     if (pairs_) return run_pairs(list, t.columns.count, steps / 2, std::min(panel_, g_.o - panel * panel_), to, step);
     if (list.empty() && part.begin > 0) return;
-    const Index most = g_.kernels->rows, calls = t.columns.count <= most ? 1 : divide_up(t.columns.count, most),
+    const Index most = g_.kernels->rows, calls = t.columns.count <= most ? 1 : ceil_div(t.columns.count, most),
                 a_row = g_.stride[2] * pitch_;
     DirectCall call{list.data(), static_cast<Index>(list.size()),         steps,         a_row, to, step,
                     0,           std::min(panel_, g_.o - panel * panel_), part.begin > 0};
@@ -270,7 +270,7 @@ class Direct {
   /// The same of bf16: sums are kept in f32, and rounded where they go straight to the result.
   void run_pairs(std::vector<Segment>& list, Index all, Index pairs, Index cols, std::byte* to, Index step) const {
     constexpr Index kMost = 28;  // two calls' worth of rows
-    const Index calls = divide_up(all, kMost), a_row = g_.stride[2] * pitch_;
+    const Index calls = ceil_div(all, kMost), a_row = g_.stride[2] * pitch_;
     float* const strip =
         straight_ ? reinterpret_cast<float*>(direct_scratch().strip.reserve(kMost * kPairCols * 4)) : nullptr;
     for (Index i = 0; i < calls; ++i) {

@@ -12,9 +12,9 @@
 
 namespace tern::detail_cpu::conv {
 
-using detail_cpu::divide_up;
+using detail_cpu::ceil_div;
 /// Towards minus infinity, b > 0.
-constexpr Index floor_divide(Index a, Index b) { return a >= 0 ? a / b : -divide_up(-a, b); }
+constexpr Index floor_divide(Index a, Index b) { return a >= 0 ? a / b : -ceil_div(-a, b); }
 
 struct Strided {
   std::byte* data = nullptr;

@@ -28,11 +28,11 @@ class RowLayout {
   }
   /// Copies channels [channel, channel + count) of a row of the image.
   void fill(const Geometry& g, const std::byte* row, Stretch s, Index channel, Index count, std::byte* to) const {
-    const Index lanes = g.kernels->lanes, line = lanes * g.wide(), vectors = divide_up(count, lanes);
+    const Index lanes = g.kernels->lanes, line = lanes * g.wide(), vectors = ceil_div(count, lanes);
     const Index first = g.met(2, s.column, 0), vector = elements(lanes);
     for (Index phase = 0; phase < phases_; ++phase, to += length_ * line) {
       const Index at = first + phase, length = s.places + (g.reach(2) - 1) / g.stride[2];
-      const Index begin = std::clamp<Index>(at < 0 ? divide_up(-at, g.stride[2]) : 0, 0, length);
+      const Index begin = std::clamp<Index>(at < 0 ? ceil_div(-at, g.stride[2]) : 0, 0, length);
       const Index end = std::clamp<Index>(floor_divide(g.in[2] - 1 - at, g.stride[2]) + 1, begin, length);
       for (Index v = 0; v < vectors; ++v) {
         std::fill_n(to + v * vector * g.wide(), begin * line, std::byte{0});
@@ -127,11 +127,11 @@ struct DepthwisePlan {
   Index vectors, blocks, tasks_of_channels, stretches, places, rows = 1;
   RowLayout layout;
   explicit DepthwisePlan(const Geometry& g)
-      : vectors(divide_up(g.groups, g.kernels->lanes)),
+      : vectors(ceil_div(g.groups, g.kernels->lanes)),
         blocks(std::min(vectors, std::max<Index>(1, kChannels / g.kernels->lanes))),
-        tasks_of_channels(divide_up(vectors, blocks)),
-        stretches(divide_up(g.out[2], kPlaces)),
-        places(divide_up(g.out[2], stretches)),
+        tasks_of_channels(ceil_div(vectors, blocks)),
+        stretches(ceil_div(g.out[2], kPlaces)),
+        places(ceil_div(g.out[2], stretches)),
         layout(g, places) {
     // Many elements: a vector of channels takes several rows, while L1 has what they meet. Few: all vectors take one
     // place after the other, as they lie in memory.

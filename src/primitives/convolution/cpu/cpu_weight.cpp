@@ -32,10 +32,10 @@ class Weight {
         y_(Geometry::of_image(r.y, r.sizes.axes)),
         pairs_(pairs_for_weight(r)),
         panel_(g_.kernels->panel),
-        panels_(divide_up(g_.o, panel_)),
+        panels_(ceil_div(g_.o, panel_)),
         phases_(pairs_ ? std::min(g_.stride[2], g_.reach(2)) : 1),
         length_((g_.out[2] - 1) * g_.stride[2] + g_.reach(2)),
-        line_(divide_up(length_, phases_) + 1) {}
+        line_(ceil_div(length_, phases_) + 1) {}
 
   void run() {
     const Index rows = g_.n * g_.in[0] * g_.in[1] * g_.groups;
@@ -44,7 +44,7 @@ class Weight {
     image_ = weight_scratch().image.reserve(rows * row_bytes() + 64);
     in_parts(rows, parallel, [&](Index row) { copy_row(row); });
     const Index whole = g_.groups * panels_, want = parallel ? 4 * max_threads() : 1;
-    parts_ = std::clamp<Index>(divide_up(want, whole), 1, divide_up(g_.c, kRows));
+    parts_ = std::clamp<Index>(ceil_div(want, whole), 1, ceil_div(g_.c, kRows));
     in_parts(whole * parts_, parallel, [&](Index task) { run_task(task); });
   }
 
@@ -87,7 +87,7 @@ class Weight {
     // So many places from `at` on of each phase, every stride-th.
     const auto each_phase = [&](auto put) {
       for (Index phase = 0; phase < phases_; ++phase) {
-        const Index q = begin <= phase ? 0 : divide_up(begin - phase, g_.stride[2]);
+        const Index q = begin <= phase ? 0 : ceil_div(begin - phase, g_.stride[2]);
         for (Index at = q, p = phase + q * g_.stride[2]; p < end; ++at, p += g_.stride[2])
           put(phase * line_ + at, p - begin);
       }
@@ -136,7 +136,7 @@ class Weight {
     else store<std::uint16_t>(group, panel, channels, cols, sums);
   }
   Index panel_bytes() const {
-    return pairs_ ? divide_up(g_.out[2], 2) * kPairCols * 4 : g_.out[2] * panel_ * g_.wide();
+    return pairs_ ? ceil_div(g_.out[2], 2) * kPairCols * 4 : g_.out[2] * panel_ * g_.wide();
   }
   struct ImageRow {
     Index sample, z, row;
@@ -159,7 +159,7 @@ class Weight {
   void add_tap(Index tap, Index group, EvenPart channels, EvenPart rows, const std::byte* y, Index cols,
                std::byte* sums) const {
     const Index kx = tap % g_.kernel[2], ky = tap / g_.kernel[2] % g_.kernel[1], kz = tap / g_.kernel[2] / g_.kernel[1];
-    const Index most = pairs_ ? kRows : g_.types.kernels->max_rows, calls = divide_up(channels.count, most);
+    const Index most = pairs_ ? kRows : g_.types.kernels->max_rows, calls = ceil_div(channels.count, most);
     const Index shift = kx * g_.dilation[2];
     for (Index call = 0; call < calls; ++call) {
       const EvenPart some = part_of(call, calls, channels.count);

@@ -7,6 +7,12 @@
 // The tiles, and who has what, are those of cuda_depthwise.cu; here a lane keeps the sums of all taps in registers. At
 // the end the warps of a workgroup add theirs up, one after the other.
 //
+//   tile of results y      a lane: two channels, 2·l and 2·l + 1       at the end, where the tiles were:
+//   ┌────────┬────────┬─   ┌───────────────────────────────────┐
+//   │ warp 0 │ warp 1 │    │ sums[tap line][tap row] += x·y of │     shared[tap][lane]: warp 0's, then + warp 1's, …;
+//   ├────────┼────────┼─   │ its warp's kLines x kRows results │     warp w stores the taps w, w + (number of warps), …
+//   │ …      │ …      │    └───────────────────────────────────┘
+//
 // Bound by the multiplications: on an H200, 26 November 2026, bf16, 64×192×56×56 by 7×7, both directions take 394 µs,
 // the result 133 of them. (The kernel is longer than other functions: its sums stay in registers throughout.)
 $tiles

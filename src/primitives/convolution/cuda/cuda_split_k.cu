@@ -1,7 +1,13 @@
 // Adds up the sums of a product that is split along k (src/cuda/products/wgmma.cu, kSplitK), in the order of its
 // splits, into the gradient of a convolution's kernels [taps, channels, results]: a thread has four results.
 //
-//   rows of the product: channels of each tap, in blocks of 64; columns: results
+//              results →                               rows of the product: channels of each tap, up to a multiple
+//             ┌────┬────┬────┬────┬────┬───             of 64; columns: results. A box is a thread's.
+//   tap 0,    │ t0 │ t1 │ t2 │ t3 │ t4 │ …
+//   channels  ├────┼────┼────┼────┼────┼───             The sums of a tile, kRows x kTileN, are as often in memory as
+//      ↓      │ …  │    │    │    │    │                pairs of workgroups had steps of it:
+//             ├────┼────┴────┴────┴────┴───
+//   tap 1     │ …  │                                      │ tile + first pair │ … │ tile + last pair │   added in order
 //
 // Bound by memory, of which most lies in the cache of the whole GPU: as many sums as the pairs of workgroups have
 // splits. Of 256 channels it takes 9 µs, the product 108, on an H200, 26 November 2026, at the profiler's clock

@@ -8,6 +8,9 @@
 //   │          │  one barrier for a column, and the same steps for all rows.
 //   └──────────┘
 //
+// Workgroup memory: column[24] vectors of four rows of the diagonal: one column of 8, by turns with the next; the last
+// 8 are only read, for rows that there are not.
+//
 // The factor of the diagonal goes elsewhere, as other workgroups may not have read the block yet. Bound by the latency
 // of 32 steps, each of a root, a division and a barrier. What is behind the last column or row is computed, and not
 // looked at.

@@ -7,6 +7,8 @@
 //   row 0   │ x0 to x7 │ …        │                  │ 32 × 32   │
 //   row 1   │ …        │          │                  └───────────┘
 //
+// Workgroup memory: q[256] vectors of four: q[j · 8 + k / 4] is of column j.
+//
 // Pairs that were not rotated are left as they are. Bound by workgroup memory: a vector of q for 4 multiplications. It
 // was not measured by itself: all of eigh of 1024 x 1024 in f32 took the first version 85 ms on an H200, 27 November
 // 2026, WebGPU (docs/tuning.md).

@@ -3,6 +3,8 @@
 //
 //   values:  │ 3 │ 1 │ 2 │   order, ascending:  │ 1 │ 2 │ 0 │
 //
+// Workgroup memory: failed[$threads] u32, whether a thread knows of a pair that was still rotated in the last sweep.
+//
 // Singular values are the lengths over those of v, which become 1. Eigenvalues are Rayleigh's quotients x·t / x·x of
 // the columns x and what the matrix makes of them, t.
 // One workgroup has a matrix, and an invocation every $threads-th column. Bound by what one processor reads, twice. It

@@ -15,6 +15,10 @@
 // changes: with cosines q was ten times as far from orthogonal. What is left of that lengthens columns, and hundreds of
 // q multiply: so the columns of each get the length 1 again.
 //
+// Workgroup memory: gram[32 · 33]; tile[32 · 33], rows of the columns, and from the rounds on q; sines[16] and
+// rests[16] (1 - cosine), of the pairs of a round; scales[32], by which q's columns are lengthened; busy[32] u32, what
+// a thread knows of whether pairs are, or were, rotated.
+//
 // A matrix of which no pair was rotated in the whole sweep before is done: its workgroups end. Of a pair's state: 0:
 // rotated in this step; 1, 2: in this sweep, and the one before, in turn; 3: whether it goes on in this sweep.
 // Bound by the latency of the rounds, two barriers each, and of many rows by that of their tiles. All of eigh of 1024 x

@@ -8,6 +8,9 @@
 //           │ l │ │ a │
 //           └───┴─┴───┘
 //
+// Workgroup memory: upper[32 · 32], the rows of u; chosen[32], the row of the pivot; sizes[$threads] and
+// places[$threads] u32, the largest element that a thread has found, and its row.
+//
 // Bound by the latency of the steps: each reads what it needs of l, from a cache where the panel fits one, and waits
 // for all invocations to compare what they found. A factor is 1 or -1 exactly where it should be, and u's rows are
 // made by the same steps as the other rows, so that equal rows end as zeros.

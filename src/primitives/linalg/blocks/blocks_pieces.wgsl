@@ -6,6 +6,9 @@
 //   │ x0: 0 to 3 │ x1: 4 to 7 │ … │ x7: 28 to 31 │     after four steps:  │ x0: 4 to 7 │ x1: 8 to 11 │ … │
 //
 // What bounds the kernels, and how fast they are, stands in their own files.
+//
+// Workgroup memory: triangle[264] vectors of four rows of a column; diagonal[32], what is on it, or half of that, as
+// $pivot_of says.
 
 A block's part below the diagonal, [column][row / 4] vectors of rows, and what is on it.
 $define load_triangle

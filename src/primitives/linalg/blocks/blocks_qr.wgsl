@@ -8,6 +8,9 @@
 //          │   │x│y│ y │   v = x / (first - made), 1 on the diagonal; y -= v · tau · (v · y)
 //          └───┴─┴─┴───┘
 //
+// Workgroup memory: partial[$threads], what a thread's rows add to x · y; dots[32], x · y; heads[32], row k; ws[32],
+// tau · (v · y), each for every column.
+//
 // Bound by what one processor moves: for each column what is left of the panel, there and back. A column that is zero
 // below its diagonal has no reflection: v is 0, all of it.
 //

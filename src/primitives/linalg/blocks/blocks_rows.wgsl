@@ -12,6 +12,9 @@
 // in row k was, origins[32 + k] where what ends in the row that k was exchanged with was. So all that is read is read
 // before anything is written.
 //
+// Workgroup memory: places[32] u32, the rows that the panel's were exchanged with; origins[64] u32; triangle[], of l
+// (blocks_pieces.wgsl).
+//
 // Bound by latency: of 64 loads that lie a row apart, and of the 32 steps of a substitution. It was not measured by
 // itself: LU of 4096 x 4096 in f32 took 32082 µs in all on an H200, 26 November 2026, by CUDA; through WebGPU three
 // quarters of it are the panels (docs/benchmarks_families.md).

@@ -12,6 +12,8 @@
 // by the latency of n steps with two barriers each, which other workgroups hide; memory is read once and written once.
 // 10,000 of 8 x 8 in f32 take 8 µs, 1,000 of 32 x 32 19 and 10,000 91, PyTorch 79, 75 and 324, on an H100, 25 November
 // 2026 (docs/linear_algebra.md).
+//
+// Workgroup memory: a[$at(row, column)], of all matrices of the workgroup; bad[32] u32 (small_factor_pieces.wgsl).
 $begin
 var status = 0;
 var not_finite = 0u;

@@ -8,6 +8,10 @@
 //         p₁  │       │ pair 1│
 //         q₁  └───────┴───────┘
 //
+// Workgroup memory: a[$at(row, column)], of all matrices of the workgroup, and `vectors` where they are asked for;
+// cosines[32] and sines[32], a number for each pair of a round; values[32] and order[32] u32, of the eigenvalues;
+// partial[32], what a thread adds to the norm; the others in small_pieces.wgsl.
+//
 // A column of zeros makes their number even: it is never rotated. Sweeps go on until no matrix of the workgroup is
 // rotated; one that is done is rotated by nothing, so that what it gives does not depend on its neighbours. Every
 // matrix is scaled by a power of two. Bound by workgroup memory: of 32 rows a round takes 45 loads and stores a thread,

@@ -1,5 +1,8 @@
 // Pieces (kernel_file.hpp) of small_cholesky.wgsl, small_lu.wgsl and small_solve.wgsl, which draw what they work on, in
 // what the GPU languages share (dialect.hpp).
+//
+// Workgroup memory: a[$at(row, column)], the matrices; b[$side(row, column)], right-hand sides; bad[32] u32, whether a
+// thread has loaded something that is not finite; places[] u32, the rows that rows were exchanged with.
 
 The status of a matrix of which a thread has loaded something that is not finite: -1.
 $define all_finite

@@ -8,6 +8,8 @@
 //                            │ l l · · · │
 //                            └───────────┘
 //
+// Workgroup memory: a[$at(row, column)], of all matrices of the workgroup; bad[32] u32 (small_factor_pieces.wgsl).
+//
 // A factor is 1 or -1 exactly where it should be, which WGSL's division (2.5 ulp) need not give: else equal rows would
 // not be found singular. An odd pitch keeps rows in different banks. Bound by the latency of min(m, n) steps with three
 // barriers each, which other workgroups of 32 threads hide; memory is read once and written once. 10,000 of 8 x 8 in

@@ -4,6 +4,11 @@
 // Scales are powers of two between the least normal number and its reciprocal, so that what is scaled is exact.
 // WebGPU's devices may take subnormal numbers for zeros: those of f32 are scaled as integers.
 // What a thread holds, what bounds the kernels and how fast they are stands in their own files.
+//
+// Workgroup memory: columns[], of all matrices of the workgroup; and a number for each of its 32 threads in taus[32]
+// and of_vs[32], of column k's reflection; partial[32], the largest element, or a sum; bad[32] u32, whether it has
+// found one that is not finite; busy[32] u32, whether it has rotated; values[32], and order[32] u32, which of them
+// comes k-th.
 
 Functions.
 $define power_of_f32

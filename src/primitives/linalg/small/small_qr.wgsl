@@ -7,6 +7,9 @@
 //                                  │ v v r r   │
 //                                  └───────────┘
 //
+// Workgroup memory: columns[$column(j) + row] and basis[$in_basis(j) + row], r's and q's of all matrices of the
+// workgroup; taus[32] and of_vs[32] (small_pieces.wgsl).
+//
 // Columns lie one after the other at an odd distance, so that neighbours are in different banks. Every column is scaled
 // by a power of two, which r undoes: what is left of a column may be nothing but roundings, and squares do not vanish.
 // Bound by the latency of min(m, n) steps of 5·m loads from workgroup memory each, with one barrier. On an H100, 25

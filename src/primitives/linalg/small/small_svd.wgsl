@@ -6,6 +6,9 @@
 //           │   │   │   │   │  products; the lengths become the singular values
 //           └───┴───┴───┴───┘
 //
+// Workgroup memory: columns[$place(j) + row], of all matrices of the workgroup, and `vectors` of v; values[32], the
+// squares of the lengths; order[32] u32; partial[32], a thread's part of a product; the others in small_pieces.wgsl.
+//
 // The vectors of the long side are q of the columns' QR in the order of the values, which is orthogonal also where
 // values are 0; they take the memory of the short side's, which are stored before. Columns that are nothing beside the
 // largest are not rotated, as their squares would vanish. Sweeps end as in small_eigh.wgsl. Bound by workgroup memory:
