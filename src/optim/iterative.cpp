@@ -26,8 +26,8 @@ struct Systems {
   Tensor norm(const Tensor& a) const { return sqrt(dot(a, a)); }
   /// a / b, and 0 where b is 0: a system that is solved stays so.
   static Tensor ratio(const Tensor& a, const Tensor& b) { return where(b == 0, 0, a / where(b == 0, 1, b)); }
-  /// Whether all residuals are below their limits, which an infinite one is not of any. Fails where one is NaN, which no
-  /// iteration mends, or after the last iteration.
+  /// Whether all residuals are below their limits, which an infinite one is not of any. Fails where one is NaN, which
+  /// no iteration mends, or after the last iteration.
   bool are_solved(const Tensor& r, const Tensor& limit, int iterations) const {
     const Tensor size = norm(r);
     const Tensor state = where(isnan(size), 2, where(logical_and(size <= limit, isfinite(size)), 0, 1));
@@ -37,8 +37,9 @@ struct Systems {
     return worst == 0;
   }
   [[noreturn]] void fail_of_nan(int iterations) const {
-    throw Error(ErrorKind::linalg, std::string(op) + ": the residual is not finite after " + std::to_string(iterations) +
-                                       " iterations: the right-hand side or what the map gives is not finite");
+    throw Error(ErrorKind::linalg, std::string(op) + ": the residual is not finite after " +
+                                       std::to_string(iterations) +
+                                       " iterations: the right-hand side or what the map gives is not");
   }
   /// A power of two near the largest element of a system, by which its right-hand side is divided: squares of elements
   /// overflow or vanish else, and 0 would pass for the solution.
