@@ -55,7 +55,7 @@ const detail::Choice& Products::choice(const Product& p) const {
       "product.vendor, " + std::string(to_string(p.a.dtype)) + " to " + std::string(to_string(p.out.dtype));
   key += p.a.transposed ? " t" : " n";
   key += p.b.transposed ? "t" : "n";
-  key += detail::powers_of_two(std::array{p.m, p.n, p.k});
+  key += detail::size_classes(std::array{p.m, p.n, p.k});
   if (p.batches > 1) key += ", batched";
   return detail::choice_of(device_class_, key, {0, 1, 2, 3, 4, 5, 6, 7});
 }

@@ -38,9 +38,9 @@ TEST(Choices, OfOneNameAreOne) {
   EXPECT_NE(&choice_of("another device", "tests.choice", {3, 4}), &first);
 }
 TEST(Choices, SizesBetweenTheSamePowersOfTwoAreAlike) {
-  EXPECT_EQ(powers_of_two(std::array<std::int64_t, 4>{1, 2, 3, 4}), " 2^0 2^1 2^1 2^2");
-  EXPECT_EQ(powers_of_two(std::array<std::int64_t, 3>{8191, 8192, std::int64_t{1} << 62}), " 2^12 2^13 2^62");
-  EXPECT_EQ(powers_of_two({}), "");
+  EXPECT_EQ(size_classes(std::array<std::int64_t, 4>{1, 2, 3, 4}), " 2^0 2^1 2^1 2^2");
+  EXPECT_EQ(size_classes(std::array<std::int64_t, 3>{8191, 8192, std::int64_t{1} << 62}), " 2^12 2^13 2^62");
+  EXPECT_EQ(size_classes({}), "");
 }
 
 }  // namespace

@@ -202,7 +202,7 @@ const Choice& choice_of(std::string_view device_class, std::string_view key,
   return *of_class->second.emplace(key, choice).first->second;
 }
 
-std::string powers_of_two(std::span<const std::int64_t> sizes) {
+std::string size_classes(std::span<const std::int64_t> sizes) {
   std::string text;
   for (const std::int64_t size : sizes)
     text += " 2^" + std::to_string(std::bit_width(static_cast<std::uint64_t>(size)) - 1);

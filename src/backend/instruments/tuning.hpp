@@ -70,7 +70,7 @@ class Choice {
 const Choice& choice_of(std::string_view device_class, std::string_view key,
                         std::initializer_list<std::int64_t> candidates);
 /// " 2^13 2^12": for keys under which sizes are alike that lie between the same powers of two.
-std::string powers_of_two(std::span<const std::int64_t> sizes);
+std::string size_classes(std::span<const std::int64_t> sizes);
 /// All choices that calls have asked for so far.
 std::vector<Choice*> choices();
 

@@ -99,7 +99,7 @@ std::string text(const MmaKernel& kernel) {
 }
 
 /// False, having done nothing, where there is no such kernel.
-bool run(GpuBackend& backend, const GemmRequest& request, const MatrixUnits& units, Layouts layouts) {
+bool run_in_layout(GpuBackend& backend, const GemmRequest& request, const MatrixUnits& units, Layouts layouts) {
   MmaKernel kernel(backend, request, layouts);
   lay_out(kernel), choose(kernel, units), arrange(kernel);
   Launch& launch = kernel.plan.launch;
@@ -121,9 +121,10 @@ bool run_mma(detail_gpu::GpuBackend& backend, const detail::GemmRequest& request
   const DType dtype = request.a.dtype;
   if (units.architecture < 80 || request.b.dtype != dtype || (dtype != DType::f16 && dtype != DType::bf16))
     return false;
-  if (!backend.limits().archived) return mma::run(backend, request, units, detail_gpu::Layouts::own);
-  return mma::run(backend, request, units, detail_gpu::Layouts::vectors) ||
-         (detail_gpu::is_plain_product(request) && mma::run(backend, request, units, detail_gpu::Layouts::any));
+  using detail_gpu::Layouts;
+  const auto run = [&](Layouts layouts) { return mma::run_in_layout(backend, request, units, layouts); };
+  if (!backend.limits().archived) return run(Layouts::own);
+  return run(Layouts::vectors) || (detail_gpu::is_plain_product(request) && run(Layouts::any));
 }
 
 }  // namespace tern::detail_cuda

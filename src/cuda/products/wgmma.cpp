@@ -108,7 +108,7 @@ std::string text(const WgmmaKernel& kernel) {
 
 }  // namespace
 
-bool run(WgmmaKernel& kernel) {
+bool queue_kernel(WgmmaKernel& kernel) {
   if (!bind(kernel)) return false;
   arrange(kernel);
   const Tiling& t = kernel.tiling;
@@ -133,7 +133,7 @@ bool run_wgmma(detail_gpu::GpuBackend& backend, const detail::GemmRequest& reque
   if (!problem) return false;
   kernel.problem = *std::move(problem);
   kernel.tiling = choose_tiling(backend, request, kernel.problem, units);
-  return (always || kernel.tiling.fills) && run(kernel);
+  return (always || kernel.tiling.fills) && queue_kernel(kernel);
 }
 
 }  // namespace tern::detail_cuda

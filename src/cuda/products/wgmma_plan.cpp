@@ -92,7 +92,7 @@ Tiling choose_tiling(const GpuBackend& backend, const GemmRequest& r, const Prob
   enum : std::int64_t { kModelled, kHalves, kPingPong128, kPingPong192 };
   const std::string key =
       cat("product.tiling, ", to_string(r.a.dtype), " ", p.a.along_k ? "n" : "t", p.b.along_k ? "t" : "n", ", outputs ",
-          r.outputs.size(), detail::powers_of_two(std::array{p.m, p.n, p.k, p.batch.count()}));
+          r.outputs.size(), detail::size_classes(std::array{p.m, p.n, p.k, p.batch.count()}));
   const std::int64_t told =
       detail::choice_of(backend.device_class(), key, {kModelled, kHalves, kPingPong128, kPingPong192})();
   t.told = told != kModelled;

@@ -108,7 +108,7 @@ bool bind(WgmmaKernel& kernel);
 void arrange(WgmmaKernel& kernel);
 /// Queues the kernel of a problem that is described and divided; false, having done nothing, where a binding would be
 /// too large.
-bool run(WgmmaKernel& kernel);
+bool queue_kernel(WgmmaKernel& kernel);
 
 /// Places for boxes of results, of each consumer.
 constexpr int kMostPlaces = 4;

@@ -292,7 +292,7 @@ std::string Io::store(int index, const Position& at, const std::vector<std::stri
 
 namespace {
 /// The group's elements [first, first + count) of one word, joined.
-std::string joined(const Access& a, const std::vector<std::string>& values, int first) {
+std::string joined_word(const Access& a, const std::vector<std::string>& values, int first) {
   std::string word;
   const int per_word = 4 / a.size();
   if (a.dtype() == DType::f16 || a.dtype() == DType::bf16)
@@ -341,7 +341,7 @@ std::string Io::store_wide(const Access& a, const Position& at, const std::vecto
     std::vector<std::string> words;
     for (int k = 0; k < per_vector; k += std::max(per_word, 1)) {
       if (per_word) {
-        words.push_back(joined(a, values, first + k));
+        words.push_back(joined_word(a, values, first + k));
         continue;
       }
       const std::string bits = packed(a.dtype(), values[static_cast<std::size_t>(first + k)]);
@@ -357,7 +357,7 @@ std::string Io::store_wide(const Access& a, const Position& at, const std::vecto
 
 std::string Io::store_piece(const Access& a, const Position& at, const std::vector<std::string>& values) const {
   const int bytes = a.size() * at.group;
-  if (bytes == 4) return cat(piece(a, at), " = ", joined(a, values, 0), ";\n");
+  if (bytes == 4) return cat(piece(a, at), " = ", joined_word(a, values, 0), ";\n");
   std::string bits;
   for (int e = 0; e < at.group; ++e)
     bits += cat(e ? " | " : "", "u", 8 * bytes, "(", packed(a.dtype(), values[static_cast<std::size_t>(e)]), ") << ",
@@ -371,7 +371,7 @@ std::string Io::store_words(const Access& a, const Position& at, const std::vect
   const std::string start = unique("w");
   std::string lines = cat("let ", start, " = (", element(a, at, 0), ") / ", per_word, "u;\n");
   for (int first = 0; first < at.group; first += per_word) {
-    const std::string one = write_word(a, cat(start, " + ", first / per_word, "u"), joined(a, values, first));
+    const std::string one = write_word(a, cat(start, " + ", first / per_word, "u"), joined_word(a, values, first));
     lines +=
         guard.empty() ? one : cat("if (", fill_in(guard, "", {std::to_string(first) + "u"}), ") {\n  ", one, "}\n");
   }

@@ -107,7 +107,7 @@ void check_into(const char* op, const Tensor& out, DType dtype) {
 }
 
 /// The complex tensor whose parts are results of a call.
-Var joined(const Var& re, const Var& im, Tensor whole) {
+Var record_complex(const Var& re, const Var& im, Tensor whole) {
   const Var inputs[] = {re, im};
   return record_one("make_complex", inputs, std::move(whole), {}, [](const RuleContext& c) {
     VarParts g = parts_of(c.grads[0]);
@@ -164,7 +164,7 @@ void call_in_parts(const FusedCall& call, Operands operands, std::span<const Arg
     Tensor& whole = outputs.wholes[k];
     if constexpr (std::same_as<T, Var>) {
       if (call.drops_axes) whole = whole.reshape(without_axes(whole.shape(), call.reduced));
-      results[k] = joined(values[at], values[at + 1], std::move(whole));
+      results[k] = record_complex(values[at], values[at + 1], std::move(whole));
     } else {
       results[k] = std::move(whole);
     }
@@ -234,7 +234,7 @@ VarParts parts_of(const Var& z) {
         const Var &re = c.grads[0], &im = c.grads[1];
         if (!im.defined()) return PoolVector<Var>{make_complex(re, 0)};
         if (re.defined() && are_parts(re.value(), im.value()))  // FusedBackward saw to that
-          return PoolVector<Var>{joined(re, im, whole_of(re.value()))};
+          return PoolVector<Var>{record_complex(re, im, whole_of(re.value()))};
         return PoolVector<Var>{re.defined() ? make_complex(re, im) : make_complex(0, im)};
       },
       results);

@@ -40,7 +40,7 @@ Tiling tiling_of(GpuBackend& backend, const char* part, std::int64_t m, std::int
   t.clusters = std::max(units.processors / 2, 1), t.split_k = split_k;
   t.pairs = ceil_div(m, 2 * kTileM);
   // What can be told: by the rule; halves of 64, 128, 256 columns; ping-pong with 64, 128, 192.
-  const std::string key = cat("convolution.tiling, ", part, detail::powers_of_two(std::array{m, n, steps}));
+  const std::string key = cat("convolution.tiling, ", part, detail::size_classes(std::array{m, n, steps}));
   const std::int64_t told = detail::choice_of(backend.device_class(), key, {0, 1, 2, 3, 4, 5, 6})();
   t.told = told != 0;
   if (t.told) {
@@ -77,7 +77,7 @@ bool run_rows(GpuBackend& backend, const GemmRequest& g, const conv::FetchedWind
   p.batch = merged.kept;
   p.a.map = windows.map(), p.b = kernels, p.steps = windows.steps();
   kernel.tiling = tiling_of(backend, "places", p.m, p.n, p.k / kTileK, units, false);
-  return run(kernel);
+  return queue_kernel(kernel);
 }
 
 void convolution_by_wgmma(GpuBackend& backend, const ConvRequest& r, const MatrixUnits& units) {
@@ -115,7 +115,7 @@ void convolution_weight_by_wgmma(GpuBackend& backend, const ConvWeightRequest& r
     p.a.along_k = p.b.along_k = false, p.a.map = windows.map(), p.steps = windows.steps();
     p.b.map = conv::results_across(backend, r.op, r.sizes, r.y, temporaries);
     kernel.tiling = tiling;
-    if (!run(kernel)) throw Error(ErrorKind::backend, std::string(r.op) + ": more bytes than a kernel sees");
+    if (!queue_kernel(kernel)) throw Error(ErrorKind::backend, std::string(r.op) + ": more bytes than a kernel sees");
     conv::add_splits(backend, r, sums, windows, tiling);
   });
 }
