@@ -573,7 +573,6 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ 
   let row_group = group;
   let segment = 0u;
   let tx = thread / 1u;
-  let ty = thread - tx * 1u;
   let first_of_rows = row_group * 768u;
   let count_of_rows = min(768u, params.v[1] * 3u - first_of_rows);
   for (var step = 0u; step < 1u; step += 1u) {

@@ -822,7 +822,6 @@ fn pass1(v0: f32, v2: f32, v5: f32) -> f32 {
   let row_group = group;
   let segment = 0u;
   let tx = thread / 1u;
-  let ty = thread - tx * 1u;
   let first_of_rows = row_group * 768u;
   let count_of_rows = min(768u, params.v[0].y * 3u - first_of_rows);
   for (var step = 0u; step < 3u; step += 1u) {

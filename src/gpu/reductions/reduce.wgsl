@@ -37,5 +37,7 @@
 let row_group = $row_group;
 let segment = $segment;
 let $slow = thread / $fast_count;
-let $fast = thread - $slow * $fast_count;
+$for fast in $fast_if_used
+  let $fast = thread - $slow * $fast_count;
+$end
 $rows_of_invocation

@@ -49,6 +49,8 @@ class ReduceText : ReduceValues {
     for (std::size_t p = 0; p < kernel_.passes.size(); ++p) passes += pass(p);
     const std::string once = results();
     holes["outputs_after_all_passes"] = last_outputs();
+    // (NVRTC warns of names without a use: a staged row is one invocation's, and only single results ask for ty.)
+    holes["fast_if_used"] = kernel_.staged() && once.empty() ? "" : kernel_.tiling.rows ? "ty" : "tx";
     holes["results"] = once.empty() ? once : with_lines("$if_first\n", once);
     holes["rows_of_invocation"] = staged.row_by_row(fill_holes(kRow, holes));
     const std::string body = fill_holes(kReduction, holes);
@@ -69,7 +71,7 @@ class ReduceText : ReduceValues {
     const std::string segments = io_.param(kernel_.segments_slot), across = cat(tiling.across, "u");
     holes["row_group"] = kernel_.stage.splits ? cat("group / ", segments) : std::string("group");
     holes["segment"] = kernel_.stage.splits ? cat("group - row_group * ", segments) : std::string("0u");
-    holes["slow"] = tiling.rows ? "tx" : "ty", holes["fast"] = tiling.rows ? "ty" : "tx";
+    holes["slow"] = tiling.rows ? "tx" : "ty";
     holes["fast_count"] = cat(tiling.rows ? tiling.along : tiling.across, "u");
     holes["first_kept"] = kernel_.staged() ? StagedText::first_kept(kernel_)
                           : kernel_.kept_group() > 1
