@@ -32,11 +32,11 @@ struct Systems {
     const Tensor size = norm(r);
     const Tensor state = where(isnan(size), 2, where(logical_and(size <= limit, isfinite(size)), 0, 1));
     const auto worst = max(state.to(DType::i32)).to(cpu()).item<std::int32_t>();
-    if (worst == 2) fail_of_nan(iterations);
+    if (worst == 2) fail_not_finite(iterations);
     if (worst == 1 && iterations == options.iterations) fail(r);
     return worst == 0;
   }
-  [[noreturn]] void fail_of_nan(int iterations) const {
+  [[noreturn]] void fail_not_finite(int iterations) const {
     throw Error(ErrorKind::linalg, std::string(op) + ": the residual is not finite after " +
                                        std::to_string(iterations) +
                                        " iterations: the right-hand side or what the map gives is not");
@@ -56,6 +56,7 @@ struct Systems {
                                        "larger tolerance");
   }
 };
+double number(const Tensor& t) { return t.to(cpu()).to(DType::f64).item<double>(); }
 Tensor applied(const TensorMap& map, const Tensor& x) { return map ? map(x) : x; }
 
 Tensor run_conjugate_gradients(const IterativeOptions& options, const TensorMap& map, const TensorMap& preconditioner,
@@ -92,7 +93,6 @@ Tensor run_bicgstab(const IterativeOptions& options, const TensorMap& map, const
 
 /// Of elements, too, whose squares overflow or vanish.
 double length_of(const Tensor& w) {
-  const auto number = [](const Tensor& t) { return t.to(cpu()).to(DType::f64).item<double>(); };
   const double length = number(sqrt(sum(w * w)));
   if (length > 0 && std::isfinite(length)) return length;
   const double most = number(max(abs(w)));
@@ -105,7 +105,6 @@ double length_of(const Tensor& w) {
 Tensor gmres_cycle(const TensorMap& map, const TensorMap& preconditioner, const Tensor& r, double beta, double limit,
                    int most, int& steps) {
   const auto m = static_cast<std::size_t>(most);
-  const auto number = [](const Tensor& t) { return t.to(cpu()).to(DType::f64).item<double>(); };
   std::vector<Tensor> basis{r / beta}, directions;
   std::vector<std::vector<double>> h;  // columns, made triangular by rotations
   std::vector<double> cosines, sines, g{beta};
@@ -147,12 +146,11 @@ Tensor run_gmres(const IterativeOptions& options, const TensorMap& map, const Te
   const Systems s("gmres", options, b);
   if (options.batched)
     throw Error(ErrorKind::unsupported, "gmres: solves one system; conjugate_gradients and bicgstab take batches");
-  const auto number = [](const Tensor& t) { return t.to(cpu()).to(DType::f64).item<double>(); };
   const double limit = number(s.norm(b)) * s.tolerance;
   Tensor x = b * 0, r = b;
   for (int steps = 0;;) {
     const double size = number(s.norm(r));
-    if (!std::isfinite(size)) s.fail_of_nan(steps);
+    if (!std::isfinite(size)) s.fail_not_finite(steps);
     if (size <= limit) return x;
     if (steps >= options.iterations) s.fail(r);
     const int before = steps;

@@ -94,6 +94,22 @@ std::int64_t narrowest(const FusedRequest& r) {
   return static_cast<std::int64_t>(least);
 }
 
+/// The axes of a request as few as its views allow, with the strides of its outputs and then of its inputs.
+struct RequestAxes {
+  std::vector<const View*> views;
+  MergedAxes kept, reduced;
+};
+RequestAxes axes_of(const FusedRequest& r) {
+  RequestAxes axes;
+  for (const View& v : r.outputs) axes.views.push_back(&v);
+  for (const Operand& o : r.inputs)
+    if (o.view.storage) axes.views.push_back(&o.view);
+  const std::uint32_t all = (1u << r.space.rank()) - 1;
+  axes.kept = merge_axes(r.space, all & ~r.reduced, axes.views, 0);
+  axes.reduced = merge_axes(r.space, all & r.reduced, axes.views, 0);
+  return axes;
+}
+
 /// Whether rows will pass through workgroup memory (ReducePlan::stage_rows), which owns whole words of them, whatever
 /// else the request has.
 bool rows_will_be_staged(const FusedRequest& r) {
@@ -101,21 +117,15 @@ bool rows_will_be_staged(const FusedRequest& r) {
   if (n.length < 2 || n.length > kLongestStaged) return false;
   for (const Step& s : r.program->steps)
     if (s.kind == StepKind::position) return false;
-  std::vector<const View*> views;
-  for (const View& v : r.outputs) views.push_back(&v);
-  for (const Operand& o : r.inputs) {
+  for (const Operand& o : r.inputs)
     if (o.gather) return false;
-    if (o.view.storage) views.push_back(&o.view);
-  }
+  const auto [views, kept, reduced] = axes_of(r);
   StagedRows rows;  // at most
   rows.length = static_cast<int>(n.length);
   const auto is_half = [](const View* v) { return dtype_size(v->dtype) == 2; };
   rows.unit = rows_of_unit(n.length, std::any_of(views.begin(), views.end(), is_half));
   for (const View* v : views) rows.add_tile(v->dtype);
   if (staged_invocations(rows) == 0) return false;
-  const std::uint32_t all = (1u << r.space.rank()) - 1;
-  const MergedAxes kept = merge_axes(r.space, all & ~r.reduced, views, 0),
-                   reduced = merge_axes(r.space, all & r.reduced, views, 0);
   if (kept.sizes.size() != 1 || reduced.sizes.size() != 1) return false;
   for (std::size_t o = 0; o < r.outputs.size(); ++o) {
     const std::int64_t steps[] = {kept.strides[o][0], reduced.strides[o][0]};
@@ -145,13 +155,7 @@ bool words_owned(const FusedRequest& r) {
 
 /// Whether an invocation of columns can own whole words of every packed full output (Plan::choose_group).
 bool words_of_columns_owned(const FusedRequest& r) {
-  std::vector<const View*> views;
-  for (const View& v : r.outputs) views.push_back(&v);
-  for (const Operand& o : r.inputs)
-    if (o.view.storage) views.push_back(&o.view);
-  const std::uint32_t all = (1u << r.space.rank()) - 1;
-  const MergedAxes kept = merge_axes(r.space, all & ~r.reduced, views, 0),
-                   reduced = merge_axes(r.space, all & r.reduced, views, 0);
+  const auto [views, kept, reduced] = axes_of(r);
   if (kept.sizes.empty()) return false;
   for (std::size_t o = 0; o < r.outputs.size(); ++o) {
     const View& v = r.outputs[o];

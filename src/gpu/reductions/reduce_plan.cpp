@@ -215,8 +215,7 @@ bool ReducePlan::stage_rows() {
   for (const int a : source_access)
     if (a >= 0 && stages(a)) rows.reads.push_back(a), bytes += length * plan.access(a).size();
   rows.unit = rows_of_unit(length, halves);
-  for (const auto* list : {&rows.reads, &rows.writes})
-    for (const int a : *list) rows.add_tile(plan.access(a).dtype());
+  for (const int a : rows.accesses()) rows.add_tile(plan.access(a).dtype());
   if (rows.words == 0 || vectors || staged_invocations(rows) == 0) return false;
   staged = rows;
   const auto more = [&] {
@@ -261,8 +260,8 @@ void ReducePlan::arrange() {
   const std::int64_t groups = ceil_div(kept_count, tiling.across * kept_group() * staged.rows());
   launch.groups = static_cast<std::uint64_t>(groups * (stage.splits ? stage.segments : 1));
   plan.note(program.serial), plan.note(static_cast<char>(group));
-  plan.note(resident.steps), plan.note(staged.length), plan.note(staged.unit), plan.note(staged.units),
-      plan.note(staged.vectors);
+  plan.note(resident.steps), plan.note(staged.length), plan.note(staged.unit);
+  plan.note(staged.units), plan.note(staged.vectors);
   plan.note(tiling.rows), plan.note(tiling.across), plan.note(tiling.along);
   plan.note(static_cast<char>(stage.first)), plan.note(static_cast<char>(stage.last));
   plan.note(static_cast<char>(stage.joins | stage.splits << 1 | stage.reduced_outputs << 2 | stage.full_outputs << 3));

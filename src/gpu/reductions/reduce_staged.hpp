@@ -23,6 +23,11 @@ struct StagedRows {
 
   bool operator()() const { return length > 0; }
   int rows() const { return units * unit; }
+  std::vector<int> accesses() const {
+    std::vector<int> all = reads;
+    all.insert(all.end(), writes.begin(), writes.end());
+    return all;
+  }
   int words_of(int element_bytes) const { return unit * length * element_bytes / 4; }
   void add_tile(DType dtype) { words += words_of(static_cast<int>(dtype_size(dtype))); }
 };

@@ -27,9 +27,8 @@ std::string StagedText::moved_tile(int access) const {
 }
 
 void StagedText::share(std::vector<Shared>& shared) const {
-  for (const auto* list : {&staged_.reads, &staged_.writes})
-    for (const int a : *list)
-      shared.push_back({staged_.vectors ? "vec4<u32>" : "u32", moved_tile(a), staged_words(a) * 4 / moved_bytes()});
+  for (const int a : staged_.accesses())
+    shared.push_back({staged_.vectors ? "vec4<u32>" : "u32", moved_tile(a), staged_words(a) * 4 / moved_bytes()});
 }
 
 Holes StagedText::holes() const {
@@ -62,11 +61,11 @@ StagedText::StagedText(const ReducePlan& kernel, Io& io, const Dialect& dialect)
   if (!staged_()) return;
   in_ = moves(staged_.reads, [&](int a) { return io_.stage(a, moved_tile(a), moved_bytes()); });
   const std::string element = staged_.unit > 1 ? cat("p * ", staged_.length, "u + ") : std::string();
-  for (const auto* list : {&staged_.reads, &staged_.writes})
-    for (const int a : *list) {
-      const int words = staged_.words_of(bytes_of(a));
-      io_.read_staged(a, {cat(tile(a), "[(q * ", kernel_.tiling.across, "u + tx) * ", words, "u"), element});
-    }
+  for (const int a : staged_.accesses()) {
+    if (staged_.vectors) in_ += cat("u32* const ", tile(a), " = (u32*)", moved_tile(a), ";\n");
+    const int words = staged_.words_of(bytes_of(a));
+    io_.read_staged(a, {cat(tile(a), "[(q * ", kernel_.tiling.across, "u + tx) * ", words, "u"), element});
+  }
 }
 
 std::string StagedText::first_kept(const ReducePlan& kernel) {
@@ -85,11 +84,7 @@ std::string StagedText::traversal(const ReducePlan& kernel, const std::string& v
 std::string StagedText::row_by_row(const std::string& row) const {
   if (!staged_()) return row;
   Holes filled = holes();
-  std::string in = in_;
-  for (const auto* list : {&staged_.reads, &staged_.writes})
-    for (const int a : *list)
-      if (staged_.vectors) in += cat("u32* const ", tile(a), " = (u32*)", moved_tile(a), ";\n");
-  filled["in"] = in, filled["row"] = row;
+  filled["in"] = in_, filled["row"] = row;
   filled["rows_of_unit"] = staged_.unit > 1 ? numbered("$row_of_unit\n", staged_.unit, filled) : row;
   filled["out"] = moves(staged_.writes, [&](int a) { return io_.unstage(a, moved_tile(a), moved_bytes()); });
   return fill_holes("$staged_rows\n", filled);

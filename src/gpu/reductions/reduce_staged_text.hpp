@@ -40,7 +40,7 @@ class StagedText {
   const StagedRows& staged_;
   Io& io_;
   const Dialect& dialect_;
-  std::string in_;  // lines that move what is read to the tiles
+  std::string in_;  // lines that move what is read to the tiles, and name these as words
 };
 
 }  // namespace tern::detail_gpu

@@ -156,9 +156,7 @@ ResultOf<X, S> scatter_reduce(const X& x, const Tensor& indices, const S& source
   if (!means && (include_self || how == Reduce::set)) return reduced(x, indices, source, how, axis, Tensor());
   const Tensor count = met(value_of(x), indices, value_of(source), axis);
   const DType divisor = real_dtype(x.dtype());
-  const auto sums = [&](const X& at) {
-    return in_name_of(kScatterReduce, [&] { return scatter_add(at, indices, source, axis); });
-  };
+  const auto sums = [&](const X& at) { return reduced(at, indices, source, Reduce::add, axis, Tensor()); };
   if (include_self) return sums(x) / (count + 1).to(divisor);
   const Tensor covered = count > 0;
   const X others = where(covered, neutral(how, x.dtype()), x);

@@ -70,7 +70,7 @@ template <TensorOrVar T> T chosen(const char* op, const T& x, const QuantilePlac
   static const FormulaGraph* const graph = graph_of([](auto a, auto b, auto top, auto share) {
     const auto d = b - a;
     const auto between = where(share < 0.5, a + share * d, b - (1 - share) * d);
-    const auto mixed = where(isinf(a) | isinf(b) | isinf(d), (1 - share) * a + share * b, between);
+    const auto mixed = where(isfinite(d), between, (1 - share) * a + share * b);
     return where(isnan(top), top, where(share == 0, a, mixed));
   });
   const bool one = at.share.size() == 1;

@@ -81,7 +81,7 @@ template <auto groups> std::int64_t groups_on_gpu(Backend& backend, const Attent
   return groups(static_cast<detail_gpu::GpuBackend&>(backend), s, dtype);
 }
 
-const AttentionRules& rules_of(Backend& backend) {
+const AttentionRules& attention_rules(Backend& backend) {
   constexpr std::int64_t kGroups = 264, kTasks = 32;
   static constexpr RulesOfKernel<AttentionRules> list[] = {
       {kernel_of<detail_cpu::attention_on_cpu>(),
@@ -98,16 +98,16 @@ const AttentionRules& rules_of(Backend& backend) {
   // Of no groups columns are not divided.
   constexpr auto none = [](Backend&, const AttentionSizes&, DType) { return std::int64_t{0}; };
   static constexpr AttentionRules otherwise{always, none, kGroups};
-  return detail::rules_of<AttentionRequest, AttentionRules>(backend, "attention", list, otherwise);
+  return rules_of<AttentionRequest, AttentionRules>(backend, "attention", list, otherwise);
 }
 }  // namespace
 
 bool attention_pays(Backend& backend, const AttentionSizes& s, DType dtype, bool with_gradients) {
-  return backend.offers<AttentionRequest>() && rules_of(backend).pays(backend, s, dtype, with_gradients);
+  return backend.offers<AttentionRequest>() && attention_rules(backend).pays(backend, s, dtype, with_gradients);
 }
 std::int64_t attention_parts(Backend& backend, const AttentionSizes& s, DType dtype) {
   constexpr std::int64_t kFewestColumns = 512;  // of a stretch
-  const AttentionRules& rules = rules_of(backend);
+  const AttentionRules& rules = attention_rules(backend);
   const std::int64_t there = rules.groups(backend, s, dtype);
   if (there == 0 || there * 2 > rules.wanted) return 1;
   return std::max<std::int64_t>(1, std::min(ceil_div(rules.wanted, there), s.columns / kFewestColumns));

@@ -46,7 +46,7 @@ template <auto pays> bool asked_on_gpu(Backend& backend, const ConvSizes& sizes,
 }
 constexpr bool always(const ConvSizes&, DType) { return true; }
 
-const ConvRules& rules_of(Backend& backend) {
+const ConvRules& convolution_rules(Backend& backend) {
   static constexpr RulesOfKernel<ConvRules> list[] = {
       {kernel_of<detail_cpu::convolution_on_cpu>(),
        {[](Backend&, const ConvSizes& s, DType dtype) {
@@ -56,7 +56,7 @@ const ConvRules& rules_of(Backend& backend) {
       {kernel_of<detail_gpu::convolution_on_cuda>(), {asked_on_gpu<detail_gpu::convolution_pays_on_cuda>, always}},
       {kernel_of<detail_gpu::convolution_on_gpu>(), {asked_on_gpu<detail_gpu::convolution_pays_on_gpu>, always}}};
   static constexpr ConvRules otherwise{[](Backend&, const ConvSizes&, DType) { return true; }, always};
-  return detail::rules_of<ConvRequest, ConvRules>(backend, "convolution", list, otherwise);
+  return rules_of<ConvRequest, ConvRules>(backend, "convolution", list, otherwise);
 }
 }  // namespace
 
@@ -69,11 +69,11 @@ bool convolution_pays(Backend& backend, const ConvSizes& s, DType dtype) {
   }
   // A product of one group is faster than a vector of one channel.
   if (plain || (s.one_channel_a_group() && s.groups == 1)) return false;
-  return rules_of(backend).pays(backend, s, dtype);
+  return convolution_rules(backend).pays(backend, s, dtype);
 }
 bool convolution_weight_pays(Backend& backend, const ConvSizes& sizes, DType dtype) {
   return backend.offers<ConvWeightRequest>() && convolution_pays(backend, sizes, dtype) &&
-         (sizes.one_channel_a_group() || rules_of(backend).weight_pays(sizes, dtype));
+         (sizes.one_channel_a_group() || convolution_rules(backend).weight_pays(sizes, dtype));
 }
 
 template void run(Backend&, const ConvRequest&);

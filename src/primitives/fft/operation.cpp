@@ -27,7 +27,9 @@ struct Transform {
   int second = -1;
 };
 
+/// Between two axes numbers are complex, whatever they are in the end: requests of two have complex results.
 Tensor transformed(const Transform& t, const Tensor& x, std::int64_t wanted, bool complex_results) {
+  if (t.second >= 0 && !complex_results) return real(transformed(t, x, wanted, true));
   Backend& backend = x.impl()->storage->backend();
   backend.require<FftRequest>(t.op);
   Shape shape = x.shape();
@@ -67,10 +69,7 @@ Var transformed(const Transform& t, const Var& x, std::int64_t wanted, bool comp
   const bool of_complex = is_complex(x.dtype());
   return record_one(t.op, {&x, 1}, transformed(t, x.value(), wanted, complex_results), {},
                     [t = transposed(t), given, of_complex](const RuleContext& c) {
-                      // Between two axes the numbers are complex, whatever they are in the end.
-                      const bool complex_between = of_complex || t.second >= 0;
-                      const Var gradient = transformed(t, c.grads[0], given, complex_between);
-                      return PoolVector<Var>{of_complex ? gradient : real(gradient)};
+                      return PoolVector<Var>{transformed(t, c.grads[0], given, of_complex)};
                     });
 }
 
