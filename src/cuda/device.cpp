@@ -210,7 +210,7 @@ void CudaDevice::launch(const detail_gpu::Launch& launch, const std::function<st
 }
 
 void CudaDevice::launch_parts(const detail_gpu::Launch& launch, CuFunction kernel) {
-  std::array<std::byte, detail_gpu::kPartsBytes> parts = detail_gpu::parts_of(launch);
+  std::array<std::byte, detail_gpu::kPartsBytes> parts = detail_gpu::packed_parts(launch);
   void* arguments[] = {parts.data()};
   start(launch, kernel, arguments);
 }

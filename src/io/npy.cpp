@@ -175,7 +175,7 @@ StoredTensor read_npy_header(std::string_view op, const std::string& path, std::
 
 void save_npy(const std::string& path, const Tensor& tensor) {
   Tensor kept;
-  const std::string_view bytes = detail::bytes_of("save_npy", tensor, kept);
+  const std::string_view bytes = detail::raw_bytes("save_npy", tensor, kept);
   tern::detail::DraftFile draft(path);
   draft.write(detail::npy_header(tensor));
   draft.write(bytes);

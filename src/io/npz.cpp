@@ -21,7 +21,7 @@ void save_npz(const std::string& path, const Named& tensors, const NpzOptions& o
   detail::ZipWriter archive(path);
   for (const auto& [name, tensor] : tensors) {
     Tensor kept;
-    const std::string_view bytes = detail::bytes_of("save_npz", tensor, kept);
+    const std::string_view bytes = detail::raw_bytes("save_npz", tensor, kept);
     archive.add(name + std::string(kEnding), {detail::npy_header(tensor), bytes}, options.compress);
   }
   archive.commit();

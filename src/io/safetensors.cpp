@@ -90,7 +90,7 @@ void save_safetensors(const std::string& path, const Named& tensors, const Texts
   draft.write(size + text);
   for (const auto* item : order) {
     Tensor kept;
-    draft.write(detail::bytes_of("save_safetensors", item->second, kept));
+    draft.write(detail::raw_bytes("save_safetensors", item->second, kept));
   }
   draft.commit();
 }
@@ -175,7 +175,7 @@ namespace {
 /// What was read, in a device's memory, also where that has no kernels for the dtype.
 Tensor uploaded(const detail::StoredTensor& stored, const Tensor& from, Device device) {
   Tensor kept;
-  std::string_view left = detail::bytes_of("load", from, kept);
+  std::string_view left = detail::raw_bytes("load", from, kept);
   return detail::from_stored(stored, {.device = device}, [&](void* to, std::size_t bytes) {
     left.copy(static_cast<char*>(to), bytes);
     left.remove_prefix(bytes);
@@ -186,7 +186,7 @@ Tensor uploaded(const detail::StoredTensor& stored, const Tensor& from, Device d
 bool takes_uploads(const Tensor& to) { return to.is_contiguous() && !tern::detail::current_capture(); }
 void upload_into(const Tensor& to, const Tensor& from) {
   Tensor kept;
-  const std::string_view bytes = detail::bytes_of("load", from, kept);
+  const std::string_view bytes = detail::raw_bytes("load", from, kept);
   tern::detail::Storage& storage = *to.impl()->storage;
   storage.bump_version();
   const std::size_t first = static_cast<std::size_t>(to.impl()->offset) * dtype_size(to.dtype());

@@ -134,7 +134,7 @@ Tensor view_of_stored(const StoredTensor& stored, const std::shared_ptr<std::byt
   return Tensor(std::move(impl));
 }
 
-std::string_view bytes_of(const char* op, const Tensor& tensor, Tensor& kept) {
+std::string_view raw_bytes(const char* op, const Tensor& tensor, Tensor& kept) {
   tern::detail::require_defined(op, "the tensor", tensor);
   kept = tensor.to(cpu()).contiguous();
   const auto bytes = [&]<class T>(std::type_identity<T>) {

@@ -53,7 +53,7 @@ Tensor from_stored(const StoredTensor& stored, const LoadOptions& options, const
 /// has them.
 Tensor view_of_stored(const StoredTensor& stored, const std::shared_ptr<std::byte>& bytes);
 /// The elements, row-major, in the CPU's memory, which the tensor `kept` holds.
-std::string_view bytes_of(const char* op, const Tensor& tensor, Tensor& kept);
+std::string_view raw_bytes(const char* op, const Tensor& tensor, Tensor& kept);
 
 // npy, of which npz is made, too.
 std::string npy_header(const Tensor& tensor);

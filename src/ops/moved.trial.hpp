@@ -10,7 +10,7 @@ namespace tern::operations {
 using At = std::array<std::int64_t, kMaxRank>;
 
 /// The number of an element in row-major order.
-inline std::int64_t place(const Shape& shape, std::initializer_list<std::int64_t> at) {
+inline std::int64_t number_at(const Shape& shape, std::initializer_list<std::int64_t> at) {
   std::int64_t number = 0;
   std::size_t axis = 0;
   for (const std::int64_t i : at) number = number * shape[axis++] + i;

@@ -16,7 +16,7 @@ inline std::vector<Shape> matrix(Sizes s) { return {{s.rows, s.columns}}; }
 inline std::vector<Shape> two_alike(Sizes s) { return {{s.rows, s.columns}, {s.rows, s.columns}}; }
 inline std::vector<Shape> square_matrix(Sizes s) { return {{s.columns, s.columns}}; }
 /// [rows, columns] × [columns, rows], whose result is square.
-inline std::vector<Shape> factors(Sizes s) { return {{s.rows, s.columns}, {s.columns, s.rows}}; }
+inline std::vector<Shape> shapes_of_factors(Sizes s) { return {{s.rows, s.columns}, {s.columns, s.rows}}; }
 /// Two channels, of which no axis is short.
 inline std::vector<Shape> image(Sizes s) { return {{s.rows, 2, 4, s.columns + 2}}; }
 inline const std::vector<Sizes> kSmall = {{2, 3}, {1, 1}, {3, 7}};

@@ -350,7 +350,7 @@ class HostGpu final : public detail_gpu::GpuBackend {
       arguments.push_back(static_cast<char*>(b.storage->data()) + b.begin);
     arguments.push_back(params.data());
     std::array<std::byte, detail_gpu::kPartsBytes> parts;
-    if (!launch.parts.empty()) parts = detail_gpu::parts_of(launch), arguments = {parts.data()};
+    if (!launch.parts.empty()) parts = detail_gpu::packed_parts(launch), arguments = {parts.data()};
     EXPECT_TRUE(Fibers::run(kernel, arguments.data(), static_cast<unsigned>(launch.groups), launch.threads))
         << launch.op << ": not all invocations reach a barrier";
   }

@@ -1,5 +1,5 @@
 // Rules of the source's text: files of over 400 lines, functions of over 60 (in kernels, too) and classes of over 250
-// say why, and the name of a type or constant means one thing.
+// say why, and the name of a type, a constant or a function of a header means one thing.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,24 +14,13 @@
 #include <string_view>
 #include <vector>
 
+#include "none/source_text.hpp"
+
 namespace tern {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// The lines of every file below the folders that has one of these extensions.
-std::map<fs::path, std::vector<std::string>> lines_of_files(const std::vector<const char*>& folders,
-                                                            const std::set<std::string>& extensions) {
-  std::map<fs::path, std::vector<std::string>> files;
-  for (const char* folder : folders)
-    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(fs::path(TERN_SOURCE) / folder)) {
-      if (!entry.is_regular_file() || !extensions.contains(entry.path().extension())) continue;
-      std::ifstream in(entry.path());
-      std::vector<std::string>& lines = files[fs::relative(entry.path(), TERN_SOURCE)];
-      for (std::string line; std::getline(in, line);) lines.push_back(line);
-    }
-  return files;
-}
+using test::code_of, test::lines_of_files;
 
 /// What the first comment says, or a script's first string, in one line.
 std::string first_comment(const std::vector<std::string>& lines) {
@@ -44,39 +33,6 @@ std::string first_comment(const std::vector<std::string>& lines) {
     if (is_string && text.size() > 4 && line.ends_with("\"\"\"")) break;
   }
   return text;
-}
-
-/// Where the comment, directive, string or character that begins at a place of C++ ends; where none begins, the place.
-std::size_t end_of_no_code(const std::string& text, std::size_t at) {
-  const auto is = [&](std::string_view what) { return text.compare(at, what.size(), what) == 0; };
-  const auto past = [&](const std::string& what, std::size_t from) {
-    return std::min(text.find(what, from), text.size() - what.size()) + what.size();
-  };
-  const bool after_word = at > 0 && std::isalnum(static_cast<unsigned char>(text[at - 1]));
-  if (is("//")) return text.find('\n', at);
-  if (is("/*")) return past("*/", at);
-  if (is("R\"")) {
-    const std::size_t begin = text.find('(', at);
-    return past(")" + text.substr(at + 2, begin - at - 2) + "\"", begin);
-  }
-  if (is("#") && text.find_last_not_of(" ", at - 1) == text.rfind('\n', at)) {
-    std::size_t end = text.find('\n', at);
-    while (text[end - 1] == '\\') end = text.find('\n', end + 1);
-    return end;
-  }
-  if (!is("\"") && (!is("'") || after_word)) return at;  // or an apostrophe between digits
-  std::size_t end = at + 1;
-  while (text[end] != text[at]) end += text[end] == '\\' ? 2 : 1;
-  return end + 1;
-}
-
-/// C++ with blanks for what is no code; places and lines stay.
-std::string code_of(const std::string& text) {
-  std::string code = text;
-  for (std::size_t at = 0; at < text.size(); ++at)
-    for (const std::size_t end = end_of_no_code(text, at); at < end; ++at)
-      if (text[at] != '\n') code[at] = ' ';
-  return code;
 }
 
 enum class BodyKind { space, type, function, other };  // a namespace's; other: initial values, or within a function
@@ -359,6 +315,31 @@ TEST(TextRules, NoTwoConstantsOfOneName) {
     std::string list;
     for (const std::string& path : at) list += " " + path;
     EXPECT_EQ(at.size(), 1u) << "constants of several files are named " << name << ":" << list;
+  }
+}
+
+/// What headers of src declare outside of types is seen in the whole house, so that a name has one meaning there: it is
+/// of one namespace, but for stages that several backends have, and for what is the same of several types.
+TEST(TextRules, NoTwoFunctionsOfOneNameInHeaders) {
+  const std::set<std::string> stages{"arrange",     "by_library",    "in_vectors",           "lay_out",
+                                     "run_depthwise", "run_depthwise_weight", "run_elementwise", "run_reducing"};
+  const std::set<std::string> same{"product", "transposed"};  // of matrices
+  const std::regex space(R"(^namespace ([\w:]+) \{)"),
+      function(R"(^(?!return|else|using)[\w\[][^=()]*[\s*&]([a-z]\w*)\(.*)");
+  std::map<std::string, std::map<std::string, std::string>> places;  // name, namespace, a file
+  for (const auto& [path, lines] : lines_of_files({"src"}, {".hpp"})) {
+    std::string here;
+    std::smatch match;
+    for (const std::string& line : lines)
+      if (std::regex_search(line, match, space)) here = match.str(1);
+      else if (std::regex_match(line, match, function)) places[match.str(1)][here] = path;
+  }
+  EXPECT_GT(places.size(), 700u);
+  for (const auto& [name, at] : places) {
+    std::string list;
+    for (const auto& [where, path] : at) list += " " + where + " (" + path + ")";
+    EXPECT_TRUE(at.size() == 1 || stages.contains(name) || same.contains(name))
+        << "functions of several namespaces are named " << name << ":" << list;
   }
 }
 

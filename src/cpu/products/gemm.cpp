@@ -77,7 +77,7 @@ void run_tiles(const TilePlan& plan, Index batch, Index batches, Index col, Inde
   const auto task = [&](Index t) {
     for (Index i = t * together; i < std::min(tiles, (t + 1) * together); ++i) {
       const Index r = by_rows ? i / across % down : i % down, c = by_rows ? i % across : i / down % across;
-      const EvenPart down_part = part_of(r, down, rows), across_part = part_of(c, across, panels);
+      const EvenPart down_part = even_part(r, down, rows), across_part = even_part(c, across, panels);
       const Index first = across_part.begin * nr;
       run_tile(plan, {batch + i / (across * down), down_part.begin, down_part.count, col + first,
                       std::min(cols - first, across_part.count * nr)});

@@ -15,7 +15,7 @@ using detail::ceil_div, detail::round_up;
 struct EvenPart {
   Index begin, count;
 };
-constexpr EvenPart part_of(Index i, Index parts, Index total) {
+constexpr EvenPart even_part(Index i, Index parts, Index total) {
   if (parts == 1) return {0, total};
   const Index begin = i * total / parts;
   return {begin, (i + 1) * total / parts - begin};

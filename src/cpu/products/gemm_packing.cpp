@@ -28,7 +28,7 @@ PackedA pack_a(const TilePlan& plan, const Area& area, const DepthBlock& block, 
   std::byte* const to = scratch().a.reserve(area.rows * depth * width);
   for (Index s = 0; s < block.segments; ++s)
     for (Index call = 0; call < calls; ++call) {
-      const EvenPart rows = part_of(call, calls, area.rows);
+      const EvenPart rows = even_part(call, calls, area.rows);
       plan.types.kernels->copy(
           {plan.a(area.batch, block.segment + s, area.row + rows.begin, block.begin), g.a_col, g.a_row}, steps,
           rows.count, to + (rows.begin * depth + s * steps * rows.count) * width, rows.count, rows.count);

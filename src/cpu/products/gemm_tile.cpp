@@ -80,7 +80,7 @@ void multiply(const TilePlan& plan, const Area& area, const Target& to, const Ta
                            : a.side_by_side ? plan.types.kernels->micro_packed
                            : b.stored       ? plan.types.kernels->micro_stored
                                             : plan.types.kernels->micro;
-        const auto [r, rows] = part_of(call, calls, area.rows);
+        const auto [r, rows] = even_part(call, calls, area.rows);
         const Prefetched next = ahead_of(plan, area, panel, cols, area.cols - j, i, call, calls);
         micro({a.first.data + r * a.row_step * width, a.first.row, a.tight ? rows : a.first.col, b.data, b.row,
                i == 0 ? nullptr : partial.data + (r * partial.row + j) * width, partial.row,

@@ -40,7 +40,7 @@ void Horizontal::finish() {
   groups_.clear();
 }
 
-std::array<std::byte, kPartsBytes> parts_of(const Launch& launch) {
+std::array<std::byte, kPartsBytes> packed_parts(const Launch& launch) {
   std::array<std::byte, kPartsBytes> block;
   const std::size_t parts = launch.parts.size(), bindings = launch.bindings.size() / parts,
                     params = launch.params.size() / parts;

@@ -49,6 +49,6 @@ constexpr std::size_t most_parts(std::size_t bindings, std::size_t params) {
   return std::min<std::size_t>(64, kPartsBytes / (part_bytes(bindings, params) + 4));
 }
 /// The argument of such a launch.
-std::array<std::byte, kPartsBytes> parts_of(const Launch& launch);
+std::array<std::byte, kPartsBytes> packed_parts(const Launch& launch);
 
 }  // namespace tern::detail_gpu

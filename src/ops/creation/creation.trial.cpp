@@ -102,7 +102,7 @@ const Entries like{
                   .call = [](const auto& x) { return diag(x); },
                   .reference = moved([](const Shape& s) { return Shape{std::min(s[0], s[1])}; },
                                      [](const Shape& s, const At& i) {
-                                       return place(s, {i[0], i[0]});
+                                       return number_at(s, {i[0], i[0]});
                                      })}},
      .bad = {{shape, {"diag", "one or two axes", "f32[]"}, [](auto make) { diag(make({})); }}}},
     {.name = "diag_embed",
@@ -117,7 +117,7 @@ const Entries like{
                         return Shape{s[0], s[1] + 1, s[1] + 1};
                       },
                       [](const Shape& s, const At& i) {
-                        return i[2] == i[1] + 1 ? place(s, {i[0], i[1]}) : -1;
+                        return i[2] == i[1] + 1 ? number_at(s, {i[0], i[1]}) : -1;
                       })}},
      .bad = {{shape, {"diag_embed", "one axis", "f32[]"}, [](auto make) { diag_embed(make({})); }}}},
     {.name = "tril",
@@ -129,7 +129,7 @@ const Entries like{
                   .call = [](const auto& x) { return tril(x, 1); },
                   .reference = moved([](const Shape& s) { return s; },
                                      [](const Shape& s, const At& i) {
-                                       return i[1] - i[0] <= 1 ? place(s, {i[0], i[1]}) : -1;
+                                       return i[1] - i[0] <= 1 ? number_at(s, {i[0], i[1]}) : -1;
                                      }),
                   .kernel_calls = 1}},
      .bad = {{shape, {"tril", "two axes", "f32[3]"}, [](auto make) { tril(make({3})); }}}},
@@ -142,7 +142,7 @@ const Entries like{
                   .call = [](const auto& x) { return triu(x); },
                   .reference = moved([](const Shape& s) { return s; },
                                      [](const Shape& s, const At& i) {
-                                       return i[1] >= i[0] ? place(s, {i[0], i[1]}) : -1;
+                                       return i[1] >= i[0] ? number_at(s, {i[0], i[1]}) : -1;
                                      }),
                   .kernel_calls = 1}},
      .bad = {{shape, {"triu", "two axes", "f32[3]"}, [](auto make) { triu(make({3})); }}}},

@@ -31,7 +31,7 @@ const Entries indexing{
                         return Shape{s[0], 1, s[2]};
                       },
                       [](const Shape& s, const At& i) {
-                        return place(s, {i[0], 2, s[2] - 1 - i[2]});
+                        return number_at(s, {i[0], 2, s[2] - 1 - i[2]});
                       }),
                   .kernel_calls = 0},
                  {.with = "positions together",
@@ -48,7 +48,7 @@ const Entries indexing{
                         return Shape{3, s[2]};
                       },
                       [](const Shape& s, const At& i) {
-                        return place(s, {i[0] == 1 ? 2 : 0, i[0] == 1 ? 0 : 1, i[1]});
+                        return number_at(s, {i[0] == 1 ? 2 : 0, i[0] == 1 ? 0 : 1, i[1]});
                       }),
                   .empty = {}},
                  {.with = "positions apart",
@@ -65,7 +65,7 @@ const Entries indexing{
                         return Shape{2, 1, s[1]};
                       },
                       [](const Shape& s, const At& i) {
-                        return place(s, {1, i[2], i[0] == 0 ? 2 : 0});
+                        return number_at(s, {1, i[2], i[0] == 0 ? 2 : 0});
                       }),
                   .empty = {}},
                  {.with = "a mask",
@@ -76,7 +76,7 @@ const Entries indexing{
                         return Shape{s[0], (s[1] + 1) / 2};
                       },
                       [](const Shape& s, const At& i) {
-                        return place(s, {i[0], 2 * i[1]});
+                        return number_at(s, {i[0], 2 * i[1]});
                       }),
                   .reads_elements = true}},
      .bad = {{index,
@@ -204,7 +204,7 @@ const Entries indexing{
                   .reference = moved([](const Shape& s) { return Shape{s[0] * ((s[1] + 1) / 2)}; },
                                      [](const Shape& s, const At& i) {
                                        const std::int64_t half = (s[1] + 1) / 2;
-                                       return place(s, {i[0] / half, i[0] % half * 2});
+                                       return number_at(s, {i[0] / half, i[0] % half * 2});
                                      }),
                   .reads_elements = true}},
      .bad = {{shape, {"masked_select", "[3]", "[2]"}, [](auto make) { masked_select(make({3}), ones({2}, boolean)); }},
@@ -218,7 +218,7 @@ const Entries indexing{
                   .call = [](const auto& x) { return masked_fill(x, every_second(x.size(1)), 0); },
                   .reference = moved([](const Shape& s) { return s; },
                                      [](const Shape& s, const At& i) {
-                                       return i[1] % 2 ? place(s, {i[0], i[1]}) : -1;
+                                       return i[1] % 2 ? number_at(s, {i[0], i[1]}) : -1;
                                      })}},
      .bad = {{shape, {"masked_fill", "[3]", "[2]"}, [](auto make) { masked_fill(make({3}), ones({2}, boolean), 0); }},
              {dtype, {"masked_fill", "mask", "boolean"}, [](auto make) { masked_fill(make({3}), ones({3}), 0); }}}},
@@ -238,7 +238,7 @@ const Entries indexing{
                         return Shape{s[0], 2};
                       },
                       [](const Shape& s, const At& i) {
-                        return place(s, {i[0], i[1] ? s[1] - 1 : 0});
+                        return number_at(s, {i[0], i[1] ? s[1] - 1 : 0});
                       })}},
      .bad = {{shape,
               {"take_along_axis", "f32[2, 3]", "i32[1]"},

@@ -191,7 +191,7 @@ struct Contraction {
       if (!contains(a, label)) columns.push_back(label);
   }
 };
-Labels joined(const Labels& a, const Labels& b) {
+Labels labels_of_both(const Labels& a, const Labels& b) {
   Labels all(a);
   all.insert(all.end(), b.begin(), b.end());
   return all;
@@ -220,7 +220,7 @@ template <TensorOrVar R> R laid_over(const Labelled<R>& operand, const Labels& o
 }
 /// Elementwise products, summed where there is something to sum in the same pass.
 template <TensorOrVar R> Labelled<R> by_elements(const Labelled<R>& a, const Labelled<R>& b, const Contraction& c) {
-  const Labels kept = joined(joined(c.batch, c.rows), c.columns), all = joined(kept, c.summed);
+  const Labels kept = labels_of_both(labels_of_both(c.batch, c.rows), c.columns), all = labels_of_both(kept, c.summed);
   Shape space;
   append_sizes(space, a, c.batch), append_sizes(space, a, c.rows), append_sizes(space, b, c.columns);
   append_sizes(space, a, c.summed);
@@ -240,9 +240,9 @@ template <TensorOrVar R> Labelled<R> by_matrices(const Labelled<R>& a, const Lab
   const std::int64_t depth = count_of(a, c.summed);
   of_a.push_back(count_of(a, c.rows)), of_a.push_back(depth);
   of_b.push_back(depth), of_b.push_back(count_of(b, c.columns));
-  const R x = a.permuted(joined(joined(c.batch, c.rows), c.summed)).reshape(of_a),
-          y = b.permuted(joined(joined(c.batch, c.summed), c.columns)).reshape(of_b);
-  return {matmul(x, y).reshape(of_result), joined(joined(c.batch, c.rows), c.columns)};
+  const R x = a.permuted(labels_of_both(labels_of_both(c.batch, c.rows), c.summed)).reshape(of_a),
+          y = b.permuted(labels_of_both(labels_of_both(c.batch, c.summed), c.columns)).reshape(of_b);
+  return {matmul(x, y).reshape(of_result), labels_of_both(labels_of_both(c.batch, c.rows), c.columns)};
 }
 
 /// Whether the first of the labels that only one of two operands has is b's, in the order of the result: then b goes
@@ -256,8 +256,8 @@ bool belongs_first(const Labels& b, const Labels& a, const Labels& result) {
 /// a·b, keeping these labels.
 template <TensorOrVar R>
 Labelled<R> contracted(Labelled<R> a, Labelled<R> b, const Labels& kept, const Labels& result) {
-  sum_out(a, joined(kept, b.labels));
-  sum_out(b, joined(kept, a.labels));
+  sum_out(a, labels_of_both(kept, b.labels));
+  sum_out(b, labels_of_both(kept, a.labels));
   if (belongs_first(b.labels, a.labels, result)) std::swap(a, b);
   const Contraction c(a.labels, b.labels, kept);
   const DType dtype = promote_types(a.x.dtype(), b.x.dtype());

@@ -38,12 +38,12 @@ const Entries named_products{
          "alphabetical order)",
      .tolerance = kTwoSums,
      .samples = {{.with = "matrices",
-                  .shapes = factors,
+                  .shapes = shapes_of_factors,
                   .call = [](const auto& a, const auto& b) { return einsum("ij,jk->ik", a, b); },
                   .reference = [](const auto& x) { return std::vector{matrix_product(x[0], x[1])}; },
                   .empty = {{0, 3}, {2, 0}}},
                  {.with = "the result turned",
-                  .shapes = factors,
+                  .shapes = shapes_of_factors,
                   .call = [](const auto& a, const auto& b) { return einsum("ij,jk->ki", a, b); },
                   .reference =
                       [](const auto& x) {
@@ -122,12 +122,12 @@ const Entries named_products{
              "matrices, of 0 the outer product",
      .tolerance = kSumsOfProducts,
      .samples =
-         {{.shapes = factors,
+         {{.shapes = shapes_of_factors,
            .call = [](const auto& a, const auto& b) { return tensordot(a, b, 1); },
            .reference = [](const auto& x) { return std::vector{matrix_product(x[0], x[1])}; },
            .empty = {{0, 3}, {2, 0}}},
           {.with = "pairs of axes",
-           .shapes = factors,
+           .shapes = shapes_of_factors,
            .call =
                [](const auto& a, const auto& b) {
                  return tensordot(a, b, {1, 0}, {0, 1});

@@ -159,8 +159,8 @@ using GraphFor = const FormulaGraph* (*)(const Tensor& x, std::uint32_t mask, st
 using RunInParts = Tensor (*)(const Tensor& x, std::uint32_t mask, std::optional<DType> dtype);
 
 template <TensorOrVar T>
-T run(const char* op, GraphFor graph_for, RunInParts in_parts, const T& x, const Axes& axes, bool keepdim,
-      std::optional<DType> dtype) {
+T sum_as(const char* op, GraphFor graph_for, RunInParts in_parts, const T& x, const Axes& axes, bool keepdim,
+         std::optional<DType> dtype) {
   require_defined(op, "x", value_of(x));
   const std::uint32_t mask = axis_mask(op, axes, x.dim());
   if (const FormulaGraph* const graph = graph_for(value_of(x), mask, dtype))
@@ -173,10 +173,10 @@ T run(const char* op, GraphFor graph_for, RunInParts in_parts, const T& x, const
 
 #define TERN_SUM(name)                                                                         \
   template <TensorOrVar T> T name(const T& x, const Axes& axes, bool keepdim) {                \
-    return run(#name, name##_graph, name##_in_parts, x, axes, keepdim, {});                    \
+    return sum_as(#name, name##_graph, name##_in_parts, x, axes, keepdim, {});                 \
   }                                                                                            \
   template <TensorOrVar T> T name(const T& x, const Axes& axes, bool keepdim, DType dtype) {   \
-    return run(#name, name##_graph, name##_in_parts, x, axes, keepdim, dtype);                 \
+    return sum_as(#name, name##_graph, name##_in_parts, x, axes, keepdim, dtype);              \
   }                                                                                            \
   TERN_INSTANCES_1(ResultOf, name, const Axes&, bool)                                          \
   TERN_INSTANCES_1(ResultOf, name, const Axes&, bool, DType)

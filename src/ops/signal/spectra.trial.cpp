@@ -45,7 +45,7 @@ const Entries windows_and_frequencies{
 std::vector<Values> rolled(const Values& x, std::int64_t rows, std::int64_t columns) {
   return {moved_one(x, x.shape, [=](const Shape& shape, const At& at) {
     const std::int64_t n = shape[0], m = shape[1];
-    return place(shape, {(at[0] + n - rows) % n, (at[1] + m - columns) % m});
+    return number_at(shape, {(at[0] + n - rows) % n, (at[1] + m - columns) % m});
   })};
 }
 

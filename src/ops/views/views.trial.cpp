@@ -17,7 +17,7 @@ const Entries orders_and_views{
                   .call = [](const auto& x) { return flip(x); },
                   .reference = moved([](const Shape& s) { return s; },
                                      [](const Shape& s, const At& i) {
-                                       return place(s, {s[0] - 1 - i[0], s[1] - 1 - i[1]});
+                                       return number_at(s, {s[0] - 1 - i[0], s[1] - 1 - i[1]});
                                      }),
                   .kernel_calls = 0}},
      .bad = {{index,
@@ -37,7 +37,7 @@ const Entries orders_and_views{
                         return Shape{s[0], 1};
                       },
                       [](const Shape& s, const At& i) {
-                        return place(s, {i[0], s[1] - 1});
+                        return number_at(s, {i[0], s[1] - 1});
                       }),
                   .kernel_calls = 0}},
      .bad = {{index,
@@ -65,7 +65,7 @@ const Entries orders_and_views{
                         return Shape{s[0], 2 * s[2]};
                       },
                       [](const Shape& s, const At& i) {
-                        return place(s, {i[0], i[1] / s[2], i[1] % s[2]});
+                        return number_at(s, {i[0], i[1] / s[2], i[1] % s[2]});
                       })}},
      .bad = {{index,
               {"flatten", "behind the last"},
@@ -94,7 +94,7 @@ const Entries orders_and_views{
                         return Shape{s[1], s[0]};
                       },
                       [](const Shape& s, const At& i) {
-                        return place(s, {i[1], i[0]});
+                        return number_at(s, {i[1], i[0]});
                       }),
                   .kernel_calls = 0}},
      .bad = {{index, {"transpose", "axis"}, [](auto make) { matrix_transpose(make({2})); }}}},
@@ -113,7 +113,7 @@ const Entries orders_and_views{
                         return Shape{2, s[2], s[0]};
                       },
                       [](const Shape& s, const At& i) {
-                        return place(s, {i[2], i[0], i[1]});
+                        return number_at(s, {i[2], i[0], i[1]});
                       }),
                   .kernel_calls = 0}},
      .bad = {{index,
@@ -138,7 +138,7 @@ const Entries orders_and_views{
                         return Shape{s[1], s[0]};
                       },
                       [](const Shape& s, const At& i) {
-                        return place(s, {i[1], i[0]});
+                        return number_at(s, {i[1], i[0]});
                       }),
                   .kernel_calls = 0}},
      .bad = {{index, {"transpose", "axis 2"}, [](auto make) { swapaxes(make({2, 3}), 0, 2); }}}},
@@ -158,7 +158,7 @@ const Entries orders_and_views{
                         return Shape{2, std::min(s[0], s[1])};
                       },
                       [](const Shape& s, const At& i) {
-                        return place(s, {i[1], i[1], i[0]});
+                        return number_at(s, {i[1], i[1], i[0]});
                       }),
                   .kernel_calls = 0},
                  {.with = "one below",
@@ -167,7 +167,7 @@ const Entries orders_and_views{
                   .reference =
                       moved([](const Shape& s) { return Shape{std::max<std::int64_t>(0, std::min(s[0] - 1, s[1]))}; },
                             [](const Shape& s, const At& i) {
-                              return place(s, {i[0] + 1, i[0]});
+                              return number_at(s, {i[0] + 1, i[0]});
                             }),
                   .kernel_calls = 0}},
      .bad = {{index, {"diagonal", "the same"}, [](auto make) { diagonal(make({2, 3}), 0, 1, -1); }}}},
@@ -206,7 +206,7 @@ const Entries orders_and_views{
                         std::vector<Values> list;
                         for (std::int64_t c = 0; c < 2; ++c)
                           list.push_back(moved_one(x[0], {x[0].shape[0]}, [c](const Shape& s, const At& i) {
-                            return place(s, {i[0], c});
+                            return number_at(s, {i[0], c});
                           }));
                         return list;
                       }}},
@@ -226,7 +226,7 @@ const Entries orders_and_views{
                         return Shape{2, s[0], 3 * s[1]};
                       },
                       [](const Shape& s, const At& i) {
-                        return place(s, {i[1], i[2] % s[1]});
+                        return number_at(s, {i[1], i[2] % s[1]});
                       })}},
      .bad = {{shape, {"tile", "negative", "[-1]"}, [](auto make) { tile(make({2}), {-1}); }}}},
     {.name = "repeat",
@@ -241,7 +241,7 @@ const Entries orders_and_views{
                         return Shape{3 * s[0], s[1]};
                       },
                       [](const Shape& s, const At& i) {
-                        return place(s, {i[0] / 3, i[1]});
+                        return number_at(s, {i[0] / 3, i[1]});
                       })}},
      .bad = {{shape, {"repeat", "negative", "-2"}, [](auto make) { repeat(make({2}), -2, 0); }},
              {index, {"repeat", "axis 1"}, [](auto make) { repeat(make({2}), 2, 1); }}}},
@@ -254,7 +254,7 @@ const Entries orders_and_views{
                   .call = [](const auto& x) { return roll(x, -2, 1); },
                   .reference = moved([](const Shape& s) { return s; },
                                      [](const Shape& s, const At& i) {
-                                       return place(s, {i[0], (i[1] + 2) % s[1]});
+                                       return number_at(s, {i[0], (i[1] + 2) % s[1]});
                                      })}},
      .bad = {{index, {"roll", "axis 1"}, [](auto make) { roll(make({2}), 1, 1); }}}},
     {.name = "pad",
@@ -278,7 +278,7 @@ const Entries orders_and_views{
                       },
                       [](const Shape& s, const At& i) {
                         const std::int64_t r = i[0] - 1, c = i[1] - 2;
-                        return r < 0 || c < 0 || c >= s[1] ? -1 : place(s, {r, c});
+                        return r < 0 || c < 0 || c >= s[1] ? -1 : number_at(s, {r, c});
                       })},
                  {.with = "the nearest",
                   .shapes = matrix,
@@ -291,7 +291,7 @@ const Entries orders_and_views{
                         return Shape{s[0], s[1] + 3};
                       },
                       [](const Shape& s, const At& i) {
-                        return place(s, {i[0], std::clamp<std::int64_t>(i[1] - 2, 0, s[1] - 1)});
+                        return number_at(s, {i[0], std::clamp<std::int64_t>(i[1] - 2, 0, s[1] - 1)});
                       })},
                  {.with = "reflected",
                   .shapes = matrix,
@@ -304,7 +304,7 @@ const Entries orders_and_views{
                         return Shape{s[0], s[1] + 2};
                       },
                       [](const Shape& s, const At& i) {
-                        return place(s, {i[0], std::clamp<std::int64_t>(i[1] - 1, 0, s[1] - 1)});
+                        return number_at(s, {i[0], std::clamp<std::int64_t>(i[1] - 1, 0, s[1] - 1)});
                       })}},
      .bad = {{shape, {"pad", "negative", "{-1, 0}"}, [](auto make) { pad(make({2}), Pairs{{-1, 0}}); }},
              {shape, {"pad", "2 pairs", "f32[2]"}, [](auto make) { pad(make({2}), Pairs{{1, 0}, {1, 0}}); }},
@@ -322,7 +322,7 @@ const Entries orders_and_views{
                         return Shape{s[1], s[0]};
                       },
                       [](const Shape& s, const At& i) {
-                        return place(s, {i[1], s[1] - 1 - i[0]});
+                        return number_at(s, {i[1], s[1] - 1 - i[0]});
                       }),
                   .kernel_calls = 0},
                  {.with = "backwards",
@@ -333,7 +333,7 @@ const Entries orders_and_views{
                         return Shape{s[1], s[0]};
                       },
                       [](const Shape& s, const At& i) {
-                        return place(s, {s[0] - 1 - i[1], i[0]});
+                        return number_at(s, {s[0] - 1 - i[1], i[0]});
                       }),
                   .kernel_calls = 0}},
      .bad = {{index, {"rot90", "the same"}, [](auto make) { rot90(make({2, 3}), 1, 0, 0); }}}},
@@ -376,7 +376,7 @@ const Entries orders_and_views{
                         return Shape{s[0] - 1, s[1], 2};
                       },
                       [](const Shape& s, const At& i) {
-                        return place(s, {i[0] + i[2], i[1]});
+                        return number_at(s, {i[0] + i[2], i[1]});
                       }),
                   .kernel_calls = 0}},
      .bad = {{shape,

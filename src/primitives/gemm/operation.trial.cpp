@@ -78,7 +78,7 @@ const Entries matrix_products{
      .tolerance = kActivatedProducts,
      .archived = archived_products(),
      .samples = {{.with = "matrices",
-                  .shapes = factors,
+                  .shapes = shapes_of_factors,
                   .call = [](const auto& a, const auto& b) { return matmul(a, b); },
                   .reference = [](const auto& x) { return std::vector{matrix_product(x[0], x[1])}; },
                   .empty = kNoColumns,
@@ -182,7 +182,7 @@ const Entries matrix_products{
      .arguments = "a, b, activation",
      .says = "activation(a·b)",
      .tolerance = kActivatedProducts,
-     .samples = {{.shapes = factors,
+     .samples = {{.shapes = shapes_of_factors,
                   .call = [](const auto& a, const auto& b) { return matmul_activation(a, b, op::tanh); },
                   .reference =
                       [](const auto& x) {

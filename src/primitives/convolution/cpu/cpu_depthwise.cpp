@@ -37,7 +37,7 @@ class DepthwiseForward {
     parts_ = std::clamp<Index>(ceil_div(want, whole), 1, ceil_div(g_.out[1], plan_.rows));
     const Index tasks = whole * parts_, calls = want == 1 ? 1 : tasks;
     parallel_for(calls, [&](Index call) {
-      const EvenPart part = part_of(call, calls, tasks);
+      const EvenPart part = even_part(call, calls, tasks);
       for (Index t = part.begin; t < part.begin + part.count; ++t) run_task(t);
     });
   }
@@ -61,8 +61,8 @@ class DepthwiseForward {
     task /= plan_.stretches;
     const Index z = task % g_.out[0];
     task /= g_.out[0];
-    const EvenPart vectors = part_of(task % plan_.tasks_of_channels, plan_.tasks_of_channels, plan_.vectors);
-    const EvenPart rows = part_of(part, parts_, g_.out[1]);
+    const EvenPart vectors = even_part(task % plan_.tasks_of_channels, plan_.tasks_of_channels, plan_.vectors);
+    const EvenPart rows = even_part(part, parts_, g_.out[1]);
     KeptRows kept(g_, plan_.layout, plan_.rows, vectors.count);
     kept.begin(depthwise_scratch().rows.reserve(kept.bytes()));
     const RowPlace place{task / plan_.tasks_of_channels, z, plan_.stretch(g_, stretch), vectors};
@@ -95,7 +95,7 @@ class DepthwiseForward {
       for (Index r = 0; r < rows.count; ++r)
         for (Index call = 0; call < calls; ++call)
           for (Index v = o; v < (outer > 1 ? o + 1 : p.vectors.count); ++v)
-            run_call(mine.taps[static_cast<std::size_t>(r)], v, part_of(call, calls, p.stretch.places), to(r), step);
+            run_call(mine.taps[static_cast<std::size_t>(r)], v, even_part(call, calls, p.stretch.places), to(r), step);
     if (whole) return;
     if (round_ && channels == columns) {
       for (Index r = 0; r < rows.count; ++r)
@@ -148,8 +148,8 @@ class WeightGradient {
 
  private:
   void run_task(Index task) {
-    const EvenPart rows = part_of(task / plan_.tasks_of_channels, sums_, rows_);
-    const EvenPart vectors = part_of(task % plan_.tasks_of_channels, plan_.tasks_of_channels, plan_.vectors);
+    const EvenPart rows = even_part(task / plan_.tasks_of_channels, sums_, rows_);
+    const EvenPart vectors = even_part(task % plan_.tasks_of_channels, plan_.tasks_of_channels, plan_.vectors);
     DepthwiseScratch& mine = depthwise_scratch();
     mine.taps.resize(1);
     KeptRows kept(g_, plan_.layout, 1, vectors.count);
@@ -189,7 +189,7 @@ class WeightGradient {
     const Index calls = ceil_div(places, g_.kernels->gradient_places);
     for (Index v = 0; v < vectors; ++v)
       for (Index call = 0; call < calls; ++call) {
-        const EvenPart part = part_of(call, calls, places);
+        const EvenPart part = even_part(call, calls, places);
         g_.kernels->gradients({taps.data(), static_cast<Index>(taps.size()),
                                part.begin * lanes_ + v * plan_.layout.elements(lanes_), v * g_.taps() * lanes_},
                               y + (v * places + part.begin) * lanes_ * g_.wide(), part.count);

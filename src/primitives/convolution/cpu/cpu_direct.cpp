@@ -146,12 +146,12 @@ class Direct {
   void run_task(Index i) {
     Task t{};
     const Index part = next_of(i, parts_), stretch = next_of(i, stretches_);
-    t.rows = part_of(next_of(i, blocks_), blocks_, g_.out[1]);
+    t.rows = even_part(next_of(i, blocks_), blocks_, g_.out[1]);
     t.z = next_of(i, g_.out[0]), t.group = next_of(i, g_.groups), t.sample = i;
-    t.columns = part_of(stretch, stretches_, g_.out[2]);
+    t.columns = even_part(stretch, stretches_, g_.out[2]);
     copy_rows(t);
     const Index together = ceil_div(panels_, kPanelsAtOnce);
-    const EvenPart mine = part_of(part, parts_, together);
+    const EvenPart mine = even_part(part, parts_, together);
     for (Index p = mine.begin; p < mine.begin + mine.count; ++p) {
       t.panels = {p * kPanelsAtOnce, std::min(kPanelsAtOnce, panels_ - p * kPanelsAtOnce)};
       run_panels(t);
@@ -260,7 +260,7 @@ class Direct {
     DirectCall call{list.data(), static_cast<Index>(list.size()),         steps,         a_row, to, step,
                     0,           std::min(panel_, g_.o - panel * panel_), part.begin > 0};
     for (Index i = 0; i < calls; ++i) {
-      const EvenPart places = part_of(i, calls, t.columns.count);
+      const EvenPart places = even_part(i, calls, t.columns.count);
       call.rows = places.count, call.c = to + places.begin * step * g_.wide();
       g_.kernels->direct(call);
       for (Segment& s : list) s.a = static_cast<const std::byte*>(s.a) + places.count * a_row * g_.wide();
@@ -274,7 +274,7 @@ class Direct {
     float* const strip =
         straight_ ? reinterpret_cast<float*>(direct_scratch().strip.reserve(kMost * kPairCols * 4)) : nullptr;
     for (Index i = 0; i < calls; ++i) {
-      const EvenPart places = part_of(i, calls, all);
+      const EvenPart places = even_part(i, calls, all);
       std::byte* const at = to + places.begin * step * (straight_ ? 2 : 4);
       float* const sums = straight_ ? strip : reinterpret_cast<float*>(at);
       const Index row = straight_ ? kPairCols : step;

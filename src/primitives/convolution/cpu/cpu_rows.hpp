@@ -140,7 +140,7 @@ struct DepthwisePlan {
     rows = std::clamp<Index>((fit - g.reach(1)) / g.stride[1] + 1, 1, std::min<Index>(g.out[1], 8));
   }
   Stretch stretch(const Geometry& g, Index i) const {
-    const EvenPart part = part_of(i, stretches, g.out[2]);
+    const EvenPart part = even_part(i, stretches, g.out[2]);
     return {part.begin, part.count};
   }
 

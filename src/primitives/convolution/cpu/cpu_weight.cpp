@@ -117,7 +117,7 @@ class Weight {
 
   void run_task(Index task) const {
     const Index part = task % parts_, panel = task / parts_ % panels_, group = task / parts_ / panels_;
-    const EvenPart channels = part_of(part, parts_, g_.c);
+    const EvenPart channels = even_part(part, parts_, g_.c);
     const Index cols = std::min(panel_, g_.o - panel * panel_), rows = g_.n * g_.out[0] * g_.out[1];
     const Index sums_bytes = g_.taps() * channels.count * panel_ * g_.wide();
     std::byte* const sums = weight_scratch().sums.reserve(sums_bytes);
@@ -162,7 +162,7 @@ class Weight {
     const Index most = pairs_ ? kRows : g_.types.kernels->max_rows, calls = ceil_div(channels.count, most);
     const Index shift = kx * g_.dilation[2];
     for (Index call = 0; call < calls; ++call) {
-      const EvenPart some = part_of(call, calls, channels.count);
+      const EvenPart some = even_part(call, calls, channels.count);
       const Index first = channels.begin + some.begin;
       std::byte* const to = sums + (tap * channels.count + some.begin) * panel_ * g_.wide();
       for (Index r = 0; r < rows.count; ++r) {

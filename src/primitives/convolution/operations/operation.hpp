@@ -37,8 +37,8 @@ inline std::int64_t step_of(const Tensor& t, int axis) { return t.strides()[stat
 
 /// x among zeros, contiguous: element i of each of the axes from `first` on at offset + i·step of the given size, those
 /// outside left out. x itself where nothing is to be done.
-Tensor place(const Tensor& x, int first, int axes, const Conv::Sizes& sizes, const Conv::Sizes& offsets,
-             const Conv::Sizes& steps);
+Tensor placed_in_zeros(const Tensor& x, int first, int axes, const Conv::Sizes& sizes, const Conv::Sizes& offsets,
+                       const Conv::Sizes& steps);
 
 /// Each channel by itself, x placed at these offsets and steps: x [N, C, ..], w [C, 1, k..].
 Tensor depthwise_result(const Conv& conv, const Tensor& x, const Tensor& w, const Conv::Sizes& offsets,

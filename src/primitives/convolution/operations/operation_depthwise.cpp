@@ -45,13 +45,13 @@ Tensor summed_weight(const Conv& g, const Tensor& x, const Tensor& y) {
 
 Tensor depthwise_result(const Conv& g, const Tensor& x, const Tensor& w, const Conv::Sizes& offsets,
                         const Conv::Sizes& steps) {
-  return summed_result(g, place(x, 2, g.axes, padded_sizes(g), offsets, steps), w);
+  return summed_result(g, placed_in_zeros(x, 2, g.axes, padded_sizes(g), offsets, steps), w);
 }
 
 Tensor depthwise_weight(const Conv& g, const Tensor& x, const Tensor& y) {
   Shape whole{g.groups, 1};
   for (int i = 0; i < g.axes; ++i) whole.push_back(g.kernel[g.at(i)]);
-  return summed_weight(g, place(x, 2, g.axes, padded_sizes(g), g.before, {1, 1, 1}), y).reshape(whole);
+  return summed_weight(g, placed_in_zeros(x, 2, g.axes, padded_sizes(g), g.before, {1, 1, 1}), y).reshape(whole);
 }
 
 }  // namespace tern::detail

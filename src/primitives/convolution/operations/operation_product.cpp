@@ -227,13 +227,13 @@ Conv transposed(const Conv& g) {
 Tensor padded(const Conv& g, const Tensor& x) {
   Conv::Sizes sizes{};
   for (int i = 0; i < g.axes; ++i) sizes[g.at(i)] = g.padded(i);
-  return place(channels_last(x), 1, g.axes, sizes, g.before, {1, 1, 1});
+  return placed_in_zeros(channels_last(x), 1, g.axes, sizes, g.before, {1, 1, 1});
 }
 
 }  // namespace
 
-Tensor place(const Tensor& x, int first, int axes, const Conv::Sizes& sizes, const Conv::Sizes& offsets,
-             const Conv::Sizes& steps) {
+Tensor placed_in_zeros(const Tensor& x, int first, int axes, const Conv::Sizes& sizes, const Conv::Sizes& offsets,
+                       const Conv::Sizes& steps) {
   bool same = true;
   Shape shape = x.shape();
   for (int i = 0; i < axes; ++i) {
@@ -332,7 +332,7 @@ PoolVector<Tensor> convolve_met(ConvPart part, const Conv& g, const Tensor& a, c
     case ConvPart::weight: return {weight_of(g, padded(g, a), channels_last(b).contiguous())};
     case ConvPart::input: break;
   }
-  const Tensor x = place(channels_last(a), 1, g.axes, t.in, offsets, g.stride);
+  const Tensor x = placed_in_zeros(channels_last(a), 1, g.axes, t.in, offsets, g.stride);
   return with_epilogue(t, x, weight_matrices(g, b, true), epilogue, operands);
 }
 }  // namespace
@@ -345,7 +345,7 @@ PoolVector<Tensor> convolve(ConvPart part, const Conv& g, const Tensor& a, const
   const Conv met = meeting(g, first);
   if (met.kernel == g.kernel) return convolve_met(part, g, a, b, epilogue, operands);
   if (part == ConvPart::weight)
-    return {place(convolve_met(part, met, a, b, nullptr, {})[0], 2, g.axes, g.kernel, first, {1, 1, 1})};
+    return {placed_in_zeros(convolve_met(part, met, a, b, nullptr, {})[0], 2, g.axes, g.kernel, first, {1, 1, 1})};
   Tensor w = b;
   for (int i = 0; i < g.axes; ++i) w = w.slice(2 + i, first[g.at(i)], first[g.at(i)] + met.kernel[g.at(i)]);
   return convolve_met(part, met, a, w, epilogue, operands);

@@ -158,15 +158,15 @@ void MatrixBlocks::solve(const View& a, const View& x, std::int64_t n, std::int6
                          bool unit) const {
   if (n > kMatrixBlock) {
     const std::int64_t first = first_half(n), rest = n - first;
-    const View low_a = part_of(a, first, first), low_x = part_of(x, first, 0);
+    const View low_a = from_element(a, first, first), low_x = from_element(x, first, 0);
     if (upper) solve(low_a, low_x, rest, right, upper, unit);
     else solve(a, x, first, right, upper, unit);
-    if (upper) subtract(x, part_of(a, 0, first), low_x, {first, right, rest});
-    else subtract(low_x, part_of(a, first, 0), x, {rest, right, first});
+    if (upper) subtract(x, from_element(a, 0, first), low_x, {first, right, rest});
+    else subtract(low_x, from_element(a, first, 0), x, {rest, right, first});
     return upper ? solve(a, x, first, right, upper, unit) : solve(low_a, low_x, rest, right, upper, unit);
   }
   View rows = x;  // the order of columns does not matter
-  if (upper) rows = part_of(x, n - 1, 0), rows.strides[rows.strides.size() - 2] *= -1;
+  if (upper) rows = from_element(x, n - 1, 0), rows.strides[rows.strides.size() - 2] *= -1;
   solve_block(upper ? reversed_both_ways(a, n, n) : a, rows, rows, n, right, unit ? Diagonal::ones : Diagonal::numbers);
 }
 
@@ -220,8 +220,8 @@ struct Cholesky : MatrixBlocks {
     if (width <= kMatrixBlock) return block(first, width);
     const std::int64_t left = first_half(width), middle = first + left, rest = r.rows() - middle;
     panel(first, left);
-    const View below = part_of(factor, middle, first);
-    subtract(part_of(factor, middle, middle), below, transposed(below), {rest, width - left, left});
+    const View below = from_element(factor, middle, first);
+    subtract(from_element(factor, middle, middle), below, transposed(below), {rest, width - left, left});
     panel(middle, width - left);
   }
   void block(std::int64_t first, std::int64_t width) const {
@@ -229,8 +229,8 @@ struct Cholesky : MatrixBlocks {
     const std::int64_t rows = r.rows() - first;
     constexpr int own_rows = kBlockThreads - kMatrixBlock;
     const std::int64_t parts = std::max<std::int64_t>(ceil_div(rows - kMatrixBlock, own_rows), 1);
-    const int of_a = plan.add(part_of(factor, first, first), {rows, width}, true);
-    const int of_factor = plan.add(part_of(transposed(diagonal.view), first, 0), {width, width}, true);
+    const int of_a = plan.add(from_element(factor, first, first), {rows, width}, true);
+    const int of_factor = plan.add(from_element(transposed(diagonal.view), first, 0), {width, width}, true);
     const int of_status = status ? plan.add(*status, {}, true) : -1;
     const auto slot = [&](std::int64_t value) { return plan.plan.add_param(static_cast<std::uint64_t>(value)); };
     const int slots[] = {slot(rows), slot(parts), slot(first), slot(width)};
@@ -259,7 +259,7 @@ struct Cholesky : MatrixBlocks {
     }
     if (rest > 0) {
       const std::int64_t at = whole * kMatrixBlock;
-      move(backend, r, part_of(from, at, 0), part_of(factor, at, at), rest, rest);
+      move(backend, r, from_element(from, at, 0), from_element(factor, at, at), rest, rest);
     }
   }
   /// Blocks of rows as further axis of the batch: from the first column on, or along the diagonal.

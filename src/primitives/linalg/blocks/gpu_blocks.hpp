@@ -25,13 +25,13 @@ bool by_rotations(GpuBackend&, const detail::SvdRequest&);
 // ---- for those that do ----
 
 /// The part of matrices from row i and column j on.
-inline View part_of(View v, std::int64_t i, std::int64_t j) {
+inline View from_element(View v, std::int64_t i, std::int64_t j) {
   v.offset += i * v.strides[v.strides.size() - 2] + j * v.strides.back();
   return v;
 }
 /// Rows and columns in the opposite order.
 inline View reversed_both_ways(View v, std::int64_t rows, std::int64_t columns) {
-  v = part_of(std::move(v), rows - 1, columns - 1);
+  v = from_element(std::move(v), rows - 1, columns - 1);
   for (std::size_t i = v.strides.size() - 2; i < v.strides.size(); ++i) v.strides[i] = -v.strides[i];
   return v;
 }

@@ -70,7 +70,7 @@ class Rotations {
         order_(backend, r, columns, 1, DType::i32) {}
   const View& columns() const { return columns_of_.view; }
   /// What lies below them.
-  View below() const { return part_of(columns_of_.view, height_, 0); }
+  View below() const { return from_element(columns_of_.view, height_, 0); }
   const View& lengths() const { return lengths_.view; }
   /// Of the columns by their lengths: which is the first, and so on.
   const View& order() const { return order_.view; }

@@ -40,7 +40,7 @@ struct BlockedLu : MatrixBlocks {
       const std::int64_t size = std::min<std::int64_t>(kMatrixBlock, least - first), behind = first + size;
       panel(first, size);
       if (n > size) others(first, size);
-      subtract(part_of(lu, behind, behind), part_of(lu, behind, first), part_of(lu, first, behind),
+      subtract(from_element(lu, behind, behind), from_element(lu, behind, first), from_element(lu, first, behind),
                {m - behind, n - behind, size});
     }
   }
@@ -61,7 +61,7 @@ struct BlockedLu : MatrixBlocks {
     const auto all = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(r.rows())));
     const std::int64_t most = std::min<std::int64_t>(backend.limits().threads, 1024);
     const int threads = static_cast<int>(std::clamp<std::int64_t>(all / kRowsAtOnce, 64, most));
-    const int of_a = plan.add(part_of(lu, first, first), {rows, size}, true);
+    const int of_a = plan.add(from_element(lu, first, first), {rows, size}, true);
     const int of_pivots = plan.add(pivots_from(first), {size}, true);
     const int of_status = status ? plan.add(*status, {}, true) : -1;
     const auto slot = [&](std::int64_t value) { return plan.plan.add_param(static_cast<std::uint64_t>(value)); };
@@ -90,8 +90,8 @@ struct BlockedLu : MatrixBlocks {
   void others(std::int64_t first, std::int64_t size) const {
     MatrixPlan plan(backend, r, 'r');
     const std::int64_t rows = r.rows() - first, columns = r.columns() - size, parts = ceil_div(columns, kRowsThreads);
-    const int of_a = plan.add(part_of(lu, first, 0), {rows, r.columns()}, true);
-    const int of_l = plan.add(part_of(lu, first, first), {size, size}, false);
+    const int of_a = plan.add(from_element(lu, first, 0), {rows, r.columns()}, true);
+    const int of_l = plan.add(from_element(lu, first, first), {size, size}, false);
     const int of_pivots = plan.add(pivots_from(first), {size}, false);
     const auto slot = [&](std::int64_t value) { return plan.plan.add_param(static_cast<std::uint64_t>(value)); };
     const int slots[] = {slot(size), slot(first), slot(columns), slot(parts)};

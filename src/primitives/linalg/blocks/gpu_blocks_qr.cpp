@@ -40,19 +40,19 @@ struct BlockedQr : MatrixBlocks {
   void factor() const {
     for (std::int64_t first = 0; first < least; first += kMatrixBlock) {
       const std::int64_t size = std::min<std::int64_t>(kMatrixBlock, least - first), rows = m - first;
-      const View v_here = part_of(v, first, first), z_here = part_of(z, first, first), gram = by_rows(gram_);
+      const View v_here = from_element(v, first, first), z_here = from_element(z, first, first), gram = by_rows(gram_);
       panel(first, size);
       multiply(gram, transposed(v_here), v_here, {size, size, rows});
       solve_block(gram, transposed(v_here), transposed(z_here), size, rows, Diagonal::halves);
       const std::int64_t behind = first + size, rest = n - behind;
-      if (rest > 0) reflect(part_of(work, first, behind), v_here, z_here, {rows, rest, size});
+      if (rest > 0) reflect(from_element(work, first, behind), v_here, z_here, {rows, rest, size});
     }
   }
   /// q, which is the identity.
   void basis(const View& q, std::int64_t inner) const {
     for (std::int64_t first = (least - 1) / kMatrixBlock * kMatrixBlock; first >= 0; first -= kMatrixBlock) {
       const std::int64_t size = std::min<std::int64_t>(kMatrixBlock, least - first);
-      reflect(part_of(q, first, first), part_of(z, first, first), part_of(v, first, first),
+      reflect(from_element(q, first, first), from_element(z, first, first), from_element(v, first, first),
               {m - first, inner - first, size});
     }
   }
@@ -71,8 +71,8 @@ struct BlockedQr : MatrixBlocks {
     const int threads = static_cast<int>(
         std::clamp<std::int64_t>(static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(m))) * 4, 64,
                                  std::min<std::int64_t>(backend.limits().threads, 1024)));
-    const int of_a = plan.add(part_of(work, first, first), {rows, size}, true);
-    const int of_v = plan.add(part_of(v, first, first), {rows, size}, true);
+    const int of_a = plan.add(from_element(work, first, first), {rows, size}, true);
+    const int of_v = plan.add(from_element(v, first, first), {rows, size}, true);
     const int of_p = plan.add(by_rows(panel_), {2 * rows, kMatrixBlock}, true);
     const auto slot = [&](std::int64_t value) { return plan.plan.add_param(static_cast<std::uint64_t>(value)); };
     const int slots[] = {slot(rows), slot(size)};

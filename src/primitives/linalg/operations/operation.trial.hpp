@@ -48,7 +48,7 @@ struct LuFactors {
   std::vector<std::size_t> order;
   double sign = 1;
 };
-inline LuFactors factors(Dense a) {
+inline LuFactors lu_factors(Dense a) {
   LuFactors f{a, std::vector<std::size_t>(a.rows)};
   std::iota(f.order.begin(), f.order.end(), 0u);
   for (std::size_t k = 0; k < a.rows; ++k) {
@@ -65,7 +65,7 @@ inline LuFactors factors(Dense a) {
   return f;
 }
 inline Dense solved(const Dense& a, const Dense& b) {
-  const LuFactors f = factors(a);
+  const LuFactors f = lu_factors(a);
   Dense x{b.rows, b.columns};
   for (std::size_t c = 0; c < b.columns; ++c) {
     for (std::size_t i = 0; i < b.rows; ++i) {
@@ -85,7 +85,7 @@ inline Dense identity(std::size_t n) {
   return one;
 }
 inline double determinant(const Dense& a) {
-  const LuFactors f = factors(a);
+  const LuFactors f = lu_factors(a);
   double d = f.sign;
   for (std::size_t i = 0; i < a.rows; ++i) d *= f.lu(i, i);
   return d;

@@ -48,7 +48,7 @@ const Entries factorisations{
                       },
                   .reference =
                       [](const auto& x) {
-                        Dense l = factors(regular(x[0])).lu, u = l;
+                        Dense l = lu_factors(regular(x[0])).lu, u = l;
                         for (std::size_t i = 0; i < l.rows; ++i)
                           for (std::size_t j = 0; j < l.rows; ++j) (j > i ? l : u)(i, j) = j == i ? u(i, j) : 0;
                         for (std::size_t i = 0; i < l.rows; ++i) l(i, i) = 1;
@@ -66,7 +66,7 @@ const Entries factorisations{
      .tolerance = kSolved,
      .samples = {{.shapes = square_matrix,
                   .call = TERN_ON(lu_factor(regular(x)).lu),
-                  .reference = [](const auto& x) { return std::vector{values(factors(regular(x[0])).lu)}; },
+                  .reference = [](const auto& x) { return std::vector{values(lu_factors(regular(x[0])).lu)}; },
                   .sizes = kSmall,
                   .empty = kNothing}},
      .bad = {no_matrix("lu_factor", TERN_ON(lu_factor(x))), no_floats("lu_factor", TERN_ON(lu_factor(x)))}},
@@ -78,7 +78,7 @@ const Entries factorisations{
      .tolerance = kSolved,
      .samples = {{.shapes = square_matrix,
                   .call = TERN_ON(lu_factor_ex(regular(x)).lu),
-                  .reference = [](const auto& x) { return std::vector{values(factors(regular(x[0])).lu)}; },
+                  .reference = [](const auto& x) { return std::vector{values(lu_factors(regular(x[0])).lu)}; },
                   .sizes = kSmall,
                   .empty = kNothing}},
      .bad = {no_matrix("lu_factor_ex", TERN_ON(lu_factor_ex(x)))}},
