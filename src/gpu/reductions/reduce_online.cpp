@@ -78,9 +78,8 @@ Holes OnlinePass::places_of(const Pivot& pivot, int positions) const {
   static const auto& file = *new Holes(pieces(kOnline));  // outlives what is in static storage
   Holes holes = file;
   const ComputeType type = type_of(pivot.step);
-  const bool by_bits = type == ComputeType::f32 && !dialect_.native();
-  holes["equal"] = by_bits ? cat("(tern_order(", kFirst, ") == tern_order(", kSecond, "))")
-                           : dialect_.elementary(Elementary::equal, type, {kFirst, kSecond});
+  holes["equal"] = has_rank(pivot) ? cat("(tern_order(", kFirst, ") == tern_order(", kSecond, "))")
+                                   : dialect_.elementary(Elementary::equal, type, {kFirst, kSecond});
   holes["is_nan"] = dialect_.elementary(Elementary::isnan, type, {kFirst});
   holes["extreme"] = printer_.combined(pivot.step, kFirst, kSecond);
   holes["nowhere"] = literal(Number(OnlineSum::kNowhere), ComputeType::i32);
@@ -91,14 +90,19 @@ Holes OnlinePass::places_of(const Pivot& pivot, int positions) const {
   return holes;
 }
 
-std::string OnlinePass::declare() const {
-  std::string lines;
+std::string OnlinePass::declare(bool joins) const {
+  std::string lines, ranks;
   for (const Pivot& pivot : pivots_) {
+    if (has_rank(pivot) && !joins) {
+      Holes holes = places_of(pivot, kept_);
+      for (int e = 0; e < kept_; ++e) holes[cat("rank_", e)] = rank_name(pivot, e);
+      ranks += fill_holes("$declare_ranks\n", holes);
+    }
     if (!pivot.moments()) continue;
     const Holes holes = names_of(pivot, kept_);
     lines += fill_holes(lines.empty() ? "$declare_steps\n$declare_means\n" : "$declare_means\n", holes);
   }
-  return lines;
+  return lines + ranks;
 }
 
 std::string OnlinePass::before(Io& io) {
@@ -113,6 +117,7 @@ std::string OnlinePass::before(Io& io) {
     }
   };
   for (const Pivot& pivot : pivots_) {
+    if (has_rank(pivot)) continue;
     if (pivot.moments()) keep(pivot.count());
     for (const OnlineSum* sum : pivot.sums) keep(pivot.moments() ? sum->lower[0] : pivot.step);
   }
@@ -129,11 +134,10 @@ std::string OnlinePass::after(Io& io, const Values& arguments) {
     follow += follow_means(io, pivot);
   }
   if (!follow.empty()) lines = fill_holes("$follow_means_in_time\n", in_time);
+  for (const Pivot& pivot : pivots_)  // first, as what waits for the same extreme follows it
+    if (pivot.places()) lines += note_places(io, pivot, arguments);
   for (const Pivot& pivot : pivots_) {
-    if (pivot.places()) {
-      lines += follow_extremes(pivot) + note_places(pivot, arguments);
-      continue;
-    }
+    if (pivot.places()) continue;
     if (!pivot.moments()) lines += follow_maxima(pivot);
     lines += terms(io, pivot, arguments);
   }
@@ -169,7 +173,7 @@ std::string OnlinePass::follow_extremes(const Pivot& pivot) const {
   return fill_holes("$follow_extremes\n", holes);
 }
 
-std::string OnlinePass::note_places(const Pivot& pivot, const Values& arguments) const {
+std::string OnlinePass::note_places(Io& io, const Pivot& pivot, const Values& arguments) const {
   const std::vector<std::string>& values = arguments.at(pivot.step);
   Holes holes = places_of(pivot, kept_);
   holes["values"] = numbers(0, static_cast<int>(values.size()));
@@ -177,8 +181,12 @@ std::string OnlinePass::note_places(const Pivot& pivot, const Values& arguments)
     const int e = kept_ > 1 ? static_cast<int>(i) : 0;
     holes[cat("value_", i)] = values[i], holes[cat("ordinal_", i)] = arguments.at(pivot.sums[0]->sum)[i];
     holes[cat("top_of_", i)] = cat("$top_", e), holes[cat("to_", i)] = cat("$place_", e);
+    holes[cat("key_", i)] = has_rank(pivot) ? io.unique("key") : "", holes[cat("rank_for_", i)] = rank_name(pivot, e);
   }
-  return fill_holes("$note_places\n", holes);
+  if (!has_rank(pivot)) return follow_extremes(pivot) + fill_holes("$note_places\n", holes);
+  const bool largest = program_.steps[static_cast<std::size_t>(pivot.step)].elementary == Elementary::max;
+  holes["rank_of"] = cat(largest ? "tern_rank_of_max(" : "tern_rank_of_min(", kFirst, ")");
+  return fill_holes("$note_by_rank\n", holes);
 }
 
 std::string OnlinePass::terms(Io& io, const Pivot& pivot, const Values& arguments) const {

@@ -28,11 +28,15 @@ class OnlinePass {
              const std::vector<int>& reductions, int kept, Name accumulator, Name result);
 
   bool empty() const { return pivots_.empty(); }
+  /// Whether `after` gives this reduction its elements, too.
+  bool takes(int step) const {
+    return std::any_of(pivots_.begin(), pivots_.end(), [&](const Pivot& p) { return p.step == step && has_rank(p); });
+  }
   bool has_moments() const {
     return std::any_of(pivots_.begin(), pivots_.end(), [](const Pivot& pivot) { return pivot.moments(); });
   }
-  /// The variables that it keeps beside the accumulators.
-  std::string declare() const;
+  /// The variables that it keeps beside the accumulators, for elements or where it joins partial results.
+  std::string declare(bool joins) const;
   /// Before and after the other reductions have been given the elements of a step: `arguments` of reductions, and the
   /// sums' weights by the sums.
   std::string before(Io& io);
@@ -62,9 +66,14 @@ class OnlinePass {
   std::string join_moments(Io& io, const Pivot& pivot, const Part& part) const;
   std::string join_powers(Io& io, const Pivot& pivot, const Part& part) const;
 
+  /// Whether the places of an extreme are found by ranks: of f32 in WGSL.
+  bool has_rank(const Pivot& pivot) const {
+    return pivot.places() && type_of(pivot.step) == detail::ComputeType::f32 && !dialect_.native();
+  }
+  std::string rank_name(const Pivot& pivot, int e) const { return cat("rank_of_", accumulator_(pivot.step, e)); }
   Holes places_of(const Pivot& pivot, int positions) const;
   std::string follow_extremes(const Pivot& pivot) const;
-  std::string note_places(const Pivot& pivot, const Values& arguments) const;
+  std::string note_places(Io& io, const Pivot& pivot, const Values& arguments) const;
   std::string join_places(Io& io, const Pivot& pivot, const Part& part) const;
 
   const Dialect& dialect_;

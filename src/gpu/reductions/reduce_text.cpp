@@ -118,7 +118,7 @@ class ReduceText : ReduceValues {
     if (reductions.empty() && outputs.empty()) return "";
     OnlinePass online = online_pass(reductions);
     Holes holes;
-    holes["beside_accumulators"] = online.declare();
+    holes["beside_accumulators"] = online.declare(joins);
     std::string &accumulators = holes["accumulators"], &finished = holes["finish_sums"];
     for (const int s : reductions)
       for (int e = 0; e < kernel_.positions(s); ++e)
@@ -175,7 +175,7 @@ class ReduceText : ReduceValues {
       }
     body += online.before(io_);
     for (const int s : reductions)
-      if (!online_sum(kernel_.program, s)) body += accumulate(s, arguments.at(s));
+      if (!online_sum(kernel_.program, s) && !online.takes(s)) body += accumulate(s, arguments.at(s));
     body += online.after(io_, arguments);
     for (std::size_t o = 0; o < outputs.size(); ++o)
       body += io_.store(kernel_.access_of_full(outputs[o]), at, results_of(f, values, taken + o), "");
