@@ -29,11 +29,16 @@ class Cuda final : public Dialect {
                    const std::vector<std::string>& arguments) const override {
     const Spelling& s = spelling_of(elementary);
     if (type != detail::ComputeType::f32) return fill_in(s.cuda, compute_type_name(type), arguments);
-    const std::string_view name = std::string_view(s.wgsl).substr(0, std::string_view(s.wgsl).find('('));
+    const std::string_view name = wgsl_name(elementary);
     const std::string fast = cat(name, "_fast"), rough = cat(name, "_rough");
     if (scores_ && !name.empty() && !cuda_function(rough).empty()) return cat(rough, "(", join(arguments), ")");
     if (halves_ && !name.empty() && !cuda_function(fast).empty()) return cat(fast, "(", join(arguments), ")");
     return fill_in(s.wgsl, compute_type_name(type), arguments);
+  }
+  std::string elementary_of_moderate(detail::Elementary elementary,
+                                     const std::vector<std::string>& arguments) const override {
+    const std::string name = cat(wgsl_name(elementary), "_of_moderate");
+    return cuda_function(name).empty() ? "" : cat(name, "(", join(arguments), ")");
   }
   std::string elementary_of_number(detail::Elementary elementary, detail::ComputeType type,
                                    const std::vector<std::string>& arguments, const Number& b) const override {

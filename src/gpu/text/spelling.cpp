@@ -40,6 +40,12 @@ const Spellings& tables() {
 
 const Spelling& spelling_of(detail::Elementary elementary) { return tables().elementary[static_cast<int>(elementary)]; }
 
+std::string_view wgsl_name(detail::Elementary elementary) {
+  const std::string_view text = spelling_of(elementary).wgsl;
+  const std::size_t name = text.find('(');
+  return name == text.npos ? std::string_view() : text.substr(0, name);
+}
+
 std::string_view wgsl_function(std::string_view name) {
   const auto found = tables().functions.find(name);
   return found == tables().functions.end() ? std::string_view() : found->second;

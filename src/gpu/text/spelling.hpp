@@ -16,6 +16,9 @@ struct Spelling {
 };
 const Spelling& spelling_of(detail::Elementary elementary);
 
+/// The function that WGSL calls for it, "tern_tanh"; an operator's is empty.
+std::string_view wgsl_name(detail::Elementary elementary);
+
 /// The text of a function of the WGSL library ("tern_tanh"); empty where there is none.
 std::string_view wgsl_function(std::string_view name);
 /// Whether that function should stay one where a language has such a choice: it is long, and seldom reached.
