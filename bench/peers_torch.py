@@ -330,6 +330,7 @@ def cliffs(parts, wrap):
         "product_8x8": lambda: square(8),
         "product_16x16": lambda: square(16),
         "product_3x3x1": lambda: product([batches, 3, 3], [batches, 3, 1]),
+        "product_3x3x1_more": lambda: product([10 * batches, 3, 3], [10 * batches, 3, 1]),
         "product_3x3_vector": lambda: product([3, 3], [batches, 3, 1]),
         "matrix_vector": lambda: product([side, side], [side, 1]),
         "vector_matrix": lambda: product([1, side], [side, side]),

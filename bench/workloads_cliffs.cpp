@@ -186,6 +186,7 @@ std::vector<Cliff> small_products() {
           {"product_8x8", f32, 192 * kBatches, square(8)},
           {"product_16x16", f32, 768 * kBatches, square(16)},
           {"product_3x3x1", all, 15 * kBatches, product({kBatches, 3, 3}, {kBatches, 3, 1})},
+          {"product_3x3x1_more", all, 150 * kBatches, product({10 * kBatches, 3, 3}, {10 * kBatches, 3, 1})},
           {"product_3x3_vector", f32, 6 * kBatches, product({3, 3}, {kBatches, 3, 1})},
           {"matrix_vector", all, kSide * kSide, product({kSide, kSide}, {kSide, 1})},
           {"vector_matrix", all, kSide * kSide, product({1, kSide}, {kSide, kSide})}};
