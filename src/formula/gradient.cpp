@@ -69,8 +69,9 @@ class ReverseSweep {
     const Partials closed = rule.vjp(arguments);
     arguments.g = g.open;
     const Partials open = g.live.empty() ? closed : rule.vjp(arguments);
-    // A reduction is read by the full values it is made from: its transpose is a plain broadcast.
-    const bool full = node.full;
+    // A reduction takes its argument once for each element, one that has a single element along the row as well: its
+    // transpose is a plain broadcast, and with such an argument the sum of that.
+    const bool full = node.full || rule.reduction;
     for (std::size_t i = 0; i < node.args.size(); ++i)
       if (closed[i].defined()) add(node.args[i], passed(g, closed[i], open[i]), full);
   }
