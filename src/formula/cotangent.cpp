@@ -146,6 +146,17 @@ bool varies_by_row_only(const Live& live) {
   return std::ranges::all_of(live, [&](const Branch& branch) { return std::ranges::all_of(branch, of_row); });
 }
 
+Live rows_of(const Live& live) {
+  Live rows;
+  for (Branch branch : live) {
+    std::erase_if(branch, [](const Guard& guard) { return guard.condition->full; });
+    if (branch.empty()) return {};
+    add_branch(rows, std::move(branch));
+    if (rows[0].empty()) return {};
+  }
+  return rows;
+}
+
 void accumulate(Cotangent& sum, const Cotangent& contribution) {
   if (!sum.defined()) {
     sum = contribution;

@@ -39,10 +39,10 @@ class ReverseSweep {
   void add(const Node* to, Cotangent contribution, bool user_full) {
     if (!active_.contains(to)) return;
     if (user_full && !to->full) {
-      if (contribution.value.node()->full) {  // where single elements are live says nothing of their row
+      if (contribution.value.node()->full) {
         const bool rows = varies_by_row_only(contribution.live) && contribution.open.node()->full;
-        const Expr total = sum(contribution.value);
-        contribution = {total, rows ? sum(contribution.open) : total, rows ? contribution.live : Live{}};
+        const Expr total = sum(contribution.value);  // elements that are not live are no part of it
+        contribution = {total, rows ? sum(contribution.open) : total, rows_of(contribution.live)};
       } else {
         contribution.value = contribution.value * extent(), contribution.open = contribution.open * extent();
       }
