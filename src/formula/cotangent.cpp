@@ -34,9 +34,28 @@ Expr condition_of(const Live& live) {
   return any;
 }
 
+bool contains(const Branch& all, const Branch& some) {
+  return std::ranges::all_of(some, [&](const Guard& g) { return std::ranges::find(all, g) != all.end(); });
+}
+/// The branches as one: in one condition that is computed, but for those of rows that all of them have. rows_of() finds
+/// these when what is made here is differentiated again.
+Branch as_one(Live live) {
+  Branch one;
+  for (const Guard& guard : live[0]) {
+    const auto has_it = [&](const Branch& branch) { return contains(branch, {guard}); };
+    if (!guard.condition->full && std::ranges::all_of(live, has_it)) one.push_back(guard);
+  }
+  bool rest = true;
+  for (Branch& branch : live) {
+    std::erase_if(branch, [&](const Guard& guard) { return contains(one, {guard}); });
+    rest &= !branch.empty();
+  }
+  if (rest) one.insert(one.begin(), {condition_of(live).node(), true});
+  return one;
+}
+
 Expr masked(const Live& live, Expr value) {
-  if (live.size() > 1) return choice({condition_of(live).node(), true}, value);
-  for (const Guard& guard : live[0]) value = choice(guard, value);
+  for (const Guard& guard : live.size() > 1 ? as_one(live) : live[0]) value = choice(guard, value);
   return value;
 }
 
@@ -60,14 +79,11 @@ Live behind(Live live, const Guard& guard) {
   for (Branch& branch : live) {
     if (std::find(branch.begin(), branch.end(), guard) != branch.end()) continue;
     branch.push_back(guard);
-    if (branch.size() > kMostGuards) branch = {{condition_of(branch).node(), true}};
+    if (branch.size() > kMostGuards) branch = as_one({branch});
   }
   return live;
 }
 
-bool contains(const Branch& all, const Branch& some) {
-  return std::ranges::all_of(some, [&](const Guard& g) { return std::ranges::find(all, g) != all.end(); });
-}
 /// What the two are together where they differ in one guard's sense alone: the branch without it.
 std::optional<Branch> joined(const Branch& a, const Branch& b) {
   if (a.size() != b.size()) return {};
@@ -99,7 +115,7 @@ Live either(Live a, const Live& b) {
     add_branch(a, branch);
     if (a[0].empty()) return {};
   }
-  if (a.size() > kMostBranches) a = {{{condition_of(a).node(), true}}};
+  if (a.size() > kMostBranches) a = {as_one(a)};
   return a;
 }
 
@@ -144,6 +160,17 @@ Cotangent passed(const Cotangent& from, Expr closed, Expr open) {
 bool varies_by_row_only(const Live& live) {
   const auto of_row = [](const Guard& guard) { return !guard.condition->full; };
   return std::ranges::all_of(live, [&](const Branch& branch) { return std::ranges::all_of(branch, of_row); });
+}
+
+Live rows_of(const Live& live) {
+  Live rows;
+  for (Branch branch : live) {
+    std::erase_if(branch, [](const Guard& guard) { return guard.condition->full; });
+    if (branch.empty()) return {};
+    add_branch(rows, std::move(branch));
+    if (rows[0].empty()) return {};
+  }
+  return rows;
 }
 
 void accumulate(Cotangent& sum, const Cotangent& contribution) {

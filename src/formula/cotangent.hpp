@@ -34,6 +34,8 @@ struct Cotangent {
 Cotangent passed(const Cotangent& from, Expr closed, Expr open);
 /// Whether no condition varies along the reduced axes.
 bool varies_by_row_only(const Live& live);
+/// Which rows may have a live element: the conditions that do not vary along the reduced axes.
+Live rows_of(const Live& live);
 /// Adds a contribution.
 void accumulate(Cotangent& sum, const Cotangent& contribution);
 

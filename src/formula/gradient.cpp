@@ -39,10 +39,10 @@ class ReverseSweep {
   void add(const Node* to, Cotangent contribution, bool user_full) {
     if (!active_.contains(to)) return;
     if (user_full && !to->full) {
-      if (contribution.value.node()->full) {  // where single elements are live says nothing of their row
+      if (contribution.value.node()->full) {
         const bool rows = varies_by_row_only(contribution.live) && contribution.open.node()->full;
-        const Expr total = sum(contribution.value);
-        contribution = {total, rows ? sum(contribution.open) : total, rows ? contribution.live : Live{}};
+        const Expr total = sum(contribution.value);  // elements that are not live are no part of it
+        contribution = {total, rows ? sum(contribution.open) : total, rows_of(contribution.live)};
       } else {
         contribution.value = contribution.value * extent(), contribution.open = contribution.open * extent();
       }
@@ -69,8 +69,9 @@ class ReverseSweep {
     const Partials closed = rule.vjp(arguments);
     arguments.g = g.open;
     const Partials open = g.live.empty() ? closed : rule.vjp(arguments);
-    // A reduction is read by the full values it is made from: its transpose is a plain broadcast.
-    const bool full = node.full;
+    // A reduction takes its argument once for each element, one that has a single element along the row as well: its
+    // transpose is a plain broadcast, and with such an argument the sum of that.
+    const bool full = node.full || rule.reduction;
     for (std::size_t i = 0; i < node.args.size(); ++i)
       if (closed[i].defined()) add(node.args[i], passed(g, closed[i], open[i]), full);
   }

@@ -11,11 +11,7 @@ namespace tern {
 namespace detail {
 namespace {
 
-bool floats(const Var& v) {
-  return v.dtype() == DType::f16 || v.dtype() == DType::bf16 || v.dtype() == DType::f32 || v.dtype() == DType::f64;
-}
-
-/// Gradients of y by each of `theta` that is floating (the others: undefined), where y = f(theta as variables of their
+/// Gradients of y by each of `theta` that can have one (the others: undefined), where y = f(theta as variables of their
 /// own) meets the cotangent.
 template <class F> PoolVector<Var> gradients_by(std::span<const Var> theta, const Var& cotangent, const F& f) {
   const bool nested = grad_enabled();
@@ -23,7 +19,7 @@ template <class F> PoolVector<Var> gradients_by(std::span<const Var> theta, cons
   std::vector<Var> at(theta.begin(), theta.end()), targets;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < at.size(); ++i)
-    if (floats(at[i])) targets.push_back(at[i] = alias(at[i])), places.push_back(i);
+    if (is_differentiable(at[i].dtype())) targets.push_back(at[i] = alias(at[i])), places.push_back(i);
   PoolVector<Var> gradients(theta.size());
   if (targets.empty()) return gradients;
   const Var y = f(std::span<const Var>(at));

@@ -29,6 +29,7 @@ struct Systems {
   /// Whether all residuals are below their limits, which an infinite one is not of any. Fails where one is NaN, which
   /// no iteration mends, or after the last iteration.
   bool are_solved(const Tensor& r, const Tensor& limit, int iterations) const {
+    if (r.numel() == 0) return true;
     const Tensor size = norm(r);
     const Tensor state = where(isnan(size), 2, where(logical_and(size <= limit, isfinite(size)), 0, 1));
     const auto worst = max(state.to(DType::i32)).to(cpu()).item<std::int32_t>();

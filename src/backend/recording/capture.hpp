@@ -68,6 +68,8 @@ class CapturedCalls {
   /// Memory for a new tensor: a storage of this size that was made in this capture and that the program holds no more,
   /// else a new one.
   std::shared_ptr<Storage> storage(std::size_t bytes);
+  /// Whether this capture made the memory, so that replays write it anew.
+  bool made(const Storage& storage) const { return made_here_.contains(&storage); }
 
   /// Numbers that replays ask for, after those that were added before.
   std::shared_ptr<LiveNumbers> add_live(DType dtype, std::size_t count, LiveNumbers::Refresh refresh);

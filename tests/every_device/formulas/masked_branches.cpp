@@ -146,6 +146,26 @@ TEST_P(MaskedBranches, InRowsAndEpilogues) {
   EXPECT_EQ(test::doubles(backward(sum(y))[x]), (std::vector<double>{0, 0.5, 0, 0.25}));
 }
 
+/// Whole rows, by what is reduced, beneath single elements.
+TEST_P(MaskedBranches, OfRowsWithinThoseOfElements) {
+  constexpr Pointwise root{"root", [](auto x) { return where(x > 0, where(sum(x) > 0, x * sqrt(sum(x)), 1), 2); }};
+  const Var x(tensor({1.0f, -2.0f, 0.0f, 0.0f, 1.0f, 3.0f}, {3, 2}));
+  const Gradients first = backward(sum(row_formula(root, x)), {.create_graph = true});
+  EXPECT_EQ(test::doubles(first[x]), (std::vector<double>{0, 0, 0, 0, 3, 3}));
+  const Gradients second = backward(sum(first.var(x)));  // 2·1.5·√s by each of both
+  EXPECT_EQ(test::doubles(second[x]), (std::vector<double>{0, 0, 0, 0, 0.75, 0.75}));
+  constexpr Pointwise several{"several", [](auto x, auto y) {
+                                const auto row = where(sum(y) > 0, x * sqrt(sum(y)), y);
+                                return where(x > 0, where(y > 0, y * row, y), row);
+                              }};
+  const Var y(tensor({-1.0f, -2.0f, 0.0f, 0.0f, 1.0f, 3.0f}, {3, 2}));
+  const Gradients g = backward(sum(row_formula(several, x, y)), {.create_graph = true});
+  const Gradients again = backward(sum(g.var(x)) + sum(g.var(y)));
+  for (const Gradients* order : {&g, &again})
+    for (const Var& v : {x, y})
+      for (const double value : test::doubles((*order)[v])) EXPECT_TRUE(std::isfinite(value));
+}
+
 /// matmul_bias_activation_bwd: only a derivative that is not finite counts as 0, a NaN that arrives stays.
 TEST_P(MaskedBranches, NaNThatArrivesStays) {
   constexpr Pointwise root{"root", [](auto x) { return sqrt(x); }};

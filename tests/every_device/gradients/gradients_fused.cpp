@@ -152,6 +152,24 @@ TEST_P(FusedGradients, AUsersRowFormula) {
   check_three_orders(
       "row_formula with a capture", [&](const Var& x) { return row_formula(captured, x); }, random({2, 3}));
 }
+/// A reduction counts what has one element along the row as often as the row has elements; so does its gradient.
+TEST_P(FusedGradients, ReductionsOfWhatIsReduced) {
+  constexpr Pointwise sums{"sums", [](auto x, auto w) { return x + sum(sin(mean(x * w))) * w; }},
+      means{"means", [](auto x, auto w) { return mean(exp(sum(x * w)) * sum(w)); }},
+      largest{"largest", [](auto x, auto w) { return x * max(sum(x * w) + 2); }};
+  for (const Pointwise<>& formula : {sums, means, largest})
+    check_three_orders(
+        formula.name(), [&](const Var& x, const Var& w) { return row_formula(formula, x, w); }, random({2, 3}),
+        random({3}));
+  check_three_orders(
+      "of rows and of columns",
+      [](const Var& a, const Var& b, const Var& c) {
+        const auto rows = [](auto y, auto z) { return z * sum(sin(sum(y, -1)) * sum(z, -1), -1); };
+        const auto columns = [](auto y, auto z) { return z / (4 + sum(sin(sum(y * z, -2)), -2)); };
+        return matmul_epilogue(a, b, rows, c) * matmul_epilogue(a, b, columns, c);
+      },
+      random({2, 3}), random({3, 2}), random({2, 2}));
+}
 TEST_P(FusedGradients, UsersFormulas) {
   const double slope = 0.3;
   check_three_orders(

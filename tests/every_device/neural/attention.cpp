@@ -326,6 +326,23 @@ TEST_P(Attention, MasksReadNumbersAndVariables) {
                .mask_operands = {7, constant(arange(0, 31, 1).to(f32))}};
   expect_decomposed(c, "numbers and variables", plain, {f32});
 }
+/// The blocks that a replay visits are those of the operands that it reads.
+TEST_P(Attention, ReplaysAskWhetherAMaskInBlocksHolds) {
+  const Tensor x = Random(9).tensor({1, 1, 300, 4}, f32, device());
+  Tensor end = tensor({20}, i32);
+  const auto before = [](auto, auto, auto, auto j, auto n) { return j < n; };
+  const auto made = [&] { return block_mask(before, 1, 1, 300, 300, end); };
+  const BlockMask kept = made();
+  Tensor result, anew;
+  const Graph of_kept = capture(device(), [&] { result = attention(x, x, x, {.block_mask = kept}); });
+  const Graph of_both = capture(device(), [&] { anew = attention(x, x, x, {.block_mask = made()}); });
+  of_kept.replay(), of_both.replay();
+  EXPECT_EQ(doubles(result), doubles(anew));
+  end.copy_from(tensor({290}, i32));
+  expect_error(ErrorKind::value, {"attention", "block_mask", "written to"}, [&] { of_kept.replay(); });
+  of_both.replay();
+  EXPECT_EQ(doubles(anew), doubles(attention(x, x, x, {.block_mask = made()})));
+}
 TEST_P(Attention, RefusesBeforeAnythingChanges) {
   const Tensor x = ones({1, 2, 5, 4});
   expect_error(ErrorKind::shape, {"mask", "undefined"}, [&] { attention(x, x, x, {.mask_operands = {Tensor()}}); });

@@ -56,6 +56,9 @@ TEST_P(Implicit, BatchesAreSystemsOfTheirOwn) {
   const auto scaled = [](const Var& x, const Var& a) { return x * a; };
   for (const LinearMethod& method : {conjugate_gradients({.batched = true}), bicgstab({.batched = true})})
     EXPECT_LT(worst(custom_linear_solve(scaled, method)(b, a) - b / a), bound());
+  const Tensor none = zeros({0, 4}).to(wide());
+  for (const LinearMethod& method : {conjugate_gradients({.batched = true}), bicgstab({.batched = true})})
+    EXPECT_EQ(custom_linear_solve(scaled, method)(none, a.slice(0, 0, 0)).shape(), none.shape());
 }
 /// Of right-hand sides whose squares are beyond the dtype's range; what is not finite is no solution.
 TEST_P(Implicit, RightHandSidesOfAnySizeAreSolvedFor) {
@@ -93,6 +96,17 @@ TEST_P(Implicit, SolutionsHaveGradients) {
   expect_gradients([&](const Var& b, const Var& a) { return preconditioned(b, a); }, b, general);
   const auto [y, tangent] = jvp([&](const Var& a) { return other(Var(b), a); }, general, one(4));
   EXPECT_LT(worst(tangent + other(other(b, general), general)), 10 * bound());
+}
+TEST_P(Implicit, ComplexNumbersAmongWhatElseTheMapTakesHaveGradients) {
+  const Tensor b = numbers({3}), x0 = zeros({3}).to(wide());
+  const Var z(make_complex(abs(numbers({3})) + 1, numbers({3})));
+  const auto scaled = [](const Var& x, const Var& z) { return square(abs(z)) * x; };
+  const auto equation = [](const Var& x, const Var& z) { return square(abs(z)) * x - 2; };
+  const auto largest = [](const Tensor& z) { return max(abs(z)).to(cpu()).to(DType::f64).item<double>(); };
+  const Tensor of_solution = backward(sum(custom_linear_solve(scaled)(b, z)))[z];
+  EXPECT_LT(largest(of_solution - backward(sum(b / square(abs(z))))[z]), bound());
+  const Tensor of_root = backward(sum(custom_root(equation, Newton())(x0, z)))[z];
+  EXPECT_LT(largest(of_root - backward(sum(2 / square(abs(z))))[z]), bound());
 }
 TEST_P(Implicit, RootsHaveGradients) {
   const auto f = [](const Var& x, const Var& a, const Var& b) { return x * x * x + a * x - b; };

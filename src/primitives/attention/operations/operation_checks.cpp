@@ -77,6 +77,20 @@ Tensor attention_lengths(const Tensor& lengths, const CallSizes& s, const Tensor
 const Pointwise<>* attention_mask(const AttentionOptions& o) {
   return o.mask ? &*o.mask : o.block_mask.defined() ? &o.block_mask.mask() : nullptr;
 }
+namespace {
+/// Throws value where an operand was written to since the mask was made. A replay asks again, as it reads the operands
+/// anew; but for a mask made in the same recording, which it makes anew, too.
+void require_current(const BlockMask& mask) {
+  const auto require = [](const BlockMask& mask) {
+    if (!mask.current())
+      refuse(kAttentionOp, "block_mask", "one whose operands are as they were (make it anew)",
+             "an operand written to since", ErrorKind::value);
+  };
+  require(mask);
+  CapturedCalls* const capture = current_capture();
+  if (capture && !capture->made(*mask.blocks().impl()->storage)) capture->add_action([=] { require(mask); });
+}
+}  // namespace
 void check_attention_options(const AttentionOptions& o, const CallSizes& s, const Tensor& q) {
   if (o.window && *o.window < 1) refuse(kAttentionOp, "window", "1 or more", std::to_string(*o.window));
   if (o.rows_at_once < 0) refuse(kAttentionOp, "rows_at_once", "0 or more", std::to_string(o.rows_at_once));
@@ -93,9 +107,7 @@ void check_attention_options(const AttentionOptions& o, const CallSizes& s, cons
     if (given[i] != wanted[i] && (i > 1 || given[i] != 1))
       refuse(kAttentionOp, "block_mask", "one of " + to_string(wanted), to_string(given));
   require_same_device(kAttentionOp, q, o.block_mask.blocks());
-  if (!o.block_mask.current())
-    refuse(kAttentionOp, "block_mask", "one whose operands are as they were (make it anew)",
-           "an operand written to since", ErrorKind::value);
+  require_current(o.block_mask);
 }
 
 }  // namespace tern::detail
