@@ -4,6 +4,7 @@
 #include <string>
 
 #include "autodiff/instances.hpp"
+#include "formula/extremes.hpp"
 #include "primitives/fused/operation_checks.hpp"
 #include "primitives/fused/operation_complex.hpp"
 #include "tern/complex.hpp"
