@@ -353,6 +353,14 @@ template <DType D> void StoreStrided(const void* in, void* out, std::int64_t str
   std::size_t i = 0;
   if constexpr (kWide && std::is_same_v<MemoryT<D>, CppType<WideType(D)>>)  // others would write what lies between
     if (stride == 2) i = StoreEverySecond(x, y, n);
+  if constexpr (kNarrows<D>) {  // one by one 1.7 ns, which are mostly what finds NaN
+    const hn::ScalableTag<float> d;
+    HWY_ALIGN std::uint16_t narrow[hn::MaxLanes(d)];
+    for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) {
+      hn::Store(Narrow<D>(d, hn::LoadU(d, x + i)), hn::Rebind<std::uint16_t, decltype(d)>(), narrow);
+      for (std::size_t j = 0; j < hn::Lanes(d); ++j) y[static_cast<std::int64_t>(i + j) * stride] = narrow[j];
+    }
+  }
   for (; i < n; ++i) y[static_cast<std::int64_t>(i) * stride] = StoreOne<D>(x[i]);
 }
 template <class T> void Fill(const void* in, void* out, std::size_t n) {

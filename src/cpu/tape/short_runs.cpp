@@ -86,6 +86,19 @@ void by_offsets(const ShortRuns& runs, T* base, std::int64_t within, std::int64_
   }
 }
 
+/// Whether the same element of neighbouring patterns is a run of memory, as in a transposed matrix of few columns: a
+/// pattern is a row of such columns, which vectors turn (8 columns of f32, in L2, 1.2 ns an element by offsets).
+template <class T> bool are_columns(const ShortRuns& runs, std::int64_t within, std::int64_t n) {
+  return sizeof(T) == 4 && within == 0 && runs.step == 1 && runs.period <= kShortRun && n % runs.period == 0;
+}
+/// Calls move(a pointer to each column).
+template <class Void, class T, class Move> void by_columns(const ShortRuns& runs, T* base, const Move& move) {
+  const PatternOffsets offsets(runs, runs.period);
+  std::array<Void*, static_cast<std::size_t>(kShortRun)> columns;
+  for (std::int64_t i = 0; i < runs.period; ++i) columns[static_cast<std::size_t>(i)] = base + offsets.of[i];
+  move(columns.data());
+}
+
 template <class T>
 void gather(const ShortRuns& runs, const std::byte* base, std::int64_t within, std::int64_t n, std::byte* to) {
   constexpr auto kSize = static_cast<std::int64_t>(sizeof(T));
@@ -107,6 +120,11 @@ void gather(const ShortRuns& runs, const std::byte* base, std::int64_t within, s
       std::fill_n(reinterpret_cast<T*>(to) + i * runs.period, runs.period, x[i * runs.step]);
     return;
   }
+  if (are_columns<T>(runs, within, n))
+    return by_columns<const void>(runs, reinterpret_cast<const T*>(base), [&](const void* const* columns) {
+      kernels().join_columns(columns, static_cast<std::size_t>(runs.period), to, runs.period,
+                             static_cast<std::size_t>(n / runs.period));
+    });
   by_offsets(runs, reinterpret_cast<const T*>(base), within, n,
              [&](const T* x, const std::int64_t* offsets, std::int64_t count, std::int64_t first) {
                T* const y = reinterpret_cast<T*>(to) + first;
@@ -119,6 +137,11 @@ void scatter(const ShortRuns& runs, std::byte* base, std::int64_t within, std::i
   const std::int64_t bytes = runs.period * kSize;
   if (within == 0 && n % runs.period == 0 && runs.axes == 1 && runs.strides[0] == 1 && bytes <= kRowBytes)
     return kMoveRows[static_cast<std::size_t>(bytes - 1)]({from, bytes, base, runs.step * kSize, n / runs.period});
+  if (are_columns<T>(runs, within, n))
+    return by_columns<void>(runs, reinterpret_cast<T*>(base), [&](void* const* columns) {
+      kernels().split_columns(from, runs.period, static_cast<std::size_t>(runs.period), columns,
+                              static_cast<std::size_t>(n / runs.period));
+    });
   by_offsets(runs, reinterpret_cast<T*>(base), within, n,
              [&](T* y, const std::int64_t* offsets, std::int64_t count, std::int64_t first) {
                const T* const x = reinterpret_cast<const T*>(from) + first;

@@ -225,7 +225,10 @@ class Compiler {
       for (int a = 0; a < op.arity; ++a)
         if (!op.with_column || !repeated.contains(op.args[a])) read[at(op.args[a])] = true;
     }
-    for (TapeOp& op : tape_->ops) op.unread = op.kind == TapeOp::OpKind::expand && !read[at(op.result)];
+    for (TapeOp& op : tape_->ops) {
+      op.unread = op.kind == TapeOp::OpKind::expand && !read[at(op.result)];
+      tape_->unread |= op.unread;
+    }
   }
   void note_column(TapeOp& op, int argument, const std::map<int, int>& repeated) {
     if (op.kind != TapeOp::OpKind::elementary || op.arity != 2 || op.by_number || !detail::is_float(op.type)) return;

@@ -101,6 +101,7 @@ struct Tape {
   std::vector<bool> live;  // ops that outputs need where a row is one block
   std::vector<bool> lazy;  // values that are asked for by element (ordinals of places), and read as no block
   bool places = false;     // some op gives the place of an extreme
+  bool unread = false;     // some expansion is, where rows are short and no loop is taken (TapeOp::unread)
   /// Values of four bytes, of which passes over a row in blocks compute exponentials more often than where it is one
   /// block.
   bool repeats = false;

@@ -36,15 +36,18 @@ template <> const Primitive& primitive_of<ConvWeightRequest>() {
   return primitive;
 }
 namespace {
-/// Whether a kernel is faster than products over windows; and that of the weights, where it is.
+/// Whether a kernel is faster than products over windows; and that of the weights, where it is; and whether products
+/// whose sums are placed are faster for the transpose.
 struct ConvRules {
   bool (*pays)(Backend& backend, const ConvSizes& sizes, DType dtype);
   bool (*weight_pays)(const ConvSizes& sizes, DType dtype);
+  bool (*blocks_pay)(const ConvSizes& sizes, DType dtype);
 };
 template <auto pays> bool asked_on_gpu(Backend& backend, const ConvSizes& sizes, DType dtype) {
   return pays(static_cast<detail_gpu::GpuBackend&>(backend), sizes, dtype);
 }
 constexpr bool always(const ConvSizes&, DType) { return true; }
+constexpr bool never(const ConvSizes&, DType) { return false; }
 
 const ConvRules& convolution_rules(Backend& backend) {
   static constexpr RulesOfKernel<ConvRules> list[] = {
@@ -52,10 +55,12 @@ const ConvRules& convolution_rules(Backend& backend) {
        {[](Backend&, const ConvSizes& s, DType dtype) {
           return s.one_channel_a_group() || detail_cpu::conv::direct_pays(dtype, s);
         },
-        detail_cpu::conv::direct_weight_pays}},
-      {kernel_of<detail_gpu::convolution_on_cuda>(), {asked_on_gpu<detail_gpu::convolution_pays_on_cuda>, always}},
-      {kernel_of<detail_gpu::convolution_on_gpu>(), {asked_on_gpu<detail_gpu::convolution_pays_on_gpu>, always}}};
-  static constexpr ConvRules otherwise{[](Backend&, const ConvSizes&, DType) { return true; }, always};
+        detail_cpu::conv::direct_weight_pays, detail_cpu::conv::blocks_pay}},
+      {kernel_of<detail_gpu::convolution_on_cuda>(),
+       {asked_on_gpu<detail_gpu::convolution_pays_on_cuda>, always, never}},
+      {kernel_of<detail_gpu::convolution_on_gpu>(),
+       {asked_on_gpu<detail_gpu::convolution_pays_on_gpu>, always, never}}};
+  static constexpr ConvRules otherwise{[](Backend&, const ConvSizes&, DType) { return true; }, always, never};
   return rules_of<ConvRequest, ConvRules>(backend, "convolution", list, otherwise);
 }
 }  // namespace
@@ -74,6 +79,9 @@ bool convolution_pays(Backend& backend, const ConvSizes& s, DType dtype) {
 bool convolution_weight_pays(Backend& backend, const ConvSizes& sizes, DType dtype) {
   return backend.offers<ConvWeightRequest>() && convolution_pays(backend, sizes, dtype) &&
          (sizes.one_channel_a_group() || convolution_rules(backend).weight_pays(sizes, dtype));
+}
+bool convolution_blocks_pay(Backend& backend, const ConvSizes& sizes, DType dtype) {
+  return backend.offers<ConvRequest>() && convolution_rules(backend).blocks_pay(sizes, dtype);
 }
 
 template void run(Backend&, const ConvRequest&);

@@ -90,5 +90,8 @@ class Backend;
 bool convolution_pays(Backend& backend, const ConvSizes& sizes, DType dtype);
 /// The same of the gradient of its kernels.
 bool convolution_weight_pays(Backend& backend, const ConvSizes& sizes, DType dtype);
+/// Whether the transpose of such a convolution, whose stride is its kernel's extent, is faster as products whose sums
+/// are placed.
+bool convolution_blocks_pay(Backend& backend, const ConvSizes& sizes, DType dtype);
 
 }  // namespace tern::detail

@@ -10,6 +10,8 @@ bool widens_or_reads_in_place(DType dtype);
 bool direct_pays(DType dtype, const detail::ConvSizes& sizes);
 /// And run_direct_weight.
 bool direct_weight_pays(const detail::ConvSizes& sizes, DType dtype);
+/// And whether products whose sums are placed are faster than run_direct for a transpose whose blocks do not overlap.
+bool blocks_pay(const detail::ConvSizes& sizes, DType dtype);
 }  // namespace conv
 void convolution_on_cpu(detail::Backend& backend, const detail::ConvRequest& request);
 void convolution_weight_on_cpu(detail::Backend& backend, const detail::ConvWeightRequest& request);

@@ -109,6 +109,9 @@ constexpr ConvolutionSizes kConvolutionSizes[] = {
     {2, 1, 3, 16, {16, 18}, {7, 7}, {2, 2}, {1, 1}, {3, 3}},   // a first layer
     {1, 1, 20, 24, {9, 9}, {1, 1}, {2, 2}, {1, 1}, {0, 0}},    // one element, some places
     {0, 1, 3, 4, {5, 5}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},      // no samples
+    {5, 3, 3, 2, {4, 9}, {2, 3}, {2, 3}, {1, 1}, {0, 0}},      // windows side by side
+    {1, 1, 20, 33, {6, 4}, {3, 1}, {3, 1}, {1, 1}, {0, 0}},    // the same, many channels
+    {70, 2, 2, 3, {2, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}},     // small images, several at a time
     // Elements so far apart that most of the kernel meets padding alone, as it lies and between places of a stride.
     {1, 1, 3, 4, {9, 9}, {3, 3}, {1, 1}, {20000, 4}, {20000, 4}},
     {2, 6, 1, 1, {9, 9}, {3, 3}, {1, 1}, {20000, 20000}, {20000, 20000}},
@@ -130,6 +133,45 @@ TEST_P(Convolutions, AreThePlainLoops) {
                                  (last ? ", channels last" : ""));
       }
   }
+}
+/// Transposes whose blocks lie side by side, over 1 to 3 axes, as parts of larger ones, whose last places are dropped:
+/// of channels in any order in memory, every other element of a line, with a bias and a NaN, which stays in its block.
+TEST_P(Convolutions, TransposedToBlocks) {
+  const auto wholes = [](const Shape& shape) {
+    return (arange(shape.numel(), f32) * 7 % 11).reshape(shape) - 5;
+  };
+  const auto compare = [&](auto transpose, const Shape& sizes, const Shape& kernel, std::int64_t groups, DType dtype) {
+    Shape of_x{41, groups * 2}, of_w{groups * 2, 3};
+    for (const std::int64_t size : sizes) of_x.push_back(size);
+    for (const std::int64_t size : kernel) of_w.push_back(size);
+    of_x[static_cast<std::size_t>(sizes.rank()) + 1] *= 2;
+    const Tensor all = wholes(of_x), bias = wholes({3 * groups}).to(device()).to(dtype);
+    const Tensor found = where(arange(of_x.numel(), f32).reshape(of_x) == 14.0, full({}, NAN), all);
+    const Tensor w = wholes(of_w).to(device()).to(dtype), x = found.to(device()).to(dtype);
+    const auto check = [&](const Tensor& image) {
+      ConvTransposeOptions options{.groups = groups}, larger{.output_padding = 1, .groups = groups};
+      options.stride = larger.stride = PerAxis(kernel);
+      const Tensor got = transpose(image, w, bias, options);
+      Tensor want = transpose(image, w, bias, larger);
+      for (int i = 2; i < want.dim(); ++i) want = want.slice(i, 0, -1);
+      ASSERT_EQ(got.shape(), want.shape());
+      const std::vector<double> is = doubles(got), should_be = doubles(want);
+      for (std::size_t i = 0; i < is.size(); ++i)
+        ASSERT_TRUE(is[i] == should_be[i] || (std::isnan(is[i]) && std::isnan(should_be[i])))
+            << to_string(of_x) << " " << to_string(dtype) << " at " << i << ": " << is[i] << ", " << should_be[i];
+    };
+    const Tensor part = x.slice(-1, {}, {}, 2);
+    check(part), check(part.contiguous()), check(part.transpose(0, 1).contiguous().transpose(0, 1));
+  };
+  for (const DType dtype : dtypes_of(device(), {f32, f64, bf16, f16}))
+    for (const std::int64_t groups : {1, 2}) {
+      const auto line = [](const auto&... of) { return conv_transpose1d(of...); };
+      const auto image = [](const auto&... of) { return conv_transpose2d(of...); };
+      const auto volume = [](const auto&... of) { return conv_transpose3d(of...); };
+      compare(line, {5}, {3}, groups, dtype);
+      compare(image, {3, 4}, {2, 3}, groups, dtype);
+      compare(volume, {2, 1, 3}, {3, 2, 2}, groups, dtype);
+    }
 }
 /// As many places as the larger tiles of GPUs are for.
 TEST_P(Convolutions, InLargerTiles) {

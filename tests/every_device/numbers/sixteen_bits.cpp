@@ -1,6 +1,7 @@
 // Every number of f16 and bf16, where kernels take other ways than for f32: packing, bounds, sigmoid.
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "every_device/reference.hpp"
 
@@ -128,6 +129,22 @@ TEST_P(SixteenBits, RoundingToBf16) {
     if (std::isnan(x[i])) ASSERT_GT(bits & 0x7fff, 0x7f80) << i;
     else ASSERT_EQ(bits, want[i]) << x[i];
   }
+}
+
+/// As a column of a wider matrix, whose other columns keep what they have.
+TEST_P(SixteenBits, AreRoundedIntoColumnsAsIntoRows) {
+  for (const DType dtype : dtypes_of(device(), {f16, bf16}))
+    for (const std::int64_t n : {1, 15, 16, 33, 1000}) {
+      const Tensor x = Random(n).tensor({n, 1}, f32, device());
+      const double specials[] = {std::nan(""), std::numeric_limits<double>::infinity(), 65520};
+      for (std::int64_t k = 0; n > 15 && k < 3; ++k) x.slice(0, k, k + 1).copy_from(full({1, 1}, specials[k]));
+      Tensor wide = ones({n, 3}, {.dtype = dtype});
+      wide.slice(1, 1, 2) *= x;
+      const std::vector<double> got = doubles(wide.slice(1, 1, 2)), want = doubles(x.to(dtype));
+      for (std::size_t i = 0; i < want.size(); ++i)
+        ASSERT_TRUE(got[i] == want[i] || (std::isnan(got[i]) && std::isnan(want[i]))) << i << ": " << got[i];
+      EXPECT_EQ(doubles(wide.slice(1, 0, 3, 2)), std::vector<double>(2 * static_cast<std::size_t>(n), 1.0));
+    }
 }
 
 }  // namespace

@@ -203,6 +203,33 @@ TEST_P(Views, CopiesOfPermutedAxesKeepEveryElement) {
   if (device() == cpu()) check((arange(0, 33 * 8 * 512 * 64, 1, f32) % 8191).reshape({33, 8, 512, 64}), {0, 2, 1, 3});
 }
 
+/// Few columns, each a run of memory: read and written row by row, whole rows and not, from the middle of them on.
+TEST_P(Views, FewColumnsOfTransposedMatrices) {
+  for (const DType dtype : dtypes_of(device(), {f32, f64, i32, bf16}))
+    for (std::int64_t columns = 1; columns <= 25; ++columns)
+      for (const std::int64_t rows : {1, 15, 67, 300}) {
+        if (in_software(device()) && (columns % 6 != 1 || rows == 300)) continue;
+        const Tensor memory = (arange(0, columns * (rows + 3), 1, f32) % 251).reshape({columns, rows + 3}).to(dtype);
+        const std::vector<double> numbers = doubles(memory);
+        const Tensor x = memory.slice(1, 2, rows + 2).transpose(0, 1);
+        std::vector<double> want;
+        for (std::int64_t i = 0; i < rows; ++i)
+          for (std::int64_t j = 0; j < columns; ++j)
+            want.push_back(numbers[static_cast<std::size_t>(j * (rows + 3) + i + 2)]);
+        const std::string what =
+            std::to_string(rows) + " of " + std::to_string(columns) + " " + std::string(to_string(dtype));
+        ASSERT_EQ(doubles(x.clone()), want) << what;
+        ASSERT_EQ(doubles(x + zeros({rows, columns}, {.dtype = dtype})), want) << what;
+        Tensor written = zeros({columns, rows + 3}, {.dtype = dtype});
+        written.slice(1, 2, rows + 2).transpose(0, 1).copy_from(x.clone());
+        ASSERT_EQ(doubles(written.slice(1, 2, rows + 2).transpose(0, 1)), want) << what;
+        ASSERT_EQ(doubles(written.slice(1, 0, 2)), std::vector<double>(2 * static_cast<std::size_t>(columns))) << what;
+        ASSERT_EQ(doubles(written.slice(1, rows + 2, rows + 3)),
+                  std::vector<double>(static_cast<std::size_t>(columns)))
+            << what;
+      }
+}
+
 /// What is no view is none where nothing changes, either.
 TEST_P(Views, CopiesThatChangeNothingHaveTheirOwnMemory) {
   const Tensor x = arange(0, 9, 1, f32).reshape({3, 3});

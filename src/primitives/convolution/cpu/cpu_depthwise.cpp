@@ -26,7 +26,7 @@ class DepthwiseForward {
       : g_(r.sizes, r.x, r.w), plan_(g_), epilogue_(epilogue), lanes_(g_.kernels->lanes) {
     straight_ = goes_straight(r, epilogue.stores_accumulators());
     if (g_.size() == 2 && goes_straight(r, epilogue.stores_accumulators(), true))
-      round_ = g_.dtype == DType::f16 ? g_.kernels->round_f16 : g_.kernels->round_bf16;
+      round_ = round_of(*g_.kernels, g_.dtype);
     if (straight_ || round_) y_ = Geometry::of_image(r.outputs[0], r.sizes.axes);
   }
   void run() {
@@ -97,9 +97,9 @@ class DepthwiseForward {
           for (Index v = o; v < (outer > 1 ? o + 1 : p.vectors.count); ++v)
             run_call(mine.taps[static_cast<std::size_t>(r)], v, even_part(call, calls, p.stretch.places), to(r), step);
     if (whole) return;
-    if (round_ && channels == columns) {
+    if (round_) {
       for (Index r = 0; r < rows.count; ++r)
-        round_(results + r * row_bytes, columns, p.stretch.places, p.vectors.count,
+        round_(results + r * row_bytes, columns, p.stretch.places, channels,
                result(p, rows.begin + r) + first * g_.size(), y_.axis[2]);
       return;
     }

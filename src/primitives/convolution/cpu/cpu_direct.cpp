@@ -74,13 +74,23 @@ void pack_kernels(const Geometry& g, Index group, Index panel, std::byte* to) {
              width, width);
 }
 
+/// i modulo the size; i becomes the quotient. Divisions took half of the time of images of 2 x 3.
+Index next_of(Index& i, Index size) {
+  if (size == 1) return 0;
+  const Index at = i % size;
+  i /= size;
+  return at;
+}
+
 class Direct {
  public:
   Direct(const detail::ConvRequest& r, const TileEpilogue& epilogue)
       : g_(r.sizes, r.x, r.w), epilogue_(epilogue), panel_(g_.kernels->panel), panels_(ceil_div(g_.o, panel_)) {
     pairs_ = pairs_for(g_);
     straight_ = goes_straight(r, epilogue.stores_accumulators(), pairs_ != nullptr);
-    if (straight_) y_ = Geometry::of_image(r.outputs[0], r.sizes.axes);
+    if (g_.size() == 2 && !pairs_ && goes_straight(r, epilogue.stores_accumulators(), true))
+      round_ = round_of(*g_.kernels, g_.dtype);
+    if (straight_ || round_) y_ = Geometry::of_image(r.outputs[0], r.sizes.axes);
     plan();
   }
   void run() {
@@ -88,7 +98,8 @@ class Direct {
     const Index work = g_.n * g_.groups * g_.o * g_.out[0] * g_.out[1] * g_.out[2] * depth();
     const bool parallel = work > kDirectTask;
     in_parts(g_.groups * panels_, parallel, [&](Index i) { pack_panel(i / panels_, i % panels_); });
-    const Index whole = g_.n * g_.groups * g_.out[0] * blocks_ * stretches_;
+    groups_of_images_ = g_.n * g_.out[0] / images_together(max_threads());
+    const Index whole = groups_of_images_ * g_.groups * blocks_ * stretches_;
     const Index want = parallel ? std::min<Index>(4 * max_threads(), work / kDirectTask) : 1;
     parts_ = std::clamp<Index>(ceil_div(want, whole), 1, ceil_div(panels_, kPanelsAtOnce));
     in_parts(whole * parts_, parallel, [&](Index task) { run_task(task); });
@@ -96,8 +107,8 @@ class Direct {
 
  private:
   struct Task {
-    Index sample, group, z;
-    EvenPart rows, columns, panels;
+    Index image, sample, group, z;  // an image of each sample and place of the first axis
+    EvenPart images, rows, columns, panels;
   };
 
   Index depth() const { return g_.taps() * g_.c; }
@@ -136,25 +147,28 @@ class Direct {
     return packed_ + (group * panels_ + panel) * depth() * panel_ * element();
   }
 
-  /// i modulo the size; i becomes the quotient. Divisions took half of the time of images of 2 x 3.
-  static Index next_of(Index& i, Index size) {
-    if (size == 1) return 0;
-    const Index at = i % size;
-    i /= size;
-    return at;
+  /// How many small images with an epilogue a task takes at least, which ends them together: to end one by one those of
+  /// 3x2x2 places and two channels, with a bias, took twice the time of their sums.
+  Index images_together(Index threads) const {
+    if (straight_ || round_ || panels_ > kPanelsAtOnce || blocks_ * stretches_ > 1) return 1;
+    const Index fit = kTaskPlaces / (g_.out[1] * g_.out[2]), share = g_.n * g_.out[0] * g_.groups / (4 * threads);
+    return std::max<Index>(1, std::min(fit, share));
   }
   void run_task(Index i) {
     Task t{};
     const Index part = next_of(i, parts_), stretch = next_of(i, stretches_);
     t.rows = even_part(next_of(i, blocks_), blocks_, g_.out[1]);
-    t.z = next_of(i, g_.out[0]), t.group = next_of(i, g_.groups), t.sample = i;
+    t.group = next_of(i, g_.groups);
+    t.images = even_part(i, groups_of_images_, g_.n * g_.out[0]);
     t.columns = even_part(stretch, stretches_, g_.out[2]);
-    copy_rows(t);
-    const Index together = ceil_div(panels_, kPanelsAtOnce);
-    const EvenPart mine = even_part(part, parts_, together);
-    for (Index p = mine.begin; p < mine.begin + mine.count; ++p) {
-      t.panels = {p * kPanelsAtOnce, std::min(kPanelsAtOnce, panels_ - p * kPanelsAtOnce)};
-      run_panels(t);
+    const EvenPart mine = even_part(part, parts_, ceil_div(panels_, kPanelsAtOnce));  // one, of several images
+    for (t.image = t.images.begin; t.image < t.images.begin + t.images.count; ++t.image) {
+      t.sample = t.image, t.z = next_of(t.sample, g_.out[0]);
+      copy_rows(t);
+      for (Index p = mine.begin; p < mine.begin + mine.count; ++p) {
+        t.panels = {p * kPanelsAtOnce, std::min(kPanelsAtOnce, panels_ - p * kPanelsAtOnce)};
+        run_panels(t);
+      }
     }
   }
 
@@ -215,8 +229,10 @@ class Direct {
   void run_panels(const Task& t) const {
     const Index first = t.panels.begin * panel_, cols = std::min(t.panels.count * panel_, g_.o - first);
     const Index row = t.panels.count * panel_, channel = t.group * g_.o + first;
+    const Index bytes = t.rows.count * t.columns.count * row * g_.wide();
     std::byte* results = nullptr;
-    if (!straight_) results = direct_scratch().results.reserve(t.rows.count * t.columns.count * row * g_.wide());
+    if (!straight_)
+      results = direct_scratch().results.reserve(t.images.count * bytes) + (t.image - t.images.begin) * bytes;
     for (Index p = 0; p < t.panels.count; ++p)
       for (Index begin = 0, count = segments_at_once_; begin < segments(); begin += count)
         for (Index r = 0; r < t.rows.count; ++r) {
@@ -225,17 +241,30 @@ class Direct {
           run_row(t, r, t.panels.begin + p, {begin, std::min(count, segments() - begin)}, to,
                   straight_ ? y_.axis[2] : row);
         }
-    if (straight_) return;
-    for (Index r = 0; r < t.rows.count; ++r)
-      epilogue_.finish({results + r * t.columns.count * row * g_.wide(), row,
-                        g_.position(t.sample, t.z, t.rows.begin + r, t.columns.begin) + channel, t.columns.count, cols,
-                        g_.groups * g_.o});
+    if (!straight_) end(t, results, row, channel, cols);
+  }
+  /// Of results that do not go straight: those of the image, or with the last of several of all.
+  void end(const Task& t, std::byte* results, Index row, Index channel, Index cols) const {
+    const Index columns = t.columns.count, places = t.rows.count * columns;
+    if (t.images.count > 1 && t.image + 1 < t.images.begin + t.images.count) return;
+    if (t.images.count > 1)
+      return epilogue_.finish({results - (t.images.count - 1) * places * row * g_.wide(), row,
+                               t.images.begin * places * g_.groups * g_.o + channel, t.images.count * places, cols,
+                               g_.groups * g_.o});
+    for (Index r = 0; r < t.rows.count; ++r) {
+      std::byte* const from = results + r * columns * row * g_.wide();
+      if (round_)
+        round_(from, row, columns, cols, result(t, t.rows.begin + r) + channel * result_size(), y_.axis[2]);
+      else
+        epilogue_.finish({from, row, g_.position(t.sample, t.z, t.rows.begin + r, t.columns.begin) + channel, columns,
+                          cols, g_.groups * g_.o});
+    }
   }
   std::byte* result(const Task& t, Index row) const {
     return y_.data +
            (t.sample * y_.batch + t.z * y_.axis[0] + row * y_.axis[1] + t.columns.begin * y_.axis[2]) * result_size();
   }
-  Index result_size() const { return pairs_ ? 2 : g_.wide(); }  // where it goes straight
+  Index result_size() const { return pairs_ || round_ ? 2 : g_.wide(); }  // where there is no epilogue
   /// Elements of the kernel, or where they are one run of memory, its rows.
   Index segments() const { return runs_ ? g_.kernel[0] * g_.kernel[1] : g_.taps(); }
   /// Of each segment.
@@ -295,10 +324,11 @@ class Direct {
   const TileEpilogue& epilogue_;
   const PairKernels* pairs_ = nullptr;
   Index panel_, panels_;
-  Index stretches_ = 1, blocks_ = 1, parts_ = 1, most_rows_ = 1, segments_at_once_ = 1;
+  Index groups_of_images_ = 1, stretches_ = 1, blocks_ = 1, parts_ = 1, most_rows_ = 1, segments_at_once_ = 1;
   Index length_ = 0, pitch_ = 0, image_rows_ = 0;  // of a copied row: places, and elements from place to place; rows
   bool runs_ = false;                              // a row of the kernel and its channels are one run of memory
   bool straight_ = false;
+  ConvKernels::Round round_ = nullptr;  // where the rounded sums are the result
   Strided y_;
   std::byte* packed_ = nullptr;
 };
@@ -311,10 +341,21 @@ bool widens_or_reads_in_place(DType dtype) {
 }
 /// Channels that fill a tile of AMX: of fewer the widened rows are faster (3 x 3 of 28 x 28, Emerald Rapids, one
 /// thread, the product's time over theirs: of 1 to 8 channels 1.2 to 2.2, of 16 to 128 and 4 to 16 results 1.0 to 2.2;
-/// else 0.6 to 1.1, and the product stays).
+/// else 0.6 to 1.1, and the product stays). And short rows do not fill it: images of 2, 4, 7 and 8 places a side and 64
+/// channels 4.1, 3.6, 2.7, 1.3, their transposes of stride 2 2.4 to 6.9; but of 256 channels 0.8, 1.1, 0.8, 1.2, and
+/// of 48 channels and a kernel of 8 x 8 0.5.
 bool direct_pays(DType dtype, const detail::ConvSizes& s) {
-  constexpr Index kTile = 16, kFewestResults = 4;
-  return widens_or_reads_in_place(dtype) || s.c < kTile || (s.o >= kFewestResults && s.o <= kTile);
+  constexpr Index kTile = 16, kFewestResults = 4, kShortRow = 8, kFewSteps = 1024;
+  return widens_or_reads_in_place(dtype) || s.c < kTile || (s.o >= kFewestResults && s.o <= kTile) ||
+         (s.c * s.taps() <= kFewSteps && s.out[static_cast<std::size_t>(s.axes) - 1] <= kShortRow);
+}
+/// Few results for each place, or tiles of AMX that are filled (stride and kernel 2, Emerald Rapids, one thread, the
+/// direct kernel's time over theirs: 1024 images of 2x3 and 1 or 2 results 10 to 18; up to 8 results in f32 1.7 to 4.4,
+/// in f64 1.0 to 3.6, up to 16 in 16 bits 1.7 to 10, with AMX 1.7 to 6; else 0.5 to 1.1).
+bool blocks_pay(const detail::ConvSizes& s, DType dtype) {
+  constexpr Index kTile = 16;
+  if (s.one_channel_a_group() && s.groups > 1) return false;
+  return s.c <= (dtype_size(dtype) == 2 ? kTile : kTile / 2) || (!widens_or_reads_in_place(dtype) && s.o >= kTile);
 }
 void run_direct(const detail::ConvRequest& request) {
   const CoordinateOrder order(request.sizes.axes);

@@ -112,16 +112,22 @@ void SpreadHalves(const void* from, std::int64_t step, std::int64_t places, std:
       hn::StoreU(detail_cpu::HWY_NAMESPACE::Widen<D>(d, x + v * kLanes), d, y + v * vector);
 }
 template <DType D>
-void RoundTo(const void* from, std::int64_t step, std::int64_t places, std::int64_t vectors, void* to,
+void RoundTo(const void* from, std::int64_t step, std::int64_t places, std::int64_t cols, void* to,
              std::int64_t to_step) {
   const hn::ScalableTag<float> d;
   const hn::Rebind<std::uint16_t, decltype(d)> half;
   constexpr std::int64_t kLanes = HWY_LANES(float);
+  const std::int64_t whole = cols / kLanes * kLanes;
   const auto* x = static_cast<const float*>(from);
   auto* y = static_cast<std::uint16_t*>(to);
-  for (std::int64_t t = 0; t < places; ++t, x += step, y += to_step)
-    for (std::int64_t v = 0; v < vectors; ++v)
-      hn::StoreU(detail_cpu::HWY_NAMESPACE::Narrow<D>(d, hn::LoadU(d, x + v * kLanes)), half, y + v * kLanes);
+  HWY_ALIGN std::uint16_t rest[kLanes];
+  for (std::int64_t t = 0; t < places; ++t, x += step, y += to_step) {
+    for (std::int64_t j = 0; j < whole; j += kLanes)
+      hn::StoreU(detail_cpu::HWY_NAMESPACE::Narrow<D>(d, hn::LoadU(d, x + j)), half, y + j);
+    if (whole == cols) continue;
+    hn::Store(detail_cpu::HWY_NAMESPACE::Narrow<D>(d, hn::LoadU(d, x + whole)), half, rest);
+    for (std::int64_t j = whole; j < cols; ++j) y[j] = rest[j - whole];
+  }
 }
 
 /// The registers' tile to memory; past `cols` only to a scratch tile.

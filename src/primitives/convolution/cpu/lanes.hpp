@@ -45,8 +45,8 @@ struct ConvKernels {
   /// to[v · vector + t · lanes + lane] = from[t · step + v · lanes + lane], for t < places and v < vectors.
   using Spread = void (*)(const void* from, std::int64_t step, std::int64_t places, std::int64_t vectors, void* to,
                           std::int64_t vector);
-  /// to[t · to_step + v · lanes + lane] = what is at the same place of from, rounded, for t < places and v < vectors.
-  using Round = void (*)(const void* from, std::int64_t step, std::int64_t places, std::int64_t vectors, void* to,
+  /// to[t · to_step + j] = from[t · step + j], rounded, for t < places and j < cols. Whole vectors of from are read.
+  using Round = void (*)(const void* from, std::int64_t step, std::int64_t places, std::int64_t cols, void* to,
                          std::int64_t to_step);
   /// From elements of the compute type, of f16 and of bf16; the latter two null in f64.
   Spread spread, spread_f16, spread_bf16;
@@ -55,6 +55,10 @@ struct ConvKernels {
 };
 inline ConvKernels::Spread spread_of(const ConvKernels& kernels, DType dtype) {
   return dtype == DType::f16 ? kernels.spread_f16 : dtype == DType::bf16 ? kernels.spread_bf16 : kernels.spread;
+}
+/// Of sums of 16-bit operands.
+inline ConvKernels::Round round_of(const ConvKernels& kernels, DType dtype) {
+  return dtype == DType::f16 ? kernels.round_f16 : kernels.round_bf16;
 }
 struct AllConvKernels {
   ConvKernels f32, f64;

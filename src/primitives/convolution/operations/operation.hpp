@@ -4,6 +4,7 @@
 #pragma once
 #include <array>
 
+#include "primitives/convolution/convolution.hpp"
 #include "primitives/fused/operation_checks.hpp"
 
 namespace tern::detail {
@@ -24,6 +25,10 @@ struct Conv {
   bool is_product() const { return !depthwise() && !(axes == 3 && groups > 1); }
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 };
+
+inline ConvSizes sizes_of(const Conv& g) {
+  return {g.axes, g.n, g.groups, g.c, g.o, g.in, g.out, g.kernel, g.stride, g.dilation, g.before};
+}
 
 /// Axes of a view: sizes and steps.
 struct ConvLayout {
@@ -54,6 +59,10 @@ PoolVector<Tensor> direct_result(const Conv& conv, const Tensor& x, const Tensor
                                  std::span<const Argument> operands);
 PoolVector<Tensor> direct_input(const Conv& conv, const Tensor& y, const Tensor& w, const FormulaGraph* epilogue,
                                 std::span<const Argument> operands);
+/// Whether the transpose is faster as one product for each group, as no two of its sums meet (operation_blocks.cpp).
+bool falls_into_blocks(const Conv& conv, const Tensor& y);
+PoolVector<Tensor> input_of_blocks(const Conv& conv, const Tensor& y, const Tensor& w, const FormulaGraph* epilogue,
+                                   std::span<const Argument> operands);
 /// The gradient of the weight.
 Tensor direct_weight(const Conv& conv, const Tensor& x, const Tensor& y);
 

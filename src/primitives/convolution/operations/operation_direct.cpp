@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "backend/instruments/trace.hpp"
-#include "primitives/convolution/convolution.hpp"
 #include "primitives/convolution/operations/operation.hpp"
 
 namespace tern::detail {
@@ -33,9 +32,6 @@ Tensor in_groups(const Conv& g, const Tensor& w, bool exchanged) {
   for (int i = 2; i < w.dim(); ++i)
     shape.push_back(w.size(i)), strides.push_back(w.strides()[static_cast<std::size_t>(i)]);
   return strided_view(w, shape, strides);
-}
-ConvSizes sizes_of(const Conv& g) {
-  return {g.axes, g.n, g.groups, g.c, g.o, g.in, g.out, g.kernel, g.stride, g.dilation, g.before};
 }
 
 /// An epilogue with its operands laid over [N, .., C], as one request after another takes parts of them.

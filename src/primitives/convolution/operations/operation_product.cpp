@@ -315,6 +315,7 @@ Conv meeting(const Conv& g, Conv::Sizes& first) {
 PoolVector<Tensor> convolve_met(ConvPart part, const Conv& g, const Tensor& a, const Tensor& b,
                                 const FormulaGraph* epilogue, std::span<const Argument> operands) {
   if (part == ConvPart::weight && weight_goes_directly(g, a)) return {direct_weight(g, a, b)};
+  if (part == ConvPart::input && falls_into_blocks(g, a)) return input_of_blocks(g, a, b, epilogue, operands);
   if (part != ConvPart::weight && goes_directly(g, a))
     return part == ConvPart::result ? direct_result(g, a, b, epilogue, operands)
                                     : direct_input(g, a, b, epilogue, operands);
