@@ -108,7 +108,7 @@ Buffer& WebGpuDevice::buffer_of(const detail_gpu::Launch& launch, std::size_t k)
 WGPUBindGroup WebGpuDevice::bind_group(const detail_gpu::Launch& launch, const Pipeline& pipeline) {
   std::string key;
   const auto add = [&key](std::uint64_t value) { key.append(reinterpret_cast<const char*>(&value), sizeof value); };
-  const std::uint64_t params_bytes = (launch.params.size() * 4 + 15) / 16 * 16;
+  const std::uint64_t params_bytes = ((launch.params.size() + 1) * 4 + 15) / 16 * 16;
   add(reinterpret_cast<std::uintptr_t>(pipeline.layout)), add(params_bytes);
   for (std::size_t k = 0; k < launch.bindings.size(); ++k)
     add(buffer_of(launch, k).id), add(launch.bindings[k].begin), add(launch.bindings[k].end);
@@ -146,6 +146,7 @@ void WebGpuDevice::run(const detail_gpu::Launch& launch, const Pipeline& pipelin
   const std::uint64_t rows = (launch.groups + limits_.groups - 1) / limits_.groups;
   const std::uint64_t width = (launch.groups + rows - 1) / rows;
   params[0] = static_cast<std::uint32_t>(width);
+  params.push_back(0);  // tern_keep's
   const auto offset =
       static_cast<std::uint32_t>(add_constants(params.data(), params.size() * 4, params_arena_, kParamsBytes));
   const WGPUBindGroup group = bind_group(launch, pipeline);

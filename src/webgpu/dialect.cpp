@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "gpu/text/kernel_file.hpp"
 #include "gpu/text/spelling.hpp"
 #include "gpu/text/text.hpp"
 #include "webgpu/dialect_parts.hpp"
@@ -92,9 +93,13 @@ class Wgsl final : public Dialect {
   std::string module(const Module& m) const override {
     std::string text = cat("// ", m.title, "\n");
     if (m.subgroups && abilities_.enables_subgroups) text += "enable subgroups;\n";
-    const auto variant_of = [this](std::string_view name) { return std::string(variant(name)); };
+    const Holes holes{{"zero", m.parts ? "params.v[0].y" : param(static_cast<int>(m.params))}};
+    const auto variant_of = [&](std::string_view name) {
+      const std::string function(variant(name));
+      return name == "tern_keep" ? fill_holes(function, holes) : function;
+    };
     if (m.parts) return text + library(m.functions + m.body, variant_of) + wgsl_parts_template(m);
-    text += cat("struct Params { v: array<vec4<u32>, ", ceil_div(static_cast<std::int64_t>(m.params), 4), "> }\n");
+    text += cat("struct Params { v: array<vec4<u32>, ", ceil_div(static_cast<std::int64_t>(m.params) + 1, 4), "> }\n");
     text += "@group(0) @binding(0) var<uniform> params: Params;\n";
     for (std::size_t k = 0; k < m.bindings.size(); ++k) text += wgsl_binding(m.bindings[k], k, cat("b", k));
     for (const Shared& s : m.shared) text += cat("var<workgroup> ", s.name, ": array<", s.type, ", ", s.count, ">;\n");

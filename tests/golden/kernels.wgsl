@@ -252,6 +252,7 @@ fn formula(v0: f32, v5: f32) -> f32 {
 
 // ---- by index: take, 1 workgroups of 256, 12 words
 // elementwise
+struct Params { v: array<vec4<u32>, 4> }
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<u32>;
@@ -395,7 +396,7 @@ fn formula(v0: f32, v2: f32) -> f32 {
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 var<workgroup> shared_words: array<u32, 64>;
 fn tern_keep(x: f32) -> f32 {
-  return bitcast<f32>(bitcast<u32>(x) ^ (params.v[0].x & 0x80000000u));
+  return bitcast<f32>(bitcast<u32>(x) ^ params.v[3].x);
 }
 fn tern_exp_polynomial(r: f32) -> f32 {
   let r2 = r * r;
@@ -575,6 +576,9 @@ fn pass1(v0: f32, v1: f32, v6: f32) -> f32 {
 @group(0) @binding(1) var<storage, read_write> b0: array<u32>;
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 var<workgroup> shared_words: array<u32, 64>;
+fn tern_rank_of_max(x: f32) -> i32 {
+  return select(tern_order(x), 0x7fffffff, tern_is_nan(x));
+}
 fn tern_isnan_f32(x: f32) -> bool {
   return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
 }
@@ -599,6 +603,7 @@ fn finish(v8: i32) -> i32 {
   let inside = k < params.v[0].y;
   let begin = segment * params.v[1].y;
   let end = min(params.v[0].w, begin + params.v[1].y);
+  var rank_of_acc1 = bitcast<i32>(0x80000000u);
   var acc1 = tern_from_bits(0xff800000u);
   var acc8 = bitcast<i32>(0x7fffffffu);
   if (inside) {
@@ -613,16 +618,11 @@ fn finish(v8: i32) -> i32 {
       let y7 = pass0(x3, bitcast<i32>(params.v[2].w + r + 1u));
       let y8 = pass0(x4, bitcast<i32>(params.v[2].w + r + 2u));
       let y9 = pass0(x5, bitcast<i32>(params.v[2].w + r + 3u));
-      let m10 = acc1;
-      acc1 = tern_max_f32(acc1, y6.r0);
-      acc1 = tern_max_f32(acc1, y7.r0);
-      acc1 = tern_max_f32(acc1, y8.r0);
-      acc1 = tern_max_f32(acc1, y9.r0);
-      if (!(tern_isnan_f32(m10)) && ((tern_isnan_f32(acc1)) || !(tern_order(m10) == tern_order(acc1)))) { acc8 = bitcast<i32>(2147483647u); }
-      if ((tern_order(y6.r0) == tern_order(acc1)) || (tern_isnan_f32(y6.r0))) { acc8 = tern_min_i32(acc8, y6.r1); }
-      if ((tern_order(y7.r0) == tern_order(acc1)) || (tern_isnan_f32(y7.r0))) { acc8 = tern_min_i32(acc8, y7.r1); }
-      if ((tern_order(y8.r0) == tern_order(acc1)) || (tern_isnan_f32(y8.r0))) { acc8 = tern_min_i32(acc8, y8.r1); }
-      if ((tern_order(y9.r0) == tern_order(acc1)) || (tern_isnan_f32(y9.r0))) { acc8 = tern_min_i32(acc8, y9.r1); }
+      let key10 = tern_rank_of_max(y6.r0);
+      if (key10 > rank_of_acc1) { rank_of_acc1 = key10; acc1 = y6.r0; acc8 = y6.r1; }
+// … 2 more of these 2 lines (623b8ea7), and
+      let key13 = tern_rank_of_max(y9.r0);
+      if (key13 > rank_of_acc1) { rank_of_acc1 = key13; acc1 = y9.r0; acc8 = y9.r1; }
     }
   }
   shared_words[thread] = bitcast<u32>(acc1);
@@ -644,18 +644,20 @@ fn finish(v8: i32) -> i32 {
   workgroupBarrier();
   var red8 = raw_red8;
   if (inside && ty == 0u) {
-    let y11 = finish(red8);
-    let to12 = params.v[2].x + k;
-    b0[to12] = bitcast<u32>(y11);
+    let y14 = finish(red8);
+    let to15 = params.v[2].x + k;
+    b0[to15] = bitcast<u32>(y14);
   }
 }
 
 // ---- rows with a mean and a variance: formula, 10 workgroups of 64, 13 words
 // reduction
-struct Params { v: array<vec4<u32>, 4> }
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 var<workgroup> shared_words: array<u32, 128>;
+fn tern_keep(x: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(x) ^ params.v[3].y);
+}
 struct Result_pass0 {
   r0: f32,
   r1: f32,
@@ -1821,7 +1823,7 @@ fn twiddle(a: u32, n: u32) -> Twiddle {
 
 // ---- convolution, and its gradients: conv2d, 2 workgroups of 64, 32 words
 // convolution, tiles of 32x32x8
-struct Params { v: array<vec4<u32>, 8> }
+struct Params { v: array<vec4<u32>, 9> }
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
@@ -1993,7 +1995,6 @@ fn epilogue(v0: f32) -> f32 {
 
 // ---- convolution, and its gradients: conv2d, 3 workgroups of 64, 35 words
 // gradient of a convolution's kernels, tiles of 32x32x8
-struct Params { v: array<vec4<u32>, 9> }
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
@@ -5519,6 +5520,9 @@ var<workgroup> bad: array<u32, 32>;
 fn tern_isfinite_f32(x: f32) -> bool {
   return (bitcast<u32>(x) & 0x7fffffffu) < 0x7f800000u;
 }
+fn tern_keep(x: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(x) ^ params.v[2].w);
+}
 @compute @workgroup_size(32)
   let own = thread / 8u;
   let r = thread - own * 8u;
@@ -6184,6 +6188,9 @@ var<workgroup> order: array<u32, 32>;
 var<workgroup> vectors: array<f32, 196>;
 var<workgroup> taus: array<f32, 32>;
 var<workgroup> of_vs: array<f32, 32>;
+fn tern_keep(x: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(x) ^ params.v[4].x);
+}
 fn power_of(x: f32) -> f32 {
   let bits = clamp(bitcast<u32>(x) & 0x7f800000u, 0x00800000u, 0x7e800000u);
   return bitcast<f32>(bits);
@@ -6455,7 +6462,6 @@ fn unscaled(x: f32, power: f32) -> f32 {
 
 // ---- cholesky of a block: cholesky, 1 workgroups of 256, 4 words
 // status of matrices, cleared
-struct Params { v: array<vec4<u32>, 1> }
 @group(0) @binding(1) var<storage, read_write> b0: array<u32>;
   let matrix = group * 256u + thread;
   if (matrix < params.v[0].y) {
@@ -6495,6 +6501,9 @@ struct Params { v: array<vec4<u32>, 1> }
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
 @group(0) @binding(3) var<storage, read_write> b2: array<u32>;
 var<workgroup> column: array<vec4<f32>, 24>;
+fn tern_keep(x: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(x) ^ params.v[3].z);
+}
   let matrix = group / params.v[0].w;
   let part = group - matrix * params.v[0].w;
   let below = thread >= 32u;
@@ -7166,6 +7175,9 @@ var<workgroup> ws: array<f32, 32>;
 @group(0) @binding(3) var<storage, read_write> b2: array<u32>;
 var<workgroup> triangle: array<vec4<f32>, 264>;
 var<workgroup> diagonal: array<f32, 32>;
+fn tern_keep(x: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(x) ^ params.v[3].w);
+}
   let matrix = group / params.v[1].x;
   let part = group - matrix * params.v[1].x;
   for (var e = thread; e < 1024u; e += 64u) {
@@ -7499,6 +7511,9 @@ fn epilogue(v0: f32, v1: f32) -> f32 {
 @group(0) @binding(1) var<storage, read_write> b0: array<u32>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
 var<workgroup> partial: array<f32, 256>;
+fn tern_keep(x: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(x) ^ params.v[2].z);
+}
   let matrix = group;
   var sum = f32(0.0);
   for (var j = thread; j < params.v[0].z; j += 256u) {
@@ -7786,6 +7801,9 @@ struct Params { v: array<vec4<u32>, 7> }
 @group(0) @binding(6) var<storage, read> b5: array<u32>;
 @group(0) @binding(7) var<storage, read_write> b6: array<u32>;
 var<workgroup> failed: array<u32, 256>;
+fn tern_keep(x: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(x) ^ params.v[6].w);
+}
   let matrix = group;
   for (var j = thread; j < params.v[0].w; j += 256u) {
     var largest = f32(0.0);
@@ -7841,6 +7859,9 @@ var<workgroup> failed: array<u32, 256>;
 @group(0) @binding(2) var<storage, read> b1: array<u32>;
 @group(0) @binding(3) var<storage, read_write> b2: array<u32>;
 @group(0) @binding(4) var<storage, read> b3: array<u32>;
+fn tern_keep(x: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(x) ^ params.v[4].y);
+}
   let line = group * 256u + thread;
   let matrix = line / (params.v[0].z * params.v[0].w);
   if (matrix < params.v[0].y) {

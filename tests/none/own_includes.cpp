@@ -108,8 +108,8 @@ bool declares(const Word& word, bool outside) {
   if (is_type(word)) return opens_declaration(word.before);
   if (!outside && std::islower(static_cast<unsigned char>(word.name[0])) && word.after == '=') return true;
   if (!is_function(word) || not_types.contains(word.before)) return false;
-  const bool type_before = word.before == "&" || word.before == "*" || word.before == ">";
-  return in_name(word.before.empty() ? ' ' : word.before[0]) || (outside && type_before);
+  const bool type_before = word.before == ">" || (outside && (word.before == "&" || word.before == "*"));
+  return type_before || in_name(word.before.empty() ? ' ' : word.before[0]);
 }
 /// What is declared in a file, or only on lines that begin in the first column.
 std::set<std::string> declared_names(const SourceFile& file, bool outside_alone) {

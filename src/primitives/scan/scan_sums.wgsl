@@ -4,8 +4,8 @@
 //
 // Workgroup memory: sums[256], what each invocation has; in the end sums[0] is the segment's.
 //
-// Bound by memory, which is read once here and once in scan.wgsl. It was not measured by itself: a line of 8192² in f32
-// takes 288 µs in all on an H100, 27 November 2026, in bf16 153 (docs/benchmarks.md).
+// Bound by memory, which is read once here and once in scan.wgsl. By itself it took 61 µs of a line of 8192² in f32
+// on an H200, 28 November 2026 (docs/benchmarks_families.md).
 let line = group / $parts;
 let part = group - line * $parts;
 let begin = part * $part_length;
