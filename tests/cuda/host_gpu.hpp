@@ -144,6 +144,7 @@ extern "C" void entry(Host* h, void** a) { host = h; call(tern_kernel, a); }
 /// Instructions of the texts, and what they are on the host.
 inline constexpr std::array<const char*, 2> kHostInstructions[] = {
     {R"(asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(sum));)", "inverse = 1.0f / sum;"},
+    {R"(asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(x));)", "inverse = 1.0f / std::sqrt(x);"},
     {R"(asm("ex2.approx.f32 %0, %1;" : "=f"(power) : "f"(x * 1.4426950408889634f));)",
      "power = std::exp2(x * 1.4426950408889634f);"},
     {R"(asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(exponent));)", "root = std::exp2(exponent);"},
