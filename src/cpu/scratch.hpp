@@ -15,7 +15,7 @@
 namespace tern::detail_cpu {
 
 /// Counts and places, of elements or bytes.
-using Index = std::int64_t;
+using Int64 = std::int64_t;
 
 /// Buffers of this size on ask for huge pages.
 inline constexpr std::int64_t kHugeFrom = std::int64_t{1} << 20, kHugePage = std::int64_t{2} << 20;

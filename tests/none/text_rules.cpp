@@ -252,10 +252,10 @@ std::vector<TypeDeclaration> type_declarations(const std::string& path, const st
 /// Types in namespaces and in other types have a name each, which no type within a function takes, and are defined in
 /// one place; what is declared alone is defined somewhere under just that name.
 TEST(TextRules, NoTwoTypesOfOneName) {
-  // Places and counts are what the CPU calls Index; tern::Index, what x(…) takes, is unknown there. ListedFields is
-  // specialised by the macro TERN_FIELDS, for types of programs.
-  const std::set<std::string> known{"Index"}, defined_by_programs{"tern::detail::ListedFields"};
-  const std::regex alias(R"(^(?:template <.*> )?using (\w+) = (.*)$)");
+  // Specialised by the macro TERN_FIELDS, for types of programs.
+  const std::set<std::string> defined_by_programs{"tern::detail::ListedFields"};
+  const std::regex alias(R"(^(?:template <.*> )?using (\w+) = (.*)$)"),
+      concept_of(R"(^(?:template <.*> )?concept (\w+).*)");
   std::map<std::string, std::map<std::string, std::set<std::string>>> types;  // name, full name or meaning, files
   std::map<std::string, std::string> declared, in_functions;                  // and one of their files
   std::set<std::string> defined;
@@ -266,6 +266,7 @@ TEST(TextRules, NoTwoTypesOfOneName) {
       std::smatch match;
       if (std::regex_match(line, match, alias) && !match.str(2).ends_with("::" + match.str(1) + ";"))
         types[match[1]]["= " + match.str(2)];
+      if (std::regex_match(line, match, concept_of)) types[match[1]]["concept of " + path.string()];
     }
     for (const TypeDeclaration& type : type_declarations(path, code_of(text))) {
       if (type.in_function) in_functions[type.name] = path;
@@ -281,7 +282,7 @@ TEST(TextRules, NoTwoTypesOfOneName) {
       list += " " + full;
       EXPECT_LE(files.size(), 1u) << full << " is defined in " << *files.begin() << " and in another file";
     }
-    EXPECT_TRUE(meanings.size() == 1 || known.contains(name)) << "several types are named " << name << ":" << list;
+    EXPECT_EQ(meanings.size(), 1u) << "several types are named " << name << ":" << list;
   }
   for (const auto& [name, path] : in_functions)
     EXPECT_FALSE(types.contains(name)) << "a function in " << path << " has a type " << name << ", as others have";

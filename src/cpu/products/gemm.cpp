@@ -25,20 +25,20 @@ namespace tern::detail_cpu {
 namespace {
 
 /// Multiply-adds of an area, with the operands' traffic.
-Index work_of(const TilePlan& plan, Index rows, Index cols) {
+Int64 work_of(const TilePlan& plan, Int64 rows, Int64 cols) {
   return plan.depth.total() * (rows * cols + kTraffic * (rows + cols));
 }
 
 /// Halves the tiles' rows or columns; false where that would pack an operand twice for small tiles, if there is one for
 /// each thread, or they are the smallest.
 bool halve_tiles(TilePlan& plan, bool enough) {
-  const Index mr = plan.max_rows(), nr = plan.panel();
-  const Index again_a = plan.direct_a ? 0 : plan.tile_rows;
-  const Index again_b = plan.direct_b || plan.keeps_b ? 0 : plan.tile_cols;
+  const Int64 mr = plan.max_rows(), nr = plan.panel();
+  const Int64 again_a = plan.direct_a ? 0 : plan.tile_rows;
+  const Int64 again_b = plan.direct_b || plan.keeps_b ? 0 : plan.tile_cols;
   const bool can_cols = plan.tile_cols >= 2 * nr, can_rows = plan.tile_rows >= 2 * mr;
   if (!can_cols && !can_rows) return false;
   const bool by_cols = can_cols && (!can_rows || again_a <= again_b);
-  const Index again = by_cols ? again_a : again_b, left = by_cols ? plan.tile_cols / 2 : ceil_div(plan.tile_rows, 2);
+  const Int64 again = by_cols ? again_a : again_b, left = by_cols ? plan.tile_cols / 2 : ceil_div(plan.tile_rows, 2);
   if (enough && again != 0 && left < 128) return false;
   (by_cols ? plan.tile_cols : plan.tile_rows) = by_cols ? round_up(left, nr) : left;
   return true;
@@ -47,18 +47,18 @@ bool halve_tiles(TilePlan& plan, bool enough) {
 /// Cuts tiles down until there are enough for all threads, then makes few of them as many for each. Four for each
 /// thread level out what other programs take from them, if cutting costs no packing twice or the tiles stay large, and
 /// B is not streamed.
-void split_tiles(TilePlan& plan, Index rows, Index cols, Index batches) {
-  const Index threads = max_threads();
+void split_tiles(TilePlan& plan, Int64 rows, Int64 cols, Int64 batches) {
+  const Int64 threads = max_threads();
   plan.tile_rows = std::min(plan.tile_rows, rows);
   plan.tile_cols = std::min(plan.tile_cols, round_up(cols, plan.panel()));
-  const Index each = plan.direct_b && streams_b(plan.g, plan.types) ? 1 : 4;
-  const Index want =
+  const Int64 each = plan.direct_b && streams_b(plan.g, plan.types) ? 1 : 4;
+  const Int64 want =
       threads == 1 ? 1 : std::min(each * threads, batches * work_of(plan, rows, cols) / plan.sizes.task_work);
   const auto others = [&] { return batches * ceil_div(cols, plan.tile_cols); };
   do {
     plan.down = ceil_div(rows, plan.tile_rows);
   } while (plan.down * others() < want && halve_tiles(plan, plan.down * others() >= threads));
-  const Index even = round_up(plan.down, threads / std::gcd(others(), threads));
+  const Int64 even = round_up(plan.down, threads / std::gcd(others(), threads));
   const bool fit = rows / even >= std::min(plan.max_rows(), plan.tile_rows);
   if (plan.down > 1 && plan.down * others() < kFewTiles * threads && fit) plan.down = even;
 }
@@ -66,19 +66,19 @@ void split_tiles(TilePlan& plan, Index rows, Index cols, Index batches) {
 /// All tiles of `cols` columns from `col` on of `batches` batches from `batch` on, in tasks that are worth it. The
 /// tiles are of equal size, but for whole panels of columns: 14 rows left over would cost one thread a tile more. They
 /// follow each other down the columns, so that a thread reads mostly B that it has packed, unless all of it is near.
-void run_tiles(const TilePlan& plan, Index batch, Index batches, Index col, Index cols) {
-  const Index rows = plan.g.m, nr = plan.panel(), panels = ceil_div(cols, nr);
-  const Index down = plan.down, across = ceil_div(cols, plan.tile_cols);
-  const Index tiles = batches * down * across;
-  const Index tile_work = work_of(plan, rows / down, cols / across);
-  const Index together =
-      std::clamp<Index>(plan.sizes.task_work / std::max<Index>(tile_work, 1), 1, std::max<Index>(1, tiles));
+void run_tiles(const TilePlan& plan, Int64 batch, Int64 batches, Int64 col, Int64 cols) {
+  const Int64 rows = plan.g.m, nr = plan.panel(), panels = ceil_div(cols, nr);
+  const Int64 down = plan.down, across = ceil_div(cols, plan.tile_cols);
+  const Int64 tiles = batches * down * across;
+  const Int64 tile_work = work_of(plan, rows / down, cols / across);
+  const Int64 together =
+      std::clamp<Int64>(plan.sizes.task_work / std::max<Int64>(tile_work, 1), 1, std::max<Int64>(1, tiles));
   const bool by_rows = plan.keeps_b && plan.depth.total() * cols * plan.types.compute_size <= kHeldBytes;
-  const auto task = [&](Index t) {
-    for (Index i = t * together; i < std::min(tiles, (t + 1) * together); ++i) {
-      const Index r = by_rows ? i / across % down : i % down, c = by_rows ? i % across : i / down % across;
+  const auto task = [&](Int64 t) {
+    for (Int64 i = t * together; i < std::min(tiles, (t + 1) * together); ++i) {
+      const Int64 r = by_rows ? i / across % down : i % down, c = by_rows ? i % across : i / down % across;
       const EvenPart down_part = even_part(r, down, rows), across_part = even_part(c, across, panels);
-      const Index first = across_part.begin * nr;
+      const Int64 first = across_part.begin * nr;
       run_tile(plan, {batch + i / (across * down), down_part.begin, down_part.count, col + first,
                       std::min(cols - first, across_part.count * nr)});
     }
@@ -87,12 +87,12 @@ void run_tiles(const TilePlan& plan, Index batch, Index batches, Index col, Inde
 }
 
 /// Packs the kept columns of B, by all threads.
-void pack_shared(TilePlan& plan, Index batch, Index cols) {
-  const Index nr = plan.panel(), width = kPackPanels * nr, chunks = ceil_div(cols, width);
+void pack_shared(TilePlan& plan, Int64 batch, Int64 cols) {
+  const Int64 nr = plan.panel(), width = kPackPanels * nr, chunks = ceil_div(cols, width);
   std::byte* const base = scratch().shared.reserve(plan.kept_cols * plan.depth.total() * plan.types.compute_size);
-  parallel_for(chunks * plan.depth.count, [&](Index t) {
+  parallel_for(chunks * plan.depth.count, [&](Int64 t) {
     const DepthBlock block = plan.depth[t / chunks];
-    const Index at = t % chunks * width, col = plan.kept_begin + at;
+    const Int64 at = t % chunks * width, col = plan.kept_begin + at;
     pack_b(plan, batch, col, std::min(width, cols - at), block, kept_panel(plan, base, col, block), nr * block.depth());
   });
   plan.shared = base;
@@ -102,13 +102,13 @@ void pack_shared(TilePlan& plan, Index batch, Index cols) {
 /// same B.
 void run_kept(TilePlan& plan, bool own) {
   const GemmProblem& g = plan.g;
-  const Index nr = plan.panel(), column = plan.depth.total() * plan.types.compute_size;
-  const Index range = std::min(round_up(g.n, nr), std::max(kSharedCols, kSharedBytes / column / nr * nr));
+  const Int64 nr = plan.panel(), column = plan.depth.total() * plan.types.compute_size;
+  const Int64 range = std::min(round_up(g.n, nr), std::max(kSharedCols, kSharedBytes / column / nr * nr));
   const bool same = std::equal(g.b_offsets + g.segments, g.b_offsets + g.batches * g.segments, g.b_offsets);
   static std::atomic<std::uint64_t> jobs{0};
-  for (Index batch = 0; batch < g.batches; batch += same ? g.batches : 1)
-    for (Index col = 0; col < g.n; col += range) {
-      const Index cols = std::min(range, g.n - col);
+  for (Int64 batch = 0; batch < g.batches; batch += same ? g.batches : 1)
+    for (Int64 col = 0; col < g.n; col += range) {
+      const Int64 cols = std::min(range, g.n - col);
       plan.kept_begin = col, plan.kept_cols = round_up(cols, nr);
       if (own) {
         plan.own_job = ++jobs;
@@ -120,8 +120,8 @@ void run_kept(TilePlan& plan, bool own) {
 }
 
 /// Whether consecutive rows fall into the same cache sets: 4096 bytes apart is the same set of L1.
-bool rows_collide(Index stride, Index size) {
-  const Index bytes = std::abs(stride * size) % 4096;
+bool rows_collide(Int64 stride, Int64 size) {
+  const Int64 bytes = std::abs(stride * size) % 4096;
   return bytes < 256 || bytes > 4096 - 256;
 }
 
@@ -133,13 +133,13 @@ void note_way(const char* way) {
 void run_packed(TilePlan& plan) {
   const GemmProblem& g = plan.g;
   const bool is_computed_in = plan.types.size == plan.types.compute_size;
-  const Index work = g.m * g.n * plan.depth.total();
+  const Int64 work = g.m * g.n * plan.depth.total();
   const bool rows_long = long_rows(g, plan.types);
   plan.direct_b = g.b_col == 1 && g.m <= direct_rows(g, plan.types);
-  const Index a_bytes = g.m * g.k * plan.types.compute_size;
+  const Int64 a_bytes = g.m * g.k * plan.types.compute_size;
   const bool small_a = g.m * g.k * plan.types.size <= kSmallBytes;
   const bool apart = g.a_col != 1 || !rows_collide(g.a_row, plan.types.size);
-  const Index direct_cols = plan.direct_b && max_threads() > 1 ? kDirectBothCols : reading().direct_cols;
+  const Int64 direct_cols = plan.direct_b && max_threads() > 1 ? kDirectBothCols : reading().direct_cols;
   plan.direct_a = is_computed_in && (small_a || (g.n <= direct_cols && apart));
   // Few columns and an A that is read in place, or is no larger than B: a tile of all rows packs its columns of B for
   // no other, and nobody waits for a barrier.
@@ -148,7 +148,7 @@ void run_packed(TilePlan& plan) {
   // Tile by tile, a B with long rows would be packed from 128 bytes of every page.
   const bool worth = !plan.direct_b && !whole && work >= plan.sizes.shared_work &&
                      (g.m > plan.sizes.rows || (g.b_col == 1 && rows_long));
-  const Index column = plan.depth.total() * plan.types.compute_size;
+  const Int64 column = plan.depth.total() * plan.types.compute_size;
   plan.keeps_b = worth && kSharedBytes / column >= kSharedCols;
   const bool own = plan.keeps_b && g.b_col == 1 && column * g.n <= kOwnBytes;
   plan.tile_cols = streams_b(g, plan.types) ? kStreamCols : plan.sizes.row_bytes / plan.types.compute_size;
@@ -171,7 +171,7 @@ void run_packed(TilePlan& plan) {
 }
 
 /// Whether the rows of A are so few, and B (not also row-major) lies along k, that dot products read both in place.
-bool suits_dots(const GemmProblem& g, Index most_rows) {
+bool suits_dots(const GemmProblem& g, Int64 most_rows) {
   return g.m <= most_rows && g.b_row == 1 && (g.b_col != 1 || g.n == 1) && g.k >= kDotDepth;
 }
 
@@ -188,7 +188,7 @@ void run_dots(TilePlan& plan) {
 /// Where few rows of A meet long rows of B, B is read in place and memory is the limit: a short block keeps the pages
 /// of its rows in the TLB while the columns are read from left to right (1 × 1024 × 4096: 2.3 times the speed of
 /// kDepth).
-Index depth_block(const GemmProblem& g, const GemmTypes& types) {
+Int64 depth_block(const GemmProblem& g, const GemmTypes& types) {
   if (streams_b(g, types)) return reading().stream;
   return g.b_col == 1 && long_rows(g, types) && g.m <= direct_rows(g, types) ? reading().direct : kDepth;
 }
@@ -211,7 +211,7 @@ void gemm(const GemmProblem& problem) {
   if (!types.integer) {
     const bool straight = suits_dots(problem, kDotRows);
     if (straight || suits_dots(swapped, kDotCols)) {
-      const Index block = problem.k < kDotBlock ? problem.k : kDotBlock;  // one segment at a time
+      const Int64 block = problem.k < kDotBlock ? problem.k : kDotBlock;  // one segment at a time
       TilePlan plan{straight ? problem : swapped, types, {problem.k, problem.segments, block}, !straight};
       note_way("dot products, as few rows or columns meet operands that lie along k");
       return run_dots(plan);

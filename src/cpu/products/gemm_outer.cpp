@@ -29,15 +29,15 @@ class OuterRun {
         types_(gemm_types(g.type)),
         depth_(g.k * g.segments),
         cols_(std::min(g.n, kOuterTileCols)),
-        rows_(std::clamp<Index>(kOuterTile / cols_, 1, g.m)),
+        rows_(std::clamp<Int64>(kOuterTile / cols_, 1, g.m)),
         stream_(streams()) {}
 
   void run() const {
-    const Index across = ceil_div(g_.n, cols_), down = ceil_div(g_.m, rows_), tiles = g_.batches * down * across;
-    const Index together = std::clamp<Index>(kOuterTile / (rows_ * cols_), 1, tiles);
-    parallel_for(ceil_div(tiles, together), [&](Index task) {
-      for (Index t = task * together; t < std::min(tiles, (task + 1) * together); ++t) {
-        const Index row = t / across % down * rows_, col = t % across * cols_;
+    const Int64 across = ceil_div(g_.n, cols_), down = ceil_div(g_.m, rows_), tiles = g_.batches * down * across;
+    const Int64 together = std::clamp<Int64>(kOuterTile / (rows_ * cols_), 1, tiles);
+    parallel_for(ceil_div(tiles, together), [&](Int64 task) {
+      for (Int64 t = task * together; t < std::min(tiles, (task + 1) * together); ++t) {
+        const Int64 row = t / across % down * rows_, col = t % across * cols_;
         run_tile(t / (across * down), row, std::min(rows_, g_.m - row), col, std::min(cols_, g_.n - col));
       }
       if (stream_) hwy::FlushStream();
@@ -49,36 +49,36 @@ class OuterRun {
   /// size, as a weight's gradient is: past the caches (1 × 1024 × 4096 f32 with backward, Zen 4 with 32 MiB: 0.7 of the
   /// time).
   bool streams() const {
-    const Index width = types_.compute_size;
-    const auto aligned = [](Index bytes) { return bytes % 64 == 0; };
+    const Int64 width = types_.compute_size;
+    const auto aligned = [](Int64 bytes) { return bytes % 64 == 0; };
     return g_.c && g_.batches * g_.m * g_.n * width > cache_bytes() / 2 && aligned(g_.c_row * width) &&
-           std::all_of(g_.c_offsets, g_.c_offsets + g_.batches, [&](Index offset) {
-             return aligned(static_cast<Index>(reinterpret_cast<std::uintptr_t>(g_.c)) + offset * width);
+           std::all_of(g_.c_offsets, g_.c_offsets + g_.batches, [&](Int64 offset) {
+             return aligned(static_cast<Int64>(reinterpret_cast<std::uintptr_t>(g_.c)) + offset * width);
            });
   }
 
-  const std::byte* element(const void* data, Index offset) const {
+  const std::byte* element(const void* data, Int64 offset) const {
     return static_cast<const std::byte*>(data) + offset * types_.size;
   }
   /// Rows of A, all their steps side by side.
-  const std::byte* take_a(Index batch, Index row, Index rows) const {
+  const std::byte* take_a(Int64 batch, Int64 row, Int64 rows) const {
     std::byte* const to = outer_scratch().a.reserve(rows * depth_ * types_.compute_size);
-    for (Index s = 0; s < g_.segments; ++s)
+    for (Int64 s = 0; s < g_.segments; ++s)
       types_.kernels->copy({element(g_.a, g_.a_offsets[batch * g_.segments + s] + row * g_.a_row), g_.a_row, g_.a_col},
                            rows, g_.k, to + s * g_.k * types_.compute_size, depth_, g_.k);
     return to;
   }
   /// Every step's row of B, in whole vectors.
-  const std::byte* take_b(Index batch, Index col, Index cols, Index padded) const {
+  const std::byte* take_b(Int64 batch, Int64 col, Int64 cols, Int64 padded) const {
     std::byte* const to = outer_scratch().b.reserve(depth_ * padded * types_.compute_size);
-    for (Index s = 0; s < g_.segments; ++s)
+    for (Int64 s = 0; s < g_.segments; ++s)
       types_.kernels->copy({element(g_.b, g_.b_offsets[batch * g_.segments + s] + col * g_.b_col), g_.b_row, g_.b_col},
                            g_.k, cols, to + s * g_.k * padded * types_.compute_size, padded, padded);
     return to;
   }
 
-  void run_tile(Index batch, Index row, Index rows, Index col, Index cols) const {
-    const Index width = types_.compute_size, line = 64 / width, padded = ceil_div(cols, line) * line;
+  void run_tile(Int64 batch, Int64 row, Int64 rows, Int64 col, Int64 cols) const {
+    const Int64 width = types_.compute_size, line = 64 / width, padded = ceil_div(cols, line) * line;
     const std::byte* const a = take_a(batch, row, rows);
     const std::byte* const b = take_b(batch, col, cols, padded);
     GemmOuter call{a, b, padded, nullptr, g_.c_row, depth_, rows, cols, stream_};
@@ -87,9 +87,9 @@ class OuterRun {
       return types_.computed->outer(call);
     }
     // The epilogue takes what L1 holds.
-    const Index together = std::clamp<Index>(kGroupBytes / (padded * width), 1, rows);
+    const Int64 together = std::clamp<Int64>(kGroupBytes / (padded * width), 1, rows);
     call.c = outer_scratch().rows.reserve(together * padded * width), call.c_row = padded;
-    for (Index r = 0; r < rows; r += together) {
+    for (Int64 r = 0; r < rows; r += together) {
       call.a = a + r * depth_ * width, call.rows = std::min(together, rows - r);
       types_.computed->outer(call);
       g_.epilogue(g_.context, {call.c, padded, batch, row + r, col, call.rows, cols});
@@ -98,14 +98,14 @@ class OuterRun {
 
   const GemmProblem& g_;
   GemmTypes types_;
-  Index depth_, cols_, rows_;  // rows and columns of a tile
+  Int64 depth_, cols_, rows_;  // rows and columns of a tile
   bool stream_;
 };
 
 }  // namespace
 
 bool gemm_outer(const GemmProblem& problem) {
-  const Index depth = problem.k * problem.segments;
+  const Int64 depth = problem.k * problem.segments;
   if (depth == 0 || depth > kOuterDepth || problem.n < kOuterCols) return false;
   OuterRun(problem).run();
   return true;

@@ -23,22 +23,22 @@ namespace {
 
 /// Steps of k for which A is packed at once, a whole number of the kernels' blocks, and its bytes (of the 2 MiB of L2
 /// where there is AMX).
-constexpr Index kNearSteps = 4096, kNearBytes = Index{1} << 20;
+constexpr Int64 kNearSteps = 4096, kNearBytes = Int64{1} << 20;
 /// Rows and columns of a tile, more rows where A is read in place.
-constexpr Index kTileRows = 256, kDirectTileRows = 512, kTileCols = 1024;
+constexpr Int64 kTileRows = 256, kDirectTileRows = 512, kTileCols = 1024;
 /// Columns of a tile that the epilogue takes at a time: what L1 holds of up to kNearRows rows, else more, as each row
 /// of the result lies in another page (64 × 784 × 256 with gelu 0.96 of the time of all at once, where others share the
 /// caches 0.92; tiles of 256 rows by 64 columns 1.02).
-constexpr Index kNearRows = 64, kNearGroup = 2 * kPairCols, kFarGroup = 8 * kPairCols;
+constexpr Int64 kNearRows = 64, kNearGroup = 2 * kPairCols, kFarGroup = 8 * kPairCols;
 /// Multiply-adds that are worth a task of their own.
-constexpr Index kTaskWork = 4 << 20;
+constexpr Int64 kTaskWork = 4 << 20;
 /// B is packed in chunks of kPackPanels; by a tile for itself in chunks of these, just before they are read
 /// (64 × 1024 × 4096 with one panel: 0.74 of the speed, with 8: 0.96; 512³ with all at once: 0.91).
-constexpr Index kNearPanels = 2;
+constexpr Int64 kNearPanels = 2;
 /// Below these the kernels for f32 are faster: rows that fill no tile, and little work.
-constexpr Index kFewestPairRows = 8, kFewestPairCols = 16, kFewestSteps = 32;
+constexpr Int64 kFewestPairRows = 8, kFewestPairCols = 16, kFewestSteps = 32;
 
-constexpr Index kStep = 2 * kPairSteps;  // k is padded to a multiple of it
+constexpr Int64 kStep = 2 * kPairSteps;  // k is padded to a multiple of it
 
 struct PairScratch {
   ScratchBuffer a, b, tile, strip, transposed, shared;
@@ -48,25 +48,25 @@ PairScratch& pair_scratch() { return detail::of_thread<PairScratch>(); }
 /// An operand of one product: element (i, p), p the step of k.
 struct PairOperand {
   const std::uint16_t* data;
-  Index row, step;
+  Int64 row, step;
 };
 
 /// A rectangle of C[batch].
 struct PairArea {
-  Index batch, row, rows, col, cols;
+  Int64 batch, row, rows, col, cols;
 };
 
 /// One block of k: steps from `first` on of a segment.
 struct KBlock {
-  Index segment, first, steps;
-  Index padded() const { return round_up(steps, kStep); }
+  Int64 segment, first, steps;
+  Int64 padded() const { return round_up(steps, kStep); }
 };
 
 /// PairSums in f32.
 struct PairSums {
   float* data;
-  Index row;
-  float* at(Index i, Index j) const { return data ? data + i * row + j : nullptr; }
+  Int64 row;
+  float* at(Int64 i, Int64 j) const { return data ? data + i * row + j : nullptr; }
 };
 
 /// A thread's state for its calls of `micro`.
@@ -88,65 +88,65 @@ class PairPacking {
 
   /// Columns of B for one block of k, in panels `panel` pairs apart. Where B is row-major its rows are read along, not
   /// panel by panel: each 64 bytes would come from another page.
-  void panels_of_b(Index batch, const KBlock& k, Index col, Index cols, std::uint32_t* to, Index panel) const {
-    const Index whole = cols / kPairCols * kPairCols;
+  void panels_of_b(Int64 batch, const KBlock& k, Int64 col, Int64 cols, std::uint32_t* to, Int64 panel) const {
+    const Int64 whole = cols / kPairCols * kPairCols;
     if (g_.b_col == 1 && k.steps % kStep == 0) {
       const auto* from = static_cast<const std::uint16_t*>(g_.b) + g_.b_offsets[batch * g_.segments + k.segment] + col;
       kernels_.interleave(from + k.first * g_.b_row, g_.b_row, k.steps, whole, to, kPairCols, panel);
     } else {
-      for (Index j = 0; j < whole; j += kPairCols) panel_of_b(batch, k, col + j, kPairCols, to + j / kPairCols * panel);
+      for (Int64 j = 0; j < whole; j += kPairCols) panel_of_b(batch, k, col + j, kPairCols, to + j / kPairCols * panel);
     }
     if (whole < cols) panel_of_b(batch, k, col + whole, cols - whole, to + whole / kPairCols * panel);
   }
   /// Rows of A for one block of k: panels of kPairRows rows, in each the rows' kStep steps after each other.
-  void rows_of_a(Index batch, const KBlock& k, Index row, Index rows, std::uint16_t* to) const {
+  void rows_of_a(Int64 batch, const KBlock& k, Int64 row, Int64 rows, std::uint16_t* to) const {
     const auto* from = static_cast<const std::uint16_t*>(g_.a) + g_.a_offsets[batch * g_.segments + k.segment];
     const PairOperand a{from + row * g_.a_row, g_.a_row, g_.a_col};
-    const Index first = k.first, steps = k.steps, padded = k.padded();
-    const auto place = [&](Index i, Index p) {
+    const Int64 first = k.first, steps = k.steps, padded = k.padded();
+    const auto place = [&](Int64 i, Int64 p) {
       return to + i / kPairRows * (padded * kPairRows) + p * kPairRows + i % kPairRows * kStep;
     };
     if (a.step == 1) {
-      const Index whole = steps / kStep * kStep;
-      for (Index i = 0; i < rows; ++i) {
+      const Int64 whole = steps / kStep * kStep;
+      for (Int64 i = 0; i < rows; ++i) {
         const std::uint16_t* from = a.data + i * a.row + first;
-        for (Index p = 0; p < whole; p += kStep) std::memcpy(place(i, p), from + p, kStep * 2);
+        for (Int64 p = 0; p < whole; p += kStep) std::memcpy(place(i, p), from + p, kStep * 2);
         if (whole == steps) continue;
         std::memset(place(i, whole), 0, kStep * 2);
         std::memcpy(place(i, whole), from + whole, static_cast<std::size_t>(steps - whole) * 2);
       }
       return;
     }
-    const Index width = round_up(rows, 16) + 16, pairs_here = ceil_div(steps, 2);
+    const Int64 width = round_up(rows, 16) + 16, pairs_here = ceil_div(steps, 2);
     auto* transposed = reinterpret_cast<std::uint32_t*>(pair_scratch().transposed.reserve(pairs_here * width * 4));
     pairs(a, first, steps, rows, transposed, width);
-    for (Index i = 0; i < rows; i += kPairRows)
-      for (Index p = 0; p < pairs_here; p += kPairSteps)
+    for (Int64 i = 0; i < rows; i += kPairRows)
+      for (Int64 p = 0; p < pairs_here; p += kPairSteps)
         gemm_kernels().i32.copy({transposed + p * width + i, 1, width}, std::min(kPairRows, rows - i),
                                 std::min(kPairSteps, pairs_here - p), place(i, 2 * p), kPairSteps, kPairSteps);
   }
 
  private:
   /// to[p * to_row + i] = the pair of steps (2p, 2p + 1) from `first` on of row i.
-  void pairs(const PairOperand& x, Index first, Index steps, Index rows, std::uint32_t* to, Index to_row) const {
+  void pairs(const PairOperand& x, Int64 first, Int64 steps, Int64 rows, std::uint32_t* to, Int64 to_row) const {
     const std::uint16_t* from = x.data + first * x.step;
     if (x.row == 1) return kernels_.interleave(from, x.step, steps, rows, to, to_row, kPairCols);
-    Index done = 0;
+    Int64 done = 0;
     if (x.step == 1 && x.row % 2 == 0) {  // pairs are there already: a transposition of 4-byte elements
       done = steps / 2;
       gemm_kernels().i32.copy({from, 1, x.row / 2}, done, rows, to, to_row, rows);
     }
-    for (Index p = done; 2 * p < steps; ++p)
-      for (Index i = 0; i < rows; ++i) {
+    for (Int64 p = done; 2 * p < steps; ++p)
+      for (Int64 i = 0; i < rows; ++i) {
         const std::uint32_t low = from[i * x.row + 2 * p * x.step];
         const std::uint32_t high = 2 * p + 1 < steps ? from[i * x.row + (2 * p + 1) * x.step] : 0;
         to[p * to_row + i] = high << 16 | low;
       }
   }
   /// A panel of B for one block of k.
-  void panel_of_b(Index batch, const KBlock& k, Index col, Index cols, std::uint32_t* to) const {
+  void panel_of_b(Int64 batch, const KBlock& k, Int64 col, Int64 cols, std::uint32_t* to) const {
     const auto* from = static_cast<const std::uint16_t*>(g_.b) + g_.b_offsets[batch * g_.segments + k.segment];
-    const Index whole = ceil_div(k.steps, 2), padded = k.padded() / 2;
+    const Int64 whole = ceil_div(k.steps, 2), padded = k.padded() / 2;
     if (cols < kPairCols) std::memset(to, 0, static_cast<std::size_t>(whole * kPairCols) * 4);
     pairs({from + col * g_.b_col, g_.b_col, g_.b_row}, k.first, k.steps, cols, to, kPairCols);
     if (whole < padded)
@@ -176,18 +176,18 @@ class PairRun {
     // Packed by each tile for itself, where one row of tiles reads it.
     if (g_.m <= tile_rows_) return run_tiles(0, g_.batches, 0, g_.n);
     const bool same = std::equal(g_.b_offsets + g_.segments, g_.b_offsets + g_.batches * g_.segments, g_.b_offsets);
-    const Index column = std::max<Index>(1, g_.segments * steps_ * 2);
-    const Index range =
+    const Int64 column = std::max<Int64>(1, g_.segments * steps_ * 2);
+    const Int64 range =
         std::min(round_up(g_.n, kPairCols), std::max(kTileCols, kSharedBytes / column / kPairCols * kPairCols));
     shared_ = reinterpret_cast<std::uint32_t*>(pair_scratch().shared.reserve(range * column));
-    for (Index batch = 0; batch < g_.batches; batch += same ? g_.batches : 1)
-      for (Index col = 0; col < g_.n; col += range) {
-        const Index cols = std::min(range, g_.n - col);
+    for (Int64 batch = 0; batch < g_.batches; batch += same ? g_.batches : 1)
+      for (Int64 col = 0; col < g_.n; col += range) {
+        const Int64 cols = std::min(range, g_.n - col);
         shared_begin_ = col;
-        constexpr Index kWide = kPackPanels * kPairCols;
-        parallel_for(ceil_div(cols, kWide), [&](Index chunk) {
-          const Index at = chunk * kWide;
-          for (Index i = 0; i < blocks_; ++i)
+        constexpr Int64 kWide = kPackPanels * kPairCols;
+        parallel_for(ceil_div(cols, kWide), [&](Int64 chunk) {
+          const Int64 at = chunk * kWide;
+          for (Int64 i = 0; i < blocks_; ++i)
             packing_.panels_of_b(batch, block(i), col + at, std::min(kWide, cols - at), shared_panel(col + at, i),
                                  shared_step());
         });
@@ -196,51 +196,51 @@ class PairRun {
   }
 
  private:
-  KBlock block(Index i) const {
-    const Index first = i % per_segment_ * block_steps_;
+  KBlock block(Int64 i) const {
+    const Int64 first = i % per_segment_ * block_steps_;
     return {i / per_segment_, first, std::min(block_steps_, g_.k - first)};
   }
 
   /// Tiles small enough that every thread has several, or one where that has all rows: of fewer columns first, since a
   /// thread that has all rows of its columns packs their B for itself.
   void choose_tile() {
-    const Index near =
-        kNearBytes / (2 * block_steps_ * std::clamp<Index>(blocks_, 1, most_blocks_)) / kPairRows * kPairRows;
-    const Index most = direct_a_ && g_.m <= kDirectTileRows ? kDirectTileRows : std::min(kTileRows, near);
+    const Int64 near =
+        kNearBytes / (2 * block_steps_ * std::clamp<Int64>(blocks_, 1, most_blocks_)) / kPairRows * kPairRows;
+    const Int64 most = direct_a_ && g_.m <= kDirectTileRows ? kDirectTileRows : std::min(kTileRows, near);
     tile_rows_ = std::min(most, round_up(g_.m, kPairRows));
     tile_cols_ = std::min(kTileCols, round_up(g_.n, kPairCols));
-    const Index threads = max_threads(), want = threads == 1 ? 1 : 4 * threads;
-    const Index wide = tile_cols_;
+    const Int64 threads = max_threads(), want = threads == 1 ? 1 : 4 * threads;
+    const Int64 wide = tile_cols_;
     while (tiles() < want && tile_cols_ > 4 * kPairCols) tile_cols_ = round_up(tile_cols_ / 2, kPairCols);
-    const Index enough = g_.m <= tile_rows_ ? threads : want;
+    const Int64 enough = g_.m <= tile_rows_ ? threads : want;
     while (tiles() < enough && tile_rows_ > 2 * kPairRows) tile_rows_ = round_up(tile_rows_ / 2, kPairRows);
     if (g_.m > tile_rows_) divide_rows(wide, want);
   }
   /// Wide tiles of fewer rows instead, where they come out as more even parts (1023 × 777 × 513 with two threads: eight
   /// of 256 × 288 leave one a fifth more than the other, of 128 × 544 none).
-  void divide_rows(Index wide, Index want) {
-    const Index rows = tile_rows_, cols = std::exchange(tile_cols_, wide), most = busiest(rows, cols);
+  void divide_rows(Int64 wide, Int64 want) {
+    const Int64 rows = tile_rows_, cols = std::exchange(tile_cols_, wide), most = busiest(rows, cols);
     while (tiles() < want && tile_rows_ > 2 * kPairRows) tile_rows_ = round_up(tile_rows_ / 2, kPairRows);
     if (tiles() < want || busiest(tile_rows_, wide) >= most) tile_rows_ = rows, tile_cols_ = cols;
   }
-  Index tiles(Index rows, Index cols) const { return g_.batches * ceil_div(g_.m, rows) * ceil_div(g_.n, cols); }
-  Index tiles() const { return tiles(tile_rows_, tile_cols_); }
+  Int64 tiles(Int64 rows, Int64 cols) const { return g_.batches * ceil_div(g_.m, rows) * ceil_div(g_.n, cols); }
+  Int64 tiles() const { return tiles(tile_rows_, tile_cols_); }
   /// Elements of C of the thread that has most of them, at most.
-  Index busiest(Index rows, Index cols) const { return ceil_div(tiles(rows, cols), max_threads()) * rows * cols; }
+  Int64 busiest(Int64 rows, Int64 cols) const { return ceil_div(tiles(rows, cols), max_threads()) * rows * cols; }
 
   /// The shared packing: panel after panel, in each the blocks of k.
-  Index shared_step() const { return g_.segments * steps_ / 2 * kPairCols; }
-  std::uint32_t* shared_panel(Index col, Index i) const {
+  Int64 shared_step() const { return g_.segments * steps_ / 2 * kPairCols; }
+  std::uint32_t* shared_panel(Int64 col, Int64 i) const {
     const KBlock b = block(i);
     return shared_ + (col - shared_begin_) / kPairCols * shared_step() + (b.segment * steps_ + b.first) / 2 * kPairCols;
   }
 
   struct PackedRows {
     const std::uint16_t* data;
-    Index row, step, panel;  // elements from row to row, from kStep steps to the next, from kPairRows rows to the next
+    Int64 row, step, panel;  // elements from row to row, from kStep steps to the next, from kPairRows rows to the next
   };
   /// Where pack_near_a has packed the rows of A for a block, or where they lie.
-  PackedRows packed_a(const PairArea& area, Index i, Index since) const {
+  PackedRows packed_a(const PairArea& area, Int64 i, Int64 since) const {
     const KBlock k = block(i);
     if (direct_a_)
       return {static_cast<const std::uint16_t*>(g_.a) + g_.a_offsets[area.batch * g_.segments + k.segment] +
@@ -248,39 +248,39 @@ class PairRun {
               g_.a_row, kStep, kPairRows * g_.a_row};
     return {near_a(area, i - since), kStep, kStep * kPairRows, kPairRows * k.padded()};
   }
-  std::uint16_t* near_a(const PairArea& area, Index place) const {
+  std::uint16_t* near_a(const PairArea& area, Int64 place) const {
     return reinterpret_cast<std::uint16_t*>(pair_scratch().a.data()) +
            place * (round_up(area.rows, kPairRows) * block_steps_);
   }
-  std::uint32_t* near_b(Index blocks, Index panel, Index place) const {
+  std::uint32_t* near_b(Int64 blocks, Int64 panel, Int64 place) const {
     return reinterpret_cast<std::uint32_t*>(pair_scratch().b.data()) + panel * near_step(blocks) + place * near_step(1);
   }
-  Index near_step(Index blocks) const { return blocks * (block_steps_ / 2 * kPairCols); }  // from panel to panel
+  Int64 near_step(Int64 blocks) const { return blocks * (block_steps_ / 2 * kPairCols); }  // from panel to panel
 
   /// What a tile packs for itself of `blocks` blocks from `begin` on: all its rows, kNearPanels panels.
-  void pack_near_a(const PairArea& area, Index begin, Index blocks) const {
+  void pack_near_a(const PairArea& area, Int64 begin, Int64 blocks) const {
     if (direct_a_) return;
     pair_scratch().a.reserve(blocks * round_up(area.rows, kPairRows) * block_steps_ * 2);
-    for (Index i = 0; i < blocks; ++i)
+    for (Int64 i = 0; i < blocks; ++i)
       packing_.rows_of_a(area.batch, block(begin + i), area.row, area.rows, near_a(area, i));
   }
-  void pack_near_b(const PairArea& area, Index j, Index begin, Index blocks) const {
+  void pack_near_b(const PairArea& area, Int64 j, Int64 begin, Int64 blocks) const {
     pair_scratch().b.reserve(kNearPanels * blocks * block_steps_ * kPairCols * 2);
-    const Index cols = std::min(kNearPanels * kPairCols, area.cols - j);
-    for (Index i = 0; i < blocks; ++i)
+    const Int64 cols = std::min(kNearPanels * kPairCols, area.cols - j);
+    for (Int64 i = 0; i < blocks; ++i)
       packing_.panels_of_b(area.batch, block(begin + i), area.col + j, cols, near_b(blocks, 0, i), near_step(blocks));
   }
 
   // ---- tiles ----
-  void run_tiles(Index batch, Index batches, Index col, Index cols) {
-    const Index down = ceil_div(g_.m, tile_rows_), across = ceil_div(cols, tile_cols_),
+  void run_tiles(Int64 batch, Int64 batches, Int64 col, Int64 cols) {
+    const Int64 down = ceil_div(g_.m, tile_rows_), across = ceil_div(cols, tile_cols_),
                 tiles = batches * down * across;
-    const Index share = ceil_div(tiles, 4 * max_threads()), work = tile_rows_ * tile_cols_ * g_.segments * steps_;
-    const Index together = std::clamp<Index>(kTaskWork / std::max<Index>(work, 1), 1, share);
-    parallel_for(ceil_div(tiles, together), [&](Index task) {
+    const Int64 share = ceil_div(tiles, 4 * max_threads()), work = tile_rows_ * tile_cols_ * g_.segments * steps_;
+    const Int64 together = std::clamp<Int64>(kTaskWork / std::max<Int64>(work, 1), 1, share);
+    parallel_for(ceil_div(tiles, together), [&](Int64 task) {
       const KernelsInUse running(kernels_);
-      for (Index t = task * together; t < std::min(tiles, (task + 1) * together); ++t) {
-        const Index row = t % down * tile_rows_, first = t / down % across * tile_cols_;
+      for (Int64 t = task * together; t < std::min(tiles, (task + 1) * together); ++t) {
+        const Int64 row = t % down * tile_rows_, first = t / down % across * tile_cols_;
         run_tile({batch + t / (across * down), row, std::min(tile_rows_, g_.m - row), col + first,
                   std::min(tile_cols_, cols - first)});
       }
@@ -289,28 +289,28 @@ class PairRun {
 
   void run_tile(const PairArea& area) const {
     const bool rounded = g_.rounded && blocks_ != 0;
-    const Index height = round_up(area.rows, 16);
+    const Int64 height = round_up(area.rows, 16);
     // The epilogue takes panels while they are near, where they are done one after the other.
-    const Index group = rounded || blocks_ == 0 || blocks_ > most_blocks_ ? round_up(area.cols, kPairCols)
+    const Int64 group = rounded || blocks_ == 0 || blocks_ > most_blocks_ ? round_up(area.cols, kPairCols)
                         : area.rows <= kNearRows                          ? kNearGroup
                                                                           : kFarGroup;
     PairSums c{nullptr, 0};
     if (!rounded || blocks_ > most_blocks_) {
       // Rows of sums up to 1 KiB follow each other, as the output's do; longer ones would fall into the same sets of
       // L1.
-      const Index panels = std::min(ceil_div(area.cols, kPairCols), group / kPairCols);
+      const Int64 panels = std::min(ceil_div(area.cols, kPairCols), group / kPairCols);
       c.row = panels * kPairCols + (panels <= 8 ? 0 : 16);
       c.data = reinterpret_cast<float*>(pair_scratch().tile.reserve(height * c.row * 4));
     }
     if (blocks_ == 0) std::memset(c.data, 0, static_cast<std::size_t>(height * c.row) * 4);
     const PairSums strip{reinterpret_cast<float*>(pair_scratch().strip.reserve(height * kPairCols * 4)), kPairCols};
-    for (Index begin = 0; begin < blocks_; begin += most_blocks_) {
-      const Index blocks = std::min(most_blocks_, blocks_ - begin);
+    for (Int64 begin = 0; begin < blocks_; begin += most_blocks_) {
+      const Int64 blocks = std::min(most_blocks_, blocks_ - begin);
       pack_near_a(area, begin, blocks);
-      for (Index j = 0; j < area.cols; j += kPairCols) {
-        const Index place = j / kPairCols % kNearPanels;
+      for (Int64 j = 0; j < area.cols; j += kPairCols) {
+        const Int64 place = j / kPairCols % kNearPanels;
         if (!shared_ && place == 0) pack_near_b(area, j, begin, blocks);
-        const Index since = j / group * group, end = std::min(j + kPairCols, area.cols);
+        const Int64 since = j / group * group, end = std::min(j + kPairCols, area.cols);
         run_panel(area, j, begin, blocks, c, j - since, strip, place);
         if (!rounded && begin + blocks == blocks_ && (end % group == 0 || end == area.cols))
           hand_over(area, c, since, end);
@@ -320,27 +320,27 @@ class PairRun {
   }
 
   /// Columns from `begin` to `end` of a tile to the epilogue.
-  void hand_over(const PairArea& area, const PairSums& c, Index begin, Index end) const {
+  void hand_over(const PairArea& area, const PairSums& c, Int64 begin, Int64 end) const {
     g_.epilogue(g_.context, {c.data, c.row, area.batch, area.row, area.col + begin, area.rows, end - begin});
   }
   /// All rows of a tile with one panel of B over `blocks` blocks from `begin` on: partial sums go through `strip`,
   /// those of the blocks before come from `c`, at column `at`, and the results go there or, rounded, where they belong.
-  void run_panel(const PairArea& area, Index j, Index begin, Index blocks, const PairSums& c, Index at,
-                 const PairSums& strip, Index place) const {
-    const Index calls = ceil_div(area.rows, kPairRows);
-    for (Index i = 0; i < blocks; ++i) {
+  void run_panel(const PairArea& area, Int64 j, Int64 begin, Int64 blocks, const PairSums& c, Int64 at,
+                 const PairSums& strip, Int64 place) const {
+    const Int64 calls = ceil_div(area.rows, kPairRows);
+    for (Int64 i = 0; i < blocks; ++i) {
       const PackedRows a = packed_a(area, begin + i, begin);
       const std::uint32_t* const b = shared_ ? shared_panel(area.col + j, begin + i) : near_b(blocks, place, i);
       const PairSums none{nullptr, 0}, &from = i > 0 ? strip : begin > 0 ? c : none, &to = i + 1 < blocks ? strip : c;
       const KBlock k = block(begin + i);
-      const Index pairs = ceil_div(k.steps, 2), from_col = i > 0 ? 0 : at, to_col = i + 1 < blocks ? 0 : at;
+      const Int64 pairs = ceil_div(k.steps, 2), from_col = i > 0 ? 0 : at, to_col = i + 1 < blocks ? 0 : at;
       const bool last = g_.rounded && begin + i + 1 == blocks_;
       // The next block of this panel or the next panel's first follows it.
       const auto* const ahead = reinterpret_cast<const char*>(b + k.padded() / 2 * kPairCols);
-      const Index times = k.padded() / kStep,
+      const Int64 times = k.padded() / kStep,
                   lines = shared_ ? ceil_div(k.padded() * kPairCols * 2 / 64, calls * times) : 0;
-      for (Index call = 0; call < calls; ++call) {
-        const Index r = call * kPairRows;
+      for (Int64 call = 0; call < calls; ++call) {
+        const Int64 r = call * kPairRows;
         kernels_.micro({a.data + call * a.panel, a.row, a.step, reinterpret_cast<const std::uint16_t*>(b),
                         from.at(r, from_col), from.row, to.at(r, to_col), to.row, pairs,
                         std::min(kPairRows, area.rows - r), std::min(kPairCols, area.cols - j),
@@ -349,7 +349,7 @@ class PairRun {
       }
     }
   }
-  std::uint16_t* rounded_at(const PairArea& area, Index i, Index j) const {
+  std::uint16_t* rounded_at(const PairArea& area, Int64 i, Int64 j) const {
     return static_cast<std::uint16_t*>(g_.rounded) + g_.rounded_offsets[area.batch] + (area.row + i) * g_.rounded_row +
            area.col + j;
   }
@@ -358,13 +358,13 @@ class PairRun {
   const PairKernels& kernels_;
   PairPacking packing_;
   /// Steps of k, padded; of a block; blocks in kNearSteps, in a segment and in all.
-  Index steps_, block_steps_, most_blocks_, per_segment_, blocks_;
+  Int64 steps_, block_steps_, most_blocks_, per_segment_, blocks_;
   /// A is read in place: no more of it is read than there is, and rows that do not all fall into one
   /// set of L1 (batches of 64³: 1.25 of the speed, 256³: 1.06; 1024³ and 2048³ would not differ).
   bool direct_a_;
-  Index tile_rows_ = 0, tile_cols_ = 0;
+  Int64 tile_rows_ = 0, tile_cols_ = 0;
   std::uint32_t* shared_ = nullptr;
-  Index shared_begin_ = 0;
+  Int64 shared_begin_ = 0;
 };
 
 }  // namespace

@@ -34,9 +34,9 @@ inline bool streams_b(const GemmProblem& g, const GemmTypes& types) {
 }
 
 /// Rows of A up to which B is read in place.
-inline Index direct_rows(const GemmProblem& g, const GemmTypes& types) {
+inline Int64 direct_rows(const GemmProblem& g, const GemmTypes& types) {
   const bool far = long_rows(g, types) && g.segments * g.k * g.n * types.compute_size > kOwnBytes;
-  return std::max<Index>(types.kernels->direct_rows, far && !types.integer ? reading().far_rows : 0);
+  return std::max<Int64>(types.kernels->direct_rows, far && !types.integer ? reading().far_rows : 0);
 }
 
 struct TilePlan {
@@ -48,26 +48,26 @@ struct TilePlan {
   bool direct_a = false, direct_b = false;       // read in place
   bool dots = false;                             // by dot products, A and B contiguous along k
   bool by_groups = false;                        // the epilogue takes a tile's columns as they are done
-  Index tile_rows = 0, tile_cols = 0, down = 1;  // tiles below each other, of at most tile_rows rows
+  Int64 tile_rows = 0, tile_cols = 0, down = 1;  // tiles below each other, of at most tile_rows rows
   /// B is packed for all tiles, columns kept_begin …, kept_cols of them (a multiple of a panel): by all threads in
   /// `shared`, or by each, as it meets them, in its own memory for this `own_job`.
   bool keeps_b = false;
   const std::byte* shared = nullptr;
   std::uint64_t own_job = 0;
-  Index kept_begin = 0, kept_cols = 0;
+  Int64 kept_begin = 0, kept_cols = 0;
 
   /// Whether the kernels widen B as they read it.
   bool widens() const { return direct_b && types.size != types.compute_size; }
-  Index max_rows() const {
-    const Index rows = types.kernels->max_rows;
-    return widens() ? std::min<Index>(rows, kWideningRows) : rows;
+  Int64 max_rows() const {
+    const Int64 rows = types.kernels->max_rows;
+    return widens() ? std::min<Int64>(rows, kWideningRows) : rows;
   }
-  Index panel() const { return types.kernels->panel_cols; }
-  const std::byte* a(Index batch, Index segment, Index row, Index p) const {
+  Int64 panel() const { return types.kernels->panel_cols; }
+  const std::byte* a(Int64 batch, Int64 segment, Int64 row, Int64 p) const {
     return static_cast<const std::byte*>(g.a) +
            (g.a_offsets[batch * g.segments + segment] + row * g.a_row + p * g.a_col) * types.size;
   }
-  const std::byte* b(Index batch, Index segment, Index p, Index col) const {
+  const std::byte* b(Int64 batch, Int64 segment, Int64 p, Int64 col) const {
     return static_cast<const std::byte*>(g.b) +
            (g.b_offsets[batch * g.segments + segment] + p * g.b_row + col * g.b_col) * types.size;
   }
@@ -75,7 +75,7 @@ struct TilePlan {
 
 /// A rectangle of C[batch].
 struct Area {
-  Index batch, row, rows, col, cols;
+  Int64 batch, row, rows, col, cols;
 };
 
 }  // namespace tern::detail_cpu

@@ -15,20 +15,20 @@ namespace tern::detail_cpu {
 namespace {
 
 /// Multiplications of one product of a batch, and products of a batch, that are few and many.
-constexpr Index kMostMultiplications = 4096, kFewestProducts = 4;
+constexpr Int64 kMostMultiplications = 4096, kFewestProducts = 4;
 /// Elements of a B that many rows meet, and how many rows those are.
-constexpr Index kMostOfB = 64, kFewestRowsOfA = 64;
+constexpr Int64 kMostOfB = 64, kFewestRowsOfA = 64;
 /// Rows that are one task, and multiplications that are worth a second thread.
-constexpr Index kSmallRowsTogether = 256, kParallelSteps = Index{1} << 18;
+constexpr Int64 kSmallRowsTogether = 256, kParallelSteps = Int64{1} << 18;
 /// Multiplications of a batch from which its operands are picked by lists, which take a µs to make.
-constexpr Index kFewestTinySteps = 512;
+constexpr Int64 kFewestTinySteps = 512;
 
 /// Work that is worth a second thread is divided among all.
-template <class Task> void in_parts(const GemmProblem& g, Index tasks, const Task& task) {
-  const Index parts =
-      g.batches * g.m * g.n * g.k < kParallelSteps ? 1 : std::min<Index>(tasks, 4 * max_threads());
-  parallel_for(parts, [&](Index part) {
-    for (Index t = tasks * part / parts; t < tasks * (part + 1) / parts; ++t) task(t);
+template <class Task> void in_parts(const GemmProblem& g, Int64 tasks, const Task& task) {
+  const Int64 parts =
+      g.batches * g.m * g.n * g.k < kParallelSteps ? 1 : std::min<Int64>(tasks, 4 * max_threads());
+  parallel_for(parts, [&](Int64 part) {
+    for (Int64 t = tasks * part / parts; t < tasks * (part + 1) / parts; ++t) task(t);
   });
 }
 /// This thread's, for the epilogue: the results of all products are rows below each other.
@@ -41,17 +41,17 @@ class SmallProducts {
 
   void run() const {
     const bool tall = g_.m > kSmallMost;
-    const Index together = tall ? 1 : std::max<Index>(1, kSmallRowsTogether / g_.m);
-    const Index rows = tall ? kSmallRowsTogether : g_.m, down = ceil_div(g_.m, rows),
+    const Int64 together = tall ? 1 : std::max<Int64>(1, kSmallRowsTogether / g_.m);
+    const Int64 rows = tall ? kSmallRowsTogether : g_.m, down = ceil_div(g_.m, rows),
                 groups = ceil_div(g_.batches, together);
-    in_parts(g_, groups * down, [&](Index t) {
-      const Index batch = t / down * together, row = t % down * rows;
+    in_parts(g_, groups * down, [&](Int64 t) {
+      const Int64 batch = t / down * together, row = t % down * rows;
       run_part(batch, std::min(together, g_.batches - batch), row, std::min(rows, g_.m - row));
     });
   }
 
   /// Of `count` products from `batch` on, so many rows from `row` on.
-  void run_part(Index batch, Index count, Index row, Index rows) const {
+  void run_part(Int64 batch, Int64 count, Int64 row, Int64 rows) const {
     GemmSmall call{};
     call.a = static_cast<const std::byte*>(g_.a) + row * g_.a_row * types_.size;
     call.b = g_.b, call.count = count, call.m = rows, call.n = g_.n, call.k = g_.k;
@@ -64,7 +64,7 @@ class SmallProducts {
       call.a_offsets = g_.a_offsets + batch, call.b_offsets = g_.b_offsets + batch;
     }
     if (g_.c) {
-      const Index from = row * g_.c_row + (g_.steps ? batch * g_.steps->c : 0);
+      const Int64 from = row * g_.c_row + (g_.steps ? batch * g_.steps->c : 0);
       call.c = static_cast<std::byte*>(g_.c) + from * types_.compute_size, call.c_row = g_.c_row;
       if (g_.steps) call.c_step = g_.steps->c;
       else call.c_offsets = g_.c_offsets + batch;
@@ -87,19 +87,19 @@ class TinyRun {
   TinyRun(const GemmProblem& g, const GemmTypes& types, const TinyPlan& plan) : g_(g), types_(types), plan_(plan) {}
 
   void run() const {
-    const Index together = std::max<Index>(1, kSmallRowsTogether / (g_.m * plan_.together)),
+    const Int64 together = std::max<Int64>(1, kSmallRowsTogether / (g_.m * plan_.together)),
                 groups = plan_.groups(g_.batches), whole = ceil_div(groups, together);
     const SmallProducts others(g_, types_);
-    const Index done = groups * plan_.together;
-    in_parts(g_, whole + (done < g_.batches), [&](Index t) {
+    const Int64 done = groups * plan_.together;
+    in_parts(g_, whole + (done < g_.batches), [&](Int64 t) {
       if (t == whole) return others.run_part(done, g_.batches - done, 0, g_.m);
       run_part(t * together, std::min(together, groups - t * together));
     });
   }
 
  private:
-  void run_part(Index group, Index count) const {
-    const Index first = group * plan_.together, results = g_.m * g_.n, products = count * plan_.together;
+  void run_part(Int64 group, Int64 count) const {
+    const Int64 first = group * plan_.together, results = g_.m * g_.n, products = count * plan_.together;
     GemmTiny call{};
     call.a = static_cast<const std::byte*>(g_.a) + first * g_.steps->a * types_.size;
     call.b = static_cast<const std::byte*>(g_.b) + first * g_.steps->b * types_.size;

@@ -10,8 +10,8 @@ namespace {
 /// Where a tile's accumulators go; `group` > 0: so many columns at a time, which the epilogue takes on from there.
 struct Target {
   std::byte* data;
-  Index row;
-  Index group = 0;
+  Int64 row;
+  Int64 group = 0;
 };
 
 void hand_over(const TilePlan& plan, const Target& from, const Area& area) {
@@ -19,19 +19,19 @@ void hand_over(const TilePlan& plan, const Target& from, const Area& area) {
 }
 
 void clear(const TilePlan& plan, const Area& area, const Target& to) {
-  for (Index i = 0; i < area.rows; ++i)
+  for (Int64 i = 0; i < area.rows; ++i)
     std::fill_n(to.data + i * to.row * plan.types.compute_size, area.cols * plan.types.compute_size, std::byte{0});
 }
 
 /// What to prefetch during a micro-kernel call: at each of its steps the lines at data + p * step.
 struct Prefetched {
   const std::byte* data;
-  Index step;  // bytes
+  Int64 step;  // bytes
 };
 
 /// A share of `bytes` contiguous ones with each of `calls` calls.
-Prefetched share_of(const std::byte* data, Index bytes, Index depth, Index call, Index calls) {
-  const Index step = ceil_div(bytes, calls * depth);
+Prefetched share_of(const std::byte* data, Int64 bytes, Int64 depth, Int64 call, Int64 calls) {
+  const Int64 step = ceil_div(bytes, calls * depth);
   return {data + call * depth * step, step};
 }
 
@@ -40,13 +40,13 @@ Prefetched share_of(const std::byte* data, Index bytes, Index depth, Index call,
 /// last, where B is streamed, the first columns of the i-th block's next (4096 × 1024, Zen 4: 1.08); where a tile is a
 /// whole product of a batch and both operands are read in place, the operands of the next product (batches of 64³
 /// without: 0.83).
-Prefetched ahead_of(const TilePlan& plan, const Area& area, const PanelOfB& b, Index cols, Index left, Index i,
-                    Index call, Index calls) {
+Prefetched ahead_of(const TilePlan& plan, const Area& area, const PanelOfB& b, Int64 cols, Int64 left, Int64 i,
+                    Int64 call, Int64 calls) {
   const GemmProblem& g = plan.g;
-  const Index width = plan.types.compute_size, depth = plan.depth[i].depth();
+  const Int64 width = plan.types.compute_size, depth = plan.depth[i].depth();
   if (left > cols && plan.keeps_b && !b.packs_to)
     return share_of(b.data + b.row * depth * width, b.row * width * depth, depth, call, calls);
-  const Index size = b.stored ? plan.types.size : width;
+  const Int64 size = b.stored ? plan.types.size : width;
   if (b.packs_to && call == 0) return {b.data + kAheadRows * b.row * size, b.row * size};
   const bool streams = streams_b(g, plan.types), follows = !streams || size < width || reading().ahead;
   if (left > cols && follows) return {b.data + cols * size, b.row * size};
@@ -56,7 +56,7 @@ Prefetched ahead_of(const TilePlan& plan, const Area& area, const PanelOfB& b, I
   }
   const bool whole = plan.direct_a && plan.direct_b && plan.depth.count == 1 && area.rows == g.m && area.cols == g.n;
   if (left > cols || !whole || calls < 2 || area.batch + 1 == g.batches) return {b.data, 0};
-  const Index half = calls / 2;
+  const Int64 half = calls / 2;
   if (call < half) return share_of(plan.a(area.batch + 1, 0, 0, 0), g.m * g.k * width, depth, call, half);
   return share_of(plan.b(area.batch + 1, 0, 0, 0), g.n * g.k * width, depth, call - half, calls - half);
 }
@@ -64,16 +64,16 @@ Prefetched ahead_of(const TilePlan& plan, const Area& area, const PanelOfB& b, I
 /// The tile's accumulators, block by block of the depth: a panel of B meets all rows of A, both from L2 or nearer. The
 /// blocks but the last go to `partial`: adding to C in place costs 5 % where its rows are 4096 bytes apart.
 void multiply(const TilePlan& plan, const Area& area, const Target& to, const Target& partial) {
-  const Index width = plan.types.compute_size, calls = ceil_div(area.rows, plan.max_rows());
-  for (Index i = 0; i < plan.depth.count; ++i) {
+  const Int64 width = plan.types.compute_size, calls = ceil_div(area.rows, plan.max_rows());
+  for (Int64 i = 0; i < plan.depth.count; ++i) {
     const DepthBlock block = plan.depth[i];
     const PackedA a = pack_a(plan, area, block, calls);
     const bool last = i + 1 == plan.depth.count, grouped = last && to.group > 0;
     const Target& out = last ? to : partial;
-    Index done = 0;  // columns that were handed over
-    for (Index j = 0, cols; j < area.cols; j += cols) {
+    Int64 done = 0;  // columns that were handed over
+    for (Int64 j = 0, cols; j < area.cols; j += cols) {
       const PanelOfB panel = panel_b(plan, area, area.col + j, calls, a.side_by_side, cols, i);
-      for (Index call = 0; call < calls; ++call) {
+      for (Int64 call = 0; call < calls; ++call) {
         const bool packs = panel.packs_to && call == 0;
         const PanelOfB b = panel.packs_to && !packs ? PanelOfB{panel.packs_to, plan.panel(), false} : panel;
         const auto micro = packs            ? plan.types.kernels->micro_packing
@@ -87,7 +87,7 @@ void multiply(const TilePlan& plan, const Area& area, const Target& to, const Ta
                out.data + (r * out.row + j - done) * width, out.row, block.depth(), rows, cols, next.data, next.step,
                b.packs_to});
       }
-      const Index end = j + cols;
+      const Int64 end = j + cols;
       if (!grouped || (end < area.cols && end - done < to.group)) continue;
       hand_over(plan, to, {area.batch, area.row, area.rows, area.col + done, end - done});
       done = end;
@@ -98,7 +98,7 @@ void multiply(const TilePlan& plan, const Area& area, const Target& to, const Ta
 /// The same by dot products: A and B contiguous along k, A of compute type (packed whole for the area otherwise).
 void multiply_dots(const TilePlan& plan, const Area& area, const Target& to, const Target&) {
   const GemmProblem& g = plan.g;
-  for (Index i = 0; i < plan.depth.count; ++i) {
+  for (Int64 i = 0; i < plan.depth.count; ++i) {
     const DepthBlock block = plan.depth[i];
     const PackedA a = rows_of_a(plan, area, block);
     plan.types.kernels->dot({a.first.data, a.first.row, plan.b(area.batch, block.segment, block.begin, area.col),
@@ -107,9 +107,9 @@ void multiply_dots(const TilePlan& plan, const Area& area, const Target& to, con
 }
 
 /// Columns of a tile that the epilogue takes at a time, while L1 has them; 0: all at the end.
-Index group_of(const TilePlan& plan, const Area& area) {
+Int64 group_of(const TilePlan& plan, const Area& area) {
   if (!plan.by_groups || plan.depth.count == 0) return 0;
-  const Index nr = plan.panel(),
+  const Int64 nr = plan.panel(),
               group = std::max(2 * nr, kGroupBytes / (area.rows * plan.types.compute_size) / nr * nr);
   return group < area.cols ? group : 0;
 }
@@ -118,7 +118,7 @@ Index group_of(const TilePlan& plan, const Area& area) {
 
 void run_tile(const TilePlan& plan, const Area& area) {
   const GemmProblem& g = plan.g;
-  const Index width = plan.types.compute_size, group = group_of(plan, area);
+  const Int64 width = plan.types.compute_size, group = group_of(plan, area);
   std::byte* c = g.c ? static_cast<std::byte*>(g.c) + g.c_offsets[area.batch] * width : nullptr;
   const bool in_place = c && !plan.transposed;
   Target tile{nullptr, odd_lines(area.cols, width)}, to = tile;
@@ -126,7 +126,7 @@ void run_tile(const TilePlan& plan, const Area& area) {
     to.data = tile.data = scratch().tile.reserve(area.rows * tile.row * width);
   if (in_place) to = {c + (area.row * g.c_row + area.col) * width, g.c_row};
   if (group) {
-    const Index row =
+    const Int64 row =
         group + plan.types.kernels->widest(1);  // a panel may be as wide, and begins before the group is full
     to = {scratch().group.reserve(area.rows * row * width), row, group};
   }
@@ -138,7 +138,7 @@ void run_tile(const TilePlan& plan, const Area& area) {
   if (in_place || group) return;
   if (!plan.transposed) return hand_over(plan, to, area);
   const Area place{area.batch, area.col, area.cols, area.row, area.rows};
-  const Index row = round_up(place.cols, 64 / width);
+  const Int64 row = round_up(place.cols, 64 / width);
   const Target result = c ? Target{c + (place.row * g.c_row + place.col) * width, g.c_row}
                           : Target{scratch().transposed.reserve(place.rows * row * width), row};
   plan.types.computed->copy({to.data, 1, to.row}, place.rows, place.cols, result.data, result.row, place.cols);

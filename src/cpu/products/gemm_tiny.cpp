@@ -8,97 +8,97 @@ namespace tern::detail_cpu {
 namespace {
 
 /// Products of a group that are tried.
-constexpr Index kMostTogether = 16;
-constexpr Index kTooMany = 5;
+constexpr Int64 kMostTogether = 16;
+constexpr Int64 kTooMany = 5;
 
 /// The elements of one operand that the results first … last (within a group) take.
 struct OffsetRange {
-  Index low, high;
+  Int64 low, high;
 };
 /// A(i, p) and B(p, j) alike: an element is `outer` rows or columns and p steps away from the first of its product.
 struct TinyLayout {
-  Index step, outer, inner;
+  Int64 step, outer, inner;
   bool rows;  // the outer index is the result's row, else its column
 };
 TinyLayout a_of(const TinyProducts& t) { return {t.a_step, t.a_row, t.a_col, true}; }
 TinyLayout b_of(const TinyProducts& t) { return {t.b_step, t.b_col, t.b_row, false}; }
 
-Index offset(const TinyProducts& t, const TinyLayout& x, Index result) {
-  const Index product = result / (t.m * t.n), within = result % (t.m * t.n);
+Int64 offset(const TinyProducts& t, const TinyLayout& x, Int64 result) {
+  const Int64 product = result / (t.m * t.n), within = result % (t.m * t.n);
   return product * x.step + (x.rows ? within / t.n : within % t.n) * x.outer;
 }
-OffsetRange range(const TinyProducts& t, const TinyLayout& x, Index first, Index count) {
+OffsetRange range(const TinyProducts& t, const TinyLayout& x, Int64 first, Int64 count) {
   OffsetRange r{INT64_MAX, INT64_MIN};
-  for (Index e = first; e < first + count; ++e) {
-    const Index at = offset(t, x, e);
+  for (Int64 e = first; e < first + count; ++e) {
+    const Int64 at = offset(t, x, e);
     r.low = std::min(r.low, at), r.high = std::max(r.high, at);
   }
-  const Index along = (t.k - 1) * x.inner;
-  return {r.low + std::min<Index>(along, 0), r.high + std::max<Index>(along, 0)};
+  const Int64 along = (t.k - 1) * x.inner;
+  return {r.low + std::min<Int64>(along, 0), r.high + std::max<Int64>(along, 0)};
 }
 /// Vectors to load (see TinySide), for the results first … first + count; 5: too many.
-Index vectors(const TinyProducts& t, const TinyLayout& x, Index first, Index count, Index vector) {
+Int64 vectors(const TinyProducts& t, const TinyLayout& x, Int64 first, Int64 count, Int64 vector) {
   if (x.step == 0) return 0;
   const bool one_product = first / (t.m * t.n) == (first + count - 1) / (t.m * t.n);
   if (!x.rows && t.n == 4 && x.outer == 1 && one_product && first % 4 == 0 && count % 4 == 0) return kTinyQuads;
   const OffsetRange r = range(t, x, first, count);
-  const Index loads = ceil_div(r.high - r.low + 1, vector);
+  const Int64 loads = ceil_div(r.high - r.low + 1, vector);
   return loads <= 3 ? loads : kTooMany;
 }
 
 /// About the cycles a product takes where so many are a group; 0: it cannot be.
-double cost(const TinyProducts& t, Index together, Index vector) {
+double cost(const TinyProducts& t, Int64 together, Int64 vector) {
   // Cycles of a permutation, and of loading vectors (Zen 4: one of two vectors takes two).
   constexpr double kPick[] = {0, 1, 2, 3, 0.75}, kLoad[] = {0, 1, 2, 3, 0};
-  const Index results = together * t.m * t.n;
+  const Int64 results = together * t.m * t.n;
   if (ceil_div(results, vector) > kTinyUnits) return 0;
   double sum = 0;
-  for (Index first = 0; first < results; first += vector) {
-    const Index count = std::min(vector, results - first);
-    const Index a = vectors(t, a_of(t), first, count, vector), b = vectors(t, b_of(t), first, count, vector);
+  for (Int64 first = 0; first < results; first += vector) {
+    const Int64 count = std::min(vector, results - first);
+    const Int64 a = vectors(t, a_of(t), first, count, vector), b = vectors(t, b_of(t), first, count, vector);
     if (a == kTooMany || b == kTooMany) return 0;
     sum += static_cast<double>(t.k) * (kPick[a] + kPick[b] + 0.5) + kLoad[a] + kLoad[b] + 1.5;
   }
   return sum / static_cast<double>(together);
 }
 
-TinySide side(const TinyProducts& t, const TinyLayout& x, Index first, Index count, Index vector) {
+TinySide side(const TinyProducts& t, const TinyLayout& x, Int64 first, Int64 count, Int64 vector) {
   const OffsetRange r = range(t, x, first, count);
   TinySide s{};
   s.from = r.low, s.vectors = static_cast<int>(vectors(t, x, first, count, vector));
-  for (Index p = 0; p < t.k; ++p)
-    for (Index e = 0; e < count; ++e)
+  for (Int64 p = 0; p < t.k; ++p)
+    for (Int64 e = 0; e < count; ++e)
       s.at[p][e] = static_cast<std::int32_t>(offset(t, x, first + e) + p * x.inner - r.low);
   return s;
 }
 
-void make(TinyPlan& plan, const TinyProducts& t, Index vector) {
+void make(TinyPlan& plan, const TinyProducts& t, Int64 vector) {
   plan.of = t, plan.vector = vector, plan.together = 0, plan.units = 0;
   double least = 0;
-  for (Index together = 1; together <= kMostTogether; ++together) {
+  for (Int64 together = 1; together <= kMostTogether; ++together) {
     const double c = cost(t, together, vector);
     if (c > 0 && (plan.together == 0 || c < least)) plan.together = together, least = c;
   }
-  const Index results = plan.together * t.m * t.n;
-  for (Index first = 0; first < results; first += vector) {
-    const Index count = std::min(vector, results - first);
+  const Int64 results = plan.together * t.m * t.n;
+  for (Int64 first = 0; first < results; first += vector) {
+    const Int64 count = std::min(vector, results - first);
     plan.unit[plan.units++] = {side(t, a_of(t), first, count, vector), side(t, b_of(t), first, count, vector), count};
   }
 }
 
 /// Groups of an operand that lie wholly before the end of the last of `count` products.
-Index groups_before_end(const TinyProducts& t, const TinyLayout& x, const TinySide& side, Index count, Index together,
-                        Index vector) {
+Int64 groups_before_end(const TinyProducts& t, const TinyLayout& x, const TinySide& side, Int64 count, Int64 together,
+                        Int64 vector) {
   if (side.vectors == 0 || side.vectors == kTinyQuads) return INT64_MAX;  // nothing beyond its elements is read
-  const Index end = (count - 1) * x.step + range(t, x, 0, t.m * t.n).high + 1;
-  const Index spare = end - (side.from + side.vectors * vector);
+  const Int64 end = (count - 1) * x.step + range(t, x, 0, t.m * t.n).high + 1;
+  const Int64 spare = end - (side.from + side.vectors * vector);
   return spare < 0 ? 0 : spare / (together * x.step) + 1;
 }
 
 }  // namespace
 
 std::int64_t TinyPlan::groups(std::int64_t count) const {
-  Index most = count / together;
+  Int64 most = count / together;
   for (int u = 0; u < units; ++u) {
     most = std::min(most, groups_before_end(of, a_of(of), unit[u].a, count, together, vector));
     most = std::min(most, groups_before_end(of, b_of(of), unit[u].b, count, together, vector));

@@ -163,18 +163,18 @@ template <class T> HWY_INLINE void RepeatElements(const T* x, T* out, std::size_
 /// Where the times are odd, a row of pairs is half a vector more; the rest of it the next overwrite.
 inline void RepeatHalves(const void* in, void* out, std::size_t n, std::size_t times, std::size_t, bool stream) {
   const hn::ScalableTag<std::uint32_t> d;
-  using Index = std::int32_t;
+  using Int64 = std::int32_t;
   constexpr std::size_t kLanes = hn::MaxLanes(d), kMost = static_cast<std::size_t>(kRepeatedHalves) / 2;
   const std::size_t vectors = (times + 1) / 2;
   const auto* x = static_cast<const std::uint16_t*>(in);
   auto* to = static_cast<std::uint16_t*>(out);
-  HWY_ALIGN Index places[kLanes];
+  HWY_ALIGN Int64 places[kLanes];
   decltype(hn::SetTableIndices(d, places)) lower[kMost], upper[kMost];
   for (std::size_t v = 0; v < vectors; ++v)
     for (std::size_t odd = 0; odd < 2; ++odd) {
       for (std::size_t l = 0; l < kLanes; ++l) {
         const std::size_t element = (2 * (v * kLanes + l) + odd) / times;
-        places[l] = static_cast<Index>(element < kLanes ? element : kLanes - 1);
+        places[l] = static_cast<Int64>(element < kLanes ? element : kLanes - 1);
       }
       (odd ? upper : lower)[v] = hn::SetTableIndices(d, places);
     }

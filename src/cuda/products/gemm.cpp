@@ -37,28 +37,20 @@ std::optional<BlasMatrix> matrix_of(const View& view, std::int64_t row_stride, s
 }
 
 /// One product of a request whose batch axes fit one stride for each operand.
-class Request {
+class BlasRequest {
  public:
-  Request(detail_gpu::GpuBackend& backend, const GemmRequest& r)
+  BlasRequest(detail_gpu::GpuBackend& backend, const GemmRequest& r)
       : backend_(backend), r_(r), row_(static_cast<std::size_t>(r.batch.rank())) {}
 
   bool run(const std::function<bool(const Product&)>& multiply) {
     if (r_.k == 0 || !is_floating(r_.a.dtype) || r_.a.dtype != r_.b.dtype) return false;
     const bool plain = is_plain();
-    std::vector<const View*> views{&r_.a};
-    if (plain) views.push_back(&r_.outputs[0]);
-    views.push_back(&r_.b);
-    const View* const factors[] = {&r_.a, &r_.b};
-    const std::uint32_t all = (1u << r_.batch.rank()) - 1;
-    MergedAxes kept = detail_gpu::merge_axes(r_.batch, all & ~r_.contracted, views, 0);
-    MergedAxes contracted = detail_gpu::merge_axes(r_.batch, all & r_.contracted, factors, 0);
-    if (kept.sizes.size() > 1) return false;
-    Product p{r_.m, r_.n, r_.k, 1, {}, {}, {}};
-    detail_gpu::merge_depth(r_, contracted, p.k);
-    if (!contracted.sizes.empty()) return false;
-    detail_gpu::merge_rows(r_, views, kept, p.m);
-    if (!kept.sizes.empty()) p.batches = kept.sizes[0];
-    return complete(p, kept, plain, multiply);
+    const detail_gpu::MergedProduct merged =
+        detail_gpu::merged(r_, plain ? std::vector<const View*>{&r_.outputs[0]} : std::vector<const View*>{}, 0);
+    if (merged.kept.sizes.size() > 1 || !merged.contracted.sizes.empty()) return false;
+    Product p{merged.m, r_.n, merged.k, 1, {}, {}, {}};
+    if (!merged.kept.sizes.empty()) p.batches = merged.kept.sizes[0];
+    return complete(p, merged, plain, multiply);
   }
 
   /// The output is the product itself, in a type that cuBLASLt rounds to.
@@ -75,17 +67,19 @@ class Request {
   }
 
  private:
-  bool complete(Product& p, const MergedAxes& kept, bool plain, const std::function<bool(const Product&)>& multiply) {
+  bool complete(Product& p, const detail_gpu::MergedProduct& merged, bool plain,
+                const std::function<bool(const Product&)>& multiply) {
+    const auto step_of = [&](std::size_t view) { return merged.kept.strides[view][0]; };
     const auto a = matrix_of(r_.a, r_.a.strides[row_], r_.a.strides[row_ + 1], p.m, p.k);
     const auto b = matrix_of(r_.b, r_.b.strides[row_], r_.b.strides[row_ + 1], p.k, p.n);
     if (!a || !b) return false;
     p.a = *a, p.b = *b;
-    if (p.batches > 1) p.a.batch_stride = kept.strides[0][0], p.b.batch_stride = kept.strides.back()[0];
+    if (p.batches > 1) p.a.batch_stride = step_of(merged.a), p.b.batch_stride = step_of(merged.a + 1);
     if (p.a.batch_stride < 0 || p.b.batch_stride < 0) return false;  // of a batch read backwards
     if (plain) {
       p.out = *matrix_of(r_.outputs[0], r_.outputs[0].strides[row_], 1, p.m, p.n);
       p.out.transposed = false, p.out.stride = p.m == 1 ? p.n : r_.outputs[0].strides[row_];
-      if (p.batches > 1) p.out.batch_stride = kept.strides[1][0];
+      if (p.batches > 1) p.out.batch_stride = step_of(0);
       return multiplied(p, *r_.outputs[0].storage, multiply) && noted("cuBLASLt");
     }
     const DType acc = r_.a.dtype == DType::f64 ? DType::f64 : DType::f32;
@@ -162,7 +156,7 @@ bool multiply_whole(detail_gpu::GpuBackend& backend, const GemmRequest& request,
   if (!backend.limits().archived && (is_short(request) || detail_gpu::is_tiny(request) ||
                                      detail_gpu::is_long_sums(request) || detail_gpu::is_outer_product(request)))
     return false;
-  Request r(backend, request);
+  BlasRequest r(backend, request);
   const bool vendor = static_cast<bool>(run);
   if (vendor && r.is_plain() && r.run(run)) return true;
   // Whether products with an epilogue take the matrix units' own kernel (1) or cuBLASLt and a pass (0).

@@ -19,8 +19,8 @@ namespace {
 constexpr std::size_t kMostBytes = 64 << 20;  // of temporaries, which live as long as the request while it is prepared
 constexpr std::size_t kMostKnown = 16384;     // requests; a program that makes new shapes all the time forgets the old
 
-/// Of a thread, not an argument: launches are queued and temporaries made in all kernels' plans and in requests within
-/// requests, of which only GpuBackend::queue and ::temporary need to know.
+/// Of a thread, not an argument: launches are queued, temporaries made and libraries called in all kernels' plans and
+/// in requests within requests, behind a dozen functions that need not know whether what they do is remembered.
 thread_local Preparing* preparing = nullptr;
 /// The key of the last request of each thread.
 RequestKey& last() { return detail::of_thread<RequestKey>(); }

@@ -19,6 +19,14 @@ std::vector<std::int64_t> sizes_over_tile(const detail::GemmRequest& r) {
   return sizes;
 }
 
+bool continues_depth(const detail::GemmRequest& r, std::int64_t k, std::int64_t step_a, std::int64_t step_b) {
+  const auto row = static_cast<std::size_t>(r.batch.rank());
+  return step_a == k * r.a.strides[row + 1] && step_b == k * r.b.strides[row];
+}
+
+namespace {
+/// Batches that share b, the last of the views, and whose rows follow each other in everything else are more rows of
+/// one product.
 void merge_rows(const detail::GemmRequest& r, const std::vector<const View*>& views, MergedAxes& kept,
                 std::int64_t& m) {
   const auto row = static_cast<std::size_t>(r.batch.rank());
@@ -29,24 +37,23 @@ void merge_rows(const detail::GemmRequest& r, const std::vector<const View*>& vi
   remove_axes(kept);
 }
 
-bool continues_depth(const detail::GemmRequest& r, std::int64_t k, std::int64_t step_a, std::int64_t step_b) {
-  const auto row = static_cast<std::size_t>(r.batch.rank());
-  return step_a == k * r.a.strides[row + 1] && step_b == k * r.b.strides[row];
-}
-
+/// Contracted batches that follow each other along k in a and b, the views of `contracted`, are a longer k.
 void merge_depth(const detail::GemmRequest& r, MergedAxes& contracted, std::int64_t& k) {
   if (contracted.sizes.size() != 1 || !continues_depth(r, k, contracted.strides[0][0], contracted.strides[1][0]))
     return;
   k *= contracted.sizes[0];
   remove_axes(contracted);
 }
+}  // namespace
 
 MergedProduct merged(const detail::GemmRequest& r, const Epilogue& epilogue) {
+  return merged(r, epilogue.views(), epilogue.pinned());
+}
+MergedProduct merged(const detail::GemmRequest& r, std::vector<const View*> views, std::uint32_t pinned) {
   MergedProduct p{.m = r.m, .k = r.k, .kept = {}, .contracted = {}};
-  std::vector<const View*> views = epilogue.views();
   p.a = views.size();
   views.push_back(&r.a), views.push_back(&r.b);
-  const std::uint32_t all = (1u << r.batch.rank()) - 1, rows = 1u << r.batch.rank(), pinned = epilogue.pinned();
+  const std::uint32_t all = (1u << r.batch.rank()) - 1, rows = 1u << r.batch.rank();
   p.kept = merge_axes(r.batch, all & ~r.contracted, views, pinned & all);
   p.contracted = merge_axes(r.batch, all & r.contracted, std::span(views).subspan(p.a), 0);
   if (!(pinned & (all | rows))) merge_rows(r, views, p.kept, p.m);

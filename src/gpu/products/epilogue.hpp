@@ -14,14 +14,8 @@ namespace tern::detail_gpu {
 
 /// The sizes of batch + [m, n], where contracted axes count as 1: what outputs and operands are laid over.
 std::vector<std::int64_t> sizes_over_tile(const detail::GemmRequest& request);
-/// Batches that share b, the last of the views, and whose rows follow each other in everything else are more rows of
-/// one product.
-void merge_rows(const detail::GemmRequest& request, const std::vector<const View*>& views, MergedAxes& kept,
-                std::int64_t& m);
 /// Whether contracted batches, so many elements apart in a and b, go on where the k steps before end.
 bool continues_depth(const detail::GemmRequest& request, std::int64_t k, std::int64_t step_a, std::int64_t step_b);
-/// Contracted batches that follow each other along k in a and b, the views of `contracted`, are a longer k.
-void merge_depth(const detail::GemmRequest& request, MergedAxes& contracted, std::int64_t& k);
 
 class Epilogue {
  public:
@@ -68,11 +62,13 @@ class Epilogue {
 /// A product whose batches are merged as far as they go: into each other, rows or k.
 struct MergedProduct {
   std::int64_t m = 0, k = 0;
-  // Strides of `kept` are of the epilogue's views, of a and of b, those of `contracted` of a and b.
+  // Strides of `kept` are of the views over batch + [m, n], of a and of b, those of `contracted` of a and b.
   MergedAxes kept, contracted;
   std::size_t a = 0;  // the place of a among the views of `kept`; b is the next one
 };
 MergedProduct merged(const detail::GemmRequest& request, const Epilogue& epilogue);
+/// With the views that are laid over batch + [m, n], none of whose pinned axes (Epilogue::pinned) may be merged.
+MergedProduct merged(const detail::GemmRequest& request, std::vector<const View*> views, std::uint32_t pinned);
 /// Adds the access of a factor, of which `place` is the place among the views of `kept` and `which` that among those of
 /// `contracted`: laid over the axes of both, and its own two.
 int add_factor(Plan& plan, const View& factor, const MergedAxes& kept, std::size_t place, const MergedAxes& contracted,

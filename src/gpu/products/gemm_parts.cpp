@@ -38,7 +38,7 @@ class Parts {
         outputs_(request.outputs.begin(), request.outputs.end()),
         most_(static_cast<std::int64_t>(backend.limits().binding_bytes) - backend.limits().binding_alignment -
               kVectorBytes) {
-    merge_depth();
+    lengthen_depth();
     r_.inputs = inputs_, r_.outputs = outputs_;
   }
 
@@ -69,7 +69,7 @@ class Parts {
 
  private:
   /// A contracted batch that goes on where k ends is a longer k (the gradient of a weight that a batch shares).
-  void merge_depth() {
+  void lengthen_depth() {
     if (r_.batch.rank() != 1 || r_.contracted != 1) return;
     if (!continues_depth(r_, r_.k, r_.a.strides[0], r_.b.strides[0])) return;
     for (const Step& step : r_.epilogue->steps)

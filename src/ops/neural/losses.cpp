@@ -76,20 +76,15 @@ Tensor class_weights(const char* op, const Tensor& weight, const Tensor& x) {
 /// A label that no row has, where none is to be ignored.
 std::int32_t ignored_or_none(const std::optional<std::int32_t>& ignored) { return ignored.value_or(INT32_MIN); }
 
-/// log softmax of a row.
-template <class E> auto log_shares(E x) {
-  auto shifted = x - detach(max(x));
-  return shifted - log(sum(exp(shifted)));
-}
 /// Rows that are ignored are zeros to the formula: a NaN there must not reach a gradient.
 constexpr auto labelled_rows = [](auto logits, auto label, auto weight, auto ignored) {
   auto hit = (index(logits, -1) == label) & (label != ignored);
-  auto logs = log_shares(where(label == ignored, 0, logits));
+  auto logs = log_softmax_of_row(where(label == ignored, 0, logits));
   return std::array{-sum(where(hit, weight * logs, 0)), sum(where(hit, weight, 0))};
 };
 constexpr auto smoothed_rows = [](auto logits, auto label, auto weight, auto ignored, auto smoothing) {
   auto hit = (index(logits, -1) == label) & (label != ignored);
-  auto logs = weight * log_shares(where(label == ignored, 0, logits));
+  auto logs = weight * log_softmax_of_row(where(label == ignored, 0, logits));
   auto loss = (smoothing - 1) * sum(where(hit, logs, 0)) - smoothing * mean(where(label == ignored, 0, logs));
   return std::array{loss, sum(where(hit, weight, 0))};
 };
@@ -101,7 +96,7 @@ template <TensorOrVar R> R soft_cross_entropy(const R& logits, const Argument& t
   if (o.ignored) throw Error(ErrorKind::unsupported, "cross_entropy: of soft targets no row is ignored");
   const Tensor weight = class_weights(op, o.weight, value_of(logits));
   static const FormulaGraph* const graph = graph_of([](auto x, auto target, auto w, auto smoothing) {
-    auto logs = w * log_shares(x);
+    auto logs = w * log_softmax_of_row(x);
     return (smoothing - 1) * sum(target * logs) - smoothing * mean(logs);
   });
   // Rows of 16 bits are added up before they are rounded.

@@ -34,10 +34,7 @@ const FormulaGraph* softmax_graph() {
   return graph_of([](auto x) { return shares(exp(x - detach(max(x)))); });
 }
 const FormulaGraph* log_softmax_graph() {
-  return graph_of([](auto x) {
-    auto shifted = x - detach(max(x));
-    return shifted - log(sum(exp(shifted)));
-  });
+  return graph_of([](auto x) { return log_softmax_of_row(x); });
 }
 const FormulaGraph* rms_norm_graph() {
   return graph_of([](auto x, auto weight, auto eps) { return x * rsqrt(mean(x * x) + eps) * weight; });

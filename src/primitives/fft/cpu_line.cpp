@@ -28,51 +28,51 @@ struct Between : ScratchBuffer {};  // the matrix between both steps
 struct Convolved : ScratchBuffer {};
 
 /// A buffer's rows are not powers of two apart, which share sets of a cache.
-constexpr Index kRowPadding = 16;
+constexpr Int64 kRowPadding = 16;
 /// Elements that are worth a second thread.
-constexpr Index kParallelLine = 1 << 14;
+constexpr Int64 kParallelLine = 1 << 14;
 
-template <class Task> void for_blocks(Index blocks, Index elements, const Task& task) {
-  const Index parts = elements < kParallelLine ? 1 : std::min<Index>(blocks, 4 * max_threads());
-  parallel_for(parts, [&](Index part) {
-    for (Index b = blocks * part / parts; b < blocks * (part + 1) / parts; ++b) task(b);
+template <class Task> void for_blocks(Int64 blocks, Int64 elements, const Task& task) {
+  const Int64 parts = elements < kParallelLine ? 1 : std::min<Int64>(blocks, 4 * max_threads());
+  parallel_for(parts, [&](Int64 part) {
+    for (Int64 b = blocks * part / parts; b < blocks * (part + 1) / parts; ++b) task(b);
   });
 }
 
 /// The two factors nearest to each other.
-Index first_factor(Index n) {
-  Index best = 1;
-  for (Index f = 1; f * f <= n; ++f)
+Int64 first_factor(Int64 n) {
+  Int64 best = 1;
+  for (Int64 f = 1; f * f <= n; ++f)
     if (n % f == 0) best = f;
   return best;
 }
-template <class T> T* block_of_this_thread(Index rows) {
-  const Index numbers = 2 * rows * line_kernels_of<T>().lanes;
+template <class T> T* block_of_this_thread(Int64 rows) {
+  const Int64 numbers = 2 * rows * line_kernels_of<T>().lanes;
   return reinterpret_cast<T*>(
-      detail::of_thread<ColumnBlock>().reserve((2 * numbers + 64) * static_cast<Index>(sizeof(T))));
+      detail::of_thread<ColumnBlock>().reserve((2 * numbers + 64) * static_cast<Int64>(sizeof(T))));
 }
 
 }  // namespace
 
-template <class T> TransformPlan<T>::TransformPlan(Index n) : n_(n) {
+template <class T> TransformPlan<T>::TransformPlan(Int64 n) : n_(n) {
   if (!has_only_factors(kPrimes, n)) {
-    const Index length = convolved_length(n);
+    const Int64 length = convolved_length(n);
     chirp_ = std::make_unique<Chirp<T>>(n, length), inner_ = line_plan<T>(length);
     return;
   }
   n1_ = first_factor(n), n2_ = n / n1_;
   first_ = std::make_unique<Passes<T>>(n1_), second_ = std::make_unique<Passes<T>>(n2_);
   const Roots<T> roots(n);
-  const Index lanes = line_kernels_of<T>().lanes, blocks = (n2_ + lanes - 1) / lanes;
+  const Int64 lanes = line_kernels_of<T>().lanes, blocks = (n2_ + lanes - 1) / lanes;
   table_.resize(static_cast<std::size_t>(2 * n1_ * lanes)), base_.resize(static_cast<std::size_t>(2 * blocks * n1_));
   T z[2];
-  for (Index k = 0; k < n1_; ++k) {
-    for (Index l = 0; l < lanes; ++l) {
+  for (Int64 k = 0; k < n1_; ++k) {
+    for (Int64 l = 0; l < lanes; ++l) {
       roots.get(k * l % n, z);
       T* const at = table_.data() + 2 * k * lanes + l;
       at[0] = z[0], at[lanes] = z[1];
     }
-    for (Index b = 0; b < blocks; ++b) roots.get(k * b * lanes % n, base_.data() + 2 * (b * n1_ + k));
+    for (Int64 b = 0; b < blocks; ++b) roots.get(k * b * lanes % n, base_.data() + 2 * (b * n1_ + k));
   }
 }
 
@@ -84,13 +84,13 @@ void TransformPlan<T>::run(const StridedLine<const T>& from, const StridedLine<T
 template <class T>
 void TransformPlan<T>::steps(const StridedLine<const T>& from, const StridedLine<T>& to, T scale) const {
   const LineKernels<T>& kernels = line_kernels_of<T>();
-  const Index lanes = kernels.lanes, pitch = n1_ + kRowPadding, size = static_cast<Index>(sizeof(T));
+  const Int64 lanes = kernels.lanes, pitch = n1_ + kRowPadding, size = static_cast<Int64>(sizeof(T));
   const CallMemory memory(detail::of_thread<Between>(), 2 * n2_ * pitch * size);
   T* const between = memory.as<T>();
-  for_blocks((n2_ + lanes - 1) / lanes, n_, [&](Index b) {
+  for_blocks((n2_ + lanes - 1) / lanes, n_, [&](Int64 b) {
     T* const x = block_of_this_thread<T>(n1_);
-    std::array<Index, kMostLines> offsets;
-    for (Index l = 0; l < lanes; ++l) offsets[static_cast<std::size_t>(l)] = (b * lanes + l) * from.stride;
+    std::array<Int64, kMostLines> offsets;
+    for (Int64 l = 0; l < lanes; ++l) offsets[static_cast<std::size_t>(l)] = (b * lanes + l) * from.stride;
     const int count = static_cast<int>(std::min(lanes, n2_ - b * lanes));
     kernels.load({from.re, from.im, offsets.data(), n2_ * from.stride, n1_, n1_, count, from.swap}, n1_, x);
     const T* const y = first_->run(x, x + 2 * n1_ * lanes);
@@ -98,10 +98,10 @@ void TransformPlan<T>::steps(const StridedLine<const T>& from, const StridedLine
         y, n1_,
         {table_.data(), b ? base_.data() + 2 * b * n1_ : nullptr, between + 2 * b * lanes * pitch, 2 * pitch, count});
   });
-  for_blocks((n1_ + lanes - 1) / lanes, n_, [&](Index b) {
+  for_blocks((n1_ + lanes - 1) / lanes, n_, [&](Int64 b) {
     T* const x = block_of_this_thread<T>(n2_);
-    std::array<Index, kMostLines> offsets, out;
-    for (Index l = 0; l < lanes; ++l) {
+    std::array<Int64, kMostLines> offsets, out;
+    for (Int64 l = 0; l < lanes; ++l) {
       const auto at = static_cast<std::size_t>(l);
       offsets[at] = 2 * (b * lanes + l), out[at] = (b * lanes + l) * to.stride;
     }
@@ -115,30 +115,30 @@ void TransformPlan<T>::steps(const StridedLine<const T>& from, const StridedLine
 template <class T>
 void TransformPlan<T>::convolve(const StridedLine<const T>& from, const StridedLine<T>& to, T scale) const {
   const LineKernels<T>& kernels = line_kernels_of<T>();
-  const auto length = static_cast<Index>(chirp_->kernel.size() / 2), size = static_cast<Index>(sizeof(T));
+  const auto length = static_cast<Int64>(chirp_->kernel.size() / 2), size = static_cast<Int64>(sizeof(T));
   const CallMemory memory(detail::of_thread<Convolved>(), 4 * length * size);
   T* const x = memory.as<T>();
   T* const y = x + 2 * length;
-  const auto in_parts = [&](Index count, const auto& part) {
-    constexpr Index kPart = 1 << 13;
+  const auto in_parts = [&](Int64 count, const auto& part) {
+    constexpr Int64 kPart = 1 << 13;
     for_blocks((count + kPart - 1) / kPart, count,
-               [&](Index b) { part(b * kPart, std::min(kPart, count - b * kPart)); });
+               [&](Int64 b) { part(b * kPart, std::min(kPart, count - b * kPart)); });
   };
-  in_parts(n_, [&](Index at, Index count) {
-    for (Index i = at; i < at + count; ++i) {
+  in_parts(n_, [&](Int64 at, Int64 count) {
+    for (Int64 i = at; i < at + count; ++i) {
       x[2 * i + from.swap] = from.re[i * from.stride], x[2 * i + !from.swap] = from.im[i * from.stride];
     }
     kernels.multiply(x + 2 * at, chirp_->chirp.data() + 2 * at, x + 2 * at, count, false);
   });
   std::fill(x + 2 * n_, x + 2 * length, T(0));
   inner_->steps({x, x + 1, 2}, {y, y + 1, 2}, T(1));
-  in_parts(length, [&](Index at, Index count) {
+  in_parts(length, [&](Int64 at, Int64 count) {
     kernels.multiply(y + 2 * at, chirp_->kernel.data() + 2 * at, y + 2 * at, count, true);
   });
   inner_->steps({y, y + 1, 2}, {x, x + 1, 2}, scale);
-  in_parts(n_, [&](Index at, Index count) {
+  in_parts(n_, [&](Int64 at, Int64 count) {
     kernels.multiply(x + 2 * at, chirp_->conjugate.data() + 2 * at, x + 2 * at, count, true);
-    for (Index i = at; i < at + count; ++i) {
+    for (Int64 i = at; i < at + count; ++i) {
       to.re[i * to.stride] = x[2 * i + to.swap];
       if (to.im) to.im[i * to.stride] = x[2 * i + !to.swap];
     }

@@ -131,11 +131,10 @@ Var product(const char* op, const Var& a, const Var& b, const Shape& batch, std:
   if (wants_a) saved.push_back({as_var(b.value()), -1, 1});
   Var y;
   record(op, inputs, {&result, 1}, std::move(saved),
-         [=, a_batch = batch_of(a.shape()), b_batch = batch_of(b.shape())](const RuleContext& c) {
-           const Var& g = c.grads[0];
+         [=, gradients = ProductGradients{op, batch_of(a.shape()), batch_of(b.shape())}](const RuleContext& c) {
            PoolVector<Var> grads(2);
-           if (wants_a && c.needed[0]) grads[0] = product(op, g, c.saved.back().transpose(-1, -2), a_batch);
-           if (wants_b && c.needed[1]) grads[1] = product(op, c.saved.front().transpose(-1, -2), g, b_batch);
+           if (wants_a && c.needed[0]) grads[0] = gradients.of_a(c.grads[0], c.saved.back());
+           if (wants_b && c.needed[1]) grads[1] = gradients.of_b(c.grads[0], c.saved.front());
            return grads;
          },
          {&y, 1});

@@ -39,6 +39,13 @@ void run_product(const ProductCall& call, const Tensor& a, const Tensor& b, std:
 /// a·b summed to these batch axes, recorded; its gradients are products of the same kind. `type`: of the result, where
 /// that is not the operands' (f32 for those of 16 bits).
 Var product(const char* op, const Var& a, const Var& b, const Shape& batch, std::optional<DType> type = {});
+/// The gradients of a·b for that of the result: products, summed to the batch axes that a and b have.
+struct ProductGradients {
+  const char* op;
+  Shape a_batch, b_batch;
+  Var of_a(const Var& d, const Var& b) const { return product(op, d, b.transpose(-1, -2), a_batch); }
+  Var of_b(const Var& d, const Var& a) const { return product(op, a.transpose(-1, -2), d, b_batch); }
+};
 
 /// epilogue(a·b, operands…), recorded: inputs of the graph are the accumulator, then the operands (plain numbers too),
 /// each broadcasting to batch + [m, n]. Backward is one fused pass for the epilogue, then the products. What that pass

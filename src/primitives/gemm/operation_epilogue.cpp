@@ -85,15 +85,6 @@ const EpiloguePlan& epilogue_plan_of(const EpilogueKey& key) {
   return *last;
 }
 
-namespace {
-struct ProductGradients {
-  const char* op;
-  Shape a_batch, b_batch;
-  Var of_a(const Var& d, const Var& b) const { return product(op, d, b.transpose(-1, -2), a_batch); }
-  Var of_b(const Var& d, const Var& a) const { return product(op, a.transpose(-1, -2), d, b_batch); }
-};
-}  // namespace
-
 void product_with_epilogue(const char* op, const FormulaGraph* graph, const Shape& space, const Var& a, const Var& b,
                            std::span<const Argument> operands, std::span<Var> results) {
   const auto run = [&, batch = batch_of(space)](const FormulaGraph* formula, std::span<Tensor> outputs) {

@@ -34,7 +34,7 @@ struct TileMemory {
 };
 
 using detail::AttentionRequest;
-constexpr Index kForwardRows = 56, kForwardColumns = 256, kFewForward = 1 << 18;
+constexpr Int64 kForwardRows = 56, kForwardColumns = 256, kFewForward = 1 << 18;
 
 template <class T> class CpuForward {
  public:
@@ -42,30 +42,30 @@ template <class T> class CpuForward {
       : r_(r), s_(r.sizes), tiles_(r.q.dtype), formulas_(formulas), panel_(tiles_.panel()) {}
 
   void run() {
-    const Index panels = (s_.columns + panel_ - 1) / panel_;
+    const Int64 panels = (s_.columns + panel_ - 1) / panel_;
     k_step_ = panels * panel_ * s_.depth;
     v_step_ = s_.columns * round_up(s_.width, panel_);
     const CallMemory packed(detail::of_thread<Packed>().buffer,
-                            s_.batch * s_.groups * (k_step_ + v_step_) * Index{sizeof(T)});
+                            s_.batch * s_.groups * (k_step_ + v_step_) * Int64{sizeof(T)});
     k_ = packed.as<T>();
     v_ = k_ + s_.batch * s_.groups * k_step_;
-    const Index parts = (s_.columns + kForwardColumns - 1) / kForwardColumns,
+    const Int64 parts = (s_.columns + kForwardColumns - 1) / kForwardColumns,
                 tiles = (s_.rows + kForwardRows - 1) / kForwardRows;
     for_tasks(s_, kFewForward, s_.batch * s_.groups * parts,
-              [&](Index task) { pack(task / parts, task % parts * kForwardColumns); });
-    for_tasks(s_, kFewForward, s_.batch * s_.heads * tiles * s_.parts, [&](Index task) {
-      const Index of_part = task / s_.parts;
+              [&](Int64 task) { pack(task / parts, task % parts * kForwardColumns); });
+    for_tasks(s_, kFewForward, s_.batch * s_.heads * tiles * s_.parts, [&](Int64 task) {
+      const Int64 of_part = task / s_.parts;
       rows_of(of_part / tiles, of_part % tiles * kForwardRows, task % s_.parts);
     });
   }
 
  private:
-  void pack(Index group, Index column) const {
-    const Index cols = std::min(kForwardColumns, s_.columns - column);
+  void pack(Int64 group, Int64 column) const {
+    const Int64 cols = std::min(kForwardColumns, s_.columns - column);
     const HeadOf k = head_of(r_.k, group / s_.groups, group % s_.groups);
     const HeadOf v = head_of(r_.v, group / s_.groups, group % s_.groups);
     tiles_.copy_transposed(k, column, cols, s_.depth, k_ + group * k_step_ + column * s_.depth);
-    for (Index w = 0; w < s_.width; w += panel_) {
+    for (Int64 w = 0; w < s_.width; w += panel_) {
       const HeadOf part{v.at(0, w), v.dtype, v.row, v.col};
       tiles_.copy(part, column, cols, std::min(panel_, s_.width - w),
                   v_ + group * v_step_ + w * s_.columns + column * panel_, panel_);
@@ -74,10 +74,10 @@ template <class T> class CpuForward {
 
   /// What a task works with.
   struct RowsOfTask {
-    Index batch, head, row, count, width, length;
+    Int64 batch, head, row, count, width, length;
     T *q, *scores, *sums, *top, *total;
   };
-  void rows_of(Index head, Index row, Index part) const {
+  void rows_of(Int64 head, Int64 row, Int64 part) const {
     RowsOfTask t{head / s_.heads,
                  head % s_.heads,
                  row,
@@ -92,7 +92,7 @@ template <class T> class CpuForward {
     t.length = length_of(r_.lengths, t.batch, s_.columns);
     ScratchBuffer& scratch = detail::of_thread<TileMemory>().buffer;
     t.q = reinterpret_cast<T*>(
-        scratch.reserve(kForwardRows * (s_.depth + kForwardColumns + panel_ + t.width + 2) * Index{sizeof(T)}));
+        scratch.reserve(kForwardRows * (s_.depth + kForwardColumns + panel_ + t.width + 2) * Int64{sizeof(T)}));
     t.scores = t.q + kForwardRows * s_.depth;
     t.sums = t.scores + kForwardRows * (kForwardColumns + panel_);
     t.top = t.sums + kForwardRows * t.width;
@@ -101,23 +101,23 @@ template <class T> class CpuForward {
     std::fill_n(t.sums, kForwardRows * t.width, T{0});
     std::fill_n(t.top, kForwardRows, -std::numeric_limits<T>::infinity());
     std::fill_n(t.total, kForwardRows, T{0});
-    const Index from = part * s_.part_columns(), to = std::min(from + s_.part_columns(), s_.columns);
-    const Index end = std::min(to, s_.end(row + t.count - 1, t.length));
-    Index j = std::max(from, s_.first(row) / kForwardColumns * kForwardColumns);
+    const Int64 from = part * s_.part_columns(), to = std::min(from + s_.part_columns(), s_.columns);
+    const Int64 end = std::min(to, s_.end(row + t.count - 1, t.length));
+    Int64 j = std::max(from, s_.first(row) / kForwardColumns * kForwardColumns);
     for (; j < end; j += kForwardColumns) tile(t, j, std::min(kForwardColumns, end - j));
     finish(t, part * s_.batch + t.batch);
   }
-  void tile(const RowsOfTask& t, Index column, Index cols) const {
+  void tile(const RowsOfTask& t, Int64 column, Int64 cols) const {
     const detail::Seen seen = formulas_.seen(t.batch, t.head, t.row, t.count, column, cols);
     if (seen == detail::Seen::nothing) return;
-    const Index group = t.batch * s_.groups + t.head / s_.shared(), head = t.batch * s_.heads + t.head;
+    const Int64 group = t.batch * s_.groups + t.head / s_.shared(), head = t.batch * s_.heads + t.head;
     auto* const scores = reinterpret_cast<std::byte*>(t.scores);
     tiles_.multiply({t.q, s_.depth, 1, 0}, {k_ + group * k_step_ + column * s_.depth, panel_, 1, s_.depth * panel_},
                     t.scores, cols, s_.depth, t.count, cols, false);
     if (const TileFormula* f = formulas_.score(seen)) f->run({scores, nullptr}, 0, head, t.row, column, t.count, cols);
-    for (Index i = 0; i < t.count; ++i) {
-      const Index first = std::clamp<Index>(s_.first(t.row + i) - column, 0, cols);
-      const Index end = std::clamp<Index>(s_.end(t.row + i, t.length) - column, first, cols);
+    for (Int64 i = 0; i < t.count; ++i) {
+      const Int64 first = std::clamp<Int64>(s_.first(t.row + i) - column, 0, cols);
+      const Int64 end = std::clamp<Int64>(s_.end(t.row + i, t.length) - column, first, cols);
       tiles_.rows().shares(
           {t.scores + i * cols, cols, first, end, s_.scale, t.top + i, t.total + i, t.sums + i * t.width, s_.width});
     }
@@ -125,9 +125,9 @@ template <class T> class CpuForward {
     tiles_.multiply({t.scores, cols, 1, 0}, {v_ + group * v_step_ + column * panel_, panel_, 1, s_.columns * panel_},
                     t.sums, t.width, cols, t.count, s_.width, true);
   }
-  void finish(const RowsOfTask& t, Index batch) const {
+  void finish(const RowsOfTask& t, Int64 batch) const {
     const HeadOf out = head_of(r_.out, batch, t.head);
-    for (Index i = 0; i < t.count; ++i) {
+    for (Int64 i = 0; i < t.count; ++i) {
       const T total = t.total[i];
       tiles_.store(kernels(), t.sums + i * t.width, s_.width, total == 0 ? T{1} : 1 / total, out, t.row + i);
       if (!r_.tops.storage) continue;
@@ -140,7 +140,7 @@ template <class T> class CpuForward {
   const detail::AttentionSizes& s_;
   TileProducts<T> tiles_;
   const TileFormulas& formulas_;
-  Index panel_, k_step_ = 0, v_step_ = 0;
+  Int64 panel_, k_step_ = 0, v_step_ = 0;
   T *k_ = nullptr, *v_ = nullptr;
 };
 

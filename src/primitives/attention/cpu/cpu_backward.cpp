@@ -33,7 +33,7 @@ struct TaskMemory {
 };
 
 using detail::AttentionBackwardRequest;
-constexpr Index kBackwardRows = 112, kBackwardColumns = 128, kFewestTasks = 16, kFewBackward = 1 << 17;
+constexpr Int64 kBackwardRows = 112, kBackwardColumns = 128, kFewestTasks = 16, kFewBackward = 1 << 17;
 
 template <class T> class CpuBackward {
  public:
@@ -47,34 +47,34 @@ template <class T> class CpuBackward {
         width_(round_up(s_.width, panel_)) {}
 
   void run() {
-    const Index keys = s_.batch * s_.groups,
-                parts = std::max<Index>((s_.columns + kBackwardColumns - 1) / kBackwardColumns, 1);
-    stretches_ = std::min(parts, std::max<Index>((kFewestTasks + keys - 1) / keys, 1));
+    const Int64 keys = s_.batch * s_.groups,
+                parts = std::max<Int64>((s_.columns + kBackwardColumns - 1) / kBackwardColumns, 1);
+    stretches_ = std::min(parts, std::max<Int64>((kFewestTasks + keys - 1) / keys, 1));
     per_stretch_ = (parts + stretches_ - 1) / stretches_ * kBackwardColumns;
-    stretches_ = std::max<Index>((s_.columns + per_stretch_ - 1) / per_stretch_, 1);
+    stretches_ = std::max<Int64>((s_.columns + per_stretch_ - 1) / per_stretch_, 1);
     head_ = s_.rows * depth_;
     const CallMemory sums(detail::of_thread<TaskSums>().buffer,
-                          stretches_ * s_.batch * s_.heads * head_ * Index{sizeof(T)});
+                          stretches_ * s_.batch * s_.heads * head_ * Int64{sizeof(T)});
     sums_ = sums.as<T>();
     for_tasks(s_, kFewBackward, keys * stretches_,
-              [&](Index task) { columns_of(task / stretches_, task % stretches_); });
-    for_tasks(s_, kFewBackward, s_.batch * s_.heads, [&](Index head) { add_up(head); });
+              [&](Int64 task) { columns_of(task / stretches_, task % stretches_); });
+    for_tasks(s_, kFewBackward, s_.batch * s_.heads, [&](Int64 head) { add_up(head); });
   }
 
  private:
   /// What a task works with: its columns' operands (k and v transposed in panels, k in rows), the gradients of these,
   /// the rows of a head, and tiles.
   struct Work {
-    Index batch, group, head, length;
+    Int64 batch, group, head, length;
     T *k_transposed, *v_transposed, *k, *k_grad, *v_grad, *q, *out_grad, *shares, *slopes, *scores, *kept, *sums;
   };
   Work work() const {
     ScratchBuffer& scratch = detail::of_thread<TaskMemory>().buffer;
-    const Index columns = kBackwardColumns * (2 * depth_ + s_.depth + s_.width + width_),
+    const Int64 columns = kBackwardColumns * (2 * depth_ + s_.depth + s_.width + width_),
                 rows = kBackwardRows * (depth_ + width_), tile = kBackwardRows * (kBackwardColumns + panel_);
     Work w{};
-    T* at = reinterpret_cast<T*>(scratch.reserve((columns + rows + 4 * tile + 64) * Index{sizeof(T)}));
-    const auto take = [&](Index count) { return std::exchange(at, at + count); };
+    T* at = reinterpret_cast<T*>(scratch.reserve((columns + rows + 4 * tile + 64) * Int64{sizeof(T)}));
+    const auto take = [&](Int64 count) { return std::exchange(at, at + count); };
     w.k = take(kBackwardColumns * depth_), w.k_grad = take(kBackwardColumns * depth_),
     w.v_grad = take(kBackwardColumns * width_);
     w.q = take(kBackwardRows * depth_), w.out_grad = take(kBackwardRows * width_);
@@ -83,33 +83,33 @@ template <class T> class CpuBackward {
     return w;
   }
 
-  void columns_of(Index key, Index stretch) const {
+  void columns_of(Int64 key, Int64 stretch) const {
     Work w = work();
     w.batch = key / s_.groups, w.group = key % s_.groups;
     w.length = length_of(r_.lengths, w.batch, s_.columns);
-    const Index shared = s_.heads / s_.groups, first = stretch * per_stretch_;
-    for (Index h = 0; h < shared; ++h)
+    const Int64 shared = s_.heads / s_.groups, first = stretch * per_stretch_;
+    for (Int64 h = 0; h < shared; ++h)
       std::fill_n(sums_of(stretch, w.batch * s_.heads + w.group * shared + h), head_, T{0});
-    for (Index column = first; column < std::min(first + per_stretch_, s_.columns); column += kBackwardColumns) {
-      const Index cols = std::min(kBackwardColumns, s_.columns - column);
+    for (Int64 column = first; column < std::min(first + per_stretch_, s_.columns); column += kBackwardColumns) {
+      const Int64 cols = std::min(kBackwardColumns, s_.columns - column);
       const HeadOf k = head_of(r_.k, w.batch, w.group), v = head_of(r_.v, w.batch, w.group);
       copy_columns(w, k, v, column, cols);
       std::fill_n(w.k_grad, kBackwardColumns * depth_, T{0}), std::fill_n(w.v_grad, kBackwardColumns * width_, T{0});
-      for (Index h = 0; h < shared; ++h) {
+      for (Int64 h = 0; h < shared; ++h) {
         w.head = w.group * shared + h;
         w.sums = sums_of(stretch, w.batch * s_.heads + w.head);
         rows_against(w, column, cols);
       }
       const HeadOf k_grad = head_of(r_.k_grad, w.batch, w.group), v_grad = head_of(r_.v_grad, w.batch, w.group);
-      for (Index i = 0; i < cols; ++i) {
+      for (Int64 i = 0; i < cols; ++i) {
         tiles_.store(kernels(), w.k_grad + i * depth_, s_.depth, static_cast<T>(s_.scale), k_grad, column + i);
         tiles_.store(kernels(), w.v_grad + i * width_, s_.width, T{1}, v_grad, column + i);
       }
     }
   }
   /// Beyond a sample's length k and v are not its own: shares and slopes of 0 times what lies there could be NaN.
-  void copy_columns(const Work& w, const HeadOf& k, const HeadOf& v, Index column, Index cols) const {
-    const Index there = std::clamp<Index>(w.length - column, 0, cols);
+  void copy_columns(const Work& w, const HeadOf& k, const HeadOf& v, Int64 column, Int64 cols) const {
+    const Int64 there = std::clamp<Int64>(w.length - column, 0, cols);
     if (there < cols) {
       std::fill_n(w.k, kBackwardColumns * depth_, T{0});
       std::fill_n(w.k_transposed, kBackwardColumns * s_.depth, T{0});
@@ -119,28 +119,28 @@ template <class T> class CpuBackward {
     tiles_.copy_transposed(k, column, there, s_.depth, w.k_transposed);
     tiles_.copy_transposed(v, column, there, s_.width, w.v_transposed);
   }
-  void rows_against(const Work& w, Index column, Index cols) const {
-    for (Index row = 0; row < s_.rows; row += kBackwardRows) {
-      const Index rows = std::min(kBackwardRows, s_.rows - row);
+  void rows_against(const Work& w, Int64 column, Int64 cols) const {
+    for (Int64 row = 0; row < s_.rows; row += kBackwardRows) {
+      const Int64 rows = std::min(kBackwardRows, s_.rows - row);
       if (s_.first(row) >= column + cols || s_.end(row + rows - 1, w.length) <= column) continue;
       tiles_.copy(head_of(r_.q, w.batch, w.head), row, rows, s_.depth, w.q, depth_);
       tiles_.copy(head_of(r_.out_grad, w.batch, w.head), row, rows, s_.width, w.out_grad, width_);
       tile(w, row, rows, column, cols);
     }
   }
-  void tile(const Work& w, Index row, Index rows, Index column, Index cols) const {
+  void tile(const Work& w, Int64 row, Int64 rows, Int64 column, Int64 cols) const {
     const detail::Seen seen = formulas_.seen(w.batch, w.head, row, rows, column, cols);
     if (seen == detail::Seen::nothing) return;
     const TileFormula *const formula = formulas_.score(seen), *const slope = formulas_.slope(seen);
     const TileFormula* const thin = formulas_.thin();
-    const Index head = w.batch * s_.heads + w.head;
+    const Int64 head = w.batch * s_.heads + w.head;
     tiles_.multiply({w.q, depth_, 1, 0}, {w.k_transposed, panel_, 1, s_.depth * panel_}, w.shares, cols, s_.depth, rows,
                     cols, false);
     if (slope && slope->reads(0)) std::copy_n(w.shares, rows * cols, w.scores);
     if (formula) formula->run({bytes(w.shares), nullptr}, 0, head, row, column, rows, cols);
-    for (Index i = 0; i < rows; ++i) {
-      const Index first = std::clamp<Index>(s_.first(row + i) - column, 0, cols);
-      const Index end = std::clamp<Index>(s_.end(row + i, w.length) - column, first, cols);
+    for (Int64 i = 0; i < rows; ++i) {
+      const Int64 first = std::clamp<Int64>(s_.first(row + i) - column, 0, cols);
+      const Int64 end = std::clamp<Int64>(s_.end(row + i, w.length) - column, first, cols);
       tiles_.rows().powers({w.shares + i * cols, cols, first, end, s_.scale,
                             element_of_rows<T>(r_.tops, w.batch, w.head, row + i),
                             element_of_rows<T>(r_.totals, w.batch, w.head, row + i)});
@@ -154,7 +154,7 @@ template <class T> class CpuBackward {
     tiles_.multiply({w.out_grad, width_, 1, 0}, {w.v_transposed, panel_, 1, s_.width * panel_}, w.slopes, cols,
                     s_.width, rows, cols, false);
     if (thin) thin->run({bytes(w.slopes), nullptr}, 0, head, row, column, rows, cols);
-    for (Index i = 0; i < rows; ++i)
+    for (Int64 i = 0; i < rows; ++i)
       tiles_.rows().slopes(
           {w.shares + i * cols, w.slopes + i * cols, cols, element_of_rows<T>(r_.means, w.batch, w.head, row + i)});
     if (slope) slope->run({bytes(w.scores), bytes(w.slopes)}, 1, head, row, column, rows, cols);
@@ -163,25 +163,25 @@ template <class T> class CpuBackward {
                     s_.depth, true);
   }
   /// The gradient of a head of q from those of the stretches.
-  void add_up(Index head) const {
+  void add_up(Int64 head) const {
     const HeadOf to = head_of(r_.q_grad, head / s_.heads, head % s_.heads);
     T* const sums = sums_of(0, head);
-    for (Index k = 1; k < stretches_; ++k) {
+    for (Int64 k = 1; k < stretches_; ++k) {
       const T* const more = sums_of(k, head);
-      for (Index i = 0; i < head_; ++i) sums[i] += more[i];
+      for (Int64 i = 0; i < head_; ++i) sums[i] += more[i];
     }
-    for (Index i = 0; i < s_.rows; ++i)
+    for (Int64 i = 0; i < s_.rows; ++i)
       tiles_.store(kernels(), sums + i * depth_, s_.depth, static_cast<T>(s_.scale), to, i);
   }
-  T* sums_of(Index stretch, Index head) const { return sums_ + (stretch * s_.batch * s_.heads + head) * head_; }
+  T* sums_of(Int64 stretch, Int64 head) const { return sums_ + (stretch * s_.batch * s_.heads + head) * head_; }
   static std::byte* bytes(T* tile) { return reinterpret_cast<std::byte*>(tile); }
 
   const AttentionBackwardRequest& r_;
   const detail::AttentionSizes& s_;
   TileProducts<T> tiles_;
   const TileFormulas& formulas_;
-  Index panel_, depth_, width_;
-  Index stretches_ = 1, per_stretch_ = 0, head_ = 0;
+  Int64 panel_, depth_, width_;
+  Int64 stretches_ = 1, per_stretch_ = 0, head_ = 0;
   T* sums_ = nullptr;
 };
 

@@ -26,7 +26,7 @@ struct FewRowsMemory {
 using detail::AttentionRequest;
 /// Of more rows packing pays: 16 rows of 64 elements to 512 columns took 0.152 ms, by cpu.cpp 0.133; 1 row 0.026,
 /// 0.066.
-constexpr Index kFewRows = 8, kColumnsOfFewRows = 256, kFewOfFewRows = 1 << 18;
+constexpr Int64 kFewRows = 8, kColumnsOfFewRows = 256, kFewOfFewRows = 1 << 18;
 
 template <class T> class FewRows {
  public:
@@ -42,53 +42,53 @@ template <class T> class FewRows {
         v_there_(r.v.strides[3] == 1 && s_.width % types_.kernels->lanes == 0) {}
 
   void run() const {
-    const Index keys = s_.batch * s_.groups;
-    for_tasks(s_, kFewOfFewRows, keys * s_.parts, [&](Index task) { part_of(task / s_.parts, task % s_.parts); });
+    const Int64 keys = s_.batch * s_.groups;
+    for_tasks(s_, kFewOfFewRows, keys * s_.parts, [&](Int64 task) { part_of(task / s_.parts, task % s_.parts); });
   }
 
  private:
   /// What a task works with: rows of all heads that share a key head, one after the other.
   struct FewRowsTask {
-    Index batch, group, length;
+    Int64 batch, group, length;
     T *q, *scores, *sums, *top, *total, *tile;
-    std::byte* at(Index row, Index cols) const { return reinterpret_cast<std::byte*>(scores + row * cols); }
+    std::byte* at(Int64 row, Int64 cols) const { return reinterpret_cast<std::byte*>(scores + row * cols); }
   };
-  FewRowsTask work(Index key) const {
+  FewRowsTask work(Int64 key) const {
     FewRowsTask w{};
     w.batch = key / s_.groups, w.group = key % s_.groups;
     w.length = length_of(r_.lengths, w.batch, s_.columns);
-    const Index copied = kColumnsOfFewRows * std::max(k_there_ ? 0 : s_.depth, v_there_ ? 0 : width_);
+    const Int64 copied = kColumnsOfFewRows * std::max(k_there_ ? 0 : s_.depth, v_there_ ? 0 : width_);
     ScratchBuffer& scratch = detail::of_thread<FewRowsMemory>().buffer;
-    const Index count = rows_ * (s_.depth + kColumnsOfFewRows + width_ + 2) + copied + 4 * tiles_.panel();
-    T* at = reinterpret_cast<T*>(scratch.reserve(count * Index{sizeof(T)}));
-    const auto take = [&](Index n) { return std::exchange(at, at + n); };
+    const Int64 count = rows_ * (s_.depth + kColumnsOfFewRows + width_ + 2) + copied + 4 * tiles_.panel();
+    T* at = reinterpret_cast<T*>(scratch.reserve(count * Int64{sizeof(T)}));
+    const auto take = [&](Int64 n) { return std::exchange(at, at + n); };
     w.sums = take(rows_ * width_), w.tile = take(copied), w.q = take(rows_ * s_.depth);
     w.scores = take(rows_ * kColumnsOfFewRows), w.top = take(rows_), w.total = take(rows_);
     return w;
   }
-  Index head_of_row(const FewRowsTask& w, Index row) const { return w.group * s_.shared() + row / s_.rows; }
+  Int64 head_of_row(const FewRowsTask& w, Int64 row) const { return w.group * s_.shared() + row / s_.rows; }
 
-  void part_of(Index key, Index part) const {
+  void part_of(Int64 key, Int64 part) const {
     const FewRowsTask w = work(key);
-    for (Index h = 0; h < s_.shared(); ++h)
+    for (Int64 h = 0; h < s_.shared(); ++h)
       tiles_.copy(head_of(r_.q, w.batch, w.group * s_.shared() + h), 0, s_.rows, s_.depth, w.q + h * s_.rows * s_.depth,
                   s_.depth);
     std::fill_n(w.sums, rows_ * width_, T{0});
     std::fill_n(w.top, rows_, -std::numeric_limits<T>::infinity());
     std::fill_n(w.total, rows_, T{0});
-    const Index from = part * s_.part_columns(), to = std::min(from + s_.part_columns(), s_.columns);
-    const Index end = std::min(to, s_.end(s_.rows - 1, w.length));
-    Index j = std::max(from, s_.first(0) / kColumnsOfFewRows * kColumnsOfFewRows);
+    const Int64 from = part * s_.part_columns(), to = std::min(from + s_.part_columns(), s_.columns);
+    const Int64 end = std::min(to, s_.end(s_.rows - 1, w.length));
+    Int64 j = std::max(from, s_.first(0) / kColumnsOfFewRows * kColumnsOfFewRows);
     for (; j < end; j += kColumnsOfFewRows) tile(w, j, std::min(kColumnsOfFewRows, end - j));
-    for (Index i = 0; i < rows_; ++i) finish(w, part, i);
+    for (Int64 i = 0; i < rows_; ++i) finish(w, part, i);
   }
-  void tile(const FewRowsTask& w, Index column, Index cols) const {
+  void tile(const FewRowsTask& w, Int64 column, Int64 cols) const {
     scores_of(w, column, cols);
     bool any = false;
-    for (Index h = 0; h < s_.shared(); ++h) any |= shares_of(w, h, column, cols);
+    for (Int64 h = 0; h < s_.shared(); ++h) any |= shares_of(w, h, column, cols);
     if (any) add_values(w, column, cols);
   }
-  void scores_of(const FewRowsTask& w, Index column, Index cols) const {
+  void scores_of(const FewRowsTask& w, Int64 column, Int64 cols) const {
     const HeadOf k = head_of(r_.k, w.batch, w.group);
     GemmDot call{w.q, s_.depth, k.at(column), k.row, w.scores, cols, s_.depth, rows_, cols, false};
     if (k_there_) return types_.kernels->dot(call);
@@ -97,19 +97,19 @@ template <class T> class FewRows {
     types_.computed->dot(call);
   }
   /// Of the rows of a head; false where they see nothing of the tile.
-  bool shares_of(const FewRowsTask& w, Index h, Index column, Index cols) const {
-    const Index head = w.group * s_.shared() + h, first_row = h * s_.rows;
+  bool shares_of(const FewRowsTask& w, Int64 h, Int64 column, Int64 cols) const {
+    const Int64 head = w.group * s_.shared() + h, first_row = h * s_.rows;
     const detail::Seen seen = formulas_.seen(w.batch, head, 0, s_.rows, column, cols);
     if (seen == detail::Seen::nothing) {
       std::fill_n(w.scores + first_row * cols, s_.rows * cols, T{0});
       return false;
     }
-    const Index place = w.batch * s_.heads + head;
+    const Int64 place = w.batch * s_.heads + head;
     if (const TileFormula* f = formulas_.score(seen))
       f->run({w.at(first_row, cols), nullptr}, 0, place, 0, column, s_.rows, cols);
-    for (Index i = 0; i < s_.rows; ++i) {
-      const Index row = first_row + i, first = std::clamp<Index>(s_.first(i) - column, 0, cols);
-      const Index end = std::clamp<Index>(s_.end(i, w.length) - column, first, cols);
+    for (Int64 i = 0; i < s_.rows; ++i) {
+      const Int64 row = first_row + i, first = std::clamp<Int64>(s_.first(i) - column, 0, cols);
+      const Int64 end = std::clamp<Int64>(s_.end(i, w.length) - column, first, cols);
       tiles_.rows().shares({w.scores + row * cols, cols, first, end, s_.scale, w.top + row, w.total + row,
                             w.sums + row * width_, s_.width});
     }
@@ -117,18 +117,18 @@ template <class T> class FewRows {
       f->run({w.at(first_row, cols), nullptr}, 0, place, 0, column, s_.rows, cols);
     return true;
   }
-  void add_values(const FewRowsTask& w, Index column, Index cols) const {
+  void add_values(const FewRowsTask& w, Int64 column, Int64 cols) const {
     const HeadOf v = head_of(r_.v, w.batch, w.group);
     if (!v_there_) tiles_.copy(v, column, cols, s_.width, w.tile, width_);
     const GemmKernelsOf& k = v_there_ ? *types_.kernels : *types_.computed;
     const bool widens = v_there_ && types_.kernels != types_.computed;
-    const Index most = widens ? std::min<Index>(kWideningRows, k.max_rows) : k.max_rows;
-    for (Index i = 0; i < rows_; i += most) {
-      const Index rows = std::min(most, rows_ - i), widest = k.widest(rows);
-      for (Index j = 0, count = 0; j < s_.width; j += count) {
+    const Int64 most = widens ? std::min<Int64>(kWideningRows, k.max_rows) : k.max_rows;
+    for (Int64 i = 0; i < rows_; i += most) {
+      const Int64 rows = std::min(most, rows_ - i), widest = k.widest(rows);
+      for (Int64 j = 0, count = 0; j < s_.width; j += count) {
         // Whole vectors are read: of what lies there no more than there is.
-        const Index left = s_.width - j;
-        count = left >= widest ? widest : left >= k.panel_cols ? k.panel_cols : std::min<Index>(left, k.lanes);
+        const Int64 left = s_.width - j;
+        count = left >= widest ? widest : left >= k.panel_cols ? k.panel_cols : std::min<Int64>(left, k.lanes);
         const void* const b = v_there_ ? static_cast<const void*>(v.at(column, j)) : w.tile + j;
         T* const to = w.sums + i * width_ + j;
         const GemmMicro call{w.scores + i * cols,
@@ -149,8 +149,8 @@ template <class T> class FewRows {
       }
     }
   }
-  void finish(const FewRowsTask& w, Index part, Index row) const {
-    const Index head = head_of_row(w, row), batch = part * s_.batch + w.batch, at = row % s_.rows;
+  void finish(const FewRowsTask& w, Int64 part, Int64 row) const {
+    const Int64 head = head_of_row(w, row), batch = part * s_.batch + w.batch, at = row % s_.rows;
     const T total = w.total[row];
     tiles_.store(kernels(), w.sums + row * width_, s_.width, total == 0 ? T{1} : 1 / total,
                  head_of(r_.out, batch, head), at);
@@ -164,7 +164,7 @@ template <class T> class FewRows {
   GemmTypes types_;
   TileProducts<T> tiles_;
   const TileFormulas& formulas_;
-  Index rows_, width_;
+  Int64 rows_, width_;
   bool k_there_, v_there_;  // whether they are read where they lie
 };
 

@@ -40,11 +40,11 @@ TileFormula::TileFormula(const Tape& tape, const KernelTable& table, const detai
       tiles_[tape.values[v].index] = static_cast<int>(v);
 }
 
-void TileFormula::run(std::byte* const (&tiles)[2], int into, Index head, Index row, Index column, Index rows,
-                      Index cols) const {
+void TileFormula::run(std::byte* const (&tiles)[2], int into, Int64 head, Int64 row, Int64 column, Int64 rows,
+                      Int64 cols) const {
   Worker w = runner_.make_worker(kTapeBlock);
-  const Index together = std::max<Index>(1, kTapeBlock / cols), columns = order_.sizes[3];
-  for (Index r = 0; r < rows; r += together) {
+  const Int64 together = std::max<Int64>(1, kTapeBlock / cols), columns = order_.sizes[3];
+  for (Int64 r = 0; r < rows; r += together) {
     Block b;
     b.rows = std::min(together, rows - r), b.cols = cols, b.pitch = columns;
     b.position = (head * order_.sizes[2] + row + r) * columns + column;
@@ -61,15 +61,15 @@ void TileFormula::run(std::byte* const (&tiles)[2], int into, Index head, Index 
   }
 }
 
-detail::Seen MaskBlocks::of(Index batch, Index head, Index row, Index rows, Index column, Index cols) const {
+detail::Seen MaskBlocks::of(Int64 batch, Int64 head, Int64 row, Int64 rows, Int64 column, Int64 cols) const {
   using detail::Seen;
   if (!blocks_.storage) return Seen::some;
-  constexpr Index kBlockSize = detail::kMaskBlock;
+  constexpr Int64 kBlockSize = detail::kMaskBlock;
   const auto* const data = static_cast<const std::int32_t*>(blocks_.storage->data()) + blocks_.offset +
                            batch * blocks_.strides[0] + head * blocks_.strides[1];
   bool any = false, all = true;
-  for (Index i = row / kBlockSize; i <= (row + rows - 1) / kBlockSize; ++i)
-    for (Index j = column / kBlockSize; j <= (column + cols - 1) / kBlockSize; ++j) {
+  for (Int64 i = row / kBlockSize; i <= (row + rows - 1) / kBlockSize; ++i)
+    for (Int64 j = column / kBlockSize; j <= (column + cols - 1) / kBlockSize; ++j) {
       const auto seen = static_cast<Seen>(data[i * blocks_.strides[2] + j * blocks_.strides[3]]);
       any |= seen != Seen::nothing, all &= seen == Seen::all;
     }

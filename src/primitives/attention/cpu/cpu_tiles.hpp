@@ -24,24 +24,24 @@ using detail::round_up;
 struct HeadOf {
   std::byte* data;
   DType dtype;
-  Index row, col;
-  std::byte* at(Index i, Index j = 0) const {
-    return data + (i * row + j * col) * static_cast<Index>(dtype_size(dtype));
+  Int64 row, col;
+  std::byte* at(Int64 i, Int64 j = 0) const {
+    return data + (i * row + j * col) * static_cast<Int64>(dtype_size(dtype));
   }
 };
-inline HeadOf head_of(const detail::View& v, Index batch, Index head) {
+inline HeadOf head_of(const detail::View& v, Int64 batch, Int64 head) {
   auto* const data = static_cast<std::byte*>(v.storage->data());
-  const Index at = v.offset + batch * v.strides[0] + head * v.strides[1];
-  return {data + at * static_cast<Index>(dtype_size(v.dtype)), v.dtype, v.strides[2], v.strides[3]};
+  const Int64 at = v.offset + batch * v.strides[0] + head * v.strides[1];
+  return {data + at * static_cast<Int64>(dtype_size(v.dtype)), v.dtype, v.strides[2], v.strides[3]};
 }
-template <class T> T& element_of_rows(const detail::View& v, Index batch, Index head, Index row) {
+template <class T> T& element_of_rows(const detail::View& v, Int64 batch, Int64 head, Int64 row) {
   return static_cast<T*>(v.storage->data())[v.offset + batch * v.strides[0] + head * v.strides[1] + row * v.strides[2]];
 }
 /// How many columns a sample has.
-inline Index length_of(const detail::View& lengths, Index batch, Index columns) {
+inline Int64 length_of(const detail::View& lengths, Int64 batch, Int64 columns) {
   if (!lengths.storage) return columns;
   const auto* const data = static_cast<const std::int32_t*>(lengths.storage->data());
-  return std::clamp<Index>(data[lengths.offset + batch * lengths.strides[0]], 0, columns);
+  return std::clamp<Int64>(data[lengths.offset + batch * lengths.strides[0]], 0, columns);
 }
 
 /// Matrices of compute type T, f32 or f64, for operands of one dtype.
@@ -49,31 +49,31 @@ template <class T> class TileProducts {
  public:
   explicit TileProducts(DType type)
       : types_(gemm_types(type)), rows_(sizeof(T) == 4 ? attention_kernels().f32 : attention_kernels().f64) {}
-  Index panel() const { return types_.computed->panel_cols; }
+  Int64 panel() const { return types_.computed->panel_cols; }
   const AttentionKernelsOf& rows() const { return rows_; }
 
   /// Rows [first, first + count) of a head, `width` elements each, `to_row` apart, with zeros behind them.
-  void copy(const HeadOf& head, Index first, Index count, Index width, T* to, Index to_row) const {
+  void copy(const HeadOf& head, Int64 first, Int64 count, Int64 width, T* to, Int64 to_row) const {
     types_.kernels->copy({head.at(first), head.row, head.col}, count, width, to, to_row, to_row);
   }
   /// The same transposed, in panels: to[panel][j][i] is element j of row first + panel · panel() + i.
-  void copy_transposed(const HeadOf& head, Index first, Index count, Index width, T* to) const {
-    for (Index i = 0; i < count; i += panel(), to += width * panel())
+  void copy_transposed(const HeadOf& head, Int64 first, Int64 count, Int64 width, T* to) const {
+    for (Int64 i = 0; i < count; i += panel(), to += width * panel())
       types_.kernels->copy({head.at(first + i), head.col, head.row}, width, std::min(panel(), count - i), to, panel(),
                            panel());
   }
   /// A side of a product: element (i, j) at data[i · row + j · col]. `panels`: columns in panels, so far apart.
   struct ProductSide {
     const T* data;
-    Index row, col, panels;
+    Int64 row, col, panels;
   };
   /// c (rows × cols, `c_row` apart) = or += a · b, over `depth`. Columns of `a` that are its rows lie side by side.
-  void multiply(const ProductSide& a, const ProductSide& b, T* c, Index c_row, Index depth, Index rows, Index cols,
+  void multiply(const ProductSide& a, const ProductSide& b, T* c, Int64 c_row, Int64 depth, Int64 rows, Int64 cols,
                 bool add) const {
     const GemmKernelsOf& k = *types_.computed;
     const bool beside = a.row == 1;
-    for (Index j = 0; j < cols; j += k.panel_cols)
-      for (Index i = 0; i < rows; i += k.max_rows) {
+    for (Int64 j = 0; j < cols; j += k.panel_cols)
+      for (Int64 i = 0; i < rows; i += k.max_rows) {
         T* const to = c + i * c_row + j;
         const GemmMicro call{a.data + i * a.row,
                              a.row,
@@ -85,17 +85,17 @@ template <class T> class TileProducts {
                              to,
                              c_row,
                              depth,
-                             std::min<Index>(k.max_rows, rows - i),
-                             std::min<Index>(k.panel_cols, cols - j),
+                             std::min<Int64>(k.max_rows, rows - i),
+                             std::min<Int64>(k.panel_cols, cols - j),
                              nullptr,
                              0};
         (beside ? k.micro_packed : k.micro)(call);
       }
   }
   /// Stores `width` elements, times `factor`, as row `i` of a head.
-  void store(const KernelTable& table, T* from, Index width, T factor, const HeadOf& to, Index i) const {
+  void store(const KernelTable& table, T* from, Int64 width, T factor, const HeadOf& to, Int64 i) const {
     if (factor != T{1})
-      for (Index j = 0; j < width; ++j) from[j] *= factor;
+      for (Int64 j = 0; j < width; ++j) from[j] *= factor;
     const auto type = static_cast<int>(to.dtype);
     const auto n = static_cast<std::size_t>(width);
     if (to.col == 1) table.store[type](from, to.at(i), n);
@@ -115,7 +115,7 @@ class TileFormula {
   /// Whether it reads tile `input`.
   bool reads(int input) const { return tiles_[input] >= 0; }
   /// Of rows × cols scores from this place on, each row after the other in the tiles; the result replaces tile `into`.
-  void run(std::byte* const (&tiles)[2], int into, Index head, Index row, Index column, Index rows, Index cols) const;
+  void run(std::byte* const (&tiles)[2], int into, Int64 head, Int64 row, Int64 column, Int64 rows, Int64 cols) const;
 
  private:
   static AxisOrder order_of(const Shape& space);
@@ -135,7 +135,7 @@ class MaskBlocks {
  public:
   explicit MaskBlocks(const detail::View& blocks) : blocks_(blocks) {}
   /// Without blocks some: the mask, if there is one, is in the formula.
-  detail::Seen of(Index batch, Index head, Index row, Index rows, Index column, Index cols) const;
+  detail::Seen of(Int64 batch, Int64 head, Int64 row, Int64 rows, Int64 column, Int64 cols) const;
 
  private:
   const detail::View& blocks_;
@@ -153,7 +153,7 @@ class TileFormulas {
     if constexpr (requires { r.slope; })
       make(slope_, r.slope, r.slope_inputs, 2), make(open_slope_, r.open_slope, r.slope_inputs, 2);
   }
-  detail::Seen seen(Index batch, Index head, Index row, Index rows, Index column, Index cols) const {
+  detail::Seen seen(Int64 batch, Int64 head, Int64 row, Int64 rows, Int64 column, Int64 cols) const {
     return blocks_.of(batch, head, row, rows, column, cols);
   }
   /// The formula of the scores of a tile, and its slope; null: none.
@@ -173,9 +173,9 @@ class TileFormulas {
 };
 
 /// Calls task(0), task(1), …: on this thread alone where the scores are few.
-template <class Task> void for_tasks(const detail::AttentionSizes& s, Index few, Index count, Task task) {
+template <class Task> void for_tasks(const detail::AttentionSizes& s, Int64 few, Int64 count, Task task) {
   if (s.batch * s.heads * s.rows * s.columns * (s.depth + s.width) >= few) return parallel_for(count, task);
-  for (Index i = 0; i < count; ++i) task(i);
+  for (Int64 i = 0; i < count; ++i) task(i);
 }
 
 }  // namespace tern::detail_cpu

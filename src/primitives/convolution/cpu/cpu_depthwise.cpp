@@ -10,9 +10,9 @@ namespace tern::detail_cpu::conv {
 namespace {
 
 /// Multiply-adds that are worth a task of their own.
-constexpr Index kDepthwiseTask = 256 << 10;
+constexpr Int64 kDepthwiseTask = 256 << 10;
 /// Places of which a partial sum of a weight's gradient is made, and how many such sums there may be.
-constexpr Index kSummedPlaces = 2048, kMostSums = 32;
+constexpr Int64 kSummedPlaces = 2048, kMostSums = 32;
 
 struct DepthwiseScratch {
   ScratchBuffer rows, results, weights, sums;
@@ -31,14 +31,14 @@ class DepthwiseForward {
   }
   void run() {
     pack_weights();
-    const Index whole = g_.n * plan_.tasks_of_channels * g_.out[0] * plan_.stretches;
-    const Index work = g_.n * g_.groups * g_.out[0] * g_.out[1] * g_.out[2] * g_.taps();
-    const Index want = std::min<Index>(4 * max_threads(), work / kDepthwiseTask + 1);
-    parts_ = std::clamp<Index>(ceil_div(want, whole), 1, ceil_div(g_.out[1], plan_.rows));
-    const Index tasks = whole * parts_, calls = want == 1 ? 1 : tasks;
-    parallel_for(calls, [&](Index call) {
+    const Int64 whole = g_.n * plan_.tasks_of_channels * g_.out[0] * plan_.stretches;
+    const Int64 work = g_.n * g_.groups * g_.out[0] * g_.out[1] * g_.out[2] * g_.taps();
+    const Int64 want = std::min<Int64>(4 * max_threads(), work / kDepthwiseTask + 1);
+    parts_ = std::clamp<Int64>(ceil_div(want, whole), 1, ceil_div(g_.out[1], plan_.rows));
+    const Int64 tasks = whole * parts_, calls = want == 1 ? 1 : tasks;
+    parallel_for(calls, [&](Int64 call) {
       const EvenPart part = even_part(call, calls, tasks);
-      for (Index t = part.begin; t < part.begin + part.count; ++t) run_task(t);
+      for (Int64 t = part.begin; t < part.begin + part.count; ++t) run_task(t);
     });
   }
 
@@ -46,81 +46,81 @@ class DepthwiseForward {
   void pack_weights() {
     weights_ = depthwise_scratch().weights.reserve(plan_.vectors * g_.taps() * lanes_ * g_.wide());
     std::byte* to = weights_;
-    for (Index v = 0; v < plan_.vectors; ++v)
-      for (Index z = 0; z < g_.kernel[0]; ++z)
-        for (Index k = 0; k < g_.kernel[1]; ++k, to += g_.kernel[2] * lanes_ * g_.wide())
+    for (Int64 v = 0; v < plan_.vectors; ++v)
+      for (Int64 z = 0; z < g_.kernel[0]; ++z)
+        for (Int64 k = 0; k < g_.kernel[1]; ++k, to += g_.kernel[2] * lanes_ * g_.wide())
           g_.types.kernels->copy(
               {g_.w.data + (v * lanes_ * g_.w.group + z * g_.w.axis[0] + k * g_.w.axis[1]) * g_.size(), g_.w.axis[2],
                g_.w.group},
               g_.kernel[2], std::min(lanes_, g_.groups - v * lanes_), to, lanes_, lanes_);
   }
-  void run_task(Index task) {
-    const Index part = task % parts_;
+  void run_task(Int64 task) {
+    const Int64 part = task % parts_;
     task /= parts_;
-    const Index stretch = task % plan_.stretches;
+    const Int64 stretch = task % plan_.stretches;
     task /= plan_.stretches;
-    const Index z = task % g_.out[0];
+    const Int64 z = task % g_.out[0];
     task /= g_.out[0];
     const EvenPart vectors = even_part(task % plan_.tasks_of_channels, plan_.tasks_of_channels, plan_.vectors);
     const EvenPart rows = even_part(part, parts_, g_.out[1]);
     KeptRows kept(g_, plan_.layout, plan_.rows, vectors.count);
     kept.begin(depthwise_scratch().rows.reserve(kept.bytes()));
     const RowPlace place{task / plan_.tasks_of_channels, z, plan_.stretch(g_, stretch), vectors};
-    for (Index row = rows.begin; row < rows.begin + rows.count; row += plan_.rows)
+    for (Int64 row = rows.begin; row < rows.begin + rows.count; row += plan_.rows)
       run_rows(place, kept, {row, std::min(plan_.rows, rows.begin + rows.count - row)});
   }
   struct RowPlace {
-    Index sample, z;
+    Int64 sample, z;
     Stretch stretch;
     EvenPart vectors;
   };
   void run_rows(const RowPlace& p, KeptRows& kept, EvenPart rows) {
     DepthwiseScratch& mine = depthwise_scratch();
-    const Index columns = p.vectors.count * lanes_, first = p.vectors.begin * lanes_;
-    const Index channels = std::min(columns, g_.groups - first), row_bytes = p.stretch.places * columns * g_.wide();
+    const Int64 columns = p.vectors.count * lanes_, first = p.vectors.begin * lanes_;
+    const Int64 channels = std::min(columns, g_.groups - first), row_bytes = p.stretch.places * columns * g_.wide();
     const bool whole = straight_ && channels == columns;
     std::byte* const results = whole ? nullptr : mine.results.reserve(rows.count * row_bytes);
     const KeptRows::RowSource where{p.sample, first, channels, p.stretch};
     std::byte* const w = weights_ + p.vectors.begin * g_.taps() * lanes_ * g_.wide();
-    const auto to = [&](Index r) {
+    const auto to = [&](Int64 r) {
       return whole ? result(p, rows.begin + r) + first * g_.wide() : results + r * row_bytes;
     };
     mine.taps.resize(static_cast<std::size_t>(rows.count));
-    for (Index r = 0; r < rows.count; ++r)
+    for (Int64 r = 0; r < rows.count; ++r)
       kept.taps(where, p.z, rows.begin + r, w, mine.taps[static_cast<std::size_t>(r)]);
-    const Index step = whole ? y_.axis[2] : columns, calls = ceil_div(p.stretch.places, g_.kernels->places);
+    const Int64 step = whole ? y_.axis[2] : columns, calls = ceil_div(p.stretch.places, g_.kernels->places);
     // Rows innermost but for the places of a call; or vectors, of one row.
-    const Index outer = rows.count > 1 ? p.vectors.count : 1;
-    for (Index o = 0; o < outer; ++o)
-      for (Index r = 0; r < rows.count; ++r)
-        for (Index call = 0; call < calls; ++call)
-          for (Index v = o; v < (outer > 1 ? o + 1 : p.vectors.count); ++v)
+    const Int64 outer = rows.count > 1 ? p.vectors.count : 1;
+    for (Int64 o = 0; o < outer; ++o)
+      for (Int64 r = 0; r < rows.count; ++r)
+        for (Int64 call = 0; call < calls; ++call)
+          for (Int64 v = o; v < (outer > 1 ? o + 1 : p.vectors.count); ++v)
             run_call(mine.taps[static_cast<std::size_t>(r)], v, even_part(call, calls, p.stretch.places), to(r), step);
     if (whole) return;
     if (round_) {
-      for (Index r = 0; r < rows.count; ++r)
+      for (Int64 r = 0; r < rows.count; ++r)
         round_(results + r * row_bytes, columns, p.stretch.places, channels,
                result(p, rows.begin + r) + first * g_.size(), y_.axis[2]);
       return;
     }
-    for (Index r = 0; r < rows.count; ++r)
+    for (Int64 r = 0; r < rows.count; ++r)
       epilogue_.finish({results + r * row_bytes, columns,
                         g_.position(p.sample, p.z, rows.begin + r, p.stretch.column) + first, p.stretch.places,
                         channels, g_.groups});
   }
-  void run_call(const std::vector<Tap>& taps, Index vector, EvenPart places, std::byte* row, Index step) const {
-    g_.kernels->taps({taps.data(), static_cast<Index>(taps.size()),
+  void run_call(const std::vector<Tap>& taps, Int64 vector, EvenPart places, std::byte* row, Int64 step) const {
+    g_.kernels->taps({taps.data(), static_cast<Int64>(taps.size()),
                       places.begin * lanes_ + vector * plan_.layout.elements(lanes_), vector * g_.taps() * lanes_},
                      row + (places.begin * step + vector * lanes_) * g_.wide(), step, places.count);
   }
-  std::byte* result(const RowPlace& p, Index row) const {
+  std::byte* result(const RowPlace& p, Int64 row) const {
     return y_.data +
            (p.sample * y_.batch + p.z * y_.axis[0] + row * y_.axis[1] + p.stretch.column * y_.axis[2]) * g_.size();
   }
   Geometry g_;
   DepthwisePlan plan_;
   const TileEpilogue& epilogue_;
-  Index lanes_, parts_ = 1;
+  Int64 lanes_, parts_ = 1;
   bool straight_ = false;
   ConvKernels::Round round_ = nullptr;  // where the rounded sums are the result
   Strided y_;
@@ -135,19 +135,19 @@ class WeightGradient {
       : g_(r.sizes, r.x, r.w), plan_(g_), lanes_(g_.kernels->lanes) {
     y_ = Geometry::of_image(r.y, r.sizes.axes);
     rows_ = g_.n * g_.out[0] * g_.out[1];
-    sums_ = std::max<Index>(1, std::min({rows_ * g_.out[2] / kSummedPlaces, kMostSums, rows_}));
+    sums_ = std::max<Int64>(1, std::min({rows_ * g_.out[2] / kSummedPlaces, kMostSums, rows_}));
   }
   void run(const detail::ConvWeightRequest& r) {
-    const Index each = plan_.vectors * g_.taps() * lanes_;
+    const Int64 each = plan_.vectors * g_.taps() * lanes_;
     all_ = depthwise_scratch().sums.reserve((sums_ + 1) * each * g_.wide());
     std::fill_n(all_, sums_ * each * g_.wide(), std::byte{0});
-    parallel_for(sums_ * plan_.tasks_of_channels, [&](Index task) { run_task(task); });
+    parallel_for(sums_ * plan_.tasks_of_channels, [&](Int64 task) { run_task(task); });
     if (g_.wide() == 4) add_up<float>(r, each);
     else add_up<double>(r, each);
   }
 
  private:
-  void run_task(Index task) {
+  void run_task(Int64 task) {
     const EvenPart rows = even_part(task / plan_.tasks_of_channels, sums_, rows_);
     const EvenPart vectors = even_part(task % plan_.tasks_of_channels, plan_.tasks_of_channels, plan_.vectors);
     DepthwiseScratch& mine = depthwise_scratch();
@@ -157,12 +157,12 @@ class WeightGradient {
     std::byte* const y = mine.results.reserve(plan_.places * vectors.count * lanes_ * g_.wide());
     std::byte* const w =
         all_ + (task / plan_.tasks_of_channels * plan_.vectors + vectors.begin) * g_.taps() * lanes_ * g_.wide();
-    const Index channel = vectors.begin * lanes_, channels = std::min(vectors.count * lanes_, g_.groups - channel);
-    for (Index i = 0; i < plan_.stretches; ++i) {
+    const Int64 channel = vectors.begin * lanes_, channels = std::min(vectors.count * lanes_, g_.groups - channel);
+    for (Int64 i = 0; i < plan_.stretches; ++i) {
       const Stretch stretch = plan_.stretch(g_, i);
-      Index sample = -1;
-      for (Index at = rows.begin; at < rows.begin + rows.count; ++at) {
-        const Index row = at % g_.out[1], z = at / g_.out[1] % g_.out[0], of = at / g_.out[1] / g_.out[0];
+      Int64 sample = -1;
+      for (Int64 at = rows.begin; at < rows.begin + rows.count; ++at) {
+        const Int64 row = at % g_.out[1], z = at / g_.out[1] % g_.out[0], of = at / g_.out[1] / g_.out[0];
         if (of != sample) kept.begin(memory), sample = of;
         kept.taps({sample, channel, channels, stretch}, z, row, w, mine.taps[0]);
         const std::byte* const from = y_.data + (sample * y_.batch + z * y_.axis[0] + row * y_.axis[1] +
@@ -174,35 +174,35 @@ class WeightGradient {
     }
   }
   /// Places of the result's gradient, vector by vector.
-  void copy_y(const std::byte* from, Index places, Index channels, std::byte* to) const {
-    Index done = 0;
+  void copy_y(const std::byte* from, Int64 places, Int64 channels, std::byte* to) const {
+    Int64 done = 0;
     if (y_.channel == 1) {
       done = channels / lanes_;
       spread_of(*g_.kernels, g_.dtype)(from, y_.axis[2], places, done, to, places * lanes_);
     }
-    for (Index v = done; v * lanes_ < channels; ++v)
+    for (Int64 v = done; v * lanes_ < channels; ++v)
       g_.types.kernels->copy({from + v * lanes_ * y_.channel * g_.size(), y_.axis[2], y_.channel}, places,
                              std::min(lanes_, channels - v * lanes_), to + v * places * lanes_ * g_.wide(), lanes_,
                              lanes_);
   }
-  void run_row(const std::vector<Tap>& taps, Index places, Index vectors, const std::byte* y) const {
-    const Index calls = ceil_div(places, g_.kernels->gradient_places);
-    for (Index v = 0; v < vectors; ++v)
-      for (Index call = 0; call < calls; ++call) {
+  void run_row(const std::vector<Tap>& taps, Int64 places, Int64 vectors, const std::byte* y) const {
+    const Int64 calls = ceil_div(places, g_.kernels->gradient_places);
+    for (Int64 v = 0; v < vectors; ++v)
+      for (Int64 call = 0; call < calls; ++call) {
         const EvenPart part = even_part(call, calls, places);
-        g_.kernels->gradients({taps.data(), static_cast<Index>(taps.size()),
+        g_.kernels->gradients({taps.data(), static_cast<Int64>(taps.size()),
                                part.begin * lanes_ + v * plan_.layout.elements(lanes_), v * g_.taps() * lanes_},
                               y + (v * places + part.begin) * lanes_ * g_.wide(), part.count);
       }
   }
   /// The sums of each channel and element, as the weight lies: [C, k..].
-  template <class T> void add_up(const detail::ConvWeightRequest& r, Index each) {
+  template <class T> void add_up(const detail::ConvWeightRequest& r, Int64 each) {
     T* const sum = reinterpret_cast<T*>(all_);
-    for (Index s = 1; s < sums_; ++s)
-      for (Index i = 0; i < each; ++i) sum[i] += sum[s * each + i];
+    for (Int64 s = 1; s < sums_; ++s)
+      for (Int64 i = 0; i < each; ++i) sum[i] += sum[s * each + i];
     T* const transposed = sum + sums_ * each;
-    for (Index ch = 0; ch < g_.groups; ++ch)
-      for (Index t = 0; t < g_.taps(); ++t)
+    for (Int64 ch = 0; ch < g_.groups; ++ch)
+      for (Int64 t = 0; t < g_.taps(); ++t)
         transposed[ch * g_.taps() + t] = sum[(ch / lanes_ * g_.taps() + t) * lanes_ + ch % lanes_];
     const Shape space = r.sizes.of_w();
     AxisOrder order;
@@ -213,7 +213,7 @@ class WeightGradient {
 
   Geometry g_;
   DepthwisePlan plan_;
-  Index lanes_, rows_, sums_;
+  Int64 lanes_, rows_, sums_;
   Strided y_;
   std::byte* all_ = nullptr;
 };

@@ -18,14 +18,14 @@ namespace {
 
 /// Bytes of the rows of the image that a task copies, and of the kernels that a call's segments read: both are to be in
 /// L2 together.
-constexpr Index kImageBytes = 320 << 10, kKernelBytes = 256 << 10;
+constexpr Int64 kImageBytes = 320 << 10, kKernelBytes = 256 << 10;
 /// Places of the result that a task has at least, where memory allows: every panel of the kernels is read once for
 /// them.
-constexpr Index kTaskPlaces = 112;
+constexpr Int64 kTaskPlaces = 112;
 /// Panels whose results the epilogue takes together.
-constexpr Index kPanelsAtOnce = 2;
+constexpr Int64 kPanelsAtOnce = 2;
 /// Multiply-adds that are worth a task of their own.
-constexpr Index kDirectTask = 512 << 10;
+constexpr Int64 kDirectTask = 512 << 10;
 
 struct DirectScratch {
   ScratchBuffer image, results, kernels, panel, strip;
@@ -38,46 +38,46 @@ DirectScratch& direct_scratch() { return detail::of_thread<DirectScratch>(); }
 bool reads_in_place(const PairKernels& kernels) { return kernels.read_rows == 1 && kernels.read_steps == 2; }
 /// The kernels that multiply pairs; null where those of f32 are to do it.
 const PairKernels* pairs_for(const Geometry& g) {
-  constexpr Index kFewestChannels = 16;
+  constexpr Int64 kFewestChannels = 16;
   if (g.dtype != DType::bf16 || g.c % 2 != 0 || g.c < kFewestChannels || g.kernels->panel != kPairCols) return nullptr;
   const PairKernels* const kernels = pair_kernels();
   return kernels && reads_in_place(*kernels) ? kernels : nullptr;
 }
 
 /// Factors of bf16 that were widened, in pairs.
-void pair_up(const std::uint32_t* from, std::uint32_t* to, Index pairs) {
-  for (Index p = 0; p < pairs; ++p, from += 2 * kPairCols, to += kPairCols)
-    for (Index j = 0; j < kPairCols; ++j) to[j] = from[j] >> 16 | (from[kPairCols + j] & 0xffff0000u);
+void pair_up(const std::uint32_t* from, std::uint32_t* to, Int64 pairs) {
+  for (Int64 p = 0; p < pairs; ++p, from += 2 * kPairCols, to += kPairCols)
+    for (Int64 j = 0; j < kPairCols; ++j) to[j] = from[j] >> 16 | (from[kPairCols + j] & 0xffff0000u);
 }
 /// Panel `panel` of a group: for each element of the kernel and channel the factors of as many results as a panel has.
-void pack_kernels(const Geometry& g, Index group, Index panel, std::byte* to) {
-  const Index width = g.kernels->panel, first = panel * width, cols = std::min(width, g.o - first), wide = g.wide(),
+void pack_kernels(const Geometry& g, Int64 group, Int64 panel, std::byte* to) {
+  const Int64 width = g.kernels->panel, first = panel * width, cols = std::min(width, g.o - first), wide = g.wide(),
               c = g.c;
   const std::byte* const from = g.w.data + (group * g.w.group + first * g.w.batch) * g.size();
   const Strided& w = g.w;
   const auto copy = g.types.kernels->copy;
-  const Index step = w.axis[2] < 0 ? -1 : 1, taps = g.taps();
+  const Int64 step = w.axis[2] < 0 ? -1 : 1, taps = g.taps();
   const bool run = (w.axis[2] == step || g.kernel[2] == 1) && (g.kernel[1] == 1 || w.axis[1] == step * g.kernel[2]) &&
                    (g.kernel[0] == 1 || w.axis[0] == step * g.kernel[1] * g.kernel[2]);
   if (taps >= 4 && run && w.channel != 1 && w.batch != 1) {  // elements of the kernel side by side
     const std::byte* const begin = step > 0 ? from : from - (taps - 1) * g.size();
-    for (Index i = 0; i < c; ++i)
+    for (Int64 i = 0; i < c; ++i)
       copy({begin + i * w.channel * g.size(), 1, w.batch}, taps, cols,
            to + ((step > 0 ? 0 : (taps - 1) * c) + i) * width * wide, step * c * width, width);
     return;
   }
   std::byte* at = to;
-  for (Index z = 0; z < g.kernel[0]; ++z)
-    for (Index y = 0; y < g.kernel[1]; ++y)
-      for (Index x = 0; x < g.kernel[2]; ++x, at += c * width * wide)
+  for (Int64 z = 0; z < g.kernel[0]; ++z)
+    for (Int64 y = 0; y < g.kernel[1]; ++y)
+      for (Int64 x = 0; x < g.kernel[2]; ++x, at += c * width * wide)
         copy({from + (z * w.axis[0] + y * w.axis[1] + x * w.axis[2]) * g.size(), w.channel, w.batch}, c, cols, at,
              width, width);
 }
 
 /// i modulo the size; i becomes the quotient. Divisions took half of the time of images of 2 x 3.
-Index next_of(Index& i, Index size) {
+Int64 next_of(Int64& i, Int64 size) {
   if (size == 1) return 0;
-  const Index at = i % size;
+  const Int64 at = i % size;
   i /= size;
   return at;
 }
@@ -95,68 +95,68 @@ class Direct {
   }
   void run() {
     packed_ = direct_scratch().kernels.reserve(g_.groups * panels_ * depth() * panel_ * element());
-    const Index work = g_.n * g_.groups * g_.o * g_.out[0] * g_.out[1] * g_.out[2] * depth();
+    const Int64 work = g_.n * g_.groups * g_.o * g_.out[0] * g_.out[1] * g_.out[2] * depth();
     const bool parallel = work > kDirectTask;
-    in_parts(g_.groups * panels_, parallel, [&](Index i) { pack_panel(i / panels_, i % panels_); });
+    in_parts(g_.groups * panels_, parallel, [&](Int64 i) { pack_panel(i / panels_, i % panels_); });
     groups_of_images_ = g_.n * g_.out[0] / images_together(max_threads());
-    const Index whole = groups_of_images_ * g_.groups * blocks_ * stretches_;
-    const Index want = parallel ? std::min<Index>(4 * max_threads(), work / kDirectTask) : 1;
-    parts_ = std::clamp<Index>(ceil_div(want, whole), 1, ceil_div(panels_, kPanelsAtOnce));
-    in_parts(whole * parts_, parallel, [&](Index task) { run_task(task); });
+    const Int64 whole = groups_of_images_ * g_.groups * blocks_ * stretches_;
+    const Int64 want = parallel ? std::min<Int64>(4 * max_threads(), work / kDirectTask) : 1;
+    parts_ = std::clamp<Int64>(ceil_div(want, whole), 1, ceil_div(panels_, kPanelsAtOnce));
+    in_parts(whole * parts_, parallel, [&](Int64 task) { run_task(task); });
   }
 
  private:
   struct Task {
-    Index image, sample, group, z;  // an image of each sample and place of the first axis
+    Int64 image, sample, group, z;  // an image of each sample and place of the first axis
     EvenPart images, rows, columns, panels;
   };
 
-  Index depth() const { return g_.taps() * g_.c; }
+  Int64 depth() const { return g_.taps() * g_.c; }
   /// Bytes of an element of the copied rows and of the packed kernels.
-  Index element() const { return pairs_ ? 2 : g_.wide(); }
-  template <class F> static void in_parts(Index count, bool parallel, F f) {
+  Int64 element() const { return pairs_ ? 2 : g_.wide(); }
+  template <class F> static void in_parts(Int64 count, bool parallel, F f) {
     if (parallel) return parallel_for(count, f);
-    for (Index i = 0; i < count; ++i) f(i);
+    for (Int64 i = 0; i < count; ++i) f(i);
   }
 
   void plan() {
     stretches_ = ceil_div(g_.out[2], kTaskPlaces);
-    const Index places = ceil_div(g_.out[2], stretches_);
+    const Int64 places = ceil_div(g_.out[2], stretches_);
     length_ = (places - 1) * g_.stride[2] + g_.reach(2);
     pitch_ = g_.c;
     // Rows of a call that lie multiples of 2048 bytes apart would share two sets of L1.
     if (g_.stride[2] * pitch_ * element() % 2048 == 0) pitch_ += 64 / element();
     runs_ = pitch_ == g_.c && (g_.dilation[2] == 1 || g_.kernel[2] == 1);
-    segments_at_once_ = pairs_ ? segments() : std::max<Index>(1, kKernelBytes / (steps() * panel_ * g_.wide()));
-    const Index row = length_ * pitch_ * element() * g_.kernel[0];
-    Index rows = std::min(g_.out[1], std::max<Index>(1, kTaskPlaces / places));
+    segments_at_once_ = pairs_ ? segments() : std::max<Int64>(1, kKernelBytes / (steps() * panel_ * g_.wide()));
+    const Int64 row = length_ * pitch_ * element() * g_.kernel[0];
+    Int64 rows = std::min(g_.out[1], std::max<Int64>(1, kTaskPlaces / places));
     while (rows > 1 && ((rows - 1) * g_.stride[1] + g_.reach(1)) * row > kImageBytes) --rows;
     blocks_ = ceil_div(g_.out[1], rows);
     most_rows_ = ceil_div(g_.out[1], blocks_);
     image_rows_ = (most_rows_ - 1) * g_.stride[1] + g_.reach(1);
   }
 
-  void pack_panel(Index group, Index panel) {
+  void pack_panel(Int64 group, Int64 panel) {
     std::byte* const to = panel_at(group, panel);
     if (!pairs_) return pack_kernels(g_, group, panel, to);
     std::byte* const apart = direct_scratch().panel.reserve(depth() * panel_ * 4);
     pack_kernels(g_, group, panel, apart);
     pair_up(reinterpret_cast<const std::uint32_t*>(apart), reinterpret_cast<std::uint32_t*>(to), depth() / 2);
   }
-  std::byte* panel_at(Index group, Index panel) const {
+  std::byte* panel_at(Int64 group, Int64 panel) const {
     return packed_ + (group * panels_ + panel) * depth() * panel_ * element();
   }
 
   /// How many small images with an epilogue a task takes at least, which ends them together: to end one by one those of
   /// 3x2x2 places and two channels, with a bias, took twice the time of their sums.
-  Index images_together(Index threads) const {
+  Int64 images_together(Int64 threads) const {
     if (straight_ || round_ || panels_ > kPanelsAtOnce || blocks_ * stretches_ > 1) return 1;
-    const Index fit = kTaskPlaces / (g_.out[1] * g_.out[2]), share = g_.n * g_.out[0] * g_.groups / (4 * threads);
-    return std::max<Index>(1, std::min(fit, share));
+    const Int64 fit = kTaskPlaces / (g_.out[1] * g_.out[2]), share = g_.n * g_.out[0] * g_.groups / (4 * threads);
+    return std::max<Int64>(1, std::min(fit, share));
   }
-  void run_task(Index i) {
+  void run_task(Int64 i) {
     Task t{};
-    const Index part = next_of(i, parts_), stretch = next_of(i, stretches_);
+    const Int64 part = next_of(i, parts_), stretch = next_of(i, stretches_);
     t.rows = even_part(next_of(i, blocks_), blocks_, g_.out[1]);
     t.group = next_of(i, g_.groups);
     t.images = even_part(i, groups_of_images_, g_.n * g_.out[0]);
@@ -165,14 +165,14 @@ class Direct {
     for (t.image = t.images.begin; t.image < t.images.begin + t.images.count; ++t.image) {
       t.sample = t.image, t.z = next_of(t.sample, g_.out[0]);
       copy_rows(t);
-      for (Index p = mine.begin; p < mine.begin + mine.count; ++p) {
+      for (Int64 p = mine.begin; p < mine.begin + mine.count; ++p) {
         t.panels = {p * kPanelsAtOnce, std::min(kPanelsAtOnce, panels_ - p * kPanelsAtOnce)};
         run_panels(t);
       }
     }
   }
 
-  std::byte* image_row(Index kz, Index row) const {
+  std::byte* image_row(Int64 kz, Int64 row) const {
     return direct_scratch().image.data() + (kz * image_rows_ + row) * length_ * pitch_ * element();
   }
   /// The rows of the image that a task meets, among zeros.
@@ -180,13 +180,13 @@ class Direct {
     DirectScratch& mine = direct_scratch();
     mine.image.reserve(g_.kernel[0] * image_rows_ * length_ * pitch_ * element());
     mine.has.assign(static_cast<std::size_t>(g_.kernel[0] * image_rows_), false);
-    const Index first = g_.met(1, t.rows.begin, 0);
-    for (Index kz = 0; kz < g_.kernel[0]; ++kz) {
-      const Index z = g_.met(0, t.z, kz);
+    const Int64 first = g_.met(1, t.rows.begin, 0);
+    for (Int64 kz = 0; kz < g_.kernel[0]; ++kz) {
+      const Int64 z = g_.met(0, t.z, kz);
       if (!g_.inside(0, z)) continue;
-      for (Index r = t.rows.begin; r < t.rows.begin + t.rows.count; ++r)
-        for (Index k = 0; k < g_.kernel[1]; ++k) {
-          const Index row = g_.met(1, r, k);
+      for (Int64 r = t.rows.begin; r < t.rows.begin + t.rows.count; ++r)
+        for (Int64 k = 0; k < g_.kernel[1]; ++k) {
+          const Int64 row = g_.met(1, r, k);
           const auto slot = static_cast<std::size_t>(kz * image_rows_ + row - first);
           if (!g_.inside(1, row) || mine.has[slot]) continue;
           mine.has[slot] = true;
@@ -194,10 +194,10 @@ class Direct {
         }
     }
   }
-  void copy_row(const Task& t, Index z, Index row, std::byte* to) const {
-    const Index first = g_.met(2, t.columns.begin, 0), place = pitch_ * element();
-    const Index length = (t.columns.count - 1) * g_.stride[2] + g_.reach(2);
-    const Index begin = std::clamp<Index>(-first, 0, length), end = std::clamp<Index>(g_.in[2] - first, begin, length);
+  void copy_row(const Task& t, Int64 z, Int64 row, std::byte* to) const {
+    const Int64 first = g_.met(2, t.columns.begin, 0), place = pitch_ * element();
+    const Int64 length = (t.columns.count - 1) * g_.stride[2] + g_.reach(2);
+    const Int64 begin = std::clamp<Int64>(-first, 0, length), end = std::clamp<Int64>(g_.in[2] - first, begin, length);
     std::fill_n(to, begin * place, std::byte{0});
     std::fill_n(to + end * place, (length - end) * place, std::byte{0});
     if (end == begin) return;
@@ -212,30 +212,30 @@ class Direct {
     copy({from, x.axis[2], x.channel}, end - begin, g_.c, to + begin * place, pitch_, g_.c);
   }
 
-  void copy_halves(const std::uint16_t* from, Index places, std::byte* to) const {
+  void copy_halves(const std::uint16_t* from, Int64 places, std::byte* to) const {
     const Strided& x = g_.x;
     if (x.channel == 1) {
       const bool run = x.axis[2] == g_.c && pitch_ == g_.c;
-      const Index times = run ? 1 : places, bytes = (run ? places : 1) * g_.c * 2;
-      for (Index i = 0; i < times; ++i)
+      const Int64 times = run ? 1 : places, bytes = (run ? places : 1) * g_.c * 2;
+      for (Int64 i = 0; i < times; ++i)
         std::memcpy(to + i * pitch_ * 2, from + i * x.axis[2], static_cast<std::size_t>(bytes));
       return;
     }
     auto* const y = reinterpret_cast<std::uint16_t*>(to);
-    for (Index ch = 0; ch < g_.c; ++ch)
-      for (Index i = 0; i < places; ++i) y[i * pitch_ + ch] = from[i * x.axis[2] + ch * x.channel];
+    for (Int64 ch = 0; ch < g_.c; ++ch)
+      for (Int64 i = 0; i < places; ++i) y[i * pitch_ + ch] = from[i * x.axis[2] + ch * x.channel];
   }
 
   void run_panels(const Task& t) const {
-    const Index first = t.panels.begin * panel_, cols = std::min(t.panels.count * panel_, g_.o - first);
-    const Index row = t.panels.count * panel_, channel = t.group * g_.o + first;
-    const Index bytes = t.rows.count * t.columns.count * row * g_.wide();
+    const Int64 first = t.panels.begin * panel_, cols = std::min(t.panels.count * panel_, g_.o - first);
+    const Int64 row = t.panels.count * panel_, channel = t.group * g_.o + first;
+    const Int64 bytes = t.rows.count * t.columns.count * row * g_.wide();
     std::byte* results = nullptr;
     if (!straight_)
       results = direct_scratch().results.reserve(t.images.count * bytes) + (t.image - t.images.begin) * bytes;
-    for (Index p = 0; p < t.panels.count; ++p)
-      for (Index begin = 0, count = segments_at_once_; begin < segments(); begin += count)
-        for (Index r = 0; r < t.rows.count; ++r) {
+    for (Int64 p = 0; p < t.panels.count; ++p)
+      for (Int64 begin = 0, count = segments_at_once_; begin < segments(); begin += count)
+        for (Int64 r = 0; r < t.rows.count; ++r) {
           std::byte* to = straight_ ? result(t, t.rows.begin + r) + (channel + p * panel_) * result_size()
                                     : results + (r * t.columns.count * row + p * panel_) * g_.wide();
           run_row(t, r, t.panels.begin + p, {begin, std::min(count, segments() - begin)}, to,
@@ -244,14 +244,14 @@ class Direct {
     if (!straight_) end(t, results, row, channel, cols);
   }
   /// Of results that do not go straight: those of the image, or with the last of several of all.
-  void end(const Task& t, std::byte* results, Index row, Index channel, Index cols) const {
-    const Index columns = t.columns.count, places = t.rows.count * columns;
+  void end(const Task& t, std::byte* results, Int64 row, Int64 channel, Int64 cols) const {
+    const Int64 columns = t.columns.count, places = t.rows.count * columns;
     if (t.images.count > 1 && t.image + 1 < t.images.begin + t.images.count) return;
     if (t.images.count > 1)
       return epilogue_.finish({results - (t.images.count - 1) * places * row * g_.wide(), row,
                                t.images.begin * places * g_.groups * g_.o + channel, t.images.count * places, cols,
                                g_.groups * g_.o});
-    for (Index r = 0; r < t.rows.count; ++r) {
+    for (Int64 r = 0; r < t.rows.count; ++r) {
       std::byte* const from = results + r * columns * row * g_.wide();
       if (round_)
         round_(from, row, columns, cols, result(t, t.rows.begin + r) + channel * result_size(), y_.axis[2]);
@@ -260,35 +260,35 @@ class Direct {
                           cols, g_.groups * g_.o});
     }
   }
-  std::byte* result(const Task& t, Index row) const {
+  std::byte* result(const Task& t, Int64 row) const {
     return y_.data +
            (t.sample * y_.batch + t.z * y_.axis[0] + row * y_.axis[1] + t.columns.begin * y_.axis[2]) * result_size();
   }
-  Index result_size() const { return pairs_ || round_ ? 2 : g_.wide(); }  // where there is no epilogue
+  Int64 result_size() const { return pairs_ || round_ ? 2 : g_.wide(); }  // where there is no epilogue
   /// Elements of the kernel, or where they are one run of memory, its rows.
-  Index segments() const { return runs_ ? g_.kernel[0] * g_.kernel[1] : g_.taps(); }
+  Int64 segments() const { return runs_ ? g_.kernel[0] * g_.kernel[1] : g_.taps(); }
   /// Of each segment.
-  Index steps() const { return runs_ ? g_.kernel[2] * g_.c : g_.c; }
-  void run_row(const Task& t, Index r, Index panel, EvenPart part, std::byte* to, Index step) const {
+  Int64 steps() const { return runs_ ? g_.kernel[2] * g_.c : g_.c; }
+  void run_row(const Task& t, Int64 r, Int64 panel, EvenPart part, std::byte* to, Int64 step) const {
     std::vector<Segment>& list = direct_scratch().segments;
     list.clear();
-    const Index across = runs_ ? 1 : g_.kernel[2], steps = this->steps();
+    const Int64 across = runs_ ? 1 : g_.kernel[2], steps = this->steps();
     const std::byte* const b = panel_at(t.group, panel);
-    for (Index s = part.begin; s < part.begin + part.count; ++s) {
-      Index kz = s;
-      const Index k = next_of(kz, across), ky = next_of(kz, g_.kernel[1]);
-      const Index row = g_.met(1, t.rows.begin + r, ky);
+    for (Int64 s = part.begin; s < part.begin + part.count; ++s) {
+      Int64 kz = s;
+      const Int64 k = next_of(kz, across), ky = next_of(kz, g_.kernel[1]);
+      const Int64 row = g_.met(1, t.rows.begin + r, ky);
       if (!g_.inside(0, g_.met(0, t.z, kz)) || !g_.inside(1, row)) continue;
       list.push_back({image_row(kz, row - g_.met(1, t.rows.begin, 0)) + k * g_.dilation[2] * pitch_ * element(),
                       b + s * steps * panel_ * element()});
     }
     if (pairs_) return run_pairs(list, t.columns.count, steps / 2, std::min(panel_, g_.o - panel * panel_), to, step);
     if (list.empty() && part.begin > 0) return;
-    const Index most = g_.kernels->rows, calls = t.columns.count <= most ? 1 : ceil_div(t.columns.count, most),
+    const Int64 most = g_.kernels->rows, calls = t.columns.count <= most ? 1 : ceil_div(t.columns.count, most),
                 a_row = g_.stride[2] * pitch_;
-    DirectCall call{list.data(), static_cast<Index>(list.size()),         steps,         a_row, to, step,
+    DirectCall call{list.data(), static_cast<Int64>(list.size()),         steps,         a_row, to, step,
                     0,           std::min(panel_, g_.o - panel * panel_), part.begin > 0};
-    for (Index i = 0; i < calls; ++i) {
+    for (Int64 i = 0; i < calls; ++i) {
       const EvenPart places = even_part(i, calls, t.columns.count);
       call.rows = places.count, call.c = to + places.begin * step * g_.wide();
       g_.kernels->direct(call);
@@ -297,17 +297,17 @@ class Direct {
   }
 
   /// The same of bf16: sums are kept in f32, and rounded where they go straight to the result.
-  void run_pairs(std::vector<Segment>& list, Index all, Index pairs, Index cols, std::byte* to, Index step) const {
-    constexpr Index kMost = 28;  // two calls' worth of rows
-    const Index calls = ceil_div(all, kMost), a_row = g_.stride[2] * pitch_;
+  void run_pairs(std::vector<Segment>& list, Int64 all, Int64 pairs, Int64 cols, std::byte* to, Int64 step) const {
+    constexpr Int64 kMost = 28;  // two calls' worth of rows
+    const Int64 calls = ceil_div(all, kMost), a_row = g_.stride[2] * pitch_;
     float* const strip =
         straight_ ? reinterpret_cast<float*>(direct_scratch().strip.reserve(kMost * kPairCols * 4)) : nullptr;
-    for (Index i = 0; i < calls; ++i) {
+    for (Int64 i = 0; i < calls; ++i) {
       const EvenPart places = even_part(i, calls, all);
       std::byte* const at = to + places.begin * step * (straight_ ? 2 : 4);
       float* const sums = straight_ ? strip : reinterpret_cast<float*>(at);
-      const Index row = straight_ ? kPairCols : step;
-      for (Index p = 0; list.empty() && p < places.count; ++p)
+      const Int64 row = straight_ ? kPairCols : step;
+      for (Int64 p = 0; list.empty() && p < places.count; ++p)
         std::fill_n(at + p * step * (straight_ ? 2 : 4), cols * (straight_ ? 2 : 4), std::byte{0});
       for (Segment& s : list) {
         const float* const from = &s == list.data() ? nullptr : sums;
@@ -323,9 +323,9 @@ class Direct {
   Geometry g_;
   const TileEpilogue& epilogue_;
   const PairKernels* pairs_ = nullptr;
-  Index panel_, panels_;
-  Index groups_of_images_ = 1, stretches_ = 1, blocks_ = 1, parts_ = 1, most_rows_ = 1, segments_at_once_ = 1;
-  Index length_ = 0, pitch_ = 0, image_rows_ = 0;  // of a copied row: places, and elements from place to place; rows
+  Int64 panel_, panels_;
+  Int64 groups_of_images_ = 1, stretches_ = 1, blocks_ = 1, parts_ = 1, most_rows_ = 1, segments_at_once_ = 1;
+  Int64 length_ = 0, pitch_ = 0, image_rows_ = 0;  // of a copied row: places, and elements from place to place; rows
   bool runs_ = false;                              // a row of the kernel and its channels are one run of memory
   bool straight_ = false;
   ConvKernels::Round round_ = nullptr;  // where the rounded sums are the result
@@ -345,7 +345,7 @@ bool widens_or_reads_in_place(DType dtype) {
 /// channels 4.1, 3.6, 2.7, 1.3, their transposes of stride 2 2.4 to 6.9; but of 256 channels 0.8, 1.1, 0.8, 1.2, and
 /// of 48 channels and a kernel of 8 x 8 0.5.
 bool direct_pays(DType dtype, const detail::ConvSizes& s) {
-  constexpr Index kTile = 16, kFewestResults = 4, kShortRow = 8, kFewSteps = 1024;
+  constexpr Int64 kTile = 16, kFewestResults = 4, kShortRow = 8, kFewSteps = 1024;
   return widens_or_reads_in_place(dtype) || s.c < kTile || (s.o >= kFewestResults && s.o <= kTile) ||
          (s.c * s.taps() <= kFewSteps && s.out[static_cast<std::size_t>(s.axes) - 1] <= kShortRow);
 }
@@ -353,7 +353,7 @@ bool direct_pays(DType dtype, const detail::ConvSizes& s) {
 /// direct kernel's time over theirs: 1024 images of 2x3 and 1 or 2 results 10 to 18; up to 8 results in f32 1.7 to 4.4,
 /// in f64 1.0 to 3.6, up to 16 in 16 bits 1.7 to 10, with AMX 1.7 to 6; else 0.5 to 1.1).
 bool blocks_pay(const detail::ConvSizes& s, DType dtype) {
-  constexpr Index kTile = 16;
+  constexpr Int64 kTile = 16;
   if (s.one_channel_a_group() && s.groups > 1) return false;
   return s.c <= (dtype_size(dtype) == 2 ? kTile : kTile / 2) || (!widens_or_reads_in_place(dtype) && s.o >= kTile);
 }

@@ -14,18 +14,18 @@ namespace tern::detail_cpu::conv {
 
 using detail_cpu::ceil_div;
 /// Towards minus infinity, b > 0.
-constexpr Index floor_divide(Index a, Index b) { return a >= 0 ? a / b : -ceil_div(-a, b); }
+constexpr Int64 floor_divide(Int64 a, Int64 b) { return a >= 0 ? a / b : -ceil_div(-a, b); }
 
 struct Strided {
   std::byte* data = nullptr;
-  Index group = 0, batch = 0, channel = 0, axis[3] = {};  // elements
+  Int64 group = 0, batch = 0, channel = 0, axis[3] = {};  // elements
 };
 
 /// Axes that are not there have one element. Dilations are positive: kernels that are read backwards have negative
 /// strides.
 struct Geometry {
-  Index n, groups, c, o;
-  Index in[3], out[3], kernel[3], stride[3], dilation[3], before[3];
+  Int64 n, groups, c, o;
+  Int64 in[3], out[3], kernel[3], stride[3], dilation[3], before[3];
   DType dtype;
   GemmTypes types;
   const ConvKernels* kernels;
@@ -46,11 +46,11 @@ struct Geometry {
     for (int i = 0; i < 3; ++i) {
       if (dilation[i] >= 0) continue;
       before[i] -= (kernel[i] - 1) * dilation[i], dilation[i] = -dilation[i];
-      w.data += (kernel[i] - 1) * w.axis[i] * static_cast<Index>(dtype_size(weight.dtype)), w.axis[i] = -w.axis[i];
+      w.data += (kernel[i] - 1) * w.axis[i] * static_cast<Int64>(dtype_size(weight.dtype)), w.axis[i] = -w.axis[i];
     }
   }
   static std::byte* address(const detail::View& v) {
-    return static_cast<std::byte*>(v.storage->data()) + v.offset * static_cast<Index>(dtype_size(v.dtype));
+    return static_cast<std::byte*>(v.storage->data()) + v.offset * static_cast<Int64>(dtype_size(v.dtype));
   }
   static Strided of_image(const detail::View& v, int axes) {
     Strided s{address(v), 0, v.strides[0], v.strides[static_cast<std::size_t>(axes) + 1], {}};
@@ -63,15 +63,15 @@ struct Geometry {
     return s;
   }
 
-  Index size() const { return types.size; }          // of an element in memory
-  Index wide() const { return types.compute_size; }  // of one that is computed with
-  Index taps() const { return kernel[0] * kernel[1] * kernel[2]; }
-  Index reach(int i) const { return (kernel[i] - 1) * dilation[i] + 1; }
+  Int64 size() const { return types.size; }          // of an element in memory
+  Int64 wide() const { return types.compute_size; }  // of one that is computed with
+  Int64 taps() const { return kernel[0] * kernel[1] * kernel[2]; }
+  Int64 reach(int i) const { return (kernel[i] - 1) * dilation[i] + 1; }
   /// The element of the image that element k of the kernel meets at a place of the result.
-  Index met(int i, Index place, Index k) const { return place * stride[i] + k * dilation[i] - before[i]; }
-  bool inside(int i, Index at) const { return at >= 0 && at < in[i]; }
+  Int64 met(int i, Int64 place, Int64 k) const { return place * stride[i] + k * dilation[i] - before[i]; }
+  bool inside(int i, Int64 at) const { return at >= 0 && at < in[i]; }
   /// A place of the result in the order [N, out.., G·o].
-  Index position(Index sample, Index z, Index row, Index column) const {
+  Int64 position(Int64 sample, Int64 z, Int64 row, Int64 column) const {
     return (((sample * out[0] + z) * out[1] + row) * out[2] + column) * groups * o;
   }
 };

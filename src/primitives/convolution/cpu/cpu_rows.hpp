@@ -11,42 +11,42 @@ namespace tern::detail_cpu::conv {
 
 /// A stretch of the result: `places` along the last axis from `column` on.
 struct Stretch {
-  Index column, places;
+  Int64 column, places;
 };
 
 /// How a row for such a stretch is laid out.
 class RowLayout {
  public:
-  RowLayout(const Geometry& g, Index most_places)
+  RowLayout(const Geometry& g, Int64 most_places)
       : phases_(std::min(g.stride[2], g.reach(2))), length_(most_places + (g.reach(2) - 1) / g.stride[2]) {}
   /// Of one vector of channels; those of several lie one after the other.
-  Index elements(Index lanes) const { return phases_ * length_ * lanes; }
+  Int64 elements(Int64 lanes) const { return phases_ * length_ * lanes; }
   /// Where element k of the kernel meets the first place.
-  Index offset(const Geometry& g, Index k) const {
-    const Index at = k * g.dilation[2];
+  Int64 offset(const Geometry& g, Int64 k) const {
+    const Int64 at = k * g.dilation[2];
     return at % g.stride[2] * length_ + at / g.stride[2];
   }
   /// Copies channels [channel, channel + count) of a row of the image.
-  void fill(const Geometry& g, const std::byte* row, Stretch s, Index channel, Index count, std::byte* to) const {
-    const Index lanes = g.kernels->lanes, line = lanes * g.wide(), vectors = ceil_div(count, lanes);
-    const Index first = g.met(2, s.column, 0), vector = elements(lanes);
-    for (Index phase = 0; phase < phases_; ++phase, to += length_ * line) {
-      const Index at = first + phase, length = s.places + (g.reach(2) - 1) / g.stride[2];
-      const Index begin = std::clamp<Index>(at < 0 ? ceil_div(-at, g.stride[2]) : 0, 0, length);
-      const Index end = std::clamp<Index>(floor_divide(g.in[2] - 1 - at, g.stride[2]) + 1, begin, length);
-      for (Index v = 0; v < vectors; ++v) {
+  void fill(const Geometry& g, const std::byte* row, Stretch s, Int64 channel, Int64 count, std::byte* to) const {
+    const Int64 lanes = g.kernels->lanes, line = lanes * g.wide(), vectors = ceil_div(count, lanes);
+    const Int64 first = g.met(2, s.column, 0), vector = elements(lanes);
+    for (Int64 phase = 0; phase < phases_; ++phase, to += length_ * line) {
+      const Int64 at = first + phase, length = s.places + (g.reach(2) - 1) / g.stride[2];
+      const Int64 begin = std::clamp<Int64>(at < 0 ? ceil_div(-at, g.stride[2]) : 0, 0, length);
+      const Int64 end = std::clamp<Int64>(floor_divide(g.in[2] - 1 - at, g.stride[2]) + 1, begin, length);
+      for (Int64 v = 0; v < vectors; ++v) {
         std::fill_n(to + v * vector * g.wide(), begin * line, std::byte{0});
         std::fill_n(to + v * vector * g.wide() + end * line, (length - end) * line, std::byte{0});
       }
       if (end == begin) continue;
       const std::byte* const from = row + ((at + begin * g.stride[2]) * g.x.axis[2] + channel * g.x.channel) * g.size();
-      const Index step = g.stride[2] * g.x.axis[2];
-      Index done = 0;
+      const Int64 step = g.stride[2] * g.x.axis[2];
+      Int64 done = 0;
       if (g.x.channel == 1) {
         done = count / lanes;
         spread_of(*g.kernels, g.dtype)(from, step, end - begin, done, to + begin * line, vector);
       }
-      for (Index v = done; v < vectors; ++v)
+      for (Int64 v = done; v < vectors; ++v)
         g.types.kernels->copy({from + v * lanes * g.x.channel * g.size(), step, g.x.channel}, end - begin,
                               std::min(lanes, count - v * lanes), to + (begin * lanes + v * vector) * g.wide(), lanes,
                               lanes);
@@ -54,32 +54,32 @@ class RowLayout {
   }
 
  private:
-  Index phases_, length_;
+  Int64 phases_, length_;
 };
 
 /// The rows that a few neighbouring rows of the result meet, kept while they are met again.
 class KeptRows {
  public:
   /// `rows` of the result at a time, `vectors` of channels.
-  KeptRows(const Geometry& g, const RowLayout& layout, Index rows, Index vectors)
+  KeptRows(const Geometry& g, const RowLayout& layout, Int64 rows, Int64 vectors)
       : g_(g),
         layout_(layout),
         ring_(g.reach(1) + (rows - 1) * g.stride[1]),
         row_bytes_(vectors * layout.elements(g.kernels->lanes) * g.wide()) {
-    for (Index k = 0; k < g.kernel[2]; ++k) offsets_.push_back(layout.offset(g, k) * g.kernels->lanes * g.wide());
+    for (Int64 k = 0; k < g.kernel[2]; ++k) offsets_.push_back(layout.offset(g, k) * g.kernels->lanes * g.wide());
   }
-  Index bytes() const { return g_.kernel[0] * ring_ * row_bytes_; }
+  Int64 bytes() const { return g_.kernel[0] * ring_ * row_bytes_; }
   void begin(std::byte* memory) {
     memory_ = memory;
     kept_.assign(static_cast<std::size_t>(g_.kernel[0] * ring_), {-1, -1});
   }
   struct RowSource {
-    Index sample, channel, channels;
+    Int64 sample, channel, channels;
     Stretch stretch;
   };
   /// The row (z, row) of the image for element k of the first axis of the kernel.
-  const std::byte* row(const RowSource& where, Index k, Index z, Index row) {
-    const Index slot = k * ring_ + row % ring_;
+  const std::byte* row(const RowSource& where, Int64 k, Int64 z, Int64 row) {
+    const Int64 slot = k * ring_ + row % ring_;
     std::byte* const to = memory_ + slot * row_bytes_;
     KeptRow& kept = kept_[static_cast<std::size_t>(slot)];
     if (kept.z != z || kept.row != row) {
@@ -92,18 +92,18 @@ class KeptRows {
   }
   /// Taps of the first vector of a place of the result in rows (z, row); weights at `w`, `lanes` for each element of
   /// the kernel.
-  void taps(const RowSource& where, Index z, Index row, std::byte* w, std::vector<Tap>& taps) {
+  void taps(const RowSource& where, Int64 z, Int64 row, std::byte* w, std::vector<Tap>& taps) {
     taps.clear();
-    const Index line = g_.kernels->lanes * g_.wide();
-    for (Index kz = 0; kz < g_.kernel[0]; ++kz) {
-      const Index from_z = g_.met(0, z, kz);
+    const Int64 line = g_.kernels->lanes * g_.wide();
+    for (Int64 kz = 0; kz < g_.kernel[0]; ++kz) {
+      const Int64 from_z = g_.met(0, z, kz);
       if (!g_.inside(0, from_z)) continue;
-      for (Index ky = 0; ky < g_.kernel[1]; ++ky) {
-        const Index from = g_.met(1, row, ky);
+      for (Int64 ky = 0; ky < g_.kernel[1]; ++ky) {
+        const Int64 from = g_.met(1, row, ky);
         if (!g_.inside(1, from)) continue;
         const std::byte* const x = this->row(where, kz, from_z, from);
         std::byte* const weights = w + (kz * g_.kernel[1] + ky) * g_.kernel[2] * line;
-        for (Index k = 0; k < g_.kernel[2]; ++k)
+        for (Int64 k = 0; k < g_.kernel[2]; ++k)
           taps.push_back({x + offsets_[static_cast<std::size_t>(k)], weights + k * line});
       }
     }
@@ -111,12 +111,12 @@ class KeptRows {
 
  private:
   struct KeptRow {
-    Index z, row;
+    Int64 z, row;
   };
   const Geometry& g_;
   const RowLayout& layout_;
-  Index ring_, row_bytes_;
-  std::vector<Index> offsets_;  // bytes from the begin of a row, for each element of the kernel
+  Int64 ring_, row_bytes_;
+  std::vector<Int64> offsets_;  // bytes from the begin of a row, for each element of the kernel
   std::byte* memory_ = nullptr;
   std::vector<KeptRow> kept_;
 };
@@ -124,11 +124,11 @@ class KeptRows {
 /// How channels by themselves are divided: into tasks of `blocks` vectors of channels, stretches of the last axis, and
 /// `rows` of the result that are computed together.
 struct DepthwisePlan {
-  Index vectors, blocks, tasks_of_channels, stretches, places, rows = 1;
+  Int64 vectors, blocks, tasks_of_channels, stretches, places, rows = 1;
   RowLayout layout;
   explicit DepthwisePlan(const Geometry& g)
       : vectors(ceil_div(g.groups, g.kernels->lanes)),
-        blocks(std::min(vectors, std::max<Index>(1, kChannels / g.kernels->lanes))),
+        blocks(std::min(vectors, std::max<Int64>(1, kChannels / g.kernels->lanes))),
         tasks_of_channels(ceil_div(vectors, blocks)),
         stretches(ceil_div(g.out[2], kPlaces)),
         places(ceil_div(g.out[2], stretches)),
@@ -136,17 +136,17 @@ struct DepthwisePlan {
     // Many elements: a vector of channels takes several rows, while L1 has what they meet. Few: all vectors take one
     // place after the other, as they lie in memory.
     if (g.taps() < kManyTaps) return;
-    const Index fit = kBytes / (layout.elements(g.kernels->lanes) * g.wide() * g.kernel[0]);
-    rows = std::clamp<Index>((fit - g.reach(1)) / g.stride[1] + 1, 1, std::min<Index>(g.out[1], 8));
+    const Int64 fit = kBytes / (layout.elements(g.kernels->lanes) * g.wide() * g.kernel[0]);
+    rows = std::clamp<Int64>((fit - g.reach(1)) / g.stride[1] + 1, 1, std::min<Int64>(g.out[1], 8));
   }
-  Stretch stretch(const Geometry& g, Index i) const {
+  Stretch stretch(const Geometry& g, Int64 i) const {
     const EvenPart part = even_part(i, stretches, g.out[2]);
     return {part.begin, part.count};
   }
 
  private:
   /// Channels of a task; places of a stretch; bytes of the rows that a vector of channels meets, which L1 is to hold.
-  static constexpr Index kChannels = 64, kPlaces = 112, kBytes = 36 << 10, kManyTaps = 16;
+  static constexpr Int64 kChannels = 64, kPlaces = 112, kBytes = 36 << 10, kManyTaps = 16;
 };
 
 }  // namespace tern::detail_cpu::conv

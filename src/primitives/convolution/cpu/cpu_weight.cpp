@@ -16,9 +16,9 @@ namespace tern::detail_cpu::conv {
 namespace {
 
 /// Bytes of the result's gradient that L1 is to hold.
-constexpr Index kGradientBytes = 24 << 10;
+constexpr Int64 kGradientBytes = 24 << 10;
 /// Multiply-adds that are worth a task of their own.
-constexpr Index kWeightTask = 512 << 10;
+constexpr Int64 kWeightTask = 512 << 10;
 
 struct WeightScratch {
   ScratchBuffer image, sums, panel, transposed;
@@ -38,33 +38,33 @@ class Weight {
         line_(ceil_div(length_, phases_) + 1) {}
 
   void run() {
-    const Index rows = g_.n * g_.in[0] * g_.in[1] * g_.groups;
-    const Index work = g_.n * g_.groups * g_.o * g_.out[0] * g_.out[1] * g_.out[2] * g_.taps() * g_.c;
+    const Int64 rows = g_.n * g_.in[0] * g_.in[1] * g_.groups;
+    const Int64 work = g_.n * g_.groups * g_.o * g_.out[0] * g_.out[1] * g_.out[2] * g_.taps() * g_.c;
     const bool parallel = work > kWeightTask;
     image_ = weight_scratch().image.reserve(rows * row_bytes() + 64);
-    in_parts(rows, parallel, [&](Index row) { copy_row(row); });
-    const Index whole = g_.groups * panels_, want = parallel ? 4 * max_threads() : 1;
-    parts_ = std::clamp<Index>(ceil_div(want, whole), 1, ceil_div(g_.c, kRows));
-    in_parts(whole * parts_, parallel, [&](Index task) { run_task(task); });
+    in_parts(rows, parallel, [&](Int64 row) { copy_row(row); });
+    const Int64 whole = g_.groups * panels_, want = parallel ? 4 * max_threads() : 1;
+    parts_ = std::clamp<Int64>(ceil_div(want, whole), 1, ceil_div(g_.c, kRows));
+    in_parts(whole * parts_, parallel, [&](Int64 task) { run_task(task); });
   }
 
  private:
-  static constexpr Index kRows = 28;  // channels of a call of pairs
+  static constexpr Int64 kRows = 28;  // channels of a call of pairs
 
-  template <class F> static void in_parts(Index count, bool parallel, F f) {
+  template <class F> static void in_parts(Int64 count, bool parallel, F f) {
     if (parallel) return parallel_for(count, f);
-    for (Index i = 0; i < count; ++i) f(i);
+    for (Int64 i = 0; i < count; ++i) f(i);
   }
-  Index element() const { return pairs_ ? 2 : g_.wide(); }
-  Index row_bytes() const { return (pairs_ ? g_.c * phases_ * line_ : length_ * g_.c) * element(); }
-  std::byte* image_row(Index sample, Index z, Index row, Index group) const {
+  Int64 element() const { return pairs_ ? 2 : g_.wide(); }
+  Int64 row_bytes() const { return (pairs_ ? g_.c * phases_ * line_ : length_ * g_.c) * element(); }
+  std::byte* image_row(Int64 sample, Int64 z, Int64 row, Int64 group) const {
     return image_ + (((sample * g_.in[0] + z) * g_.in[1] + row) * g_.groups + group) * row_bytes();
   }
 
-  void copy_row(Index i) const {
-    const Index group = i % g_.groups, row = i / g_.groups % g_.in[1], z = i / g_.groups / g_.in[1] % g_.in[0];
-    const Index sample = i / g_.groups / g_.in[1] / g_.in[0], first = g_.met(2, 0, 0);
-    const Index begin = std::clamp<Index>(-first, 0, length_), end = std::clamp(g_.in[2] - first, begin, length_);
+  void copy_row(Int64 i) const {
+    const Int64 group = i % g_.groups, row = i / g_.groups % g_.in[1], z = i / g_.groups / g_.in[1] % g_.in[0];
+    const Int64 sample = i / g_.groups / g_.in[1] / g_.in[0], first = g_.met(2, 0, 0);
+    const Int64 begin = std::clamp<Int64>(-first, 0, length_), end = std::clamp(g_.in[2] - first, begin, length_);
     const Strided& x = g_.x;
     const std::byte* const from = x.data + (sample * x.batch + group * g_.c * x.channel + z * x.axis[0] +
                                             row * x.axis[1] + (first + begin) * x.axis[2]) *
@@ -73,79 +73,79 @@ class Weight {
     if (pairs_)
       return transpose_row(reinterpret_cast<const std::uint16_t*>(from), begin, end,
                            reinterpret_cast<std::uint16_t*>(to));
-    const Index place = g_.c * g_.wide();
+    const Int64 place = g_.c * g_.wide();
     std::fill_n(to, begin * place, std::byte{0});
     std::fill_n(to + end * place, (length_ - end) * place, std::byte{0});
     if (end > begin)
       g_.types.kernels->copy({from, x.axis[2], x.channel}, end - begin, g_.c, to + begin * place, g_.c, g_.c);
   }
   /// Channel by channel, each phase of the stride by itself.
-  void transpose_row(const std::uint16_t* from, Index begin, Index end, std::uint16_t* to) const {
+  void transpose_row(const std::uint16_t* from, Int64 begin, Int64 end, std::uint16_t* to) const {
     std::memset(to, 0, static_cast<std::size_t>(row_bytes()));
     const Strided& x = g_.x;
-    const Index places = end - begin, pitch = phases_ * line_;
+    const Int64 places = end - begin, pitch = phases_ * line_;
     // So many places from `at` on of each phase, every stride-th.
     const auto each_phase = [&](auto put) {
-      for (Index phase = 0; phase < phases_; ++phase) {
-        const Index q = begin <= phase ? 0 : ceil_div(begin - phase, g_.stride[2]);
-        for (Index at = q, p = phase + q * g_.stride[2]; p < end; ++at, p += g_.stride[2])
+      for (Int64 phase = 0; phase < phases_; ++phase) {
+        const Int64 q = begin <= phase ? 0 : ceil_div(begin - phase, g_.stride[2]);
+        for (Int64 at = q, p = phase + q * g_.stride[2]; p < end; ++at, p += g_.stride[2])
           put(phase * line_ + at, p - begin);
       }
     };
-    Index done = 0;
+    Int64 done = 0;
     if (x.channel == 1 && x.axis[2] % 2 == 0 && places > 0) {  // pairs of channels, as elements of 4 bytes
       done = g_.c / 2 * 2;
       auto* const transposed =
           reinterpret_cast<std::uint32_t*>(weight_scratch().transposed.reserve(done / 2 * places * 4));
       gemm_kernels().i32.copy({from, 1, x.axis[2] / 2}, done / 2, places, transposed, places, places);
-      for (Index pair = 0; pair < done / 2; ++pair) {
+      for (Int64 pair = 0; pair < done / 2; ++pair) {
         const std::uint32_t* const both = transposed + pair * places;
         std::uint16_t *const low = to + 2 * pair * pitch, *const high = low + pitch;
         if (phases_ == 1 && g_.stride[2] == 1) {
-          for (Index p = 0; p < places; ++p) low[begin + p] = static_cast<std::uint16_t>(both[p]);
-          for (Index p = 0; p < places; ++p) high[begin + p] = static_cast<std::uint16_t>(both[p] >> 16);
+          for (Int64 p = 0; p < places; ++p) low[begin + p] = static_cast<std::uint16_t>(both[p]);
+          for (Int64 p = 0; p < places; ++p) high[begin + p] = static_cast<std::uint16_t>(both[p] >> 16);
         } else {
-          each_phase([&](Index at, Index p) {
+          each_phase([&](Int64 at, Int64 p) {
             low[at] = static_cast<std::uint16_t>(both[p]), high[at] = static_cast<std::uint16_t>(both[p] >> 16);
           });
         }
       }
     }
-    for (Index ch = done; ch < g_.c; ++ch)
-      each_phase([&](Index at, Index p) { to[ch * pitch + at] = from[p * x.axis[2] + ch * x.channel]; });
+    for (Int64 ch = done; ch < g_.c; ++ch)
+      each_phase([&](Int64 at, Int64 p) { to[ch * pitch + at] = from[p * x.axis[2] + ch * x.channel]; });
   }
 
-  void run_task(Index task) const {
-    const Index part = task % parts_, panel = task / parts_ % panels_, group = task / parts_ / panels_;
+  void run_task(Int64 task) const {
+    const Int64 part = task % parts_, panel = task / parts_ % panels_, group = task / parts_ / panels_;
     const EvenPart channels = even_part(part, parts_, g_.c);
-    const Index cols = std::min(panel_, g_.o - panel * panel_), rows = g_.n * g_.out[0] * g_.out[1];
-    const Index sums_bytes = g_.taps() * channels.count * panel_ * g_.wide();
+    const Int64 cols = std::min(panel_, g_.o - panel * panel_), rows = g_.n * g_.out[0] * g_.out[1];
+    const Int64 sums_bytes = g_.taps() * channels.count * panel_ * g_.wide();
     std::byte* const sums = weight_scratch().sums.reserve(sums_bytes);
     std::fill_n(sums, sums_bytes, std::byte{0});
-    const Index near = std::max<Index>(1, kGradientBytes / panel_bytes());
-    for (Index row = 0; row < rows; row += near) {
+    const Int64 near = std::max<Int64>(1, kGradientBytes / panel_bytes());
+    for (Int64 row = 0; row < rows; row += near) {
       const EvenPart some{row, std::min(near, rows - row)};
       std::byte* const y = weight_scratch().panel.reserve(near * panel_bytes());
-      for (Index r = 0; r < some.count; ++r)
+      for (Int64 r = 0; r < some.count; ++r)
         copy_panel(some.begin + r, group * g_.o + panel * panel_, cols, y + r * panel_bytes());
-      for (Index tap = 0; tap < g_.taps(); ++tap) add_tap(tap, group, channels, some, y, cols, sums);
+      for (Int64 tap = 0; tap < g_.taps(); ++tap) add_tap(tap, group, channels, some, y, cols, sums);
     }
     if (pairs_) store<std::uint16_t>(group, panel, channels, cols, sums);
     else if (g_.wide() == 8) store<double>(group, panel, channels, cols, sums);
     else if (g_.size() == 4) store<float>(group, panel, channels, cols, sums);
     else store<std::uint16_t>(group, panel, channels, cols, sums);
   }
-  Index panel_bytes() const {
+  Int64 panel_bytes() const {
     return pairs_ ? ceil_div(g_.out[2], 2) * kPairCols * 4 : g_.out[2] * panel_ * g_.wide();
   }
   struct ImageRow {
-    Index sample, z, row;
+    Int64 sample, z, row;
   };
-  ImageRow place_of(Index row) const {
+  ImageRow place_of(Int64 row) const {
     return {row / g_.out[1] / g_.out[0], row / g_.out[1] % g_.out[0], row % g_.out[1]};
   }
   /// A row of the result's gradient, these channels.
-  void copy_panel(Index row, Index channel, Index cols, std::byte* to) const {
+  void copy_panel(Int64 row, Int64 channel, Int64 cols, std::byte* to) const {
     const ImageRow p = place_of(row);
     const std::byte* const from =
         y_.data + (p.sample * y_.batch + p.z * y_.axis[0] + p.row * y_.axis[1] + channel * y_.channel) * g_.size();
@@ -156,23 +156,23 @@ class Weight {
   }
 
   /// The sums of one element of the kernel over some rows.
-  void add_tap(Index tap, Index group, EvenPart channels, EvenPart rows, const std::byte* y, Index cols,
+  void add_tap(Int64 tap, Int64 group, EvenPart channels, EvenPart rows, const std::byte* y, Int64 cols,
                std::byte* sums) const {
-    const Index kx = tap % g_.kernel[2], ky = tap / g_.kernel[2] % g_.kernel[1], kz = tap / g_.kernel[2] / g_.kernel[1];
-    const Index most = pairs_ ? kRows : g_.types.kernels->max_rows, calls = ceil_div(channels.count, most);
-    const Index shift = kx * g_.dilation[2];
-    for (Index call = 0; call < calls; ++call) {
+    const Int64 kx = tap % g_.kernel[2], ky = tap / g_.kernel[2] % g_.kernel[1], kz = tap / g_.kernel[2] / g_.kernel[1];
+    const Int64 most = pairs_ ? kRows : g_.types.kernels->max_rows, calls = ceil_div(channels.count, most);
+    const Int64 shift = kx * g_.dilation[2];
+    for (Int64 call = 0; call < calls; ++call) {
       const EvenPart some = even_part(call, calls, channels.count);
-      const Index first = channels.begin + some.begin;
+      const Int64 first = channels.begin + some.begin;
       std::byte* const to = sums + (tap * channels.count + some.begin) * panel_ * g_.wide();
-      for (Index r = 0; r < rows.count; ++r) {
+      for (Int64 r = 0; r < rows.count; ++r) {
         const ImageRow p = place_of(rows.begin + r);
-        const Index z = g_.met(0, p.z, kz), row = g_.met(1, p.row, ky);
+        const Int64 z = g_.met(0, p.z, kz), row = g_.met(1, p.row, ky);
         if (!g_.inside(0, z) || !g_.inside(1, row)) continue;
         const std::byte* const x = image_row(p.sample, z, row, group);
         const std::byte* const b = y + r * panel_bytes();
         if (pairs_) {
-          const Index pitch = phases_ * line_;
+          const Int64 pitch = phases_ * line_;
           auto* const sum = reinterpret_cast<float*>(to);
           pairs_->micro({reinterpret_cast<const std::uint16_t*>(x) + first * pitch + shift % g_.stride[2] * line_ +
                              shift / g_.stride[2],
@@ -187,13 +187,13 @@ class Weight {
   }
 
   /// [k.., c, columns] to the weight [o, c, k..].
-  template <class T> void store(Index group, Index panel, EvenPart channels, Index cols, const std::byte* sums) const {
+  template <class T> void store(Int64 group, Int64 panel, EvenPart channels, Int64 cols, const std::byte* sums) const {
     const auto narrow = detail_cpu::kernels().store[static_cast<int>(g_.dtype)];
     alignas(64) T values[64];
-    for (Index tap = 0; tap < g_.taps(); ++tap) {
-      const Index kx = tap % g_.kernel[2], ky = tap / g_.kernel[2] % g_.kernel[1];
-      const Index kz = tap / g_.kernel[2] / g_.kernel[1];
-      for (Index ch = 0; ch < channels.count; ++ch, sums += panel_ * g_.wide()) {
+    for (Int64 tap = 0; tap < g_.taps(); ++tap) {
+      const Int64 kx = tap % g_.kernel[2], ky = tap / g_.kernel[2] % g_.kernel[1];
+      const Int64 kz = tap / g_.kernel[2] / g_.kernel[1];
+      for (Int64 ch = 0; ch < channels.count; ++ch, sums += panel_ * g_.wide()) {
         T* const to = reinterpret_cast<T*>(g_.w.data) + group * g_.w.group + panel * panel_ * g_.w.batch +
                       (channels.begin + ch) * g_.w.channel + kz * g_.w.axis[0] + ky * g_.w.axis[1] + kx * g_.w.axis[2];
         if (g_.w.batch == 1) {
@@ -201,7 +201,7 @@ class Weight {
           continue;
         }
         narrow(sums, values, static_cast<std::size_t>(cols));
-        for (Index j = 0; j < cols; ++j) to[j * g_.w.batch] = values[j];
+        for (Int64 j = 0; j < cols; ++j) to[j * g_.w.batch] = values[j];
       }
     }
   }
@@ -218,7 +218,7 @@ class Weight {
   Geometry g_;
   Strided y_;
   const PairKernels* pairs_;
-  Index panel_, panels_, phases_, length_, line_, parts_ = 1;
+  Int64 panel_, panels_, phases_, length_, line_, parts_ = 1;
   std::byte* image_ = nullptr;
 };
 
@@ -227,8 +227,8 @@ class Weight {
 /// Zen 5, one thread, the time of products over windows over this: f32 64 channels of 56² 1.13, groups of 32 of 28²
 /// 1.7, but 256 channels of 28² 0.93, 512 of 14² 0.7, 3 of 112² 0.6; bf16 1.3 to 2.5 where there are pairs.
 bool direct_weight_pays(const detail::ConvSizes& s, DType dtype) {
-  constexpr Index kFewestChannels = 8, kFewestPlaces = 32;
-  const Index places = s.out[static_cast<std::size_t>(s.axes) - 1];
+  constexpr Int64 kFewestChannels = 8, kFewestPlaces = 32;
+  const Int64 places = s.out[static_cast<std::size_t>(s.axes) - 1];
   if (s.c < kFewestChannels || !widens_or_reads_in_place(dtype)) return false;
   if (dtype == DType::bf16 && pair_kernels()) return places % 2 == 0;
   return s.groups > 1 || places >= kFewestPlaces;
