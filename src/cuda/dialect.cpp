@@ -35,11 +35,6 @@ class Cuda final : public Dialect {
     if (halves_ && !name.empty() && !cuda_function(fast).empty()) return cat(fast, "(", join(arguments), ")");
     return fill_in(s.wgsl, compute_type_name(type), arguments);
   }
-  std::string elementary_of_moderate(detail::Elementary elementary,
-                                     const std::vector<std::string>& arguments) const override {
-    const std::string name = cat(wgsl_name(elementary), "_of_moderate");
-    return cuda_function(name).empty() ? "" : cat(name, "(", join(arguments), ")");
-  }
   std::string elementary_of_number(detail::Elementary elementary, detail::ComputeType type,
                                    const std::vector<std::string>& arguments, const Number& b) const override {
     const double value = b.is_integer ? static_cast<double>(b.integer) : b.real;

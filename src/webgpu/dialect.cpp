@@ -28,11 +28,6 @@ class Wgsl final : public Dialect {
     if (elementary == detail::Elementary::minimum && bound > 0) return cat("tern_at_most(", join(arguments), ")");
     return "";
   }
-  std::string elementary_of_moderate(detail::Elementary elementary,
-                                     const std::vector<std::string>& arguments) const override {
-    const std::string name = cat(wgsl_name(elementary), "_of_moderate");
-    return wgsl_function(name).empty() ? "" : cat(name, "(", join(arguments), ")");
-  }
   static const Wgsl& instance(WgslAbilities abilities, bool halves);
   std::string elementary(detail::Elementary elementary, detail::ComputeType type,
                          const std::vector<std::string>& arguments) const override {

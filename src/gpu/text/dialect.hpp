@@ -67,9 +67,6 @@ class Dialect {
                                            const Number&) const {
     return "";
   }
-  /// An elementary function of an argument that is 0 or of moderate size (known_range.hpp), where that takes less; else
-  /// empty. The bits are the same.
-  virtual std::string elementary_of_moderate(detail::Elementary, const std::vector<std::string>&) const { return ""; }
   /// The dialect of kernels whose results are all f16 or bf16: functions may be quicker, off by a few units in the last
   /// place of f32 (Rule::ulp_half_cuda, ulp_half_wgsl).
   virtual const Dialect& for_halves() const { return *this; }

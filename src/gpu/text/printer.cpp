@@ -8,6 +8,7 @@
 
 #include "formula/rule.hpp"
 #include "gpu/text/known_range.hpp"
+#include "gpu/text/spelling.hpp"
 #include "gpu/text/text.hpp"
 
 namespace tern::detail_gpu {
@@ -149,8 +150,10 @@ std::string ProgramPrinter::expression(int index) const {
       if (arguments.size() == 2)
         if (const Step& second = at(step.args[1]); second.kind == StepKind::number)
           value = dialect_.elementary_of_number(step.elementary, step.type, arguments, second.number);
-      if (arguments.size() == 1 && is_moderate(program_, step.args[0]))
-        value = dialect_.elementary_of_moderate(step.elementary, arguments);
+      // In both languages, with the same bits; the range is only looked for where there is such a function.
+      if (const std::string shorter = cat(wgsl_name(step.elementary), "_of_moderate");
+          arguments.size() == 1 && !wgsl_function(shorter).empty() && is_moderate(program_, step.args[0]))
+        value = cat(shorter, "(", arguments[0], ")");
       if (value.empty()) value = dialect_.elementary(step.elementary, step.type, arguments);
       return detail::rule_of(step.elementary).gives == detail::Gives::predicate ? cat("i32", value) : value;
     }

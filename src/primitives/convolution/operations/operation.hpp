@@ -30,6 +30,11 @@ inline ConvSizes sizes_of(const Conv& g) {
   return {g.axes, g.n, g.groups, g.c, g.o, g.in, g.out, g.kernel, g.stride, g.dilation, g.before};
 }
 
+/// The formula; where there is none, what gives the sums as they are.
+inline const FormulaGraph* formula_or_sums(const FormulaGraph* formula) {
+  return formula ? formula : graph_of([](auto sum) { return sum; });
+}
+
 /// Axes of a view: sizes and steps.
 struct ConvLayout {
   Shape shape;

@@ -52,9 +52,6 @@ Tensor in_order(const Conv& g, const Tensor& sums) {
   order.push_back(apart.rank() - 1);
   return sums.reshape(apart).permute(order);
 }
-const FormulaGraph* as_it_is() {
-  return graph_of([](auto sum) { return sum; });
-}
 
 }  // namespace
 
@@ -84,7 +81,7 @@ PoolVector<Tensor> input_of_blocks(const Conv& g, const Tensor& y, const Tensor&
     if (a.tensor) laid.push_back(channels_last(a.tensor->broadcast_to(result)).reshape(blocks_shape(g)));
     all.push_back(a.tensor ? Argument(laid.back()) : a);
   }
-  FusedCall call{g.op, formula ? formula : as_it_is(), 0, blocks_shape(g)};
+  FusedCall call{g.op, formula_or_sums(formula), 0, blocks_shape(g)};
   if (sums.dtype() != y.dtype()) call.wide.arguments.set(0), call.wide.dtype = y.dtype();
   PoolVector<Tensor> images = run_fused(call, all);
   for (Tensor& t : images) t = channels_second(t.reshape(image));

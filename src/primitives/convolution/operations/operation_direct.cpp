@@ -47,7 +47,7 @@ class LaidEpilogue {
       operands_.push_back(a);
       laid_.push_back(a.tensor ? channels_last(a.tensor->broadcast_to(result)) : Tensor());
     }
-    program_ = &type_program(g.op, formula ? formula : graph_of([](auto acc) { return acc; }), types_);
+    program_ = &type_program(g.op, formula_or_sums(formula), types_);
     check_coordinates(g.op, *program_, result, 0);
   }
   /// Images for its outputs.
