@@ -239,6 +239,13 @@ const FormulaGraph* make_graph(std::span<const Expr> outputs, int inputs) {
   a.graph_index.emplace(key, stored);
   return stored;
 }
+const FormulaGraph* identity_graph() {
+  static const FormulaGraph* const graph = [] {
+    const Expr x = make_input(0);
+    return make_graph({&x, 1}, 1);
+  }();
+  return graph;
+}
 
 std::vector<const Node*> topological(std::span<const Node* const> outputs) {
   std::vector<const Node*> order;

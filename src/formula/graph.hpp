@@ -102,6 +102,8 @@ const Definition* make_definition(const FormulaGraph* value, const FormulaGraph*
                                   Definition::PartialsOf partials = nullptr);
 /// Throws unsupported where there are more than kMostInputs.
 const FormulaGraph* make_graph(std::span<const Expr> outputs, int inputs);
+/// The formula that gives its operand: what copies.
+const FormulaGraph* identity_graph();
 
 /// Whether x is the constant 0 (of either sign) or a given constant.
 bool is_zero(Expr x);

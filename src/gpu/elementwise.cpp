@@ -300,20 +300,12 @@ class Fitting {
 
 }  // namespace
 
-const detail::FormulaGraph* identity_graph() {
-  static const detail::FormulaGraph* const graph = [] {
-    const Expr x = detail::make_input(0);
-    return detail::make_graph({&x, 1}, 1);
-  }();
-  return graph;
-}
-
 void run_elementwise(GpuBackend& backend, const Elementwise& job) { Fitting(backend, job).run(); }
 
 void copy_view(GpuBackend& backend, const char* op, const View& from, const View& to, const Shape& space) {
   const detail::InputType type{from.dtype, false};
   Elementwise job;
-  job.op = op, job.program = &detail::type_program(op, identity_graph(), {&type, 1});
+  job.op = op, job.program = &detail::type_program(op, detail::identity_graph(), {&type, 1});
   job.space = job.whole = space, job.origin.resize(space.rank(), 0);
   job.inputs.push_back({from, {}, nullptr}), job.outputs.push_back({job.program->outputs[0].step, to});
   run_elementwise(backend, job);

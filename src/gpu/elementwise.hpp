@@ -30,9 +30,6 @@ struct Elementwise {
 /// Runs it in as many launches as the limits ask for.
 void run_elementwise(GpuBackend& backend, const Elementwise& job);
 
-/// y = x.
-const detail::FormulaGraph* identity_graph();
-
 /// Copies a view's elements over `space` to another view of the same dtype.
 void copy_view(GpuBackend& backend, const char* op, const View& from, const View& to, const Shape& space);
 /// Copies a view into new memory, contiguous along the axes it is not broadcast over; returns the view of the copy.

@@ -23,7 +23,7 @@ constexpr unsigned kStored = 0, kDeflated = 8;
 }
 
 /// A number of so many bytes, the lowest first; the caller has checked that they are there.
-std::uint64_t number(std::string_view bytes, std::size_t at, int width) {
+std::uint64_t word_at(std::string_view bytes, std::size_t at, int width) {
   std::uint64_t value = 0;
   for (int i = 0; i < width; ++i)
     value |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[at + static_cast<std::size_t>(i)])) << 8 * i;
@@ -48,17 +48,17 @@ Directory find_directory(const tern::detail::InputFile& file) {
   const std::uint64_t tail = std::min<std::uint64_t>(file.size(), kEndBytes + kMost16);
   const std::string text = read(file, file.size() - tail, tail);
   for (std::size_t i = text.size() < kEndBytes ? 0 : text.size() - kEndBytes + 1; i-- > 0;) {
-    if (number(text, i, 4) != kEnd || number(text, i + 20, 2) != text.size() - i - kEndBytes) continue;
-    Directory found{number(text, i + 10, 2), number(text, i + 12, 4), number(text, i + 16, 4)};
+    if (word_at(text, i, 4) != kEnd || word_at(text, i + 20, 2) != text.size() - i - kEndBytes) continue;
+    Directory found{word_at(text, i + 10, 2), word_at(text, i + 12, 4), word_at(text, i + 16, 4)};
     std::uint64_t end = file.size() - tail + i;
     if (found.count == kMost16 || found.bytes == kMost32 || found.begin == kMost32) {
       if (end < kLocatorBytes) bad(file.path(), "the place of a zip64 directory", "nothing");
       const std::string locator = read(file, end - kLocatorBytes, kLocatorBytes);
-      if (number(locator, 0, 4) != kLocator64) bad(file.path(), "the place of a zip64 directory", "something else");
-      end = number(locator, 8, 8);
+      if (word_at(locator, 0, 4) != kLocator64) bad(file.path(), "the place of a zip64 directory", "something else");
+      end = word_at(locator, 8, 8);
       const std::string wide = read(file, end, kEnd64Bytes);
-      if (number(wide, 0, 4) != kEnd64) bad(file.path(), "a zip64 directory", "something else");
-      found = {number(wide, 32, 8), number(wide, 40, 8), number(wide, 48, 8)};
+      if (word_at(wide, 0, 4) != kEnd64) bad(file.path(), "a zip64 directory", "something else");
+      found = {word_at(wide, 32, 8), word_at(wide, 40, 8), word_at(wide, 48, 8)};
     }
     if (found.begin > end || found.bytes > end - found.begin || found.count > found.bytes / kCentralBytes ||
         (found.bytes + kMostOfCentral - 1) / kMostOfCentral > found.count)
@@ -99,7 +99,7 @@ class DirectoryBytes {
 /// The sizes and the place that do not fit 32 bits.
 void read_wide(const std::string& path, std::string_view extra, ZipEntry& entry) {
   while (extra.size() >= 4) {
-    const std::uint64_t kind = number(extra, 0, 2), size = number(extra, 2, 2);
+    const std::uint64_t kind = word_at(extra, 0, 2), size = word_at(extra, 2, 2);
     if (size > extra.size() - 4) bad(path, "extra fields inside their entry", std::to_string(size) + " bytes");
     std::string_view field = extra.substr(4, size);
     extra.remove_prefix(4 + size);
@@ -107,7 +107,7 @@ void read_wide(const std::string& path, std::string_view extra, ZipEntry& entry)
     for (std::uint64_t* value : {&entry.size, &entry.compressed, &entry.header}) {
       if (*value != kMost32) continue;
       if (field.size() < 8) bad(path, "sizes of 64 bits", "fewer");
-      *value = number(field, 0, 8);
+      *value = word_at(field, 0, 8);
       field.remove_prefix(8);
     }
   }
@@ -120,8 +120,8 @@ void locate(const tern::detail::InputFile& file, std::uint64_t end, ZipEntry& en
   if (entry.header > end || end - entry.header < kLocalHeaderBytes)
     bad(path, what, "its place is " + std::to_string(entry.header));
   const std::string local = read(file, entry.header, kLocalHeaderBytes);
-  if (number(local, 0, 4) != kLocal) bad(path, what, "something else at " + std::to_string(entry.header));
-  entry.begin = entry.header + kLocalHeaderBytes + number(local, 26, 2) + number(local, 28, 2);
+  if (word_at(local, 0, 4) != kLocal) bad(path, what, "something else at " + std::to_string(entry.header));
+  entry.begin = entry.header + kLocalHeaderBytes + word_at(local, 26, 2) + word_at(local, 28, 2);
   if (entry.begin > end || entry.compressed > end - entry.begin)
     bad(path, what, std::to_string(entry.compressed) + " bytes at " + std::to_string(entry.begin));
 }
@@ -148,21 +148,21 @@ std::vector<ZipEntry> zip_entries(const tern::detail::InputFile& file) {
   std::set<std::string> names;
   for (std::uint64_t i = 0; i < directory.count; ++i) {
     const std::string_view head = bytes.see(kCentralBytes);
-    if (head.size() < kCentralBytes || number(head, 0, 4) != kCentral)
+    if (head.size() < kCentralBytes || word_at(head, 0, 4) != kCentral)
       bad(path, std::to_string(directory.count) + " entries", std::to_string(i));
-    const std::size_t name = number(head, 28, 2), extra = number(head, 30, 2), comment = number(head, 32, 2),
+    const std::size_t name = word_at(head, 28, 2), extra = word_at(head, 30, 2), comment = word_at(head, 32, 2),
                       all = kCentralBytes + name + extra + comment;
     const std::string_view text = bytes.see(all);
     if (text.size() < all)
       bad(path, "an entry inside the directory", std::to_string(name + extra + comment) + " bytes");
     ZipEntry entry{std::string(text.substr(kCentralBytes, name)),
-                   static_cast<unsigned>(number(text, 10, 2)),
-                   static_cast<std::uint32_t>(number(text, 16, 4)),
-                   number(text, 20, 4),
-                   number(text, 24, 4),
+                   static_cast<unsigned>(word_at(text, 10, 2)),
+                   static_cast<std::uint32_t>(word_at(text, 16, 4)),
+                   word_at(text, 20, 4),
+                   word_at(text, 24, 4),
                    0,
-                   number(text, 42, 4)};
-    if (number(text, 8, 2) & 1) bad(path, "entries that are not encrypted", shown(entry.name));
+                   word_at(text, 42, 4)};
+    if (word_at(text, 8, 2) & 1) bad(path, "entries that are not encrypted", shown(entry.name));
     read_wide(path, text.substr(kCentralBytes + name, extra), entry);
     check_sizes(path, entry);
     locate(file, directory.begin, entry);

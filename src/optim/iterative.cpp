@@ -57,7 +57,7 @@ struct Systems {
                                        "larger tolerance");
   }
 };
-double number(const Tensor& t) { return t.to(cpu()).to(DType::f64).item<double>(); }
+double as_double(const Tensor& t) { return t.to(cpu()).to(DType::f64).item<double>(); }
 Tensor applied(const TensorMap& map, const Tensor& x) { return map ? map(x) : x; }
 
 Tensor run_conjugate_gradients(const IterativeOptions& options, const TensorMap& map, const TensorMap& preconditioner,
@@ -94,12 +94,12 @@ Tensor run_bicgstab(const IterativeOptions& options, const TensorMap& map, const
 
 /// Of elements, too, whose squares overflow or vanish.
 double length_of(const Tensor& w) {
-  const double length = number(sqrt(sum(w * w)));
+  const double length = as_double(sqrt(sum(w * w)));
   if (length > 0 && std::isfinite(length)) return length;
-  const double most = number(max(abs(w)));
+  const double most = as_double(max(abs(w)));
   if (!(most > 0) || !std::isfinite(most)) return length;
   const Tensor unit = w / most;
-  return most * number(sqrt(sum(unit * unit)));
+  return most * as_double(sqrt(sum(unit * unit)));
 }
 
 /// One cycle of GMRES from the residual r of norm `beta`: the correction, after at most `most` steps.
@@ -115,7 +115,7 @@ Tensor gmres_cycle(const TensorMap& map, const TensorMap& preconditioner, const 
     std::vector<double> column;
     for (std::size_t i = 0; i <= k; ++i) {
       const Tensor c = sum(w * basis[i]);
-      column.push_back(number(c)), w = w - c * basis[i];
+      column.push_back(as_double(c)), w = w - c * basis[i];
     }
     const double below = length_of(w);
     for (std::size_t i = 0; i < k; ++i) {
@@ -147,10 +147,10 @@ Tensor run_gmres(const IterativeOptions& options, const TensorMap& map, const Te
   const Systems s("gmres", options, b);
   if (options.batched)
     throw Error(ErrorKind::unsupported, "gmres: solves one system; conjugate_gradients and bicgstab take batches");
-  const double limit = number(s.norm(b)) * s.tolerance;
+  const double limit = as_double(s.norm(b)) * s.tolerance;
   Tensor x = b * 0, r = b;
   for (int steps = 0;;) {
-    const double size = number(s.norm(r));
+    const double size = as_double(s.norm(r));
     if (!std::isfinite(size)) s.fail_not_finite(steps);
     if (size <= limit) return x;
     if (steps >= options.iterations) s.fail(r);
@@ -162,12 +162,12 @@ Tensor run_gmres(const IterativeOptions& options, const TensorMap& map, const Te
   }
 }
 
-void check(const char* op, const IterativeOptions& o) {
+void check_options(const char* op, const IterativeOptions& o) {
   if (o.iterations < 1 || o.restart < 1)
     throw Error(ErrorKind::value, std::string(op) + ": iterations and restart must be at least 1");
 }
 template <auto Run> LinearMethod method(const char* op, IterativeOptions options) {
-  check(op, options);
+  check_options(op, options);
   auto preconditioner = options.preconditioner;
   return {[op, options](const TensorMap& map, const TensorMap& m, const Tensor& b) {
             if (b.numel() == 0) return Run(options, map, m, b);

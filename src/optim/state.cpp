@@ -52,7 +52,7 @@ const Tensor& entry(const char* op, const State& state, const std::string& name,
                 std::string(op) + ": " + name + " must be " + describe(own) + ", got " + describe(got));
   return got;
 }
-void check(const char* op, const State& state, const State& own) {
+void check_state(const char* op, const State& state, const State& own) {
   for (const auto& [name, tensor] : own) entry(op, state, name, tensor);
 }
 void copy_tensors(const State& state, const std::string& name, std::vector<Tensor>& to) {
@@ -77,7 +77,7 @@ State SGD::state() const {
   return state;
 }
 void SGD::set_state(const State& state) {
-  check("SGD", state, this->state());
+  check_state("SGD", state, this->state());
   const SGDOptions next = options_in(state, options());
   copy_tensors(state, "velocity", velocity_);
   *options_.shared() = next;
@@ -92,7 +92,7 @@ State AdamW::state() const {
   return state;
 }
 void AdamW::set_state(const State& state) {
-  check("AdamW", state, this->state());
+  check_state("AdamW", state, this->state());
   const AdamWOptions next = options_in(state, options());
   const std::vector<std::int64_t> counts = state.at("counts").to(cpu()).to_vector<std::int64_t>();
   copy_tensors(state, "first", first_), copy_tensors(state, "second", second_);

@@ -4019,6 +4019,68 @@ fn key_of(w: u32, flip: u32) -> u32 {
   b1[group * 256u + thread] = carry;
 }
 
+// ---- sort of halves, read and written: sort, 5 workgroups of 256, 8 words
+// sort, reading
+@group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read_write> b1: array<vec4<u32>>;
+  let i = (group * 256u + thread) * 8u;
+  if (i >= params.v[0].z * params.v[0].y) { return; }
+  let line = i / params.v[0].z;
+  let at = i - line * params.v[0].z;
+  let w0 = (params.v[1].x + line * params.v[1].y + at) / 8u;
+  let q1 = b0[w0 + 0u];
+  let x2 = (bitcast<i32>(((q1.x & 0xffffu)) << 16u) >> 16u);
+  let x3 = (bitcast<i32>(((q1.x >> 16u)) << 16u) >> 16u);
+  let x4 = (bitcast<i32>(((q1.y & 0xffffu)) << 16u) >> 16u);
+  let x5 = (bitcast<i32>(((q1.y >> 16u)) << 16u) >> 16u);
+  let x6 = (bitcast<i32>(((q1.z & 0xffffu)) << 16u) >> 16u);
+  let x7 = (bitcast<i32>(((q1.z >> 16u)) << 16u) >> 16u);
+  let x8 = (bitcast<i32>(((q1.w & 0xffffu)) << 16u) >> 16u);
+  let x9 = (bitcast<i32>(((q1.w >> 16u)) << 16u) >> 16u);
+  let w10 = (params.v[1].z + line * params.v[1].w + at) / 4u;
+  b1[w10 + 0u] = vec4<u32>(bitcast<u32>((bitcast<u32>(x2) & 0xffffu)), bitcast<u32>((bitcast<u32>(x3) & 0xffffu)), bitcast<u32>((bitcast<u32>(x4) & 0xffffu)), bitcast<u32>((bitcast<u32>(x5) & 0xffffu)));
+  b1[w10 + 1u] = vec4<u32>(bitcast<u32>((bitcast<u32>(x6) & 0xffffu)), bitcast<u32>((bitcast<u32>(x7) & 0xffffu)), bitcast<u32>((bitcast<u32>(x8) & 0xffffu)), bitcast<u32>((bitcast<u32>(x9) & 0xffffu)));
+}
+
+// ---- sort of halves, read and written: sort, 5 workgroups of 256, 12 words
+// sort, writing
+@group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read_write> b2: array<vec4<u32>>;
+@group(0) @binding(4) var<storage, read_write> b3: array<vec4<u32>>;
+  let i = (group * 256u + thread) * 8u;
+  if (i >= params.v[0].z * params.v[0].y) { return; }
+  let line = i / params.v[0].z;
+  let at = i - line * params.v[0].z;
+  let w0 = (params.v[1].x + line * params.v[1].y + at) / 4u;
+  let q1 = b0[w0 + 0u];
+  let x2 = q1.x;
+  let x3 = q1.y;
+  let x4 = q1.z;
+  let x5 = q1.w;
+  let q6 = b0[w0 + 1u];
+  let x7 = q6.x;
+  let x8 = q6.y;
+  let x9 = q6.z;
+  let x10 = q6.w;
+  let w11 = (params.v[1].z + line * params.v[1].w + at) / 4u;
+  let q12 = b1[w11 + 0u];
+  let x13 = q12.x;
+  let x14 = q12.y;
+  let x15 = q12.z;
+  let x16 = q12.w;
+  let q17 = b1[w11 + 1u];
+  let x18 = q17.x;
+  let x19 = q17.y;
+  let x20 = q17.z;
+  let x21 = q17.w;
+  let w22 = (params.v[2].x + line * params.v[2].y + at) / 8u;
+  b2[w22 + 0u] = vec4<u32>((bitcast<u32>((bitcast<i32>((x2) << 16u) >> 16u)) & 0xffffu) | ((bitcast<u32>((bitcast<i32>((x3) << 16u) >> 16u)) & 0xffffu) << 16u), (bitcast<u32>((bitcast<i32>((x4) << 16u) >> 16u)) & 0xffffu) | ((bitcast<u32>((bitcast<i32>((x5) << 16u) >> 16u)) & 0xffffu) << 16u), (bitcast<u32>((bitcast<i32>((x7) << 16u) >> 16u)) & 0xffffu) | ((bitcast<u32>((bitcast<i32>((x8) << 16u) >> 16u)) & 0xffffu) << 16u), (bitcast<u32>((bitcast<i32>((x9) << 16u) >> 16u)) & 0xffffu) | ((bitcast<u32>((bitcast<i32>((x10) << 16u) >> 16u)) & 0xffffu) << 16u));
+  let w23 = (params.v[2].z + line * params.v[2].w + at) / 4u;
+  b3[w23 + 0u] = vec4<u32>(bitcast<u32>(bitcast<i32>(x13)), bitcast<u32>(bitcast<i32>(x14)), bitcast<u32>(bitcast<i32>(x15)), bitcast<u32>(bitcast<i32>(x16)));
+  b3[w23 + 1u] = vec4<u32>(bitcast<u32>(bitcast<i32>(x18)), bitcast<u32>(bitcast<i32>(x19)), bitcast<u32>(bitcast<i32>(x20)), bitcast<u32>(bitcast<i32>(x21)));
+}
+
 // ---- sort of a line in subgroups: sort, 3 workgroups of 256, 11 words
 // sort, tiles in subgroups
 @group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;

@@ -196,6 +196,7 @@ inline std::vector<Kind> line_kinds() {
       {"sort of a line", f32, Kind::in_cuda, [](P& p, DType d) { sort(p.make({3, 3000}, d), 1); }},
       {"sort of a long line", f32, Kind::in_both, [](P& p, DType d) { sort(p.make({1 << 19}, d), 0); }},
       {"sort of long lines", f32, Kind::in_wgsl, [](P& p, DType d) { sort(p.make({2, 5000}, d), 1, true); }},
+      {"sort of halves, read and written", bf16, Kind::in_wgsl, [](P& p, DType d) { sort(p.make({2, 5000}, d), 1); }},
       {"sort of a line in subgroups", f32, Kind::in_wgsl,
        [](P& p, DType d) { p.in_subgroups([&] { sort(p.make({3, 2048}, d), 1); }); }},
       {"sort of a long line in subgroups", f32, Kind::in_wgsl,

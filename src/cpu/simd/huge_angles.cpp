@@ -46,7 +46,7 @@ void to_radians(const std::uint64_t fraction[3], bool negative, ReducedAngle& an
   angle.high = negative ? -high : high, angle.low = negative ? -low : low;
 }
 
-ReducedAngle reduced(double x) {
+ReducedAngle reduce_angle(double x) {
   int exponent;
   const auto m = static_cast<std::uint64_t>(std::ldexp(std::frexp(x, &exponent), 53));
   const int e = exponent - 53, first = e >= 2 ? e - 1 : 1;  // bits before `first` give whole turns
@@ -102,7 +102,7 @@ double shifted_sine_of_single(double x, int quarter_turns) {
 double shifted_sine(double x, int quarter_turns) {
   if (!(x < HUGE_VAL)) return std::nan("");
   if (x <= 0x1p30) return shifted_sine_of_single(x, quarter_turns);
-  const ReducedAngle a = reduced(x);
+  const ReducedAngle a = reduce_angle(x);
   const int quadrant = (a.quadrant + quarter_turns) & 3;
   const double s = std::sin(a.high), c = std::cos(a.high);
   const double value = quadrant & 1 ? c - s * a.low : s + c * a.low;

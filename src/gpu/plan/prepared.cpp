@@ -33,7 +33,7 @@ namespace {
 /// Up to so many storages are looked through one by one. A concatenation of 256 took 4 of its 29 µs for that.
 constexpr std::size_t kFewStorages = 16;
 /// Where to begin to look for a storage among a power of two of places.
-std::size_t place_of(const Storage* storage, std::size_t places) {
+std::size_t hash_slot(const Storage* storage, std::size_t places) {
   return static_cast<std::size_t>(reinterpret_cast<std::uintptr_t>(storage) * 0x9e3779b97f4a7c15ull >> 32) &
          (places - 1);
 }
@@ -45,12 +45,12 @@ std::size_t RequestKey::position_of(const Storage* storage) {
   if (places_.size() < 2 * (storages.size() + 1)) {  // open addressing, at most half full
     places_.assign(std::bit_ceil(4 * storages.size()), -1);
     for (std::size_t i = 0; i < storages.size(); ++i) {
-      std::size_t at = place_of(storages[i], places_.size());
+      std::size_t at = hash_slot(storages[i], places_.size());
       while (places_[at] >= 0) at = (at + 1) & (places_.size() - 1);
       places_[at] = static_cast<std::int32_t>(i);
     }
   }
-  std::size_t at = place_of(storage, places_.size());
+  std::size_t at = hash_slot(storage, places_.size());
   for (; places_[at] >= 0; at = (at + 1) & (places_.size() - 1))
     if (storages[static_cast<std::size_t>(places_[at])] == storage) return static_cast<std::size_t>(places_[at]);
   places_[at] = static_cast<std::int32_t>(storages.size());  // where it is put next

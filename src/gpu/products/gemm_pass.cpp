@@ -14,7 +14,7 @@ using detail::GemmRequest;
 
 const detail::Program* plain_epilogue(const char* op, DType dtype) {
   const detail::InputType type{dtype, false};
-  return &detail::type_program(op, identity_graph(), {&type, 1});
+  return &detail::type_program(op, detail::identity_graph(), {&type, 1});
 }
 
 ProductInMemory::ProductInMemory(GpuBackend& backend, const GemmRequest& r, DType dtype)

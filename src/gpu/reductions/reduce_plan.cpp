@@ -15,7 +15,7 @@ constexpr std::int64_t kEnoughInvocations = 256 * kEnoughGroups;
 constexpr std::int64_t kStagedBytes = 24;
 constexpr int kMostStagedRows = 4;
 
-int place_of(const std::vector<int>& list, int item) {
+int index_in(const std::vector<int>& list, int item) {
   return static_cast<int>(std::find(list.begin(), list.end(), item) - list.begin());
 }
 }  // namespace
@@ -33,10 +33,10 @@ ReducePlan::ReducePlan(GpuBackend& backend, const detail::FusedRequest& request,
 }
 
 int ReducePlan::access_of(int source) const {
-  return source_access[static_cast<std::size_t>(place_of(sources, source))];
+  return source_access[static_cast<std::size_t>(index_in(sources, source))];
 }
 int ReducePlan::access_of_full(int output) const {
-  return full_access[static_cast<std::size_t>(place_of(full_outputs, output))];
+  return full_access[static_cast<std::size_t>(index_in(full_outputs, output))];
 }
 
 std::uint32_t ReducePlan::pinned_axes() const {

@@ -43,7 +43,7 @@ std::size_t number_end(std::string_view text, std::size_t at) {
 }
 
 /// WGSL's numbers with a fraction or an exponent are f32 here; C++'s are double without a suffix.
-std::string number(std::string_view token) {
+std::string number_in_cpp(std::string_view token) {
   const bool hexadecimal = token.substr(0, 2) == "0x";
   const bool real = token.find('.') != token.npos || token.find(hexadecimal ? 'p' : 'e') != token.npos;
   const bool suffixed = token.back() == 'f' && (!hexadecimal || token.find('p') != token.npos);
@@ -61,7 +61,7 @@ std::string body(std::string_view text) {
       at = std::min(text.find('\n', at), text.size());
     } else if (std::isdigit(static_cast<unsigned char>(c))) {
       const std::size_t end = number_end(text, at);
-      result += number(text.substr(at, end - at));
+      result += number_in_cpp(text.substr(at, end - at));
       at = end;
     } else if (is_word(c)) {
       std::size_t end = at;

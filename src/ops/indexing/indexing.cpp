@@ -36,7 +36,7 @@ constexpr const char* kSelect = "x(…)";
 std::string nth(std::size_t i) { return "index " + std::to_string(i + 1); }
 
 /// The positions (i32) of a mask's trues among its elements.
-Tensor places_of(const char* op, const Tensor& mask) {
+Tensor positions_in(const char* op, const Tensor& mask) {
   require_values(op);
   const std::int64_t n = mask.numel();
   if (n > kMostPositions)
@@ -158,7 +158,7 @@ Tensor positions_of(const Shape& shape, const std::vector<Selector>& selectors) 
   std::vector<Tensor> places;
   Shape common;
   for (const Selector& s : selectors) {
-    places.push_back(s.of.dtype() == boolean ? places_of(kSelect, s.of) : as_i32(kSelect, s.of));
+    places.push_back(s.of.dtype() == boolean ? positions_in(kSelect, s.of) : as_i32(kSelect, s.of));
     common = broadcast_shapes(kSelect, common, places.back().shape());
   }
   if (places.size() == 1) return places[0];
@@ -357,7 +357,7 @@ template <TensorOrVar T> std::vector<Tensor> nonzero(const T& x) {
   const Tensor& values = require_defined("nonzero", "x", value_of(x));
   if (values.dim() == 0)
     throw Error(ErrorKind::shape, "nonzero: x must have at least one axis, got " + describe(values));
-  const Tensor at = places_of("nonzero", values.dtype() == boolean ? values : values != 0);
+  const Tensor at = positions_in("nonzero", values.dtype() == boolean ? values : values != 0);
   if (values.dim() == 1) return {at};
   std::vector<Tensor> result(values.shape().size(), at);
   if (values.numel() == 0) return result;  // of which other axes may have any size
@@ -380,7 +380,7 @@ const Tensor& checked_mask(const char* op, const Tensor& x, const Tensor& mask) 
 template <TensorOrVar T> T masked_select(const T& x, const Tensor& mask) {
   checked_mask("masked_select", value_of(x), mask);
   const Shape shape = broadcast_shapes("masked_select", x.shape(), mask.shape());
-  return take(x.broadcast_to(shape).reshape({-1}), places_of("masked_select", mask.broadcast_to(shape)));
+  return take(x.broadcast_to(shape).reshape({-1}), positions_in("masked_select", mask.broadcast_to(shape)));
 }
 TERN_INSTANCES_1(ResultOf, masked_select, const Tensor&)
 template <TensorOrVar T> T masked_fill(const T& x, const Tensor& mask, Number value) {

@@ -51,7 +51,9 @@ Flat flattened(const Var& x, const Tensor& indices, const Var& source, int axis)
   return {x.reshape({-1}), source.reshape({-1}), at.reshape({-1})};
 }
 /// x, and where there is a winner (its position; -1 for none) the source's element.
-Var chosen(const Flat& f, const Tensor& winner) { return where(winner >= 0, take(f.source, maximum(winner, 0)), f.x); }
+Var winners_of(const Flat& f, const Tensor& winner) {
+  return where(winner >= 0, take(f.source, maximum(winner, 0)), f.x);
+}
 Tensor last_winner(const Flat& f) {
   return scattered(kScatterReduce, Combine::last, same(f.x.numel(), -1, f.at), f.at, counted_from(f.at.numel(), f.at),
                    0);
@@ -70,7 +72,7 @@ Tensor extreme_winner(const Flat& f, const Tensor& extremes, const Tensor& cover
 }
 /// Products of the elements of each place, doubling how many are joined: divides by nothing, so that zeros have
 /// gradients of every order.
-Var product_of(const Flat& f) {
+Var product_by_index(const Flat& f) {
   const std::int64_t count = f.at.numel();
   const Tensor order = argsort(f.at, 0), places = take(f.at, order);
   Var products = take(f.source, order);
@@ -95,7 +97,7 @@ Var multiplied(const Var& x, const Tensor& indices, const Var& source, int axis)
   if (source.numel() == 0) return x.clone();
   if (is_floating(x.dtype()) && dtype_size(x.dtype()) < 4)
     return multiplied(x.to(DType::f32), indices, source.to(DType::f32), axis).to(x.dtype());
-  return product_of(flattened(x, indices, source, axis)).reshape(x.shape());
+  return product_by_index(flattened(x, indices, source, axis)).reshape(x.shape());
 }
 
 Var recorded(const Var& x, const Tensor& indices, const Var& source, Reduce how, int axis, const Tensor& covered) {
@@ -105,7 +107,7 @@ Var recorded(const Var& x, const Tensor& indices, const Var& source, Reduce how,
   if (!tracked(inputs) || source.numel() == 0) return source.numel() == 0 ? x.clone() : as_var(value);
   if (how == Reduce::multiply) return multiplied(x, indices, source, axis);
   const Flat f = flattened(x, indices, source, axis);
-  return chosen(f, how == Reduce::set ? last_winner(f) : extreme_winner(f, value.reshape({-1}), covered))
+  return winners_of(f, how == Reduce::set ? last_winner(f) : extreme_winner(f, value.reshape({-1}), covered))
       .reshape(x.shape());
 }
 
@@ -120,7 +122,7 @@ Number neutral(Reduce how, DType dtype) {
 }
 /// Of x and source in one dtype. Complex ones are written as pairs.
 template <TensorOrVar X, TensorOrVar S>
-ResultOf<X, S> reduced(const X& x, const Tensor& indices, const S& source, Reduce how, int axis,
+ResultOf<X, S> combined_by_index(const X& x, const Tensor& indices, const S& source, Reduce how, int axis,
                        const Tensor& covered) {
   if (how == Reduce::add) return in_name_of(kScatterReduce, [&] { return scatter_add(x, indices, source, axis); });
   if (is_complex(x.dtype())) {
@@ -129,7 +131,7 @@ ResultOf<X, S> reduced(const X& x, const Tensor& indices, const S& source, Reduc
       return operand_as<ResultOf<X, S>>(multiplied(as_var(x), indices, as_var(source), axis));
     const int a = normalize_axis(kScatterReduce, axis, x.dim());
     const Tensor at = is_take_like(value_of(x), indices, value_of(source), a) ? indices : for_pairs(indices);
-    return view_as_complex(reduced(view_as_real(x), at, view_as_real(source), how, a, Tensor()));
+    return view_as_complex(combined_by_index(view_as_real(x), at, view_as_real(source), how, a, Tensor()));
   }
   if constexpr (std::same_as<ResultOf<X, S>, Tensor>)
     return scattered(kScatterReduce, combine_of(how), x, indices, source, axis);
@@ -153,15 +155,15 @@ ResultOf<X, S> scatter_reduce(const X& x, const Tensor& indices, const S& source
   if (how == Reduce::minimum || how == Reduce::maximum) require_real(kScatterReduce, "x", value_of(x));
   if (means && dtype_size(x.dtype()) < 4)  // rounded once
     return scatter_reduce(x.to(DType::f32), indices, source.to(DType::f32), how, axis, include_self).to(x.dtype());
-  if (!means && (include_self || how == Reduce::set)) return reduced(x, indices, source, how, axis, Tensor());
+  if (!means && (include_self || how == Reduce::set)) return combined_by_index(x, indices, source, how, axis, Tensor());
   const Tensor count = met(value_of(x), indices, value_of(source), axis);
   const DType divisor = real_dtype(x.dtype());
-  const auto sums = [&](const X& at) { return reduced(at, indices, source, Reduce::add, axis, Tensor()); };
+  const auto sums = [&](const X& at) { return combined_by_index(at, indices, source, Reduce::add, axis, Tensor()); };
   if (include_self) return sums(x) / (count + 1).to(divisor);
   const Tensor covered = count > 0;
   const X others = where(covered, neutral(how, x.dtype()), x);
   if (means) return sums(others) / maximum(count, 1).to(divisor);
-  return reduced(others, indices, source, how, axis, covered);
+  return combined_by_index(others, indices, source, how, axis, covered);
 }
 template Tensor scatter_reduce(const Tensor&, const Tensor&, const Tensor&, Reduce, int, bool);
 template Var scatter_reduce(const Tensor&, const Tensor&, const Var&, Reduce, int, bool);

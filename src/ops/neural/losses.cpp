@@ -14,7 +14,7 @@ namespace {
 
 /// formula(arguments…) of each element, reduced. `formula` is a lambda without captures.
 template <TensorOrVar R, class F>
-R reduced(const char* op, F formula, Reduction reduction, std::span<const Argument> arguments, const Shape& space) {
+R loss_of(const char* op, F formula, Reduction reduction, std::span<const Argument> arguments, const Shape& space) {
   if (reduction == Reduction::none || space.empty()) return fused_one<R>({op, graph_of(formula), 0, {}}, arguments);
   constexpr auto summed = [](auto... x)
     requires std::invocable<F, decltype(x)...>
@@ -150,13 +150,13 @@ template <TensorOrVar X, TensorOrVar Y> ResultOf<X, Y> mse_loss(const X& x, cons
   check_alike("mse_loss", "x", value_of(x), "target", value_of(target));
   const Argument arguments[] = {Argument(x), Argument(target)};
   constexpr auto squared = [](auto a, auto b) { return (a - b) * (a - b); };
-  return reduced<ResultOf<X, Y>>("mse_loss", squared, reduction, arguments, x.shape());
+  return loss_of<ResultOf<X, Y>>("mse_loss", squared, reduction, arguments, x.shape());
 }
 template <TensorOrVar X, TensorOrVar Y> ResultOf<X, Y> l1_loss(const X& x, const Y& target, Reduction reduction) {
   check_alike("l1_loss", "x", value_of(x), "target", value_of(target));
   const Argument arguments[] = {Argument(x), Argument(target)};
   constexpr auto absolute = [](auto a, auto b) { return abs(a - b); };
-  return reduced<ResultOf<X, Y>>("l1_loss", absolute, reduction, arguments, x.shape());
+  return loss_of<ResultOf<X, Y>>("l1_loss", absolute, reduction, arguments, x.shape());
 }
 template <TensorOrVar X, TensorOrVar Y>
 ResultOf<X, Y> huber_loss(const X& x, const Y& target, double delta, Reduction reduction) {
@@ -167,7 +167,7 @@ ResultOf<X, Y> huber_loss(const X& x, const Y& target, double delta, Reduction r
     auto d = a - b, size = abs(d);
     return where(size <= limit, 0.5 * d * d, limit * (size - 0.5 * limit));
   };
-  return reduced<ResultOf<X, Y>>("huber_loss", bent, reduction, arguments, x.shape());
+  return loss_of<ResultOf<X, Y>>("huber_loss", bent, reduction, arguments, x.shape());
 }
 template <TensorOrVar X, TensorOrVar Y>
 ResultOf<X, Y> binary_cross_entropy_with_logits(const X& logits, const Y& target, const BinaryCrossEntropyOptions& o) {
@@ -179,7 +179,7 @@ ResultOf<X, Y> binary_cross_entropy_with_logits(const X& logits, const Y& target
   constexpr auto entropy = [](auto x, auto t, auto weight, auto positive) {
     return weight * (positive * t * softplus(-x) + (1 - t) * softplus(x));
   };
-  return reduced<ResultOf<X, Y>>(op, entropy, o.reduction, arguments, logits.shape());
+  return loss_of<ResultOf<X, Y>>(op, entropy, o.reduction, arguments, logits.shape());
 }
 template <TensorOrVar X, TensorOrVar Y> ResultOf<X, Y> kl_div(const X& x, const Y& target, const KlOptions& o) {
   using R = ResultOf<X, Y>;
@@ -199,8 +199,8 @@ template <TensorOrVar X, TensorOrVar Y> ResultOf<X, Y> kl_div(const X& x, const 
     return scale * (share * (where(share == 0, 0, p) - where(share == 0, 0, q)));
   };
   const Reduction reduction = per_row ? Reduction::sum : o.reduction;
-  const R y = o.log_target ? reduced<R>(op, of_logs, reduction, arguments, x.shape())
-                           : reduced<R>(op, of_shares, reduction, arguments, x.shape());
+  const R y = o.log_target ? loss_of<R>(op, of_logs, reduction, arguments, x.shape())
+                           : loss_of<R>(op, of_shares, reduction, arguments, x.shape());
   return per_row && x.size(0) == 0 ? y * kNone : y;
 }
 template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> cosine_similarity(const A& a, const B& b, int axis, double eps) {

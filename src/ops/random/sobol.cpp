@@ -91,7 +91,7 @@ constexpr Pointwise wide_number{"sobol", [](Expr word, Expr shift) {
                                   return cast(bits, DType::f64) * 0x1p-32;
                                 }};
 
-void check(const Shape& shape, std::int64_t skip, const Options& options) {
+void check_sobol(const Shape& shape, std::int64_t skip, const Options& options) {
   if (!is_floating(options.dtype))
     throw Error(ErrorKind::dtype, "sobol: needs a floating-point dtype, got " + std::string(to_string(options.dtype)));
   if (shape.rank() != 2)
@@ -119,11 +119,11 @@ Tensor points_of(const Shape& shape, std::int64_t skip, const Tensor& shift, con
 }  // namespace
 
 Tensor sobol(const Shape& shape, std::int64_t skip, const Options& options) {
-  check(shape, skip, options);
+  check_sobol(shape, skip, options);
   return points_of(shape, skip, zeros({shape[1]}, {.dtype = DType::i32, .device = options.device}), options);
 }
 Tensor sobol(const Shape& shape, Source from, const Options& options) {
-  check(shape, 0, options);
+  check_sobol(shape, 0, options);
   constexpr std::int64_t low = INT32_MIN, high = std::int64_t{1} << 31;
   const Tensor shift = randint(low, high, {shape[1]}, from.generator, {.dtype = DType::i32, .device = options.device});
   return points_of(shape, 0, shift, options);

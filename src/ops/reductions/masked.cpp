@@ -16,7 +16,7 @@ using namespace detail;
 
 namespace {
 
-const Tensor& checked(const char* op, const Tensor& x, const Where& which) {
+const Tensor& checked_where(const char* op, const Tensor& x, const Where& which) {
   require_defined(op, "x", x);
   const Tensor& mask = require_defined(op, "where", which.where);
   if (mask.dtype() != DType::boolean)
@@ -34,9 +34,9 @@ bool sums_alone(DType dtype) { return dtype_size(dtype) >= 4 || is_floating(dtyp
 
 /// A formula of x, the mask, and of a number where it has three inputs.
 template <TensorOrVar T>
-T reduced(const char* op, const FormulaGraph* graph, const T& x, const Axes& axes, bool keepdim, const Where& which,
+T over_taken(const char* op, const FormulaGraph* graph, const T& x, const Axes& axes, bool keepdim, const Where& which,
           Number number = 0) {
-  const Tensor& mask = checked(op, value_of(x), which);
+  const Tensor& mask = checked_where(op, value_of(x), which);
   const FusedCall call{op, graph, axis_mask(op, axes, x.dim()), x.shape(), {}, !keepdim};
   const Argument arguments[] = {Argument(x), Argument(mask), Argument(number)};
   return fused_one<T>(call, std::span(arguments).first(static_cast<std::size_t>(graph->inputs)));
@@ -60,52 +60,52 @@ void require_elements(const char* op, const Tensor& x, const Axes& axes) {
 }  // namespace
 
 template <TensorOrVar T> T sum(const T& x, const Axes& axes, bool keepdim, const Where& which) {
-  const Tensor& mask = checked("sum", value_of(x), which);
+  const Tensor& mask = checked_where("sum", value_of(x), which);
   if (!sums_alone(x.dtype())) return sum(where(mask, x, 0), axes, keepdim);  // those sum in a wider one
-  return reduced("sum", graph_of([](auto v, auto m) { return sum(where(m, v, 0)); }), x, axes, keepdim, which);
+  return over_taken("sum", graph_of([](auto v, auto m) { return sum(where(m, v, 0)); }), x, axes, keepdim, which);
 }
 template <TensorOrVar T> T mean(const T& x, const Axes& axes, bool keepdim, const Where& which) {
-  checked("mean", value_of(x), which);
+  checked_where("mean", value_of(x), which);
   if (!is_differentiable(x.dtype())) return mean(in_floating(x), axes, keepdim, which).to(DType::f32);
-  return reduced("mean", graph_of([](auto v, auto m) { return masked_mean(v, m); }), x, axes, keepdim, which);
+  return over_taken("mean", graph_of([](auto v, auto m) { return masked_mean(v, m); }), x, axes, keepdim, which);
 }
 template <TensorOrVar T> T prod(const T& x, const Axes& axes, bool keepdim, const Where& which) {
-  return prod(where(checked("prod", value_of(x), which), x, 1), axes, keepdim);
+  return prod(where(checked_where("prod", value_of(x), which), x, 1), axes, keepdim);
 }
 template <TensorOrVar T> T max(const T& x, const Axes& axes, bool keepdim, const Where& which) {
   require_elements("max", value_of(x), axes);
   static const FormulaGraph* const graph = graph_of([](auto v, auto m, auto low) { return max(where(m, v, low)); });
-  return reduced("max", graph, x, axes, keepdim, which, extreme_of(x.dtype(), false));
+  return over_taken("max", graph, x, axes, keepdim, which, extreme_of(x.dtype(), false));
 }
 template <TensorOrVar T> T min(const T& x, const Axes& axes, bool keepdim, const Where& which) {
   require_elements("min", value_of(x), axes);
   static const FormulaGraph* const graph = graph_of([](auto v, auto m, auto high) { return min(where(m, v, high)); });
-  return reduced("min", graph, x, axes, keepdim, which, extreme_of(x.dtype(), true));
+  return over_taken("min", graph, x, axes, keepdim, which, extreme_of(x.dtype(), true));
 }
 template <TensorOrVar T> T var(const T& x, const Axes& axes, bool keepdim, const Where& which, double correction) {
-  checked("var", value_of(x), which);
+  checked_where("var", value_of(x), which);
   if (is_complex(x.dtype()))
     return var(real(x), axes, keepdim, which, correction) + var(imag(x), axes, keepdim, which, correction);
   if (!is_floating(x.dtype())) return var(in_floating(x), axes, keepdim, which, correction).to(DType::f32);
-  return reduced("var", graph_of([](auto v, auto m, auto c) { return masked_variance(v, m, c); }), x, axes, keepdim,
+  return over_taken("var", graph_of([](auto v, auto m, auto c) { return masked_variance(v, m, c); }), x, axes, keepdim,
                  which, correction);
 }
 template <TensorOrVar T> T std(const T& x, const Axes& axes, bool keepdim, const Where& which, double correction) {
-  checked("std", value_of(x), which);
+  checked_where("std", value_of(x), which);
   if (!is_floating(x.dtype())) return root_or_zero("std", var(x, axes, keepdim, which, correction));
-  return reduced("std", graph_of([](auto v, auto m, auto c) { return root_or_zero(masked_variance(v, m, c)); }), x,
+  return over_taken("std", graph_of([](auto v, auto m, auto c) { return root_or_zero(masked_variance(v, m, c)); }), x,
                  axes, keepdim, which, correction);
 }
 // Over nothing max of predicates gives the lowest integer: the comparison makes that false, and true for min.
 template <TensorOrVar T> Tensor any(const T& x, const Axes& axes, bool keepdim, const Where& which) {
   static const FormulaGraph* const graph =
       graph_of([](auto v, auto m) { return max(cast((v != 0) & m, DType::i32)) > 0; });
-  return reduced("any", graph, value_of(x), axes, keepdim, which);
+  return over_taken("any", graph, value_of(x), axes, keepdim, which);
 }
 template <TensorOrVar T> Tensor all(const T& x, const Axes& axes, bool keepdim, const Where& which) {
   static const FormulaGraph* const graph =
       graph_of([](auto v, auto m) { return min(cast((v != 0) | (m == 0), DType::i32)) > 0; });
-  return reduced("all", graph, value_of(x), axes, keepdim, which);
+  return over_taken("all", graph, value_of(x), axes, keepdim, which);
 }
 template <TensorOrVar T> Tensor count_nonzero(const T& x, const Axes& axes, bool keepdim, const Where& which) {
   constexpr const char* op = "count_nonzero";
@@ -117,7 +117,7 @@ template <TensorOrVar T> Tensor count_nonzero(const T& x, const Axes& axes, bool
     throw Error(ErrorKind::shape, std::string(op) + ": i32 cannot count the " + std::to_string(counted) +
                                       " elements of " + describe(values) + "; take it in parts");
   static const FormulaGraph* const graph = graph_of([](auto v, auto m) { return sum(cast((v != 0) & m, DType::i32)); });
-  return reduced(op, graph, values, axes, keepdim, which);
+  return over_taken(op, graph, values, axes, keepdim, which);
 }
 
 #define TERN_INSTANCES(T)                                            \

@@ -31,7 +31,7 @@ std::uint32_t checked_mask(const NamedReduction& r, const Tensor& x, const Axes&
   return mask;
 }
 
-template <TensorOrVar T> T reduced(const NamedReduction& r, const T& x, const Axes& axes, bool keepdim) {
+template <TensorOrVar T> T reduced_by(const NamedReduction& r, const T& x, const Axes& axes, bool keepdim) {
   const std::uint32_t mask = checked_mask(r, value_of(x), axes);
   if (r.of_complex && is_complex(x.dtype())) return operand_as<T>(r.of_complex(as_var(x), axes, keepdim));
   const Argument arguments[] = {Argument(x)};
@@ -154,13 +154,13 @@ template <TensorOrVar T> T prod(const T& x, const Axes& axes, bool keepdim) {
     if (tracked({&x, 1})) return product_tree(x, checked_mask(prod_reduction(), x.value(), axes), keepdim);
   if (is_complex(require_defined("prod", "x", value_of(x)).dtype()))
     return operand_as<T>(product_tree(as_var(x), checked_mask(prod_reduction(), value_of(x), axes), keepdim));
-  return reduced(prod_reduction(), x, axes, keepdim);
+  return reduced_by(prod_reduction(), x, axes, keepdim);
 }
 TERN_INSTANCES_1(ResultOf, prod, const Axes&, bool)
 
 #define TERN_REDUCTION(name)                                                    \
   template <TensorOrVar T> T name(const T& x, const Axes& axes, bool keepdim) { \
-    return reduced(name##_reduction(), x, axes, keepdim);                       \
+    return reduced_by(name##_reduction(), x, axes, keepdim);                       \
   }                                                                             \
   TERN_INSTANCES_1(ResultOf, name, const Axes&, bool)
 TERN_REDUCTION(max)
@@ -173,7 +173,7 @@ TERN_REDUCTION(logsumexp)
   template <TensorOrVar T> T name(const T& x, const Axes& axes, bool keepdim) {   \
     const bool computes = !value_of(x).defined() || is_differentiable(x.dtype()); \
     if (!computes) return name(in_floating(x), axes, keepdim).to(DType::f32);     \
-    return reduced(name##_reduction(), x, axes, keepdim);                         \
+    return reduced_by(name##_reduction(), x, axes, keepdim);                         \
   }                                                                               \
   TERN_INSTANCES_1(ResultOf, name, const Axes&, bool)
 TERN_FLOATING_REDUCTION(var)
@@ -184,7 +184,7 @@ TERN_FLOATING_REDUCTION(norm)
 // Positions and predicates have no gradient: they are Tensors.
 #define TERN_INDEX_REDUCTION(name)                                                   \
   template <TensorOrVar T> Tensor name(const T& x, const Axes& axes, bool keepdim) { \
-    return reduced(name##_reduction(), value_of(x), axes, keepdim);                  \
+    return reduced_by(name##_reduction(), value_of(x), axes, keepdim);                  \
   }                                                                                  \
   TERN_INSTANCES_1(TensorOf, name, const Axes&, bool)
 TERN_INDEX_REDUCTION(argmax)

@@ -82,7 +82,7 @@ std::int64_t count_along(const Tensor& x, std::uint32_t mask) {
 }
 
 // ---- sums of more narrow integers than i32 can hold the sum of ----
-Tensor reduced(const FormulaGraph* graph, const Tensor& x, std::uint32_t mask) {
+Tensor sum_over(const FormulaGraph* graph, const Tensor& x, std::uint32_t mask) {
   return fused_one<Tensor>({"sum", graph, mask, {}}, std::array{Argument(x)});
 }
 int longest_axis(const Tensor& x, std::uint32_t mask) {
@@ -106,16 +106,16 @@ Tensor split_axis(const Tensor& x, int axis, std::int64_t each) {
 /// their sums.
 Tensor sum_in_parts(const Tensor& x, std::uint32_t mask) {
   const std::int64_t most = most_in_i32(x.dtype()), count = count_along(x, mask);
-  if (count <= most) return reduced(converted_sum(DType::i64), x, mask);
-  if (x.dim() == kMaxRank) return reduced(sum_of_converted(DType::i64), x, mask);  // no axis can be added
+  if (count <= most) return sum_over(converted_sum(DType::i64), x, mask);
+  if (x.dim() == kMaxRank) return sum_over(sum_of_converted(DType::i64), x, mask);  // no axis can be added
   const int axis = longest_axis(x, mask);
   const std::int64_t size = x.size(axis), others = count / size;
-  if (others > most) return reduced(plain_sum(), sum_in_parts(x, mask & ~(1u << axis)), 1u << axis);
+  if (others > most) return sum_over(plain_sum(), sum_in_parts(x, mask & ~(1u << axis)), 1u << axis);
   const std::int64_t parts = (size + most / others - 1) / (most / others), each = size / parts, whole = parts * each;
   const std::uint32_t before = (1u << axis) - 1;
   const Tensor split = split_axis(x.slice(axis, 0, whole), axis, each);
-  const Tensor sums = reduced(converted_sum(DType::i64), split, (mask & before) | (mask & ~before) << 1);
-  const Tensor total = reduced(plain_sum(), sums, 1u << axis).reshape(with_ones(x.shape(), mask));
+  const Tensor sums = sum_over(converted_sum(DType::i64), split, (mask & before) | (mask & ~before) << 1);
+  const Tensor total = sum_over(plain_sum(), sums, 1u << axis).reshape(with_ones(x.shape(), mask));
   return whole == size ? total : total + sum_in_parts(x.slice(axis, whole, size), mask);
 }
 

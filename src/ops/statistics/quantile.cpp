@@ -21,7 +21,7 @@ struct QuantilePlaces {
   std::vector<std::int32_t> low, high;
   std::vector<double> share;
 };
-QuantilePlaces places_of(std::span<const double> quantiles, std::int64_t n, Interpolation interpolation) {
+QuantilePlaces ranks_of(std::span<const double> quantiles, std::int64_t n, Interpolation interpolation) {
   QuantilePlaces p;
   for (const double q : quantiles) {
     const double at = q * static_cast<double>(n - 1);
@@ -53,7 +53,7 @@ template <TensorOrVar T> T lined_up(const T& x, std::uint32_t mask) {
 }
 
 /// [.., number of quantiles] of x's last axis, in its dtype.
-template <TensorOrVar T> T chosen(const char* op, const T& x, const QuantilePlaces& at) {
+template <TensorOrVar T> T between_ranks(const char* op, const T& x, const QuantilePlaces& at) {
   std::vector<std::int32_t> ranks = at.low;
   const bool apart = at.low != at.high;
   if (apart) ranks.insert(ranks.end(), at.high.begin(), at.high.end());
@@ -106,7 +106,7 @@ T quantiles(const char* op, const T& x, std::span<const double> q, const Shape& 
   const bool narrow = dtype_size(x.dtype()) < 4;  // f32 has all of these integers
   const T lines = lined_up(is_floating(x.dtype()) ? x : narrow ? x.to(DType::f32) : in_floating(x), mask);
   if (shape.numel() == 0) return lines.slice(-1, 0, 0).reshape(shape);
-  const T result = chosen(op, lines, places_of(q, n, interpolation));
+  const T result = between_ranks(op, lines, ranks_of(q, n, interpolation));
   Axes order;
   order.push_back(-1);
   for (int i = 0; i + 1 < result.dim(); ++i) order.push_back(i);

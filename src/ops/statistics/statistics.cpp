@@ -45,7 +45,7 @@ template <TensorOrVar T> T laid_along(const T& list, int axis, int rank) {
 
 /// A formula of x, and of a number where it has two inputs, over axes.
 template <TensorOrVar T>
-T reduced(const char* op, const FormulaGraph* graph, const T& x, const Axes& axes, bool keepdim, Number number = 0) {
+T statistic(const char* op, const FormulaGraph* graph, const T& x, const Axes& axes, bool keepdim, Number number = 0) {
   require_defined(op, "x", value_of(x));
   const FusedCall call{op, graph, axis_mask(op, axes, x.dim()), {}, {}, !keepdim};
   const Argument arguments[] = {Argument(x), Argument(number)};
@@ -83,13 +83,13 @@ template <TensorOrVar T> Tensor count_nonzero(const T& x, const Axes& axes, bool
     throw Error(ErrorKind::shape, "count_nonzero: i32 cannot count the " + std::to_string(count) + " elements of " +
                                       describe(values) + "; take it in parts");
   static const FormulaGraph* const graph = graph_of([](auto v) { return sum(cast(v != 0, DType::i32)); });
-  return reduced(op, graph, values, axes, keepdim);
+  return statistic(op, graph, values, axes, keepdim);
 }
 
 template <TensorOrVar T> T nansum(const T& x, const Axes& axes, bool keepdim) {
   require_defined("nansum", "x", value_of(x));
   if (!is_differentiable(x.dtype())) return sum(x, axes, keepdim);
-  return reduced("nansum", graph_of([](auto v) { return sum(where(isnan(v), 0, v)); }), x, axes, keepdim);
+  return statistic("nansum", graph_of([](auto v) { return sum(where(isnan(v), 0, v)); }), x, axes, keepdim);
 }
 template <TensorOrVar T> T nanmean(const T& x, const Axes& axes, bool keepdim) {
   require_defined("nanmean", "x", value_of(x));
@@ -98,12 +98,12 @@ template <TensorOrVar T> T nanmean(const T& x, const Axes& axes, bool keepdim) {
     const auto none = isnan(v);
     return sum(where(none, 0, v)) / sum(where(none, 0 * detach(where(none, 0, v)), 1));
   });
-  return reduced("nanmean", graph, x, axes, keepdim);
+  return statistic("nanmean", graph, x, axes, keepdim);
 }
 template <TensorOrVar T> T ptp(const T& x, const Axes& axes, bool keepdim) {
   require_defined("ptp", "x", value_of(x));
   require_elements("ptp", value_of(x), axis_mask("ptp", axes, x.dim()));
-  return reduced("ptp", graph_of([](auto v) { return max(v) - min(v); }), x, axes, keepdim);
+  return statistic("ptp", graph_of([](auto v) { return max(v) - min(v); }), x, axes, keepdim);
 }
 
 namespace {
@@ -145,14 +145,14 @@ template <TensorOrVar T> T var(const T& x, const Axes& axes, bool keepdim, doubl
   if (is_complex(x.dtype()))
     return var(real(x), axes, keepdim, correction) + var(imag(x), axes, keepdim, correction);
   if (!is_floating(x.dtype())) return var(in_floating(x), axes, keepdim, correction).to(DType::f32);
-  return reduced("var", graph_of([](auto v, auto c) { return variance(v, c); }), x, axes, keepdim, correction);
+  return statistic("var", graph_of([](auto v, auto c) { return variance(v, c); }), x, axes, keepdim, correction);
 }
 template <TensorOrVar T> T std(const T& x, const Axes& axes, bool keepdim, double correction) {
   require_defined("std", "x", value_of(x));
   if (is_complex(x.dtype())) return root_or_zero("std", var(x, axes, keepdim, correction));
   if (!is_floating(x.dtype())) return std(in_floating(x), axes, keepdim, correction).to(DType::f32);
   static const FormulaGraph* const graph = graph_of([](auto v, auto c) { return root_or_zero(variance(v, c)); });
-  return reduced("std", graph, x, axes, keepdim, correction);
+  return statistic("std", graph, x, axes, keepdim, correction);
 }
 template <TensorOrVar T> T norm(const T& x, const Axes& axes, bool keepdim, double order) {
   require_defined("norm", "x", value_of(x));
@@ -161,7 +161,7 @@ template <TensorOrVar T> T norm(const T& x, const Axes& axes, bool keepdim, doub
   if (!is_differentiable(x.dtype())) return norm(in_floating(x), axes, keepdim, order).to(DType::f32);
   if (order == 0 && is_complex(x.dtype())) return norm(abs(x), axes, keepdim, order);  // a real count
   if (std::isinf(order)) require_elements("norm", value_of(x), axis_mask("norm", axes, x.dim()));
-  return reduced("norm", norm_graph(order), x, axes, keepdim, order);
+  return statistic("norm", norm_graph(order), x, axes, keepdim, order);
 }
 
 namespace {

@@ -17,9 +17,6 @@ namespace tern {
 using namespace detail;
 
 namespace {
-const FormulaGraph* identity_graph() {
-  return graph_of([](auto x) { return x; });
-}
 /// A read that is no request to a backend.
 void note_read(const char* op, const Tensor& t) {
   ReadScope::note(*t.impl()->storage, [&] { return std::string(op) + " read, " + describe(t); });

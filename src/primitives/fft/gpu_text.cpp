@@ -26,7 +26,7 @@ constexpr int kMapThreads = 256;
 using Names = std::vector<std::string>;
 
 const char* type_of(const Lines& l) { return l.re.dtype == DType::f64 ? "f64" : "f32"; }
-std::string number(const Lines& l, double value) {
+std::string literal(const Lines& l, double value) {
   char text[40];
   std::snprintf(text, sizeof text, "%.17g", value);
   std::string digits = text;
@@ -56,7 +56,7 @@ std::string series(const Lines& l, int first, int terms) {
   for (int k = terms; k-- > 0;) {
     double factorial = 1;
     for (int i = 2; i <= first + 2 * k; ++i) factorial *= i;
-    const std::string c = number(l, (k % 2 ? -1 : 1) / factorial);
+    const std::string c = literal(l, (k % 2 ? -1 : 1) / factorial);
     text = text.empty() ? c : cat("(", c, " + x * ", text, ")");
   }
   return text;
@@ -66,7 +66,7 @@ std::string functions_of(const Lines& l, const Dialect& dialect, bool square) {
   const std::string type = type_of(l);
   const int terms = l.re.dtype == DType::f64 ? 10 : 6;
   Holes holes = pieces_of_file();
-  holes["type"] = type, holes["eighth"] = number(l, std::numbers::pi / 4);
+  holes["type"] = type, holes["eighth"] = literal(l, std::numbers::pi / 4);
   holes["sine"] = series(l, 1, terms), holes["cosine"] = series(l, 0, terms + 1);
   holes["twiddle_of_re_im"] = dialect.construct("Twiddle", {"re", "im"});
   const auto function = [&](const char* name, const std::string& result) {
@@ -93,8 +93,8 @@ Holes shared_holes(const Text& t, Io& io) {
   const bool to_real = l.kind == FftKind::to_real, from_real = l.kind == FftKind::from_real;
   const std::int64_t half = l.n / 2;
   Holes holes = pieces_of_file();
-  holes["zero"] = number(l, 0), holes["n"] = cat(l.n), holes["half"] = cat(half);
-  holes["inner"] = number(l, l.inner), holes["scale"] = number(l, l.scale);
+  holes["zero"] = literal(l, 0), holes["n"] = cat(l.n), holes["half"] = cat(half);
+  holes["inner"] = literal(l, l.inner), holes["scale"] = literal(l, l.scale);
   holes["lines"] = t.plan.p(t.plan.lines_slot);
   holes["given"] = t.plan.p(t.given_slot), holes["wanted"] = t.plan.p(t.wanted_slot);
 
@@ -176,7 +176,7 @@ class ButterflyText {
       PartNames even{"x0r", "x0i"}, crossed;
       for (int j = 1; 2 * j < radix_; ++j) {
         const double angle = 2 * std::numbers::pi * (j * k % radix_) / radix_;
-        const std::string c = number(l_, std::cos(angle)), s = number(l_, std::sin(angle)), plus = j > 1 ? " + " : "";
+        const std::string c = literal(l_, std::cos(angle)), s = literal(l_, std::sin(angle)), plus = j > 1 ? " + " : "";
         even.re += cat(" + ", c, " * s", j, "r"), even.im += cat(" + ", c, " * s", j, "i");
         crossed.re += cat(plus, s, " * d", j, "r"), crossed.im += cat(plus, s, " * d", j, "i");
       }

@@ -94,7 +94,7 @@ struct Bound {
 void spread(const char* op, const Shape& space, const Tensor& x, const Tensor& to) {
   const Argument argument(x);
   Tensor written;
-  run_fused({op, graph_of([](auto v) { return v; }), 0, space}, {&argument, 1}, {&to, 1}, {&written, 1});
+  run_fused({op, identity_graph(), 0, space}, {&argument, 1}, {&to, 1}, {&written, 1});
 }
 
 void run_bound(const Bound& bound, std::span<Tensor> results) {

@@ -5,12 +5,11 @@ namespace tern::detail {
 template <class T>
 void copy_parts(const char* op, std::span<const T> parts, std::size_t axis, std::span<const std::int64_t> begins,
                 const Tensor& result) {
-  static const FormulaGraph* const identity = graph_of([](auto v) { return v; });
   constexpr std::size_t kAtOnce = 256;  // copies of a call
   // 16-bit floats as i16: through f32, a signalling NaN would become a quiet one.
   const DType dtype = is_floating(result.dtype()) && dtype_size(result.dtype()) == 2 ? DType::i16 : result.dtype();
   const InputType type{dtype, false};
-  const Program& program = type_program(op, identity, {&type, 1});
+  const Program& program = type_program(op, identity_graph(), {&type, 1});
   PoolVector<Operand> operands(parts.size());
   PoolVector<View> views(parts.size());
   PoolVector<FusedRequest> requests;

@@ -100,7 +100,7 @@ const FormulaGraph* place_graph(int axis) {
   return graphs[static_cast<std::size_t>(axis)];
 }
 /// The last position up to each element of one that was the extreme.
-Tensor places_of(const char* op, const Tensor& x, const Tensor& extremes, int axis) {
+Tensor last_positions(const char* op, const Tensor& x, const Tensor& extremes, int axis) {
   const int a = normalize_axis(op, axis, x.dim());
   const Argument arguments[] = {Argument(x), Argument(extremes)};
   return scanned(op, Combine::maximum, fused_one<Tensor>({op, place_graph(a), 0, {}}, arguments), axis);
@@ -111,7 +111,7 @@ template <TensorOrVar T> Sorted<T> running_extreme(const char* op, Combine combi
     throw Error(ErrorKind::shape, std::string(op) + ": positions are i32, and axis " + std::to_string(axis) + " of " +
                                       describe(value_of(x)) + " has more than 2^31-1 elements");
   const Tensor values = scanned(op, combine, value_of(x), axis);
-  const Tensor places = places_of(op, value_of(x), values, axis);
+  const Tensor places = last_positions(op, value_of(x), values, axis);
   if constexpr (std::same_as<T, Tensor>) return {values, places};
   else return {gather(x, places, axis), places};
 }

@@ -69,14 +69,14 @@ Gather table_of(const Tensor& indices, const Strides& strides, std::int64_t step
   return {{t.storage.get(), t.dtype, t.offset, strides}, step, size};
 }
 
-std::string place_of(int axis, const Tensor& x) { return " on axis " + std::to_string(axis) + " of " + describe(x); }
+std::string axis_text(int axis, const Tensor& x) { return " on axis " + std::to_string(axis) + " of " + describe(x); }
 
 /// Throws index where there are indices but no place, shape where there are more places than i32 can name. Devices find
 /// the other indices that are out of range when they read them.
 void require_places(const char* op, const Tensor& x, int axis, const Tensor& indices) {
   const std::int64_t size = x.shape()[static_cast<std::size_t>(axis)];
   if (size == 0 && indices.numel() > 0)
-    throw Error(ErrorKind::index, std::string(op) + ": any index is out of range for size 0" + place_of(axis, x) +
+    throw Error(ErrorKind::index, std::string(op) + ": any index is out of range for size 0" + axis_text(axis, x) +
                                       "; the indices are " + describe(indices));
   if (size > kMostPositions)
     throw Error(ErrorKind::shape, std::string(op) + ": indices are i32, and axis " + std::to_string(axis) + " of " +
@@ -86,7 +86,8 @@ void require_places(const char* op, const Tensor& x, int axis, const Tensor& ind
 /// Index errors name the operation and the tensor. `given`: the dtype of the indices that the caller gave.
 template <class F> void with_context(const char* op, int axis, const Tensor& x, DType given, F run) {
   const auto place = [&] {
-    return place_of(axis, x) + (given == DType::i64 ? "; of i64 indices, -2147483648 stands for those beyond i32" : "");
+    const bool wide = given == DType::i64;
+    return axis_text(axis, x) + (wide ? "; of i64 indices, -2147483648 stands for those beyond i32" : "");
   };
   const IndexScope scope(place);
   try {
@@ -100,7 +101,6 @@ template <class F> void with_context(const char* op, int axis, const Tensor& x, 
 /// `indices` are i32, which x has places for (require_places).
 Tensor read_at(const char* op, const Tensor& x, const Tensor& indices, const IndexLayout& layout, int axis, DType given,
                bool wraps = true) {
-  static const FormulaGraph* const identity = graph_of([](auto v) { return v; });
   const auto along = static_cast<std::size_t>(axis);
   const TensorImpl& impl = *x.impl();
   Gather gather = table_of(indices, layout.table, impl.strides[along], impl.shape[along]);
@@ -112,7 +112,7 @@ Tensor read_at(const char* op, const Tensor& x, const Tensor& indices, const Ind
   const View view = view_over(result, layout.space);
   with_context(op, axis, x, given, [&] {
     run(impl.storage->backend(),
-        FusedRequest{op, &type_program(op, identity, {&type, 1}), layout.space, 0, {&operand, 1}, {&view, 1}});
+        FusedRequest{op, &type_program(op, identity_graph(), {&type, 1}), layout.space, 0, {&operand, 1}, {&view, 1}});
   });
   return result;
 }

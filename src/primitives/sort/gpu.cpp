@@ -2,10 +2,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "gpu/plan/lines.hpp"
-#include "gpu/radix/radix.hpp"
-#include "gpu/text/kernel_file.hpp"
-#include "primitives/sort/gpu.hpp"
+#include "primitives/sort/gpu_job.hpp"
 
 namespace tern::detail_gpu {
 
@@ -17,27 +14,19 @@ namespace {
 constexpr const char* kBlockText =
 #include "primitives/sort/sort_block.wgsl.inc"
     ;
-constexpr const char* kPlace =
-#include "primitives/sort/sort_place.wgsl.inc"
-    ;
 constexpr const char* kRead =
 #include "primitives/sort/sort_read.wgsl.inc"
     ;
 constexpr const char* kWrite =
 #include "primitives/sort/sort_write.wgsl.inc"
     ;
-constexpr const char* kTileInSubgroups =
-#include "primitives/sort/sort_tile.wgsl.inc"
-    ;
-constexpr const char* kSortTile =
-#include "primitives/sort/sort_tile.cu.inc"
+constexpr const char* kWriteWords =
+#include "primitives/sort/sort_write_words.wgsl.inc"
     ;
 
 // Lines of up to a block are sorted by a bitonic network in a workgroup's memory (sort_block.wgsl). Longer lines are
 // sorted by digits, and of lines of which only the first are wanted these are selected first (radix.hpp).
-constexpr std::uint32_t kSortThreads = 256, kSortBlock = 1024;  // elements a workgroup sorts in its own memory
-constexpr std::int64_t kShortBlock = 64;                        // the same of short lines, in kernels made beforehand
-constexpr std::int64_t kLeastTile = 512;  // longer lines a workgroup sorts by digits, where it has the memory
+constexpr std::int64_t kShortBlock = 64;    // elements of a block of short lines, in kernels made beforehand
 constexpr std::int64_t kTimesSelected = 4;  // a line has more elements than wanted: selecting pays
 
 std::string key_of(DType dtype, const std::string& x, bool descending) {
@@ -60,31 +49,6 @@ std::int64_t padded_length(const GpuBackend& backend, std::int64_t n) {
   return std::max(padded, n <= kShortBlock ? kShortBlock : std::int64_t{kSortBlock});
 }
 
-/// A request, and what every stage asks of it.
-struct SortJob {
-  SortJob(GpuBackend& backend, const SortRequest& request)
-      : backend(backend), r(request), results(r.results()), n(r.space[static_cast<std::size_t>(r.axis)]),
-        wanted(results[static_cast<std::size_t>(r.axis)]), lines(r.space.numel() / n), dtype(r.input.dtype),
-        halves(Radix::sorts_halves(backend, dtype)) {}
-  const Dialect& dialect() const { return backend.dialect(); }
-  std::uint32_t flip() const { return r.descending ? ~0u : 0u; }
-  bool to_values() const { return r.values.storage != nullptr; }
-  bool to_indices() const { return r.indices.storage != nullptr; }
-  /// The results that are asked for, after `first`.
-  std::vector<const View*> views(std::vector<const View*> first) const {
-    if (to_values()) first.push_back(&r.values);
-    if (to_indices()) first.push_back(&r.indices);
-    return first;
-  }
-
-  GpuBackend& backend;
-  const SortRequest& r;
-  Shape results;
-  std::int64_t n, wanted, lines;  // length of a line, of its results, and how many
-  DType dtype;
-  bool halves;
-};
-
 /// The places of sorted elements; of lines sorted in blocks, their length.
 struct SortPlaces : Radix::Places {
   std::uint32_t block = 0;
@@ -92,63 +56,22 @@ struct SortPlaces : Radix::Places {
 
 // ---- text: what the holes of the files have ----
 
-Holes shared_holes(const LinePlan& l, DType dtype) {
-  return {{"threads", cat(kSortThreads)},   {"each", cat(l.group)},
-          {"elements", numbers(0, l.group)}, {"length", l.p(l.length_slot)},
-          {"lines", l.p(l.lines_slot)},      {"barrier", l.backend.dialect().barrier()},
-          {"word", word_of(dtype)},          {"place", kPlace}};
+/// A view whose elements are taken as they lie: halves as integers, so that the bits of NaN stay too.
+View as_it_lies(View view) {
+  if (is_floating(view.dtype) && dtype_size(view.dtype) == 2) view.dtype = DType::i16;
+  return view;
 }
 
-/// Loads the group of the input, and names the bits of each element.
-void load_bits(Holes& holes, const LinePlan& l, Io& io, const Position& at, DType dtype) {
-  std::vector<std::string> names;
-  holes["load"] = io.load(0, at, names);
-  for (int e = 0; e < l.group; ++e) holes[cat("bits_", e)] = packed(dtype, names[static_cast<std::size_t>(e)]);
-}
-
-/// Stores the group's results from expressions, of accesses from `access` on.
-struct Results {
-  std::vector<std::string> values, places;
-};
-void store_results(Holes& holes, const SortJob& job, Io& io, const Position& at, int access, const Results& results) {
-  holes["store_values"] = job.to_values() ? io.store(access++, at, results.values, "") : std::string();
-  holes["store_places"] = job.to_indices() ? io.store(access, at, results.places, "") : std::string();
-}
-
-std::string read_text(const SortJob& job, const LinePlan& l, int words) {
+/// From `input`, access 0, as it lies.
+std::string read_text(const SortJob& job, const LinePlan& l, const View& input) {
   Io io(l.plan, job.dialect());
-  std::vector<std::string> line;
-  Holes holes = shared_holes(l, job.dtype);
+  std::vector<std::string> line, bits;
+  Holes holes = sort_holes(l, job.dtype);
   holes["coordinates"] = io.coordinates(l.lines, "line", "c", line);
-  load_bits(holes, l, io, l.group_at(line, "at"), job.dtype);
-  holes["words"] = words_of(l.plan.access(words));
+  load_bits(holes, l, io, l.group_at(line, "at"), input.dtype);
+  for (int e = 0; e < l.group; ++e) bits.push_back(holes[cat("bits_", e)]);
+  holes["store"] = io.store(1, l.group_at(line, "at"), bits, "");
   return l.module("sort, reading", fill_holes(kRead, holes), {});
-}
-
-/// A line in a workgroup's memory: CUDA's kernel, and WebGPU's in subgroups, which has places after values there.
-std::string tile_text(const SortJob& job, const LinePlan& l, int tile, int flip) {
-  const bool in_warps = job.dialect().native();
-  Io io(l.plan, job.dialect());
-  std::vector<std::string> line;
-  Results results;
-  Holes holes = shared_holes(l, job.dtype);
-  holes["coordinates"] = io.coordinates(l.lines, "group", "c", line);
-  load_bits(holes, l, io, l.group_at(line, "i"), job.dtype);
-  for (int e = 0; e < l.group; ++e) {
-    results.values.push_back(unpacked(job.dtype, cat(in_warps ? "staged" : "words", "[i + ", e, "u]")));
-    results.places.push_back(cat("i32(", in_warps ? "places" : "words", "[i + ", e, "u])"));
-  }
-  store_results(holes, job, io, l.group_at(line, "i"), 1, results);
-  holes["key_bits"] = cat(key_bits(job.dtype)), holes["tile_each"] = cat(tile / 256), holes["flip"] = l.p(flip);
-  const std::string key = key_function(job.dialect(), job.dtype);
-  if (in_warps)
-    return l.module(
-        "sort, tiles", fill_holes(kSortTile, holes),
-        {{word_of(job.dtype), "staged", tile}, {"u16", "places", tile}, {"u32", "counts", 2048}, {"u32", "sums", 256}},
-        ranking_functions() + key);
-  holes.merge(ranking_in_subgroups(job.dialect(), tile));
-  holes["shift"] = "shift", holes["beside"] = "0u";
-  return l.module("sort, tiles in subgroups", fill_holes(kTileInSubgroups, holes), ranking_memory(tile), key, true);
 }
 
 /// Parameters of a kernel on places: from line to line, and of all lines; and their access.
@@ -171,7 +94,7 @@ std::string block_text(const SortJob& job, const LinePlan& l, const PlaceSlots& 
 std::string block_of_input_text(const SortJob& job, const LinePlan& l, const PlaceSlots& s, std::uint32_t block) {
   Io io(l.plan, job.dialect());
   std::vector<std::string> line, names;
-  Holes holes = shared_holes(l, job.dtype);
+  Holes holes = sort_holes(l, job.dtype);
   std::string& load = holes["load"] = io.coordinates(l.lines, "line", "c", line);
   load += io.load(0, l.group_at(line, "at"), names);
   for (int e = 0; e < l.group; ++e) {
@@ -186,67 +109,73 @@ struct WordSlots {
 };
 std::string block_of_words_text(const SortJob& job, const LinePlan& l, const PlaceSlots& s, std::uint32_t block,
                                 const WordSlots& w) {
-  Holes holes = shared_holes(l, job.dtype);
+  Holes holes = sort_holes(l, job.dtype);
   holes["length"] = l.p(w.length), holes["flip"] = l.p(w.flip), holes["place_0"] = "0xffffffffu";
   holes["bits"] = words_of(l.plan.access(w.bits)), holes["from"] = words_of(l.plan.access(w.from));
   holes["load"] = "let source = line * $length + at;\nkey0 = key_of($bits[source], $flip);\nplace0 = $from[source];\n";
   return block_text(job, l, s, block, holes, key_function(job.dialect(), job.dtype));
 }
 
-/// `bits`: the access of sorted words; -1 where elements are taken from the input, access 0, by place.
-std::string write_text(const SortJob& job, const LinePlan& l, int places, const std::string& pitch, int bits) {
+/// Elements are taken from the input, access 0, by places, which are words.
+std::string write_text(const SortJob& job, const LinePlan& l, int places, const std::string& pitch) {
   Io io(l.plan, job.dialect());
   std::vector<std::string> line;
-  Results results;
-  Holes holes = shared_holes(l, job.dtype);
+  SortResults results;
+  Holes holes = sort_holes(l, job.dtype);
   holes["coordinates"] = io.coordinates(l.lines, "line", "c", line);
   holes["pitch"] = pitch, holes["sorted_places"] = words_of(l.plan.access(places));
   holes["valued_elements"] = job.to_values() ? numbers(0, l.group) : std::string();
   for (int e = 0; e < l.group; ++e) {
-    const std::string value = cat("x", e), word = cat("bits", e), from = cat("from", e);
+    const std::string value = cat("x", e), from = cat("from", e);
     if (job.to_values())
-      holes[cat("fetch_", e)] =
-          bits >= 0 ? cat("let ", word, " = ", words_of(l.plan.access(bits)), "[sorted + ", e, "u];\nlet ", value,
-                          " = ", unpacked(job.dtype, word), ";\n")
-                    : cat("let ", from, " = ", l.taken(io, 0, line, cat("place", e)), ";\nlet ", value, " = ",
-                          io.loaded(l.plan.access(0), from), ";\n");
+      holes[cat("fetch_", e)] = cat("let ", from, " = ", l.taken(io, 0, line, cat("place", e)), ";\nlet ", value, " = ",
+                                    io.loaded(l.plan.access(0), from), ";\n");
     results.values.push_back(value), results.places.push_back(cat("bitcast<i32>(place", e, ")"));
   }
-  store_results(holes, job, io, l.group_at(line, "at"), bits >= 0 ? 0 : 1, results);
-  return l.module(bits >= 0 ? "sort, writing" : "sort, results", fill_holes(kWrite, holes), {});
+  store_results(holes, job, io, l.group_at(line, "at"), 1, results);
+  return l.module("sort, results", fill_holes(kWrite, holes), {});
+}
+
+/// Values, as they lie, and places from lines of the sorted bits, access 0, and of their places, access 1.
+std::string write_words_text(const SortJob& job, const LinePlan& l, DType bits) {
+  Io io(l.plan, job.dialect());
+  std::vector<std::string> line;
+  SortResults results;
+  Holes holes = sort_holes(l, job.dtype);
+  holes["coordinates"] = io.coordinates(l.lines, "line", "c", line);
+  const Position at = l.group_at(line, "at");
+  const DType dtype = as_it_lies(job.r.values).dtype;
+  holes["load_bits"] = io.load(0, at, results.values), holes["load_places"] = io.load(1, at, results.places);
+  for (std::string& value : results.values)
+    if (bits != dtype) value = unpacked(dtype, value);
+  for (std::string& place : results.places) place = cat("bitcast<i32>(", place, ")");
+  store_results(holes, job, io, at, 2, results);
+  return l.module("sort, writing", fill_holes(kWriteWords, holes), {});
 }
 
 // ---- launches ----
 
+/// The strides of lines one after the other.
+Strides line_strides(const Shape& space, int axis) {
+  Strides strides;
+  strides.resize(space.rank(), 0);
+  strides[static_cast<std::size_t>(axis)] = 1;
+  std::int64_t step = space[static_cast<std::size_t>(axis)];
+  for (int i = space.rank() - 1; i >= 0; --i)
+    if (i != axis) strides[static_cast<std::size_t>(i)] = step, step *= space[static_cast<std::size_t>(i)];
+  return strides;
+}
 /// The elements' bits, a word each: the input's own where it consists of such.
 Words read_words(const SortJob& job, Radix& radix) {
   if (in_words(job.r.input, job.r.space, job.r.axis, job.halves)) return {job.r.input, {}};
   Words words = radix.make_bits(job.n);
+  words.bits.strides = line_strides(job.r.space, job.r.axis);
+  const View input = as_it_lies(job.r.input);
   run_in_layouts(job.backend.limits(), [&](Layouts layouts) {
-    LinePlan l(job.backend, job.r.op, 'i', job.r.space, job.r.axis, {&job.r.input}, 1, layouts);
-    const int bits = l.add_words(words.bits);
-    return l.launch_each(kSortThreads, [&] { return read_text(job, l, bits); });
+    LinePlan l(job.backend, job.r.op, 'i', job.r.space, job.r.axis, {&input, &words.bits}, 1, layouts);
+    return l.launch_each(kSortThreads, [&] { return read_text(job, l, input); });
   });
   return words;
-}
-
-bool sorts_whole_line(const SortJob& job) {
-  return job.wanted == job.n && job.r.rank_count == 0 && job.n <= Radix::tile(job.dtype);
-}
-/// Whether a workgroup sorts a whole line by digits, in its memory.
-bool fits_tile(const SortJob& job) {
-  const Limits& limits = job.backend.limits();
-  if (!limits.native) return ranks_in_subgroups(limits) && sorts_whole_line(job) && job.n > kSortBlock;
-  return !limits.archived && sorts_whole_line(job) && job.n > kLeastTile;
-}
-void sort_tiles(const SortJob& job) {
-  LinePlan l(job.backend, job.r.op, 't', job.r.space, job.r.axis, job.views({&job.r.input}), 1, Layouts::own);
-  l.plan.note(job.to_values()), l.plan.note(job.to_indices());
-  const auto tile = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(job.n)));
-  l.plan.note(tile);
-  const int flip = l.plan.add_param(job.flip());
-  l.launch_grouped(static_cast<std::uint64_t>(job.lines), kSortThreads, job.n,
-                   [&] { return tile_text(job, l, tile, flip); });
 }
 
 PlaceSlots add_places(const SortJob& job, LinePlan& l, const SortPlaces& places) {
@@ -292,16 +221,20 @@ void write_by_place(const SortJob& job, const SortPlaces& places) {
     LinePlan l(job.backend, job.r.op, 'o', job.results, job.r.axis, job.views({&job.r.input}), 1, layouts, job.n);
     const PlaceSlots s = add_places(job, l, places);
     l.plan.note(job.to_values()), l.plan.note(job.to_indices());
-    return l.launch_each(kSortThreads, [&] { return write_text(job, l, s.places, l.p(s.padded), -1); });
+    return l.launch_each(kSortThreads, [&] { return write_text(job, l, s.places, l.p(s.padded)); });
   });
 }
 /// Writes the results of words in order.
-void write_words(const SortJob& job, const View& bits, const SortPlaces& places) {
+void write_words(const SortJob& job, const Words& sorted) {
+  const Strides strides = line_strides(job.results, job.r.axis);
+  View bits = sorted.bits, places = sorted.places, values = as_it_lies(job.r.values);
+  bits.strides = places.strides = strides;
+  std::vector<const View*> views{&bits, &places, &values};
+  if (job.to_indices()) views.push_back(&job.r.indices);
   run_in_layouts(job.backend.limits(), [&](Layouts layouts) {
-    LinePlan l(job.backend, job.r.op, 'W', job.results, job.r.axis, job.views({}), 0, layouts);
-    const int from = l.add_words(bits, false), order = l.add_words(places.view, false);
+    LinePlan l(job.backend, job.r.op, 'W', job.results, job.r.axis, views, 2, layouts);
     l.plan.note(job.to_indices());
-    return l.launch_each(kSortThreads, [&] { return write_text(job, l, order, l.p(l.length_slot), from); });
+    return l.launch_each(kSortThreads, [&] { return write_words_text(job, l, bits.dtype); });
   });
 }
 
@@ -320,14 +253,14 @@ void sort_by_digits(const SortJob& job, Radix& radix) {
   const SortPlaces places{radix.make_places(n), n, 0};
   const View bits = n == job.wanted && job.to_values() ? radix.make_bits(n).bits : View{};
   radix.sort(words, n, key_bits(job.dtype), {bits, places.view});
-  if (bits.storage) return write_words(job, bits, places);
+  if (bits.storage) return write_words(job, {bits, places.view});
   write_by_place(job, places);
 }
 
 void sort_whole(GpuBackend& backend, const SortRequest& r) {
   if (r.rank_count == 0 && sort_booleans(backend, r)) return;
   const SortJob job(backend, r);
-  if (fits_tile(job)) return sort_tiles(job);
+  if (fits_sort_tile(job)) return sort_tiles(job);
   Radix radix(backend, r.op, job.dtype, r.descending, job.lines);  // holds the temporaries
   if (r.rank_count > 0) {
     const std::span ranks = std::span(r.ranks).first(static_cast<std::size_t>(r.rank_count));

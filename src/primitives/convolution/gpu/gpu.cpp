@@ -22,7 +22,7 @@ using detail::ConvSizes;
 using detail::ConvWeightRequest;
 using detail::GemmRequest;
 
-std::int64_t places_of(const ConvSizes& s) { return s.of_y().numel() / (s.groups * s.o); }
+std::int64_t positions(const ConvSizes& s) { return s.of_y().numel() / (s.groups * s.o); }
 
 /// A view over [first axes.., channels] as one over (groups,) rows, channels of a group; none where its rows are not
 /// evenly apart.
@@ -113,7 +113,7 @@ bool run_rows(GpuBackend& backend, const ConvRequest& r, const View& x, const Vi
   }
   if (storages.size() > backend.limits().bindings) return false;
   GemmRequest g;
-  g.op = r.op, g.m = places_of(s), g.n = s.o, g.k = s.taps() * s.c;
+  g.op = r.op, g.m = positions(s), g.n = s.o, g.k = s.taps() * s.c;
   if (s.groups > 1) g.batch = {s.groups};
   const View image = samples.of(x);
   g.a = of_no_rows(image, g.batch), g.b = kernels, g.epilogue = r.epilogue, g.inputs = inputs, g.outputs = outputs;
@@ -132,7 +132,7 @@ std::int64_t samples_at_once(const GpuBackend& backend, const ConvSizes& s) {
 /// Splits of k, which goes over places, for the gradient of the kernels: as many as give the device work.
 PlaceSplits splits_of(const ConvSizes& s) {
   constexpr std::int64_t kWorkgroups = 512, kLeast = 512, kMost = 256, kTile = 128;
-  const std::int64_t tiles = ceil_div(s.taps() * s.c, kTile) * ceil_div(s.o, kTile) * s.groups, places = places_of(s);
+  const std::int64_t tiles = ceil_div(s.taps() * s.c, kTile) * ceil_div(s.o, kTile) * s.groups, places = positions(s);
   const std::int64_t wanted = std::clamp<std::int64_t>(ceil_div(kWorkgroups, tiles), 1,
                                                        std::min(kMost, std::max<std::int64_t>(1, places / kLeast)));
   PlaceSplits splits;

@@ -32,7 +32,7 @@ inline ConvSizes sizes_of(const Conv& g) {
 
 /// The formula; where there is none, what gives the sums as they are.
 inline const FormulaGraph* formula_or_sums(const FormulaGraph* formula) {
-  return formula ? formula : graph_of([](auto sum) { return sum; });
+  return formula ? formula : identity_graph();
 }
 
 /// Axes of a view: sizes and steps.

@@ -115,11 +115,11 @@ Phase phase_of(const Conv& g, int axis, std::int64_t first) {
 }
 
 /// Part of an image [N, .., C], and of the weight.
-Tensor places_of(const Conv& g, const std::array<Phase, 3>& phases, Tensor t) {
+Tensor image_of_phase(const Conv& g, const std::array<Phase, 3>& phases, Tensor t) {
   for (int i = 0; i < g.axes; ++i) t = t.slice(1 + i, phases[g.at(i)].first, {}, g.stride[g.at(i)]);
   return t;
 }
-Tensor elements_of(const Conv& g, const std::array<Phase, 3>& phases, Tensor w) {
+Tensor weight_of_phase(const Conv& g, const std::array<Phase, 3>& phases, Tensor w) {
   for (int i = 0; i < g.axes; ++i) w = w.slice(3 + i, phases[g.at(i)].k, {}, phases[g.at(i)].step);
   return w;
 }
@@ -191,9 +191,9 @@ class Transpose {
       s.before[g_.at(i)] = p.before;
       empty = empty || p.elements == 0;
     }
-    const auto part = [&](const Tensor& t) { return places_of(g_, phases_, t); };
+    const auto part = [&](const Tensor& t) { return image_of_phase(g_, phases_, t); };
     if (empty) return meet_nothing(s.of_y(), part);
-    epilogue_.run_on(y_.impl()->storage->backend(), s, y_, elements_of(g_, phases_, w_), x_, part);
+    epilogue_.run_on(y_.impl()->storage->backend(), s, y_, weight_of_phase(g_, phases_, w_), x_, part);
   }
   /// The formula of zeros.
   template <class PartOf> void meet_nothing(const Shape& shape, PartOf part) {
