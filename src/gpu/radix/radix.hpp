@@ -74,8 +74,9 @@ class Radix {
 
   /// The most that select() takes of a line.
   static constexpr std::int64_t kMostSelected = 4096;
-  /// Elements of a line that a workgroup ranks by one digit.
-  static std::int64_t tile(DType dtype) { return dtype_size(dtype) == 8 ? 2048 : 4096; }
+  /// The longest line that a workgroup sorts by all digits, in its memory; and what one ranks by one digit.
+  static std::int64_t longest_line(DType dtype) { return dtype_size(dtype) == 8 ? 2048 : 4096; }
+  std::int64_t tile() const;
 
  private:
   class Job;
@@ -95,7 +96,7 @@ class Radix {
     std::int64_t blocks = 0;
     int passes = 0;
   };
-  std::int64_t sweep_tile() const { return tile(dtype_); }
+  std::int64_t sweep_tile() const { return longest_line(dtype_); }
   const char* sorted_type() const { return halves_ ? "u16" : word_of(dtype_); }
   Sweeps count_digits(const Words& from, std::int64_t n, int passes);
   void sweep(const Sweeps& s, const Words& from, std::int64_t n, int pass, const Words& to);

@@ -42,7 +42,7 @@ std::string tile_text(const SortJob& job, const LinePlan& l, int tile, int flip)
 }
 
 bool sorts_whole_line(const SortJob& job) {
-  return job.wanted == job.n && job.r.rank_count == 0 && job.n <= Radix::tile(job.dtype);
+  return job.wanted == job.n && job.r.rank_count == 0 && job.n <= Radix::longest_line(job.dtype);
 }
 
 }  // namespace
