@@ -499,6 +499,12 @@ template <class D, class V> HWY_INLINE Angle<D> ReduceAngle(D d, V x) {
   const V rounded = hn::MulAdd(x, Num(d, 0.6366197723675814), magic);
   const V n = hn::Sub(rounded, magic);
   const V coarse = ExactNegMulAdd(d, n, Num(d, kFirst), x);
+  if constexpr (kFusedMulAdd) {  // 9 operations instead of 17
+    const V r = hn::NegMulAdd(n, Num(d, kSecond), coarse), lost = hn::NegMulAdd(n, Num(d, kSecond), hn::Sub(coarse, r));
+    // What r lost is exact from 2^-11 (f64: 2^-25) on. Below it is left out: at most half a unit of r.
+    const auto exact = hn::Ge(hn::Mul(r, r), Num(d, kSingle<D> ? 0x1p-22 : 0x1p-50));
+    return {ToBits(d, rounded), {r, hn::NegMulAdd(n, Num(d, kThird), hn::IfThenElseZero(exact, lost))}};
+  }
   const Pair<V> second = TwoProduct(d, n, Num(d, kSecond));
   const Pair<V> difference = TwoSum(coarse, hn::Neg(second.hi));
   const V rest = hn::NegMulAdd(n, Num(d, kThird), hn::Sub(difference.lo, second.lo));
