@@ -1,7 +1,7 @@
 // The SIMD bodies of all elementary functions for the target being compiled (no include guard: once per target file).
 #include <hwy/highway.h>
 
-#include "cpu/simd/math-inl.h"
+#include "cpu/simd/by_table-inl.h"
 #include "formula/elementary.hpp"
 
 HWY_BEFORE_NAMESPACE();

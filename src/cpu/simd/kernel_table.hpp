@@ -125,6 +125,10 @@ struct PairsFunctions {
   PairsFn product[2], conjugate_product[2], quotient[2], modulus[2];
 };
 
+/// Formulas that have a kernel of their own (cpu/tape/known_functions.hpp), f32 and f64.
+enum class KnownFunction { asin, acos, sinh, cosh, asinh, acosh, atanh };
+inline constexpr int kKnownFunctionCount = 7;
+
 struct KernelTable {
   const char* target;
   PairsFunctions pairs;
@@ -167,6 +171,7 @@ struct KernelTable {
   std::int64_t place_row[kComputeTypeCount];
   /// Of what gives a predicate, as bytes of 0 and 1; null for others.
   ElementaryFn predicates[kElementaryCount][kComputeTypeCount];
+  ElementaryFn known[kKnownFunctionCount][2];
   ElementaryFn logaddexp[2];  // of f32 and f64: what running logarithms of sums are joined by
   /// Of counters whose first two words, or all four, are inputs (cpu/simd/philox-inl.h).
   LoopFn philox_of_two, philox_of_four;

@@ -6,6 +6,7 @@
 #include "cpu/simd/kernel_table.hpp"
 #include "cpu/simd/halves-inl.h"
 #include "cpu/simd/elementary-inl.h"
+#include "cpu/simd/functions-inl.h"
 #include "cpu/simd/by_number-inl.h"
 #include "cpu/simd/columns-inl.h"
 #include "cpu/simd/moments-inl.h"
@@ -433,6 +434,11 @@ template <DType D> void AddHalf(KernelTable& t) {
 /// to 1.20, 128 0.77 to 0.89, 201 0.94 to 0.96.
 inline constexpr std::int64_t kLoopRow = kWide ? 32 : 192;
 
+template <class F> void AddKnown(KernelTable& t, KnownFunction function) {
+  ElementaryFn* const row = t.known[static_cast<int>(function)];
+  row[0] = &ElementaryLoop<F, 1, float>, row[1] = &ElementaryLoop<F, 1, double>;
+}
+
 void FillTable(KernelTable& t) {
   t.target = hwy::TargetName(HWY_TARGET);
   t.loop_row = kLoopRow;
@@ -442,6 +448,10 @@ void FillTable(KernelTable& t) {
              .quotient = {&QuotientsOfPairs<float>, &QuotientsOfPairs<double>},
              .modulus = {&ModuliOfPairs<float>, &ModuliOfPairs<double>}};
   t.logaddexp[0] = &ElementaryLoop<LogAddExp, 2, float>, t.logaddexp[1] = &ElementaryLoop<LogAddExp, 2, double>;
+  AddKnown<AsinKernel>(t, KnownFunction::asin), AddKnown<AcosKernel>(t, KnownFunction::acos);
+  AddKnown<SinhKernel>(t, KnownFunction::sinh), AddKnown<CoshKernel>(t, KnownFunction::cosh);
+  AddKnown<AsinhKernel>(t, KnownFunction::asinh), AddKnown<AcoshKernel>(t, KnownFunction::acosh);
+  AddKnown<AtanhKernel>(t, KnownFunction::atanh);
   t.philox_of_two = &PhiloxLoop<2>, t.philox_of_four = &PhiloxLoop<4>;
 #define TERN_ELEMENTARY(name, arity) AddElementary<Elementary::name, arity>(t);
 #define TERN_ELEMENTARY_INNER(name, arity)

@@ -25,7 +25,7 @@ struct Operation {
   int a = 0, b = -1, out = 0;  // b -1: of one number
 };
 /// What is computed on pairs, found by its formula in real numbers: whatever operation it comes from.
-struct KnownFunction {
+struct PairsFunction {
   const FormulaGraph* graph;
   std::size_t operands, results;  // parts of numbers, the results of one part being real
   std::vector<Operation> operations;
@@ -54,11 +54,11 @@ const FormulaGraph* gradient_of_product(std::initializer_list<std::size_t> wante
     if (used[i]) arguments.push_back(static_cast<int>(i));
   return detail::with_arguments(outputs, arguments)->inlined;
 }
-std::span<const KnownFunction> known() {
+std::span<const PairsFunction> known() {
   using detail::make_input;
   using F = PairsFunctions;
   const auto conj = [](Expr z) { return detail::complex_of(detail::part_of(z, false), -detail::part_of(z, true)); };
-  static const KnownFunction list[] = {
+  static const PairsFunction list[] = {
       {in_parts(make_input(0) * make_input(1), 2), 4, 2, {{&F::product, 0, 2}}},
       {in_parts(make_input(0) * make_input(0), 1), 2, 2, {{&F::product, 0, 0}}},
       {in_parts(make_input(0) * conj(make_input(1)), 2), 4, 2, {{&F::conjugate_product, 0, 2}}},
@@ -87,7 +87,7 @@ bool are_parts(const detail::View& re, const detail::View& im, const Shape& spac
   return re.storage && re.storage == im.storage && re.dtype == im.dtype && im.offset == re.offset + 1 &&
          lies_as(re, space, 2) && lies_as(im, space, 2);
 }
-bool lie_as(const KnownFunction& k, const detail::FusedRequest& r) {
+bool lie_as(const PairsFunction& k, const detail::FusedRequest& r) {
   const DType dtype = r.outputs[0].dtype;
   const auto fits = [&](const detail::Operand& operand) {
     return !operand.gather && !operand.live && operand.view.storage && operand.view.dtype == dtype;
@@ -102,11 +102,11 @@ bool lie_as(const KnownFunction& k, const detail::FusedRequest& r) {
     if (!are_parts(r.outputs[i], r.outputs[i + 1], r.space)) return false;
   return k.results > 1 || lies_as(r.outputs[0], r.space, 1);
 }
-const KnownFunction* find(const detail::FusedRequest& r) {
+const PairsFunction* find(const detail::FusedRequest& r) {
   const DType dtype = r.outputs[0].dtype;
   if ((dtype != DType::f32 && dtype != DType::f64) || r.inputs.size() % 2 != 0 || r.inputs.size() > 6) return nullptr;
   // Hypot and the absolute value are one formula, of operands that lie differently.
-  for (const KnownFunction& k : known())
+  for (const PairsFunction& k : known())
     if (k.graph == r.program->graph && k.operands == r.inputs.size() && k.results == r.outputs.size() && lie_as(k, r))
       return &k;
   return nullptr;
@@ -116,7 +116,7 @@ const KnownFunction* find(const detail::FusedRequest& r) {
 
 bool run_pairs(const detail::FusedRequest& r, const KernelTable& table) {
   if (r.program->reduces) return false;
-  const KnownFunction* const k = find(r);
+  const PairsFunction* const k = find(r);
   if (!k) return false;
   const bool wide = r.outputs[0].dtype == DType::f64;
   const std::int64_t size = wide ? 8 : 4, count = r.space.numel(), blocks = (count + kPairNumbers - 1) / kPairNumbers;

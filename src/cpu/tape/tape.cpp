@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "cpu/tape/known_functions.hpp"
 #include "cpu/tape/philox.hpp"
 #include "cpu/tape/tape_ways.hpp"
 #include "tern/error.hpp"
@@ -21,7 +22,7 @@ namespace {
 class Compiler {
  public:
   Compiler(const char* op, const Program& program, const KernelTable& table)
-      : op_(op), program_(program), table_(table) {
+      : op_(op), program_(program), table_(table), known_(program) {
     halves_ = std::all_of(program.outputs.begin(), program.outputs.end(), [](const detail::ProgramOutput& o) {
       return o.dtype == DType::f16 || o.dtype == DType::bf16;
     });
@@ -71,11 +72,17 @@ class Compiler {
 
   void translate(int index) {
     const Step& step = program_.steps[static_cast<std::size_t>(index)];
+    if (known_.replaced(index)) return;
+    const KnownFunctions::KnownCall known = known_.of(index);
     TapeOp op;
     op.result = index, op.full = step.full, op.phase = step.phase, op.pass = step.pass, op.type = step.type;
     const int type = static_cast<int>(step.type), dtype = static_cast<int>(step.dtype);
     switch (step.kind) {
       case StepKind::elementary:
+        if (known.function >= 0) {
+          op.elementary = table_.known[known.function][step.type == ComputeType::f64];
+          break;
+        }
         op.which = step.elementary;
         op.elementary = table_.elementary[static_cast<int>(step.elementary)][type];
         op.fast = halves_ && step.type == ComputeType::f32 && table_.fast[static_cast<int>(step.elementary)];
@@ -105,7 +112,7 @@ class Compiler {
       default: return;  // operands and numbers are filled in by the executor
     }
     for (int a = 0; a < op.arity; ++a) {
-      int arg = step.args[a];
+      int arg = known.function >= 0 ? known.argument : step.args[a];
       if (step.full || step.kind == StepKind::reduce)
         arg = expanded(arg, op.kind == TapeOp::OpKind::reduce ? step.phase - 1 : step.phase, step.pass);
       op.args[a] = arg;
@@ -240,6 +247,7 @@ class Compiler {
   const Program& program_;
   bool halves_;  // all results are stored in 16 bits
   const KernelTable& table_;
+  KnownFunctions known_;
   std::unique_ptr<Tape> tape_ = std::make_unique<Tape>();
   std::map<std::pair<int, int>, int> expansions_;
   std::map<int, int> producer_;   // the op that gives a value
