@@ -4248,7 +4248,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
-// ---- sort of a long line in subgroups: sort, 5 workgroups of 256, 11 words
+// ---- sort of a long line in subgroups: sort, 6 workgroups of 256, 11 words
 // sort, moving by digits in subgroups
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
 @group(0) @binding(2) var<storage, read> b1: array<u32>;
@@ -4257,7 +4257,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
 @group(0) @binding(5) var<storage, read_write> b4: array<u32>;
 var<workgroup> drawn: array<atomic<u32>, 1>;
 var<workgroup> counts: array<atomic<u32>, 2048>;
-var<workgroup> words: array<u32, 4096>;
+var<workgroup> words: array<u32, 3584>;
 var<workgroup> sums: array<vec2<u32>, 64>;
 var<workgroup> next: array<u32, 256>;
 fn key_of(w: u32, flip: u32) -> u32 {
@@ -4267,8 +4267,8 @@ fn key_of(w: u32, flip: u32) -> u32 {
   if (group >= params.v[0].z * params.v[0].w) { return; }
   let line = group / params.v[0].w;
   let block = group - line * params.v[0].w;
-  let begin = block * 4096u;
-  let here = min(params.v[1].x - begin, 4096u);
+  let begin = block * 3584u;
+  let here = min(params.v[1].x - begin, 3584u);
   let first = line * params.v[1].x + begin;
   if (thread == 0u) {
     atomicStore(&drawn[0], 0u);
@@ -4281,13 +4281,13 @@ fn key_of(w: u32, flip: u32) -> u32 {
   let slot = first_slot + lane;
   let part = min(width, 32u);
   let in_part = lane & (part - 1u);
-  let at = (slot - in_part) * 16u + in_part;
+  let at = (slot - in_part) * 14u + in_part;
   let table = slot / 32u * 256u;
   let in_line = b2[line * 256u + slot];
   let in_blocks_before = b1[(line * 256u + slot) * params.v[0].w + block];
   let word0 = b0[params.v[1].z + first + min(at + 0u * part, here - 1u)];
-// … 14 more of these 1 lines (4f601b01), and
-  let word15 = b0[params.v[1].z + first + min(at + 15u * part, here - 1u)];
+// … 12 more of these 1 lines (596531a7), and
+  let word13 = b0[params.v[1].z + first + min(at + 13u * part, here - 1u)];
   atomicStore(&counts[0u * 256u + thread], 0u);
 // … 6 more of these 1 lines (143cd734), and
   atomicStore(&counts[7u * 256u + thread], 0u);
@@ -4316,10 +4316,10 @@ fn key_of(w: u32, flip: u32) -> u32 {
     rank0 = (digit << 24u) | (firstTrailingBit(alike) << 19u) | (countOneBits(alike & lanes_before) << 14u) |
              ((countOneBits(alike) - 1u) << 9u);
   }
-// … 14 more of these 23 lines (ea0f8c0b), and
-  var rank15 = 0u;
+// … 12 more of these 23 lines (fecd5d81), and
+  var rank13 = 0u;
   {
-    let digit = select(255u, (key_of(word15, params.v[0].y) >> params.v[1].y) & 255u, at + 15u * part < here);
+    let digit = select(255u, (key_of(word13, params.v[0].y) >> params.v[1].y) & 255u, at + 13u * part < here);
     var alike = all_lanes;
     let bit0 = (digit >> 0u) & 1u;
     alike &= subgroupBallot(bit0 == 1u)[lane >> 5u] ^ (bit0 - 1u);
@@ -4337,7 +4337,7 @@ fn key_of(w: u32, flip: u32) -> u32 {
     alike &= subgroupBallot(bit6 == 1u)[lane >> 5u] ^ (bit6 - 1u);
     let bit7 = (digit >> 7u) & 1u;
     alike &= subgroupBallot(bit7 == 1u)[lane >> 5u] ^ (bit7 - 1u);
-    rank15 = (digit << 24u) | (firstTrailingBit(alike) << 19u) | (countOneBits(alike & lanes_before) << 14u) |
+    rank13 = (digit << 24u) | (firstTrailingBit(alike) << 19u) | (countOneBits(alike & lanes_before) << 14u) |
              ((countOneBits(alike) - 1u) << 9u);
   }
   workgroupBarrier();
@@ -4347,17 +4347,17 @@ fn key_of(w: u32, flip: u32) -> u32 {
       rank0 |= atomicAdd(&counts[table + (rank0 >> 24u)], ((rank0 >> 9u) & 31u) + 1u);
     }
     workgroupBarrier();
-// … 14 more of these 4 lines (c6cb0f9b), and
-    if (my_turn && (rank15 & (31u << 14u)) == 0u) {
-      rank15 |= atomicAdd(&counts[table + (rank15 >> 24u)], ((rank15 >> 9u) & 31u) + 1u);
+// … 12 more of these 4 lines (409618b3), and
+    if (my_turn && (rank13 & (31u << 14u)) == 0u) {
+      rank13 |= atomicAdd(&counts[table + (rank13 >> 24u)], ((rank13 >> 9u) & 31u) + 1u);
     }
     workgroupBarrier();
   }
   let of_first0 = subgroupShuffle(rank0, lane - in_part + ((rank0 >> 19u) & 31u)) & 511u;
   rank0 = (rank0 & 0xff000000u) | (of_first0 + ((rank0 >> 14u) & 31u));
-// … 14 more of these 2 lines (1b08285d), and
-  let of_first15 = subgroupShuffle(rank15, lane - in_part + ((rank15 >> 19u) & 31u)) & 511u;
-  rank15 = (rank15 & 0xff000000u) | (of_first15 + ((rank15 >> 14u) & 31u));
+// … 12 more of these 2 lines (cba274b6), and
+  let of_first13 = subgroupShuffle(rank13, lane - in_part + ((rank13 >> 19u) & 31u)) & 511u;
+  rank13 = (rank13 & 0xff000000u) | (of_first13 + ((rank13 >> 14u) & 31u));
   var own = vec2<u32>(0u, in_line);
   let own0 = own.x;
   own.x += atomicLoad(&counts[0u * 256u + slot]);
@@ -4374,29 +4374,29 @@ fn key_of(w: u32, flip: u32) -> u32 {
   atomicStore(&counts[7u * 256u + slot], own7 + less.x);
   workgroupBarrier();
   rank0 = (rank0 & 0xffffffu) + atomicLoad(&counts[table + (rank0 >> 24u)]);
-// … 14 more of these 1 lines (08eface1), and
-  rank15 = (rank15 & 0xffffffu) + atomicLoad(&counts[table + (rank15 >> 24u)]);
+// … 12 more of these 1 lines (9625afe6), and
+  rank13 = (rank13 & 0xffffffu) + atomicLoad(&counts[table + (rank13 >> 24u)]);
   next[slot] = line * params.v[1].x + less.y + in_blocks_before - less.x;
   words[rank0] = word0;
-// … 14 more of these 1 lines (32b25a3d), and
-  words[rank15] = word15;
+// … 12 more of these 1 lines (c0a1c76f), and
+  words[rank13] = word13;
   workgroupBarrier();
   let bits0 = words[slot + 0u * 256u];
   let to0 = next[(key_of(bits0, params.v[0].y) >> params.v[1].y) & 255u] + slot + 0u * 256u;
-// … 14 more of these 2 lines (3360df57), and
-  let bits15 = words[slot + 15u * 256u];
-  let to15 = next[(key_of(bits15, params.v[0].y) >> params.v[1].y) & 255u] + slot + 15u * 256u;
+// … 12 more of these 2 lines (cda3581e), and
+  let bits13 = words[slot + 13u * 256u];
+  let to13 = next[(key_of(bits13, params.v[0].y) >> params.v[1].y) & 255u] + slot + 13u * 256u;
   if (slot + 0u * 256u < here) { b3[params.v[2].y + to0] = bits0; }
-// … 14 more of these 1 lines (456c391b), and
-  if (slot + 15u * 256u < here) { b3[params.v[2].y + to15] = bits15; }
+// … 12 more of these 1 lines (4550ad58), and
+  if (slot + 13u * 256u < here) { b3[params.v[2].y + to13] = bits13; }
   workgroupBarrier();
   words[rank0] = begin + min(at + 0u * part, here - 1u);
-// … 14 more of these 1 lines (4d7fa5ef), and
-  words[rank15] = begin + min(at + 15u * part, here - 1u);
+// … 12 more of these 1 lines (92d37051), and
+  words[rank13] = begin + min(at + 13u * part, here - 1u);
   workgroupBarrier();
   if (slot + 0u * 256u < here) { b4[params.v[2].z + to0] = words[slot + 0u * 256u]; }
-// … 14 more of these 1 lines (479b0271), and
-  if (slot + 15u * 256u < here) { b4[params.v[2].z + to15] = words[slot + 15u * 256u]; }
+// … 12 more of these 1 lines (475ac60c), and
+  if (slot + 13u * 256u < here) { b4[params.v[2].z + to13] = words[slot + 13u * 256u]; }
 }
 
 // ---- order of booleans: argsort, 3 workgroups of 128, 7 words

@@ -107,9 +107,9 @@ std::string words_of(const Access& a) {
   return cat("((u", 8 * a.size(), "*)b", a.binding, ")");
 }
 
-// In subgroups 14 elements an invocation: with 15 or 16 of them, whose ranks and words are in registers, fewer workgroups
-// fit a processor, and of 2^24 in f32 a pass moves in 273 µs instead of 181; with 12 in 185, with 8 in 213 (H200, 28
-// November 2026).
+// In subgroups 14 elements an invocation: with 15 or 16, whose ranks and words are in registers, fewer workgroups fit a
+// processor, and a pass moves 2^24 of f32 in 273 µs instead of 181; with 12 in 185, with 8 in 213 (H200, 28 November
+// 2026).
 std::int64_t Radix::tile() const {
   const std::int64_t longest = longest_line(dtype_);
   return !backend_.dialect().native() && ranks_in_subgroups(backend_.limits()) ? std::min<std::int64_t>(longest, 3584)
