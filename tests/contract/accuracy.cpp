@@ -21,7 +21,11 @@ template <class S> Columns<S> formula_points(const BudgetedFormula& f, Device de
   for (std::uint64_t i = 0; i < (few ? 1u << 17 : sizeof(S) == 4 && full_test() ? 1u << 20 : 1u << 18); ++i) {
     const double u = 2 * random_unit(i) - 1;
     columns[0].push_back(static_cast<S>(i % 3 == 0 ? u : i % 3 == 1 ? 24 * u : 800 * u));
+    if (i % 4 == 0) columns[0].push_back(static_cast<S>(1 + std::ldexp(u, -static_cast<int>(i / 4 % 32))));
   }
+  // Of acosh and of asinh, where they were farther off.
+  for (const double bad : {0x1.007acap+0, 0x1.01cd46ad87f45p+0, 0x1.f2716ep-5})
+    columns[0].push_back(static_cast<S>(bad));
   return columns;
 }
 

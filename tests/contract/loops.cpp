@@ -215,6 +215,36 @@ TEST(Loops, DrawTheSameNumbers) {
   EXPECT_GT(tape->plain.block.size(), 70u);
 }
 
+/// The elementary functions of loops that were looked for.
+std::vector<std::uint64_t> looked_for;
+void note_functions(const detail_cpu::LoopPlan& plan) {
+  std::size_t at = 4 + plan.words[0];
+  for (std::uint64_t op = 0; op < plan.words[2]; ++op) {
+    const std::uint64_t word = plan.words[at++];
+    looked_for.push_back(word >> 8);
+    for (std::uint64_t a = 0; a < (word >> 1 & 63); ++a)
+      at += static_cast<detail_cpu::LoopArg>(plan.words[at] & 3) == detail_cpu::LoopArg::constant ? 2 : 1;
+  }
+}
+/// What has a kernel as a formula is in no loop, which would be of a function that is none; what is around it may be.
+TEST(Loops, LeaveOutFormulasWithKernels) {
+  constexpr Pointwise around("around", [](auto x) { return asin(x * 0.5 + 0.25) * x + sinh(x); });
+  constexpr Pointwise rows("rows", [](auto x) { return cosh(x - sum(x)) * x + acosh(sum(exp(x))); });
+  detail_cpu::listen_to_loops(&note_functions);
+  for (const Pointwise<>* f : {&op::asin, &op::acos, &op::sinh, &op::cosh, &op::asinh, &op::acosh, &op::atanh,
+                               static_cast<const Pointwise<>*>(&around), static_cast<const Pointwise<>*>(&rows)})
+    for (const DType dtype : {f32, f64, bf16}) {
+      looked_for.clear();
+      const detail::InputType type{dtype, false};
+      const auto& program = detail::type_program(f->name(), f->graph(), {&type, 1});
+      (void)detail_cpu::compile_tape(f->name(), program, detail_cpu::kernels());
+      EXPECT_EQ(looked_for.empty(), f != &around && f != &rows) << f->name();
+      for (const std::uint64_t function : looked_for)
+        EXPECT_LT(function, static_cast<std::uint64_t>(detail::kElementaryCount)) << f->name();
+    }
+  detail_cpu::listen_to_loops(nullptr);
+}
+
 TEST(Loops, GiveTheSameBitsInEpiloguesAndRows) {
   if (!are_built()) GTEST_SKIP() << "built without compiled loops";
   for_each_float([&](auto zero) { check_compositions<decltype(zero)>(); });

@@ -73,10 +73,17 @@ struct TableOfLog2 {
 /// factors of 16 bits make exact where it counts.
 struct TableOfLog1p {
   template <class D, class V> static HWY_INLINE V Run(D d, V x) {
+    return Run(d, x, [](V log, V) HWY_ATTR { return log; });
+  }
+  /// The same of x + low, |low| at most half a unit of x.
+  template <class D, class V> static HWY_INLINE V RunPair(D d, V x, V low) {
+    return Run(d, x, [low](V log, V factor) HWY_ATTR { return hn::MulAdd(low, factor, log); });
+  }
+  template <class D, class V, class F> static HWY_INLINE V Run(D d, V x, const F& with_rest) {
     const TableParts<D> p = SplitForTable(d, hn::Add(x, Num(d, 1)));
     const V factor = Scale(LookUp(kFactors, p.interval), hn::Neg(p.k));
     const V z = hn::MulAdd(x, factor, hn::Sub(factor, Num(d, 1)));
-    const V log = hn::MulAdd(hn::Mul(z, LogTailOfSmall(d, z)), z, z);
+    const V log = with_rest(hn::MulAdd(hn::Mul(z, LogTailOfSmall(d, z)), z, z), factor);
     const V base = hn::MulAdd(p.k, Num(d, FloatTraits<float>::kLn2High), LookUp(kLogarithms, p.interval));
     return hn::Add(base, hn::MulAdd(p.k, Num(d, FloatTraits<float>::kLn2Low), log));
   }

@@ -56,7 +56,7 @@ bool is_input_or_number(StepKind kind) {
 const TapeOp* only_op(const Tape& tape) {
   if (tape.outputs.size() != 1 || tape.ops.empty() || tape.ops.size() > 2) return nullptr;
   const TapeOp& op = tape.ops.front();
-  if (op.kind != TapeOp::OpKind::elementary || op.arity > 2) return nullptr;
+  if (op.kind != TapeOp::OpKind::elementary || op.is_formula() || op.arity > 2) return nullptr;
   if (tape.ops.size() == 2 && (tape.ops[1].kind != TapeOp::OpKind::block || tape.ops[1].args[0] != op.result))
     return nullptr;
   return tape.outputs[0] == op.result || tape.outputs[0] == tape.ops.back().result ? &op : nullptr;

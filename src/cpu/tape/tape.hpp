@@ -47,6 +47,8 @@ struct TapeOp {
   int along = 0, column = 0;
   bool unread = false;  // of an expansion: only such operations read it
   int place = -1;  // of a reduction that gives the place of an extreme (OnlineSum::kPlace): which of Tape::online
+  /// A formula with a kernel of its own (cpu/tape/known_functions.hpp): no elementary function, and so in no loop.
+  bool is_formula() const { return kind == OpKind::elementary && which == Elementary::count; }
   /// Whether but one element of an argument is read.
   bool reads_one(int argument) const { return once || (by_number && argument == 1); }
 };

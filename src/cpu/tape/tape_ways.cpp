@@ -77,8 +77,9 @@ class WaysPlanner {
   template <class WantedOf> void append_parts(Order& order, const Order& ops, Loops loops, const WantedOf& wanted_of) {
     for (std::size_t k = 0; k < ops.size();) {
       const auto is_full_elementary = [&] {
-        return k < ops.size() && ops[k] >= 0 && tape_.ops[at(ops[k])].full &&
-               tape_.ops[at(ops[k])].kind == TapeOp::OpKind::elementary;
+        if (k >= ops.size() || ops[k] < 0) return false;
+        const TapeOp& op = tape_.ops[at(ops[k])];
+        return op.full && op.kind == TapeOp::OpKind::elementary && !op.is_formula();
       };
       Order part;
       for (; is_full_elementary(); ++k) part.push_back(ops[k]);
