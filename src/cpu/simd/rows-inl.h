@@ -289,22 +289,27 @@ HWY_INLINE void ReduceRowsOf(const T* x, T* out, std::size_t groups, std::size_t
   else if (length < kRow) ReduceRowsTogether<L, RowsOf<L, kRow, RowFill::less>>(x, out, groups, length);
   else ReduceRowsTogether<L, RowsOf<L, kRow, RowFill::more>>(x, out, groups, length);
 }
-template <class L, class T> void ReduceShortRows(const T* x, T* out, std::size_t groups, std::size_t length) {
-  constexpr std::size_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
-  if (length == 1) return ReduceRowsTogether<L, RowsOf<L, 1, RowFill::equal>>(x, out, groups, length);
-  if (length == 2) return ReduceRowsTogether<L, RowsOf<L, 2, RowFill::equal>>(x, out, groups, length);
-  if constexpr (kLanes >= 4)
-    if (length == 3) return ReduceRowsTogether<L, RowsOfThree<L>>(x, out, groups, length);
-  if constexpr (kLanes > 4)
-    if (length == 4) return ReduceRowsTogether<L, RowsOf<L, 4, RowFill::equal>>(x, out, groups, length);
-  if constexpr (kLanes > 8)
-    if (length < kLanes) return ReduceRowsOf<L, 8>(x, out, groups, length);
-  ReduceRowsOf<L, kLanes>(x, out, groups, length);
-}
-
 /// Those of which such code exists: of floats; seldom are others reduced in memory.
 template <class L, class T>
 inline constexpr bool kJoinsRows = hwy::IsFloat<T>() && !std::is_same_v<L, SimdFunction<Elementary::prod>>;
+
+/// Rows of two elements and more, up to kMostJoined, come here only where JoinedRows do not take them.
+template <class L, class T> void ReduceShortRows(const T* x, T* out, std::size_t groups, std::size_t length) {
+  constexpr std::size_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
+  if (length == 1) return ReduceRowsTogether<L, RowsOf<L, 1, RowFill::equal>>(x, out, groups, length);
+  if constexpr (kJoinsRows<L, T>) {
+    return ReduceRowsTogether<L, RowsOf<L, kLanes, RowFill::more>>(x, out, groups, length);
+  } else {
+    if (length == 2) return ReduceRowsTogether<L, RowsOf<L, 2, RowFill::equal>>(x, out, groups, length);
+    if constexpr (kLanes >= 4)
+      if (length == 3) return ReduceRowsTogether<L, RowsOfThree<L>>(x, out, groups, length);
+    if constexpr (kLanes > 4)
+      if (length == 4) return ReduceRowsTogether<L, RowsOf<L, 4, RowFill::equal>>(x, out, groups, length);
+    if constexpr (kLanes > 8)
+      if (length < kLanes) return ReduceRowsOf<L, 8>(x, out, groups, length);
+    ReduceRowsOf<L, kLanes>(x, out, groups, length);
+  }
+}
 
 template <class L, class T, class M = T>
 void ReduceRows(const void* in, void* out, std::size_t groups, std::size_t length, bool stream) {
