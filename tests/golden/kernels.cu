@@ -2286,7 +2286,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
 // ---- scatter to many: scatter_add, 12 workgroups of 256, 8 words (604d163c)
 // ---- scatter to many: scatter_add, 1 workgroups of 256, 14 words (0f02d74b)
 // ---- scatter of rows to more: scatter_add, 12 workgroups of 256, 15 words (534e932a)
-// ---- scatter of many to few: scatter_add, 9 workgroups of 256, 14 words (b33462ac)
+// ---- scatter of many to few: scatter_add, 9 workgroups of 256, 14 words (12c39b71)
 // ---- scatter with a table for each line: scatter_add, 16 workgroups of 128, 16 words
 // scatter, neighbouring lines
 struct Params {

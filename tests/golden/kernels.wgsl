@@ -5215,7 +5215,9 @@ fn combine(v0: f32, v1: f32) -> f32 {
   let end = min(over, params.v[1].y);
   let x0 = bitcast<f32>(b0[params.v[2].x + k + wanted * params.v[2].y]);
   var acc0 = x0;
-  for (var start = first; start < end; start += 64u * 4u) {
+  var start = first;
+  var count = 0u;  // of the entries fetched before
+  for (;;) {
     let entry0 = start + row + 0u * 64u;
     var value0 = f32();
     if (entry0 < end) {
@@ -5231,24 +5233,37 @@ fn combine(v0: f32, v1: f32) -> f32 {
       let x1 = bitcast<f32>(b1[params.v[2].z + k + j * params.v[2].w]);
       value3 = x1;
     }
+    if (row == 0u) {
+      var i = 0u;
+      if (count >= 16u) {
+        var next0 = values[0u * 4u + column];
+// … 14 more of these 1 lines (d4493705), and
+        var next15 = values[15u * 4u + column];
+        for (i = 16u; i + 16u <= count; i += 16u) {
+          let after0 = values[(i + 0u) * 4u + column];
+// … 14 more of these 1 lines (029b04b3), and
+          let after15 = values[(i + 15u) * 4u + column];
+          acc0 = combine(acc0, next0);
+// … 14 more of these 1 lines (c5e136db), and
+          acc0 = combine(acc0, next15);
+          next0 = after0;
+// … 14 more of these 1 lines (a148f0d3), and
+          next15 = after15;
+        }
+        acc0 = combine(acc0, next0);
+// … 14 more of these 1 lines (6bf36afb), and
+        acc0 = combine(acc0, next15);
+      }
+      for (; i < count; i += 1u) { acc0 = combine(acc0, values[i * 4u + column]); }
+    }
+    workgroupBarrier();
+    if (start >= end) { break; }
     values[thread + 0u * 256u] = value0;
     values[thread + 1u * 256u] = value1;
     values[thread + 2u * 256u] = value2;
     values[thread + 3u * 256u] = value3;
-    workgroupBarrier();
-    if (row == 0u) {
-      let count = min(64u * 4u, end - start);
-      var i = 0u;
-      for (; i + 8u <= count; i += 8u) {
-        let next0 = values[(i + 0u) * 4u + column];
-// … 6 more of these 1 lines (b4d5df3d), and
-        let next7 = values[(i + 7u) * 4u + column];
-        acc0 = combine(acc0, next0);
-// … 6 more of these 1 lines (1b6531d8), and
-        acc0 = combine(acc0, next7);
-      }
-      for (; i < count; i += 1u) { acc0 = combine(acc0, values[i * 4u + column]); }
-    }
+    count = min(64u * 4u, end - start);
+    start += 64u * 4u;
     workgroupBarrier();
   }
   if (row == 0u && stands < params.v[0].z) {

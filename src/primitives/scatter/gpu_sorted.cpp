@@ -44,6 +44,7 @@ constexpr std::int64_t kSortedAtOnce = 4096;                  // a workgroup sor
 constexpr std::int64_t kManyEntries = 64;
 constexpr std::uint32_t kFetching = 256;  // invocations
 constexpr int kFetchedEach = 4;           // by an invocation before the sums go on
+constexpr int kAddedAtOnce = 16;          // of them, loaded before the ones in front are added
 constexpr std::int64_t kNeighbours = 32;
 
 /// The entries of the table as lines, one for every line of the output: how the request's axes are laid out in them.
@@ -224,6 +225,7 @@ Combining plan_combining(GpuBackend& backend, const ScatterRequest& r, const Ent
   plan.set(c.kept_slot, static_cast<std::uint64_t>(c.kept.count() / c.group));
   plan.note(r.combine), plan.note(r.source.dtype), plan.note(static_cast<char>(c.group));
   prepare(backend, plan);
+  plan.launch.in_bounds = c.fetched;  // a place that the table names is one (scatter_read.wgsl), and so is an entry
   return c;
 }
 
@@ -282,6 +284,7 @@ std::string combining_text(GpuBackend& backend, const ScatterRequest& r, const C
   holes["type"] = compute_type_name(type), holes["across"] = cat(c.across);
   holes["rows"] = cat(static_cast<int>(kFetching) / c.across);
   holes["entries"] = numbers(0, kFetchedEach), holes["entries_each"] = cat(kFetchedEach);
+  holes["added"] = numbers(0, kAddedAtOnce), holes["adding"] = cat(kAddedAtOnce);
   return module(backend, c.plan, "scatter, fetched", fill_holes(kFetched, holes),
                 {{compute_type_name(type), "values", static_cast<int>(kFetching) * kFetchedEach}}, combine);
 }

@@ -7,13 +7,14 @@
 //      ↓      ├──────────┼──────────┼───┤
 //             │ …        │          │   │  row 1: the next ones
 //
-// Then the first row's invocation of each element adds what was fetched, in order, from workgroup memory. All agree on
-// every branch around a barrier.
+// Then the first row's invocation of each element adds what was fetched before, in order, from workgroup memory, while
+// the next entries are on their way: $adding at a time, and the next of them are loaded before these are added. All
+// agree on every branch around a barrier.
 //
-// Bound by that adding, one after the other; eight are loaded before the first is added, since compilers of WGSL do not
-// do that: 2^21 entries into 100 in f32 took 669 to 762 µs on WebGPU instead of 1975 to 2107, and 248 instead of 309 on
-// CUDA (H100, 24 November 2026, docs/tuning.md). With an invocation to an element alone it took 31 ms. On 27 November
-// 2026 it took 432 and 232, PyTorch with atomics 395 (docs/benchmarks.md).
+// Bound by that adding, one after the other. 2^21 entries into 100 in f32, of which sort and reading take 65 µs, took
+// 284 µs on WebGPU, an H200, 29 November 2026; with 8 at a time 347, with every access checked as well 528, and with
+// what is fetched after the adding, not before it, 428. On CUDA 195, 226 and 232. PyTorch, with atomics, took 395
+// (docs/benchmarks.md). With an invocation to an element alone it took 31 ms (H100).
 if (group >= $outputs) { return; }
 let tiles = ($kept + ${across}u - 1u) / ${across}u;
 let wanted = group / tiles;
@@ -29,7 +30,9 @@ let first = max(low, $begin);
 let end = min(over, $table_end);
 $load_old
 var acc0 = $old_0;
-for (var start = first; start < end; start += ${rows}u * ${entries_each}u) {
+var start = first;
+var count = 0u;  // of the entries fetched before
+for (;;) {
   $for e in $entries
     let entry$e = start + row + ${e}u * ${rows}u;
     var value$e = $type();
@@ -40,23 +43,36 @@ for (var start = first; start < end; start += ${rows}u * ${entries_each}u) {
       value$e = $new_0;
     }
   $end
-  $for e in $entries
-    values[thread + ${e}u * ${threads}u] = value$e;
-  $end
-  $barrier
   if (row == 0u) {
-    let count = min(${rows}u * ${entries_each}u, end - start);
     var i = 0u;
-    for (; i + 8u <= count; i += 8u) {
-      $for e in 0 1 2 3 4 5 6 7
-        let next$e = values[(i + ${e}u) * ${across}u + column];
+    if (count >= ${adding}u) {
+      $for e in $added
+        var next$e = values[${e}u * ${across}u + column];
       $end
-      $for e in 0 1 2 3 4 5 6 7
+      for (i = ${adding}u; i + ${adding}u <= count; i += ${adding}u) {
+        $for e in $added
+          let after$e = values[(i + ${e}u) * ${across}u + column];
+        $end
+        $for e in $added
+          acc0 = combine(acc0, next$e);
+        $end
+        $for e in $added
+          next$e = after$e;
+        $end
+      }
+      $for e in $added
         acc0 = combine(acc0, next$e);
       $end
     }
     for (; i < count; i += 1u) { acc0 = combine(acc0, values[i * ${across}u + column]); }
   }
+  $barrier
+  if (start >= end) { break; }
+  $for e in $entries
+    values[thread + ${e}u * ${threads}u] = value$e;
+  $end
+  count = min(${rows}u * ${entries_each}u, end - start);
+  start += ${rows}u * ${entries_each}u;
   $barrier
 }
 if (row == 0u && stands < $kept) {
