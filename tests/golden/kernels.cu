@@ -3686,7 +3686,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
 // ---- singular values by rotations of blocks: svd, 128 workgroups of 256, 20 words (dfb9a5eb)
 // ---- singular values by rotations of blocks: svd, 256 workgroups of 64, 18 words (1bfc5f3e)
 // ---- singular values by rotations of blocks: svd, 64 workgroups of 256, 27 words (9feb5fc8)
-// ---- singular values by rotations of blocks: svd, 400 workgroups of 256, 14 words (66dffe40)
+// ---- singular values by rotations of blocks: svd, 400 workgroups of 256, 14 words (a23e1811)
 // ---- singular values by rotations of blocks: svd, 1 workgroups of 256, 6 words (849ee05d)
 // ---- product on Hopper's matrix units: matmul_bias_activation, 2 workgroups of 384, 11 words
 // product on matrix units, tiles of 128x128x64 ping-pong

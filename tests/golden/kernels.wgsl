@@ -7945,7 +7945,7 @@ fn tern_keep(x: f32) -> f32 {
     let place = line - matrix * (params.v[0].z * params.v[0].w);
     let k = place / params.v[0].z;
     let i = place - k * params.v[0].z;
-    let j = u32(bitcast<i32>(b1[params.v[2].x + matrix * params.v[2].y + (k) + (0u) * params.v[2].z]));
+    let j = min(u32(bitcast<i32>(b1[params.v[2].x + matrix * params.v[2].y + (k) + (0u) * params.v[2].z])), params.v[0].w - 1u);  // of NaN some have no place
     let x = bitcast<f32>(b0[params.v[1].y + matrix * params.v[1].z + (i) + (j) * params.v[1].w]);
     b2[params.v[2].w + matrix * params.v[3].x + (i) * params.v[3].y + (k)] = bitcast<u32>((tern_div((x), (bitcast<f32>(b3[params.v[3].z + matrix * params.v[3].w + (j) + (0u) * params.v[4].x])))));
   }

@@ -59,6 +59,7 @@ void sort_tiles(const SortJob& job) {
   const auto tile = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(job.n)));
   l.plan.note(tile);
   const int flip = l.plan.add_param(job.flip());
+  l.plan.launch.in_bounds = true;
   l.launch_grouped(static_cast<std::uint64_t>(job.lines), kSortThreads, job.n,
                    [&] { return tile_text(job, l, tile, flip); });
 }

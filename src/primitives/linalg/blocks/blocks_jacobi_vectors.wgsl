@@ -10,7 +10,7 @@ if (matrix < $matrices) {
   let place = line - matrix * ($rows * $columns);
   let k = place / $rows;
   let i = place - k * $rows;
-  let j = u32($order(k, 0u));
+  let j = min(u32($order(k, 0u)), $columns - 1u);  // of NaN some have no place
   let x = $a(i, j);
   $set_to(i, k, $made);
 }
