@@ -12,9 +12,12 @@
 // agree on every branch around a barrier.
 //
 // Bound by that adding, one after the other. 2^21 entries into 100 in f32, of which sort and reading take 65 µs, took
-// 284 µs on WebGPU, an H200, 29 November 2026; with 8 at a time 347, with every access checked as well 528, and with
-// what is fetched after the adding, not before it, 428. On CUDA 195, 226 and 232. PyTorch, with atomics, took 395
-// (docs/benchmarks.md). With an invocation to an element alone it took 31 ms (H100).
+// 213 µs on WebGPU, an H200, 29 November 2026, and 190 on CUDA; before, with 8 at a time, what is fetched after them
+// and every access checked, 428 and 232 (docs/tuning.md). PyTorch, with atomics, took 395 (docs/benchmarks.md). With an
+// invocation to an element alone it took 31 ms (H100).
+//
+// (The kernel is longer than other functions: what is fetched waits in registers beside the sum, between barriers that
+// every invocation reaches.)
 if (group >= $outputs) { return; }
 let tiles = ($kept + ${across}u - 1u) / ${across}u;
 let wanted = group / tiles;

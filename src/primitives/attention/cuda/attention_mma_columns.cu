@@ -21,9 +21,9 @@
 // Nothing is shared between workgroups, so the bits are the same every run. cuda_backward.cpp fills the holes.
 //
 // Speed. Bound by mma.sync (of f32 by the multiply-adds), four products a tile, and by registers, which of more than 64
-// elements leave a warp 16 keys, so that what is read of workgroup memory serves half as many products. It was not
-// measured by itself: with forward and the gradient of q it took 7.63 ms on an H200, 25 November 2026, bf16
-// 4×16×4096×128, of which forward 1.70 (docs/benchmarks_families.md).
+// elements leave a warp 16 keys, so that what is read of workgroup memory serves half as many products. bf16
+// 4×16×4096×128 took 4.69 ms on an H200, 29 November 2026, 234 TFLOP/s, and of 64 elements 2.57 (by itself, Nsight
+// Compute, TERN_ATTENTION_KERNEL=mma).
 //
 // (The kernel is longer than other functions: each step leaves in registers what the next begins with, in arrays whose
 // sizes are the instance's.)

@@ -17,8 +17,8 @@
 // matrix is scaled by a power of two. Bound by workgroup memory: of 32 rows a round takes 45 loads and stores a thread,
 // 64 more with vectors, and two barriers; a sweep has 31 rounds.
 //
-// On an H200, 28 November 2026, 10,000 of 32 x 32 in f32 took 3324 µs, through WebGPU 5940, and 20,000 of 8 x 8 80 and
-// 143 (docs/benchmarks_families.md).
+// On an H200, 28 November 2026, 10,000 of 32 x 32 in f32 took 3324 µs, through WebGPU 4947, and 20,000 of 8 x 8 80 and
+// 96 (docs/benchmarks_families.md).
 //
 // (The kernel is longer than other functions: all steps work on one matrix in workgroup memory, with barriers that
 // every invocation reaches, and what several kernels do alike is in pieces already.)

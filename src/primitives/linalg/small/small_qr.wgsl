@@ -13,7 +13,7 @@
 // Columns lie one after the other at an odd distance, so that neighbours are in different banks. Every column is scaled
 // by a power of two, which r undoes: what is left of a column may be nothing but roundings, and squares do not vanish.
 // Bound by the latency of min(m, n) steps of 5·m loads from workgroup memory each, with one barrier. On an H200, 28
-// November 2026, 10,000 of 32 x 32 in f32 took 439 µs, through WebGPU 2507, and 20,000 of 8 x 8 32 and 58
+// November 2026, 10,000 of 32 x 32 in f32 took 439 µs, through WebGPU 1119, and 20,000 of 8 x 8 32 and 38
 // (docs/benchmarks_families.md).
 $begin
 if (inside) {
