@@ -123,6 +123,12 @@ class Plan {
     std::memcpy(bytes, &value, sizeof(T));
     launch.key.append(bytes, sizeof(T));
   }
+  /// The kernel goes without checks of accesses (Launch::in_bounds) where its indices stay inside and no surplus group
+  /// counts on, which it does not compare. After launch.groups is set, before finish_key(): it enters the key.
+  void trust_exact_groups(bool indices_stay_inside = true) {
+    launch.in_bounds = indices_stay_inside && has_exact_groups(limits_, launch.groups);
+    note(launch.in_bounds);
+  }
   /// After bind(). Chooses how many neighbours along axis `inner` (of `size` elements) an invocation handles, and marks
   /// wide and atomic accesses accordingly. `lone`: there is no other axis, so the last group may be cut short (see
   /// `guarded`).

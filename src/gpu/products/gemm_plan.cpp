@@ -130,9 +130,7 @@ void arrange(GemmPlan& gemm) {
   plan.set(gemm.slots.tiles_n, static_cast<std::uint64_t>(tiles_n));
   launch.groups = static_cast<std::uint64_t>(tiles_m * tiles_n * gemm.kept.count());
   // Factors are compared with the sizes, and so are rows of results; vectors of columns where they may be cut.
-  launch.in_bounds =
-      (gemm.whole || gemm.whole_columns) && has_exact_groups(gemm.backend.limits(), launch.groups);
-  plan.note(launch.in_bounds);
+  plan.trust_exact_groups(gemm.whole || gemm.whole_columns);
   plan.note(gemm.request.epilogue->serial), plan.note(tile);
   for (const GemmFactor* f : {&gemm.a, &gemm.b}) plan.note(f->along_k), plan.note(f->wide);
   plan.note(gemm.whole), plan.note(gemm.whole_columns), plan.note(gemm.request.a.dtype);

@@ -293,7 +293,7 @@ template <class Launch> void with_plan(GpuBackend& backend, const Lines& l, char
   note(std::bit_cast<std::int64_t>(l.scale)), note(std::bit_cast<std::int64_t>(l.inner)), note(l.re.dtype);
   const int given = plan.plan.add_param(static_cast<std::uint64_t>(std::min(l.given, rows))),
             wanted = plan.plan.add_param(static_cast<std::uint64_t>(l.wanted));
-  plan.plan.launch.in_bounds = true;  // with checks, WebGPU took 1.2 to 2.7 times as long (docs/tuning.md)
+  plan.plan.launch.in_bounds = true;  // with checks, WebGPU took up to 1.9 times as long (docs/tuning.md)
   launch(plan, Text{plan, l, given, wanted, re, im, out_re, out_im, table_re, table_im});
 }
 

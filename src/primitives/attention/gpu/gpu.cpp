@@ -49,8 +49,7 @@ class GpuForward {
         static_cast<std::uint64_t>(r_.sizes.of_rows().numel() / r_.sizes.rows * ceil_div(r_.sizes.rows, tile_.own));
     plan_.launch.threads = static_cast<std::uint32_t>(tile_.threads());
     // What is fetched and stored is compared with the sizes, what a formula reads stays inside them.
-    plan_.launch.in_bounds = has_exact_groups(backend_.limits(), plan_.launch.groups);
-    plan_.note(static_cast<char>(plan_.launch.in_bounds));
+    plan_.trust_exact_groups();
     plan_.finish_key();
     backend_.queue(plan_.launch, [&] { return text(); });
   }

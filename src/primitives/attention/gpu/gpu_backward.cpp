@@ -63,8 +63,7 @@ class GpuBackward {
     tile_.note([&](std::int32_t n) { plan_.note(n); });
     plan_.launch.groups = static_cast<std::uint64_t>(s_.batch * (of_rows_ ? s_.heads : s_.groups) * tiles());
     plan_.launch.threads = static_cast<std::uint32_t>(tile_.threads());
-    plan_.launch.in_bounds = has_exact_groups(backend_.limits(), plan_.launch.groups);  // as forward's
-    plan_.note(static_cast<char>(plan_.launch.in_bounds));
+    plan_.trust_exact_groups();  // as forward's
     plan_.finish_key();
     backend_.queue(plan_.launch, [&] { return text(); });
   }

@@ -69,11 +69,12 @@ void MatrixPlan::launch(std::uint64_t groups, std::uint32_t threads, const std::
     noted.emplace(backend, plan, space_.rank() > 0, by_, most_);
     touched_.push_back({0, static_cast<std::int64_t>(backend.index_flags().bytes())});
   }
-  // Indices come from sizes and from places that were made here, or are clamped. With checks, small matrices on WebGPU
-  // took 1.2 to 2.4 times as long (docs/tuning.md).
-  plan.launch.in_bounds = has_exact_groups(backend.limits(), groups);
-  plan.bind(touched_), plan.note(threads), plan.note(plan.launch.in_bounds), plan.finish_key();
   plan.launch.groups = groups, plan.launch.threads = threads;
+  plan.bind(touched_), plan.note(threads);
+  // Indices come from sizes and from places that were made here, or are clamped. With checks, small matrices on WebGPU
+  // took up to 2.5 times as long (docs/tuning.md).
+  plan.trust_exact_groups();
+  plan.finish_key();
   backend.queue(plan.launch, text);
 }
 
