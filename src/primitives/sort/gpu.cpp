@@ -14,6 +14,9 @@ namespace {
 constexpr const char* kBlockText =
 #include "primitives/sort/sort_block.wgsl.inc"
     ;
+constexpr const char* kExchange =
+#include "primitives/sort/sort_exchange.wgsl.inc"
+    ;
 constexpr const char* kRead =
 #include "primitives/sort/sort_read.wgsl.inc"
     ;
@@ -26,7 +29,6 @@ constexpr const char* kWriteWords =
 
 // Lines of up to a block are sorted by a bitonic network in a workgroup's memory (sort_block.wgsl). Longer lines are
 // sorted by digits, and of lines of which only the first are wanted these are selected first (radix.hpp).
-constexpr std::int64_t kShortBlock = 64;    // elements of a block of short lines, in kernels made beforehand
 constexpr std::int64_t kTimesSelected = 4;  // a line has more elements than wanted: selecting pays
 
 std::string key_of(DType dtype, const std::string& x, bool descending) {
@@ -42,17 +44,10 @@ std::string key_of(DType dtype, const std::string& x, bool descending) {
 }
 
 /// Of a line of up to a block.
-std::int64_t padded_length(const GpuBackend& backend, std::int64_t n) {
-  const auto padded =
-      static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(n, 2))));
-  if (!backend.limits().archived) return padded;
-  return std::max(padded, n <= kShortBlock ? kShortBlock : std::int64_t{kSortBlock});
+std::int64_t padded_length(std::int64_t n) {
+  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(n, 2))));
 }
 
-/// The places of sorted elements; of lines sorted in blocks, their length.
-struct SortPlaces : Radix::Places {
-  std::uint32_t block = 0;
-};
 
 // ---- text: what the holes of the files have ----
 
@@ -80,18 +75,19 @@ struct PlaceSlots {
 };
 
 /// What both kernels that sort blocks have, but for how an element is loaded.
-std::string block_text(const SortJob& job, const LinePlan& l, const PlaceSlots& s, std::uint32_t block, Holes& holes,
+std::string block_text(const SortJob& job, const LinePlan& l, const PlaceSlots& s, Holes& holes,
                        const std::string& functions = "") {
-  const int size = static_cast<int>(block);
-  holes["block"] = cat(block), holes["padded"] = l.p(s.padded), holes["all"] = l.p(s.all);
+  constexpr int size = kSortBlock;
+  holes["block"] = cat(size), holes["padded"] = l.p(s.padded), holes["all"] = l.p(s.all);
   holes["sorted_places"] = words_of(l.plan.access(s.places));
-  holes["levels"] = powers_of_two(2 * size).substr(2);  // from 2 on
-  for (int level = 2; level <= size; level *= 2) holes[cat("distances_", level)] = powers_of_two(level, true);
+  holes["two"] = numbers(0, 2), holes["four"] = numbers(0, 4);
+  static const auto& exchange = *new Holes(pieces(kExchange));  // outlives what is in static storage
+  holes.insert(exchange.begin(), exchange.end());
   return l.module("sort, blocks", fill_holes(kBlockText, holes),
                   {{word_of(job.dtype), "keys", size}, {"u32", "places", size}}, functions);
 }
 
-std::string block_of_input_text(const SortJob& job, const LinePlan& l, const PlaceSlots& s, std::uint32_t block) {
+std::string block_of_input_text(const SortJob& job, const LinePlan& l, const PlaceSlots& s) {
   Io io(l.plan, job.dialect());
   std::vector<std::string> line, names;
   Holes holes = sort_holes(l, job.dtype);
@@ -101,19 +97,19 @@ std::string block_of_input_text(const SortJob& job, const LinePlan& l, const Pla
     load += cat("key", e, " = ", key_of(job.dtype, names[static_cast<std::size_t>(e)], job.r.descending), ";\n");
     holes[cat("place_", e)] = cat("at + ", e, "u");
   }
-  return block_text(job, l, s, block, holes);
+  return block_text(job, l, s, holes);
 }
 
 struct WordSlots {
   int length, flip, bits, from;
 };
-std::string block_of_words_text(const SortJob& job, const LinePlan& l, const PlaceSlots& s, std::uint32_t block,
+std::string block_of_words_text(const SortJob& job, const LinePlan& l, const PlaceSlots& s,
                                 const WordSlots& w) {
   Holes holes = sort_holes(l, job.dtype);
   holes["length"] = l.p(w.length), holes["flip"] = l.p(w.flip), holes["place_0"] = "0xffffffffu";
   holes["bits"] = words_of(l.plan.access(w.bits)), holes["from"] = words_of(l.plan.access(w.from));
   holes["load"] = "let source = line * $length + at;\nkey0 = key_of($bits[source], $flip);\nplace0 = $from[source];\n";
-  return block_text(job, l, s, block, holes, key_function(job.dialect(), job.dtype));
+  return block_text(job, l, s, holes, key_function(job.dialect(), job.dtype));
 }
 
 /// Elements are taken from the input, access 0, by places, which are words.
@@ -178,45 +174,46 @@ Words read_words(const SortJob& job, Radix& radix) {
   return words;
 }
 
-PlaceSlots add_places(const SortJob& job, LinePlan& l, const SortPlaces& places) {
+PlaceSlots add_places(const SortJob& job, LinePlan& l, const Radix::Places& places) {
   const auto add = [&](std::int64_t value) { return l.plan.add_param(static_cast<std::uint64_t>(value)); };
-  l.plan.note(places.block);
   return {l.add_words(places.view), add(places.pitch), add(job.lines * places.pitch)};
 }
-SortPlaces make_places(const SortJob& job, Radix& radix, std::int64_t n) {
-  const std::int64_t pitch = padded_length(job.backend, n);
-  return {radix.make_places(pitch), pitch, static_cast<std::uint32_t>(std::min<std::int64_t>(pitch, kSortBlock))};
+Radix::Places make_places(const SortJob& job, Radix& radix, std::int64_t n) {
+  const std::int64_t pitch = padded_length(n);
+  return {radix.make_places(pitch), pitch};
 }
-std::uint64_t blocks_of(const SortJob& job, const SortPlaces& places) {
-  return static_cast<std::uint64_t>(job.lines * places.pitch / places.block);
+std::uint64_t blocks_of(const SortJob& job, const Radix::Places& places) {
+  return static_cast<std::uint64_t>(ceil_div(job.lines * places.pitch, kSortBlock));
 }
 
 /// Sorts lines of up to a block: of the input, or of n words each.
-SortPlaces sort_blocks(const SortJob& job, Radix& radix) {
-  const SortPlaces places = make_places(job, radix, job.n);
+Radix::Places sort_blocks(const SortJob& job, Radix& radix) {
+  const Radix::Places places = make_places(job, radix, job.n);
   run_in_layouts(job.backend.limits(), [&](Layouts layouts) {
     LinePlan l(job.backend, job.r.op, 'l', job.r.space, job.r.axis, {&job.r.input}, 1, layouts);
     const PlaceSlots s = add_places(job, l, places);
     l.plan.note(job.r.descending);
+    l.plan.launch.in_bounds = true;  // elements beyond the lines are neither read nor written
     return l.launch_grouped(blocks_of(job, places), kSortThreads, places.pitch,
-                            [&] { return block_of_input_text(job, l, s, places.block); });
+                            [&] { return block_of_input_text(job, l, s); });
   });
   return places;
 }
-SortPlaces sort_blocks_of(const SortJob& job, Radix& radix, const Words& words, std::int64_t n) {
-  const SortPlaces places = make_places(job, radix, n);
+Radix::Places sort_blocks_of(const SortJob& job, Radix& radix, const Words& words, std::int64_t n) {
+  const Radix::Places places = make_places(job, radix, n);
   LinePlan l(job.backend, job.r.op, 'h', job.r.space, job.r.axis, {}, 0);
   const PlaceSlots s = add_places(job, l, places);
   l.plan.note(job.dtype);
   const int length = l.plan.add_param(static_cast<std::uint64_t>(n)), flip = l.plan.add_param(job.flip());
   const int bits = l.add_words(words.bits, false), from = l.add_words(words.places, false);
+  l.plan.launch.in_bounds = true;
   l.launch(blocks_of(job, places), kSortThreads,
-           [&] { return block_of_words_text(job, l, s, places.block, {length, flip, bits, from}); });
+           [&] { return block_of_words_text(job, l, s, {length, flip, bits, from}); });
   return places;
 }
 
 /// Writes the results: elements of the input in the order of the places, and these.
-void write_by_place(const SortJob& job, const SortPlaces& places) {
+void write_by_place(const SortJob& job, const Radix::Places& places) {
   run_in_layouts(job.backend.limits(), [&](Layouts layouts) {
     LinePlan l(job.backend, job.r.op, 'o', job.results, job.r.axis, job.views({&job.r.input}), 1, layouts, job.n);
     const PlaceSlots s = add_places(job, l, places);
@@ -250,7 +247,7 @@ void sort_by_digits(const SortJob& job, Radix& radix) {
   };
   if (n == job.wanted && !words.places.storage && lie_in_words(job.r.values) && lie_in_words(job.r.indices))
     return radix.sort(words, n, key_bits(job.dtype), {job.r.values, job.r.indices});
-  const SortPlaces places{radix.make_places(n), n, 0};
+  const Radix::Places places{radix.make_places(n), n};
   const View bits = n == job.wanted && job.to_values() ? radix.make_bits(n).bits : View{};
   radix.sort(words, n, key_bits(job.dtype), {bits, places.view});
   if (bits.storage) return write_words(job, {bits, places.view});
@@ -264,7 +261,7 @@ void sort_whole(GpuBackend& backend, const SortRequest& r) {
   Radix radix(backend, r.op, job.dtype, r.descending, job.lines);  // holds the temporaries
   if (r.rank_count > 0) {
     const std::span ranks = std::span(r.ranks).first(static_cast<std::size_t>(r.rank_count));
-    return write_by_place(job, {radix.places_at(read_words(job, radix), job.n, ranks), 0});
+    return write_by_place(job, radix.places_at(read_words(job, radix), job.n, ranks));
   }
   if (job.n <= kSortBlock) write_by_place(job, sort_blocks(job, radix));
   else sort_by_digits(job, radix);
@@ -277,7 +274,7 @@ void run_sort(GpuBackend& backend, const SortRequest& r) {
   if (axis < 0) axis = other;
   fits &= results_fit;
   const std::int64_t n = r.space[static_cast<std::size_t>(r.axis)], lines = r.space.numel() / n;
-  const std::int64_t length = n <= kSortBlock ? padded_length(backend, n) : n;
+  const std::int64_t length = n <= kSortBlock ? padded_length(n) : n;
   const std::uint64_t room = static_cast<std::uint64_t>(lines) * static_cast<std::uint64_t>(length) *
                              std::max<std::uint64_t>(4, dtype_size(r.input.dtype));
   if (fits && room > backend.limits().binding_bytes) {
