@@ -919,10 +919,10 @@ extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restri
   }
 }
 
-// ---- transform: fft, 1 workgroups of 256, 18 words (69792c3d)
-// ---- transform of lines of odd factors: fft, 1 workgroups of 256, 18 words (4f140f1a)
-// ---- transform to real lines, and its gradient: irfft, 1 workgroups of 128, 14 words (4d45a92c)
-// ---- transform to real lines, and its gradient: irfft, 1 workgroups of 128, 14 words (89bb1e2e)
+// ---- transform: fft, 1 workgroups of 32, 19 words (79095a2e)
+// ---- transform of lines of odd factors: fft, 1 workgroups of 64, 19 words (05744bab)
+// ---- transform to real lines, and its gradient: irfft, 1 workgroups of 32, 15 words (5a9d444b)
+// ---- transform to real lines, and its gradient: irfft, 1 workgroups of 32, 15 words (0e516fb2)
 // ---- attention: attention, 2 workgroups of 128, 24 words
 // attention in f32
 struct Params {
@@ -1995,7 +1995,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
 // ---- scan of a long line: cumsum, 3 workgroups of 256, 9 words (a1c8b317)
 // ---- scan of a long line: cumsum, 3 workgroups of 256, 10 words (2f9b620e)
 // ---- scan of columns: cumsum, 64 workgroups of 256, 8 words (b865acde)
-// ---- sort: sort, 3 workgroups of 256, 9 words (828e7c3d)
+// ---- sort: sort, 1 workgroups of 256, 9 words (4b519267)
 // ---- sort: sort, 1 workgroups of 256, 14 words (2f65d469)
 // ---- sort of a line: sort, 3 workgroups of 256, 11 words
 // sort, tiles
@@ -2536,9 +2536,9 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b
 }
 
 // ---- scatter of long rows: scatter_add, 1 workgroups of 256, 5 words (dae237e2)
-// ---- transform of lines of a large prime factor: fft, 1 workgroups of 256, 13 words (acd5e444)
-// ---- transform of lines of a large prime factor: fft, 1 workgroups of 256, 18 words (5a469e88)
-// ---- transform of lines of a large prime factor: fft, 1 workgroups of 256, 22 words (6098757b)
+// ---- transform of lines of a large prime factor: fft, 1 workgroups of 256, 14 words (dd319105)
+// ---- transform of lines of a large prime factor: fft, 1 workgroups of 256, 19 words (bef5edff)
+// ---- transform of lines of a large prime factor: fft, 1 workgroups of 256, 23 words (b179eebf)
 // ---- cholesky of small matrices: cholesky, 3 workgroups of 32, 11 words (f950acaf)
 // ---- lu of small matrices: lu_factor, 3 workgroups of 32, 13 words
 // lu of small matrices

@@ -1256,20 +1256,18 @@ fn epilogue(v0: f32, v1: f32) -> f32 {
   }
 }
 
-// ---- transform: fft, 1 workgroups of 256, 18 words
+// ---- transform: fft, 1 workgroups of 32, 19 words
 // fft
 struct Params { v: array<vec4<u32>, 5> }
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
-var<workgroup> a_re: array<f32, 512>;
-var<workgroup> a_im: array<f32, 512>;
-var<workgroup> b_re: array<f32, 512>;
-var<workgroup> b_im: array<f32, 512>;
+var<workgroup> line_re: array<f32, 576>;
+var<workgroup> line_im: array<f32, 576>;
 struct Twiddle {
   re: f32,
   im: f32,
 }
-fn twiddle(a: u32, n: u32) -> Twiddle {
+fn twiddle(a: u32, n: u32, step: f32) -> Twiddle {
   var at = 8u * a;
   let lower = at > 4u * n;
   if (lower) { at = 8u * n - at; }
@@ -1277,7 +1275,7 @@ fn twiddle(a: u32, n: u32) -> Twiddle {
   if (left) { at = 4u * n - at; }
   let steep = at > n;
   if (steep) { at = 2u * n - at; }
-  let angle = f32(at) * f32(0.78539816339744828) / f32(n);
+  let angle = f32(at) * step;
   let x = angle * angle;
   let s = angle * (f32(1.0) + x * (f32(-0.16666666666666666) + x * (f32(0.0083333333333333332) + x * (f32(-0.00019841269841269841) + x * (f32(2.7557319223985893e-06) + x * f32(-2.505210838544172e-08))))));
   let c = (f32(1.0) + x * (f32(-0.5) + x * (f32(0.041666666666666664) + x * (f32(-0.0013888888888888889) + x * (f32(2.4801587301587302e-05) + x * (f32(-2.7557319223985888e-07) + x * f32(2.08767569878681e-09)))))));
@@ -1287,97 +1285,155 @@ fn twiddle(a: u32, n: u32) -> Twiddle {
   if (!lower) { im = -im; }
   return Twiddle(re, im);
 }
-  for (var b = thread; b < 64u * 8u; b += 256u) {
+@compute @workgroup_size(32)
+  for (var b = thread; b < 64u * 8u; b += 32u) {
     let own = b / 8u;
     let e = b - own * 8u;
-    let line = group * 64u + own;
+    let line = min(group * 64u + own, params.v[0].y - 1u);
     var re = f32(0.0);
     var im = f32(0.0);
-    if (line < params.v[0].y && e < 8u && e < params.v[4].x) {
       let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + e * params.v[1].z]);
       re = x0;
       let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + e * params.v[2].y]);
       im = x1;
-    }
-    let at = own * 8u + e;
-    a_re[at] = re;
-    a_im[at] = im;
+    line_re[own * 9u + e + (e >> 4u)] = re;
+    line_im[own * 9u + e + (e >> 4u)] = im;
   }
   workgroupBarrier();
-  for (var b = thread; b < 128u; b += 256u) {
-    let own = b / 2u;
-    let i = b - own * 2u;
-    let p = i / 1u;
-    let q = i - p * 1u;
-    let read = own * 8u + q + 1u * p;
-    let write = own * 8u + q + 4u * p;
-    let x0r = a_re[read + 0u];
-    let x0i = a_im[read + 0u];
-// … 2 more of these 2 lines (f3c5a281), and
-    let x3r = a_re[read + 6u];
-    let x3i = a_im[read + 6u];
-    let ar = x0r + x2r;
-    let ai = x0i + x2i;
-    let br = x0r - x2r;
-    let bi = x0i - x2i;
-    let cr = x1r + x3r;
-    let ci = x1i + x3i;
-    let dr = x1r - x3r;
-    let di = x1i - x3i;
-    let y0r = ar + cr;
-    let y0i = ai + ci;
-    let y1r = br + di;
-    let y1i = bi - dr;
-    let y2r = ar - cr;
-    let y2i = ai - ci;
-    let y3r = br - di;
-    let y3i = bi + dr;
-    b_re[write + 0u] = y0r;
-    b_im[write + 0u] = y0i;
-    let w1 = twiddle(p, 8u);
-    let w1r = w1.re;
-    let w1i = w1.im;
-    b_re[write + 1u] = y1r * w1r - y1i * w1i;
-    b_im[write + 1u] = y1r * w1i + y1i * w1r;
-    let w2r = w1r * w1r - w1i * w1i;
-    let w2i = w1r * w1i + w1i * w1r;
-    b_re[write + 2u] = y2r * w2r - y2i * w2i;
-    b_im[write + 2u] = y2r * w2i + y2i * w2r;
-    let w3r = w1r * w2r - w1i * w2i;
-    let w3i = w1r * w2i + w1i * w2r;
-    b_re[write + 3u] = y3r * w3r - y3i * w3i;
-    b_im[write + 3u] = y3r * w3i + y3i * w3r;
+  {
+    let turn0 = thread;
+    let own0 = turn0 / 1u;
+    let i0 = turn0 - own0 * 1u;
+    let to0 = i0;
+    let e0 = i0 + 0u;
+    let x0r = line_re[own0 * 9u + e0 + (e0 >> 4u)];
+    let x0i = line_im[own0 * 9u + e0 + (e0 >> 4u)];
+// … 6 more of these 3 lines (d626ca1f), and
+    let e7 = i0 + 7u;
+    let x7r = line_re[own0 * 9u + e7 + (e7 >> 4u)];
+    let x7i = line_im[own0 * 9u + e7 + (e7 >> 4u)];
+    let t0_4_r = x0r + x4r;
+    let t0_4_i = x0i + x4i;
+    let t0_5_r = x0r - x4r;
+    let t0_5_i = x0i - x4i;
+    let t0_6_r = x2r + x6r;
+    let t0_6_i = x2i + x6i;
+    let t0_7_r = x2r - x6r;
+    let t0_7_i = x2i - x6i;
+    let t0_0_r = t0_4_r + t0_6_r;
+    let t0_0_i = t0_4_i + t0_6_i;
+    let t0_1_r = t0_5_r + t0_7_i;
+    let t0_1_i = t0_5_i - t0_7_r;
+    let t0_2_r = t0_4_r - t0_6_r;
+    let t0_2_i = t0_4_i - t0_6_i;
+    let t0_3_r = t0_5_r - t0_7_i;
+    let t0_3_i = t0_5_i + t0_7_r;
+    let t0_12_r = x1r + x5r;
+    let t0_12_i = x1i + x5i;
+    let t0_13_r = x1r - x5r;
+    let t0_13_i = x1i - x5i;
+    let t0_14_r = x3r + x7r;
+    let t0_14_i = x3i + x7i;
+    let t0_15_r = x3r - x7r;
+    let t0_15_i = x3i - x7i;
+    let t0_8_r = t0_12_r + t0_14_r;
+    let t0_8_i = t0_12_i + t0_14_i;
+    let t0_9_r = t0_13_r + t0_15_i;
+    let t0_9_i = t0_13_i - t0_15_r;
+    let t0_10_r = t0_12_r - t0_14_r;
+    let t0_10_i = t0_12_i - t0_14_i;
+    let t0_11_r = t0_13_r - t0_15_i;
+    let t0_11_i = t0_13_i + t0_15_r;
+    let t0_16_r = t0_9_r * f32(0.70710678118654757) + t0_9_i * f32(0.70710678118654757);
+    let t0_16_i = t0_9_i * f32(0.70710678118654757) - t0_9_r * f32(0.70710678118654757);
+    let t0_17_r = t0_10_i;
+    let t0_17_i = -t0_10_r;
+    let t0_18_r = t0_11_r * f32(-0.70710678118654757) + t0_11_i * f32(0.70710678118654757);
+    let t0_18_i = t0_11_i * f32(-0.70710678118654757) - t0_11_r * f32(0.70710678118654757);
+    let y0r = t0_0_r + t0_8_r;
+    let y0i = t0_0_i + t0_8_i;
+    let y4r = t0_0_r - t0_8_r;
+    let y4i = t0_0_i - t0_8_i;
+// … 2 more of these 4 lines (0786dfc5), and
+    let y3r = t0_3_r + t0_18_r;
+    let y3i = t0_3_i + t0_18_i;
+    let y7r = t0_3_r - t0_18_r;
+    let y7i = t0_3_i - t0_18_i;
+    let turn1 = thread + 32u;
+    let own1 = turn1 / 1u;
+    let i1 = turn1 - own1 * 1u;
+    let to1 = i1;
+    let e8 = i1 + 0u;
+    let x8r = line_re[own1 * 9u + e8 + (e8 >> 4u)];
+    let x8i = line_im[own1 * 9u + e8 + (e8 >> 4u)];
+// … 6 more of these 3 lines (44de5f66), and
+    let e15 = i1 + 7u;
+    let x15r = line_re[own1 * 9u + e15 + (e15 >> 4u)];
+    let x15i = line_im[own1 * 9u + e15 + (e15 >> 4u)];
+    let t8_4_r = x8r + x12r;
+    let t8_4_i = x8i + x12i;
+    let t8_5_r = x8r - x12r;
+    let t8_5_i = x8i - x12i;
+    let t8_6_r = x10r + x14r;
+    let t8_6_i = x10i + x14i;
+    let t8_7_r = x10r - x14r;
+    let t8_7_i = x10i - x14i;
+    let t8_0_r = t8_4_r + t8_6_r;
+    let t8_0_i = t8_4_i + t8_6_i;
+    let t8_1_r = t8_5_r + t8_7_i;
+    let t8_1_i = t8_5_i - t8_7_r;
+    let t8_2_r = t8_4_r - t8_6_r;
+    let t8_2_i = t8_4_i - t8_6_i;
+    let t8_3_r = t8_5_r - t8_7_i;
+    let t8_3_i = t8_5_i + t8_7_r;
+    let t8_12_r = x9r + x13r;
+    let t8_12_i = x9i + x13i;
+    let t8_13_r = x9r - x13r;
+    let t8_13_i = x9i - x13i;
+    let t8_14_r = x11r + x15r;
+    let t8_14_i = x11i + x15i;
+    let t8_15_r = x11r - x15r;
+    let t8_15_i = x11i - x15i;
+    let t8_8_r = t8_12_r + t8_14_r;
+    let t8_8_i = t8_12_i + t8_14_i;
+    let t8_9_r = t8_13_r + t8_15_i;
+    let t8_9_i = t8_13_i - t8_15_r;
+    let t8_10_r = t8_12_r - t8_14_r;
+    let t8_10_i = t8_12_i - t8_14_i;
+    let t8_11_r = t8_13_r - t8_15_i;
+    let t8_11_i = t8_13_i + t8_15_r;
+    let t8_16_r = t8_9_r * f32(0.70710678118654757) + t8_9_i * f32(0.70710678118654757);
+    let t8_16_i = t8_9_i * f32(0.70710678118654757) - t8_9_r * f32(0.70710678118654757);
+    let t8_17_r = t8_10_i;
+    let t8_17_i = -t8_10_r;
+    let t8_18_r = t8_11_r * f32(-0.70710678118654757) + t8_11_i * f32(0.70710678118654757);
+    let t8_18_i = t8_11_i * f32(-0.70710678118654757) - t8_11_r * f32(0.70710678118654757);
+    let y8r = t8_0_r + t8_8_r;
+    let y8i = t8_0_i + t8_8_i;
+    let y12r = t8_0_r - t8_8_r;
+    let y12i = t8_0_i - t8_8_i;
+// … 2 more of these 4 lines (7e2e83f1), and
+    let y11r = t8_3_r + t8_18_r;
+    let y11i = t8_3_i + t8_18_i;
+    let y15r = t8_3_r - t8_18_r;
+    let y15i = t8_3_i - t8_18_i;
+    workgroupBarrier();
+      let o0 = to0 + 0u;
+      line_re[own0 * 9u + o0 + (o0 >> 4u)] = y0r;
+      line_im[own0 * 9u + o0 + (o0 >> 4u)] = y0i;
+// … 14 more of these 3 lines (1e9ec9cf), and
+      let o15 = to1 + 7u;
+      line_re[own1 * 9u + o15 + (o15 >> 4u)] = y15r;
+      line_im[own1 * 9u + o15 + (o15 >> 4u)] = y15i;
   }
   workgroupBarrier();
-  for (var b = thread; b < 256u; b += 256u) {
-    let own = b / 4u;
-    let i = b - own * 4u;
-    let p = i / 4u;
-    let q = i - p * 4u;
-    let read = own * 8u + q + 4u * p;
-    let write = own * 8u + q + 8u * p;
-    let x0r = b_re[read + 0u];
-    let x0i = b_im[read + 0u];
-    let x1r = b_re[read + 4u];
-    let x1i = b_im[read + 4u];
-    let y0r = x0r + x1r;
-    let y0i = x0i + x1i;
-    let y1r = x0r - x1r;
-    let y1i = x0i - x1i;
-    a_re[write + 0u] = y0r;
-    a_im[write + 0u] = y0i;
-    a_re[write + 4u] = y1r;
-    a_im[write + 4u] = y1i;
-  }
-  workgroupBarrier();
-  for (var b = thread; b < 64u * params.v[4].y; b += 256u) {
+  for (var b = thread; b < 64u * params.v[4].y; b += 32u) {
     let own = b / params.v[4].y;
     let e = b - own * params.v[4].y;
     let line = group * 64u + own;
     if (line < params.v[0].y) {
-      let at = own * 8u + min(e, 7u);
-      var re = a_re[at];
-      var im = a_im[at];
+      var re = line_re[own * 9u + e + (e >> 4u)];
+      var im = line_im[own * 9u + e + (e >> 4u)];
       if (e >= 8u) {
         re = f32(0.0);
         im = f32(0.0);
@@ -1390,19 +1446,17 @@ fn twiddle(a: u32, n: u32) -> Twiddle {
   }
 }
 
-// ---- transform of lines of odd factors: fft, 1 workgroups of 256, 18 words
+// ---- transform of lines of odd factors: fft, 1 workgroups of 64, 19 words
 // fft
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
-var<workgroup> a_re: array<f32, 945>;
-var<workgroup> a_im: array<f32, 945>;
-var<workgroup> b_re: array<f32, 945>;
-var<workgroup> b_im: array<f32, 945>;
+var<workgroup> line_re: array<f32, 896>;
+var<workgroup> line_im: array<f32, 896>;
 struct Twiddle {
   re: f32,
   im: f32,
 }
-fn twiddle(a: u32, n: u32) -> Twiddle {
+fn twiddle(a: u32, n: u32, step: f32) -> Twiddle {
   var at = 8u * a;
   let lower = at > 4u * n;
   if (lower) { at = 8u * n - at; }
@@ -1410,7 +1464,7 @@ fn twiddle(a: u32, n: u32) -> Twiddle {
   if (left) { at = 4u * n - at; }
   let steep = at > n;
   if (steep) { at = 2u * n - at; }
-  let angle = f32(at) * f32(0.78539816339744828) / f32(n);
+  let angle = f32(at) * step;
   let x = angle * angle;
   let s = angle * (f32(1.0) + x * (f32(-0.16666666666666666) + x * (f32(0.0083333333333333332) + x * (f32(-0.00019841269841269841) + x * (f32(2.7557319223985893e-06) + x * f32(-2.505210838544172e-08))))));
   let c = (f32(1.0) + x * (f32(-0.5) + x * (f32(0.041666666666666664) + x * (f32(-0.0013888888888888889) + x * (f32(2.4801587301587302e-05) + x * (f32(-2.7557319223985888e-07) + x * f32(2.08767569878681e-09)))))));
@@ -1420,206 +1474,656 @@ fn twiddle(a: u32, n: u32) -> Twiddle {
   if (!lower) { im = -im; }
   return Twiddle(re, im);
 }
-  for (var b = thread; b < 9u * 105u; b += 256u) {
-    let own = b / 105u;
-    let e = b - own * 105u;
-    let line = group * 9u + own;
-    var re = f32(0.0);
-    var im = f32(0.0);
-    if (line < params.v[0].y && e < 105u && e < params.v[4].x) {
-      let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + e * params.v[1].z]);
-      re = x0;
-      let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + e * params.v[2].y]);
-      im = x1;
+  {
+    let turn0 = thread;
+    let own0 = turn0 / 35u;
+    let i0 = turn0 - own0 * 35u;
+    let p0 = i0;
+    let to0 = i0 * 3u;
+    var x0r = f32(0.0);
+    var x0i = f32(0.0);
+    {
+      let e = i0 + 0u;
+      let line = min(group * 8u + own0, params.v[0].y - 1u);
+      var re = f32(0.0);
+      var im = f32(0.0);
+        let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + e * params.v[1].z]);
+        re = x0;
+        let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + e * params.v[2].y]);
+        im = x1;
+      x0r = re;
+      x0i = im;
     }
-    let at = own * 105u + e;
-    a_re[at] = re;
-    a_im[at] = im;
-  }
-  workgroupBarrier();
-  for (var b = thread; b < 315u; b += 256u) {
-    let own = b / 35u;
-    let i = b - own * 35u;
-    let p = i / 1u;
-    let q = i - p * 1u;
-    let read = own * 105u + q + 1u * p;
-    let write = own * 105u + q + 3u * p;
-    let x0r = a_re[read + 0u];
-    let x0i = a_im[read + 0u];
-    let x1r = a_re[read + 35u];
-    let x1i = a_im[read + 35u];
-    let x2r = a_re[read + 70u];
-    let x2i = a_im[read + 70u];
-    let s1r = x1r + x2r;
-    let s1i = x1i + x2i;
-    let d1r = x1r - x2r;
-    let d1i = x1i - x2i;
-    let y0r = x0r + s1r;
-    let y0i = x0i + s1i;
-    let e1r = x0r + f32(-0.49999999999999978) * s1r;
-    let e1i = x0i + f32(-0.49999999999999978) * s1i;
-    let o1r = f32(0.86602540378443871) * d1r;
-    let o1i = f32(0.86602540378443871) * d1i;
-    let y1r = e1r + o1i;
-    let y1i = e1i - o1r;
-    let y2r = e1r - o1i;
-    let y2i = e1i + o1r;
-    b_re[write + 0u] = y0r;
-    b_im[write + 0u] = y0i;
-    let w1 = twiddle(p, 105u);
+// … 1 more of these 14 lines (d0a8c7e9), and
+    var x2r = f32(0.0);
+    var x2i = f32(0.0);
+    {
+      let e = i0 + 70u;
+      let line = min(group * 8u + own0, params.v[0].y - 1u);
+      var re = f32(0.0);
+      var im = f32(0.0);
+        let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + e * params.v[1].z]);
+        re = x0;
+        let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + e * params.v[2].y]);
+        im = x1;
+      x2r = re;
+      x2i = im;
+    }
+    let t0_0_r = x1r + x2r;
+    let t0_0_i = x1i + x2i;
+    let t0_1_r = x1r - x2r;
+    let t0_1_i = x1i - x2i;
+    let y0r = x0r + t0_0_r;
+    let y0i = x0i + t0_0_i;
+    let t0_2_r = x0r + f32(-0.49999999999999978) * t0_0_r;
+    let t0_2_i = x0i + f32(-0.49999999999999978) * t0_0_i;
+    let t0_3_r = f32(0.86602540378443871) * t0_1_r;
+    let t0_3_i = f32(0.86602540378443871) * t0_1_i;
+    let y1r = t0_2_r + t0_3_i;
+    let y1i = t0_2_i - t0_3_r;
+    let y2r = t0_2_r - t0_3_i;
+    let y2i = t0_2_i + t0_3_r;
+    let w1 = twiddle(p0, 105u, f32(0.0074799825085471268));
     let w1r = w1.re;
     let w1i = w1.im;
-    b_re[write + 1u] = y1r * w1r - y1i * w1i;
-    b_im[write + 1u] = y1r * w1i + y1i * w1r;
     let w2r = w1r * w1r - w1i * w1i;
     let w2i = w1r * w1i + w1i * w1r;
-    b_re[write + 2u] = y2r * w2r - y2i * w2i;
-    b_im[write + 2u] = y2r * w2i + y2i * w2r;
+    let turn1 = thread + 64u;
+    let own1 = turn1 / 35u;
+    let i1 = turn1 - own1 * 35u;
+    let p1 = i1;
+    let to1 = i1 * 3u;
+    var x3r = f32(0.0);
+    var x3i = f32(0.0);
+    {
+      let e = i1 + 0u;
+      let line = min(group * 8u + own1, params.v[0].y - 1u);
+      var re = f32(0.0);
+      var im = f32(0.0);
+        let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + e * params.v[1].z]);
+        re = x0;
+        let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + e * params.v[2].y]);
+        im = x1;
+      x3r = re;
+      x3i = im;
+    }
+// … 1 more of these 14 lines (c0cafd6b), and
+    var x5r = f32(0.0);
+    var x5i = f32(0.0);
+    {
+      let e = i1 + 70u;
+      let line = min(group * 8u + own1, params.v[0].y - 1u);
+      var re = f32(0.0);
+      var im = f32(0.0);
+        let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + e * params.v[1].z]);
+        re = x0;
+        let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + e * params.v[2].y]);
+        im = x1;
+      x5r = re;
+      x5i = im;
+    }
+    let t3_0_r = x4r + x5r;
+    let t3_0_i = x4i + x5i;
+    let t3_1_r = x4r - x5r;
+    let t3_1_i = x4i - x5i;
+    let y3r = x3r + t3_0_r;
+    let y3i = x3i + t3_0_i;
+    let t3_2_r = x3r + f32(-0.49999999999999978) * t3_0_r;
+    let t3_2_i = x3i + f32(-0.49999999999999978) * t3_0_i;
+    let t3_3_r = f32(0.86602540378443871) * t3_1_r;
+    let t3_3_i = f32(0.86602540378443871) * t3_1_i;
+    let y4r = t3_2_r + t3_3_i;
+    let y4i = t3_2_i - t3_3_r;
+    let y5r = t3_2_r - t3_3_i;
+    let y5i = t3_2_i + t3_3_r;
+    let w4 = twiddle(p1, 105u, f32(0.0074799825085471268));
+    let w4r = w4.re;
+    let w4i = w4.im;
+    let w5r = w4r * w4r - w4i * w4i;
+    let w5i = w4r * w4i + w4i * w4r;
+    let turn2 = thread + 128u;
+    let own2 = turn2 / 35u;
+    let i2 = turn2 - own2 * 35u;
+    let p2 = i2;
+    let to2 = i2 * 3u;
+    var x6r = f32(0.0);
+    var x6i = f32(0.0);
+    {
+      let e = i2 + 0u;
+      let line = min(group * 8u + own2, params.v[0].y - 1u);
+      var re = f32(0.0);
+      var im = f32(0.0);
+        let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + e * params.v[1].z]);
+        re = x0;
+        let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + e * params.v[2].y]);
+        im = x1;
+      x6r = re;
+      x6i = im;
+    }
+// … 1 more of these 14 lines (61da606d), and
+    var x8r = f32(0.0);
+    var x8i = f32(0.0);
+    {
+      let e = i2 + 70u;
+      let line = min(group * 8u + own2, params.v[0].y - 1u);
+      var re = f32(0.0);
+      var im = f32(0.0);
+        let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + e * params.v[1].z]);
+        re = x0;
+        let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + e * params.v[2].y]);
+        im = x1;
+      x8r = re;
+      x8i = im;
+    }
+    let t6_0_r = x7r + x8r;
+    let t6_0_i = x7i + x8i;
+    let t6_1_r = x7r - x8r;
+    let t6_1_i = x7i - x8i;
+    let y6r = x6r + t6_0_r;
+    let y6i = x6i + t6_0_i;
+    let t6_2_r = x6r + f32(-0.49999999999999978) * t6_0_r;
+    let t6_2_i = x6i + f32(-0.49999999999999978) * t6_0_i;
+    let t6_3_r = f32(0.86602540378443871) * t6_1_r;
+    let t6_3_i = f32(0.86602540378443871) * t6_1_i;
+    let y7r = t6_2_r + t6_3_i;
+    let y7i = t6_2_i - t6_3_r;
+    let y8r = t6_2_r - t6_3_i;
+    let y8i = t6_2_i + t6_3_r;
+    let w7 = twiddle(p2, 105u, f32(0.0074799825085471268));
+    let w7r = w7.re;
+    let w7i = w7.im;
+    let w8r = w7r * w7r - w7i * w7i;
+    let w8i = w7r * w7i + w7i * w7r;
+    let turn3 = thread + 192u;
+    let own3 = turn3 / 35u;
+    let i3 = turn3 - own3 * 35u;
+    let p3 = i3;
+    let to3 = i3 * 3u;
+    var x9r = f32(0.0);
+    var x9i = f32(0.0);
+    {
+      let e = i3 + 0u;
+      let line = min(group * 8u + own3, params.v[0].y - 1u);
+      var re = f32(0.0);
+      var im = f32(0.0);
+        let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + e * params.v[1].z]);
+        re = x0;
+        let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + e * params.v[2].y]);
+        im = x1;
+      x9r = re;
+      x9i = im;
+    }
+// … 1 more of these 14 lines (92a14293), and
+    var x11r = f32(0.0);
+    var x11i = f32(0.0);
+    {
+      let e = i3 + 70u;
+      let line = min(group * 8u + own3, params.v[0].y - 1u);
+      var re = f32(0.0);
+      var im = f32(0.0);
+        let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + e * params.v[1].z]);
+        re = x0;
+        let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + e * params.v[2].y]);
+        im = x1;
+      x11r = re;
+      x11i = im;
+    }
+    let t9_0_r = x10r + x11r;
+    let t9_0_i = x10i + x11i;
+    let t9_1_r = x10r - x11r;
+    let t9_1_i = x10i - x11i;
+    let y9r = x9r + t9_0_r;
+    let y9i = x9i + t9_0_i;
+    let t9_2_r = x9r + f32(-0.49999999999999978) * t9_0_r;
+    let t9_2_i = x9i + f32(-0.49999999999999978) * t9_0_i;
+    let t9_3_r = f32(0.86602540378443871) * t9_1_r;
+    let t9_3_i = f32(0.86602540378443871) * t9_1_i;
+    let y10r = t9_2_r + t9_3_i;
+    let y10i = t9_2_i - t9_3_r;
+    let y11r = t9_2_r - t9_3_i;
+    let y11i = t9_2_i + t9_3_r;
+    let w10 = twiddle(p3, 105u, f32(0.0074799825085471268));
+    let w10r = w10.re;
+    let w10i = w10.im;
+    let w11r = w10r * w10r - w10i * w10i;
+    let w11i = w10r * w10i + w10i * w10r;
+    let turn4 = min(thread + 256u, 279u);
+    let own4 = turn4 / 35u;
+    let i4 = turn4 - own4 * 35u;
+    let p4 = i4;
+    let to4 = i4 * 3u;
+    var x12r = f32(0.0);
+    var x12i = f32(0.0);
+    {
+      let e = i4 + 0u;
+      let line = min(group * 8u + own4, params.v[0].y - 1u);
+      var re = f32(0.0);
+      var im = f32(0.0);
+        let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + e * params.v[1].z]);
+        re = x0;
+        let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + e * params.v[2].y]);
+        im = x1;
+      x12r = re;
+      x12i = im;
+    }
+// … 1 more of these 14 lines (cecafa11), and
+    var x14r = f32(0.0);
+    var x14i = f32(0.0);
+    {
+      let e = i4 + 70u;
+      let line = min(group * 8u + own4, params.v[0].y - 1u);
+      var re = f32(0.0);
+      var im = f32(0.0);
+        let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + e * params.v[1].z]);
+        re = x0;
+        let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + e * params.v[2].y]);
+        im = x1;
+      x14r = re;
+      x14i = im;
+    }
+    let t12_0_r = x13r + x14r;
+    let t12_0_i = x13i + x14i;
+    let t12_1_r = x13r - x14r;
+    let t12_1_i = x13i - x14i;
+    let y12r = x12r + t12_0_r;
+    let y12i = x12i + t12_0_i;
+    let t12_2_r = x12r + f32(-0.49999999999999978) * t12_0_r;
+    let t12_2_i = x12i + f32(-0.49999999999999978) * t12_0_i;
+    let t12_3_r = f32(0.86602540378443871) * t12_1_r;
+    let t12_3_i = f32(0.86602540378443871) * t12_1_i;
+    let y13r = t12_2_r + t12_3_i;
+    let y13i = t12_2_i - t12_3_r;
+    let y14r = t12_2_r - t12_3_i;
+    let y14i = t12_2_i + t12_3_r;
+    let w13 = twiddle(p4, 105u, f32(0.0074799825085471268));
+    let w13r = w13.re;
+    let w13i = w13.im;
+    let w14r = w13r * w13r - w13i * w13i;
+    let w14i = w13r * w13i + w13i * w13r;
+      let o0 = to0 + 0u;
+      line_re[own0 * 112u + o0 + (o0 >> 4u)] = y0r;
+      line_im[own0 * 112u + o0 + (o0 >> 4u)] = y0i;
+      let o1 = to0 + 1u;
+      line_re[own0 * 112u + o1 + (o1 >> 4u)] = y1r * w1r - y1i * w1i;
+      line_im[own0 * 112u + o1 + (o1 >> 4u)] = y1r * w1i + y1i * w1r;
+      let o2 = to0 + 2u;
+      line_re[own0 * 112u + o2 + (o2 >> 4u)] = y2r * w2r - y2i * w2i;
+      line_im[own0 * 112u + o2 + (o2 >> 4u)] = y2r * w2i + y2i * w2r;
+// … 2 more of these 9 lines (984e7085), and
+      let o9 = to3 + 0u;
+      line_re[own3 * 112u + o9 + (o9 >> 4u)] = y9r;
+      line_im[own3 * 112u + o9 + (o9 >> 4u)] = y9i;
+      let o10 = to3 + 1u;
+      line_re[own3 * 112u + o10 + (o10 >> 4u)] = y10r * w10r - y10i * w10i;
+      line_im[own3 * 112u + o10 + (o10 >> 4u)] = y10r * w10i + y10i * w10r;
+      let o11 = to3 + 2u;
+      line_re[own3 * 112u + o11 + (o11 >> 4u)] = y11r * w11r - y11i * w11i;
+      line_im[own3 * 112u + o11 + (o11 >> 4u)] = y11r * w11i + y11i * w11r;
+    if (thread < 24u) {
+      let o12 = to4 + 0u;
+      line_re[own4 * 112u + o12 + (o12 >> 4u)] = y12r;
+      line_im[own4 * 112u + o12 + (o12 >> 4u)] = y12i;
+      let o13 = to4 + 1u;
+      line_re[own4 * 112u + o13 + (o13 >> 4u)] = y13r * w13r - y13i * w13i;
+      line_im[own4 * 112u + o13 + (o13 >> 4u)] = y13r * w13i + y13i * w13r;
+      let o14 = to4 + 2u;
+      line_re[own4 * 112u + o14 + (o14 >> 4u)] = y14r * w14r - y14i * w14i;
+      line_im[own4 * 112u + o14 + (o14 >> 4u)] = y14r * w14i + y14i * w14r;
+    }
   }
   workgroupBarrier();
-  for (var b = thread; b < 189u; b += 256u) {
-    let own = b / 21u;
-    let i = b - own * 21u;
-    let p = i / 3u;
-    let q = i - p * 3u;
-    let read = own * 105u + q + 3u * p;
-    let write = own * 105u + q + 15u * p;
-    let x0r = b_re[read + 0u];
-    let x0i = b_im[read + 0u];
-// … 3 more of these 2 lines (3a351e93), and
-    let x4r = b_re[read + 84u];
-    let x4i = b_im[read + 84u];
-    let s1r = x1r + x4r;
-    let s1i = x1i + x4i;
-    let d1r = x1r - x4r;
-    let d1i = x1i - x4i;
-    let s2r = x2r + x3r;
-    let s2i = x2i + x3i;
-    let d2r = x2r - x3r;
-    let d2i = x2i - x3i;
-    let y0r = x0r + s1r + s2r;
-    let y0i = x0i + s1i + s2i;
-    let e1r = x0r + f32(0.30901699437494745) * s1r + f32(-0.80901699437494734) * s2r;
-    let e1i = x0i + f32(0.30901699437494745) * s1i + f32(-0.80901699437494734) * s2i;
-    let o1r = f32(0.95105651629515353) * d1r + f32(0.58778525229247325) * d2r;
-    let o1i = f32(0.95105651629515353) * d1i + f32(0.58778525229247325) * d2i;
-    let y1r = e1r + o1i;
-    let y1i = e1i - o1r;
-    let y4r = e1r - o1i;
-    let y4i = e1i + o1r;
-    let e2r = x0r + f32(-0.80901699437494734) * s1r + f32(0.30901699437494723) * s2r;
-    let e2i = x0i + f32(-0.80901699437494734) * s1i + f32(0.30901699437494723) * s2i;
-    let o2r = f32(0.58778525229247325) * d1r + f32(-0.95105651629515364) * d2r;
-    let o2i = f32(0.58778525229247325) * d1i + f32(-0.95105651629515364) * d2i;
-    let y2r = e2r + o2i;
-    let y2i = e2i - o2r;
-    let y3r = e2r - o2i;
-    let y3i = e2i + o2r;
-    a_re[write + 0u] = y0r;
-    a_im[write + 0u] = y0i;
-    let w1 = twiddle(p, 35u);
+  {
+    let turn0 = thread;
+    let own0 = turn0 / 21u;
+    let i0 = turn0 - own0 * 21u;
+    let p0 = i0 / 3u;
+    let to0 = p0 * 15u + i0 - p0 * 3u;
+    let e0 = i0 + 0u;
+    let x0r = line_re[own0 * 112u + e0 + (e0 >> 4u)];
+    let x0i = line_im[own0 * 112u + e0 + (e0 >> 4u)];
+// … 3 more of these 3 lines (47766306), and
+    let e4 = i0 + 84u;
+    let x4r = line_re[own0 * 112u + e4 + (e4 >> 4u)];
+    let x4i = line_im[own0 * 112u + e4 + (e4 >> 4u)];
+    let t0_0_r = x1r + x4r;
+    let t0_0_i = x1i + x4i;
+    let t0_1_r = x1r - x4r;
+    let t0_1_i = x1i - x4i;
+    let t0_2_r = x2r + x3r;
+    let t0_2_i = x2i + x3i;
+    let t0_3_r = x2r - x3r;
+    let t0_3_i = x2i - x3i;
+    let y0r = x0r + t0_0_r + t0_2_r;
+    let y0i = x0i + t0_0_i + t0_2_i;
+    let t0_4_r = x0r + f32(0.30901699437494745) * t0_0_r + f32(-0.80901699437494734) * t0_2_r;
+    let t0_4_i = x0i + f32(0.30901699437494745) * t0_0_i + f32(-0.80901699437494734) * t0_2_i;
+    let t0_5_r = f32(0.95105651629515353) * t0_1_r + f32(0.58778525229247325) * t0_3_r;
+    let t0_5_i = f32(0.95105651629515353) * t0_1_i + f32(0.58778525229247325) * t0_3_i;
+    let y1r = t0_4_r + t0_5_i;
+    let y1i = t0_4_i - t0_5_r;
+    let y4r = t0_4_r - t0_5_i;
+    let y4i = t0_4_i + t0_5_r;
+    let t0_6_r = x0r + f32(-0.80901699437494734) * t0_0_r + f32(0.30901699437494723) * t0_2_r;
+    let t0_6_i = x0i + f32(-0.80901699437494734) * t0_0_i + f32(0.30901699437494723) * t0_2_i;
+    let t0_7_r = f32(0.58778525229247325) * t0_1_r + f32(-0.95105651629515364) * t0_3_r;
+    let t0_7_i = f32(0.58778525229247325) * t0_1_i + f32(-0.95105651629515364) * t0_3_i;
+    let y2r = t0_6_r + t0_7_i;
+    let y2i = t0_6_i - t0_7_r;
+    let y3r = t0_6_r - t0_7_i;
+    let y3i = t0_6_i + t0_7_r;
+    let w1 = twiddle(p0, 35u, f32(0.022439947525641379));
     let w1r = w1.re;
     let w1i = w1.im;
-    a_re[write + 3u] = y1r * w1r - y1i * w1i;
-    a_im[write + 3u] = y1r * w1i + y1i * w1r;
     let w2r = w1r * w1r - w1i * w1i;
     let w2i = w1r * w1i + w1i * w1r;
-// … 1 more of these 4 lines (22194c39), and
-    a_re[write + 9u] = y3r * w3r - y3i * w3i;
-    a_im[write + 9u] = y3r * w3i + y3i * w3r;
+    let w3r = w1r * w2r - w1i * w2i;
+    let w3i = w1r * w2i + w1i * w2r;
     let w4r = w2r * w2r - w2i * w2i;
     let w4i = w2r * w2i + w2i * w2r;
-    a_re[write + 12u] = y4r * w4r - y4i * w4i;
-    a_im[write + 12u] = y4r * w4i + y4i * w4r;
+    let turn1 = thread + 64u;
+    let own1 = turn1 / 21u;
+    let i1 = turn1 - own1 * 21u;
+    let p1 = i1 / 3u;
+    let to1 = p1 * 15u + i1 - p1 * 3u;
+    let e5 = i1 + 0u;
+    let x5r = line_re[own1 * 112u + e5 + (e5 >> 4u)];
+    let x5i = line_im[own1 * 112u + e5 + (e5 >> 4u)];
+// … 3 more of these 3 lines (ef154340), and
+    let e9 = i1 + 84u;
+    let x9r = line_re[own1 * 112u + e9 + (e9 >> 4u)];
+    let x9i = line_im[own1 * 112u + e9 + (e9 >> 4u)];
+    let t5_0_r = x6r + x9r;
+    let t5_0_i = x6i + x9i;
+    let t5_1_r = x6r - x9r;
+    let t5_1_i = x6i - x9i;
+    let t5_2_r = x7r + x8r;
+    let t5_2_i = x7i + x8i;
+    let t5_3_r = x7r - x8r;
+    let t5_3_i = x7i - x8i;
+    let y5r = x5r + t5_0_r + t5_2_r;
+    let y5i = x5i + t5_0_i + t5_2_i;
+    let t5_4_r = x5r + f32(0.30901699437494745) * t5_0_r + f32(-0.80901699437494734) * t5_2_r;
+    let t5_4_i = x5i + f32(0.30901699437494745) * t5_0_i + f32(-0.80901699437494734) * t5_2_i;
+    let t5_5_r = f32(0.95105651629515353) * t5_1_r + f32(0.58778525229247325) * t5_3_r;
+    let t5_5_i = f32(0.95105651629515353) * t5_1_i + f32(0.58778525229247325) * t5_3_i;
+    let y6r = t5_4_r + t5_5_i;
+    let y6i = t5_4_i - t5_5_r;
+    let y9r = t5_4_r - t5_5_i;
+    let y9i = t5_4_i + t5_5_r;
+    let t5_6_r = x5r + f32(-0.80901699437494734) * t5_0_r + f32(0.30901699437494723) * t5_2_r;
+    let t5_6_i = x5i + f32(-0.80901699437494734) * t5_0_i + f32(0.30901699437494723) * t5_2_i;
+    let t5_7_r = f32(0.58778525229247325) * t5_1_r + f32(-0.95105651629515364) * t5_3_r;
+    let t5_7_i = f32(0.58778525229247325) * t5_1_i + f32(-0.95105651629515364) * t5_3_i;
+    let y7r = t5_6_r + t5_7_i;
+    let y7i = t5_6_i - t5_7_r;
+    let y8r = t5_6_r - t5_7_i;
+    let y8i = t5_6_i + t5_7_r;
+    let w6 = twiddle(p1, 35u, f32(0.022439947525641379));
+    let w6r = w6.re;
+    let w6i = w6.im;
+    let w7r = w6r * w6r - w6i * w6i;
+    let w7i = w6r * w6i + w6i * w6r;
+    let w8r = w6r * w7r - w6i * w7i;
+    let w8i = w6r * w7i + w6i * w7r;
+    let w9r = w7r * w7r - w7i * w7i;
+    let w9i = w7r * w7i + w7i * w7r;
+    let turn2 = min(thread + 128u, 167u);
+    let own2 = turn2 / 21u;
+    let i2 = turn2 - own2 * 21u;
+    let p2 = i2 / 3u;
+    let to2 = p2 * 15u + i2 - p2 * 3u;
+    let e10 = i2 + 0u;
+    let x10r = line_re[own2 * 112u + e10 + (e10 >> 4u)];
+    let x10i = line_im[own2 * 112u + e10 + (e10 >> 4u)];
+// … 3 more of these 3 lines (ea277f1f), and
+    let e14 = i2 + 84u;
+    let x14r = line_re[own2 * 112u + e14 + (e14 >> 4u)];
+    let x14i = line_im[own2 * 112u + e14 + (e14 >> 4u)];
+    let t10_0_r = x11r + x14r;
+    let t10_0_i = x11i + x14i;
+    let t10_1_r = x11r - x14r;
+    let t10_1_i = x11i - x14i;
+    let t10_2_r = x12r + x13r;
+    let t10_2_i = x12i + x13i;
+    let t10_3_r = x12r - x13r;
+    let t10_3_i = x12i - x13i;
+    let y10r = x10r + t10_0_r + t10_2_r;
+    let y10i = x10i + t10_0_i + t10_2_i;
+    let t10_4_r = x10r + f32(0.30901699437494745) * t10_0_r + f32(-0.80901699437494734) * t10_2_r;
+    let t10_4_i = x10i + f32(0.30901699437494745) * t10_0_i + f32(-0.80901699437494734) * t10_2_i;
+    let t10_5_r = f32(0.95105651629515353) * t10_1_r + f32(0.58778525229247325) * t10_3_r;
+    let t10_5_i = f32(0.95105651629515353) * t10_1_i + f32(0.58778525229247325) * t10_3_i;
+    let y11r = t10_4_r + t10_5_i;
+    let y11i = t10_4_i - t10_5_r;
+    let y14r = t10_4_r - t10_5_i;
+    let y14i = t10_4_i + t10_5_r;
+    let t10_6_r = x10r + f32(-0.80901699437494734) * t10_0_r + f32(0.30901699437494723) * t10_2_r;
+    let t10_6_i = x10i + f32(-0.80901699437494734) * t10_0_i + f32(0.30901699437494723) * t10_2_i;
+    let t10_7_r = f32(0.58778525229247325) * t10_1_r + f32(-0.95105651629515364) * t10_3_r;
+    let t10_7_i = f32(0.58778525229247325) * t10_1_i + f32(-0.95105651629515364) * t10_3_i;
+    let y12r = t10_6_r + t10_7_i;
+    let y12i = t10_6_i - t10_7_r;
+    let y13r = t10_6_r - t10_7_i;
+    let y13i = t10_6_i + t10_7_r;
+    let w11 = twiddle(p2, 35u, f32(0.022439947525641379));
+    let w11r = w11.re;
+    let w11i = w11.im;
+    let w12r = w11r * w11r - w11i * w11i;
+    let w12i = w11r * w11i + w11i * w11r;
+    let w13r = w11r * w12r - w11i * w12i;
+    let w13i = w11r * w12i + w11i * w12r;
+    let w14r = w12r * w12r - w12i * w12i;
+    let w14i = w12r * w12i + w12i * w12r;
+    workgroupBarrier();
+      let o0 = to0 + 0u;
+      line_re[own0 * 112u + o0 + (o0 >> 4u)] = y0r;
+      line_im[own0 * 112u + o0 + (o0 >> 4u)] = y0i;
+      let o1 = to0 + 3u;
+      line_re[own0 * 112u + o1 + (o1 >> 4u)] = y1r * w1r - y1i * w1i;
+      line_im[own0 * 112u + o1 + (o1 >> 4u)] = y1r * w1i + y1i * w1r;
+// … 2 more of these 3 lines (9e13c953), and
+      let o4 = to0 + 12u;
+      line_re[own0 * 112u + o4 + (o4 >> 4u)] = y4r * w4r - y4i * w4i;
+      line_im[own0 * 112u + o4 + (o4 >> 4u)] = y4r * w4i + y4i * w4r;
+      let o5 = to1 + 0u;
+      line_re[own1 * 112u + o5 + (o5 >> 4u)] = y5r;
+      line_im[own1 * 112u + o5 + (o5 >> 4u)] = y5i;
+      let o6 = to1 + 3u;
+      line_re[own1 * 112u + o6 + (o6 >> 4u)] = y6r * w6r - y6i * w6i;
+      line_im[own1 * 112u + o6 + (o6 >> 4u)] = y6r * w6i + y6i * w6r;
+// … 2 more of these 3 lines (a73d6d85), and
+      let o9 = to1 + 12u;
+      line_re[own1 * 112u + o9 + (o9 >> 4u)] = y9r * w9r - y9i * w9i;
+      line_im[own1 * 112u + o9 + (o9 >> 4u)] = y9r * w9i + y9i * w9r;
+    if (thread < 40u) {
+      let o10 = to2 + 0u;
+      line_re[own2 * 112u + o10 + (o10 >> 4u)] = y10r;
+      line_im[own2 * 112u + o10 + (o10 >> 4u)] = y10i;
+      let o11 = to2 + 3u;
+      line_re[own2 * 112u + o11 + (o11 >> 4u)] = y11r * w11r - y11i * w11i;
+      line_im[own2 * 112u + o11 + (o11 >> 4u)] = y11r * w11i + y11i * w11r;
+// … 2 more of these 3 lines (f5a7c5c5), and
+      let o14 = to2 + 12u;
+      line_re[own2 * 112u + o14 + (o14 >> 4u)] = y14r * w14r - y14i * w14i;
+      line_im[own2 * 112u + o14 + (o14 >> 4u)] = y14r * w14i + y14i * w14r;
+    }
   }
   workgroupBarrier();
-  for (var b = thread; b < 135u; b += 256u) {
-    let own = b / 15u;
-    let i = b - own * 15u;
-    let p = i / 15u;
-    let q = i - p * 15u;
-    let read = own * 105u + q + 15u * p;
-    let write = own * 105u + q + 105u * p;
-    let x0r = a_re[read + 0u];
-    let x0i = a_im[read + 0u];
-// … 5 more of these 2 lines (085dbb3f), and
-    let x6r = a_re[read + 90u];
-    let x6i = a_im[read + 90u];
-    let s1r = x1r + x6r;
-    let s1i = x1i + x6i;
-    let d1r = x1r - x6r;
-    let d1i = x1i - x6i;
-// … 1 more of these 4 lines (7f21ae6d), and
-    let s3r = x3r + x4r;
-    let s3i = x3i + x4i;
-    let d3r = x3r - x4r;
-    let d3i = x3i - x4i;
-    let y0r = x0r + s1r + s2r + s3r;
-    let y0i = x0i + s1i + s2i + s3i;
-    let e1r = x0r + f32(0.62348980185873359) * s1r + f32(-0.22252093395631434) * s2r + f32(-0.90096886790241903) * s3r;
-    let e1i = x0i + f32(0.62348980185873359) * s1i + f32(-0.22252093395631434) * s2i + f32(-0.90096886790241903) * s3i;
-    let o1r = f32(0.7818314824680298) * d1r + f32(0.97492791218182362) * d2r + f32(0.43388373911755823) * d3r;
-    let o1i = f32(0.7818314824680298) * d1i + f32(0.97492791218182362) * d2i + f32(0.43388373911755823) * d3i;
-    let y1r = e1r + o1i;
-    let y1i = e1i - o1r;
-    let y6r = e1r - o1i;
-    let y6i = e1i + o1r;
-    let e2r = x0r + f32(-0.22252093395631434) * s1r + f32(-0.90096886790241915) * s2r + f32(0.62348980185873337) * s3r;
-    let e2i = x0i + f32(-0.22252093395631434) * s1i + f32(-0.90096886790241915) * s2i + f32(0.62348980185873337) * s3i;
-    let o2r = f32(0.97492791218182362) * d1r + f32(-0.43388373911755801) * d2r + f32(-0.78183148246802991) * d3r;
-    let o2i = f32(0.97492791218182362) * d1i + f32(-0.43388373911755801) * d2i + f32(-0.78183148246802991) * d3i;
-    let y2r = e2r + o2i;
-    let y2i = e2i - o2r;
-    let y5r = e2r - o2i;
-    let y5i = e2i + o2r;
-    let e3r = x0r + f32(-0.90096886790241903) * s1r + f32(0.62348980185873337) * s2r + f32(-0.22252093395631434) * s3r;
-    let e3i = x0i + f32(-0.90096886790241903) * s1i + f32(0.62348980185873337) * s2i + f32(-0.22252093395631434) * s3i;
-    let o3r = f32(0.43388373911755823) * d1r + f32(-0.78183148246802991) * d2r + f32(0.97492791218182362) * d3r;
-    let o3i = f32(0.43388373911755823) * d1i + f32(-0.78183148246802991) * d2i + f32(0.97492791218182362) * d3i;
-    let y3r = e3r + o3i;
-    let y3i = e3i - o3r;
-    let y4r = e3r - o3i;
-    let y4i = e3i + o3r;
-    b_re[write + 0u] = y0r;
-    b_im[write + 0u] = y0i;
-// … 5 more of these 2 lines (f9e2506d), and
-    b_re[write + 90u] = y6r;
-    b_im[write + 90u] = y6i;
-  }
-  workgroupBarrier();
-  for (var b = thread; b < 9u * params.v[4].y; b += 256u) {
-    let own = b / params.v[4].y;
-    let e = b - own * params.v[4].y;
-    let line = group * 9u + own;
-    if (line < params.v[0].y) {
-      let at = own * 105u + min(e, 104u);
-      var re = b_re[at];
-      var im = b_im[at];
-      if (e >= 105u) {
-        re = f32(0.0);
-        im = f32(0.0);
+  {
+    let turn0 = thread;
+    let own0 = turn0 / 15u;
+    let i0 = turn0 - own0 * 15u;
+    let to0 = i0;
+    let e0 = i0 + 0u;
+    let x0r = line_re[own0 * 112u + e0 + (e0 >> 4u)];
+    let x0i = line_im[own0 * 112u + e0 + (e0 >> 4u)];
+// … 5 more of these 3 lines (74af9ac7), and
+    let e6 = i0 + 90u;
+    let x6r = line_re[own0 * 112u + e6 + (e6 >> 4u)];
+    let x6i = line_im[own0 * 112u + e6 + (e6 >> 4u)];
+    let t0_0_r = x1r + x6r;
+    let t0_0_i = x1i + x6i;
+    let t0_1_r = x1r - x6r;
+    let t0_1_i = x1i - x6i;
+// … 1 more of these 4 lines (cb47cb6f), and
+    let t0_4_r = x3r + x4r;
+    let t0_4_i = x3i + x4i;
+    let t0_5_r = x3r - x4r;
+    let t0_5_i = x3i - x4i;
+    let y0r = x0r + t0_0_r + t0_2_r + t0_4_r;
+    let y0i = x0i + t0_0_i + t0_2_i + t0_4_i;
+    let t0_6_r = x0r + f32(0.62348980185873359) * t0_0_r + f32(-0.22252093395631434) * t0_2_r + f32(-0.90096886790241903) * t0_4_r;
+    let t0_6_i = x0i + f32(0.62348980185873359) * t0_0_i + f32(-0.22252093395631434) * t0_2_i + f32(-0.90096886790241903) * t0_4_i;
+    let t0_7_r = f32(0.7818314824680298) * t0_1_r + f32(0.97492791218182362) * t0_3_r + f32(0.43388373911755823) * t0_5_r;
+    let t0_7_i = f32(0.7818314824680298) * t0_1_i + f32(0.97492791218182362) * t0_3_i + f32(0.43388373911755823) * t0_5_i;
+    let y1r = t0_6_r + t0_7_i;
+    let y1i = t0_6_i - t0_7_r;
+    let y6r = t0_6_r - t0_7_i;
+    let y6i = t0_6_i + t0_7_r;
+    let t0_8_r = x0r + f32(-0.22252093395631434) * t0_0_r + f32(-0.90096886790241915) * t0_2_r + f32(0.62348980185873337) * t0_4_r;
+    let t0_8_i = x0i + f32(-0.22252093395631434) * t0_0_i + f32(-0.90096886790241915) * t0_2_i + f32(0.62348980185873337) * t0_4_i;
+    let t0_9_r = f32(0.97492791218182362) * t0_1_r + f32(-0.43388373911755801) * t0_3_r + f32(-0.78183148246802991) * t0_5_r;
+    let t0_9_i = f32(0.97492791218182362) * t0_1_i + f32(-0.43388373911755801) * t0_3_i + f32(-0.78183148246802991) * t0_5_i;
+    let y2r = t0_8_r + t0_9_i;
+    let y2i = t0_8_i - t0_9_r;
+    let y5r = t0_8_r - t0_9_i;
+    let y5i = t0_8_i + t0_9_r;
+    let t0_10_r = x0r + f32(-0.90096886790241903) * t0_0_r + f32(0.62348980185873337) * t0_2_r + f32(-0.22252093395631434) * t0_4_r;
+    let t0_10_i = x0i + f32(-0.90096886790241903) * t0_0_i + f32(0.62348980185873337) * t0_2_i + f32(-0.22252093395631434) * t0_4_i;
+    let t0_11_r = f32(0.43388373911755823) * t0_1_r + f32(-0.78183148246802991) * t0_3_r + f32(0.97492791218182362) * t0_5_r;
+    let t0_11_i = f32(0.43388373911755823) * t0_1_i + f32(-0.78183148246802991) * t0_3_i + f32(0.97492791218182362) * t0_5_i;
+    let y3r = t0_10_r + t0_11_i;
+    let y3i = t0_10_i - t0_11_r;
+    let y4r = t0_10_r - t0_11_i;
+    let y4i = t0_10_i + t0_11_r;
+    let turn1 = min(thread + 64u, 119u);
+    let own1 = turn1 / 15u;
+    let i1 = turn1 - own1 * 15u;
+    let to1 = i1;
+    let e7 = i1 + 0u;
+    let x7r = line_re[own1 * 112u + e7 + (e7 >> 4u)];
+    let x7i = line_im[own1 * 112u + e7 + (e7 >> 4u)];
+// … 5 more of these 3 lines (1957dd44), and
+    let e13 = i1 + 90u;
+    let x13r = line_re[own1 * 112u + e13 + (e13 >> 4u)];
+    let x13i = line_im[own1 * 112u + e13 + (e13 >> 4u)];
+    let t7_0_r = x8r + x13r;
+    let t7_0_i = x8i + x13i;
+    let t7_1_r = x8r - x13r;
+    let t7_1_i = x8i - x13i;
+// … 1 more of these 4 lines (a7467181), and
+    let t7_4_r = x10r + x11r;
+    let t7_4_i = x10i + x11i;
+    let t7_5_r = x10r - x11r;
+    let t7_5_i = x10i - x11i;
+    let y7r = x7r + t7_0_r + t7_2_r + t7_4_r;
+    let y7i = x7i + t7_0_i + t7_2_i + t7_4_i;
+    let t7_6_r = x7r + f32(0.62348980185873359) * t7_0_r + f32(-0.22252093395631434) * t7_2_r + f32(-0.90096886790241903) * t7_4_r;
+    let t7_6_i = x7i + f32(0.62348980185873359) * t7_0_i + f32(-0.22252093395631434) * t7_2_i + f32(-0.90096886790241903) * t7_4_i;
+    let t7_7_r = f32(0.7818314824680298) * t7_1_r + f32(0.97492791218182362) * t7_3_r + f32(0.43388373911755823) * t7_5_r;
+    let t7_7_i = f32(0.7818314824680298) * t7_1_i + f32(0.97492791218182362) * t7_3_i + f32(0.43388373911755823) * t7_5_i;
+    let y8r = t7_6_r + t7_7_i;
+    let y8i = t7_6_i - t7_7_r;
+    let y13r = t7_6_r - t7_7_i;
+    let y13i = t7_6_i + t7_7_r;
+    let t7_8_r = x7r + f32(-0.22252093395631434) * t7_0_r + f32(-0.90096886790241915) * t7_2_r + f32(0.62348980185873337) * t7_4_r;
+    let t7_8_i = x7i + f32(-0.22252093395631434) * t7_0_i + f32(-0.90096886790241915) * t7_2_i + f32(0.62348980185873337) * t7_4_i;
+    let t7_9_r = f32(0.97492791218182362) * t7_1_r + f32(-0.43388373911755801) * t7_3_r + f32(-0.78183148246802991) * t7_5_r;
+    let t7_9_i = f32(0.97492791218182362) * t7_1_i + f32(-0.43388373911755801) * t7_3_i + f32(-0.78183148246802991) * t7_5_i;
+    let y9r = t7_8_r + t7_9_i;
+    let y9i = t7_8_i - t7_9_r;
+    let y12r = t7_8_r - t7_9_i;
+    let y12i = t7_8_i + t7_9_r;
+    let t7_10_r = x7r + f32(-0.90096886790241903) * t7_0_r + f32(0.62348980185873337) * t7_2_r + f32(-0.22252093395631434) * t7_4_r;
+    let t7_10_i = x7i + f32(-0.90096886790241903) * t7_0_i + f32(0.62348980185873337) * t7_2_i + f32(-0.22252093395631434) * t7_4_i;
+    let t7_11_r = f32(0.43388373911755823) * t7_1_r + f32(-0.78183148246802991) * t7_3_r + f32(0.97492791218182362) * t7_5_r;
+    let t7_11_i = f32(0.43388373911755823) * t7_1_i + f32(-0.78183148246802991) * t7_3_i + f32(0.97492791218182362) * t7_5_i;
+    let y10r = t7_10_r + t7_11_i;
+    let y10i = t7_10_i - t7_11_r;
+    let y11r = t7_10_r - t7_11_i;
+    let y11i = t7_10_i + t7_11_r;
+      {
+        let e = to0 + 0u;
+        let line = group * 8u + own0;
+        if (line < params.v[0].y) {
+          var re = y0r;
+          var im = y0i;
+          if (e >= 105u) {
+            re = f32(0.0);
+            im = f32(0.0);
+          }
+          let to2 = params.v[2].z + line * params.v[2].w + e * params.v[3].x;
+          b1[to2] = bitcast<u32>(re);
+          let to3 = params.v[3].y + line * params.v[3].z + e * params.v[3].w;
+          b1[to3] = bitcast<u32>(im);
+        }
       }
-      let to2 = params.v[2].z + line * params.v[2].w + e * params.v[3].x;
-      b1[to2] = bitcast<u32>(re);
-      let to3 = params.v[3].y + line * params.v[3].z + e * params.v[3].w;
-      b1[to3] = bitcast<u32>(im);
+// … 5 more of these 16 lines (6e1e3e67), and
+      {
+        let e = to0 + 90u;
+        let line = group * 8u + own0;
+        if (line < params.v[0].y) {
+          var re = y6r;
+          var im = y6i;
+          if (e >= 105u) {
+            re = f32(0.0);
+            im = f32(0.0);
+          }
+          let to2 = params.v[2].z + line * params.v[2].w + e * params.v[3].x;
+          b1[to2] = bitcast<u32>(re);
+          let to3 = params.v[3].y + line * params.v[3].z + e * params.v[3].w;
+          b1[to3] = bitcast<u32>(im);
+        }
+      }
+    if (thread < 56u) {
+      {
+        let e = to1 + 0u;
+        let line = group * 8u + own1;
+        if (line < params.v[0].y) {
+          var re = y7r;
+          var im = y7i;
+          if (e >= 105u) {
+            re = f32(0.0);
+            im = f32(0.0);
+          }
+          let to2 = params.v[2].z + line * params.v[2].w + e * params.v[3].x;
+          b1[to2] = bitcast<u32>(re);
+          let to3 = params.v[3].y + line * params.v[3].z + e * params.v[3].w;
+          b1[to3] = bitcast<u32>(im);
+        }
+      }
+// … 5 more of these 16 lines (fde55abd), and
+      {
+        let e = to1 + 90u;
+        let line = group * 8u + own1;
+        if (line < params.v[0].y) {
+          var re = y13r;
+          var im = y13i;
+          if (e >= 105u) {
+            re = f32(0.0);
+            im = f32(0.0);
+          }
+          let to2 = params.v[2].z + line * params.v[2].w + e * params.v[3].x;
+          b1[to2] = bitcast<u32>(re);
+          let to3 = params.v[3].y + line * params.v[3].z + e * params.v[3].w;
+          b1[to3] = bitcast<u32>(im);
+        }
+      }
     }
   }
 }
 
-// ---- transform to real lines, and its gradient: irfft, 1 workgroups of 128, 14 words
+// ---- transform to real lines, and its gradient: irfft, 1 workgroups of 32, 15 words
 // fft
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
-var<workgroup> a_re: array<f32, 256>;
-var<workgroup> a_im: array<f32, 256>;
-var<workgroup> b_re: array<f32, 256>;
-var<workgroup> b_im: array<f32, 256>;
+var<workgroup> line_re: array<f32, 320>;
+var<workgroup> line_im: array<f32, 320>;
 struct Twiddle {
   re: f32,
   im: f32,
 }
-fn twiddle(a: u32, n: u32) -> Twiddle {
+fn twiddle(a: u32, n: u32, step: f32) -> Twiddle {
   var at = 8u * a;
   let lower = at > 4u * n;
   if (lower) { at = 8u * n - at; }
@@ -1627,7 +2131,7 @@ fn twiddle(a: u32, n: u32) -> Twiddle {
   if (left) { at = 4u * n - at; }
   let steep = at > n;
   if (steep) { at = 2u * n - at; }
-  let angle = f32(at) * f32(0.78539816339744828) / f32(n);
+  let angle = f32(at) * step;
   let x = angle * angle;
   let s = angle * (f32(1.0) + x * (f32(-0.16666666666666666) + x * (f32(0.0083333333333333332) + x * (f32(-0.00019841269841269841) + x * (f32(2.7557319223985893e-06) + x * f32(-2.505210838544172e-08))))));
   let c = (f32(1.0) + x * (f32(-0.5) + x * (f32(0.041666666666666664) + x * (f32(-0.0013888888888888889) + x * (f32(2.4801587301587302e-05) + x * (f32(-2.7557319223985888e-07) + x * f32(2.08767569878681e-09)))))));
@@ -1637,15 +2141,14 @@ fn twiddle(a: u32, n: u32) -> Twiddle {
   if (!lower) { im = -im; }
   return Twiddle(re, im);
 }
-  for (var b = thread; b < 64u * 4u; b += 128u) {
+  for (var b = thread; b < 64u * 4u; b += 32u) {
     let own = b / 4u;
     let e = b - own * 4u;
-    let line = group * 64u + own;
+    let line = min(group * 64u + own, params.v[0].y - 1u);
     var re = f32(0.0);
     var im = f32(0.0);
     let mirrored = e > 2u;
     let row = select(e, 4u - e, mirrored);
-    if (line < params.v[0].y && e < 4u && row < params.v[3].x) {
       let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + row * params.v[1].z]);
       re = x0;
       let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + row * params.v[2].y]);
@@ -1653,55 +2156,82 @@ fn twiddle(a: u32, n: u32) -> Twiddle {
       if (mirrored) { im = -im; }
       if (row == 0u || row * 2u == 4u) { im = f32(0.0); }
       im = -im;
-    }
-    let at = own * 4u + e;
-    a_re[at] = re;
-    a_im[at] = im;
+    line_re[own * 5u + e + (e >> 4u)] = re;
+    line_im[own * 5u + e + (e >> 4u)] = im;
   }
   workgroupBarrier();
-  for (var b = thread; b < 64u; b += 128u) {
-    let own = b / 1u;
-    let i = b - own * 1u;
-    let p = i / 1u;
-    let q = i - p * 1u;
-    let read = own * 4u + q + 1u * p;
-    let write = own * 4u + q + 4u * p;
-    let x0r = a_re[read + 0u];
-    let x0i = a_im[read + 0u];
-// … 2 more of these 2 lines (dd9dcc7d), and
-    let x3r = a_re[read + 3u];
-    let x3i = a_im[read + 3u];
-    let ar = x0r + x2r;
-    let ai = x0i + x2i;
-    let br = x0r - x2r;
-    let bi = x0i - x2i;
-    let cr = x1r + x3r;
-    let ci = x1i + x3i;
-    let dr = x1r - x3r;
-    let di = x1i - x3i;
-    let y0r = ar + cr;
-    let y0i = ai + ci;
-    let y1r = br + di;
-    let y1i = bi - dr;
-    let y2r = ar - cr;
-    let y2i = ai - ci;
-    let y3r = br - di;
-    let y3i = bi + dr;
-    b_re[write + 0u] = y0r;
-    b_im[write + 0u] = y0i;
-// … 2 more of these 2 lines (85adf851), and
-    b_re[write + 3u] = y3r;
-    b_im[write + 3u] = y3i;
+  {
+    let turn0 = thread;
+    let own0 = turn0 / 1u;
+    let i0 = turn0 - own0 * 1u;
+    let to0 = i0;
+    let e0 = i0 + 0u;
+    let x0r = line_re[own0 * 5u + e0 + (e0 >> 4u)];
+    let x0i = line_im[own0 * 5u + e0 + (e0 >> 4u)];
+// … 2 more of these 3 lines (701d9823), and
+    let e3 = i0 + 3u;
+    let x3r = line_re[own0 * 5u + e3 + (e3 >> 4u)];
+    let x3i = line_im[own0 * 5u + e3 + (e3 >> 4u)];
+    let t0_0_r = x0r + x2r;
+    let t0_0_i = x0i + x2i;
+    let t0_1_r = x0r - x2r;
+    let t0_1_i = x0i - x2i;
+    let t0_2_r = x1r + x3r;
+    let t0_2_i = x1i + x3i;
+    let t0_3_r = x1r - x3r;
+    let t0_3_i = x1i - x3i;
+    let y0r = t0_0_r + t0_2_r;
+    let y0i = t0_0_i + t0_2_i;
+    let y1r = t0_1_r + t0_3_i;
+    let y1i = t0_1_i - t0_3_r;
+    let y2r = t0_0_r - t0_2_r;
+    let y2i = t0_0_i - t0_2_i;
+    let y3r = t0_1_r - t0_3_i;
+    let y3i = t0_1_i + t0_3_r;
+    let turn1 = thread + 32u;
+    let own1 = turn1 / 1u;
+    let i1 = turn1 - own1 * 1u;
+    let to1 = i1;
+    let e4 = i1 + 0u;
+    let x4r = line_re[own1 * 5u + e4 + (e4 >> 4u)];
+    let x4i = line_im[own1 * 5u + e4 + (e4 >> 4u)];
+// … 2 more of these 3 lines (713b5d75), and
+    let e7 = i1 + 3u;
+    let x7r = line_re[own1 * 5u + e7 + (e7 >> 4u)];
+    let x7i = line_im[own1 * 5u + e7 + (e7 >> 4u)];
+    let t4_0_r = x4r + x6r;
+    let t4_0_i = x4i + x6i;
+    let t4_1_r = x4r - x6r;
+    let t4_1_i = x4i - x6i;
+    let t4_2_r = x5r + x7r;
+    let t4_2_i = x5i + x7i;
+    let t4_3_r = x5r - x7r;
+    let t4_3_i = x5i - x7i;
+    let y4r = t4_0_r + t4_2_r;
+    let y4i = t4_0_i + t4_2_i;
+    let y5r = t4_1_r + t4_3_i;
+    let y5i = t4_1_i - t4_3_r;
+    let y6r = t4_0_r - t4_2_r;
+    let y6i = t4_0_i - t4_2_i;
+    let y7r = t4_1_r - t4_3_i;
+    let y7i = t4_1_i + t4_3_r;
+    workgroupBarrier();
+      let o0 = to0 + 0u;
+      line_re[own0 * 5u + o0 + (o0 >> 4u)] = y0r;
+      line_im[own0 * 5u + o0 + (o0 >> 4u)] = y0i;
+// … 6 more of these 3 lines (7851bec2), and
+      let o7 = to1 + 3u;
+      line_re[own1 * 5u + o7 + (o7 >> 4u)] = y7r;
+      line_im[own1 * 5u + o7 + (o7 >> 4u)] = y7i;
   }
   workgroupBarrier();
-  for (var b = thread; b < 64u * params.v[3].y; b += 128u) {
+  for (var b = thread; b < 64u * params.v[3].y; b += 32u) {
     let own = b / params.v[3].y;
     let e = b - own * params.v[3].y;
     let line = group * 64u + own;
     if (line < params.v[0].y) {
-      let at = own * 4u + min(e, 3u);
-      var re = b_re[at];
-      var im = b_im[at];
+      var re = line_re[own * 5u + e + (e >> 4u)];
+      var im = line_im[own * 5u + e + (e >> 4u)];
       im = -im;
       re *= f32(0.25);
       im *= f32(0.25);
@@ -1715,19 +2245,17 @@ fn twiddle(a: u32, n: u32) -> Twiddle {
   }
 }
 
-// ---- transform to real lines, and its gradient: irfft, 1 workgroups of 128, 14 words
+// ---- transform to real lines, and its gradient: irfft, 1 workgroups of 32, 15 words
 // fft
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
-var<workgroup> a_re: array<f32, 256>;
-var<workgroup> a_im: array<f32, 256>;
-var<workgroup> b_re: array<f32, 256>;
-var<workgroup> b_im: array<f32, 256>;
+var<workgroup> line_re: array<f32, 320>;
+var<workgroup> line_im: array<f32, 320>;
 struct Twiddle {
   re: f32,
   im: f32,
 }
-fn twiddle(a: u32, n: u32) -> Twiddle {
+fn twiddle(a: u32, n: u32, step: f32) -> Twiddle {
   var at = 8u * a;
   let lower = at > 4u * n;
   if (lower) { at = 8u * n - at; }
@@ -1735,7 +2263,7 @@ fn twiddle(a: u32, n: u32) -> Twiddle {
   if (left) { at = 4u * n - at; }
   let steep = at > n;
   if (steep) { at = 2u * n - at; }
-  let angle = f32(at) * f32(0.78539816339744828) / f32(n);
+  let angle = f32(at) * step;
   let x = angle * angle;
   let s = angle * (f32(1.0) + x * (f32(-0.16666666666666666) + x * (f32(0.0083333333333333332) + x * (f32(-0.00019841269841269841) + x * (f32(2.7557319223985893e-06) + x * f32(-2.505210838544172e-08))))));
   let c = (f32(1.0) + x * (f32(-0.5) + x * (f32(0.041666666666666664) + x * (f32(-0.0013888888888888889) + x * (f32(2.4801587301587302e-05) + x * (f32(-2.7557319223985888e-07) + x * f32(2.08767569878681e-09)))))));
@@ -1745,64 +2273,90 @@ fn twiddle(a: u32, n: u32) -> Twiddle {
   if (!lower) { im = -im; }
   return Twiddle(re, im);
 }
-  for (var b = thread; b < 64u * 4u; b += 128u) {
+  for (var b = thread; b < 64u * 4u; b += 32u) {
     let own = b / 4u;
     let e = b - own * 4u;
-    let line = group * 64u + own;
+    let line = min(group * 64u + own, params.v[0].y - 1u);
     var re = f32(0.0);
     var im = f32(0.0);
-    if (line < params.v[0].y && e < 4u && e < params.v[3].x) {
       let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + e]);
       re = x0;
-    }
-    let at = own * 4u + e;
-    a_re[at] = re;
-    a_im[at] = im;
+    line_re[own * 5u + e + (e >> 4u)] = re;
+    line_im[own * 5u + e + (e >> 4u)] = im;
   }
   workgroupBarrier();
-  for (var b = thread; b < 64u; b += 128u) {
-    let own = b / 1u;
-    let i = b - own * 1u;
-    let p = i / 1u;
-    let q = i - p * 1u;
-    let read = own * 4u + q + 1u * p;
-    let write = own * 4u + q + 4u * p;
-    let x0r = a_re[read + 0u];
-    let x0i = a_im[read + 0u];
-// … 2 more of these 2 lines (dd9dcc7d), and
-    let x3r = a_re[read + 3u];
-    let x3i = a_im[read + 3u];
-    let ar = x0r + x2r;
-    let ai = x0i + x2i;
-    let br = x0r - x2r;
-    let bi = x0i - x2i;
-    let cr = x1r + x3r;
-    let ci = x1i + x3i;
-    let dr = x1r - x3r;
-    let di = x1i - x3i;
-    let y0r = ar + cr;
-    let y0i = ai + ci;
-    let y1r = br + di;
-    let y1i = bi - dr;
-    let y2r = ar - cr;
-    let y2i = ai - ci;
-    let y3r = br - di;
-    let y3i = bi + dr;
-    b_re[write + 0u] = y0r;
-    b_im[write + 0u] = y0i;
-// … 2 more of these 2 lines (85adf851), and
-    b_re[write + 3u] = y3r;
-    b_im[write + 3u] = y3i;
+  {
+    let turn0 = thread;
+    let own0 = turn0 / 1u;
+    let i0 = turn0 - own0 * 1u;
+    let to0 = i0;
+    let e0 = i0 + 0u;
+    let x0r = line_re[own0 * 5u + e0 + (e0 >> 4u)];
+    let x0i = line_im[own0 * 5u + e0 + (e0 >> 4u)];
+// … 2 more of these 3 lines (701d9823), and
+    let e3 = i0 + 3u;
+    let x3r = line_re[own0 * 5u + e3 + (e3 >> 4u)];
+    let x3i = line_im[own0 * 5u + e3 + (e3 >> 4u)];
+    let t0_0_r = x0r + x2r;
+    let t0_0_i = x0i + x2i;
+    let t0_1_r = x0r - x2r;
+    let t0_1_i = x0i - x2i;
+    let t0_2_r = x1r + x3r;
+    let t0_2_i = x1i + x3i;
+    let t0_3_r = x1r - x3r;
+    let t0_3_i = x1i - x3i;
+    let y0r = t0_0_r + t0_2_r;
+    let y0i = t0_0_i + t0_2_i;
+    let y1r = t0_1_r + t0_3_i;
+    let y1i = t0_1_i - t0_3_r;
+    let y2r = t0_0_r - t0_2_r;
+    let y2i = t0_0_i - t0_2_i;
+    let y3r = t0_1_r - t0_3_i;
+    let y3i = t0_1_i + t0_3_r;
+    let turn1 = thread + 32u;
+    let own1 = turn1 / 1u;
+    let i1 = turn1 - own1 * 1u;
+    let to1 = i1;
+    let e4 = i1 + 0u;
+    let x4r = line_re[own1 * 5u + e4 + (e4 >> 4u)];
+    let x4i = line_im[own1 * 5u + e4 + (e4 >> 4u)];
+// … 2 more of these 3 lines (713b5d75), and
+    let e7 = i1 + 3u;
+    let x7r = line_re[own1 * 5u + e7 + (e7 >> 4u)];
+    let x7i = line_im[own1 * 5u + e7 + (e7 >> 4u)];
+    let t4_0_r = x4r + x6r;
+    let t4_0_i = x4i + x6i;
+    let t4_1_r = x4r - x6r;
+    let t4_1_i = x4i - x6i;
+    let t4_2_r = x5r + x7r;
+    let t4_2_i = x5i + x7i;
+    let t4_3_r = x5r - x7r;
+    let t4_3_i = x5i - x7i;
+    let y4r = t4_0_r + t4_2_r;
+    let y4i = t4_0_i + t4_2_i;
+    let y5r = t4_1_r + t4_3_i;
+    let y5i = t4_1_i - t4_3_r;
+    let y6r = t4_0_r - t4_2_r;
+    let y6i = t4_0_i - t4_2_i;
+    let y7r = t4_1_r - t4_3_i;
+    let y7i = t4_1_i + t4_3_r;
+    workgroupBarrier();
+      let o0 = to0 + 0u;
+      line_re[own0 * 5u + o0 + (o0 >> 4u)] = y0r;
+      line_im[own0 * 5u + o0 + (o0 >> 4u)] = y0i;
+// … 6 more of these 3 lines (7851bec2), and
+      let o7 = to1 + 3u;
+      line_re[own1 * 5u + o7 + (o7 >> 4u)] = y7r;
+      line_im[own1 * 5u + o7 + (o7 >> 4u)] = y7i;
   }
   workgroupBarrier();
-  for (var b = thread; b < 64u * params.v[3].y; b += 128u) {
+  for (var b = thread; b < 64u * params.v[3].y; b += 32u) {
     let own = b / params.v[3].y;
     let e = b - own * params.v[3].y;
     let line = group * 64u + own;
     if (line < params.v[0].y) {
-      let at = own * 4u + min(e, 3u);
-      var re = b_re[at];
-      var im = b_im[at];
+      var re = line_re[own * 5u + e + (e >> 4u)];
+      var im = line_im[own * 5u + e + (e >> 4u)];
       re *= f32(0.25);
       im *= f32(0.25);
       if (e > 0u && e * 2u != 4u) {
@@ -3692,12 +4246,12 @@ fn combine(v0: f32, v1: f32) -> f32 {
   }
 }
 
-// ---- sort: sort, 3 workgroups of 256, 9 words
+// ---- sort: sort, 1 workgroups of 256, 9 words
 // sort, blocks
 @group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
-var<workgroup> keys: array<u32, 8>;
-var<workgroup> places: array<u32, 8>;
+var<workgroup> keys: array<u32, 1024>;
+var<workgroup> places: array<u32, 1024>;
 fn tern_sort_key(x: f32) -> u32 {
   let bits = bitcast<u32>(x);
   let magnitude = bits & 0x7fffffffu;
@@ -3705,8 +4259,8 @@ fn tern_sort_key(x: f32) -> u32 {
   if (magnitude == 0u) { return 0x80000000u; }
   return select(bits | 0x80000000u, ~bits, bits > 0x80000000u);
 }
-  let first = group * 8u;
-  for (var i = thread * 4u; i < 8u; i += 256u * 4u) {
+  let first = group * 1024u;
+  for (var i = thread * 4u; i < 1024u; i += 256u * 4u) {
     let line = (first + i) / params.v[1].w;
     let at = first + i - line * params.v[1].w;
     var key0 = ~u32(0);
@@ -3733,38 +4287,71 @@ fn tern_sort_key(x: f32) -> u32 {
     places[i + 3u] = place3;
   }
   workgroupBarrier();
-  for (var i = thread; i < 8u / 2u; i += 256u) {
-    let low = i / 1u * (2u * 1u) + i % 1u;
-    let high = low + 1u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 2u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
+  var alone = true;
+  for (var level = 2u; level <= params.v[1].w; level = level * 2u) {
+    var distance = level / 2u;
+    if (alone) {
+      for (var i = thread; i < 1024u / 2u; i += 256u) {
+        let at = 2u * i - (i & (distance - 1u));
+        let up = ((first + at) & (params.v[1].w - 1u) & level) == 0u;
+        var key0 = keys[at + 0u * distance];
+        var place0 = places[at + 0u * distance];
+        var key1 = keys[at + 1u * distance];
+        var place1 = places[at + 1u * distance];
+        if ((key0 > key1 || (key0 == key1 && place0 > place1)) == up) {
+          let key = key0;
+          key0 = key1;
+          key1 = key;
+          let place = place0;
+          place0 = place1;
+          place1 = place;
+        }
+        keys[at + 0u * distance] = key0;
+        places[at + 0u * distance] = place0;
+        keys[at + 1u * distance] = key1;
+        places[at + 1u * distance] = place1;
+      }
+      workgroupBarrier();
+      distance = distance / 2u;
     }
-// … 4 more of these 15 lines (d4bd3703), and
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 8u / 2u; i += 256u) {
-    let low = i / 1u * (2u * 1u) + i % 1u;
-    let high = low + 1u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 8u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
+    alone = !alone;
+    for (; distance > 0u; distance = distance / 4u) {
+      let step = distance / 2u;
+      for (var i = thread; i < 1024u / 4u; i += 256u) {
+        let at = 4u * i - 3u * (i & (step - 1u));
+        let up = ((first + at) & (params.v[1].w - 1u) & level) == 0u;
+        var key0 = keys[at + 0u * step];
+        var place0 = places[at + 0u * step];
+// … 2 more of these 2 lines (19adf421), and
+        var key3 = keys[at + 3u * step];
+        var place3 = places[at + 3u * step];
+        if ((key0 > key2 || (key0 == key2 && place0 > place2)) == up) {
+          let key = key0;
+          key0 = key2;
+          key2 = key;
+          let place = place0;
+          place0 = place2;
+          place2 = place;
+        }
+// … 2 more of these 8 lines (96f0531e), and
+        if ((key2 > key3 || (key2 == key3 && place2 > place3)) == up) {
+          let key = key2;
+          key2 = key3;
+          key3 = key;
+          let place = place2;
+          place2 = place3;
+          place3 = place;
+        }
+        keys[at + 0u * step] = key0;
+        places[at + 0u * step] = place0;
+// … 2 more of these 2 lines (22f188e1), and
+        keys[at + 3u * step] = key3;
+        places[at + 3u * step] = place3;
+      }
+      workgroupBarrier();
     }
   }
-  workgroupBarrier();
-  for (var i = thread; i < 8u; i += 256u) {
+  for (var i = thread; i < 1024u; i += 256u) {
     if (first + i < params.v[2].x) { b1[first + i] = places[i]; }
   }
 }
@@ -5392,7 +5979,7 @@ fn combine(v0: f32, v1: f32) -> f32 {
   b1[wanted] = low;
 }
 
-// ---- transform of lines of a large prime factor: fft, 1 workgroups of 256, 13 words
+// ---- transform of lines of a large prime factor: fft, 1 workgroups of 256, 14 words
 // fft, a chirp
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
@@ -5400,7 +5987,7 @@ struct Twiddle {
   re: f32,
   im: f32,
 }
-fn twiddle(a: u32, n: u32) -> Twiddle {
+fn twiddle(a: u32, n: u32, step: f32) -> Twiddle {
   var at = 8u * a;
   let lower = at > 4u * n;
   if (lower) { at = 8u * n - at; }
@@ -5408,7 +5995,7 @@ fn twiddle(a: u32, n: u32) -> Twiddle {
   if (left) { at = 4u * n - at; }
   let steep = at > n;
   if (steep) { at = 2u * n - at; }
-  let angle = f32(at) * f32(0.78539816339744828) / f32(n);
+  let angle = f32(at) * step;
   let x = angle * angle;
   let s = angle * (f32(1.0) + x * (f32(-0.16666666666666666) + x * (f32(0.0083333333333333332) + x * (f32(-0.00019841269841269841) + x * (f32(2.7557319223985893e-06) + x * f32(-2.505210838544172e-08))))));
   let c = (f32(1.0) + x * (f32(-0.5) + x * (f32(0.041666666666666664) + x * (f32(-0.0013888888888888889) + x * (f32(2.4801587301587302e-05) + x * (f32(-2.7557319223985888e-07) + x * f32(2.08767569878681e-09)))))));
@@ -5442,7 +6029,7 @@ fn square(a: u32, n: u32) -> u32 {
     }
     let far = min(e, 32u - e);
     if (far < 11u) {
-      let w = twiddle(square(far, 22u), 22u);
+      let w = twiddle(square(far, 22u), 22u, f32(0.035699916518065831));
       re = w.re;
       im = -w.im;
     }
@@ -5457,7 +6044,7 @@ fn square(a: u32, n: u32) -> u32 {
   }
 }
 
-// ---- transform of lines of a large prime factor: fft, 1 workgroups of 256, 18 words
+// ---- transform of lines of a large prime factor: fft, 1 workgroups of 256, 19 words
 // fft, elements times a chirp
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
@@ -5465,7 +6052,7 @@ struct Twiddle {
   re: f32,
   im: f32,
 }
-fn twiddle(a: u32, n: u32) -> Twiddle {
+fn twiddle(a: u32, n: u32, step: f32) -> Twiddle {
   var at = 8u * a;
   let lower = at > 4u * n;
   if (lower) { at = 8u * n - at; }
@@ -5473,7 +6060,7 @@ fn twiddle(a: u32, n: u32) -> Twiddle {
   if (left) { at = 4u * n - at; }
   let steep = at > n;
   if (steep) { at = 2u * n - at; }
-  let angle = f32(at) * f32(0.78539816339744828) / f32(n);
+  let angle = f32(at) * step;
   let x = angle * angle;
   let s = angle * (f32(1.0) + x * (f32(-0.16666666666666666) + x * (f32(0.0083333333333333332) + x * (f32(-0.00019841269841269841) + x * (f32(2.7557319223985893e-06) + x * f32(-2.505210838544172e-08))))));
   let c = (f32(1.0) + x * (f32(-0.5) + x * (f32(0.041666666666666664) + x * (f32(-0.0013888888888888889) + x * (f32(2.4801587301587302e-05) + x * (f32(-2.7557319223985888e-07) + x * f32(2.08767569878681e-09)))))));
@@ -5505,7 +6092,7 @@ fn square(a: u32, n: u32) -> u32 {
       let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + e * params.v[2].y]);
       im = x1;
     }
-    let w = twiddle(square(min(e, 10u), 22u), 22u);
+    let w = twiddle(square(min(e, 10u), 22u), 22u, f32(0.035699916518065831));
     let product = re * w.re - im * w.im;
     im = re * w.im + im * w.re;
     re = product;
@@ -5520,7 +6107,7 @@ fn square(a: u32, n: u32) -> u32 {
   }
 }
 
-// ---- transform of lines of a large prime factor: fft, 1 workgroups of 256, 22 words
+// ---- transform of lines of a large prime factor: fft, 1 workgroups of 256, 23 words
 // fft, elements times a chirp's transform
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
 @group(0) @binding(2) var<storage, read> b1: array<u32>;
@@ -5529,7 +6116,7 @@ struct Twiddle {
   re: f32,
   im: f32,
 }
-fn twiddle(a: u32, n: u32) -> Twiddle {
+fn twiddle(a: u32, n: u32, step: f32) -> Twiddle {
   var at = 8u * a;
   let lower = at > 4u * n;
   if (lower) { at = 8u * n - at; }
@@ -5537,7 +6124,7 @@ fn twiddle(a: u32, n: u32) -> Twiddle {
   if (left) { at = 4u * n - at; }
   let steep = at > n;
   if (steep) { at = 2u * n - at; }
-  let angle = f32(at) * f32(0.78539816339744828) / f32(n);
+  let angle = f32(at) * step;
   let x = angle * angle;
   let s = angle * (f32(1.0) + x * (f32(-0.16666666666666666) + x * (f32(0.0083333333333333332) + x * (f32(-0.00019841269841269841) + x * (f32(2.7557319223985893e-06) + x * f32(-2.505210838544172e-08))))));
   let c = (f32(1.0) + x * (f32(-0.5) + x * (f32(0.041666666666666664) + x * (f32(-0.0013888888888888889) + x * (f32(2.4801587301587302e-05) + x * (f32(-2.7557319223985888e-07) + x * f32(2.08767569878681e-09)))))));
@@ -5600,7 +6187,6 @@ fn tern_isfinite_f32(x: f32) -> bool {
 fn tern_keep(x: f32) -> f32 {
   return bitcast<f32>(bitcast<u32>(x) ^ params.v[2].w);
 }
-@compute @workgroup_size(32)
   let own = thread / 8u;
   let r = thread - own * 8u;
   let matrix = group * 4u + own;

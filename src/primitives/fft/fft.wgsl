@@ -1,42 +1,31 @@
-// Fourier transforms of lines of $n elements, in what the GPU languages share (dialect.hpp): Stockham's algorithm.
+// Fourier transforms of lines of $n elements, in what the GPU languages share (dialect.hpp): Stockham's algorithm, of
+// passes with radices up to 16.
 //
-// A workgroup has one line in its memory, or $per short ones, twice: a pass reads one copy and writes the other, in the
-// order in which the next pass reads it.
+// A workgroup has $per lines. In a pass an invocation has one butterfly, or some, in its registers; between passes they
+// go through the workgroup's memory, in the order in which the next pass reads them. The first pass reads the lines
+// themselves, and the last writes them:
 //
-//   global → ┌────────────┐ radix 4 ┌────────────┐ radix 4 ┌────────────┐  …  → global
-//            │ a_re, a_im │ ──────→ │ b_re, b_im │ ──────→ │ a_re, a_im │
-//            └────────────┘ barrier └────────────┘ barrier └────────────┘
+//   global → ┌───────────┐ line_re[], line_im[] ┌───────────┐ line_re[], line_im[] ┌───────────┐ → global
+//            │ radix 16  │ ───────────────────→ │ radix 16  │ ───────────────────→ │ radix 8   │
+//            └───────────┘  write, barrier,     └───────────┘  write, barrier,     └───────────┘
+//                           read, barrier                      read, barrier
 //
-//   Element e of the workgroup's line `own` stands at own · $n + e. In a pass an invocation takes the butterflies
-//   thread, thread + $threads, … of all the workgroup's lines; a butterfly's elements are its registers.
+//   Butterfly i of a line of n, with radix r, has its elements i, i + n / r, …, i + (r - 1) · n / r: with invocations
+//   beside each other, elements beside each other. Short lines, of which these would be few, go through the workgroup's
+//   memory on their way in and out. Lines that lie beside each other in memory are read, and written, across.
+//
+// Workgroup memory: element e of the workgroup's line `own` stands at own · $pitch + e + e / 16; without the gap after
+// 16 elements invocations that write 16 apart would meet in a bank.
 //
 // Roots of unity are computed where they are needed, from integers, to the last place or two: no tables to be read.
 //
-// Workgroup memory: a_re[], a_im[], b_re[] and b_im[], of $per · $n elements.
-//
-// Bound by memory, which is read once and written once. On an H200, 26 November 2026: 65536 lines of 64 in c64, scaled
-// on their way, 34.8 µs or 1.9 TB/s; PyTorch, by cuFFT and a kernel that scales, 39.5 (docs/benchmarks_families.md).
+// Bound by memory, which is read once and written once, and by registers, of which CUDA gives an invocation 116 (two
+// workgroups of 256 at a time). On an H200, 29 November 2026: 65536 lines of 64 in c64 23.6 µs or 2.8 TB/s, 4096 of
+// 1024 26.6, 1024 of 4096 26.7, and one of 2^22, three launches, 70.5; cuFFT 20.5, 20.6, 24.6 and 63.7. WebGPU takes
+// 39, 34.7, 46 and 99 (docs/benchmarks_families.md).
 //
 // gpu_text.cpp fills the holes, $name, from fft_pieces.wgsl; butterflies are printed for their radix. To read it with
 // all of them filled: tests/golden/kernels.wgsl.
-for (var b = thread; b < ${per}u * ${n}u; b += ${threads}u) {
-  $places_read
-  let line = group * ${per}u + own;
-  $load
-  $twiddled_before
-  let at = own * ${n}u + e;
-  a_re[at] = re;
-  a_im[at] = im;
-}
-$barrier
+$gathered_first
 $passes
-for (var b = thread; b < ${per}u * $wanted; b += ${threads}u) {
-  $places_written
-  let line = group * ${per}u + own;
-  if (line < $lines) {
-    let at = own * ${n}u + min(e, ${last}u);
-    var re = ${results}re[at];
-    var im = ${results}im[at];
-    $store
-  }
-}
+$scattered_last

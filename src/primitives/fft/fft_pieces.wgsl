@@ -1,9 +1,11 @@
 // Pieces (kernel_file.hpp) of the kernels of Fourier transforms, fft.wgsl and fft_elements.wgsl, in what the GPU
 // languages share (dialect.hpp). Both have element e of `line` in the registers re and im between $load and $store.
+//
+// Workgroup memory: line_re[] and line_im[], of the workgroup's lines (fft.wgsl).
 
 // ---- functions
-// twiddle(a, n) = e^(-2πi·a/n) by the sine and cosine of an eighth of the circle; n < 2^28. $sine and $cosine are
-// series in x, their angle's square.
+// twiddle(a, n, step) = e^(-2πi·a/n) by the sine and cosine of an eighth of the circle; n < 2^28, step = π/4/n, so that
+// nothing is divided. $sine and $cosine are series in x, their angle's square.
 $define twiddle
   var at = 8u * a;
   let lower = at > 4u * n;
@@ -12,7 +14,7 @@ $define twiddle
   if (left) { at = 4u * n - at; }
   let steep = at > n;
   if (steep) { at = 2u * n - at; }
-  let angle = $type(at) * $eighth / $type(n);
+  let angle = $type(at) * step;
   let x = angle * angle;
   let s = angle * $sine;
   let c = $cosine;
@@ -62,12 +64,18 @@ $define load
   var re = $zero;
   var im = $zero;
   $mirror
-  if (line < $lines && e < ${n}u && $row < $given) {
+  $if_given
     $coordinates
     $load_re
     $load_im
     $mirrored_part
     $conjugated_in
+  $end_if_given
+$end
+$define where_given
+  if (line < $lines && e < ${n}u && $row < $given) {
+$end
+$define end_of_if
   }
 $end
 // Of spectra of real lines a half is given; the rest are the conjugates of what stands as far from the end.
@@ -104,54 +112,141 @@ $define halves_times_inner
 $end
 
 // ---- passes
-// One of Stockham's passes: of each line n / $radix butterflies, of elements $s_m apart.
+// One of Stockham's passes: of each line n / $radix butterflies; this invocation's are number c of $turns. Element k of
+// butterfly c is register g; `from` and `to` are what is added to its place for k.
 $define pass
-  for (var b = thread; b < $butterflies; b += ${threads}u) {
-    let own = b / $each;
-    let i = b - own * $each;
-    let p = i / $s;
-    let q = i - p * $s;
-    let read = own * ${n}u + q + $s * p;
-    let write = own * ${n}u + q + $s_radix * p;
-    $for j in $points
-      let x${j}r = ${from}re[read + $from_$j];
-      let x${j}i = ${from}im[read + $from_$j];
+  {
+    $for c in $turns
+      let turn$c = $number_$c;
+      $whose_$c
+      $where_$c
+      $for g in $elements_$c
+        $x_$g
+      $end
+      $butterfly_$c
+      $for g in $elements_$c
+        $root_$g
+      $end
     $end
-    $butterfly
-    $for k in $plain
-      ${to}re[write + $to_$k] = y${k}r;
-      ${to}im[write + $to_$k] = y${k}i;
-    $end
-    $for k in $twiddled
-      $root_$k
-      ${to}re[write + $to_$k] = y${k}r * w${k}r - y${k}i * w${k}i;
-      ${to}im[write + $to_$k] = y${k}r * w${k}i + y${k}i * w${k}r;
+    $barrier_between
+    $for c in $turns
+      $if_there_$c
+        $for g in $elements_$c
+          $y_$g
+        $end
+      $end_if_$c
     $end
   }
 $end
-$define first_root
-  let w1 = twiddle(p, ${order}u);
-  let w1r = w1.re;
-  let w1i = w1.im;
+// Which line's butterfly it is: lines one after the other, or neighbours beside each other.
+$define along(c)
+  let own$c = turn$c / $each;
+  let i$c = turn$c - own$c * $each;
+$end
+$define across(c)
+  let i$c = turn$c / ${per}u;
+  let own$c = turn$c - i$c * ${per}u;
+$end
+$define place_of_first(c)
+  let p$c = i$c;
+  let to$c = i$c * $radix;
+$end
+$define place_between(c)
+  let p$c = i$c / $s;
+  let to$c = p$c * $s_radix + i$c - p$c * $s;
+$end
+$define place_of_last(c)
+  let to$c = i$c;
+$end
+$define if_there(less)
+  if (thread < $less) {
+$end
+$define fetched(g, c, from)
+  var x${g}r = $zero;
+  var x${g}i = $zero;
+  {
+    let e = i$c + $from;
+    let line = $line(own$c);
+    $load
+    $twiddled_before
+    x${g}r = re;
+    x${g}i = im;
+  }
+$end
+$define taken(g, c, from)
+  let e$g = i$c + $from;
+  let x${g}r = line_re[$place(own$c, e$g)];
+  let x${g}i = line_im[$place(own$c, e$g)];
+$end
+$define first_root(g, c)
+  let w$g = twiddle(p$c, ${order}u, $step_of_order);
+  let w${g}r = w$g.re;
+  let w${g}i = w$g.im;
 $end
 // The root to the power of k, of those to the powers of a and b, its halves: few roundings.
 $define root_of(k, a, b)
   let w${k}r = w${a}r * w${b}r - w${a}i * w${b}i;
   let w${k}i = w${a}r * w${b}i + w${a}i * w${b}r;
 $end
+$define put(g, c, to)
+  let o$g = to$c + $to;
+  line_re[$place(own$c, o$g)] = y${g}r;
+  line_im[$place(own$c, o$g)] = y${g}i;
+$end
+$define put_twiddled(g, c, to)
+  let o$g = to$c + $to;
+  line_re[$place(own$c, o$g)] = y${g}r * w${g}r - y${g}i * w${g}i;
+  line_im[$place(own$c, o$g)] = y${g}r * w${g}i + y${g}i * w${g}r;
+$end
+$define stored(g, c, to)
+  {
+    let e = to$c + $to;
+    let line = group * ${per}u + own$c;
+    if ($is_wanted) {
+      var re = y${g}r;
+      var im = y${g}i;
+      $store
+    }
+  }
+$end
+
+// ---- by way of the workgroup's memory
+// Where neighbours in memory would be read, or written, by invocations far from each other.
+$define gathered
+  for (var b = thread; b < ${per}u * ${n}u; b += ${threads}u) {
+    $places(own, e, ${n}u)
+    let line = $line(own);
+    $load
+    $twiddled_before
+    line_re[$place(own, e)] = re;
+    line_im[$place(own, e)] = im;
+  }
+  $barrier
+$end
+$define scattered
+  for (var b = thread; b < ${per}u * $wanted; b += ${threads}u) {
+    $places(own, e, $wanted)
+    let line = group * ${per}u + own;
+    if (line < $lines) {
+      var re = line_re[$place(own, e)];
+      var im = line_im[$place(own, e)];
+      $store
+    }
+  }
+$end
 
 // ---- chirps
 $define times_twiddle
-  $times_root(twiddle((line % ${columns}u) * e, ${modulus}u))
+  $times_root(twiddle($column * e, ${modulus}u, $step_of_modulus))
 $end
 $define times_chirp
-  $times_root(twiddle(square(min(e, ${last_of_chirp}u), ${period}u), ${period}u))
+  $times_root(twiddle(square(min(e, ${last_of_chirp}u), ${period}u), ${period}u, $step_of_period))
 $end
 // The conjugate one, around 0.
 $define chirp_alone
   let far = min(e, ${n}u - e);
   if (far < ${chirp}u) {
-    let w = twiddle(square(far, ${period}u), ${period}u);
+    let w = twiddle(square(far, ${period}u), ${period}u, $step_of_period);
     re = w.re;
     im = -w.im;
   }

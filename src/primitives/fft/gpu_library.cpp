@@ -66,14 +66,15 @@ void scale(GpuBackend& backend, const Lines& l) {
   map_lines(backend, all);
 }
 
-/// Lines that one launch of ours takes, and the library not where they lie, which would be two or three; and short ones
-/// that are scaled on their way: 65536 of 64 in c64, ifft, 35 us and with the library 41, 16384 of 256 40 and 42, 4096
-/// of 1024 44 and 40, in c128 62 and 76 (H200, 26 November 2026). Spectra of real lines are copied whatever their size.
+/// Lines that are scaled on their way, ifft, for which the library takes a launch more: 65536 of 64 in c64 24 us and by
+/// the library 38, 4096 of 1024 27 and 37, one of 2^22 71 and 79; in c128 38 to 42 and 73 to 80. And lines that one
+/// launch of ours takes, and the library not where they lie, which would be two or three: spectra of real lines among
+/// them, which it spoils: 4096 of 1024 in f32 17 and 24. (H200, 29 November 2026)
 bool ours_are_better(const GpuBackend& backend, const Lines& l, bool copies_in, bool copies_out) {
-  if (l.n > most_elements(backend, l.re.dtype) || !detail::has_only_factors(kKernelPrimes, l.n)) return false;
-  if (copies_out || (copies_in && l.kind != FftKind::to_real)) return true;
-  return l.kind == FftKind::complex && l.scale != 1 && l.re.strides[static_cast<std::size_t>(l.axis)] == 2 &&
-         l.n <= (l.re.dtype == DType::f64 ? 1024 : 256);
+  if (!detail::has_only_factors(kKernelPrimes, l.n)) return false;
+  const bool in_one = l.n <= most_elements(backend, l.re.dtype);
+  if (l.kind == FftKind::complex && l.scale != 1 && (in_one || l.space.rank() < kMaxRank)) return true;
+  return in_one && (copies_out || copies_in);
 }
 
 /// Lines on their way through the library.

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
-#include <cstdio>
 #include <numbers>
+
+#include "primitives/fft/butterfly_text.hpp"
 
 namespace tern::detail_gpu::fft {
 
@@ -22,22 +22,30 @@ constexpr const char* kFftPieces =
 #include "primitives/fft/fft_pieces.wgsl.inc"
     ;
 constexpr int kMapThreads = 256;
+constexpr std::int64_t kLongestTransform = 4096;  // of a line of one launch
+/// Elements of a workgroup's lines: many, so that lines beside each other are read and written in long pieces, but few
+/// where workgroups would be few.
+constexpr std::int64_t kMostOfGroup = 4096, kFewOfGroup = 1024, kFewestGroups = 256;
+constexpr std::int64_t kElementsOfInvocation = 16;
+constexpr int kMostLinesOfGroup = 64;
 
 using Names = std::vector<std::string>;
 
 const char* type_of(const Lines& l) { return l.re.dtype == DType::f64 ? "f64" : "f32"; }
-std::string literal(const Lines& l, double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.17g", value);
-  std::string digits = text;
-  if (digits.find_first_of(".en") == std::string::npos) digits += ".0";
-  return cat(type_of(l), "(", digits, ")");
-}
+std::string number(const Lines& l, double value) { return constant_text(type_of(l), value); }
 std::string u(std::int64_t value) { return cat(value, "u"); }
 
-std::vector<int> radices(std::int64_t n) {
+/// As few powers of two, of up to most_bits bits, as there can be, and as alike as they can be; of other primes each,
+/// but 3 in twos.
+std::vector<int> radices(std::int64_t n, int most_bits) {
   std::vector<int> list;
-  for (; n % 4 == 0; n /= 4) list.push_back(4);
+  int bits = 0;
+  for (; n % 2 == 0; n /= 2) ++bits;
+  for (int left = (bits + most_bits - 1) / most_bits; left > 0; --left) {
+    const int now = (bits + left - 1) / left;
+    list.push_back(1 << now), bits -= now;
+  }
+  for (; n % 9 == 0; n /= 9) list.push_back(9);
   for (const int prime : kKernelPrimes)
     for (; n % prime == 0; n /= prime) list.push_back(prime);
   return list;
@@ -56,7 +64,7 @@ std::string series(const Lines& l, int first, int terms) {
   for (int k = terms; k-- > 0;) {
     double factorial = 1;
     for (int i = 2; i <= first + 2 * k; ++i) factorial *= i;
-    const std::string c = literal(l, (k % 2 ? -1 : 1) / factorial);
+    const std::string c = number(l, (k % 2 ? -1 : 1) / factorial);
     text = text.empty() ? c : cat("(", c, " + x * ", text, ")");
   }
   return text;
@@ -66,15 +74,21 @@ std::string functions_of(const Lines& l, const Dialect& dialect, bool square) {
   const std::string type = type_of(l);
   const int terms = l.re.dtype == DType::f64 ? 10 : 6;
   Holes holes = pieces_of_file();
-  holes["type"] = type, holes["eighth"] = literal(l, std::numbers::pi / 4);
+  holes["type"] = type;
   holes["sine"] = series(l, 1, terms), holes["cosine"] = series(l, 0, terms + 1);
   holes["twiddle_of_re_im"] = dialect.construct("Twiddle", {"re", "im"});
-  const auto function = [&](const char* name, const std::string& result) {
-    return cat(dialect.pure_function_head(name, {{"u32", "a"}, {"u32", "n"}}, result),
+  const auto function = [&](const char* name, const std::vector<TypedName>& parameters, const std::string& result) {
+    return cat(dialect.pure_function_head(name, parameters, result),
                indented(fill_holes(cat("$", name, "\n"), holes)), "}\n");
   };
-  return cat(dialect.structure("Twiddle", {{type, "re"}, {type, "im"}}), function("twiddle", "Twiddle"),
-             square ? function("square", "u32") : std::string());
+  return cat(dialect.structure("Twiddle", {{type, "re"}, {type, "im"}}),
+             function("twiddle", {{"u32", "a"}, {"u32", "n"}, {type, "step"}}, "Twiddle"),
+             square ? function("square", {{"u32", "a"}, {"u32", "n"}}, "u32") : std::string());
+}
+
+/// The argument `step` of twiddle for the roots of n.
+std::string step_of(const Lines& l, std::int64_t n) {
+  return n == 0 ? "" : number(l, std::numbers::pi / 4 / static_cast<double>(n));
 }
 
 // ---- memory ----
@@ -83,8 +97,9 @@ std::string functions_of(const Lines& l, const Dialect& dialect, bool square) {
 struct Text {
   const LinePlan& plan;
   const Lines& l;
-  int given_slot, wanted_slot;
+  int given_slot, wanted_slot, of_column_slot;  // parameters; lines of a column
   int re = 0, im = -1, out_re = -1, out_im = -1, table_re = -1, table_im = -1;
+  bool all_given = false, all_wanted = false;  // of a transform's lines
 };
 
 /// What $load and $store have, which both files do.
@@ -93,8 +108,8 @@ Holes shared_holes(const Text& t, Io& io) {
   const bool to_real = l.kind == FftKind::to_real, from_real = l.kind == FftKind::from_real;
   const std::int64_t half = l.n / 2;
   Holes holes = pieces_of_file();
-  holes["zero"] = literal(l, 0), holes["n"] = cat(l.n), holes["half"] = cat(half);
-  holes["inner"] = literal(l, l.inner), holes["scale"] = literal(l, l.scale);
+  holes["zero"] = number(l, 0), holes["n"] = cat(l.n), holes["half"] = cat(half);
+  holes["inner"] = number(l, l.inner), holes["scale"] = number(l, l.scale);
   holes["lines"] = t.plan.p(t.plan.lines_slot);
   holes["given"] = t.plan.p(t.given_slot), holes["wanted"] = t.plan.p(t.wanted_slot);
 
@@ -103,6 +118,7 @@ Holes shared_holes(const Text& t, Io& io) {
   holes["mirrored_part"] = where(to_real, "$conjugated_image");
   holes["with_image"] = where(to_real && l.inner != 1, "$others_times_inner");
   holes["conjugated_in"] = where(l.conjugate_in, "$conjugated");
+  holes["if_given"] = t.all_given ? "" : "$where_given", holes["end_if_given"] = t.all_given ? "" : "$end_of_if";
   Names line;
   holes["coordinates"] = io.coordinates(t.plan.lines, "line", "c", line);
   const auto load = [&](int access, const char* to) {
@@ -128,79 +144,62 @@ void add_store(Holes& holes, const Text& t, Io& io) {
 
 // ---- passes ----
 
-struct PartNames {
-  std::string re, im;
-};
-/// A butterfly's lines: names y0r, y0i, … of the transforms of x0r, x0i, …
-class ButterflyText {
- public:
-  ButterflyText(const Lines& l, int radix) : l_(l), radix_(radix) {}
-  std::string text() {
-    if (radix_ == 2) return set(0, sum("x0", "x1")) + set(1, difference("x0", "x1"));
-    return radix_ == 4 ? four() : odd();
-  }
+/// From one line to the next in a workgroup's memory, with a gap after each 16 elements and one after the line.
+constexpr std::int64_t pitch_of(std::int64_t n) { return n + n / 16 + 1; }
 
- private:
-  static PartNames sum(const std::string& a, const std::string& b) {
-    return {cat(a, "r + ", b, "r"), cat(a, "i + ", b, "i")};
-  }
-  static PartNames difference(const std::string& a, const std::string& b) {
-    return {cat(a, "r - ", b, "r"), cat(a, "i - ", b, "i")};
-  }
-  /// a - i·b and a + i·b.
-  static PartNames less_times_i(const std::string& a, const std::string& b) {
-    return {cat(a, "r + ", b, "i"), cat(a, "i - ", b, "r")};
-  }
-  static PartNames plus_times_i(const std::string& a, const std::string& b) {
-    return {cat(a, "r - ", b, "i"), cat(a, "i + ", b, "r")};
-  }
-  static std::string let(const std::string& name, const PartNames& value) {
-    return cat("let ", name, "r = ", value.re, ";\nlet ", name, "i = ", value.im, ";\n");
-  }
-  static std::string set(int k, const PartNames& value) { return let(cat("y", k), value); }
-  std::string four() {
-    return let("a", sum("x0", "x2")) + let("b", difference("x0", "x2")) + let("c", sum("x1", "x3")) +
-           let("d", difference("x1", "x3")) + set(0, sum("a", "c")) + set(1, less_times_i("b", "d")) +
-           set(2, difference("a", "c")) + set(3, plus_times_i("b", "d"));
-  }
-  std::string odd() {
-    std::string text;
-    PartNames all{"x0r", "x0i"};
-    for (int j = 1; 2 * j < radix_; ++j) {
-      const std::string a = cat("x", j), b = cat("x", radix_ - j);
-      text += let(cat("s", j), sum(a, b)) + let(cat("d", j), difference(a, b));
-      all.re += cat(" + s", j, "r"), all.im += cat(" + s", j, "i");
-    }
-    text += set(0, all);
-    for (int k = 1; 2 * k < radix_; ++k) {
-      PartNames even{"x0r", "x0i"}, crossed;
-      for (int j = 1; 2 * j < radix_; ++j) {
-        const double angle = 2 * std::numbers::pi * (j * k % radix_) / radix_;
-        const std::string c = literal(l_, std::cos(angle)), s = literal(l_, std::sin(angle)), plus = j > 1 ? " + " : "";
-        even.re += cat(" + ", c, " * s", j, "r"), even.im += cat(" + ", c, " * s", j, "i");
-        crossed.re += cat(plus, s, " * d", j, "r"), crossed.im += cat(plus, s, " * d", j, "i");
-      }
-      const std::string e = cat("e", k), o = cat("o", k);
-      text += let(e, even) + let(o, crossed) + set(k, less_times_i(e, o)) + set(radix_ - k, plus_times_i(e, o));
-    }
-    return text;
-  }
-  const Lines& l_;
-  int radix_;
+/// Elements that a workgroup's memory has room for.
+std::int64_t room_of(const GpuBackend& backend, DType dtype) {
+  return backend.limits().shared_bytes / (2 * static_cast<std::int64_t>(dtype_size(dtype)));
+}
+
+/// How a workgroup has its lines.
+struct LinesOfGroup {
+  int per;  // lines
+  std::uint32_t threads;
+  bool across_in, across_out;
 };
 
-/// A pass by `radix` whose butterflies' results lie m·s apart, s the product of the radices before; `holes` are the
-/// kernel's.
-std::string pass_text(const Lines& l, Holes holes, int radix, std::int64_t m, std::int64_t s, int per) {
-  const std::int64_t each = l.n / radix;
-  holes["butterflies"] = u(per * each), holes["each"] = u(each), holes["order"] = cat(m * radix);
-  holes["s"] = u(s), holes["s_radix"] = u(s * radix);
-  holes["points"] = numbers(0, radix), holes["butterfly"] = ButterflyText(l, radix).text();
-  holes["plain"] = numbers(0, m > 1 ? 1 : radix), holes["twiddled"] = numbers(1, m > 1 ? radix : 1);
-  for (int k = 0; k < radix; ++k) {
-    const int a = k / 2;
-    holes[cat("from_", k)] = u(k * s * m), holes[cat("to_", k)] = u(k * s);
-    holes[cat("root_", k)] = k == 1 ? "$first_root" : cat("$root_of(", k, ", ", a, ", ", k - a, ")");
+/// One pass of a transform: by `radix`, butterflies' results lie s apart, the product of the radices before; m is n
+/// over s · radix. Elements come from the lines themselves, or from the workgroup's memory, and go there.
+struct TransformPass {
+  int radix;
+  std::int64_t m, s;
+  bool from_lines, to_lines;
+};
+
+std::string pass_text(const Lines& l, Holes holes, const TransformPass& pass, const LinesOfGroup& group) {
+  const std::int64_t each = l.n / pass.radix, all = group.per * each;
+  const int turns = static_cast<int>(ceil_div(all, group.threads));
+  const bool across = pass.from_lines ? group.across_in : pass.to_lines && group.across_out;
+  const std::int64_t order = pass.m * pass.radix;
+  holes["each"] = u(each), holes["radix"] = u(pass.radix);
+  holes["order"] = cat(order), holes["step_of_order"] = step_of(l, order);
+  holes["s"] = u(pass.s), holes["s_radix"] = u(pass.s * pass.radix), holes["turns"] = numbers(0, turns);
+  holes["barrier_between"] = pass.from_lines || pass.to_lines ? "" : "$barrier";
+  for (int c = 0; c < turns; ++c) {
+    const std::int64_t skipped = static_cast<std::int64_t>(c) * group.threads, left = all - skipped;
+    const bool full = left >= group.threads;
+    const std::string number = c == 0 ? "thread" : cat("thread + ", skipped, "u");
+    holes[cat("number_", c)] = full ? number : cat("min(", number, ", ", all - 1, "u)");
+    holes[cat("if_there_", c)] = full ? "" : cat("$if_there(", left, "u)");
+    holes[cat("end_if_", c)] = full ? "" : "$end_of_if";
+    holes[cat("whose_", c)] = cat(across ? "$across(" : "$along(", c, ")");
+    const char* const where = pass.m == 1 ? "$place_of_last(" : pass.s == 1 ? "$place_of_first(" : "$place_between(";
+    holes[cat("where_", c)] = cat(where, c, ")");
+    const int first = c * pass.radix;
+    holes[cat("elements_", c)] = numbers(first, first + pass.radix);
+    holes[cat("butterfly_", c)] = butterfly_text(pass.radix, first, type_of(l));
+    for (int k = 0; k < pass.radix; ++k) {
+      const int g = first + k, a = first + k / 2, b = first + k - k / 2;
+      const auto piece = [&](const char* name, std::int64_t step) {
+        return cat("$", name, "(", g, ", ", c, ", ", u(k * step), ")");
+      };
+      holes[cat("x_", g)] = piece(pass.from_lines ? "fetched" : "taken", pass.s * pass.m);
+      holes[cat("y_", g)] = piece(pass.to_lines ? "stored" : pass.m > 1 && k > 0 ? "put_twiddled" : "put", pass.s);
+      holes[cat("root_", g)] = pass.m == 1 || k == 0 ? ""
+                               : k == 1              ? cat("$first_root(", g, ", ", c, ")")
+                                                     : cat("$root_of(", g, ", ", a, ", ", b, ")");
+    }
   }
   return fill_holes("$pass\n", holes);
 }
@@ -214,33 +213,45 @@ bool across(const LinePlan& plan, const View& v, int axis) {
   return false;
 }
 
-std::string transform_text(const Text& t, int per, std::uint32_t threads) {
+/// Neighbours of a line that invocations beside each other must have at least, or they go through the workgroup's
+/// memory: 64 bytes of c64.
+constexpr std::int64_t kFewestNeighbours = 8;
+
+std::string transform_text(const Text& t, const LinesOfGroup& group) {
   const Lines& l = t.l;
   const Dialect& dialect = t.plan.backend.dialect();
   Io io(t.plan.plan, dialect);
   Holes holes = shared_holes(t, io);
   add_store(holes, t, io);
-  const auto beside = [&](const View& v) { return per > 1 && across(t.plan, v, l.axis); };
-  holes["places_read"] = beside(l.re) ? "$places(e, own, ${per}u)" : "$places(own, e, ${n}u)";
-  holes["places_written"] = beside(l.out_re) ? "$places(e, own, ${per}u)" : "$places(own, e, $wanted)";
-  holes["per"] = cat(per), holes["threads"] = cat(threads), holes["last"] = cat(l.n - 1);
-  holes["barrier"] = dialect.barrier();
-  holes["columns"] = cat(l.columns), holes["modulus"] = cat(l.modulus);
+  const std::int64_t pitch = pitch_of(l.n);
+  holes["per"] = cat(group.per), holes["threads"] = cat(group.threads), holes["barrier"] = dialect.barrier();
+  holes["place"] = cat("${0} * ", pitch, "u + ${1} + (${1} >> 4u)"), holes["pitch"] = cat(pitch);
+  const std::string column = l.columns_first ? cat("/ ", t.plan.p(t.of_column_slot)) : cat("% ", l.columns, "u");
+  holes["column"] = cat("(line ", column, ")");
+  holes["modulus"] = cat(l.modulus), holes["step_of_modulus"] = step_of(l, l.modulus);
+  // Branches around loads keep them from being on their way together.
+  holes["line"] = cat(t.all_given ? "min(" : "", "group * ${per}u + ${0}", t.all_given ? ", $lines - 1u)" : "");
+  holes["is_wanted"] = t.all_wanted ? "line < $lines" : "line < $lines && e < $wanted";
   holes["twiddled_before"] = l.modulus ? "$times_twiddle" : "";
-  holes["from"] = "a_", holes["to"] = "b_";
+  const std::vector<int> list = radices(l.n, l.re.dtype == DType::f64 ? 3 : 4);  // registers for as many elements
+  const bool gathered = list.empty() || (!group.across_in && l.n / list.front() < kFewestNeighbours);
+  const bool scattered = list.empty() || (!group.across_out && l.n / list.back() < kFewestNeighbours);
+  holes["gathered_first"] = gathered ? "$gathered" : "", holes["scattered_last"] = scattered ? "$scattered" : "";
   std::string passes;
-  std::int64_t m = l.n, s = 1;
-  for (const int radix : radices(l.n)) {
-    m /= radix;
-    passes += pass_text(l, holes, radix, m, s, per) + "$barrier\n";
-    s *= radix, std::swap(holes["from"], holes["to"]);
+  TransformPass pass{0, l.n, 1, false, false};
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    pass.radix = list[i], pass.m /= pass.radix;
+    pass.from_lines = i == 0 && !gathered, pass.to_lines = i + 1 == list.size() && !scattered;
+    passes += pass_text(l, holes, pass, group);
+    if (!pass.to_lines) passes += "$barrier\n";
+    pass.s *= pass.radix;
   }
-  holes["passes"] = passes, holes["results"] = holes["from"];
-  const std::string type = type_of(l);
-  const int count = static_cast<int>(per * l.n);
-  return t.plan.module("fft", fill_holes(kTransform, holes),
-                       {{type, "a_re", count}, {type, "a_im", count}, {type, "b_re", count}, {type, "b_im", count}},
-                       functions_of(l, dialect, false));
+  holes["passes"] = passes;
+  std::vector<Shared> arrays;
+  if (gathered || scattered || list.size() > 1)
+    for (const char* const name : {"line_re", "line_im"})
+      arrays.push_back({type_of(l), name, static_cast<int>(group.per * pitch)});
+  return t.plan.module("fft", fill_holes(kTransform, holes), arrays, functions_of(l, dialect, false));
 }
 
 /// Neighbours among invocations are those in memory: of a line, or lines `across`.
@@ -253,6 +264,7 @@ std::string map_text(const Text& t, bool across) {
   holes["line_and_element"] = across ? "$places(e, line, $lines)" : "$places(line, e, $wanted)";
   holes["inside"] = across ? "e < $wanted" : "line < $lines";
   holes["chirp"] = cat(l.chirp), holes["last_of_chirp"] = cat(l.chirp - 1), holes["period"] = cat(2 * l.chirp);
+  holes["step_of_period"] = step_of(l, 2 * l.chirp);
   struct {
     const char *title, *piece;
   } const ways[] = {{"fft, elements", ""},
@@ -288,32 +300,41 @@ template <class Launch> void with_plan(GpuBackend& backend, const Lines& l, char
   const int out_re = add(l.out_re, l.wanted), out_im = add(l.out_im, l.wanted);
   LinePlan plan(backend, l.op, kind, l.space, l.axis, views, written, lengths);
   const auto note = [&](auto value) { plan.plan.note(static_cast<std::int64_t>(value)); };
-  note(l.kind), note(l.n), note(l.modulus), note(l.columns), note(l.factor), note(l.chirp);
+  note(l.kind), note(l.n), note(l.modulus), note(l.columns), note(l.columns_first), note(l.factor), note(l.chirp);
   note(l.conjugate_in + 2 * l.conjugate_out + 4 * (im >= 0) + 8 * (out_im >= 0));
   note(std::bit_cast<std::int64_t>(l.scale)), note(std::bit_cast<std::int64_t>(l.inner)), note(l.re.dtype);
   const int given = plan.plan.add_param(static_cast<std::uint64_t>(std::min(l.given, rows))),
-            wanted = plan.plan.add_param(static_cast<std::uint64_t>(l.wanted));
+            wanted = plan.plan.add_param(static_cast<std::uint64_t>(l.wanted)),
+            of_column = plan.plan.add_param(static_cast<std::uint64_t>(l.columns ? l.count() / l.columns : 0));
   plan.plan.launch.in_bounds = true;  // with checks, WebGPU took up to 1.9 times as long (docs/tuning.md)
-  launch(plan, Text{plan, l, given, wanted, re, im, out_re, out_im, table_re, table_im});
+  launch(plan, Text{plan, l, given, wanted, of_column, re, im, out_re, out_im, table_re, table_im});
 }
 
 }  // namespace
 
 std::int64_t most_elements(const GpuBackend& backend, DType dtype) {
-  const std::int64_t room = backend.limits().shared_bytes / (4 * static_cast<std::int64_t>(dtype_size(dtype)));
-  return std::min<std::int64_t>(static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(room))), 2048);
+  std::int64_t n = kLongestTransform;
+  while (n > 1 && pitch_of(n) > room_of(backend, dtype)) n /= 2;
+  return n;
 }
 
 void transform_lines(GpuBackend& backend, const Lines& l) {
-  with_plan(backend, l, 'F', [&](LinePlan& plan, const Text& text) {
-    const std::int64_t few = std::min<std::int64_t>(most_elements(backend, l.re.dtype), 1024) / l.n;
-    const int per = static_cast<int>(std::clamp<std::int64_t>(few, 1, 64));
-    const auto quarter = std::bit_ceil(static_cast<std::uint64_t>(per * l.n / 4 + 1));
-    const auto threads = static_cast<std::uint32_t>(
-        std::clamp<std::uint64_t>(quarter, 32, std::min<std::uint64_t>(256, backend.limits().threads)));
-    plan.plan.note(across(plan, l.re, l.axis)), plan.plan.note(across(plan, l.out_re, l.axis));
-    plan.launch(static_cast<std::uint64_t>(ceil_div(l.count(), per)), threads,
-                [&] { return transform_text(text, per, threads); });
+  with_plan(backend, l, 'F', [&](LinePlan& plan, Text text) {
+    text.all_given = l.given >= (l.kind == FftKind::to_real ? l.n / 2 + 1 : l.n), text.all_wanted = l.wanted >= l.n;
+    plan.plan.note(text.all_given), plan.plan.note(text.all_wanted);
+    const bool few = l.count() * l.n < kFewestGroups * kMostOfGroup;
+    const std::int64_t elements = few ? kFewOfGroup : kMostOfGroup, room = room_of(backend, l.re.dtype);
+    LinesOfGroup group{1, 0, across(plan, l.re, l.axis), across(plan, l.out_re, l.axis)};
+    const auto fits = [&](std::int64_t lines) { return lines * l.n <= elements && lines * pitch_of(l.n) <= room; };
+    while (group.per < kMostLinesOfGroup && fits(2 * group.per)) group.per *= 2;
+    if (group.per == 1) group.across_in = group.across_out = false;
+    const std::int64_t wanted = ceil_div(group.per * l.n, kElementsOfInvocation);
+    const auto invocations = std::bit_ceil(static_cast<std::uint64_t>(wanted));
+    group.threads = static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(invocations, 32, std::min<std::uint64_t>(256, backend.limits().threads)));
+    plan.plan.note(group.per), plan.plan.note(group.across_in), plan.plan.note(group.across_out);
+    plan.launch(static_cast<std::uint64_t>(ceil_div(l.count(), group.per)), group.threads,
+                [&] { return transform_text(text, group); });
   });
 }
 void map_lines(GpuBackend& backend, const Lines& l) {

@@ -24,8 +24,10 @@ struct Lines {
   View re = {}, im = {}, out_re = {}, out_im = {};
   bool conjugate_in = false, conjugate_out = false;
   double scale = 1, inner = 1;
-  /// Line l's element i is first multiplied by the root of `modulus` to the power of (l mod columns) · i; 0: is not.
+  /// Element i of a line of column c is first multiplied by the root of `modulus` to the power of c · i; 0: is not.
+  /// Columns are the last of the other axes, or the first of all.
   std::int64_t modulus = 0, columns = 0;
+  bool columns_first = false;
   Multiplier factor = Multiplier::none;
   std::int64_t chirp = 0;  // the length of the chirp
   View table_re = {}, table_im = {};

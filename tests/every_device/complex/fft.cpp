@@ -129,6 +129,23 @@ TEST_P(Fourier, LongLinesKeepTheTheorems) {
   }
 }
 
+/// Along an axis whose neighbours lie apart: GPUs take lines beside each other together, long ones in steps.
+TEST_P(Fourier, LinesBesideEachOther) {
+  struct Case {
+    Shape shape;
+    int axis;
+  };
+  for (const Case& c : {Case{{9, 70}, 0}, Case{{64, 33}, 0}, Case{{2, 640, 9}, 1}, Case{{1024, 17}, 0},
+                        Case{{3, 4096, 2}, 1}, Case{{20000, 3}, 0}, Case{{2, 3, 300000}, 2}}) {
+    const Tensor x = complex_noise(c.shape, 11), lines = swapaxes(x, c.axis, -1).contiguous();
+    const Tensor got = fft::fft(x, {}, c.axis), back = fft::ifft(got, {}, c.axis);
+    const std::int64_t n = c.shape[static_cast<std::size_t>(c.axis)];
+    const double most = bound(n, eps());
+    EXPECT_LE(distance(got.to(cpu()), fft::fft(x.to(cpu()).to(c128), {}, c.axis).to(got.dtype())), most) << c.shape;
+    EXPECT_LE(distance(back, x), 2 * most) << c.shape;
+    EXPECT_LE(distance(swapaxes(got, c.axis, -1), fft::fft(lines)), 2 * most) << c.shape;
+  }
+}
 TEST_P(Fourier, ConvolutionsAreProductsOfSpectra) {
   const Tensor a = complex_noise({60}, 8), b = complex_noise({60}, 9);
   const Tensor full = convolve(a, b);  // 119 sums; the circular ones are those n apart, added
