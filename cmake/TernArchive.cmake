@@ -27,7 +27,7 @@ set(TERN_CUDA_ARCHIVE_FILE ${PROJECT_BINARY_DIR}/${TERN_CUDA_ARCHIVE_NAME})
 list(APPEND archive_definitions TERN_CUDA_ARCHIVE_BUILT="${TERN_CUDA_ARCHIVE_FILE}")
 set_source_files_properties(src/cuda/kernel_archive.cpp PROPERTIES COMPILE_DEFINITIONS "${archive_definitions}")
 add_executable(tern_archive_kernels tools/archive_kernels.cpp tools/archive_calls.cpp tools/registered_calls.cpp
-                                    tools/pretended_driver.cpp tools/split_ptx.cpp $<TARGET_OBJECTS:tern_entries>)
+                                    tools/pretended_driver.cpp tools/split_ptx.cpp ${entry_objects})
 compiled_like_tern(tern_archive_kernels)
 target_link_libraries(tern_archive_kernels PRIVATE tern)
 cmake_path(GET TERN_NVRTC PARENT_PATH nvrtc_folder)

@@ -7,9 +7,10 @@
 # What plans is optimised less there, and small operations take a sixth to a quarter longer: not for measurements.
 option(TERN_BATCHES "Compile source files in batches: sooner from nothing, later after a change" OFF)
 
-# in_batches(<list> <most> <alone>): where TERN_BATCHES is on, the list's files are replaced by batches of at most so
-# many files. Those that match the regular expression <alone> stay as they are: such as have compiler options or
-# definitions of their own.
+# in_batches(<list> <most> <alone> [SHARED]): where TERN_BATCHES is on, the list's files are replaced by batches of at
+# most so many files. Those that match the regular expression <alone> stay as they are: such as have compiler options or
+# definitions of their own. SHARED: files whose objects another build may take are not in batches with those whose it
+# may not (cmake/TernShared.cmake): ten of 116 in tests/every_device, which were in six of 15 batches.
 function(in_batches list most alone)
   if(NOT TERN_BATCHES)
     return()
@@ -28,6 +29,13 @@ function(in_batches list most alone)
     string(MAKE_C_IDENTIFIER "${folder}" folder)
     if(file MATCHES "/src/primitives/[a-z/]+/cpu[a-z_]*[.]cpp$")
       set(folder src_primitives_cpu)
+    endif()
+    if("SHARED" IN_LIST ARGN)
+      with_includes(${file} parts)
+      any_has("${TERN_UNSHARED}" unshared ${parts})
+      if(unshared)
+        string(APPEND folder _unshared)
+      endif()
     endif()
     list(APPEND folders ${folder})
     list(APPEND files_${folder} ${file})

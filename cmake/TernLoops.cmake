@@ -39,7 +39,7 @@ endif()
 file(GLOB entry_sources CONFIGURE_DEPENDS src/primitives/*/*.trial.cpp src/primitives/*/*/*.trial.cpp)
 file(GLOB composed_entry_sources CONFIGURE_DEPENDS src/ops/*.trial.cpp src/ops/*/*.trial.cpp src/optim/*.trial.cpp)
 list(APPEND entry_sources ${composed_entry_sources})
-in_batches(entry_sources 8 "compositions.trial.cpp")
+in_batches(entry_sources 8 "compositions.trial.cpp" SHARED)
 add_library(tern_entries OBJECT EXCLUDE_FROM_ALL ${entry_sources})
 compiled_like_tern(tern_entries)
 # As in tests/CMakeLists.txt, where the reasons are.
@@ -52,6 +52,9 @@ if(TERN_PRECOMPILED_TESTS OR NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # It includes a header of tern.hpp's once more, with the entries in it.
   set_source_files_properties(src/ops/compositions.trial.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 endif()
+# What a program links for them.
+share_objects(tern_entries shared_objects)
+set(entry_objects $<TARGET_OBJECTS:tern_entries> ${shared_objects})
 
 if(NOT TERN_COMPILED_LOOPS)
   target_sources(tern PRIVATE src/cpu/tape/loops_none.cpp)
@@ -59,7 +62,7 @@ if(NOT TERN_COMPILED_LOOPS)
 endif()
 
 add_executable(tern_print_loops tools/print_loops.cpp tools/registered_calls.cpp src/cpu/tape/loops_none.cpp
-                                $<TARGET_OBJECTS:tern_objects> $<TARGET_OBJECTS:tern_entries>)
+                                $<TARGET_OBJECTS:tern_objects> ${entry_objects})
 compiled_like_tern(tern_print_loops)
 target_link_options(tern_print_loops PRIVATE $<TARGET_PROPERTY:tern,INTERFACE_LINK_OPTIONS>)
 target_link_libraries(tern_print_loops PRIVATE Threads::Threads hwy::hwy ${CMAKE_DL_LIBS}
