@@ -2783,11 +2783,28 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
           }
         }
         if (s != f32(0.0)) {
-          for (var i = part; i < 5u; i += 2u) {
-            let x = vectors[own * 25u + (p) * 5u + i];
-            let y = vectors[own * 25u + (q) * 5u + i];
-            vectors[own * 25u + (p) * 5u + i] = fma(-s, y, c * x);
-            vectors[own * 25u + (q) * 5u + i] = fma(s, x, c * y);
+          let first = own * 25u + (p) * 5u;
+          let second = own * 25u + (q) * 5u;
+          {
+            var i = part;
+            for (; i + 3u * 2u < 5u; i += 4u * 2u) {
+              let x0 = vectors[first + i + 0u * 2u];
+              let y0 = vectors[second + i + 0u * 2u];
+// … 2 more of these 2 lines (ca55947d), and
+              let x3 = vectors[first + i + 3u * 2u];
+              let y3 = vectors[second + i + 3u * 2u];
+              vectors[first + i + 0u * 2u] = fma(-s, y0, c * x0);
+              vectors[second + i + 0u * 2u] = fma(s, x0, c * y0);
+// … 2 more of these 2 lines (953f8859), and
+              vectors[first + i + 3u * 2u] = fma(-s, y3, c * x3);
+              vectors[second + i + 3u * 2u] = fma(s, x3, c * y3);
+            }
+            for (; i < 5u; i += 2u) {
+              let x = vectors[first + i];
+              let y = vectors[second + i];
+              vectors[first + i] = fma(-s, y, c * x);
+              vectors[second + i] = fma(s, x, c * y);
+            }
           }
         }
       }
@@ -2844,7 +2861,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
   }
 }
 
-// ---- svd of small matrices: svd, 3 workgroups of 32, 16 words (0fa0bb1a)
+// ---- svd of small matrices: svd, 3 workgroups of 32, 16 words (f93a5d82)
 // ---- spectra, a matrix a thread: qr, 1 workgroups of 32, 12 words
 // qr, a matrix a thread
 TERN_DEVICE f64 power_of(f64 x) {

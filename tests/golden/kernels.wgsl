@@ -6773,11 +6773,28 @@ fn unscaled(x: f32, power: f32) -> f32 {
           }
         }
         if (s != f32(0.0)) {
-          for (var i = part; i < 5u; i += 2u) {
-            let x = vectors[own * 25u + (p) * 5u + i];
-            let y = vectors[own * 25u + (q) * 5u + i];
-            vectors[own * 25u + (p) * 5u + i] = fma(-s, y, c * x);
-            vectors[own * 25u + (q) * 5u + i] = fma(s, x, c * y);
+          let first = own * 25u + (p) * 5u;
+          let second = own * 25u + (q) * 5u;
+          {
+            var i = part;
+            for (; i + 3u * 2u < 5u; i += 4u * 2u) {
+              let x0 = vectors[first + i + 0u * 2u];
+              let y0 = vectors[second + i + 0u * 2u];
+// … 2 more of these 2 lines (ca55947d), and
+              let x3 = vectors[first + i + 3u * 2u];
+              let y3 = vectors[second + i + 3u * 2u];
+              vectors[first + i + 0u * 2u] = fma(-s, y0, c * x0);
+              vectors[second + i + 0u * 2u] = fma(s, x0, c * y0);
+// … 2 more of these 2 lines (953f8859), and
+              vectors[first + i + 3u * 2u] = fma(-s, y3, c * x3);
+              vectors[second + i + 3u * 2u] = fma(s, x3, c * y3);
+            }
+            for (; i < 5u; i += 2u) {
+              let x = vectors[first + i];
+              let y = vectors[second + i];
+              vectors[first + i] = fma(-s, y, c * x);
+              vectors[second + i] = fma(s, x, c * y);
+            }
           }
         }
       }
@@ -6933,7 +6950,19 @@ fn unscaled(x: f32, power: f32) -> f32 {
       let at_q = own * 35u + (q) * 7u;
       var product = f32(0.0);
       if (there) {
-        for (var i = part; i < 7u; i += 2u) { product = fma(columns[at_p + i], columns[at_q + i], product); }
+        var i = part;
+        for (; i + 3u * 2u < 7u; i += 4u * 2u) {
+          let x0 = columns[at_p + i + 0u * 2u];
+          let y0 = columns[at_q + i + 0u * 2u];
+// … 2 more of these 2 lines (70c33165), and
+          let x3 = columns[at_p + i + 3u * 2u];
+          let y3 = columns[at_q + i + 3u * 2u];
+          product = fma(x0, y0, product);
+          product = fma(x1, y1, product);
+          product = fma(x2, y2, product);
+          product = fma(x3, y3, product);
+        }
+        for (; i < 7u; i += 2u) { product = fma(columns[at_p + i], columns[at_q + i], product); }
       }
       partial[thread] = product;
       workgroupBarrier();
@@ -6956,17 +6985,51 @@ fn unscaled(x: f32, power: f32) -> f32 {
           longer = fma(t, off, y);
           rotated = true;
           moved = 1u;
-          for (var i = part; i < 7u; i += 2u) {
-            let a = columns[at_p + i];
-            let b = columns[at_q + i];
-            columns[at_p + i] = fma(-s, b, c * a);
-            columns[at_q + i] = fma(s, a, c * b);
+          {
+            var i = part;
+            for (; i + 3u * 2u < 7u; i += 4u * 2u) {
+              let x0 = columns[at_p + i + 0u * 2u];
+              let y0 = columns[at_q + i + 0u * 2u];
+// … 2 more of these 2 lines (9172c2a5), and
+              let x3 = columns[at_p + i + 3u * 2u];
+              let y3 = columns[at_q + i + 3u * 2u];
+              columns[at_p + i + 0u * 2u] = fma(-s, y0, c * x0);
+              columns[at_q + i + 0u * 2u] = fma(s, x0, c * y0);
+// … 2 more of these 2 lines (587b3ebd), and
+              columns[at_p + i + 3u * 2u] = fma(-s, y3, c * x3);
+              columns[at_q + i + 3u * 2u] = fma(s, x3, c * y3);
+            }
+            for (; i < 7u; i += 2u) {
+              let x = columns[at_p + i];
+              let y = columns[at_q + i];
+              columns[at_p + i] = fma(-s, y, c * x);
+              columns[at_q + i] = fma(s, x, c * y);
+            }
           }
-          for (var i = part; i < 5u; i += 2u) {
-            let x = vectors[own * 25u + (p) * 5u + i];
-            let y = vectors[own * 25u + (q) * 5u + i];
-            vectors[own * 25u + (p) * 5u + i] = fma(-s, y, c * x);
-            vectors[own * 25u + (q) * 5u + i] = fma(s, x, c * y);
+          {
+            let first = own * 25u + (p) * 5u;
+            let second = own * 25u + (q) * 5u;
+            {
+              var i = part;
+              for (; i + 3u * 2u < 5u; i += 4u * 2u) {
+                let x0 = vectors[first + i + 0u * 2u];
+                let y0 = vectors[second + i + 0u * 2u];
+// … 2 more of these 2 lines (9b0e92cd), and
+                let x3 = vectors[first + i + 3u * 2u];
+                let y3 = vectors[second + i + 3u * 2u];
+                vectors[first + i + 0u * 2u] = fma(-s, y0, c * x0);
+                vectors[second + i + 0u * 2u] = fma(s, x0, c * y0);
+// … 2 more of these 2 lines (386404b1), and
+                vectors[first + i + 3u * 2u] = fma(-s, y3, c * x3);
+                vectors[second + i + 3u * 2u] = fma(s, x3, c * y3);
+              }
+              for (; i < 5u; i += 2u) {
+                let x = vectors[first + i];
+                let y = vectors[second + i];
+                vectors[first + i] = fma(-s, y, c * x);
+                vectors[second + i] = fma(s, x, c * y);
+              }
+            }
           }
         }
       }

@@ -41,6 +41,7 @@ struct Spectral : Small {
     holes["root"] = d.native() ? holes["sqrt"] : cat("sqrt(", kFirst, ")");  // off by a few in the last place
     holes["divided"] = function(Elementary::div, true), holes["finite"] = function(Elementary::isfinite);
     holes["m"] = cat(m), holes["n"] = cat(n), holes["least"] = cat(std::min(m, n));
+    holes["four"] = numbers(0, 4);
     holes["threads"] = cat(threads), holes["width"] = cat(kWidth), holes["sweeps"] = cat(kMostSweeps);
     holes["load_going"] = d.load_for_all("any_going", "busy");
     holes["steepest"] = type == ComputeType::f64 ? "1e150" : "1e18";
@@ -99,10 +100,9 @@ struct Spectral : Small {
                             ";\n  let i = e - j * ", u(n), ";\n  vectors[$in_vectors(j) + i] = select(", number("0.0"),
                             ", ", number("1.0"), ", i == j);\n}\n");
     const std::string rotate =
-        cat("for (var i = part; i < ${n}u; i += ${parts}u) {\n  let x = vectors[$in_vectors(p) + i];\n"
-            "  let y = vectors[$in_vectors(q) + i];\n  vectors[$in_vectors(p) + i] = fma(-s, y, c * x);\n"
-            "  vectors[$in_vectors(q) + i] = fma(s, x, c * y);\n}\n");
-    holes["rotate_vectors"] = *condition ? cat("if (", condition, ") {\n", indented(rotate), "}\n") : rotate;
+        cat("let first = $in_vectors(p);\nlet second = $in_vectors(q);\n",
+            "$rotate_columns(vectors, first, second, ", n, "u)\n");
+    holes["rotate_vectors"] = cat(*condition ? cat("if (", condition, ") ") : "", "{\n", indented(rotate), "}\n");
   }
   std::string text(const char* title, const char* file) {
     const Dialect& d = plan.backend.dialect();

@@ -3,7 +3,9 @@
 //
 // Scales are powers of two between the least normal number and its reciprocal, so that what is scaled is exact.
 // WebGPU's devices may take subnormal numbers for zeros: those of f32 are scaled as integers.
-// What a thread holds, what bounds the kernels and how fast they are stands in their own files.
+// What a thread holds, what bounds the kernels and how fast they are stands in their own files. Rotations and
+// the products before them take four elements at a time, whose loads are on their way together: compilers for WebGPU
+// leave loops as they are.
 //
 // Workgroup memory: columns[], of all matrices of the workgroup; and a number for each of its 32 threads in taus[32]
 // and of_vs[32], of column k's reflection; partial[32], the largest element, or a sum; bad[32] u32, whether it has
@@ -115,6 +117,43 @@ $define factor
         let of_v = of_vs[own * ${threads}u + k];
         $reflect(k, at_k, $basis, mine)
       }
+    }
+  }
+$end
+
+The product of two columns of $rows elements, of which the thread has each $parts-th.
+$define product_of_columns(list, at_p, at_q, rows)
+  var i = part;
+  for (; i + 3u * ${parts}u < $rows; i += 4u * ${parts}u) {
+    $for d in $four
+      let x$d = $list[$at_p + i + ${d}u * ${parts}u];
+      let y$d = $list[$at_q + i + ${d}u * ${parts}u];
+    $end
+    $for d in $four
+      product = fma(x$d, y$d, product);
+    $end
+  }
+  for (; i < $rows; i += ${parts}u) { product = fma($list[$at_p + i], $list[$at_q + i], product); }
+$end
+These columns rotated.
+$define rotate_columns(list, at_p, at_q, rows)
+  {
+    var i = part;
+    for (; i + 3u * ${parts}u < $rows; i += 4u * ${parts}u) {
+      $for d in $four
+        let x$d = $list[$at_p + i + ${d}u * ${parts}u];
+        let y$d = $list[$at_q + i + ${d}u * ${parts}u];
+      $end
+      $for d in $four
+        $list[$at_p + i + ${d}u * ${parts}u] = fma(-s, y$d, c * x$d);
+        $list[$at_q + i + ${d}u * ${parts}u] = fma(s, x$d, c * y$d);
+      $end
+    }
+    for (; i < $rows; i += ${parts}u) {
+      let x = $list[$at_p + i];
+      let y = $list[$at_q + i];
+      $list[$at_p + i] = fma(-s, y, c * x);
+      $list[$at_q + i] = fma(s, x, c * y);
     }
   }
 $end

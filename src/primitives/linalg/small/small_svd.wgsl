@@ -56,7 +56,7 @@ for (var sweep = 0u; sweep < ${sweeps}u; sweep += 1u) {
     let at_q = $place(q);
     var product = $type(0.0);
     if (there) {
-      for (var i = part; i < ${m}u; i += ${parts}u) { product = fma(columns[at_p + i], columns[at_q + i], product); }
+      $product_of_columns(columns, at_p, at_q, ${m}u)
     }
     partial[thread] = product;
     $barrier
@@ -74,12 +74,7 @@ for (var sweep = 0u; sweep < ${sweeps}u; sweep += 1u) {
         longer = fma(t, off, y);
         rotated = true;
         moved = 1u;
-        for (var i = part; i < ${m}u; i += ${parts}u) {
-          let a = columns[at_p + i];
-          let b = columns[at_q + i];
-          columns[at_p + i] = fma(-s, b, c * a);
-          columns[at_q + i] = fma(s, a, c * b);
-        }
+        $rotate_columns(columns, at_p, at_q, ${m}u)
         $rotate_vectors
       }
     }
