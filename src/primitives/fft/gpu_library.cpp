@@ -4,6 +4,7 @@
 #include "primitives/fft/gpu_library.hpp"
 
 #include <array>
+#include <bit>
 #include <optional>
 
 #include "backend/instruments/trace.hpp"
@@ -66,15 +67,21 @@ void scale(GpuBackend& backend, const Lines& l) {
   map_lines(backend, all);
 }
 
-/// Lines that are scaled on their way, ifft, for which the library takes a launch more: 65536 of 64 in c64 24 us and by
-/// the library 38, 4096 of 1024 27 and 37, one of 2^22 71 and 79; in c128 38 to 42 and 73 to 80. And lines that one
-/// launch of ours takes, and the library not where they lie, which would be two or three: spectra of real lines among
-/// them, which it spoils: 4096 of 1024 in f32 17 and 24. (H200, 29 November 2026)
+/// Lines of a power of two that are scaled on their way, ifft, for which the library takes a launch more: 65536 of 64
+/// in c64 24 us and by the library 38, 4096 of 1024 27 and 37, one of 2^22 71 and 79; in c128 38 to 42 and 73 to 80.
+/// And lines that one launch of ours takes, and the library not where they lie, which would be two or three: spectra of
+/// real lines among them, which it spoils: 4096 of 1024 in f32 17 and 24 (H200, 29 November 2026). Of other lengths
+/// short ones that are scaled, and no spectra: longer ones were not measured.
 bool ours_are_better(const GpuBackend& backend, const Lines& l, bool copies_in, bool copies_out) {
   if (!detail::has_only_factors(kKernelPrimes, l.n)) return false;
   const bool in_one = l.n <= most_elements(backend, l.re.dtype);
-  if (l.kind == FftKind::complex && l.scale != 1 && (in_one || l.space.rank() < kMaxRank)) return true;
-  return in_one && (copies_out || copies_in);
+  const bool power = std::has_single_bit(static_cast<std::uint64_t>(l.n));
+  const bool scaled = l.kind == FftKind::complex && l.scale != 1;
+  if (scaled && power && (in_one || l.space.rank() < kMaxRank)) return true;
+  if (!in_one) return false;
+  if (copies_out || copies_in) return copies_out || power || l.kind != FftKind::to_real;
+  return scaled && l.n <= (l.re.dtype == DType::f64 ? 1024 : 256) &&
+         l.re.strides[static_cast<std::size_t>(l.axis)] == 2;
 }
 
 /// Lines on their way through the library.
