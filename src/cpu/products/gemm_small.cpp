@@ -37,8 +37,10 @@ struct SmallSums : ScratchBuffer {};
 struct WideA : ScratchBuffer {};
 struct WideB : ScratchBuffer {};
 
-/// From the first element of a matrix to the last, and one.
-Int64 span_of(Int64 rows, Int64 row, Int64 cols, Int64 col) { return (rows - 1) * row + (cols - 1) * col + 1; }
+/// From the first element of a matrix to the last, and one; of so many matrices, `step` elements apart.
+Int64 span_of(Int64 rows, Int64 row, Int64 cols, Int64 col, Int64 count = 1, Int64 step = 0) {
+  return (count - 1) * step + (rows - 1) * row + (cols - 1) * col + 1;
+}
 
 /// So many elements from `first` on in the compute type: themselves, or a copy.
 template <class Buffer> const void* widened(const GemmTypes& types, const void* first, Int64 span) {
@@ -83,8 +85,8 @@ class SmallProducts {
       call.a = static_cast<const std::byte*>(call.a) + batch * g_.steps->a * types_.size;
       call.b = static_cast<const std::byte*>(call.b) + batch * g_.steps->b * types_.size;
       call.a_step = g_.steps->a, call.b_step = g_.steps->b;
-      const Int64 all_a = (count - 1) * call.a_step + span_of(rows, g_.a_row, g_.k, g_.a_col),
-                  all_b = (count - 1) * call.b_step + span_of(g_.k, g_.b_row, g_.n, g_.b_col);
+      const Int64 all_a = span_of(rows, g_.a_row, g_.k, g_.a_col, count, call.a_step),
+                  all_b = span_of(g_.k, g_.b_row, g_.n, g_.b_col, count, call.b_step);
       call.a = widened<WideA>(types_, call.a, all_a), call.b = widened<WideB>(types_, call.b, all_b);
     } else {
       call.a_offsets = g_.a_offsets + batch, call.b_offsets = g_.b_offsets + batch;
@@ -129,8 +131,8 @@ class TinyRun {
     GemmTiny call{};
     call.a = static_cast<const std::byte*>(g_.a) + first * g_.steps->a * types_.size;
     call.b = static_cast<const std::byte*>(g_.b) + first * g_.steps->b * types_.size;
-    const Int64 all_a = (products - 1) * g_.steps->a + span_of(g_.m, g_.a_row, g_.k, g_.a_col),
-                all_b = (products - 1) * g_.steps->b + span_of(g_.k, g_.b_row, g_.n, g_.b_col);
+    const Int64 all_a = span_of(g_.m, g_.a_row, g_.k, g_.a_col, products, g_.steps->a),
+                all_b = span_of(g_.k, g_.b_row, g_.n, g_.b_col, products, g_.steps->b);
     call.a = widened<WideA>(types_, call.a, all_a), call.b = widened<WideB>(types_, call.b, all_b);
     call.groups = count, call.a_group = plan_.together * g_.steps->a, call.b_group = plan_.together * g_.steps->b;
     call.c_group = plan_.together * results, call.k = g_.k, call.units = plan_.units, call.unit = plan_.unit;

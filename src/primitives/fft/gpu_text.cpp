@@ -225,7 +225,7 @@ std::string transform_text(const Text& t, const LinesOfGroup& group) {
   add_store(holes, t, io);
   const std::int64_t pitch = pitch_of(l.n);
   holes["per"] = cat(group.per), holes["threads"] = cat(group.threads), holes["barrier"] = dialect.barrier();
-  holes["place"] = cat("${0} * ", pitch, "u + ${1} + (${1} >> 4u)"), holes["pitch"] = cat(pitch);
+  holes["place"] = cat("${0} * ", pitch, "u + ${1} + (${1} >> 4u)");
   const std::string column = l.columns_first ? cat("/ ", t.plan.p(t.of_column_slot)) : cat("% ", l.columns, "u");
   holes["column"] = cat("(line ", column, ")");
   holes["modulus"] = cat(l.modulus), holes["step_of_modulus"] = step_of(l, l.modulus);

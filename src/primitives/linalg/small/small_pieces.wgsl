@@ -121,14 +121,18 @@ $define factor
   }
 $end
 
+Elements i, i + $parts, … of two columns: x0 to x3 and y0 to y3.
+$define load_four(list, at_p, at_q)
+  $for d in $four
+    let x$d = $list[$at_p + i + ${d}u * ${parts}u];
+    let y$d = $list[$at_q + i + ${d}u * ${parts}u];
+  $end
+$end
 The product of two columns of $rows elements, of which the thread has each $parts-th.
 $define product_of_columns(list, at_p, at_q, rows)
   var i = part;
   for (; i + 3u * ${parts}u < $rows; i += 4u * ${parts}u) {
-    $for d in $four
-      let x$d = $list[$at_p + i + ${d}u * ${parts}u];
-      let y$d = $list[$at_q + i + ${d}u * ${parts}u];
-    $end
+    $load_four($list, $at_p, $at_q)
     $for d in $four
       product = fma(x$d, y$d, product);
     $end
@@ -140,10 +144,7 @@ $define rotate_columns(list, at_p, at_q, rows)
   {
     var i = part;
     for (; i + 3u * ${parts}u < $rows; i += 4u * ${parts}u) {
-      $for d in $four
-        let x$d = $list[$at_p + i + ${d}u * ${parts}u];
-        let y$d = $list[$at_q + i + ${d}u * ${parts}u];
-      $end
+      $load_four($list, $at_p, $at_q)
       $for d in $four
         $list[$at_p + i + ${d}u * ${parts}u] = fma(-s, y$d, c * x$d);
         $list[$at_q + i + ${d}u * ${parts}u] = fma(s, x$d, c * y$d);
