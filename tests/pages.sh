@@ -12,8 +12,7 @@ complain() {
 }
 
 sources=$(find include src tests tools bench examples cmake -type f)
-# docs/ops.md is printed by a tool: its long lines are rows.
-for page in $(find README.md CONTRIBUTING.md docs examples -name '*.md' ! -path docs/ops.md); do
+for page in $(find README.md CONTRIBUTING.md docs examples -name '*.md'); do
   prose=$(awk '/^```/ { code = !code; print ""; next } { print code ? "" : $0 }' "$page")
 
   long=$(printf '%s\n' "$prose" | LC_ALL=C.UTF-8 grep -nE '^[^|].{120}' | cut -d: -f1 | tr '\n' ' ') || true

@@ -1,5 +1,6 @@
 // Prints docs/ops.md: the registry of formulas and elementary functions, and the entries of operations, as a reference.
 // Nothing in it is typed by hand.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -84,6 +85,25 @@ void entry_rows() {
   }
 }
 
+/// Sentences as lines of at most 120 columns (letters here take one byte each, but for … and ·, which only shortens).
+void print_paragraph(const std::string& text) {
+  std::size_t column = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    if (column != 0) column + 1 + (end - begin) > 120 ? (std::printf("\n"), column = 0) : (std::printf(" "), ++column);
+    std::printf("%s", text.substr(begin, end - begin).c_str());
+    column += end - begin, begin = end + 1;
+  }
+  std::printf("\n");
+}
+
+/// A family's heading, the sentences under it and the head of its table.
+void print_heading(const char* heading, const char* sentences, const char* columns) {
+  std::printf("%s\n\n", heading);
+  print_paragraph(sentences);
+  std::printf("\n%s\n", columns);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -92,12 +112,14 @@ int main(int argc, char** argv) {
                 argv[0]);
     return std::strcmp(argv[1], "--help") == 0 ? 0 : 2;
   }
-  std::printf(
-      "# Operations\n\nMade by `tools/ops_reference.cpp` from `formulas.inc`, `elementary.inc`, their files and the "
-      "entries of operations; a test holds this page against them.\n\n"
-      "## Formulas\n\nEach is a function `tern::name(…)` on Tensors, Vars and symbolic values, and an object "
-      "`tern::op::name`.\n\n"
-      "| name | inputs | value | derivative |\n|---|---|---|---|\n");
+  std::printf("# Operations\n\n");
+  print_paragraph(
+      "Made by `tools/ops_reference.cpp` from `formulas.inc`, `elementary.inc`, their files and the entries of "
+      "operations; a test holds this page against them.");
+  print_heading("\n## Formulas",
+                "Each is a function `tern::name(…)` on Tensors, Vars and symbolic values, and an object "
+                "`tern::op::name`.",
+                "| name | inputs | value | derivative |\n|---|---|---|---|");
 #define TERN_FORMULA(name, ...) formula_row(#name, op::name.graph(), #__VA_ARGS__);
 #define TERN_FORMULA_PREDICATE(name, ...) formula_row(#name, op::name.graph(), #__VA_ARGS__, true);
 #define TERN_FORMULA_MORE(name, arity, ...) formula_row(#name, op::name##_with.graph(), #__VA_ARGS__);
@@ -105,12 +127,10 @@ int main(int argc, char** argv) {
 #include "tern/formulas.inc"
 #undef TERN_FORMULA
 #undef TERN_GATED
-  std::printf(
-      "\n## Elementary functions of formulas\n\nThe closed vocabulary of formulas, and what derivatives are made of "
-      "besides. Budgets are the "
-      "largest error in units in the last place, on "
-      "the CPU.\n\n"
-      "| name | inputs | takes | f32 | f64 | gradient | edges |\n|---|---|---|---|---|---|---|\n");
+  print_heading("\n## Elementary functions of formulas",
+                "The closed vocabulary of formulas, and what derivatives are made of besides. Budgets are the largest "
+                "error in units in the last place, on the CPU.",
+                "| name | inputs | takes | f32 | f64 | gradient | edges |\n|---|---|---|---|---|---|---|");
 #define TERN_ELEMENTARY(name, arity) elementary_row(#name, Elementary::name);
 #define TERN_ELEMENTARY_INNER(name, arity) elementary_row(#name, Elementary::name);
 #define TERN_ELEMENTARY_SLOPE(name, arity) elementary_row(#name " (in derivatives)", Elementary::name);
@@ -119,16 +139,15 @@ int main(int argc, char** argv) {
 #undef TERN_ELEMENTARY
 #undef TERN_ELEMENTARY_INNER
 #undef TERN_ELEMENTARY_REDUCE
-  std::printf(
-      "\n## Other operations\n\nMade of the above and a few kernels. Those with a gradient take Vars, and have "
-      "gradients of every order.\n");
+  std::printf("\n## Other operations\n\n");
+  print_paragraph(
+      "Made of the above and a few kernels. Those with a gradient take Vars, and have gradients of every order.");
   entry_rows();
-  std::printf("\nOf Tensors and Vars these are methods, too (`x.sum(0)`):");
-  const char* before = " ";
-#define TERN_METHOD(result, name, ...)             \
-  std::printf("%s`%s`", before, #name), before = ", ";
+  std::string methods = "Of Tensors and Vars these are methods, too (`x.sum(0)`):";
+#define TERN_METHOD(result, name, ...) methods += " `" #name "`,";
 #include "tern/methods.inc"
 #undef TERN_METHOD
-  std::printf(", `matmul`.\n");
+  std::printf("\n");
+  print_paragraph(methods + " `matmul`.");
   return 0;
 }

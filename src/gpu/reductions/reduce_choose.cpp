@@ -134,37 +134,20 @@ bool rows_will_be_staged(const FusedRequest& r) {
   return true;
 }
 
-/// Whether an invocation can own whole words of every packed full output along the last reduced axis.
-bool words_owned(const FusedRequest& r) {
-  int last = -1;
-  for (int i = 0; i < r.space.rank(); ++i)
-    if ((r.reduced >> i & 1) && r.space[static_cast<std::size_t>(i)] != 1) last = i;
-  if (last < 0) return false;
-  for (std::size_t o = 0; o < r.outputs.size(); ++o) {
-    const View& v = r.outputs[o];
-    const auto size = static_cast<std::int64_t>(dtype_size(v.dtype));
-    if (!r.program->outputs[o].full || size == 4) continue;
-    if (v.strides[static_cast<std::size_t>(last)] != 1 || r.space[static_cast<std::size_t>(last)] * size % 4 ||
-        v.offset * size % 4)
-      return false;
-    for (int i = 0; i < r.space.rank(); ++i)
-      if (i != last && v.strides[static_cast<std::size_t>(i)] * size % 4) return false;
-  }
-  return true;
-}
-
-/// Whether an invocation of columns can own whole words of every packed full output (Plan::choose_group).
-bool words_of_columns_owned(const FusedRequest& r) {
+/// Whether an invocation can own whole words of every packed full output: along the last reduced axis of rows, the last
+/// kept one of columns (Plan::choose_group).
+bool words_owned(const FusedRequest& r, bool rows) {
   const auto [views, kept, reduced] = axes_of(r);
-  if (kept.sizes.empty()) return false;
+  const MergedAxes &along = rows ? reduced : kept, &others = rows ? kept : reduced;
+  if (along.sizes.empty()) return false;
   for (std::size_t o = 0; o < r.outputs.size(); ++o) {
     const View& v = r.outputs[o];
     const auto size = static_cast<std::int64_t>(dtype_size(v.dtype));
     if (!r.program->outputs[o].full || size >= 4) continue;
     const auto even = [&](std::int64_t elements) { return elements * size % 4 == 0; };
-    if (kept.strides[o].back() != 1 || !even(kept.sizes.back()) || !even(v.offset)) return false;
-    if (!std::all_of(kept.strides[o].begin(), kept.strides[o].end() - 1, even)) return false;
-    if (!std::all_of(reduced.strides[o].begin(), reduced.strides[o].end(), even)) return false;
+    const auto &strides = along.strides[o], &apart = others.strides[o];
+    if (strides.back() != 1 || !even(along.sizes.back()) || !even(v.offset)) return false;
+    if (!std::all_of(strides.begin(), strides.end() - 1, even) || !std::ranges::all_of(apart, even)) return false;
   }
   return true;
 }
@@ -235,8 +218,8 @@ bool needs_stages(const GpuBackend& backend, const FusedRequest& r, const Thread
   const auto count = static_cast<std::size_t>(std::unique(seen.begin(), seen.end()) - seen.begin()) + checks;
   if (too_large || count > backend.limits().bindings || r.space.numel() >= (std::int64_t{1} << 31)) return true;
   if (!packed) return false;
-  return tiling.rows ? !words_owned(r) && !rows_will_be_staged(r)
-                     : r.space.numel() >= kManyMerged && !words_of_columns_owned(r);
+  if (words_owned(r, tiling.rows)) return false;
+  return tiling.rows ? !rows_will_be_staged(r) : r.space.numel() >= kManyMerged;
 }
 
 bool writes_full_outputs(const GpuBackend& backend, const FusedRequest& r, const ThreadGrid& tiling,
@@ -255,8 +238,7 @@ bool writes_full_outputs(const GpuBackend& backend, const FusedRequest& r, const
   }
   std::sort(seen.begin(), seen.end());
   const auto distinct = static_cast<std::size_t>(std::unique(seen.begin(), seen.end()) - seen.begin());
-  if (packed && tiling.rows) fits &= words_owned(r);
-  if (packed && !tiling.rows && !backend.limits().native) fits &= words_of_columns_owned(r);
+  if (packed && (tiling.rows || !backend.limits().native)) fits &= words_owned(r, tiling.rows);
   return fits && distinct + others + 1 <= backend.limits().bindings;
 }
 
