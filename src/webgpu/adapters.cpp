@@ -73,6 +73,13 @@ void end_children_early() {
 #endif
 }
 
+/// No API tells whether workgroups that have begun go on while others wait for them. NVIDIA's do (CUDA's guide says so
+/// of Volta and later), and those of drivers for the CPU are run by threads of the system, so that tests have it, too.
+bool has_progress(const WGPUAdapterInfo& info) {
+  constexpr std::uint32_t kNvidia = 0x10de;  // its number among PCI's vendors
+  return info.vendorID == kNvidia || info.adapterType == WGPUAdapterType_CPU;
+}
+
 FoundAdapters find_adapters() {
   FoundAdapters found;
   const Api* api = detail_webgpu::api(found.reason);
@@ -91,7 +98,7 @@ FoundAdapters find_adapters() {
       continue;
     }
     found.adapters.push_back({adapter, to_string(info.device) + " (WebGPU, " + to_string(info.description) + ")",
-                              to_string(info.device), rank_of(info.adapterType)});
+                              to_string(info.device), rank_of(info.adapterType), has_progress(info)});
   }
   std::stable_sort(found.adapters.begin(), found.adapters.end(),
                    [](const Adapter& a, const Adapter& b) { return a.rank < b.rank; });

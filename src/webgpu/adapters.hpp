@@ -12,6 +12,7 @@ struct Adapter {
   WGPUAdapter handle = nullptr;
   std::string name, device;  // for people, and the processor alone
   int rank = 0;              // discrete GPUs first
+  bool progress = false;     // workgroups are known to go on while others wait for them
 };
 
 /// The adapters of this machine, best first; empty with a reason where there is none.

@@ -18,7 +18,8 @@ bool least_limits() {
   return text && std::string(text) == "minimum";
 }
 /// Limits of tests: TERN_WEBGPU_LIMITS=minimum gives the specification's least, TERN_WEBGPU_BINDING_BYTES=n less bytes
-/// in a binding, TERN_WEBGPU_STEPS=n less multiply-adds in a kernel, TERN_WEBGPU_SUBGROUPS=0 kernels without subgroups.
+/// in a binding, TERN_WEBGPU_STEPS=n less multiply-adds in a kernel, TERN_WEBGPU_SUBGROUPS=0 kernels without subgroups,
+/// TERN_WEBGPU_PROGRESS=0 kernels whose workgroups do not wait for each other.
 void lower_limits(detail_gpu::Limits& limits) {
   if (least_limits()) limits = {};
   if (const char* text = std::getenv("TERN_WEBGPU_BINDING_BYTES"); text && *text)
@@ -27,6 +28,8 @@ void lower_limits(detail_gpu::Limits& limits) {
     limits.steps = std::max<std::uint64_t>(std::strtoull(text, nullptr, 10), 1);
   if (const char* text = std::getenv("TERN_WEBGPU_SUBGROUPS"); text && std::string(text) == "0")
     limits.subgroups = false;
+  if (const char* text = std::getenv("TERN_WEBGPU_PROGRESS"); text && std::string(text) == "0")
+    limits.progress = false;
 }
 
 }  // namespace
@@ -98,6 +101,7 @@ void WebGpuDevice::request_device(const Adapter& adapter) {
   api_.AdapterRequestDevice(adapter.handle, &descriptor, callback);
   process_until(api_, instance_of(api_), [&] { return answer.done; });
   if (!answer.device) throw Error(ErrorKind::device, name_ + ": the adapter gives no device: " + answer.message);
+  limits_.progress = adapter.progress;
   device_ = answer.device;
   queue_ = api_.DeviceGetQueue(device_);
   set_up(limits);

@@ -2133,7 +2133,7 @@ struct Params {
   u32 v[4];
 };
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, const __grid_constant__ Params params) {
-  if (group * 256u + thread < params.v[2]) { ((u32*)b0 + params.v[3])[group * 256u + thread] = 0u; }
+  if (group * 256u + thread < params.v[2]) { b0[group * 256u + thread] = 0u; }
 }
 
 // ---- sort of a long line: sort, 32 workgroups of 256, 9 words
@@ -2141,28 +2141,40 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ 
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, u32* __restrict__ b2, const __grid_constant__ Params params) {
   __shared__ u32 counts[1024];
   if (group >= params.v[2] * params.v[3]) { return; }
-  const u32 line = group / params.v[3], begin = (group - line * params.v[3]) * 16384u, end = min(params.v[4], begin + 16384u);
-  u32* const totals = (u32*)b1 + params.v[7];
-  u64* const states = (u64*)b2 + params.v[8];
-  for (u32 i = thread; i < 4u * 256u; i += 256u) counts[i] = 0u;
-  for (u32 i = group * 256u + thread; i < params.v[5]; i += params.v[2] * params.v[3] * 256u) states[i] = 0ull;
+  let line = group / params.v[3];
+  let begin = (group - line * params.v[3]) * 16384u;
+  let end = min(params.v[4], begin + 16384u);
+  atomicStore(&counts[0u * 256u + thread], 0u);
+  atomicStore(&counts[1u * 256u + thread], 0u);
+  atomicStore(&counts[2u * 256u + thread], 0u);
+  atomicStore(&counts[3u * 256u + thread], 0u);
+  for (var i = group * 256u + thread; i < params.v[5]; i += params.v[2] * params.v[3] * 256u) { ((u64*)b2 + params.v[8])[i] = 0ull; }
   __syncthreads();
-  const u32* const from = (const u32*)b0 + params.v[6] + line * params.v[4];
-  for (u32 i = begin + thread; i < end; i += 1024u) {
-    u32 keys[4];
-  #pragma unroll
-    for (u32 e = 0; e < 4u; ++e) keys[e] = key_of(from[min(i + e * 256u, end - 1u)], params.v[1]);
-  #pragma unroll
-    for (u32 e = 0; e < 4u; ++e) {
-      if (i + e * 256u >= end) continue;
-  #pragma unroll
-      for (u32 pass = 0; pass < 4u; ++pass)
-        atomicAdd(&counts[pass * 256u + (u32(keys[e] >> (8u * pass)) & 255u)], 1u);
+  for (var i = begin + thread; i < end; i += 1024u) {
+    let key0 = key_of(b0[params.v[6] + line * params.v[4] + min(i + 0u, end - 1u)], params.v[1]);
+    let key256 = key_of(b0[params.v[6] + line * params.v[4] + min(i + 256u, end - 1u)], params.v[1]);
+    let key512 = key_of(b0[params.v[6] + line * params.v[4] + min(i + 512u, end - 1u)], params.v[1]);
+    let key768 = key_of(b0[params.v[6] + line * params.v[4] + min(i + 768u, end - 1u)], params.v[1]);
+    if (i + 0u < end) {
+      atomicAdd(&counts[0u * 256u + (u32(key0 >> (8u * 0u)) & 255u)], 1u);
+      atomicAdd(&counts[1u * 256u + (u32(key0 >> (8u * 1u)) & 255u)], 1u);
+      atomicAdd(&counts[2u * 256u + (u32(key0 >> (8u * 2u)) & 255u)], 1u);
+      atomicAdd(&counts[3u * 256u + (u32(key0 >> (8u * 3u)) & 255u)], 1u);
+    }
+// … 2 more of these 6 lines (c8e74af2), and
+    if (i + 768u < end) {
+      atomicAdd(&counts[0u * 256u + (u32(key768 >> (8u * 0u)) & 255u)], 1u);
+      atomicAdd(&counts[1u * 256u + (u32(key768 >> (8u * 1u)) & 255u)], 1u);
+      atomicAdd(&counts[2u * 256u + (u32(key768 >> (8u * 2u)) & 255u)], 1u);
+      atomicAdd(&counts[3u * 256u + (u32(key768 >> (8u * 3u)) & 255u)], 1u);
     }
   }
   __syncthreads();
-  for (u32 i = thread; i < 4u * 256u; i += 256u)
-    if (counts[i] != 0u) atomicAdd(&totals[((i >> 8) * params.v[2] + line) * 256u + (i & 255u)], counts[i]);
+  let count0 = atomicLoad(&counts[0u * 256u + thread]);
+  if (count0 != 0u) { atomicAdd(&b1[(0u * params.v[2] + line) * 256u + thread], count0); }
+// … 2 more of these 2 lines (e2cb3dec), and
+  let count3 = atomicLoad(&counts[3u * 256u + thread]);
+  if (count3 != 0u) { atomicAdd(&b1[(3u * params.v[2] + line) * 256u + thread], count3); }
 }
 
 // ---- sort of a long line: sort, 4 workgroups of 256, 4 words

@@ -4700,7 +4700,8 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     atomicStore(&drawn[0], 0u);
     sums[0] = vec2<u32>(lanes, 0u);
   }
-  let width = workgroupUniformLoad(&sums[0]).x;  // for conditions around barriers
+  let drawn_by_thread_0 = workgroupUniformLoad(&sums[0]);
+  let width = drawn_by_thread_0.x;  // for conditions around barriers
   var drawn_by_first = 0u;
   if (lane == 0u) { drawn_by_first = atomicAdd(&drawn[0], lanes); }
   let first_slot = subgroupBroadcast(drawn_by_first, 0u);
@@ -4852,16 +4853,12 @@ fn key_of(w: u32, flip: u32) -> u32 {
 }
         @builtin(subgroup_invocation_id) lane: u32, @builtin(subgroup_size) lanes: u32) {
   if (group >= params.v[0].z * params.v[0].w) { return; }
-  let line = group / params.v[0].w;
-  let block = group - line * params.v[0].w;
-  let begin = block * 3584u;
-  let here = min(params.v[1].x - begin, 3584u);
-  let first = line * params.v[1].x + begin;
   if (thread == 0u) {
     atomicStore(&drawn[0], 0u);
     sums[0] = vec2<u32>(lanes, 0u);
   }
-  let width = workgroupUniformLoad(&sums[0]).x;  // for conditions around barriers
+  let drawn_by_thread_0 = workgroupUniformLoad(&sums[0]);
+  let width = drawn_by_thread_0.x;  // for conditions around barriers
   var drawn_by_first = 0u;
   if (lane == 0u) { drawn_by_first = atomicAdd(&drawn[0], lanes); }
   let first_slot = subgroupBroadcast(drawn_by_first, 0u);
@@ -4870,6 +4867,12 @@ fn key_of(w: u32, flip: u32) -> u32 {
   let in_part = lane & (part - 1u);
   let at = (slot - in_part) * 14u + in_part;
   let table = slot / 32u * 256u;
+  let number = group;
+  let line = number / params.v[0].w;
+  let block = number - line * params.v[0].w;
+  let begin = block * 3584u;
+  let here = min(params.v[1].x - begin, 3584u);
+  let first = line * params.v[1].x + begin;
   let in_line = b2[line * 256u + slot];
   let in_blocks_before = b1[(line * 256u + slot) * params.v[0].w + block];
   let word0 = b0[params.v[1].z + first + min(at + 0u * part, here - 1u)];
@@ -4963,10 +4966,10 @@ fn key_of(w: u32, flip: u32) -> u32 {
   rank0 = (rank0 & 0xffffffu) + atomicLoad(&counts[table + (rank0 >> 24u)]);
 // … 12 more of these 1 lines (9625afe6), and
   rank13 = (rank13 & 0xffffffu) + atomicLoad(&counts[table + (rank13 >> 24u)]);
-  next[slot] = line * params.v[1].x + less.y + in_blocks_before - less.x;
   words[rank0] = word0;
 // … 12 more of these 1 lines (c0a1c76f), and
   words[rank13] = word13;
+  next[slot] = line * params.v[1].x + less.y + in_blocks_before - less.x;
   workgroupBarrier();
   let bits0 = words[slot + 0u * 256u];
   let to0 = next[(key_of(bits0, params.v[0].y) >> params.v[1].y) & 255u] + slot + 0u * 256u;
@@ -4984,6 +4987,252 @@ fn key_of(w: u32, flip: u32) -> u32 {
   if (slot + 0u * 256u < here) { b4[params.v[2].z + to0] = words[slot + 0u * 256u]; }
 // … 12 more of these 1 lines (475ac60c), and
   if (slot + 13u * 256u < here) { b4[params.v[2].z + to13] = words[slot + 13u * 256u]; }
+}
+
+// ---- sort of a long line in subgroups that go on: sort, 5 workgroups of 256, 4 words
+// sort, no digits yet
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+fn key_of(w: u32, flip: u32) -> u32 {
+  return tern_sort_key(bitcast<f32>(w)) ^ flip;
+}
+  if (group * 256u + thread < params.v[0].z) { b0[group * 256u + thread] = 0u; }
+}
+
+// ---- sort of a long line in subgroups that go on: sort, 2 workgroups of 256, 9 words
+// sort, totals of digits
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<atomic<u32>>;
+@group(0) @binding(3) var<storage, read_write> b2: array<u32>;
+var<workgroup> counts: array<atomic<u32>, 1024>;
+fn key_of(w: u32, flip: u32) -> u32 {
+  return tern_sort_key(bitcast<f32>(w)) ^ flip;
+}
+  if (group >= params.v[0].z * params.v[0].w) { return; }
+  let line = group / params.v[0].w;
+  let begin = (group - line * params.v[0].w) * 16384u;
+  let end = min(params.v[1].x, begin + 16384u);
+  atomicStore(&counts[0u * 256u + thread], 0u);
+  atomicStore(&counts[1u * 256u + thread], 0u);
+  atomicStore(&counts[2u * 256u + thread], 0u);
+  atomicStore(&counts[3u * 256u + thread], 0u);
+  for (var i = group * 256u + thread; i < params.v[1].y; i += params.v[0].z * params.v[0].w * 256u) { b2[i] = 0u; }
+  workgroupBarrier();
+  for (var i = begin + thread; i < end; i += 1024u) {
+    let key0 = key_of(b0[params.v[1].z + line * params.v[1].x + min(i + 0u, end - 1u)], params.v[0].y);
+    let key256 = key_of(b0[params.v[1].z + line * params.v[1].x + min(i + 256u, end - 1u)], params.v[0].y);
+    let key512 = key_of(b0[params.v[1].z + line * params.v[1].x + min(i + 512u, end - 1u)], params.v[0].y);
+    let key768 = key_of(b0[params.v[1].z + line * params.v[1].x + min(i + 768u, end - 1u)], params.v[0].y);
+    if (i + 0u < end) {
+      atomicAdd(&counts[0u * 256u + (u32(key0 >> (8u * 0u)) & 255u)], 1u);
+      atomicAdd(&counts[1u * 256u + (u32(key0 >> (8u * 1u)) & 255u)], 1u);
+      atomicAdd(&counts[2u * 256u + (u32(key0 >> (8u * 2u)) & 255u)], 1u);
+      atomicAdd(&counts[3u * 256u + (u32(key0 >> (8u * 3u)) & 255u)], 1u);
+    }
+// … 2 more of these 6 lines (c8e74af2), and
+    if (i + 768u < end) {
+      atomicAdd(&counts[0u * 256u + (u32(key768 >> (8u * 0u)) & 255u)], 1u);
+      atomicAdd(&counts[1u * 256u + (u32(key768 >> (8u * 1u)) & 255u)], 1u);
+      atomicAdd(&counts[2u * 256u + (u32(key768 >> (8u * 2u)) & 255u)], 1u);
+      atomicAdd(&counts[3u * 256u + (u32(key768 >> (8u * 3u)) & 255u)], 1u);
+    }
+  }
+  workgroupBarrier();
+  let count0 = atomicLoad(&counts[0u * 256u + thread]);
+  if (count0 != 0u) { atomicAdd(&b1[(0u * params.v[0].z + line) * 256u + thread], count0); }
+// … 2 more of these 2 lines (9904c304), and
+  let count3 = atomicLoad(&counts[3u * 256u + thread]);
+  if (count3 != 0u) { atomicAdd(&b1[(3u * params.v[0].z + line) * 256u + thread], count3); }
+}
+
+// ---- sort of a long line in subgroups that go on: sort, 6 workgroups of 256, 12 words
+// sort, sweep by digits in subgroups
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<atomic<u32>>;
+@group(0) @binding(3) var<storage, read_write> b2: array<atomic<u32>>;
+@group(0) @binding(4) var<storage, read_write> b3: array<u32>;
+@group(0) @binding(5) var<storage, read_write> b4: array<u32>;
+var<workgroup> drawn: array<atomic<u32>, 1>;
+var<workgroup> counts: array<atomic<u32>, 2048>;
+var<workgroup> words: array<u32, 3584>;
+var<workgroup> sums: array<vec2<u32>, 64>;
+var<workgroup> next: array<u32, 256>;
+fn key_of(w: u32, flip: u32) -> u32 {
+  return tern_sort_key(bitcast<f32>(w)) ^ flip;
+}
+        @builtin(subgroup_invocation_id) lane: u32, @builtin(subgroup_size) lanes: u32) {
+  if (group >= params.v[0].z * params.v[0].w) { return; }
+  if (thread == 0u) {
+    atomicStore(&drawn[0], 0u);
+    sums[0] = vec2<u32>(lanes, atomicAdd(&b1[params.v[1].z + params.v[1].y], 1u));
+  }
+  let drawn_by_thread_0 = workgroupUniformLoad(&sums[0]);
+  let width = drawn_by_thread_0.x;  // for conditions around barriers
+  var drawn_by_first = 0u;
+  if (lane == 0u) { drawn_by_first = atomicAdd(&drawn[0], lanes); }
+  let first_slot = subgroupBroadcast(drawn_by_first, 0u);
+  let slot = first_slot + lane;
+  let part = min(width, 32u);
+  let in_part = lane & (part - 1u);
+  let at = (slot - in_part) * 14u + in_part;
+  let table = slot / 32u * 256u;
+  let number = drawn_by_thread_0.y;
+  let line = number / params.v[0].w;
+  let block = number - line * params.v[0].w;
+  let begin = block * 3584u;
+  let here = min(params.v[1].x - begin, 3584u);
+  let first = line * params.v[1].x + begin;
+  let in_line = atomicLoad(&b1[(params.v[1].y * params.v[0].z + line) * 256u + slot]);
+  let state = number * 256u + slot;
+  let word0 = b0[params.v[1].w + first + min(at + 0u * part, here - 1u)];
+// … 12 more of these 1 lines (dbcae579), and
+  let word13 = b0[params.v[1].w + first + min(at + 13u * part, here - 1u)];
+  atomicStore(&counts[0u * 256u + thread], 0u);
+// … 6 more of these 1 lines (143cd734), and
+  atomicStore(&counts[7u * 256u + thread], 0u);
+  let all_lanes = 0xffffffffu >> (32u - part);
+  let lanes_before = (1u << in_part) - 1u;
+  var rank0 = 0u;
+  {
+    let digit = select(255u, (key_of(word0, params.v[0].y) >> (8u * params.v[1].y)) & 255u, at + 0u * part < here);
+    var alike = all_lanes;
+    let bit0 = (digit >> 0u) & 1u;
+    alike &= subgroupBallot(bit0 == 1u)[lane >> 5u] ^ (bit0 - 1u);
+    let bit1 = (digit >> 1u) & 1u;
+    alike &= subgroupBallot(bit1 == 1u)[lane >> 5u] ^ (bit1 - 1u);
+    let bit2 = (digit >> 2u) & 1u;
+    alike &= subgroupBallot(bit2 == 1u)[lane >> 5u] ^ (bit2 - 1u);
+    let bit3 = (digit >> 3u) & 1u;
+    alike &= subgroupBallot(bit3 == 1u)[lane >> 5u] ^ (bit3 - 1u);
+    let bit4 = (digit >> 4u) & 1u;
+    alike &= subgroupBallot(bit4 == 1u)[lane >> 5u] ^ (bit4 - 1u);
+    let bit5 = (digit >> 5u) & 1u;
+    alike &= subgroupBallot(bit5 == 1u)[lane >> 5u] ^ (bit5 - 1u);
+    let bit6 = (digit >> 6u) & 1u;
+    alike &= subgroupBallot(bit6 == 1u)[lane >> 5u] ^ (bit6 - 1u);
+    let bit7 = (digit >> 7u) & 1u;
+    alike &= subgroupBallot(bit7 == 1u)[lane >> 5u] ^ (bit7 - 1u);
+    rank0 = (digit << 24u) | (firstTrailingBit(alike) << 19u) | (countOneBits(alike & lanes_before) << 14u) |
+             ((countOneBits(alike) - 1u) << 9u);
+  }
+// … 12 more of these 23 lines (fac226b5), and
+  var rank13 = 0u;
+  {
+    let digit = select(255u, (key_of(word13, params.v[0].y) >> (8u * params.v[1].y)) & 255u, at + 13u * part < here);
+    var alike = all_lanes;
+    let bit0 = (digit >> 0u) & 1u;
+    alike &= subgroupBallot(bit0 == 1u)[lane >> 5u] ^ (bit0 - 1u);
+    let bit1 = (digit >> 1u) & 1u;
+    alike &= subgroupBallot(bit1 == 1u)[lane >> 5u] ^ (bit1 - 1u);
+    let bit2 = (digit >> 2u) & 1u;
+    alike &= subgroupBallot(bit2 == 1u)[lane >> 5u] ^ (bit2 - 1u);
+    let bit3 = (digit >> 3u) & 1u;
+    alike &= subgroupBallot(bit3 == 1u)[lane >> 5u] ^ (bit3 - 1u);
+    let bit4 = (digit >> 4u) & 1u;
+    alike &= subgroupBallot(bit4 == 1u)[lane >> 5u] ^ (bit4 - 1u);
+    let bit5 = (digit >> 5u) & 1u;
+    alike &= subgroupBallot(bit5 == 1u)[lane >> 5u] ^ (bit5 - 1u);
+    let bit6 = (digit >> 6u) & 1u;
+    alike &= subgroupBallot(bit6 == 1u)[lane >> 5u] ^ (bit6 - 1u);
+    let bit7 = (digit >> 7u) & 1u;
+    alike &= subgroupBallot(bit7 == 1u)[lane >> 5u] ^ (bit7 - 1u);
+    rank13 = (digit << 24u) | (firstTrailingBit(alike) << 19u) | (countOneBits(alike & lanes_before) << 14u) |
+             ((countOneBits(alike) - 1u) << 9u);
+  }
+  workgroupBarrier();
+  for (var turn = 0u; turn < 32u / part; turn += 1u) {
+    let my_turn = turn == (slot & 31u) / part;
+    if (my_turn && (rank0 & (31u << 14u)) == 0u) {
+      rank0 |= atomicAdd(&counts[table + (rank0 >> 24u)], ((rank0 >> 9u) & 31u) + 1u);
+    }
+    workgroupBarrier();
+// … 12 more of these 4 lines (409618b3), and
+    if (my_turn && (rank13 & (31u << 14u)) == 0u) {
+      rank13 |= atomicAdd(&counts[table + (rank13 >> 24u)], ((rank13 >> 9u) & 31u) + 1u);
+    }
+    workgroupBarrier();
+  }
+  let of_first0 = subgroupShuffle(rank0, lane - in_part + ((rank0 >> 19u) & 31u)) & 511u;
+  rank0 = (rank0 & 0xff000000u) | (of_first0 + ((rank0 >> 14u) & 31u));
+// … 12 more of these 2 lines (cba274b6), and
+  let of_first13 = subgroupShuffle(rank13, lane - in_part + ((rank13 >> 19u) & 31u)) & 511u;
+  rank13 = (rank13 & 0xff000000u) | (of_first13 + ((rank13 >> 14u) & 31u));
+  var own = vec2<u32>(0u, in_line);
+  let own0 = own.x;
+  own.x += atomicLoad(&counts[0u * 256u + slot]);
+// … 6 more of these 2 lines (8fbc343d), and
+  let own7 = own.x;
+  own.x += atomicLoad(&counts[7u * 256u + slot]);
+  let own_state = own.x - select(0u, 3584u - here, slot == 255u);
+  let has_own = 2u * params.v[1].y + 1u;
+  atomicStore(&b2[state], ((has_own + select(0u, 1u, block == 0u)) << 28u) | own_state);
+  let up_to = subgroupInclusiveAdd(own);
+  if (lane == lanes - 1u) { sums[first_slot / 4u] = up_to; }
+  workgroupBarrier();
+  var less = up_to - own;
+  for (var other = 0u; other < first_slot; other += lanes) { less += sums[other / 4u]; }
+  atomicStore(&counts[0u * 256u + slot], own0 + less.x);
+// … 6 more of these 1 lines (2556f7c9), and
+  atomicStore(&counts[7u * 256u + slot], own7 + less.x);
+  workgroupBarrier();
+  rank0 = (rank0 & 0xffffffu) + atomicLoad(&counts[table + (rank0 >> 24u)]);
+// … 12 more of these 1 lines (9625afe6), and
+  rank13 = (rank13 & 0xffffffu) + atomicLoad(&counts[table + (rank13 >> 24u)]);
+  words[rank0] = word0;
+// … 12 more of these 1 lines (c0a1c76f), and
+  words[rank13] = word13;
+  var in_blocks_before = 0u;
+  if (block != 0u) {
+    var other = block - 1u;
+    var waited = 0u;
+    var found = false;
+    loop {
+      let at_first = other;
+      let seen0 = atomicLoad(&b2[state - (block - other + min(other, 0u)) * 256u]);
+      let seen1 = atomicLoad(&b2[state - (block - other + min(other, 1u)) * 256u]);
+      let seen2 = atomicLoad(&b2[state - (block - other + min(other, 2u)) * 256u]);
+      let seen3 = atomicLoad(&b2[state - (block - other + min(other, 3u)) * 256u]);
+      if (!found && at_first == other + 0u && (seen0 >> 28u) >= has_own) {
+        in_blocks_before += seen0 & 0xfffffffu;
+        found = (seen0 >> 28u) > has_own;
+        other -= 1u;
+      }
+// … 2 more of these 5 lines (f842c00b), and
+      if (!found && at_first == other + 3u && (seen3 >> 28u) >= has_own) {
+        in_blocks_before += seen3 & 0xfffffffu;
+        found = (seen3 >> 28u) > has_own;
+        other -= 1u;
+      }
+      if (found) { break; }
+      waited = select(0u, waited + 1u, other == at_first);
+      if (waited >= 512u) {
+        for (var i = 0u; i < 3584u; i += 1u) {
+          let its_key = key_of(b0[params.v[1].w + line * params.v[1].x + other * 3584u + i], params.v[0].y);
+          in_blocks_before += select(0u, 1u, ((its_key >> (8u * params.v[1].y)) & 255u) == slot);
+        }
+        if (other == 0u) { break; }
+        other -= 1u;
+      }
+    }
+    atomicStore(&b2[state], ((has_own + 1u) << 28u) | (in_blocks_before + own_state));
+  }
+  next[slot] = line * params.v[1].x + less.y + in_blocks_before - less.x;
+  workgroupBarrier();
+  let bits0 = words[slot + 0u * 256u];
+  let to0 = next[(key_of(bits0, params.v[0].y) >> (8u * params.v[1].y)) & 255u] + slot + 0u * 256u;
+// … 12 more of these 2 lines (f5833e54), and
+  let bits13 = words[slot + 13u * 256u];
+  let to13 = next[(key_of(bits13, params.v[0].y) >> (8u * params.v[1].y)) & 255u] + slot + 13u * 256u;
+  if (slot + 0u * 256u < here) { b3[params.v[2].z + to0] = bits0; }
+// … 12 more of these 1 lines (da517b6c), and
+  if (slot + 13u * 256u < here) { b3[params.v[2].z + to13] = bits13; }
+  workgroupBarrier();
+  words[rank0] = begin + min(at + 0u * part, here - 1u);
+// … 12 more of these 1 lines (92d37051), and
+  words[rank13] = begin + min(at + 13u * part, here - 1u);
+  workgroupBarrier();
+  if (slot + 0u * 256u < here) { b4[params.v[2].w + to0] = words[slot + 0u * 256u]; }
+// … 12 more of these 1 lines (7652b21c), and
+  if (slot + 13u * 256u < here) { b4[params.v[2].w + to13] = words[slot + 13u * 256u]; }
 }
 
 // ---- order of booleans: argsort, 3 workgroups of 128, 7 words

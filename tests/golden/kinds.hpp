@@ -201,6 +201,8 @@ inline std::vector<Kind> line_kinds() {
        [](P& p, DType d) { p.in_subgroups([&] { sort(p.make({3, 2048}, d), 1); }); }},
       {"sort of a long line in subgroups", f32, Kind::in_wgsl,
        [](P& p, DType d) { p.in_subgroups([&] { sort(p.make({20'000}, d), 0); }); }},
+      {"sort of a long line in subgroups that go on", f32, Kind::in_wgsl,
+       [](P& p, DType d) { p.in_subgroups([&] { sort(p.make({20'000}, d), 0); }, true); }},
       {"order of booleans", f32, Kind::in_wgsl, [](P& p, DType) { argsort(p.make({20'000}, boolean), 0); }},
       {"ranks in a long line", f32, Kind::in_wgsl, [](P& p, DType d) { median(p.make({20'000}, d)); }},
       {"the first of a line", f32, Kind::in_wgsl, [](P& p, DType d) { topk(p.make({100000}, d), 3, 0); }},

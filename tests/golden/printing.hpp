@@ -53,14 +53,15 @@ class Printing final : public detail_gpu::GpuBackend {
     const std::string printed = text();
     if (!printed.empty()) take_(launch, printed);  // a prepared request brings none
   }
-  /// WebGPU's texts in subgroups, where these are to be printed, of what the call asks for.
-  template <class Call> void in_subgroups(Call call) {
+  /// WebGPU's texts in subgroups, where these are to be printed, of what the call asks for; or those of devices whose
+  /// workgroups go on, besides.
+  template <class Call> void in_subgroups(Call call, bool progress = false) {
     if (in_cuda_ || !has_subgroups) return;
     struct Guard {
       detail_gpu::Limits& limits;
       ~Guard() { limits = {}; }
     } guard{limits_};
-    limits_.subgroups = true, limits_.shared_bytes = 32 << 10;
+    limits_.subgroups = true, limits_.progress = progress, limits_.shared_bytes = 32 << 10;
     call();
   }
   bool has_subgroups = true;

@@ -11,11 +11,12 @@
 namespace tern::test {
 namespace {
 
-constexpr const char* kSwitch = "TERN_WEBGPU_SUBGROUPS";
+/// What a device is to have of its adapter's: nothing; votes in subgroups; and workgroups that wait for each other.
+enum class Abilities { none, subgroups, progress };
 
 class Subgroups : public testing::Test {
  protected:
-  void TearDown() override { use(true), set_default_device(cpu()); }
+  void TearDown() override { use(Abilities::progress), set_default_device(cpu()); }
   static bool offered() {
     std::string reason;
     const auto has = [&](WGPUFeatureName feature) {
@@ -23,13 +24,17 @@ class Subgroups : public testing::Test {
     };
     return has(WGPUFeatureName_Subgroups) || has(detail_webgpu::kNativeSubgroups);
   }
-  static bool in_use(Device device) {
-    return dynamic_cast<detail_gpu::GpuBackend&>(detail::backend_of(device)).limits().subgroups;
+  static bool in_use(Device device) { return limits(device).subgroups; }
+  static bool waits(Device device) { return limits(device).progress; }
+  std::string reason_;
+  static const detail_gpu::Limits& limits(Device device) {
+    return dynamic_cast<detail_gpu::GpuBackend&>(detail::backend_of(device)).limits();
   }
-  /// The adapter's next device has them, or leaves them alone. Of the loss wgpu-native tells by the next call, Dawn at
-  /// once.
-  static void use(bool subgroups) {
-    subgroups ? unsetenv(kSwitch) : setenv(kSwitch, "0", 1);
+  /// Those of the adapter's next device. Of the loss wgpu-native tells by the next call, Dawn at once.
+  static void use(Abilities abilities) {
+    const auto turn = [](const char* name, bool on) { on ? unsetenv(name) : setenv(name, "0", 1); };
+    turn("TERN_WEBGPU_SUBGROUPS", abilities != Abilities::none);
+    turn("TERN_WEBGPU_PROGRESS", abilities == Abilities::progress);
     detail_webgpu::lose_device(0);
     try {
       ones({1}, {.device = webgpu()}), synchronize(webgpu());
@@ -81,14 +86,18 @@ std::vector<std::vector<std::int32_t>> sorted_everything() {
 }
 
 TEST_F(Subgroups, SortsAsWithout) {
-  use(true);
-  EXPECT_EQ(in_use(webgpu()), offered());
-  const auto with = sorted_everything();
-  use(false);
-  EXPECT_FALSE(in_use(webgpu()));
+  use(Abilities::none);
+  EXPECT_FALSE(in_use(webgpu()) || waits(webgpu()));
   const auto without = sorted_everything();
-  ASSERT_EQ(with.size(), without.size());
-  for (std::size_t i = 0; i < with.size(); ++i) EXPECT_TRUE(with[i] == without[i]) << "result " << i;
+  for (const Abilities abilities : {Abilities::subgroups, Abilities::progress}) {
+    use(abilities);
+    EXPECT_EQ(in_use(webgpu()), offered());
+    const bool known = detail_webgpu::adapters(reason_).at(0).progress;
+    EXPECT_EQ(waits(webgpu()), known && abilities == Abilities::progress);
+    const auto with = sorted_everything();
+    ASSERT_EQ(with.size(), without.size());
+    for (std::size_t i = 0; i < with.size(); ++i) EXPECT_TRUE(with[i] == without[i]) << "result " << i;
+  }
 }
 
 /// The program's own device has what the program asked for.

@@ -33,6 +33,9 @@ struct Limits {
   std::uint32_t most_shared_bytes = 0;
   /// A text may be written with subgroups (Module::subgroups), of a size that is known at run time alone.
   bool subgroups = false;
+  /// Workgroups that have begun are known to go on while others wait for them, which WGSL does not promise: a kernel in
+  /// which some wait is fast then, and must be right without. (CUDA's always do.)
+  bool progress = false;
 };
 /// Whether a launch has no more groups than were asked for. Too many for one dimension lie in rows of one length, and
 /// the last row's surplus counts on: to matrices that are not there, in a kernel that does not compare its group.

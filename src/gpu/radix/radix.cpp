@@ -36,19 +36,9 @@ constexpr const char* kSubgroups =
 constexpr const char* kRank =
 #include "gpu/radix/radix_rank.cu.inc"
     ;
-constexpr const char* kTotals =
-#include "gpu/radix/radix_totals.cu.inc"
+constexpr const char* kParts =
+#include "gpu/radix/radix_parts.wgsl.inc"
     ;
-constexpr const char* kRadixStarts =
-#include "gpu/radix/radix_starts.cu.inc"
-    ;
-constexpr const char* kSweep =
-#include "gpu/radix/radix_sweep.cu.inc"
-    ;
-constexpr const char* kSweepCall =
-#include "gpu/radix/radix_sweep_call.cu.inc"
-    ;
-constexpr std::int64_t kCounted = 16384;  // elements whose digits a workgroup counts in one reading
 constexpr std::int64_t kSelectedPart = 8192;  // elements that a workgroup selects a few of
 constexpr std::int64_t kFewBlocks = 64;   // of a line, whose counts an invocation adds up one after the other
 constexpr int kMostMasks = 1024;          // words with a bit for each of them, when it selects many
@@ -57,6 +47,7 @@ static_assert(32 * kMostMasks >= 8 * Radix::kMostSelected);
 }  // namespace
 
 const char* ranking_functions() { return kRank; }
+Holes parts_of_lines() { return pieces(kParts); }
 
 bool ranks_in_subgroups(const Limits& limits) { return limits.subgroups && limits.shared_bytes >= (32 << 10); }
 
@@ -64,6 +55,7 @@ Holes ranking_in_subgroups(const Dialect& dialect, int tile) {
   Holes holes = pieces(kSubgroups);
   const int held = tile / int{kRadixThreads};
   holes["barrier"] = dialect.barrier(), holes["held"] = cat(held), holes["ranked"] = numbers(0, held);
+  holes["drawn_too"] = "0u", holes["counted"] = "";
   return holes;
 }
 
@@ -127,7 +119,7 @@ Words Radix::make_bits(std::int64_t n) {
 
 void Radix::sort(const Words& from, std::int64_t n, int bits, const Words& to) {
   const int passes = (bits + 7) / 8;
-  const bool sweeps = backend_.dialect().native();
+  const bool sweeps = sweeps_lines_of(n);
   const Sweeps counted = sweeps ? count_digits(from, n, passes) : Sweeps{};
   Words between[2];
   for (int i = 0; i < std::min(passes - 1, 2); ++i) between[i] = {make_bits(n).bits, make_places(n)};
@@ -211,9 +203,14 @@ std::string Radix::move_in_order(const Job& job, Holes& holes, const Moved& m) c
 
 std::string Radix::move_in_subgroups(const Job& job, Holes& holes, const Moved& m) const {
   const int each = static_cast<int>(tile());
-  holes.merge(ranking_in_subgroups(job.dialect(), each));
-  holes["tile"] = cat(each), holes["counts"] = job.binding(m.counts), holes["totals"] = job.binding(m.totals);
+  holes.merge(ranking_in_subgroups(job.dialect(), each));  // of a sweep some are there
+  holes["tile"] = cat(each), holes["totals"] = job.binding(m.totals);
   holes["beside"] = "in_line", holes["place"] = "begin + ${0}";
+  if (m.counts >= 0) {
+    holes["counts"] = job.binding(m.counts);
+    holes["number"] = "group", holes["in_line"] = "$totals[line * 256u + slot]", holes["after_ranks"] = "";
+    holes["before_ranks"] = "let in_blocks_before = $counts[(line * 256u + slot) * $blocks + block];";
+  }
   job.name_words(holes, "bits", m.bits);
   if (m.places >= 0) {
     job.name_words(holes, "places", m.places);
@@ -224,72 +221,6 @@ std::string Radix::move_in_subgroups(const Job& job, Holes& holes, const Moved& 
   holes["stored"] = m.to_bits >= 0 ? holes["ranked"] : "";
   holes["store_places"] = m.to_places >= 0 ? "$move_places" : "";
   return fill_holes(kMoveInSubgroups, holes);
-}
-
-Radix::Sweeps Radix::count_digits(const Words& from, std::int64_t n, int passes) {
-  const std::int64_t blocks = ceil_div(n, sweep_tile()), parts = ceil_div(n, kCounted), lists = passes * lines_;
-  const auto memory = [&](std::int64_t count, DType dtype) {
-    keep_.push_back(backend_.temporary(count, dtype));
-    return View{keep_.back().get(), dtype, 0, {}};
-  };
-  const std::int64_t counts = 256 * lists + passes, state_count = 256 * lines_ * blocks;
-  const Sweeps s{memory(counts, DType::u32), memory(state_count, DType::i64), blocks, passes};
-  {
-    Job job(*this, '0');
-    Holes holes = job.numbers({{"count", counts}});
-    const int totals = job.words(s.totals, counts, true);
-    job.launch("sort, no digits yet", ceil_div(counts, kRadixThreads), {}, [&] {
-      holes["totals"] = job.pointer(totals, "u32");
-      return fill_holes("if (group * 256u + thread < $count) { ($totals)[group * 256u + thread] = 0u; }\n", holes);
-    });
-  }
-  {
-    Job job(*this, 'N');
-    Holes holes = job.numbers({{"lines", lines_}, {"parts", parts}, {"n", n}, {"states_count", state_count}});
-    job.note(static_cast<char>(passes));
-    const int bits = job.words(from.bits, lines_ * n, false), totals = job.words(s.totals, counts, true),
-              states = job.words(s.states, state_count, true);
-    job.launch("sort, totals of digits", lines_ * parts, {{"u32", "counts", 256 * passes}}, [&] {
-      holes["type"] = sorted_type(), holes["part"] = cat(kCounted), holes["passes"] = cat(passes);
-      holes["bits"] = job.pointer(bits, cat("const ", sorted_type())), holes["totals"] = job.pointer(totals, "u32");
-      holes["states"] = job.pointer(states, "u64");
-      return fill_holes(kTotals, holes);
-    });
-  }
-  Job job(*this, 'A');
-  Holes holes = job.numbers({{"lists", lists}});
-  const int totals = job.words(s.totals, counts, true);
-  job.launch(
-      "sort, starts of digits", lists, {{"u32", "sums", 256}},
-      [&] {
-        holes["totals"] = job.pointer(totals, "u32");
-        return fill_holes(kRadixStarts, holes);
-      },
-      kRank);
-  return s;
-}
-
-void Radix::sweep(const Sweeps& s, const Words& from, std::int64_t n, int pass, const Words& to) {
-  const std::int64_t all = lines_ * n, counts = 256 * s.passes * lines_;
-  Job job(*this, 'M');
-  Holes holes = job.numbers({{"lines", lines_}, {"blocks", s.blocks}, {"n", n}, {"pass", pass}, {"tickets", counts}});
-  const int bits = job.words(from.bits, all, false), places = job.words_if_any(from.places, all, false),
-            totals = job.words(s.totals, counts + s.passes, true),
-            states = job.words(s.states, 256 * lines_ * s.blocks, true), to_bits = job.words_if_any(to.bits, all, true),
-            to_places = job.words_if_any(to.places, all, true);
-  const auto tile = static_cast<int>(sweep_tile());
-  const auto text = [&] {
-    const std::string type = sorted_type();
-    holes["type"] = type, holes["each"] = cat(tile / int{kRadixThreads});
-    holes["bits"] = job.pointer(bits, "const " + type), holes["places"] = job.pointer(places, "const u32");
-    holes["to_bits"] = job.pointer(to_bits, type), holes["to_places"] = job.pointer(to_places, "u32");
-    holes["totals"] = job.pointer(totals, "u32"), holes["states"] = job.pointer(states, "u64");
-    holes["staged"] = halves_ ? "(u16*)staged" : "staged";  // places are staged in the same memory, in words
-    return fill_holes(kSweepCall, holes);
-  };
-  job.launch("sort, sweep by digits", lines_ * s.blocks,
-             {{"u32", "counts", kRadixThreads * 8}, {"u32", "sums", 256}, {word_of(dtype_), "staged", tile}}, text,
-             cat(kRank, kSweep));
 }
 
 Words Radix::select(Words from, std::int64_t& n, std::int64_t k) {

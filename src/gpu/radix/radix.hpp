@@ -23,6 +23,10 @@ const char* word_of(DType dtype);
 /// How many bits its keys have.
 inline int key_bits(DType dtype) { return 8 * static_cast<int>(dtype_size(dtype)); }
 
+/// The pieces of kernels that read lines in parts (radix_parts.wgsl), of so many elements where they count digits.
+Holes parts_of_lines();
+inline constexpr std::int64_t kCountedPart = 16384;
+
 /// CUDA's functions that rank by digits in a workgroup: radix_rank.cu.
 const char* ranking_functions();
 
@@ -80,7 +84,7 @@ class Radix {
 
  private:
   class Job;
-  /// The accesses of a pass: what it moves, and by what.
+  /// The accesses of a pass: what it moves, and by what; of sweeps there are no counts.
   struct Moved {
     int bits, places, counts, totals, to_bits, to_places;
   };
@@ -90,16 +94,18 @@ class Radix {
   std::string move_in_order(const Job& job, Holes& holes, const Moved& m) const;
   /// The same where a workgroup ranks in subgroups.
   std::string move_in_subgroups(const Job& job, Holes& holes, const Moved& m) const;
-  /// CUDA's passes: each is one kernel (radix_sweep.cu), after all digits were counted.
+  /// Passes that are one kernel each, after all digits were counted: CUDA's (radix_sweep.cu), and WebGPU's in subgroups
+  /// where workgroups go on while others wait for them (radix_look_back.wgsl).
   struct Sweeps {
     View totals, states;  // totals, then starts: [pass][line][digit], and a number drawn by the workgroups of each pass
     std::int64_t blocks = 0;
     int passes = 0;
   };
-  std::int64_t sweep_tile() const { return longest_line(dtype_); }
+  bool sweeps_lines_of(std::int64_t n) const;
   const char* sorted_type() const { return halves_ ? "u16" : word_of(dtype_); }
   Sweeps count_digits(const Words& from, std::int64_t n, int passes);
   void sweep(const Sweeps& s, const Words& from, std::int64_t n, int pass, const Words& to);
+  std::string sweep_text(const Job& job, Holes& holes, const Moved& m, int states) const;
   struct Ranked;
   struct RankJob;
   void begin_ranks(const Ranked& ranked, std::int64_t n);

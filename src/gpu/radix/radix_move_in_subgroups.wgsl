@@ -1,5 +1,5 @@
-// The last kernel of a pass of the sort by digits (radix_count.wgsl) where invocations vote in subgroups. Without them:
-// radix_move.wgsl; CUDA's whole pass: radix_sweep.cu.
+// The last kernel of a pass of the sort by digits (radix_count.wgsl) where invocations vote in subgroups; with the
+// pieces of radix_look_back.wgsl it is all of a pass. Without subgroups: radix_move.wgsl; CUDA's: radix_sweep.cu.
 //
 // A workgroup of 256 invocations moves a block of $tile elements, $held an invocation, all at once: it ranks them by
 // the digit (radix_subgroups.wgsl says which invocation has which), and they go in that order through workgroup memory,
@@ -13,22 +13,24 @@
 // elements an invocation, and 273 with 16 (Radix::tile); memory alone would take 64. Barriers after each element are
 // 3 % of it (docs/tuning.md).
 if (group >= $lines * $blocks) { return; }
-let line = group / $blocks;
-let block = group - line * $blocks;
+$draw_slots
+let number = $number;
+let line = number / $blocks;
+let block = number - line * $blocks;
 let begin = block * ${tile}u;
 let here = min($n - begin, ${tile}u);
 let first = line * $n + begin;
-$draw_slots
-let in_line = $totals[line * 256u + slot];
-let in_blocks_before = $counts[(line * 256u + slot) * $blocks + block];
+let in_line = $in_line;
+$before_ranks
 $for e in $ranked
   let word$e = $bits[$bits_first + first + min(at + ${e}u * part, here - 1u)];
 $end
 $rank_words
-next[slot] = line * $n + less.y + in_blocks_before - less.x;
 $for e in $ranked
   words[rank$e] = word$e;
 $end
+$after_ranks
+next[slot] = line * $n + less.y + in_blocks_before - less.x;
 $barrier
 $for e in $ranked
   let bits$e = words[slot + ${e}u * 256u];

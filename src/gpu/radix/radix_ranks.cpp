@@ -23,11 +23,7 @@ constexpr const char* kRanksAlike =
 constexpr const char* kRanksPlace =
 #include "gpu/radix/radix_ranks_place.wgsl.inc"
     ;
-constexpr const char* kRanksPieces =
-#include "gpu/radix/radix_ranks_pieces.wgsl.inc"
-    ;
 constexpr std::size_t kFewRanks = 3;
-constexpr std::int64_t kRankedPart = 16384;  // elements that a workgroup counts
 
 }  // namespace
 
@@ -47,7 +43,7 @@ struct Radix::RankJob : Radix::Job {
     note(count);
     named = numbers({{"lines", radix.lines_}, {"parts", ranked.parts}, {"n", n}});
     named["count"] = cat(count), named["ranks"] = tern::detail_gpu::numbers(0, count);
-    named["part"] = cat(kRankedPart), named.merge(pieces(kRanksPieces));
+    named["part"] = cat(kCountedPart), named.merge(parts_of_lines());
     for (int r = 0; r < count; ++r) {
       std::string lower;  // the first of those about which the same is known is set last
       for (int s = r - 1; s >= 0; --s) lower += cat(lower.empty() ? "" : " ", s);
@@ -127,7 +123,7 @@ Radix::Places Radix::places_at(const Words& from, std::int64_t n, std::span<cons
   all.resize(all.size() <= kFewRanks ? kFewRanks : std::size_t{detail::SortRequest::kMostRanks}, all.back());
   const auto count = static_cast<std::int64_t>(all.size());
   Ranked ranked;
-  ranked.ranks = all, ranked.parts = ceil_div(n, kRankedPart);
+  ranked.ranks = all, ranked.parts = ceil_div(n, kCountedPart);
   keep_.push_back(backend_.temporary(lines_ * count, dtype_size(dtype_) == 8 ? DType::i64 : DType::u32));
   ranked.known = {keep_.back().get(), dtype_size(dtype_) == 8 ? DType::i64 : DType::u32, 0, {}};
   ranked.wanted = make_places(count), ranked.totals = make_places(256 * count);

@@ -11,8 +11,9 @@
 //   counts[slot / 32][digit]: of those 32 slots' elements so far; then, how many of all stand before their first
 //
 // Workgroup memory: drawn[1] atomic u32, the slots that are taken; counts[8 · 256] atomic u32, drawn above;
-// words[$tile] u32, through which elements are exchanged; sums[64] vec2<u32>: first the width of a subgroup, then for
-// each subgroup how many elements its digits have, and the sum of $beside.
+// words[$tile] u32, through which elements are exchanged; sums[64] vec2<u32>: first the width of a subgroup and what
+// the first invocation draws besides ($drawn_too), then for each subgroup how many elements its digits have, and the
+// sum of $beside.
 //
 // Of the lanes whose elements have one digit (found by 8 votes) the first counts all in the slots' counter of that
 // digit, and keeps what it showed; that, and the lanes before it, are an element's rank among those of its digit. Until
@@ -26,9 +27,10 @@ The invocation's slot, and its place among the elements.
 $define draw_slots
   if (thread == 0u) {
     atomicStore(&drawn[0], 0u);
-    sums[0] = vec2<u32>(lanes, 0u);
+    sums[0] = vec2<u32>(lanes, $drawn_too);
   }
-  let width = workgroupUniformLoad(&sums[0]).x;  // for conditions around barriers
+  let drawn_by_thread_0 = workgroupUniformLoad(&sums[0]);
+  let width = drawn_by_thread_0.x;  // for conditions around barriers
   var drawn_by_first = 0u;
   if (lane == 0u) { drawn_by_first = atomicAdd(&drawn[0], lanes); }
   let first_slot = subgroupBroadcast(drawn_by_first, 0u);
@@ -38,6 +40,7 @@ $define draw_slots
   let at = (slot - in_part) * ${held}u + in_part;
   let table = slot / 32u * 256u;
 $end
+What else is to be done once an own digit's elements are counted (own.x) stands in $counted.
 The rank of each word among the first `here` by the digit from the bit `shift` on, as rank0, rank1, …; and of the
 digit that is the slot's number: less[0], how many of the elements have a lesser one, and less[1], the sum of $beside
 over all that are lesser.
@@ -79,6 +82,7 @@ $define rank_words
     let own$t = own.x;
     own.x += atomicLoad(&counts[${t}u * 256u + slot]);
   $end
+  $counted
   let up_to = subgroupInclusiveAdd(own);
   if (lane == lanes - 1u) { sums[first_slot / 4u] = up_to; }
   $barrier

@@ -1,5 +1,5 @@
-// Pieces (kernel_file.hpp) of the kernels that read the parts of lines in a search for ranks (radix_ranks_count.wgsl),
-// in what the GPU languages share (dialect.hpp).
+// Pieces (kernel_file.hpp) of the kernels that read lines in parts, in a search for ranks (radix_ranks_count.wgsl) and
+// before a sort (radix_totals.wgsl), in what the GPU languages share (dialect.hpp).
 
 The part of a line that a workgroup reads.
 $define part_of_line
