@@ -16,6 +16,7 @@ namespace tern::detail {
 namespace {
 
 using Arguments = std::span<const Complex>;
+constexpr double kEndless = std::numeric_limits<double>::infinity();
 
 Complex real(Expr x) { return {x}; }
 Expr imaginary(const Complex& z) { return z.is_complex() ? z.im : make_constant(0); }
@@ -112,7 +113,7 @@ struct Quotient {
       return where(endless, copysign(where(isinf(part), 1, 0), part), part * of_w / divisor);
     };
     const Expr c = unit(w.re), d = unit(w.im);
-    const Expr squares = c * c + d * d, scale = where(endless, std::numeric_limits<double>::infinity(), divisor);
+    const Expr squares = c * c + d * d, scale = where(endless, kEndless, divisor);
     const Expr none = size == 0, a = z.re * of_z, factor = of_w / of_z;
     const auto part = [&](Expr top, Expr of_none) {
       return where(none, of_none / abs(w.re), top / squares / scale * factor);
@@ -135,9 +136,8 @@ struct Exp {
   static Complex value(const One& x) {
     const Expr &a = x[0].re, &b = x[0].im;
     const Expr far = a >= 64, size = exp(where(far, a - 32, a)), factor = where(far, 7.896296018268069e13, 1);
-    const double inf = std::numeric_limits<double>::infinity();
-    const Expr none = a == -inf, endless = bit_and(a == inf, bit_or(isinf(b), isnan(b)));
-    return {where(none, 0, where(endless, inf, size * cos(b) * factor)),
+    const Expr open = isfinite(b) == 0, none = bit_and(a == -kEndless, open), endless = bit_and(a == kEndless, open);
+    return {where(none, 0, where(endless, kEndless, size * cos(b) * factor)),
             where(b == 0, b, where(none, 0, size * sin(b) * factor))};
   }
   static One slopes(const One& x);
@@ -153,7 +153,7 @@ struct Log {
     const Expr near = bit_and(m > 0.5, m < 2), ratio = where(bit_and(m > 0, isfinite(m)), n / m, 0);
     const Expr more = where(near, (m - 1) * (m + 1) + n * n, ratio * ratio);
     const Expr size = 0.5 * log1p(more) + where(near, 0, log(m));
-    return {where(infinite(x[0]), std::numeric_limits<double>::infinity(), size), atan2(x[0].im, x[0].re)};
+    return {where(infinite(x[0]), kEndless, size), atan2(x[0].im, x[0].re)};
   }
   static One slopes(const One& x) { return {real(1) / x[0]}; }
 };
@@ -176,22 +176,27 @@ struct Sqrt {
 Complex sqrt(const Complex& z) { return of<Sqrt>({z}); }
 One Sqrt::slopes(const One& x) { return {real(0.5) / sqrt(x[0])}; }
 
-/// bounded·growing, 0 where `bounded` is and the other infinite.
+/// bounded·growing, 0 where one is 0, whatever the other (C's edge values).
 Expr product(Expr bounded, Expr growing) {
-  return where(bounded == 0, bounded * copysign(1, growing), bounded * growing);
+  return where(bounded == 0, bounded * copysign(1, growing),
+               where(growing == 0, growing * copysign(1, bounded), bounded * growing));
+}
+/// The same of a real part, which C has infinite where the angle has no cosine.
+Expr real_product(const Expr& angle, Expr growing) {
+  return where(bit_and(isinf(growing), isfinite(angle) == 0), growing, product(cos(angle), growing));
 }
 
 struct Sinh {
   static constexpr int arity = 1;
   static Complex value(const One& x) {
-    return {product(cos(x[0].im), sinh(x[0].re)), product(sin(x[0].im), cosh(x[0].re))};
+    return {real_product(x[0].im, sinh(x[0].re)), product(sin(x[0].im), cosh(x[0].re))};
   }
   static One slopes(const One& x);
 };
 struct Cosh {
   static constexpr int arity = 1;
   static Complex value(const One& x) {
-    return {product(cos(x[0].im), cosh(x[0].re)), product(sin(x[0].im), sinh(x[0].re))};
+    return {real_product(x[0].im, cosh(x[0].re)), product(sin(x[0].im), sinh(x[0].re))};
   }
   static One slopes(const One& x) { return {of<Sinh>(x)}; }
 };
@@ -201,14 +206,15 @@ Complex cosh(const Complex& z) { return of<Cosh>({z}); }
 Complex sin(const Complex& z) { return over_i(sinh(times_i(z))); }
 Complex cos(const Complex& z) { return cosh(times_i(z)); }
 
-/// Kahan's form: no cancellation; beyond 20 the real part is ±1.
+/// Kahan's form: no cancellation; beyond 20 the real part is ±1. Edge values are C's.
 struct Tanh {
   static constexpr int arity = 1;
   static Complex value(const One& x) {
     const Expr &a = x[0].re, &b = x[0].im;
     const Expr far = abs(a) > 20, s = sinh(where(far, 0, a)), t = tan(b), beta = 1 + t * t;
     const Expr divisor = 1 + beta * s * s, decay = 4 * (sin(b) * cos(b)) * tern::exp(-2 * abs(a));
-    return {where(far, copysign(1, a), beta * tern::sqrt(1 + s * s) * s / divisor), where(far, decay, t / divisor)};
+    const Expr re = where(far, copysign(1, a), where(a == 0, a, beta * tern::sqrt(1 + s * s) * s / divisor));
+    return {re, where(bit_and(isinf(a), isfinite(b) == 0), copysign(0, b), where(far, decay, t / divisor))};
   }
   static One slopes(const One& x);
 };
@@ -260,13 +266,20 @@ Two Pow::slopes(const Two& x) {
   return {x[1] * pow(x[0], x[1] - real(1)), {where(none, 0, by_exponent.re), where(none, 0, by_exponent.im)}};
 }
 
-// ---- the inverse functions, after Kahan (1987): the cuts are C's ----
+// ---- the inverse functions, after Kahan (1987): the cuts and the edge values are C's ----
+/// The direction in which z is infinite: ±1 for an infinite part, ±0 for a finite one.
+Complex direction(const Complex& z) {
+  const auto part = [](const Expr& x) { return where(isnan(x), x, copysign(where(isinf(x), 1, 0), x)); };
+  return {part(z.re), part(z.im)};
+}
 Complex root_product(const Complex& z) { return sqrt(real(1) - z) * sqrt(real(1) + z); }
 struct Asin {
   static constexpr int arity = 1;
   static Complex value(const One& x) {
-    const Complex s = Sqrt::value({real(1) - x[0]}), t = Sqrt::value({real(1) + x[0]});
-    return {tern::atan2(x[0].re, (s * t).re), tern::asinh(s.re * t.im - s.im * t.re)};
+    const Complex s = Sqrt::value({real(1) - x[0]}), t = Sqrt::value({real(1) + x[0]}), d = direction(x[0]);
+    const Expr endless = infinite(x[0]);
+    return {tern::atan2(where(endless, d.re, x[0].re), where(endless, abs(d.im), (s * t).re)),
+            where(endless, copysign(kEndless, x[0].im), tern::asinh(s.re * t.im - s.im * t.re))};
   }
   static One slopes(const One& x) { return {real(1) / root_product(x[0])}; }
 };
@@ -274,7 +287,11 @@ struct Acos {
   static constexpr int arity = 1;
   static Complex value(const One& x) {
     const Complex s = Sqrt::value({real(1) - x[0]}), t = Sqrt::value({real(1) + x[0]});
-    return {2 * tern::atan2(s.re, t.re), tern::asinh(t.re * s.im - t.im * s.re)};
+    const Complex d = direction(x[0]);
+    const Expr endless = infinite(x[0]);
+    const Expr angle = tern::atan2(where(endless, abs(d.im), s.re), where(endless, d.re, t.re));
+    return {where(endless, 1, 2) * angle,
+            where(endless, copysign(kEndless, -x[0].im), tern::asinh(t.re * s.im - t.im * s.re))};
   }
   static One slopes(const One& x) { return {real(-1) / root_product(x[0])}; }
 };
@@ -282,7 +299,9 @@ struct Acosh {
   static constexpr int arity = 1;
   static Complex value(const One& x) {
     const Complex s = Sqrt::value({x[0] - real(1)}), t = Sqrt::value({x[0] + real(1)});
-    return {tern::asinh(s.re * t.re + s.im * t.im), 2 * tern::atan2(s.im, t.re)};
+    const Complex d = direction(x[0]);
+    const Expr endless = infinite(x[0]), angle = tern::atan2(where(endless, d.im, s.im), where(endless, d.re, t.re));
+    return {where(endless, kEndless, tern::asinh(s.re * t.re + s.im * t.im)), where(endless, 1, 2) * angle};
   }
   static One slopes(const One& x) { return {real(1) / (sqrt(x[0] - real(1)) * sqrt(x[0] + real(1)))}; }
 };
@@ -294,7 +313,8 @@ struct Atanh {
     const Complex below = Log::value({Complex{1 - a, -b}}), above = Log::value({Complex{1 + a, b}});
     const Expr near = larger(x[0]) < 0.5, distance = (1 - a) * (1 - a) + b * b;
     const Expr re = where(near, 0.25 * tern::log1p(4 * a / where(near, distance, 1)), 0.5 * (above.re - below.re));
-    return {copysign(re, a), 0.5 * (above.im - below.im)};
+    const Expr endless = infinite(x[0]), angle = where(isnan(b), b, copysign(1.5707963267948966, b));
+    return {where(endless, copysign(0, a), copysign(re, a)), where(endless, angle, 0.5 * (above.im - below.im))};
   }
   static One slopes(const One& x) { return {real(1) / ((real(1) - x[0]) * (real(1) + x[0]))}; }
 };

@@ -211,6 +211,53 @@ TEST_P(ComplexNumbers, EdgesAreThoseOfC) {
   EXPECT_EQ(logical_not(z).to_vector<bool>(), (std::vector<bool>{false, false, true}));
 }
 
+/// f of zeros, ones and infinities as the standard library has it. C leaves signs open where a part is NaN and where
+/// both parts of the argument are infinite.
+template <class F, class R>
+void expect_edges(const char* name, const std::vector<DType>& dtypes, Device device, F f, R reference) {
+  SCOPED_TRACE(name);
+  std::vector<C128> edges;
+  for (const double re : {0.0, -0.0, 1.0, -1.0, kInf, -kInf})
+    for (const double im : {0.0, -0.0, 1.0, -1.0, kInf, -kInf}) edges.push_back({re, im});
+  for (const DType dtype : dtypes) {
+    const std::vector<Wide> got = values(f(numbers(edges, dtype, device)));
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+      const C128 want = reference(edges[i]);
+      const bool open = std::isnan(want.real()) || std::isnan(want.imag()) ||
+                        (std::isinf(edges[i].real()) && std::isinf(edges[i].imag()));
+      const auto same = [&](double a, double b) {
+        if (std::isnan(b)) return std::isnan(a);
+        if (std::isinf(b)) return std::isinf(a) && (open || (a > 0) == (b > 0));
+        return std::abs(a - b) <= 8 * epsilon_of(dtype) && (open || std::signbit(a) == std::signbit(b));
+      };
+      EXPECT_TRUE(same(static_cast<double>(got[i].real()), want.real()) &&
+                  same(static_cast<double>(got[i].imag()), want.imag()))
+          << to_string(dtype) << " at " << edges[i] << ": " << got[i] << ", expected " << want;
+    }
+  }
+}
+#define TERN_EXPECT_EDGES(name)                                                 \
+  expect_edges(                                                                 \
+      #name, dtypes(), device(), [](const Tensor& z) { return tern::name(z); }, \
+      [](const C128& z) { return std::name(z); })
+TEST_P(ComplexNumbers, InfinitiesAreThoseOfTheStandardLibrary) {
+  TERN_EXPECT_EDGES(exp);
+  TERN_EXPECT_EDGES(log);
+  TERN_EXPECT_EDGES(sqrt);
+  TERN_EXPECT_EDGES(sin);
+  TERN_EXPECT_EDGES(cos);
+  TERN_EXPECT_EDGES(tan);
+  TERN_EXPECT_EDGES(sinh);
+  TERN_EXPECT_EDGES(cosh);
+  TERN_EXPECT_EDGES(tanh);
+  TERN_EXPECT_EDGES(asin);
+  TERN_EXPECT_EDGES(acos);
+  TERN_EXPECT_EDGES(atan);
+  TERN_EXPECT_EDGES(asinh);
+  TERN_EXPECT_EDGES(acosh);
+  TERN_EXPECT_EDGES(atanh);
+}
+
 TEST_P(ComplexNumbers, PromoteWithRealOnes) {
   const Tensor z = tensor({C64(1, 2), C64(3, -4)}, device()), x = tensor({2.0f, 0.5f}, device()),
                n = tensor({2, 3}, device());
