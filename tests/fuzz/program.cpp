@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "formula/graph.hpp"
 #include "fuzz/naive.hpp"
 #include "ops/entry.hpp"
 #include "tern/tern.hpp"
@@ -56,7 +57,7 @@ class Program {
 
   void step() {
     ++steps_;
-    switch (below(13)) {
+    switch (below(14)) {
       case 0: values_.push_back(fresh()); break;
       case 1:
       case 2: binary(); break;
@@ -69,6 +70,7 @@ class Program {
       case 9: in_place(); break;
       case 10: rows(); break;
       case 11: gated(); break;
+      case 12: formula(); break;
       default: operation(); break;
     }
     if (values_.size() > 12) values_.resize(12);
@@ -198,6 +200,61 @@ class Program {
         zip(a.naive, b.naive, shape, [](double x, double y) { return x / (1 + std::exp(-x)) * y; }));
   }
 
+  /// Any formula of the library, of broadcast operands of any layout and of one or two dtypes: its values and its
+  /// gradients are, bit for bit, those of copies that lie in order.
+  void formula() {
+    const std::vector<const Pointwise<>*>& all = formulas();
+    const Pointwise<>& f = *all[static_cast<std::size_t>(next()) % all.size()];
+    std::vector<Tensor> operands;
+    std::vector<std::int64_t> shape;
+    for (int i = 0; i < f.graph()->inputs; ++i) {
+      const Value x = pick();
+      if (!common_shape({shape, {}}, x.naive, shape)) return;
+      const DType dtype = below(4) == 0 ? f32 : f64;
+      operands.push_back(laid_out((below(4) == 0 ? x.tensor * 30 : x.tensor).to(dtype)));
+    }
+    std::vector<Tensor> apart, in_order;
+    for (const Tensor& x : operands) {
+      apart.push_back(x.broadcast_to(Shape(shape)));
+      in_order.push_back(apart.back().clone());
+    }
+    const Tensor got = applied(f, operands);
+    expect_bits(f.name(), got, applied(f, in_order));
+    if (is_floating(got.dtype())) {
+      const auto slopes = grad([&](const std::vector<Var>& x) { return sum(applied(f, x)); });
+      const std::vector<Tensor> of_apart = slopes(apart), want = slopes(in_order);
+      for (std::size_t i = 0; i < want.size(); ++i) expect_bits(f.name(), of_apart[i], want[i]);
+    }
+    if (all_finite(got)) go_on_with(got);
+  }
+  static const std::vector<const Pointwise<>*>& formulas() {
+    static const std::vector<const Pointwise<>*> all{
+#define TERN_FORMULA(name, ...) &op::name,
+#define TERN_GATED(name, ...) &op::name,
+#include "tern/formulas.inc"
+#undef TERN_FORMULA
+#undef TERN_GATED
+    };
+    return all;
+  }
+  template <class T> static T applied(const Pointwise<>& f, const std::vector<T>& x) {
+    switch (x.size()) {
+      case 1: return f(x[0]);
+      case 2: return f(x[0], x[1]);
+      case 3: return f(x[0], x[1], x[2]);
+      default: return f(x[0], x[1], x[2], x[3]);
+    }
+  }
+  void expect_bits(const char* what, const Tensor& got, const Tensor& want) {
+    const std::vector<double> a = got.to(f64).to_vector<double>(), b = want.to(f64).to_vector<double>();
+    bool same = got.dtype() == want.dtype() && got.shape() == want.shape();
+    for (std::size_t i = 0; same && i < a.size(); ++i)
+      same = (std::isnan(a[i]) && std::isnan(b[i])) || (a[i] == b[i] && std::signbit(a[i]) == std::signbit(b[i]));
+    if (same) return;
+    std::fprintf(stderr, "step %d, formula %s: not the bits of operands in order\n", steps_, what);
+    std::abort();
+  }
+  static bool all_finite(const Tensor& x) { return all(isfinite(x)).item<bool>(); }
 
   /// Any operation that has an entry (src/ops/entry.hpp): a sample of it on operands of any layout, against its
   /// reference. What it gives goes on as a value.

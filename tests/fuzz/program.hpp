@@ -1,5 +1,5 @@
 // Random programs of operations and views, run by tern and by the naive interpreter side by side; operations with an
-// entry (src/ops/entry.hpp) against its reference.
+// entry (src/ops/entry.hpp) against its reference, and formulas of operands in any layout against those in order.
 #pragma once
 #include <cstddef>
 #include <cstdint>
