@@ -42,6 +42,9 @@ struct ElementwisePlan {
   View flags_view;
   int count_slot = -1, flags = -1;
   int group = 1;              // neighbours along the last axis that an invocation takes
+  /// Accesses from which on those of 16 bytes are neighbours in memory everywhere, as the components of vectors and
+  /// matrices are (tern/fixed.hpp): they are read and written together, and `group` is 1.
+  std::vector<int> bundles;
   int across = -1;            // the axis across which a tile lies; -1 where workgroups take runs
   bool group_is_row = false;  // a row is a group: where an element stands in its row is known when the text is printed
 
@@ -53,6 +56,8 @@ struct ElementwisePlan {
   void add_sources(std::size_t next_view);
   void add_origin(const detail::Step& step);
   std::int64_t ordinal_stride(int axis) const;
+  bool is_bundle(std::size_t first) const;
+  void find_bundles();
   void choose();
   bool rows_are_groups() const;
   int axis_across(int inner) const;

@@ -148,6 +148,38 @@ std::vector<int> steps_of_row(const ElementwisePlan& e) {
   return found;
 }
 
+bool begins_bundle(const ElementwisePlan& e, int access) {
+  return std::ranges::find(e.bundles, access) != e.bundles.end();
+}
+/// Lines that load a source, and those in a bundle with it.
+std::string loads_of(const ElementwisePlan& e, Io& io, const Position& at, std::size_t source, Loaded& loaded) {
+  const int first = e.access[source];
+  if (!begins_bundle(e, first)) return io.load(first, at, loaded[source]);
+  std::vector<std::string> values;
+  const std::string lines = io.load_bundle(first, at, values);
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const auto s = std::ranges::find(e.access, first + static_cast<int>(k)) - e.access.begin();
+    loaded[static_cast<std::size_t>(s)] = {values[k]};
+  }
+  return lines;
+}
+/// Lines that store the group's results: of each output.
+std::string stores_of(const ElementwisePlan& e, Io& io, const Position& at,
+                      const std::vector<std::vector<std::string>>& results, const std::string& guard) {
+  std::string lines;
+  for (std::size_t o = 0; o < e.outputs.size(); ++o) {
+    if (!begins_bundle(e, e.outputs[o])) {
+      lines += io.store(e.outputs[o], at, results[o], guard);
+      continue;
+    }
+    std::vector<std::string> values;
+    for (int k = kVectorBytes / e.plan.access(e.outputs[o]).size(); k > 0; --k) values.push_back(results[o++][0]);
+    lines += io.store_bundle(e.outputs[o - 1] + 1 - static_cast<int>(values.size()), at, values);
+    --o;
+  }
+  return lines;
+}
+
 /// What the sources are for element i of the group: of steps.
 std::map<int, std::string> values_of_sources(const ElementwisePlan& e, const Loaded& loaded, const Position& at,
                                              int i) {
@@ -193,7 +225,7 @@ std::string elementwise_text(const ElementwisePlan& e) {
   else name_run(holes, e, io, at);
   std::string& load = holes["load"];
   for (std::size_t s = 0; s < e.sources.size(); ++s)
-    if (e.access[s] >= 0 && loaded[s].empty()) load += io.load(e.access[s], at, loaded[s]);
+    if (e.access[s] >= 0 && loaded[s].empty()) load += loads_of(e, io, at, s, loaded);
   std::vector<std::vector<std::string>> results(e.outputs.size());
   for (int i = 0; i < e.group; ++i) {
     std::map<int, std::string> values = values_of_sources(e, loaded, at, i);
@@ -202,8 +234,7 @@ std::string elementwise_text(const ElementwisePlan& e) {
     holes[cat("formula_", i)] = call_on(d, f, values);
     for (std::size_t o = 0; o < e.outputs.size(); ++o) results[o].push_back(ProgramPrinter::result(f, cat("y", i), o));
   }
-  std::string& store = holes["store"];
-  for (std::size_t o = 0; o < e.outputs.size(); ++o) store += io.store(e.outputs[o], at, results[o], guard);
+  holes["store"] = stores_of(e, io, at, results, guard);
   Module module{"elementwise", e.plan.launch.bindings, e.plan.launch.params.size(),    e.plan.launch.threads,
                 shared,        row.text + f.text,      fill_holes(kElementwise, holes)};
   module.parts = e.is_part();

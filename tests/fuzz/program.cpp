@@ -19,6 +19,7 @@ struct Value {
   Naive naive;
 };
 
+/// A program of random bytes. (Longer than other classes: each kind of step is a few lines on the same values.)
 class Program {
  public:
   Program(const std::uint8_t* data, std::size_t size) : data_(data), end_(data + size) {}

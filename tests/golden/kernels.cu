@@ -162,6 +162,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
 }
 
 // ---- a broadcast row: add, 1 workgroups of 256, 9 words (584be6e9)
+// ---- components of vectors: formula, 1 workgroups of 256, 20 words (1efd808f)
 // ---- several results: mul, 1 workgroups of 256, 6 words (adfd8287)
 // ---- several results: mul, 1 workgroups of 256, 8 words (1d89fdea)
 // ---- a gated activation: silu_mul, 1 workgroups of 256, 6 words (99ec159f)

@@ -114,6 +114,38 @@ fn formula(v0: f32, v1: f32) -> f32 {
   b0[to2] = bitcast<u32>(y0);
 }
 
+// ---- components of vectors: formula, 1 workgroups of 256, 20 words
+// elementwise
+struct Params { v: array<vec4<u32>, 6> }
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+struct Result_formula {
+  r0: f32,
+  r1: f32,
+  r2: f32,
+  r3: f32,
+}
+fn formula(v0: f32, v3: f32, v5: f32, v7: f32) -> Result_formula {
+  let v1 = bitcast<f32>(params.v[4].w);
+  let v2 = (v0 * v1);
+  let v4 = (v3 * v1);
+  let v6 = (v5 * v1);
+  let v8 = (v7 * v1);
+  return Result_formula(v2, v4, v6, v8);
+}
+  let i = (group * 256u + thread) * 1u;
+  if (i >= params.v[0].y) { return; }
+  let w0 = (params.v[2].w + i * params.v[3].x) / 4u;
+  let q1 = b1[w0];
+  let x2 = bitcast<f32>(q1.x);
+  let x3 = bitcast<f32>(q1.y);
+  let x4 = bitcast<f32>(q1.z);
+  let x5 = bitcast<f32>(q1.w);
+  let y0 = formula(x2, x3, x4, x5);
+  let w6 = (params.v[0].w + i * params.v[1].x) / 4u;
+  b0[w6 + 0u] = vec4<u32>(bitcast<u32>(y0.r0), bitcast<u32>(y0.r1), bitcast<u32>(y0.r2), bitcast<u32>(y0.r3));
+}
+
 // ---- several results: mul, 1 workgroups of 256, 8 words
 // elementwise
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
@@ -324,7 +356,6 @@ fn formula(v0: f32) -> f32 {
 
 // ---- horizontally fused requests: step, 2 workgroups of 256, 24 words
 // elementwise
-struct Params { v: array<vec4<u32>, 6> }
 @group(0) @binding(1) var<storage, read_write> b0_0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> b0_1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b1_0: array<vec4<u32>>;

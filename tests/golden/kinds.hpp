@@ -34,6 +34,8 @@ inline std::vector<Kind> elementwise_kinds() {
       {"packed halves", bf16, Kind::in_both, [](P& p, DType d) { p.make({1000}, d) * p.make({1000}, d); }},
       {"a broadcast row", f32, Kind::in_wgsl, [](P& p, DType d) { p.make({7, 5}, d) + p.make({5}, d); }},
       {"strided", f32, Kind::nowhere, [](P& p, DType d) { p.make({7, 5, 3}, d).permute({2, 0, 1}).contiguous(); }},
+      {"components of vectors", f32, Kind::in_wgsl,
+       [](P& p, DType d) { formula([](Vec<4> v, Expr s) { return v * s; })(p.make({9, 4}, d), 2); }},
       {"several results", f32, Kind::in_wgsl,
        [](P& p, DType d) {
          const Var x(p.make({64}, d)), y(p.make({64}, d));

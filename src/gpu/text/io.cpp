@@ -221,6 +221,25 @@ std::string Io::load(int index, const Position& at, std::vector<std::string>& na
   return lines;
 }
 
+namespace {
+/// A bundle's vector as a group of one access.
+Position as_group(const Access& a, Position at) {
+  at.group = kVectorBytes / a.size();
+  return at;
+}
+}  // namespace
+
+std::string Io::load_bundle(int first, const Position& at, std::vector<std::string>& names) {
+  const Access& a = plan_.access(first);
+  const std::string start = unique("w");
+  return cat("let ", start, " = (", element(a, at, 0), ") / ", kVectorBytes / a.size(), "u;\n") +
+         load_wide(a, as_group(a, at), names, [&](int) { return read(a, start); });
+}
+std::string Io::store_bundle(int first, const Position& at, const std::vector<std::string>& values) {
+  const Access& a = plan_.access(first);
+  return store_wide(a, as_group(a, at), values, "");
+}
+
 std::string Io::hold(int index, const Position& at, const std::string& array, const std::string& group) {
   const Access& a = plan_.access(index);
   const int per_vector = kVectorBytes / a.size(), vectors = at.group / per_vector;

@@ -36,6 +36,10 @@ class Io {
                           std::vector<std::string>& names) const;
   /// Lines that load the group's elements; `names` receives one expression each.
   std::string load(int access, const Position& at, std::vector<std::string>& names);
+  /// Lines that load and store what the accesses from `first` on have, a vector of 16 bytes together
+  /// (ElementwisePlan::bundles); groups are of one.
+  std::string load_bundle(int first, const Position& at, std::vector<std::string>& names);
+  std::string store_bundle(int first, const Position& at, const std::vector<std::string>& values);
   /// Lines that put the vectors of the group into an array, from where the access is loaded from then on; `group`: the
   /// expression of the group's number in it.
   std::string hold(int access, const Position& at, const std::string& array, const std::string& group);

@@ -67,7 +67,8 @@ template <int N> void expect_rows_moved(const std::function<Tensor(const Shape&)
   for (const std::int64_t rows : {1, 31, 32, 33, 1000, 1025, 3001}) {
     const Tensor close = numbers({rows, N}), wide = numbers({rows, N + 3}).slice(1, 2, N + 2),
                  apart = numbers({rows, 2 * N}).slice(1, 0, 2 * N, 2), turned = numbers({N, rows}).transpose(0, 1);
-    for (const Tensor& x : {close, wide, apart, turned, close.slice(0, 0, {}, 3)}) {
+    const Tensor among = numbers({rows, N + 4}), behind = among.slice(1, 4, N + 4), amid = among.slice(1, 1, N + 1);
+    for (const Tensor& x : {close, wide, apart, turned, behind, amid, close.slice(0, 0, {}, 3)}) {
       const auto [y, first] = f(x);
       EXPECT_EQ(doubles(y), doubles(flip(x, {1}) * 2)) << N << " of " << rows;
       EXPECT_EQ(doubles(first), doubles(x.slice(1, 0, 1).squeeze(1))) << N << " of " << rows;
@@ -77,6 +78,10 @@ template <int N> void expect_rows_moved(const std::function<Tensor(const Shape&)
 TEST_P(Fixed, RowsOfAnyLengthAreReadAndWritten) {
   const auto make = [this](const Shape& shape) { return numbers(shape); };
   expect_rows_moved<3>(make), expect_rows_moved<16>(make);
+  if (has_f64()) {
+    const auto doubled = [this](const Shape& shape) { return numbers(shape, DType::f64); };
+    expect_rows_moved<2>(doubled), expect_rows_moved<4>(doubled), expect_rows_moved<9>(doubled);
+  }
   if (!in_software(device())) {
     expect_rows_moved<2>(make), expect_rows_moved<4>(make), expect_rows_moved<5>(make);
     expect_rows_moved<7>(make), expect_rows_moved<9>(make);
