@@ -171,11 +171,12 @@ HWY_INLINE void FetchStep(const LoopCall& call, std::size_t at) {
     __builtin_prefetch(static_cast<const char*>(call.fetch[i].from) + at * call.fetch[i].bytes, 0, 2);
 }
 
-/// As RunLoop, of short rows one behind the other: of what each has one of, a vector for as many rows as it has lanes is
-/// repeated along them by permutations, and so is a number that all have. Rows that are left, as the last block has
-/// some, go through StepOfRest. (98,304 f64, layer norm in rows of 2, 3, 8, by kernels of single operations and so: 240,
-/// 216, 155 and 173, 155, 131 us, variances 88, 74, 59 and 69, 55, 45; with a loop within this one for each vector of
-/// rows, where an exponential's constants are loaded anew, softmax took 1.1 of the time by single operations.)
+/// As RunLoop, of short rows one behind the other: of what each has one of, a vector for as many rows as it has lanes
+/// is repeated along them by permutations, and so is a number that all have. Rows that are left, as the last block
+/// has some, go through StepOfRest. (98,304 f64, layer norm in rows of 2, 3, 8, by kernels of single operations and
+/// so: 240, 216, 155 and 173, 155, 131 us, variances 88, 74, 59 and 69, 55, 45; with a loop within this one for each
+/// vector of rows, where an exponential's constants are loaded anew, softmax took 1.1 of the time by single
+/// operations.)
 template <class Loop, class T> HWY_NOINLINE void RunShortRows(const LoopCall& call) {
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d), times = call.times, rows = call.n / times;
