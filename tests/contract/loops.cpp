@@ -142,10 +142,11 @@ template <class S> void check_compositions() {
       return std::vector{y.value(), g[x], g[w], g[bias], direct.d_a, direct.d_b, direct.d_bias};
     });
   }
-  for (const std::int64_t columns : {17, 32, 33, 47, 63, 64, 100, 256, 300, 1001, 3000,
-                                     9000}) {  // several rows a block, one, one of a larger one, parts of one
-    const Var a(numbers<S>({7, columns}, 5)), gain(numbers<S>({columns}, 6)), shift(numbers<S>({columns}, 7));
-    const Tensor grad = numbers<S>({7, columns}, 8);
+  // Short rows in blocks and what is left of one; several rows a block, one, one of a larger one, parts of one.
+  for (const std::int64_t columns : {2, 3, 4, 5, 8, 11, 16, 17, 32, 33, 47, 63, 64, 100, 256, 300, 1001, 3000, 9000}) {
+    const std::int64_t rows = columns > 16 ? 7 : 3000 / columns / 8 * 8 + 3;
+    const Var a(numbers<S>({rows, columns}, 5)), gain(numbers<S>({columns}, 6)), shift(numbers<S>({columns}, 7));
+    const Tensor grad = numbers<S>({rows, columns}, 8);
     const auto both = [&](const char* name, const auto& f) {
       compare_both_ways<S>(name, [&] {
         const Var y = f();
@@ -160,6 +161,8 @@ template <class S> void check_compositions() {
     both("logsumexp", [&] { return logsumexp(a, 1, true) * a; });
     both("softmax down columns", [&] { return softmax(a, 0); });
     both("log_softmax", [&] { return log_softmax(a); });
+    both("var", [&] { return var(a, {1}, true) * a; });
+    both("norm", [&] { return norm(a, {1}, true) * a; });
     both("rms_norm", [&] { return rms_norm(a, gain); });
     both("layer_norm", [&] { return layer_norm(a, gain, shift); });
     both("add_layer_norm", [&] { return add_layer_norm(a, a, gain, shift).result; });

@@ -84,7 +84,7 @@ class EveryOperationIsNoCliff : public test::TimedOnOneThread {
              const std::vector<Values>& exact) {
     double ours = 1e300, theirs = 1e300;
     sample.call(x);
-    for (int run = 0; run < 3 || (run < 30 && ours > kOperationLimit * theirs); ++run) {
+    for (int run = 0; run < 3 || (run < 200 && ours > kOperationLimit * theirs); ++run) {
       ours = std::min(ours, processor_seconds_of([&] { sample.call(x); }));
       theirs = std::min(theirs, processor_seconds_of([&] { sample.reference(exact); }));
     }

@@ -77,6 +77,9 @@ struct LoopCall {
   /// Of as many elements as the loop has.
   const Fetch* fetch = nullptr;
   std::size_t fetches = 0;
+  /// Not 0: the elements are short rows of so many, one behind the other, and scalars of a step other than 0 have one
+  /// type for each.
+  std::size_t times = 0;
 };
 using LoopFn = void (*)(const LoopCall& call);
 /// By its lanes; f16 and bf16: lanes of f32 and such elements in memory, null for most.

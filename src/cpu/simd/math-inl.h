@@ -103,6 +103,11 @@ HWY_INLINE hn::Mask512<float> NotLe(hn::Vec512<float> a, hn::Vec512<float> b) {
 HWY_INLINE hn::Mask512<double> NotLe(hn::Vec512<double> a, hn::Vec512<double> b) {
   return hn::Mask512<double>{_mm512_cmp_pd_mask(a.raw, b.raw, _CMP_NLE_UQ)};
 }
+/// 1/sqrt(x) to 2^-14.
+HWY_INLINE hn::Vec512<float> EstimatedRoot(hn::Vec512<float> x) { return hn::ApproximateReciprocalSqrt(x); }
+HWY_INLINE hn::Vec512<double> EstimatedRoot(hn::Vec512<double> x) {
+  return hn::Vec512<double>{_mm512_rsqrt14_pd(x.raw)};
+}
 #else
 inline constexpr bool kWide = false;
 #endif

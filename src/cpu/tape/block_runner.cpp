@@ -45,14 +45,15 @@ void run_loop(const Worker& w, const TapeLoop& loop, const LoopRows& rows, bool 
   for (std::size_t i = 0; i < loop.inputs.size(); ++i) in[i] = at(loop.inputs[i]);
   for (std::size_t i = 0; i < loop.scalars.size(); ++i) scalars[i] = at(loop.scalars[i]);
   for (std::size_t i = 0; i < loop.outputs.size(); ++i) out[i] = at(loop.outputs[i]);
-  if (rows.count > 1) {
-    for (std::size_t i = 0; i < loop.inputs.size(); ++i) in_steps[i] = rows.step(loop, loop.inputs[i]);
+  if (rows.count > 1 || rows.times > 0)
     for (std::size_t i = 0; i < loop.scalars.size(); ++i)
       scalar_steps[i] = loop.kept[i] ? static_cast<std::int64_t>(loop.compute_bytes) : 0;
+  if (rows.count > 1) {
+    for (std::size_t i = 0; i < loop.inputs.size(); ++i) in_steps[i] = rows.step(loop, loop.inputs[i]);
     for (std::size_t i = 0; i < loop.outputs.size(); ++i) out_steps[i] = rows.step(loop, loop.outputs[i]);
   }
   (half ? half : loop.run)({in, scalars, out, rows.n, streams, rows.count, in_steps, scalar_steps,
-                            out_steps, rows.fetches.data(), rows.fetches.size()});
+                            out_steps, rows.fetches.data(), rows.fetches.size(), rows.times});
 }
 
 void expand_block(const KernelTable& table, ComputeType type, const void* in, void* out, const KeptOfBlock& b) {
@@ -244,7 +245,7 @@ void BlockRunner::execute(const Worker& w, const TapeOp& op, const Block& b) con
     }
     case TapeOp::OpKind::block: op.block(first, result, n); break;
     case TapeOp::OpKind::expand:
-      if (!short_rows_ || !op.unread) expand(w, op, b);
+      if (!short_rows_ || !way_.unread[static_cast<std::size_t>(&op - tape_.ops.data())]) expand(w, op, b);
       break;
     case TapeOp::OpKind::reduce:
       if (op.place >= 0) {
@@ -298,8 +299,9 @@ BlockRunner::Fetches BlockRunner::fetches_of_draw(const TapeLoop& loop, const Bl
 
 void BlockRunner::execute_loop(const Worker& w, const TapeLoop& loop, const Block& b,
                                std::span<const Fetch> fetches) const {
-  const auto count = static_cast<std::size_t>(loop.of_rows() ? b.kept : 1);
-  const LoopRows rows{static_cast<std::size_t>(b.size()) / count, count, {}, fetches};
+  const auto size = static_cast<std::size_t>(b.size()), kept = static_cast<std::size_t>(loop.of_rows() ? b.kept : 1);
+  LoopRows rows{size / kept, kept, {}, fetches};
+  if (short_rows_ && kept > 1) rows = {size, 1, {}, fetches, size / kept};
   run_loop(w, loop, rows, may_stream(w, loop, rows), half_loop_);
 }
 
@@ -311,7 +313,9 @@ void BlockRunner::execute(const Worker& w, const Order& order, const Block& b) c
       continue;
     }
     const TapeLoop& loop = tape_.loops[static_cast<std::size_t>(~i)];
-    if (!fetches) execute_loop(w, loop, b, fetches_of_draw(loop, b));
+    if (short_rows_ && loop.only >= 0 && tape_.ops[static_cast<std::size_t>(loop.only)].with_column)
+      execute(w, tape_.ops[static_cast<std::size_t>(loop.only)], b);
+    else if (!fetches) execute_loop(w, loop, b, fetches_of_draw(loop, b));
     else execute_loop(w, loop, b, fetches_for(b));
     fetches = false;
   }

@@ -50,6 +50,7 @@ struct LoopRows {
   std::size_t n, count = 1;
   std::span<const std::int64_t> steps = {};
   std::span<const Fetch> fetches = {};
+  std::size_t times = 0;  // not 0: the n elements are short rows of so many
   std::int64_t step(const TapeLoop& loop, int value) const {
     return steps.empty() ? static_cast<std::int64_t>(n * loop.compute_bytes) : steps[static_cast<std::size_t>(value)];
   }
@@ -238,7 +239,7 @@ class BlockRunner {
   const KernelTable& table_;
   bool rows_;
   std::int64_t group_;
-  bool short_rows_;  // what is repeated along a row is repeated by the operation that takes it
+  bool short_rows_;  // what is repeated along a row is repeated by the operation, or the loop, that takes it
   std::int64_t block_ = kTapeBlock;  // elements a block has at most, and bytes from one to the next
   std::size_t slot_bytes_ = slot_stride(kTapeBlock), patterns_ = 0;
   /// Outputs pass by the caches (finish() when a thread has written its last), as all that is read and written cannot

@@ -51,12 +51,11 @@ bool is_reduction(const Tape& tape, int value) {
 /// operands (1024 x 1024 x 4096 bf16 with gelu, the pre-activation kept, Zen 4: 22.3 to 21.5 ms; what follows 0.99).
 constexpr std::int64_t kProductShare = 4;
 
-/// Along short rows loops read repetitions, which ops with a column need not: of 98,304 elements in rows of 2 to 16, in
-/// L2, loops took up to 1.5 of the time without them (variances of f64 1.2 to 1.45, their gradients 1.2 to 1.5, softmax
-/// and layer norm 1.0 to 1.2; Emerald Rapids).
+/// Short rows take loops of rows, too, which repeat what a row has one of by permutations. (Loops that read repetitions
+/// took up to 1.5 of the time without any.)
 const Tape::Way& BlockRunner::way_of(const Tape& tape, const KernelTable& table, std::int64_t row) {
-  if (!loops_enabled() || (tape.unread && is_short_row(row))) return tape.plain;
-  return tape.program->reduces && row >= table.loop_row ? tape.rows : tape.compiled;
+  if (!loops_enabled()) return tape.plain;
+  return tape.program->reduces && (row >= table.loop_row || is_short_row(row)) ? tape.rows : tape.compiled;
 }
 
 BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<const Operand> inputs,
@@ -67,7 +66,7 @@ BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<c
       table_(table),
       rows_(rows),
       group_(group),
-      short_rows_(&way_ == &tape.plain && rows && group == 1 && tape.program->reduces && is_short_row(length)) {
+      short_rows_(rows && group == 1 && tape.program->reduces && is_short_row(length)) {
   for (const Operand& operand : inputs)
     for (const detail::View& output : outputs)
       in_place_ |= operand.view.storage && operand.view.storage == output.storage;

@@ -67,6 +67,10 @@ ShortRuns Cursor::short_runs() const {
   int first = rank_ - 1;  // of the axes that are the pattern
   runs.period = sizes_[first];
   while (first > 1 && runs.period * sizes_[first - 1] <= kShortRun) runs.period *= sizes_[--first];
+  // Few of them that lie no simpler, as windows in small images do: calls for so few elements took as long as these
+  // (8192 images of 7 x 12 in windows of 2 x 3: 1037 to 502 us).
+  if (strides_[rank_ - 1] > 1 || first < rank_ - 1)
+    while (first > 1 && runs.period * sizes_[first - 1] <= kLongPattern) runs.period *= sizes_[--first];
   runs.axes = rank_ - first, runs.step = strides_[first - 1];
   for (int i = 0; i < runs.axes; ++i) runs.sizes[i] = sizes_[first + i], runs.strides[i] = strides_[first + i];
   return runs;

@@ -1,6 +1,7 @@
 // Reading an operand whose elements, or rows, a table of positions chooses.
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <string>
 
 #include "cpu/tape/cursor.hpp"
@@ -48,7 +49,7 @@ class Cursor::Gathering {
   /// `count` elements from `position` on.
   void load(std::int64_t position, std::int64_t count, std::byte* into) const {
     const int inner = of_.rank_ - 1;
-    if (in_order(position, count, into)) return;
+    if (in_order(position, count, into) || by_pattern(position, count, into)) return;
     if (inner == 1 && of_.table_strides_[1] == 0 && of_.strides_[1] == 1 && of_.sizes_[1] < kShortRun)
       return short_rows(position, count, into);
     of_.runs(position, count,
@@ -127,6 +128,54 @@ class Cursor::Gathering {
         if (j == rows.length) j = 0, row += rows.row_step;
       }
       done += some;
+    }
+  }
+
+  /// The same few entries for all of some outer axes, as taps along a short axis: where a pattern's elements lie is
+  /// found once. False, with nothing done, where they are others. (2048 images of 5 x 7 to 4 x 5, f32: an entry at a
+  /// time 657 us, so 333.)
+  bool by_pattern(std::int64_t position, std::int64_t count, std::byte* into) const {
+    int first = of_.rank_;  // of the pattern's axes
+    std::int64_t period = 1;
+    while (first > 0 && period * of_.sizes_[first - 1] <= kLongPattern) period *= of_.sizes_[--first];
+    const std::int64_t* const steps = of_.table_strides_;
+    if (first == 0 || count < 2 * period || std::any_of(steps, steps + first, std::identity())) return false;
+    std::int64_t offsets[kLongPattern] = {}, filled = 1, table[kLongPattern] = {};
+    for (int i = of_.rank_ - 1; i >= first; --i) {
+      const std::int64_t part = filled;
+      for (std::int64_t k = 1; k < of_.sizes_[i]; ++k)
+        for (std::int64_t j = 0; j < part; ++j, ++filled)
+          offsets[filled] = offsets[j] + k * of_.strides_[i], table[filled] = table[j] + k * of_.table_strides_[i];
+    }
+    for (std::int64_t k = 0; k < period; ++k) offsets[k] += entry(table[k]);
+    switch (size_) {
+      case 1: patterns<std::uint8_t>(offsets, period, first, position, count, into); break;
+      case 2: patterns<std::uint16_t>(offsets, period, first, position, count, into); break;
+      case 4: patterns<std::uint32_t>(offsets, period, first, position, count, into); break;
+      default: patterns<std::uint64_t>(offsets, period, first, position, count, into);
+    }
+    return true;
+  }
+  /// Patterns along the first `axes` axes.
+  template <class T>
+  void patterns(const std::int64_t* offsets, std::int64_t period, int axes, std::int64_t position, std::int64_t count,
+                std::byte* into) const {
+    T* to = reinterpret_cast<T*>(into);
+    const T* from = reinterpret_cast<const T*>(of_.base_);
+    std::int64_t coordinates[kMaxRank], within = position % period, rest = position / period;
+    for (int i = axes - 1; i >= 0; --i) {
+      coordinates[i] = rest % of_.sizes_[i], rest /= of_.sizes_[i];
+      from += coordinates[i] * of_.strides_[i];
+    }
+    for (std::int64_t left = count; left > 0; within = 0) {
+      const std::int64_t n = std::min(period - within, left);
+      for (std::int64_t k = 0; k < n; ++k) to[k] = from[offsets[within + k]];
+      to += n, left -= n;
+      for (int i = axes - 1; i >= 0; --i) {
+        from += of_.strides_[i];
+        if (++coordinates[i] < of_.sizes_[i] || i == 0) break;
+        from -= of_.sizes_[i] * of_.strides_[i], coordinates[i] = 0;
+      }
     }
   }
 

@@ -12,7 +12,7 @@ namespace {
 
 /// Offsets of a pattern that are kept at once, at least two patterns' worth: enough that going on to the next costs
 /// nothing.
-constexpr std::int64_t kOffsets = 128;
+constexpr std::int64_t kOffsets = 2 * kLongPattern;
 /// Bytes of a row that are moved by instructions of their own.
 constexpr std::int64_t kRowBytes = 64;
 
@@ -150,8 +150,11 @@ void scatter(const ShortRuns& runs, std::byte* base, std::int64_t within, std::i
 }
 
 /// Calls move(base of the pattern, position within it, first element, count): what is no whole pattern at both ends,
-/// and all between them at once.
-template <class Move> void in_three(const ShortRuns& runs, std::int64_t within, std::int64_t n, const Move& move) {
+/// and all between them at once. By offsets all are one.
+template <class Move>
+void in_three(const ShortRuns& runs, std::size_t size, std::int64_t within, std::int64_t n, const Move& move) {
+  const bool offsets_alone = (runs.axes > 1 || runs.strides[0] > 1) && (size != 4 || runs.step != 1);
+  if (offsets_alone) return move(std::int64_t{0}, within, std::int64_t{0}, n);
   std::int64_t done = 0, pattern = 0;
   if (within > 0) {
     done = std::min(n, runs.period - within), pattern = 1;
@@ -201,7 +204,7 @@ void join_short_rows(std::size_t size, const std::byte* from, const ShortRows<st
 void gather_pattern(const ShortRuns& runs, std::size_t size, const std::byte* base, std::int64_t within,
                     std::int64_t n, std::byte* to) {
   const auto bytes = static_cast<std::int64_t>(size);
-  in_three(runs, within, n, [&](std::int64_t offset, std::int64_t at, std::int64_t first, std::int64_t count) {
+  in_three(runs, size, within, n, [&](std::int64_t offset, std::int64_t at, std::int64_t first, std::int64_t count) {
     const std::byte* const from = base + offset * bytes;
     std::byte* const into = to + first * bytes;
     switch (size) {
@@ -215,7 +218,7 @@ void gather_pattern(const ShortRuns& runs, std::size_t size, const std::byte* ba
 void scatter_pattern(const ShortRuns& runs, std::size_t size, std::byte* base, std::int64_t within, std::int64_t n,
                      const std::byte* from) {
   const auto bytes = static_cast<std::int64_t>(size);
-  in_three(runs, within, n, [&](std::int64_t offset, std::int64_t at, std::int64_t first, std::int64_t count) {
+  in_three(runs, size, within, n, [&](std::int64_t offset, std::int64_t at, std::int64_t first, std::int64_t count) {
     std::byte* const into = base + offset * bytes;
     const std::byte* const source = from + first * bytes;
     switch (size) {

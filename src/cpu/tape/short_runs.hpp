@@ -9,7 +9,9 @@ namespace tern::detail_cpu {
 
 /// Runs of fewer elements are short.
 inline constexpr std::int64_t kShortRun = 24;
-/// The same where all of a run is one element.
+/// Elements of patterns of several axes.
+inline constexpr std::int64_t kLongPattern = 128;
+/// Runs of one element throughout are short up to so many.
 inline constexpr std::int64_t kShortRepetition = 64;
 
 /// The innermost axes of an operand, `period` elements in all, which repeat `step` elements further along the next

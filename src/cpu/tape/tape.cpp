@@ -217,25 +217,14 @@ class Compiler {
         if (!op.reads_one(a)) whole[at(op.args[a])] = true;
     }
   }
-  /// Ops that take along short rows what they are repeated of, and expansions that then nothing reads.
+  /// Ops that take along short rows what they are repeated of.
   void note_columns() {
-    std::vector<bool> read(tape_->values.size());
-    for (const int value : tape_->outputs) read[at(value)] = true;
-    for (const TapeOnline& o : tape_->online)
-      if (o.weight >= 0) read[at(o.weight)] = true;
     std::map<int, int> repeated;
     for (const TapeOp& op : tape_->ops)
       if (op.kind == TapeOp::OpKind::expand) repeated[op.result] = op.args[0];
-    for (TapeOp& op : tape_->ops) {
+    for (TapeOp& op : tape_->ops)
       for (const int a : {0, 1})
         if (repeated.contains(op.args[a]) && !repeated.contains(op.args[1 - a])) note_column(op, a, repeated);
-      for (int a = 0; a < op.arity; ++a)
-        if (!op.with_column || !repeated.contains(op.args[a])) read[at(op.args[a])] = true;
-    }
-    for (TapeOp& op : tape_->ops) {
-      op.unread = op.kind == TapeOp::OpKind::expand && !read[at(op.result)];
-      tape_->unread |= op.unread;
-    }
   }
   void note_column(TapeOp& op, int argument, const std::map<int, int>& repeated) {
     if (op.kind != TapeOp::OpKind::elementary || op.arity != 2 || op.by_number || !detail::is_float(op.type)) return;

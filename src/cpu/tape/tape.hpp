@@ -45,7 +45,6 @@ struct TapeOp {
   /// values it then takes.
   WithColumnFn with_column = nullptr;
   int along = 0, column = 0;
-  bool unread = false;  // of an expansion: only such operations read it
   int place = -1;  // of a reduction that gives the place of an extreme (OnlineSum::kPlace): which of Tape::online
   /// A formula with a kernel of its own (cpu/tape/known_functions.hpp): no elementary function, and so in no loop.
   bool is_formula() const { return kind == OpKind::elementary && which == Elementary::count; }
@@ -67,6 +66,7 @@ struct TapeLoop {
   std::vector<int> inputs, scalars, outputs;
   std::size_t compute_bytes = 4;
   std::vector<bool> kept;  // for each scalar whether it has a type a row, so that a call is of one row
+  int only = -1;           // the op that it stands for, where it is one alone
   bool of_rows() const { return std::find(kept.begin(), kept.end(), true) != kept.end(); }
 };
 
@@ -92,6 +92,7 @@ struct Tape {
     std::vector<Order> passes;
     Order late;  // the last pass where all full outputs wait for it: in place, an earlier one would overwrite an input
     std::vector<bool> filled;     // values that an op reads a whole block of (numbers: else one type will do)
+    std::vector<bool> unread;     // ops that expand what nothing but TapeOp::with_column reads along short rows
   };
   /// `rows`: where the reduced axes are innermost, loops take reduced values a row at a time, instead of repeated.
   Way plain, compiled, rows;
@@ -103,7 +104,6 @@ struct Tape {
   std::vector<bool> live;  // ops that outputs need where a row is one block
   std::vector<bool> lazy;  // values that are asked for by element (ordinals of places), and read as no block
   bool places = false;     // some op gives the place of an extreme
-  bool unread = false;     // some expansion is, where rows are short and no loop is taken (TapeOp::unread)
   /// Values of four bytes, of which passes over a row in blocks compute exponentials more often than where it is one
   /// block.
   bool repeats = false;

@@ -38,12 +38,28 @@ class WaysPlanner {
     note(way.block), note(way.late), note(tape_.reductions);
     for (const Order& pass : way.passes) note(pass);
     for (const int value : tape_.outputs) way.filled[at(value)] = true;
+    note_unread(way);
   }
 
  private:
   static std::size_t at(int index) { return static_cast<std::size_t>(index); }
   bool is_full_output(std::size_t k) const { return program_.outputs[k].full || !program_.reduces; }
 
+  void note_unread(Tape::Way& way) const {
+    std::vector<bool> read(tape_.values.size());
+    for (const int value : tape_.outputs) read[at(value)] = true;
+    for (const TapeOnline& o : tape_.online)
+      if (o.weight >= 0) read[at(o.weight)] = true;
+    for (const int i : way.block) {
+      if (i < 0)
+        for (const int value : tape_.loops[at(~i)].inputs) read[at(value)] = true;
+      else if (const TapeOp& op = tape_.ops[at(i)]; op.with_column) read[at(op.along)] = true;
+      else
+        for (int a = 0; a < op.arity; ++a) read[at(op.args[a])] = true;
+    }
+    for (const TapeOp& op : tape_.ops)
+      way.unread.push_back(op.kind == TapeOp::OpKind::expand && !read[at(op.result)]);
+  }
   /// Loops of rows read what is repeated, not the repetition.
   void drop_unread_expansions(Order& order) const {
     std::vector<bool> read(tape_.values.size());
@@ -87,12 +103,12 @@ class WaysPlanner {
       else append(order, part, wanted_of(part, std::span(ops).subspan(k)), loops);
     }
   }
-  /// The results of these ops that others or the outputs read.
+  /// The results of these ops that others, of those a block takes, or the outputs read.
   std::vector<int> wanted_outside(const Order& run) const {
     std::vector<bool> read(tape_.values.size());
     for (const int value : tape_.outputs) read[at(value)] = true;
     for (std::size_t i = 0; i < tape_.ops.size(); ++i)
-      if (std::find(run.begin(), run.end(), static_cast<int>(i)) == run.end())
+      if (tape_.live[i] && std::find(run.begin(), run.end(), static_cast<int>(i)) == run.end())
         for (int a = 0; a < tape_.ops[i].arity; ++a) read[at(tape_.ops[i].args[a])] = true;
     std::vector<int> wanted;
     for (const int i : run)
@@ -172,6 +188,7 @@ class WaysPlanner {
     TapeLoop loop{
         found.run, found.f16, found.bf16, plan->inputs, plan->scalars, plan->outputs, compute_size(plan->type), {}};
     for (const int value : loop.scalars) loop.kept.push_back(!is_plain_number(tape_.values[at(value)].kind));
+    if (run.size() == 1) loop.only = run[0];
     tape_.loops.push_back(std::move(loop));
     order.push_back(~(static_cast<int>(tape_.loops.size()) - 1));
     return true;

@@ -53,6 +53,13 @@ template <class Row> void for_rows(const ScatterRequest& r, const Shape& space, 
   }
 }
 
+/// Whether the table varies along the last axis alone.
+bool is_one_row(const ScatterRequest& r, const Shape& space) {
+  for (int i = 0; i < space.rank() - 1; ++i)
+    if (space[static_cast<std::size_t>(i)] != 1 && steps_along(r, i).table != 0) return false;
+  return true;
+}
+
 /// A row of `source` into one of `output`, which is other memory: by vectors where both are neighbours.
 template <class T, Combine kCombine>
 void scatter_row(const T* source, std::int64_t source_step, T* output, std::int64_t output_step, std::int64_t n) {
@@ -78,11 +85,17 @@ void scatter_part(const ScatterRequest& r, const Shape& space, const Strides& fi
     const std::int64_t value = table[at];
     return (value < 0 ? value + target_size : value) * target_step;
   };
+  std::vector<std::int64_t> places;  // of a row whose entries are those of all, found once
+  if (step.table != 0 && space.numel() > n && is_one_row(r, space))
+    for (std::int64_t i = 0; i < n; ++i) places.push_back(i * step.output + place(first[2] + i * step.table));
   for_rows(r, space, first, [&](const Steps& at) {
     const T* const from = source + at.source;
     T* const to = output + at.output;
     if (step.table == 0) {
       scatter_row<T, kCombine>(from, step.source, to + place(at.table), step.output, n);
+    } else if (!places.empty()) {
+      const std::int64_t* const where = places.data();
+      for (std::int64_t i = 0; i < n; ++i) to[where[i]] = combined(kCombine, to[where[i]], from[i * step.source]);
     } else {
       for (std::int64_t i = 0; i < n; ++i) {
         T& sum = to[i * step.output + place(at.table + i * step.table)];
@@ -101,6 +114,13 @@ template <class T> void scatter_part(const ScatterRequest& r, const Shape& space
   }
 }
 
+/// In a loop that compilers make vectors of.
+bool are_within(const std::int32_t* entries, std::int64_t n, std::int64_t size) {
+  const auto end = static_cast<std::int32_t>(std::min<std::int64_t>(size, INT32_MAX));
+  int wrong = 0;
+  for (std::int64_t i = 0; i < n; ++i) wrong |= (entries[i] < -end) | (entries[i] >= end);
+  return wrong == 0;
+}
 /// All entries are checked before anything is written.
 void check_table(const ScatterRequest& r) {
   Shape space = r.space;
@@ -113,6 +133,7 @@ void check_table(const ScatterRequest& r) {
   Strides first;
   first.resize(3, 0);
   for_rows(r, space, first, [&](const Steps& at) {
+    if (step == 1 && are_within(table + at.table, n, r.target.size)) return;
     for (std::int64_t i = 0; i < n; ++i) {
       const std::int64_t value = table[at.table + i * step];
       if (value < -r.target.size || value >= r.target.size)
