@@ -181,6 +181,14 @@ TEST_P(LargeSpectra, NameWhatFailed) {
   const auto done = [&](auto f) { return [this, f] { f(), synchronize(device()); }; };
   expect_error(ErrorKind::linalg, {"eigh", "matrix 1 of the batch", "not finite"}, done([&] { eigh(bad); }));
   expect_error(ErrorKind::linalg, {"svd", "matrix 1 of the batch", "not finite"}, done([&] { svd(bad); }));
+  // A row whose neighbours are its own, and two apart, or backwards: only its own count.
+  Tensor row = ones({1, 40}).clone();
+  assign(row.slice(1, 38, 39), std::numeric_limits<float>::infinity());
+  const Tensor own = there(row).slice(1, 0, {}, 2), others = there(row).slice(1, 1, {}, 2);
+  expect_error(ErrorKind::linalg, {"svd", "not finite"}, done([&] { svdvals(own); }));
+  expect_error(ErrorKind::linalg, {"svd", "not finite"}, done([&] { svdvals(flip(own, {1})); }));
+  EXPECT_NEAR(svdvals(others).item<float>(), std::sqrt(20.0f), 1e-5f);
+  EXPECT_NEAR(svdvals(flip(others, {1})).item<float>(), std::sqrt(20.0f), 1e-5f);
   synchronize(device());  // nothing is left to be told
   EXPECT_EQ(eigvalsh(good).shape(), (Shape{3, n}));
 }

@@ -122,7 +122,7 @@ template <class T> class ByColumns {
   std::unique_ptr<T[]> own_;
 };
 
-/// Columns must lie together or rows must.
+/// Whether all elements are finite, or all of the lower triangle.
 template <class T> bool all_finite(const Matrix<T>& a, bool lower = false) {
   using R = real_of<std::remove_const_t<T>>;
   constexpr std::int64_t kParts = sizeof(T) / sizeof(R);
@@ -133,6 +133,15 @@ template <class T> bool all_finite(const Matrix<T>& a, bool lower = false) {
     const std::int64_t first = lower && !transposed ? j : 0, last = lower && transposed ? j + 1 : by.rows;
     const R* const x = reinterpret_cast<const R*>(by.column(j));
     std::int64_t here = 0;
+    if (by.row_step != 1) {  // neither columns nor rows lie together
+      for (std::int64_t i = first; i < last; ++i)
+        for (std::int64_t part = 0; part < kParts; ++part) {
+          const R value = x[i * by.row_step * kParts + part];
+          here |= !(value - value == 0);
+        }
+      bad |= here;
+      continue;
+    }
     for (std::int64_t i = first * kParts; i < last * kParts; ++i) here |= !(x[i] - x[i] == 0);
     bad |= here;
   }
