@@ -43,8 +43,10 @@ $define times(of_re, of_im)
   re = product;
 $end
 $define times_root(root)
-  let w = $root;
-  $times(w.re, w.im)
+  {
+    let w = $root;
+    $times(w.re, w.im)
+  }
 $end
 $define times_number(number)
   re *= $number;
@@ -60,9 +62,17 @@ $define places(outer, inner, length)
   let $outer = b / $length;
   let $inner = b - $outer * $length;
 $end
-$define load
+// k, the element's number in the whole line, where e is not.
+$define numbered_in
+  let k = $number_in;
+$end
+$define numbered_out
+  let k = $number_out;
+$end
+$define load_element
   var re = $zero;
   var im = $zero;
+  $if_numbered_in
   $mirror
   $if_given
     $coordinates
@@ -73,7 +83,7 @@ $define load
   $end_if_given
 $end
 $define where_given
-  if (line < $lines && e < ${n}u && $row < $given) {
+  if (line < $lines && $k_in < ${whole}u && $row < $given) {
 $end
 $define end_of_if
   }
@@ -81,11 +91,11 @@ $end
 // Of spectra of real lines a half is given; the rest are the conjugates of what stands as far from the end.
 $define mirrored_row
   let mirrored = e > ${half}u;
-  let row = select(e, ${n}u - e, mirrored);
+  let row = select(e, ${whole}u - e, mirrored);
 $end
 $define conjugated_image
   if (mirrored) { im = -im; }
-  if (row == 0u || row * 2u == ${n}u) { im = $zero; }
+  if (row == 0u || row * 2u == ${whole}u) { im = $zero; }
   $with_image
 $end
 $define others_times_inner
@@ -93,20 +103,91 @@ $define others_times_inner
     $times_number($inner)
   }
 $end
+// Halves of real lines (gpu_text.hpp): what stands at k and, as the other, at h - k.
+$define load_joined
+  var re = $zero;
+  var im = $zero;
+  var other_re = $zero;
+  var other_im = $zero;
+  $if_numbered_in
+  $coordinates
+  $if_given
+    $load_re
+    $load_im
+  $end_if_given
+  $if_mirror_given
+    $load_mirror_re
+    $load_mirror_im
+  $end_if_given
+  $conjugated_in
+  $conjugated_other
+  if ($k_in == 0u) {
+    im = $zero;
+    other_im = $zero;
+  }
+  $with_image
+  $halves_combined($k_of_half, -, +)
+$end
+$define where_joined_given
+  if (line < $lines && $k_in < ${half}u && $k_in < $given) {
+$end
+$define where_mirror_given
+  if (line < $lines && $k_in < ${half}u && ${half}u - $k_in < $given) {
+$end
+$define other_conjugated
+  other_im = -other_im;
+$end
+$define both_times_inner
+  else {
+    $times_number($inner)
+    other_re *= $inner;
+    other_im *= $inner;
+  }
+$end
+$define load_separated
+  var re = $zero;
+  var im = $zero;
+  if (line < $lines && e <= ${half}u) {
+    $coordinates
+    let row = select(e, 0u, e == ${half}u);
+    let mirrored = select(e, ${half}u, e == 0u);
+    $load_re
+    $load_im
+    var other_re = $zero;
+    var other_im = $zero;
+    $load_mirror_re
+    $load_mirror_im
+    $halves_combined(e, +, -)
+  }
+$end
+$define halves_combined(k, plus, minus)
+  {
+    let w = twiddle($k, ${whole_of_halves}u, $step_of_halves);
+    let less_re = re - other_re;
+    let less_im = im + other_im;
+    re = re + other_re $plus (w.re * less_im + w.im * less_re);
+    im = im - other_im $minus (w.re * less_re - w.im * less_im);
+  }
+$end
 $define store
+  $if_numbered_out
+  $chirped
   $conjugated_out
   $scaled
-  $halves
-  if (e >= ${rows}u) {
-    re = $zero;
-    im = $zero;
-  }
+  $inner_ones
+  $cut
   $coordinates_out
   $store_re
   $store_im
 $end
+$define zeros_behind
+  if ($k_out >= ${rows}u) {
+    re = $zero;
+    im = $zero;
+  }
+$end
 $define halves_times_inner
-  if (e > 0u && e * 2u != ${n}u) {
+  if ($k_out > 0u && $k_out * 2u != ${whole_out}u) {
     $times_number($inner)
   }
 $end
@@ -168,6 +249,7 @@ $define fetched(g, c, from)
     let e = i$c + $from;
     let line = $line(own$c);
     $load
+    $factor
     $twiddled_before
     x${g}r = re;
     x${g}i = im;
@@ -217,6 +299,7 @@ $define gathered
     $places(own, e, ${n}u)
     let line = $line(own);
     $load
+    $factor
     $twiddled_before
     line_re[$place(own, e)] = re;
     line_im[$place(own, e)] = im;
@@ -224,15 +307,28 @@ $define gathered
   $barrier
 $end
 $define scattered
-  for (var b = thread; b < ${per}u * $wanted; b += ${threads}u) {
-    $places(own, e, $wanted)
+  for (var b = thread; b < ${per}u * $results; b += ${threads}u) {
+    $places(own, e, $results)
     let line = group * ${per}u + own;
-    if (line < $lines) {
-      var re = line_re[$place(own, e)];
-      var im = line_im[$place(own, e)];
+    if ($is_result) {
+      $take
       $store
     }
   }
+$end
+$define take_kept
+  var re = line_re[$place(own, $kept)];
+  var im = line_im[$place(own, $kept)];
+$end
+$define take_separated
+  let k = min(e, ${n}u);
+  let row = select(k, 0u, k == ${n}u);
+  let mirrored = select(${n}u - k, 0u, k == 0u);
+  var re = line_re[$place(own, row)];
+  var im = line_im[$place(own, row)];
+  let other_re = line_re[$place(own, mirrored)];
+  let other_im = line_im[$place(own, mirrored)];
+  $halves_combined(k, +, -)
 $end
 
 // ---- chirps
@@ -240,11 +336,19 @@ $define times_twiddle
   $times_root(twiddle($column * e, ${modulus}u, $step_of_modulus))
 $end
 $define times_chirp
-  $times_root(twiddle(square(min(e, ${last_of_chirp}u), ${period}u), ${period}u, $step_of_period))
+  $times_chirp_at($k_in)
+$end
+$define times_chirp_at(k)
+  $times_root(twiddle(square(min($k, ${last_of_chirp}u), ${period}u), ${period}u, $step_of_period))
+$end
+// What a convolution by way of conjugates gives.
+$define conjugated_times_chirp
+  $conjugated
+  $times_chirp_at($k_out)
 $end
 // The conjugate one, around 0.
 $define chirp_alone
-  let far = min(e, ${n}u - e);
+  let far = min($k_in, ${whole}u - $k_in);
   if (far < ${chirp}u) {
     let w = twiddle(square(far, ${period}u), ${period}u, $step_of_period);
     re = w.re;
@@ -252,7 +356,7 @@ $define chirp_alone
   }
 $end
 $define times_table
-  if (e < ${n}u) {
+  {
     $load_table
     $times($table_re, $table_im)
   }
