@@ -24,16 +24,18 @@ $define twiddle
   if (!lower) { im = -im; }
   return $twiddle_of_re_im;
 $end
-// square(a, n) = a² mod n, a < n < 2^29, which has no room in 32 bits.
+// times_mod(a, b, n, over_n) = a · b mod n, a < n < 2^29, b ≤ 2^14, over_n = 1/n: the quotient in f32 is off by one at most,
+// and what is left lies around 0 in 32 bits, whatever the product has.
+$define times_mod
+  let quotient = u32(f32(a) * f32(b) * over_n);
+  let left = a * b - quotient * n;
+  return select(select(left, left - n, left >= n), left + n, left >= 0x80000000u);
+$end
+// square(a, n, over_n) = a² mod n, a < n < 2^28, in two pieces of 14 bits.
 $define square
-  var r = 0u;
-  for (var k = 0u; k < 29u; k += 1u) {
-    r = r + r;
-    if (r >= n) { r -= n; }
-    if (((a >> (28u - k)) & 1u) == 1u) { r += a; }
-    if (r >= n) { r -= n; }
-  }
-  return r;
+  let high = times_mod(times_mod(a, a >> 14u, n, over_n), 16384u, n, over_n);
+  let sum = high + times_mod(a, a & 16383u, n, over_n);
+  return select(sum, sum - n, sum >= n);
 $end
 
 // ---- products
@@ -311,24 +313,41 @@ $define scattered
     $places(own, e, $results)
     let line = group * ${per}u + own;
     if ($is_result) {
-      $take
+      var re = line_re[$place(own, $kept)];
+      var im = line_im[$place(own, $kept)];
       $store
     }
   }
 $end
-$define take_kept
-  var re = line_re[$place(own, $kept)];
-  var im = line_im[$place(own, $kept)];
-$end
-$define take_separated
-  let k = min(e, ${n}u);
-  let row = select(k, 0u, k == ${n}u);
-  let mirrored = select(${n}u - k, 0u, k == 0u);
-  var re = line_re[$place(own, row)];
-  var im = line_im[$place(own, row)];
-  let other_re = line_re[$place(own, mirrored)];
-  let other_im = line_im[$place(own, mirrored)];
-  $halves_combined(k, +, -)
+// The same of halves (gpu_text.hpp): results k and h - k come of the same two elements.
+$define separated
+  for (var b = thread; b < ${per}u * $pairs; b += ${threads}u) {
+    $own_and_k
+    let line = group * ${per}u + own;
+    let there = $place(own, k);
+    let back = $place(own, select(${n}u - k, 0u, k == 0u));
+    let other_re = line_re[back];
+    let other_im = line_im[back];
+    let sum_re = line_re[there] + other_re;
+    let sum_im = line_im[there] - other_im;
+    let less_re = line_re[there] - other_re;
+    let less_im = line_im[there] + other_im;
+    let w = twiddle(k, ${whole_of_halves}u, $step_of_halves);
+    let turned_re = w.re * less_im + w.im * less_re;
+    let turned_im = w.re * less_re - w.im * less_im;
+    if (line < $lines && k < $wanted) {
+      let e = k;
+      var re = sum_re + turned_re;
+      var im = sum_im - turned_im;
+      $store
+    }
+    if (line < $lines && 2u * k < ${n}u && ${n}u - k < $wanted) {
+      let e = ${n}u - k;
+      var re = sum_re - turned_re;
+      var im = -sum_im - turned_im;
+      $store
+    }
+  }
 $end
 
 // ---- chirps
@@ -339,7 +358,7 @@ $define times_chirp
   $times_chirp_at($k_in)
 $end
 $define times_chirp_at(k)
-  $times_root(twiddle(square(min($k, ${last_of_chirp}u), ${period}u), ${period}u, $step_of_period))
+  $times_root(twiddle(square(min($k, ${last_of_chirp}u), ${period}u, $over_period), ${period}u, $step_of_period))
 $end
 // What a convolution by way of conjugates gives.
 $define conjugated_times_chirp
@@ -350,7 +369,7 @@ $end
 $define chirp_alone
   let far = min($k_in, ${whole}u - $k_in);
   if (far < ${chirp}u) {
-    let w = twiddle(square(far, ${period}u), ${period}u, $step_of_period);
+    let w = twiddle(square(far, ${period}u, $over_period), ${period}u, $step_of_period);
     re = w.re;
     im = -w.im;
   }

@@ -279,7 +279,7 @@ bool by_halves(GpuBackend& backend, const Lines& l) {
   halves.re = every_second(l.re, l.axis, 0), halves.im = every_second(l.re, l.axis, 1);
   Lines out = halves;
   out.halves = Halves::separated, out.to.whole = l.n, out.scale = l.scale / 2;
-  if (detail::has_only_factors(kKernelPrimes, half) && in_one_launch(backend, halves)) {
+  if (detail::has_only_factors(kKernelPrimes, half) && l.wanted <= half + 1 && in_one_launch(backend, halves)) {
     transform_lines(backend, out);
     return true;
   }

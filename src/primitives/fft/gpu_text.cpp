@@ -69,7 +69,7 @@ std::string series(const Lines& l, int first, int terms) {
   }
   return text;
 }
-/// The functions twiddle and, where there is a chirp, square.
+/// The functions twiddle and, where there is a chirp, square and what that calls.
 std::string functions_of(const Lines& l, const Dialect& dialect, bool square) {
   const std::string type = type_of(l);
   const int terms = l.re.dtype == DType::f64 ? 10 : 6;
@@ -83,7 +83,9 @@ std::string functions_of(const Lines& l, const Dialect& dialect, bool square) {
   };
   return cat(dialect.structure("Twiddle", {{type, "re"}, {type, "im"}}),
              function("twiddle", {{"u32", "a"}, {"u32", "n"}, {type, "step"}}, "Twiddle"),
-             square ? function("square", {{"u32", "a"}, {"u32", "n"}}, "u32") : std::string());
+             square ? function("times_mod", {{"u32", "a"}, {"u32", "b"}, {"u32", "n"}, {"f32", "over_n"}}, "u32") +
+                          function("square", {{"u32", "a"}, {"u32", "n"}, {"f32", "over_n"}}, "u32")
+                    : std::string());
 }
 
 /// The argument `step` of twiddle for the roots of n.
@@ -105,10 +107,12 @@ struct Text {
 
 /// The coordinate of `line` along one of the other axes.
 std::string coordinate(const Text& t, int axis) {
-  bool outermost = true;
-  for (int a = 0; a < axis; ++a) outermost = outermost && (a == t.l.axis || t.l.space[static_cast<std::size_t>(a)] == 1);
-  const std::string whole = cat("line / ", t.plan.p(t.behind[static_cast<std::size_t>(axis)]));
-  return outermost ? cat("(", whole, ")") : cat("(", whole, " % ", u(t.l.space[static_cast<std::size_t>(axis)]), ")");
+  std::int64_t before = 1;
+  for (int a = 0; a < axis; ++a) before *= a == t.l.axis ? 1 : t.l.space[static_cast<std::size_t>(a)];
+  std::string text = "line";
+  if (t.l.count_behind(axis) > 1) text += cat(" / ", t.plan.p(t.behind[static_cast<std::size_t>(axis)]));
+  if (before > 1) text += cat(" % ", u(t.l.space[static_cast<std::size_t>(axis)]));
+  return cat("(", text, ")");
 }
 std::string number_of(const Text& t, const Numbering& numbers) {
   std::string text = cat("e * ", u(numbers.each));
@@ -156,6 +160,7 @@ void add_factors(Holes& holes, const Text& t, Io& io) {
   const Lines& l = t.l;
   holes["chirp"] = cat(l.chirp), holes["last_of_chirp"] = cat(l.chirp - 1), holes["period"] = cat(2 * l.chirp);
   holes["step_of_period"] = step_of(l, 2 * l.chirp);
+  if (l.chirp) holes["over_period"] = constant_text("f32", 0.5 / static_cast<double>(l.chirp));
   constexpr const char* kPieces[] = {"", "$times_chirp", "$chirp_alone", "$times_table"};
   holes["factor"] = kPieces[static_cast<std::size_t>(l.factor)];
   holes["chirped"] = where(l.chirped, "$conjugated_times_chirp");
@@ -282,18 +287,19 @@ std::string transform_text(const Text& t, const LinesOfGroup& group) {
   holes["modulus"] = cat(l.modulus), holes["step_of_modulus"] = step_of(l, l.modulus);
   // Branches around loads keep them from being on their way together.
   holes["line"] = cat(t.all_given ? "min(" : "", "group * ${per}u + ${0}", t.all_given ? ", $lines - 1u)" : "");
-  holes["is_wanted"] = t.all_wanted ? "line < $lines" : "line < $lines && $k_out < $wanted";
+  holes["is_wanted"] = t.all_wanted ? "line < $lines" : cat("line < $lines && ", l.to.plain() ? "e" : "$number_out", " < $wanted");
   holes["twiddled_before"] = l.modulus ? "$times_twiddle" : "";
   const std::vector<int> list = radices(l.n, l.re.dtype == DType::f64 ? 3 : 4);  // registers for as many elements
   const bool gathered = list.empty() || (!group.across_in && l.n / list.front() < kFewestNeighbours);
-  const bool separated = l.halves == Halves::separated;
-  const bool scattered = list.empty() || (!group.across_out && l.n / list.back() < kFewestNeighbours) || separated ||
-                         l.wanted > l.n;
-  holes["gathered_first"] = gathered ? "$gathered" : "", holes["scattered_last"] = scattered ? "$scattered" : "";
-  const bool plain = l.to.plain();  // zeros behind what there is, too
+  const bool separated = l.halves == Halves::separated, plain = l.to.plain(), zeros = plain && l.wanted > l.n;
+  const bool scattered =
+      list.empty() || (!group.across_out && l.n / list.back() < kFewestNeighbours) || separated || zeros;
+  holes["gathered_first"] = where(gathered, "$gathered");
+  holes["scattered_last"] = separated ? "$separated" : where(scattered, "$scattered");
   holes["results"] = plain ? "$wanted" : "${n}u", holes["is_result"] = plain ? "line < $lines" : "$is_wanted";
-  holes["take"] = separated ? "$take_separated" : "$take_kept";
-  holes["kept"] = plain && l.wanted > l.n ? cat("min(e, ", l.n - 1, "u)") : "e";
+  holes["kept"] = zeros ? cat("min(e, ", l.n - 1, "u)") : "e";
+  holes["pairs"] = u(l.n / 2 + 1);
+  holes["own_and_k"] = group.across_out ? "$places(k, own, ${per}u)" : "$places(own, k, $pairs)";
   std::string passes;
   TransformPass pass{0, l.n, 1, false, false};
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -337,12 +343,15 @@ void note_request(Plan& plan, const Lines& l) {
     note(numbers->each), note(numbers->whole), note(numbers->parts.size());
     for (const Numbering::Part& part : numbers->parts) note(part.axis), note(part.weight);
   }
-  note(l.wanted > l.rows_out()), note(l.wanted > l.n);
+  note(l.wanted > l.rows_out()), note(l.to.plain() && l.wanted > l.n);
   if (l.modulus == 0 && l.from.plain() && l.to.plain()) return;
   note(l.axis);
-  std::uint32_t alone = 0;  // axes with one place
-  for (int a = 0; a < l.space.rank(); ++a) alone |= (l.space[static_cast<std::size_t>(a)] == 1 ? 1u : 0u) << a;
-  note(alone);
+  std::uint32_t alone = 0, last = 0;  // axes with one place, and those with none behind them
+  for (int a = 0; a < l.space.rank(); ++a) {
+    alone |= (l.space[static_cast<std::size_t>(a)] == 1 ? 1u : 0u) << a;
+    last |= (l.count_behind(a) == 1 ? 1u : 0u) << a;
+  }
+  note(alone), note(last);
   const auto note_size = [&](int axis) { note(l.space[static_cast<std::size_t>(axis)]); };
   if (l.modulus) note_size(l.columns);
   for (const Numbering* const numbers : {&l.from, &l.to})
@@ -372,12 +381,7 @@ template <class Launch> void with_plan(GpuBackend& backend, const Lines& l, char
   Text text{plan, l, param(std::min(l.given, rows)), param(l.wanted), re, im, mirror_re, mirror_im, out_re, out_im,
             table_re, table_im};
   const bool numbered = l.modulus || !l.from.plain() || !l.to.plain();
-  for (int a = 0; numbered && a < l.space.rank(); ++a) {
-    std::int64_t lines = 1;
-    for (int b = a + 1; b < l.space.rank(); ++b)
-      if (b != l.axis) lines *= l.space[static_cast<std::size_t>(b)];
-    text.behind.push_back(param(lines));
-  }
+  for (int a = 0; numbered && a < l.space.rank(); ++a) text.behind.push_back(param(l.count_behind(a)));
   plan.plan.launch.in_bounds = true;  // with checks, WebGPU took up to 1.9 times as long (docs/tuning.md)
   launch(plan, text);
 }

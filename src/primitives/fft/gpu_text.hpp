@@ -63,9 +63,11 @@ struct Lines {
   std::int64_t rows_out() const { return kind == FftKind::from_real ? whole_out() / 2 + 1 : whole_out(); }
   /// By which results are multiplied that have a mirror image.
   double inner_of_results() const { return kind == FftKind::from_real ? inner : 1; }
-  std::int64_t count() const {
+  std::int64_t count() const { return count_behind(-1); }
+  /// Lines from one place of an axis to the next.
+  std::int64_t count_behind(int other) const {
     std::int64_t lines = 1;
-    for (int i = 0; i < space.rank(); ++i)
+    for (int i = other + 1; i < space.rank(); ++i)
       if (i != axis) lines *= space[static_cast<std::size_t>(i)];
     return lines;
   }

@@ -17,7 +17,18 @@
 // (docs/benchmarks_families.md).
 $begin
 if (inside) {
-  for (var e = r; e < ${m}u * ${n}u; e += ${threads}u) {
+  var e = r;
+  for (; e + 3u * ${threads}u < ${m}u * ${n}u; e += 4u * ${threads}u) {
+    $for d in $four
+      let i$d = (e + ${d}u * ${threads}u) / ${n}u;
+      let j$d = e + ${d}u * ${threads}u - i$d * ${n}u;
+      $load_$d
+    $end
+    $for d in $four
+      columns[$column(j$d) + i$d] = $x_$d;
+    $end
+  }
+  for (; e < ${m}u * ${n}u; e += ${threads}u) {
     let i = e / ${n}u;
     let j = e - i * ${n}u;
     $load
@@ -25,26 +36,23 @@ if (inside) {
   }
 }
 $barrier
-$factor
-$barrier
-if (r < ${n}u) {
+$factor_r
+if (inside && r < ${n}u) {
   let mine = $column(r);
-  for (var i = 0u; i < ${m}u; i += 1u) {
-    columns[mine + i] = select(unscaled(columns[mine + i], scale), $type(0.0), i > r);
+  let j = r;
+  for (var i = 0u; i < ${inner}u; i += 1u) {
+    let x = select(unscaled(columns[mine + i], scale), $type(0.0), i > r);
+    $store_r
   }
 }
 $barrier
+$factor_q
+$barrier
 if (inside) {
-  for (var e = r; e < ${inner}u * ${n}u; e += ${threads}u) {
-    let i = e / ${n}u;
-    let j = e - i * ${n}u;
-    let x = columns[$column(j) + i];
-    $store_r
-  }
   for (var e = r; e < ${m}u * ${inner}u; e += ${threads}u) {
     let i = e / ${inner}u;
     let j = e - i * ${inner}u;
-    let x = basis[$in_basis(j) + i];
+    let x = columns[$column(j) + i];
     $store_q
   }
 }
