@@ -82,13 +82,14 @@ struct Spectral : Small {
     for (const char* name : {"values", "partial"}) add_list(name);
     for (const char* name : {"bad", "busy", "order"}) add_list(name, false);
   }
-  /// q's columns in `memory`, of which each matrix has so many.
-  void add_factor(int inner, const char* memory, int columns) {
+  /// q's columns in `memory`, of which each matrix has so many: the columns' own, or others.
+  void add_factor(int inner, const char* memory, int columns, bool own) {
     holes["inner"] = cat(inner), holes["basis"] = memory, holes["last"] = cat(std::min(m, n) - 1);
-    place_columns(columns, m, "in_basis");
-    holes["three_m"] = cat(3 * m);
-    shared.push_back({compute_type_name(type), "reflections", per * 3 * m});
-    add_list("taus"), add_list("of_vs"), add_list("largest_of");
+    place_columns(columns, m, "in_basis"), add_list("taus"), add_list("of_vs");
+    holes["v"] = own ? "$v_of_copy(${0}, ${1})" : "$v_of_column(${0}, ${1})";
+    holes["copy_last"] = own ? "$copy_of_v(${last}u)" : "", holes["copy_next"] = own ? "$copy_of_next" : "";
+    holes["three_m"] = cat(3 * m), holes["largest_of"] = own ? "largest_of" : "partial";
+    if (own) add_list("largest_of"), shared.push_back({compute_type_name(type), "reflections", per * 3 * m});
   }
   void load_as(int access, const std::string& row, const std::string& column) {
     std::vector<std::string> values;

@@ -8,7 +8,8 @@
 // leave loops as they are.
 //
 // Workgroup memory: columns[], of all matrices of the workgroup; and a number for each of its 32 threads in taus[32]
-// and of_vs[32], of column k's reflection; partial[32], the largest element, or a sum; bad[32] u32, whether it has
+// and of_vs[32], of column k's reflection; largest_of[32], the largest element that is left of its column (or partial);
+// reflections[], the last three of them; partial[32], the largest element, or a sum; bad[32] u32, whether it has
 // found one that is not finite; busy[32] u32, whether it has rotated; values[32], and order[32] u32, which of them
 // comes k-th.
 
@@ -83,7 +84,7 @@ Column k's reflection, from the diagonal on, of the column that begins at the pl
 x · $of_v; what is subtracted is tau · (v · y) · v; `made` is what becomes of the diagonal, still divided by `size`, the
 power of the largest element. On the way, the product of what is below with the column at the place `mine`.
 $define reflection(k)
-  let size = power_of(largest_of[own * ${threads}u + $k]);
+  let size = power_of($largest_of[own * ${threads}u + $k]);
   let less = $type(1.0) / size;
   let first = columns[at_k + $k] * less;
   var below = $type(0.0);
@@ -92,7 +93,8 @@ $define reflection(k)
     var i = $k + 1u;
     $by_eights(${m}u, $load_both, $add_products)
   }
-  let none = below == $type(0.0) || (largest_of[own * ${threads}u + $k] < size && below < $type(${m}.0));  // or subnormal
+  let is_tiny = $largest_of[own * ${threads}u + $k] < size && below < $type(${m}.0);  // subnormal; not NaN
+  let none = below == $type(0.0) || is_tiny;
   let length = $nearly_root(fma(first, first, below));
   let made = select(select(length, -length, first > $type(0.0)), first, none);
   let to = first - made;
@@ -119,8 +121,8 @@ $define reflect_column(d)
 $end
 The same of q's, whose own reflection finds nothing of it yet (`fresh`), and the product with the next v.
 $define load_basis(d)
-  let v$d = reflections[here + i + ${d}u];
-  let u$d = reflections[after + i + ${d}u];
+  let v$d = $v(k, i + ${d}u);
+  let u$d = $v(next, i + ${d}u);
   let y$d = select($basis[mine + i + ${d}u], $type(0.0), fresh);
 $end
 $define reflect_basis(d)
@@ -128,15 +130,21 @@ $define reflect_basis(d)
   $basis[mine + i + ${d}u] = z$d;
   product = fma(u$d, z$d, product);
 $end
-v of column k, with its 1 and zeros before it, among the last three of these.
-$define copy_reflection(k)
-  for (var i = r; i < ${m}u; i += ${threads}u) {
-    let v = columns[$column($k) + i] * of_vs[own * ${threads}u + $k];
-    reflections[$reflection_at($k) + i] = select(select($type(0.0), $type(1.0), i == $k), v, i > $k);
-  }
+Element i of v of column k, with its 1 and zeros before it: of a copy among the last three of these, where q takes the
+columns' place, or of the column itself.
+$define v_of_copy(k, i)
+  reflections[own * ${three_m}u + $k % 3u * ${m}u + $i]
 $end
-$define reflection_at(k)
-  own * ${three_m}u + $k % 3u * ${m}u
+$define v_of_column(k, i)
+  select(select($type(0.0), $type(1.0), $i == $k), columns[$column($k) + $i] * of_vs[own * ${threads}u + $k], $i > $k)
+$end
+$define copy_of_v(k)
+  for (var i = r; i < ${m}u; i += ${threads}u) { $v_of_copy($k, i) = $v_of_column($k, i); }
+$end
+$define copy_of_next
+  if (k > 0u) {
+    $copy_of_v(next)
+  }
 $end
 $define load_own(d)
   let y$d = columns[mine + i + ${d}u];
@@ -169,7 +177,7 @@ $define factor_r
       var i = 0u;
       $by_eights(${m}u, $load_own, $scale_own)
     }
-    largest_of[thread] = largest;
+    $largest_of[thread] = largest;
   }
   $barrier
   for (var k = 0u; k < ${least}u; k += 1u) {
@@ -190,7 +198,7 @@ $define factor_r
           var i = k + 1u;
           $by_eights(${m}u, $load_v, $reflect_column)
         }
-        largest_of[thread] = largest;
+        $largest_of[thread] = largest;
       }
     }
     $barrier
@@ -209,20 +217,16 @@ $define factor_q
     }
   }
   var product = $type(0.0);
-  $copy_reflection(${last}u)
+  $copy_last
   $barrier
-  if (r >= ${least}u && r < ${inner}u) { product = reflections[$reflection_at(${last}u) + r]; }
+  if (r >= ${least}u && r < ${inner}u) { product = $v(${last}u, r); }
   for (var s = ${least}u; s > 0u; s -= 1u) {
     let k = s - 1u;
     let next = max(k, 1u) - 1u;
-    if (k > 0u) {
-      $copy_reflection(next)
-    }
+    $copy_next
     $barrier
     if (r >= k && r < ${inner}u) {
       let mine = $in_basis(r);
-      let here = $reflection_at(k);
-      let after = $reflection_at(next);
       let fresh = r == k;
       let w = select(product, $type(1.0), fresh) * taus[own * ${threads}u + k];
       product = $type(0.0);
@@ -232,7 +236,7 @@ $define factor_q
       }
       if (fresh) {
         $basis[mine + k] = $basis[mine + k] + $type(1.0);
-        product = product + reflections[after + k];
+        product = product + $v(next, k);
       }
     }
   }
