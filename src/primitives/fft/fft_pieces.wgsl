@@ -24,8 +24,8 @@ $define twiddle
   if (!lower) { im = -im; }
   return $twiddle_of_re_im;
 $end
-// times_mod(a, b, n, over_n) = a · b mod n, a < n < 2^29, b ≤ 2^14, over_n = 1/n: the quotient in f32 is off by one at most,
-// and what is left lies around 0 in 32 bits, whatever the product has.
+// times_mod(a, b, n, over_n) = a · b mod n, a < n < 2^29, b ≤ 2^14, over_n = 1/n: the quotient in f32 is off by one at
+// most, and what is left lies around 0 in 32 bits, whatever the product has.
 $define times_mod
   let quotient = u32(f32(a) * f32(b) * over_n);
   let left = a * b - quotient * n;

@@ -1,6 +1,7 @@
 // Fourier transforms on GPUs: lines that a workgroup holds by one launch (gpu_text.cpp), longer ones as a matrix,
 // columns and then rows (cpu_line.cpp has the picture), columns perhaps likewise, and lengths with large prime factors
-// as a convolution with a chirp. Where the vendor has a library for it, it comes first (gpu_library.cpp).
+// as a convolution with a chirp. Real lines are complex ones of half the length. What else is done to elements is done
+// where a launch reads or writes them anyhow. Where the vendor has a library for it, it comes first (gpu_library.cpp).
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -84,7 +85,7 @@ std::array<View*, 2> views_out(Lines& l) { return {&l.out_re, &l.out_im}; }
 /// Place i of one of the other axes after the other, without that axis.
 void in_steps_by_place(GpuBackend& backend, const Lines& l) {
   const auto counts = [&](int axis) {
-    const auto is = [&](const Numbering::Part& part) { return part.axis == axis; };
+    const auto is = [&](const Numbering::Weighted& part) { return part.axis == axis; };
     return axis == l.axis || std::ranges::any_of(l.from.parts, is) || std::ranges::any_of(l.to.parts, is);
   };
   int without_number = 0;
@@ -96,7 +97,7 @@ void in_steps_by_place(GpuBackend& backend, const Lines& l) {
   for (std::size_t a = 0; a < static_cast<std::size_t>(l.space.rank()); ++a)
     if (a != other) part.space.push_back(l.space[a]);
   for (Numbering* const numbers : {&part.from, &part.to})
-    for (Numbering::Part& each : numbers->parts) each.axis -= without_number < each.axis;
+    for (Numbering::Weighted& each : numbers->parts) each.axis -= without_number < each.axis;
   Lines all = l;
   const auto each_view = [&](const auto& visit) {
     for (std::size_t k = 0; k < 6; ++k) visit(*views_in(all)[k], *views_in(part)[k]);
@@ -119,7 +120,7 @@ Numbering numbers_in_two(const Numbering& whole, const Lines& l, bool before, st
   Numbering numbers = whole;
   numbers.each = whole.each * columns;
   numbers.whole = whole.whole ? whole.whole : n, numbers.covered = whole.covered ? whole.covered : n;
-  for (Numbering::Part& part : numbers.parts) part.axis += (before ? 1 : 0) - (l.axis < part.axis ? 1 : 0);
+  for (Numbering::Weighted& part : numbers.parts) part.axis += (before ? 1 : 0) - (l.axis < part.axis ? 1 : 0);
   numbers.parts.push_back({before ? 0 : l.space.rank() - 1, whole.each});
   return numbers;
 }
@@ -188,7 +189,7 @@ template <class Then> void with_whole(GpuBackend& backend, const Lines& l, bool 
 /// product with the chirp's.
 void convolve(GpuBackend& backend, const Lines& given) {
   std::int64_t length = 4;
-  while (length < std::max(2 * given.n - 1, given.wanted)) length *= 2;
+  while (length < 2 * given.n - 1) length *= 2;
   const DType dtype = given.re.dtype;
   const Shape one{1, length};
   const Temporary a(backend, one, 1, length, dtype), b(backend, one, 1, length, dtype);
@@ -222,26 +223,23 @@ void convolve(GpuBackend& backend, const Lines& given) {
   });
 }
 
-/// Lines that no launch takes alone. What lies behind the results is written by one of its own.
-void long_lines(GpuBackend& backend, const Lines& all) {
-  with_whole(backend, all, true, [&](const Lines& l) {
-    if (l.wanted <= l.n) return in_steps(backend, l);
-    const Temporary y(backend, l.space, l.axis, l.n, l.re.dtype);
-    Lines middle = l, out = l;
-    write(middle, y), middle.conjugate_out = false, middle.scale = 1;
-    if (l.kind == FftKind::from_real) middle.kind = FftKind::complex, middle.inner = 1;
-    in_steps(backend, middle);
-    read(out, y);
-    out.conjugate_in = false, out.halves = Halves::none, out.mirror_re = out.mirror_im = {}, out.from = {};
-    if (l.kind == FftKind::to_real) out.kind = FftKind::complex, out.inner = 1;
-    map_lines(backend, out);
-  });
-}
-
+/// Lines of any length. What lies behind the results of those that no launch takes alone is written by one of its own.
 void transform(GpuBackend& backend, const Lines& l) {
-  if (!detail::has_only_factors(kKernelPrimes, l.n)) convolve(backend, l);
-  else if (in_one_launch(backend, l)) transform_lines(backend, l);
-  else long_lines(backend, l);
+  const bool plain_length = detail::has_only_factors(kKernelPrimes, l.n);
+  if (plain_length && in_one_launch(backend, l)) return transform_lines(backend, l);
+  if (l.wanted <= l.n) {
+    if (!plain_length) return convolve(backend, l);
+    return with_whole(backend, l, true, [&](const Lines& whole) { in_steps(backend, whole); });
+  }
+  const Temporary y(backend, l.space, l.axis, l.n, l.re.dtype);
+  Lines middle = l, out = l;
+  write(middle, y), middle.conjugate_out = false, middle.scale = 1;
+  if (l.kind == FftKind::from_real) middle.kind = FftKind::complex, middle.inner = 1;
+  transform(backend, middle);
+  read(out, y);
+  out.conjugate_in = false, out.halves = Halves::none, out.mirror_re = out.mirror_im = {}, out.from = {};
+  if (l.kind == FftKind::to_real) out.kind = FftKind::complex, out.inner = 1;
+  map_lines(backend, out);
 }
 
 /// Every second element along an axis, from the first or the next one on.
@@ -263,8 +261,9 @@ View backwards(View v, int axis, std::int64_t last) {
 bool by_halves(GpuBackend& backend, const Lines& l) {
   const bool from_real = l.kind == FftKind::from_real;
   const std::int64_t half = l.n / 2, reals = from_real ? std::min(l.given, l.n) : l.wanted;
-  if (l.kind == FftKind::complex || l.n % 2 != 0 || l.n < 4 || reals % 2 != 0 || reals == 0 || reals > l.n) return false;
-  if (from_real ? l.im.storage : l.out_im.storage) return false;
+  const View& other = from_real ? l.im : l.out_im;
+  if (l.kind == FftKind::complex || l.n % 2 != 0 || l.n < 4 || other.storage) return false;
+  if (reals % 2 != 0 || reals == 0 || reals > l.n) return false;
   Lines halves = l;
   halves.n = half;
   if (!from_real) {

@@ -1,5 +1,7 @@
 // Fills the holes of fft.wgsl, which transforms lines, and of fft_elements.wgsl, which changes elements and where they
 // lie. Butterflies alone are printed here, for their radix.
+//
+// (Longer than other files: both kernels load and store by the same pieces, whose holes one set of functions fills.)
 #include "primitives/fft/gpu_text.hpp"
 
 #include <algorithm>
@@ -116,7 +118,8 @@ std::string coordinate(const Text& t, int axis) {
 }
 std::string number_of(const Text& t, const Numbering& numbers) {
   std::string text = cat("e * ", u(numbers.each));
-  for (const Numbering::Part& part : numbers.parts) text += cat(" + ", coordinate(t, part.axis), " * ", u(part.weight));
+  for (const Numbering::Weighted& part : numbers.parts)
+    text += cat(" + ", coordinate(t, part.axis), " * ", u(part.weight));
   return text;
 }
 
@@ -129,7 +132,8 @@ void add_load(Holes& holes, const Text& t, Io& io) {
   const bool mirrors = l.kind == FftKind::to_real && !joined, inner = l.kind == FftKind::to_real && l.inner != 1;
   holes["load"] = joined ? "$load_joined" : separated ? "$load_separated" : "$load_element";
   holes["k_in"] = l.from.plain() ? "e" : "k", holes["number_in"] = number_of(t, l.from);
-  holes["if_numbered_in"] = where(!l.from.plain(), "$numbered_in");
+  const bool counts = joined || !t.all_given || l.factor != Multiplier::none;
+  holes["if_numbered_in"] = where(counts && !l.from.plain(), "$numbered_in");
   holes["given"] = t.plan.p(t.given_slot), holes["whole"] = cat(l.whole_in());
   holes["row"] = mirrors ? "row" : holes["k_in"], holes["mirror"] = where(mirrors, "$mirrored_row");
   holes["mirrored_part"] = where(mirrors, "$conjugated_image");
@@ -174,14 +178,14 @@ void add_factors(Holes& holes, const Text& t, Io& io) {
 /// What $store has; after what is loaded, as names are numbered as they come.
 void add_store(Holes& holes, const Text& t, Io& io) {
   const Lines& l = t.l;
-  const bool from_real = l.kind == FftKind::from_real;
+  const bool has_inner = l.kind == FftKind::from_real && l.inner != 1, cut = l.wanted > l.rows_out();
   holes["k_out"] = l.to.plain() ? "e" : "k", holes["number_out"] = number_of(t, l.to);
-  holes["if_numbered_out"] = where(!l.to.plain(), "$numbered_out");
+  holes["if_numbered_out"] = where(!l.to.plain() && (l.chirped || has_inner || cut), "$numbered_out");
   holes["wanted"] = t.plan.p(t.wanted_slot), holes["whole_out"] = cat(l.whole_out());
   holes["rows"] = cat(l.rows_out()), holes["conjugated_out"] = where(l.conjugate_out, "$conjugated");
   holes["scaled"] = where(l.scale != 1, "$times_number($scale)");
-  holes["inner_ones"] = where(from_real && l.inner != 1, "$halves_times_inner");
-  holes["cut"] = where(l.wanted > l.rows_out(), "$zeros_behind");
+  holes["inner_ones"] = where(has_inner, "$halves_times_inner");
+  holes["cut"] = where(cut, "$zeros_behind");
   Names line;
   holes["coordinates_out"] = io.coordinates(t.plan.lines, "line", "d", line);
   holes["store_re"] = io.store(t.out_re, t.plan.at(line, "e"), {"re"}, "");
@@ -287,7 +291,8 @@ std::string transform_text(const Text& t, const LinesOfGroup& group) {
   holes["modulus"] = cat(l.modulus), holes["step_of_modulus"] = step_of(l, l.modulus);
   // Branches around loads keep them from being on their way together.
   holes["line"] = cat(t.all_given ? "min(" : "", "group * ${per}u + ${0}", t.all_given ? ", $lines - 1u)" : "");
-  holes["is_wanted"] = t.all_wanted ? "line < $lines" : cat("line < $lines && ", l.to.plain() ? "e" : "$number_out", " < $wanted");
+  const std::string number = l.to.plain() ? "e" : "$number_out";
+  holes["is_wanted"] = cat("line < $lines", t.all_wanted ? "" : cat(" && ", number, " < $wanted"));
   holes["twiddled_before"] = l.modulus ? "$times_twiddle" : "";
   const std::vector<int> list = radices(l.n, l.re.dtype == DType::f64 ? 3 : 4);  // registers for as many elements
   const bool gathered = list.empty() || (!group.across_in && l.n / list.front() < kFewestNeighbours);
@@ -326,10 +331,7 @@ std::string map_text(const Text& t, bool across) {
   holes["threads"] = cat(kMapThreads);
   holes["line_and_element"] = across ? "$places(e, line, $lines)" : "$places(line, e, $wanted)";
   holes["inside"] = across ? "e < $wanted" : "line < $lines";
-  constexpr const char* kTitles[] = {"fft, elements", "fft, elements times a chirp", "fft, a chirp",
-                                     "fft, elements times a chirp's transform"};
-  return t.plan.module(kTitles[static_cast<std::size_t>(l.factor)], fill_holes(kFftElements, holes), {},
-                       functions_of(l, dialect, true));
+  return t.plan.module("fft, elements", fill_holes(kFftElements, holes), {}, functions_of(l, dialect, false));
 }
 
 /// Writes to the key what the text depends on.
@@ -341,7 +343,7 @@ void note_request(Plan& plan, const Lines& l) {
   note(std::bit_cast<std::int64_t>(l.scale)), note(std::bit_cast<std::int64_t>(l.inner)), note(l.re.dtype);
   for (const Numbering* const numbers : {&l.from, &l.to}) {
     note(numbers->each), note(numbers->whole), note(numbers->parts.size());
-    for (const Numbering::Part& part : numbers->parts) note(part.axis), note(part.weight);
+    for (const Numbering::Weighted& part : numbers->parts) note(part.axis), note(part.weight);
   }
   note(l.wanted > l.rows_out()), note(l.to.plain() && l.wanted > l.n);
   if (l.modulus == 0 && l.from.plain() && l.to.plain()) return;
@@ -355,7 +357,7 @@ void note_request(Plan& plan, const Lines& l) {
   const auto note_size = [&](int axis) { note(l.space[static_cast<std::size_t>(axis)]); };
   if (l.modulus) note_size(l.columns);
   for (const Numbering* const numbers : {&l.from, &l.to})
-    for (const Numbering::Part& part : numbers->parts) note_size(part.axis);
+    for (const Numbering::Weighted& part : numbers->parts) note_size(part.axis);
 }
 
 /// Calls launch(text) of a plan over the views that there are.

@@ -16,14 +16,14 @@ enum class Multiplier : int { none, chirp, chirp_alone, kernel };
 /// Which element of the whole line each element is that a launch has, where that is one of several steps: number
 /// each · e, and of some of the other axes the coordinate times a weight.
 struct Numbering {
-  struct Part {
+  struct Weighted {
     int axis;
     std::int64_t weight;
   };
   std::int64_t each = 1;
   std::int64_t whole = 0;    // elements of the line that count; 0: those of the transform
   std::int64_t covered = 0;  // numbers that all launches have together; 0: the same
-  std::vector<Part> parts = {};
+  std::vector<Weighted> parts = {};
   bool plain() const { return parts.empty() && each == 1; }
 };
 
@@ -79,7 +79,7 @@ std::int64_t most_elements(const GpuBackend& backend, DType dtype);
 inline constexpr int kKernelPrimes[] = {2, 3, 5, 7};
 /// Queues the transform of lines of up to most_elements().
 void transform_lines(GpuBackend& backend, const Lines& lines);
-/// Queues the kernel that multiplies elements, and changes how they lie.
+/// Queues the kernel that changes elements, but by factors, and how they lie.
 void map_lines(GpuBackend& backend, const Lines& lines);
 
 }  // namespace tern::detail_gpu::fft

@@ -27,7 +27,7 @@ std::string qr_text(Spectral& s, int inner, const QrAccesses& v) {
   const int columns = std::max(s.n, inner);
   s.add_columns("columns", columns, s.m, "column"), s.add_factor(inner, "columns", columns, true);
   s.load_as(v.input, "i", "j"), s.load_four_as(v.input);
-  s.holes["store_q"] = s.store_x(v.q, "i", "j"), s.holes["store_r"] = s.store_x(v.r, "i", "j");
+  s.holes["store_q"] = s.store_x(v.q, "i", "j"), s.holes["store_r"] = s.store_x(v.r, "i", "r");
   return s.text("qr of small matrices", kSmallQr);
 }
 
@@ -63,7 +63,8 @@ std::string svd_text(Spectral& s, bool wide, int inner, const SvdAccesses& v) {
   s.add_thresholds();
   for (const char* hole : {"identity", "rotate_vectors", "vectors"}) s.holes[hole] = "";
   if (v.u >= 0) {
-    s.add("vectors", inner, m), s.add_factor(inner, "vectors", inner, false), s.add_vectors("");  // the short side's are gone when the long one's come
+    // The short side's are gone when the long one's come.
+    s.add("vectors", inner, m), s.add_factor(inner, "vectors", inner, false), s.add_vectors("");
     const int left = wide ? v.vh : v.u, right = wide ? v.u : v.vh;
     const std::string long_side = cat("let x = vectors[$in_basis(", wide ? "i" : "j", ") + ", wide ? "j" : "i", "];\n",
                                       s.store_x(left, "i", "j"));

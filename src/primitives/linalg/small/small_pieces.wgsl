@@ -4,8 +4,8 @@
 // Scales are powers of two between the least normal number and its reciprocal, so that what is scaled is exact.
 // WebGPU's devices may take subnormal numbers for zeros: those of f32 are scaled as integers.
 // What a thread holds, what bounds the kernels and how fast they are stands in their own files. Rotations and
-// the products before them take four elements at a time, whose loads are on their way together: compilers for WebGPU
-// leave loops as they are.
+// the products before them take four elements at a time, and reflections eight, whose loads are on their way together:
+// compilers for WebGPU leave loops as they are.
 //
 // Workgroup memory: columns[], of all matrices of the workgroup; and a number for each of its 32 threads in taus[32]
 // and of_vs[32], of column k's reflection; largest_of[32], the largest element that is left of its column (or partial);
@@ -206,8 +206,8 @@ $define factor_r
   }
   $barrier
 $end
-q of them: a thread has column r of $basis, which may be the same columns. Behind row r it may hold anything; q's columns
-are those of the identity until their own reflection.
+q of them: a thread has column r of $basis, which may be the same columns. Behind row r it may hold anything; q's
+columns are those of the identity until their own reflection.
 $define factor_q
   if (r < ${inner}u) {
     let mine = $in_basis(r);
