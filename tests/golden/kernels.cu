@@ -920,10 +920,19 @@ extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restri
   }
 }
 
-// ---- transform: fft, 1 workgroups of 32, 19 words (79095a2e)
-// ---- transform of lines of odd factors: fft, 1 workgroups of 64, 19 words (05744bab)
-// ---- transform to real lines, and its gradient: irfft, 1 workgroups of 32, 15 words (5a9d444b)
-// ---- transform to real lines, and its gradient: irfft, 1 workgroups of 32, 15 words (0e516fb2)
+// ---- transform: fft, 1 workgroups of 32, 18 words (c05bec41)
+// ---- transform of lines of odd factors: fft, 1 workgroups of 64, 18 words (219fb934)
+// ---- transform to real lines, and its gradient: irfft, 1 workgroups of 32, 24 words (f47cb636)
+// ---- transform to real lines, and its gradient: irfft, 1 workgroups of 32, 18 words (cd0d7a67)
+// ---- transform to real lines, and its gradient: irfft, 1 workgroups of 32, 14 words (763fe171)
+// ---- transform of real lines with a large prime factor: rfft, 1 workgroups of 64, 13 words (f50a4bf9)
+// ---- transform of real lines with a large prime factor: rfft, 1 workgroups of 64, 18 words (4830e3cb)
+// ---- transform of real lines with a large prime factor: rfft, 1 workgroups of 64, 22 words (6488d774)
+// ---- transform of real lines with a large prime factor: rfft, 1 workgroups of 256, 24 words (5005ce7d)
+// ---- gradients of transforms of real lines, and of fewer elements: rfft, 1 workgroups of 32, 18 words (93d06928)
+// ---- gradients of transforms of real lines, and of fewer elements: rfft, 1 workgroups of 32, 24 words (e3340660)
+// ---- gradients of transforms of real lines, and of fewer elements: fft, 1 workgroups of 32, 18 words (2a74a9b9)
+// ---- gradients of transforms of real lines, and of fewer elements: fft, 1 workgroups of 32, 18 words (e580a3dd)
 // ---- attention: attention, 2 workgroups of 128, 24 words
 // attention in f32
 struct Params {
@@ -2549,9 +2558,6 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b
 }
 
 // ---- scatter of long rows: scatter_add, 1 workgroups of 256, 5 words (dae237e2)
-// ---- transform of lines of a large prime factor: fft, 1 workgroups of 256, 14 words (dd319105)
-// ---- transform of lines of a large prime factor: fft, 1 workgroups of 256, 19 words (bef5edff)
-// ---- transform of lines of a large prime factor: fft, 1 workgroups of 256, 23 words (b179eebf)
 // ---- cholesky of small matrices: cholesky, 3 workgroups of 32, 11 words (f950acaf)
 // ---- lu of small matrices: lu_factor, 3 workgroups of 32, 13 words
 // lu of small matrices
@@ -2638,7 +2644,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
 
 // ---- solutions of small matrices: solve, 3 workgroups of 32, 16 words (c6701ef5)
 // ---- triangles of small matrices: solve_triangular, 3 workgroups of 32, 14 words (fd4b2718)
-// ---- qr of small matrices: qr, 3 workgroups of 32, 12 words (d71a6e34)
+// ---- qr of small matrices: qr, 3 workgroups of 32, 12 words (68ad3a16)
 // ---- eigh of small matrices: eigh, 3 workgroups of 32, 13 words
 // eigh of small matrices
 TERN_DEVICE f32 power_of(f32 x) {
@@ -2874,7 +2880,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
   }
 }
 
-// ---- svd of small matrices: svd, 3 workgroups of 32, 16 words (f93a5d82)
+// ---- svd of small matrices: svd, 3 workgroups of 32, 16 words (8a90fc8e)
 // ---- spectra, a matrix a thread: qr, 1 workgroups of 32, 12 words
 // qr, a matrix a thread
 TERN_DEVICE f64 power_of(f64 x) {

@@ -1287,7 +1287,7 @@ fn epilogue(v0: f32, v1: f32) -> f32 {
   }
 }
 
-// ---- transform: fft, 1 workgroups of 32, 19 words
+// ---- transform: fft, 1 workgroups of 32, 18 words
 // fft
 struct Params { v: array<vec4<u32>, 5> }
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
@@ -1465,10 +1465,6 @@ fn twiddle(a: u32, n: u32, step: f32) -> Twiddle {
     if (line < params.v[0].y) {
       var re = line_re[own * 9u + e + (e >> 4u)];
       var im = line_im[own * 9u + e + (e >> 4u)];
-      if (e >= 8u) {
-        re = f32(0.0);
-        im = f32(0.0);
-      }
       let to2 = params.v[2].z + line * params.v[2].w + e * params.v[3].x;
       b1[to2] = bitcast<u32>(re);
       let to3 = params.v[3].y + line * params.v[3].z + e * params.v[3].w;
@@ -1477,7 +1473,7 @@ fn twiddle(a: u32, n: u32, step: f32) -> Twiddle {
   }
 }
 
-// ---- transform of lines of odd factors: fft, 1 workgroups of 64, 19 words
+// ---- transform of lines of odd factors: fft, 1 workgroups of 64, 18 words
 // fft
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
@@ -2079,27 +2075,19 @@ fn twiddle(a: u32, n: u32, step: f32) -> Twiddle {
         if (line < params.v[0].y) {
           var re = y0r;
           var im = y0i;
-          if (e >= 105u) {
-            re = f32(0.0);
-            im = f32(0.0);
-          }
           let to2 = params.v[2].z + line * params.v[2].w + e * params.v[3].x;
           b1[to2] = bitcast<u32>(re);
           let to3 = params.v[3].y + line * params.v[3].z + e * params.v[3].w;
           b1[to3] = bitcast<u32>(im);
         }
       }
-// … 5 more of these 16 lines (6e1e3e67), and
+// … 5 more of these 12 lines (685f77c9), and
       {
         let e = to0 + 90u;
         let line = group * 8u + own0;
         if (line < params.v[0].y) {
           var re = y6r;
           var im = y6i;
-          if (e >= 105u) {
-            re = f32(0.0);
-            im = f32(0.0);
-          }
           let to2 = params.v[2].z + line * params.v[2].w + e * params.v[3].x;
           b1[to2] = bitcast<u32>(re);
           let to3 = params.v[3].y + line * params.v[3].z + e * params.v[3].w;
@@ -2113,27 +2101,19 @@ fn twiddle(a: u32, n: u32, step: f32) -> Twiddle {
         if (line < params.v[0].y) {
           var re = y7r;
           var im = y7i;
-          if (e >= 105u) {
-            re = f32(0.0);
-            im = f32(0.0);
-          }
           let to2 = params.v[2].z + line * params.v[2].w + e * params.v[3].x;
           b1[to2] = bitcast<u32>(re);
           let to3 = params.v[3].y + line * params.v[3].z + e * params.v[3].w;
           b1[to3] = bitcast<u32>(im);
         }
       }
-// … 5 more of these 16 lines (fde55abd), and
+// … 5 more of these 12 lines (b9af6d1f), and
       {
         let e = to1 + 90u;
         let line = group * 8u + own1;
         if (line < params.v[0].y) {
           var re = y13r;
           var im = y13i;
-          if (e >= 105u) {
-            re = f32(0.0);
-            im = f32(0.0);
-          }
           let to2 = params.v[2].z + line * params.v[2].w + e * params.v[3].x;
           b1[to2] = bitcast<u32>(re);
           let to3 = params.v[3].y + line * params.v[3].z + e * params.v[3].w;
@@ -2144,12 +2124,13 @@ fn twiddle(a: u32, n: u32, step: f32) -> Twiddle {
   }
 }
 
-// ---- transform to real lines, and its gradient: irfft, 1 workgroups of 32, 15 words
+// ---- transform to real lines, and its gradient: irfft, 1 workgroups of 32, 24 words
 // fft
+struct Params { v: array<vec4<u32>, 7> }
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
-var<workgroup> line_re: array<f32, 320>;
-var<workgroup> line_im: array<f32, 320>;
+var<workgroup> line_re: array<f32, 192>;
+var<workgroup> line_im: array<f32, 192>;
 struct Twiddle {
   re: f32,
   im: f32,
@@ -2172,23 +2153,37 @@ fn twiddle(a: u32, n: u32, step: f32) -> Twiddle {
   if (!lower) { im = -im; }
   return Twiddle(re, im);
 }
-  for (var b = thread; b < 64u * 4u; b += 32u) {
-    let own = b / 4u;
-    let e = b - own * 4u;
+  for (var b = thread; b < 64u * 2u; b += 32u) {
+    let own = b / 2u;
+    let e = b - own * 2u;
     let line = min(group * 64u + own, params.v[0].y - 1u);
     var re = f32(0.0);
     var im = f32(0.0);
-    let mirrored = e > 2u;
-    let row = select(e, 4u - e, mirrored);
-      let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + row * params.v[1].z]);
+    var other_re = f32(0.0);
+    var other_im = f32(0.0);
+      let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + e * params.v[1].z]);
       re = x0;
-      let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + row * params.v[2].y]);
+      let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + e * params.v[2].y]);
       im = x1;
-      if (mirrored) { im = -im; }
-      if (row == 0u || row * 2u == 4u) { im = f32(0.0); }
-      im = -im;
-    line_re[own * 5u + e + (e >> 4u)] = re;
-    line_im[own * 5u + e + (e >> 4u)] = im;
+      let x2 = bitcast<f32>(b0[params.v[2].z + line * params.v[2].w + e * params.v[3].x]);
+      other_re = x2;
+      let x3 = bitcast<f32>(b0[params.v[3].y + line * params.v[3].z + e * params.v[3].w]);
+      other_im = x3;
+    im = -im;
+    other_im = -other_im;
+    if (e == 0u) {
+      im = f32(0.0);
+      other_im = f32(0.0);
+    }
+    {
+      let w = twiddle(e, 4u, f32(0.19634954084936207));
+      let less_re = re - other_re;
+      let less_im = im + other_im;
+      re = re + other_re - (w.re * less_im + w.im * less_re);
+      im = im - other_im + (w.re * less_re - w.im * less_im);
+    }
+    line_re[own * 3u + e + (e >> 4u)] = re;
+    line_im[own * 3u + e + (e >> 4u)] = im;
   }
   workgroupBarrier();
   {
@@ -2197,63 +2192,315 @@ fn twiddle(a: u32, n: u32, step: f32) -> Twiddle {
     let i0 = turn0 - own0 * 1u;
     let to0 = i0;
     let e0 = i0 + 0u;
-    let x0r = line_re[own0 * 5u + e0 + (e0 >> 4u)];
-    let x0i = line_im[own0 * 5u + e0 + (e0 >> 4u)];
-// … 2 more of these 3 lines (701d9823), and
-    let e3 = i0 + 3u;
-    let x3r = line_re[own0 * 5u + e3 + (e3 >> 4u)];
-    let x3i = line_im[own0 * 5u + e3 + (e3 >> 4u)];
-    let t0_0_r = x0r + x2r;
-    let t0_0_i = x0i + x2i;
-    let t0_1_r = x0r - x2r;
-    let t0_1_i = x0i - x2i;
-    let t0_2_r = x1r + x3r;
-    let t0_2_i = x1i + x3i;
-    let t0_3_r = x1r - x3r;
-    let t0_3_i = x1i - x3i;
-    let y0r = t0_0_r + t0_2_r;
-    let y0i = t0_0_i + t0_2_i;
-    let y1r = t0_1_r + t0_3_i;
-    let y1i = t0_1_i - t0_3_r;
-    let y2r = t0_0_r - t0_2_r;
-    let y2i = t0_0_i - t0_2_i;
-    let y3r = t0_1_r - t0_3_i;
-    let y3i = t0_1_i + t0_3_r;
+    let x0r = line_re[own0 * 3u + e0 + (e0 >> 4u)];
+    let x0i = line_im[own0 * 3u + e0 + (e0 >> 4u)];
+    let e1 = i0 + 1u;
+    let x1r = line_re[own0 * 3u + e1 + (e1 >> 4u)];
+    let x1i = line_im[own0 * 3u + e1 + (e1 >> 4u)];
+    let y0r = x0r + x1r;
+    let y0i = x0i + x1i;
+    let y1r = x0r - x1r;
+    let y1i = x0i - x1i;
     let turn1 = thread + 32u;
     let own1 = turn1 / 1u;
     let i1 = turn1 - own1 * 1u;
     let to1 = i1;
-    let e4 = i1 + 0u;
-    let x4r = line_re[own1 * 5u + e4 + (e4 >> 4u)];
-    let x4i = line_im[own1 * 5u + e4 + (e4 >> 4u)];
-// … 2 more of these 3 lines (713b5d75), and
-    let e7 = i1 + 3u;
-    let x7r = line_re[own1 * 5u + e7 + (e7 >> 4u)];
-    let x7i = line_im[own1 * 5u + e7 + (e7 >> 4u)];
-    let t4_0_r = x4r + x6r;
-    let t4_0_i = x4i + x6i;
-    let t4_1_r = x4r - x6r;
-    let t4_1_i = x4i - x6i;
-    let t4_2_r = x5r + x7r;
-    let t4_2_i = x5i + x7i;
-    let t4_3_r = x5r - x7r;
-    let t4_3_i = x5i - x7i;
-    let y4r = t4_0_r + t4_2_r;
-    let y4i = t4_0_i + t4_2_i;
-    let y5r = t4_1_r + t4_3_i;
-    let y5i = t4_1_i - t4_3_r;
-    let y6r = t4_0_r - t4_2_r;
-    let y6i = t4_0_i - t4_2_i;
-    let y7r = t4_1_r - t4_3_i;
-    let y7i = t4_1_i + t4_3_r;
+    let e2 = i1 + 0u;
+    let x2r = line_re[own1 * 3u + e2 + (e2 >> 4u)];
+    let x2i = line_im[own1 * 3u + e2 + (e2 >> 4u)];
+    let e3 = i1 + 1u;
+    let x3r = line_re[own1 * 3u + e3 + (e3 >> 4u)];
+    let x3i = line_im[own1 * 3u + e3 + (e3 >> 4u)];
+    let y2r = x2r + x3r;
+    let y2i = x2i + x3i;
+    let y3r = x2r - x3r;
+    let y3i = x2i - x3i;
     workgroupBarrier();
       let o0 = to0 + 0u;
-      line_re[own0 * 5u + o0 + (o0 >> 4u)] = y0r;
-      line_im[own0 * 5u + o0 + (o0 >> 4u)] = y0i;
-// … 6 more of these 3 lines (7851bec2), and
-      let o7 = to1 + 3u;
-      line_re[own1 * 5u + o7 + (o7 >> 4u)] = y7r;
-      line_im[own1 * 5u + o7 + (o7 >> 4u)] = y7i;
+      line_re[own0 * 3u + o0 + (o0 >> 4u)] = y0r;
+      line_im[own0 * 3u + o0 + (o0 >> 4u)] = y0i;
+// … 2 more of these 3 lines (1508dcb0), and
+      let o3 = to1 + 1u;
+      line_re[own1 * 3u + o3 + (o3 >> 4u)] = y3r;
+      line_im[own1 * 3u + o3 + (o3 >> 4u)] = y3i;
+  }
+  workgroupBarrier();
+  for (var b = thread; b < 64u * params.v[5].w; b += 32u) {
+    let own = b / params.v[5].w;
+    let e = b - own * params.v[5].w;
+    let line = group * 64u + own;
+    if (line < params.v[0].y) {
+      var re = line_re[own * 3u + e + (e >> 4u)];
+      var im = line_im[own * 3u + e + (e >> 4u)];
+      re *= f32(0.25);
+      im *= f32(0.25);
+      let to4 = params.v[4].x + line * params.v[4].y + e * params.v[4].z;
+      b1[to4] = bitcast<u32>(re);
+      let to5 = params.v[4].w + line * params.v[5].x + e * params.v[5].y;
+      b1[to5] = bitcast<u32>(im);
+    }
+  }
+}
+
+// ---- transform to real lines, and its gradient: irfft, 1 workgroups of 32, 18 words
+// fft
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+var<workgroup> line_re: array<f32, 192>;
+var<workgroup> line_im: array<f32, 192>;
+struct Twiddle {
+  re: f32,
+  im: f32,
+}
+fn twiddle(a: u32, n: u32, step: f32) -> Twiddle {
+  var at = 8u * a;
+  let lower = at > 4u * n;
+  if (lower) { at = 8u * n - at; }
+  let left = at > 2u * n;
+  if (left) { at = 4u * n - at; }
+  let steep = at > n;
+  if (steep) { at = 2u * n - at; }
+  let angle = f32(at) * step;
+  let x = angle * angle;
+  let s = angle * (f32(1.0) + x * (f32(-0.16666666666666666) + x * (f32(0.0083333333333333332) + x * (f32(-0.00019841269841269841) + x * (f32(2.7557319223985893e-06) + x * f32(-2.505210838544172e-08))))));
+  let c = (f32(1.0) + x * (f32(-0.5) + x * (f32(0.041666666666666664) + x * (f32(-0.0013888888888888889) + x * (f32(2.4801587301587302e-05) + x * (f32(-2.7557319223985888e-07) + x * f32(2.08767569878681e-09)))))));
+  var re = select(c, s, steep);
+  var im = select(s, c, steep);
+  if (left) { re = -re; }
+  if (!lower) { im = -im; }
+  return Twiddle(re, im);
+}
+  for (var b = thread; b < 64u * 2u; b += 32u) {
+    let own = b / 2u;
+    let e = b - own * 2u;
+    let line = min(group * 64u + own, params.v[0].y - 1u);
+    var re = f32(0.0);
+    var im = f32(0.0);
+      let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + e * params.v[1].z]);
+      re = x0;
+      let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + e * params.v[2].y]);
+      im = x1;
+    line_re[own * 3u + e + (e >> 4u)] = re;
+    line_im[own * 3u + e + (e >> 4u)] = im;
+  }
+  workgroupBarrier();
+  {
+    let turn0 = thread;
+    let own0 = turn0 / 1u;
+    let i0 = turn0 - own0 * 1u;
+    let to0 = i0;
+    let e0 = i0 + 0u;
+    let x0r = line_re[own0 * 3u + e0 + (e0 >> 4u)];
+    let x0i = line_im[own0 * 3u + e0 + (e0 >> 4u)];
+    let e1 = i0 + 1u;
+    let x1r = line_re[own0 * 3u + e1 + (e1 >> 4u)];
+    let x1i = line_im[own0 * 3u + e1 + (e1 >> 4u)];
+    let y0r = x0r + x1r;
+    let y0i = x0i + x1i;
+    let y1r = x0r - x1r;
+    let y1i = x0i - x1i;
+    let turn1 = thread + 32u;
+    let own1 = turn1 / 1u;
+    let i1 = turn1 - own1 * 1u;
+    let to1 = i1;
+    let e2 = i1 + 0u;
+    let x2r = line_re[own1 * 3u + e2 + (e2 >> 4u)];
+    let x2i = line_im[own1 * 3u + e2 + (e2 >> 4u)];
+    let e3 = i1 + 1u;
+    let x3r = line_re[own1 * 3u + e3 + (e3 >> 4u)];
+    let x3i = line_im[own1 * 3u + e3 + (e3 >> 4u)];
+    let y2r = x2r + x3r;
+    let y2i = x2i + x3i;
+    let y3r = x2r - x3r;
+    let y3i = x2i - x3i;
+    workgroupBarrier();
+      let o0 = to0 + 0u;
+      line_re[own0 * 3u + o0 + (o0 >> 4u)] = y0r;
+      line_im[own0 * 3u + o0 + (o0 >> 4u)] = y0i;
+// … 2 more of these 3 lines (1508dcb0), and
+      let o3 = to1 + 1u;
+      line_re[own1 * 3u + o3 + (o3 >> 4u)] = y3r;
+      line_im[own1 * 3u + o3 + (o3 >> 4u)] = y3i;
+  }
+  workgroupBarrier();
+  for (var b = thread; b < 64u * 2u; b += 32u) {
+    let own = b / 2u;
+    let k = b - own * 2u;
+    let line = group * 64u + own;
+    let there = own * 3u + k + (k >> 4u);
+    let back = own * 3u + select(2u - k, 0u, k == 0u) + (select(2u - k, 0u, k == 0u) >> 4u);
+    let other_re = line_re[back];
+    let other_im = line_im[back];
+    let sum_re = line_re[there] + other_re;
+    let sum_im = line_im[there] - other_im;
+    let less_re = line_re[there] - other_re;
+    let less_im = line_im[there] + other_im;
+    let w = twiddle(k, 4u, f32(0.19634954084936207));
+    let turned_re = w.re * less_im + w.im * less_re;
+    let turned_im = w.re * less_re - w.im * less_im;
+    if (line < params.v[0].y && k < params.v[4].y) {
+      let e = k;
+      var re = sum_re + turned_re;
+      var im = sum_im - turned_im;
+      re *= f32(0.125);
+      im *= f32(0.125);
+      if (e > 0u && e * 2u != 4u) {
+        re *= f32(2.0);
+        im *= f32(2.0);
+      }
+      let to2 = params.v[2].z + line * params.v[2].w + e * params.v[3].x;
+      b1[to2] = bitcast<u32>(re);
+      let to3 = params.v[3].y + line * params.v[3].z + e * params.v[3].w;
+      b1[to3] = bitcast<u32>(im);
+    }
+    if (line < params.v[0].y && 2u * k < 2u && 2u - k < params.v[4].y) {
+      let e = 2u - k;
+      var re = sum_re - turned_re;
+      var im = -sum_im - turned_im;
+      re *= f32(0.125);
+      im *= f32(0.125);
+      if (e > 0u && e * 2u != 4u) {
+        re *= f32(2.0);
+        im *= f32(2.0);
+      }
+      let to2 = params.v[2].z + line * params.v[2].w + e * params.v[3].x;
+      b1[to2] = bitcast<u32>(re);
+      let to3 = params.v[3].y + line * params.v[3].z + e * params.v[3].w;
+      b1[to3] = bitcast<u32>(im);
+    }
+  }
+}
+
+// ---- transform to real lines, and its gradient: irfft, 1 workgroups of 32, 14 words
+// fft
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+var<workgroup> line_re: array<f32, 384>;
+var<workgroup> line_im: array<f32, 384>;
+struct Twiddle {
+  re: f32,
+  im: f32,
+}
+fn twiddle(a: u32, n: u32, step: f32) -> Twiddle {
+  var at = 8u * a;
+  let lower = at > 4u * n;
+  if (lower) { at = 8u * n - at; }
+  let left = at > 2u * n;
+  if (left) { at = 4u * n - at; }
+  let steep = at > n;
+  if (steep) { at = 2u * n - at; }
+  let angle = f32(at) * step;
+  let x = angle * angle;
+  let s = angle * (f32(1.0) + x * (f32(-0.16666666666666666) + x * (f32(0.0083333333333333332) + x * (f32(-0.00019841269841269841) + x * (f32(2.7557319223985893e-06) + x * f32(-2.505210838544172e-08))))));
+  let c = (f32(1.0) + x * (f32(-0.5) + x * (f32(0.041666666666666664) + x * (f32(-0.0013888888888888889) + x * (f32(2.4801587301587302e-05) + x * (f32(-2.7557319223985888e-07) + x * f32(2.08767569878681e-09)))))));
+  var re = select(c, s, steep);
+  var im = select(s, c, steep);
+  if (left) { re = -re; }
+  if (!lower) { im = -im; }
+  return Twiddle(re, im);
+}
+  for (var b = thread; b < 64u * 5u; b += 32u) {
+    let own = b / 5u;
+    let e = b - own * 5u;
+    let line = min(group * 64u + own, params.v[0].y - 1u);
+    var re = f32(0.0);
+    var im = f32(0.0);
+    let mirrored = e > 2u;
+    let row = select(e, 5u - e, mirrored);
+      let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + row * params.v[1].z]);
+      re = x0;
+      let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + row * params.v[2].y]);
+      im = x1;
+      if (mirrored) { im = -im; }
+      if (row == 0u || row * 2u == 5u) { im = f32(0.0); }
+      im = -im;
+    line_re[own * 6u + e + (e >> 4u)] = re;
+    line_im[own * 6u + e + (e >> 4u)] = im;
+  }
+  workgroupBarrier();
+  {
+    let turn0 = thread;
+    let own0 = turn0 / 1u;
+    let i0 = turn0 - own0 * 1u;
+    let to0 = i0;
+    let e0 = i0 + 0u;
+    let x0r = line_re[own0 * 6u + e0 + (e0 >> 4u)];
+    let x0i = line_im[own0 * 6u + e0 + (e0 >> 4u)];
+// … 3 more of these 3 lines (9497cc60), and
+    let e4 = i0 + 4u;
+    let x4r = line_re[own0 * 6u + e4 + (e4 >> 4u)];
+    let x4i = line_im[own0 * 6u + e4 + (e4 >> 4u)];
+    let t0_0_r = x1r + x4r;
+    let t0_0_i = x1i + x4i;
+    let t0_1_r = x1r - x4r;
+    let t0_1_i = x1i - x4i;
+    let t0_2_r = x2r + x3r;
+    let t0_2_i = x2i + x3i;
+    let t0_3_r = x2r - x3r;
+    let t0_3_i = x2i - x3i;
+    let y0r = x0r + t0_0_r + t0_2_r;
+    let y0i = x0i + t0_0_i + t0_2_i;
+    let t0_4_r = x0r + f32(0.30901699437494745) * t0_0_r + f32(-0.80901699437494734) * t0_2_r;
+    let t0_4_i = x0i + f32(0.30901699437494745) * t0_0_i + f32(-0.80901699437494734) * t0_2_i;
+    let t0_5_r = f32(0.95105651629515353) * t0_1_r + f32(0.58778525229247325) * t0_3_r;
+    let t0_5_i = f32(0.95105651629515353) * t0_1_i + f32(0.58778525229247325) * t0_3_i;
+    let y1r = t0_4_r + t0_5_i;
+    let y1i = t0_4_i - t0_5_r;
+    let y4r = t0_4_r - t0_5_i;
+    let y4i = t0_4_i + t0_5_r;
+    let t0_6_r = x0r + f32(-0.80901699437494734) * t0_0_r + f32(0.30901699437494723) * t0_2_r;
+    let t0_6_i = x0i + f32(-0.80901699437494734) * t0_0_i + f32(0.30901699437494723) * t0_2_i;
+    let t0_7_r = f32(0.58778525229247325) * t0_1_r + f32(-0.95105651629515364) * t0_3_r;
+    let t0_7_i = f32(0.58778525229247325) * t0_1_i + f32(-0.95105651629515364) * t0_3_i;
+    let y2r = t0_6_r + t0_7_i;
+    let y2i = t0_6_i - t0_7_r;
+    let y3r = t0_6_r - t0_7_i;
+    let y3i = t0_6_i + t0_7_r;
+    let turn1 = thread + 32u;
+    let own1 = turn1 / 1u;
+    let i1 = turn1 - own1 * 1u;
+    let to1 = i1;
+    let e5 = i1 + 0u;
+    let x5r = line_re[own1 * 6u + e5 + (e5 >> 4u)];
+    let x5i = line_im[own1 * 6u + e5 + (e5 >> 4u)];
+// … 3 more of these 3 lines (e49c51ca), and
+    let e9 = i1 + 4u;
+    let x9r = line_re[own1 * 6u + e9 + (e9 >> 4u)];
+    let x9i = line_im[own1 * 6u + e9 + (e9 >> 4u)];
+    let t5_0_r = x6r + x9r;
+    let t5_0_i = x6i + x9i;
+    let t5_1_r = x6r - x9r;
+    let t5_1_i = x6i - x9i;
+    let t5_2_r = x7r + x8r;
+    let t5_2_i = x7i + x8i;
+    let t5_3_r = x7r - x8r;
+    let t5_3_i = x7i - x8i;
+    let y5r = x5r + t5_0_r + t5_2_r;
+    let y5i = x5i + t5_0_i + t5_2_i;
+    let t5_4_r = x5r + f32(0.30901699437494745) * t5_0_r + f32(-0.80901699437494734) * t5_2_r;
+    let t5_4_i = x5i + f32(0.30901699437494745) * t5_0_i + f32(-0.80901699437494734) * t5_2_i;
+    let t5_5_r = f32(0.95105651629515353) * t5_1_r + f32(0.58778525229247325) * t5_3_r;
+    let t5_5_i = f32(0.95105651629515353) * t5_1_i + f32(0.58778525229247325) * t5_3_i;
+    let y6r = t5_4_r + t5_5_i;
+    let y6i = t5_4_i - t5_5_r;
+    let y9r = t5_4_r - t5_5_i;
+    let y9i = t5_4_i + t5_5_r;
+    let t5_6_r = x5r + f32(-0.80901699437494734) * t5_0_r + f32(0.30901699437494723) * t5_2_r;
+    let t5_6_i = x5i + f32(-0.80901699437494734) * t5_0_i + f32(0.30901699437494723) * t5_2_i;
+    let t5_7_r = f32(0.58778525229247325) * t5_1_r + f32(-0.95105651629515364) * t5_3_r;
+    let t5_7_i = f32(0.58778525229247325) * t5_1_i + f32(-0.95105651629515364) * t5_3_i;
+    let y7r = t5_6_r + t5_7_i;
+    let y7i = t5_6_i - t5_7_r;
+    let y8r = t5_6_r - t5_7_i;
+    let y8i = t5_6_i + t5_7_r;
+    workgroupBarrier();
+      let o0 = to0 + 0u;
+      line_re[own0 * 6u + o0 + (o0 >> 4u)] = y0r;
+      line_im[own0 * 6u + o0 + (o0 >> 4u)] = y0i;
+// … 8 more of these 3 lines (50e4e54d), and
+      let o9 = to1 + 4u;
+      line_re[own1 * 6u + o9 + (o9 >> 4u)] = y9r;
+      line_im[own1 * 6u + o9 + (o9 >> 4u)] = y9i;
   }
   workgroupBarrier();
   for (var b = thread; b < 64u * params.v[3].y; b += 32u) {
@@ -2261,27 +2508,23 @@ fn twiddle(a: u32, n: u32, step: f32) -> Twiddle {
     let e = b - own * params.v[3].y;
     let line = group * 64u + own;
     if (line < params.v[0].y) {
-      var re = line_re[own * 5u + e + (e >> 4u)];
-      var im = line_im[own * 5u + e + (e >> 4u)];
+      var re = line_re[own * 6u + e + (e >> 4u)];
+      var im = line_im[own * 6u + e + (e >> 4u)];
       im = -im;
-      re *= f32(0.25);
-      im *= f32(0.25);
-      if (e >= 4u) {
-        re = f32(0.0);
-        im = f32(0.0);
-      }
+      re *= f32(0.20000000000000001);
+      im *= f32(0.20000000000000001);
       let to2 = params.v[2].z + line * params.v[2].w + e;
       b1[to2] = bitcast<u32>(re);
     }
   }
 }
 
-// ---- transform to real lines, and its gradient: irfft, 1 workgroups of 32, 15 words
+// ---- transform of real lines with a large prime factor: rfft, 1 workgroups of 64, 13 words
 // fft
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
-var<workgroup> line_re: array<f32, 320>;
-var<workgroup> line_im: array<f32, 320>;
+var<workgroup> line_re: array<f32, 1120>;
+var<workgroup> line_im: array<f32, 1120>;
 struct Twiddle {
   re: f32,
   im: f32,
@@ -2304,30 +2547,208 @@ fn twiddle(a: u32, n: u32, step: f32) -> Twiddle {
   if (!lower) { im = -im; }
   return Twiddle(re, im);
 }
-  for (var b = thread; b < 64u * 4u; b += 32u) {
-    let own = b / 4u;
-    let e = b - own * 4u;
-    let line = min(group * 64u + own, params.v[0].y - 1u);
+fn times_mod(a: u32, b: u32, n: u32, over_n: f32) -> u32 {
+  let quotient = u32(f32(a) * f32(b) * over_n);
+  let left = a * b - quotient * n;
+  return select(select(left, left - n, left >= n), left + n, left >= 0x80000000u);
+}
+fn square(a: u32, n: u32, over_n: f32) -> u32 {
+  let high = times_mod(times_mod(a, a >> 14u, n, over_n), 16384u, n, over_n);
+  let sum = high + times_mod(a, a & 16383u, n, over_n);
+  return select(sum, sum - n, sum >= n);
+}
+  for (var b = thread; b < 32u * 32u; b += 64u) {
+    let own = b / 32u;
+    let e = b - own * 32u;
+    let line = group * 32u + own;
     var re = f32(0.0);
     var im = f32(0.0);
-      let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + e]);
+    if (line < params.v[0].y && e < 32u && e < params.v[2].w) {
+      let x0 = bitcast<f32>(b0[params.v[0].w + e * params.v[1].x]);
       re = x0;
-    line_re[own * 5u + e + (e >> 4u)] = re;
-    line_im[own * 5u + e + (e >> 4u)] = im;
+      let x1 = bitcast<f32>(b0[params.v[1].y + e * params.v[1].z]);
+      im = x1;
+    }
+    let far = min(e, 32u - e);
+    if (far < 11u) {
+      let w = twiddle(square(far, 22u, f32(0.045454545454545456)), 22u, f32(0.035699916518065831));
+      re = w.re;
+      im = -w.im;
+    }
+    line_re[own * 35u + e + (e >> 4u)] = re;
+    line_im[own * 35u + e + (e >> 4u)] = im;
   }
   workgroupBarrier();
   {
     let turn0 = thread;
-    let own0 = turn0 / 1u;
-    let i0 = turn0 - own0 * 1u;
+    let own0 = turn0 / 4u;
+    let i0 = turn0 - own0 * 4u;
+    let p0 = i0;
+    let to0 = i0 * 8u;
+    let e0 = i0 + 0u;
+    let x0r = line_re[own0 * 35u + e0 + (e0 >> 4u)];
+    let x0i = line_im[own0 * 35u + e0 + (e0 >> 4u)];
+// … 6 more of these 3 lines (65ec4e1a), and
+    let e7 = i0 + 28u;
+    let x7r = line_re[own0 * 35u + e7 + (e7 >> 4u)];
+    let x7i = line_im[own0 * 35u + e7 + (e7 >> 4u)];
+    let t0_4_r = x0r + x4r;
+    let t0_4_i = x0i + x4i;
+    let t0_5_r = x0r - x4r;
+    let t0_5_i = x0i - x4i;
+    let t0_6_r = x2r + x6r;
+    let t0_6_i = x2i + x6i;
+    let t0_7_r = x2r - x6r;
+    let t0_7_i = x2i - x6i;
+    let t0_0_r = t0_4_r + t0_6_r;
+    let t0_0_i = t0_4_i + t0_6_i;
+    let t0_1_r = t0_5_r + t0_7_i;
+    let t0_1_i = t0_5_i - t0_7_r;
+    let t0_2_r = t0_4_r - t0_6_r;
+    let t0_2_i = t0_4_i - t0_6_i;
+    let t0_3_r = t0_5_r - t0_7_i;
+    let t0_3_i = t0_5_i + t0_7_r;
+    let t0_12_r = x1r + x5r;
+    let t0_12_i = x1i + x5i;
+    let t0_13_r = x1r - x5r;
+    let t0_13_i = x1i - x5i;
+    let t0_14_r = x3r + x7r;
+    let t0_14_i = x3i + x7i;
+    let t0_15_r = x3r - x7r;
+    let t0_15_i = x3i - x7i;
+    let t0_8_r = t0_12_r + t0_14_r;
+    let t0_8_i = t0_12_i + t0_14_i;
+    let t0_9_r = t0_13_r + t0_15_i;
+    let t0_9_i = t0_13_i - t0_15_r;
+    let t0_10_r = t0_12_r - t0_14_r;
+    let t0_10_i = t0_12_i - t0_14_i;
+    let t0_11_r = t0_13_r - t0_15_i;
+    let t0_11_i = t0_13_i + t0_15_r;
+    let t0_16_r = t0_9_r * f32(0.70710678118654757) + t0_9_i * f32(0.70710678118654757);
+    let t0_16_i = t0_9_i * f32(0.70710678118654757) - t0_9_r * f32(0.70710678118654757);
+    let t0_17_r = t0_10_i;
+    let t0_17_i = -t0_10_r;
+    let t0_18_r = t0_11_r * f32(-0.70710678118654757) + t0_11_i * f32(0.70710678118654757);
+    let t0_18_i = t0_11_i * f32(-0.70710678118654757) - t0_11_r * f32(0.70710678118654757);
+    let y0r = t0_0_r + t0_8_r;
+    let y0i = t0_0_i + t0_8_i;
+    let y4r = t0_0_r - t0_8_r;
+    let y4i = t0_0_i - t0_8_i;
+// … 2 more of these 4 lines (0786dfc5), and
+    let y3r = t0_3_r + t0_18_r;
+    let y3i = t0_3_i + t0_18_i;
+    let y7r = t0_3_r - t0_18_r;
+    let y7i = t0_3_i - t0_18_i;
+    let w1 = twiddle(p0, 32u, f32(0.024543692606170259));
+    let w1r = w1.re;
+    let w1i = w1.im;
+    let w2r = w1r * w1r - w1i * w1i;
+    let w2i = w1r * w1i + w1i * w1r;
+// … 4 more of these 2 lines (edcaa9d9), and
+    let w7r = w3r * w4r - w3i * w4i;
+    let w7i = w3r * w4i + w3i * w4r;
+    let turn1 = thread + 64u;
+    let own1 = turn1 / 4u;
+    let i1 = turn1 - own1 * 4u;
+    let p1 = i1;
+    let to1 = i1 * 8u;
+    let e8 = i1 + 0u;
+    let x8r = line_re[own1 * 35u + e8 + (e8 >> 4u)];
+    let x8i = line_im[own1 * 35u + e8 + (e8 >> 4u)];
+// … 6 more of these 3 lines (192c3c3b), and
+    let e15 = i1 + 28u;
+    let x15r = line_re[own1 * 35u + e15 + (e15 >> 4u)];
+    let x15i = line_im[own1 * 35u + e15 + (e15 >> 4u)];
+    let t8_4_r = x8r + x12r;
+    let t8_4_i = x8i + x12i;
+    let t8_5_r = x8r - x12r;
+    let t8_5_i = x8i - x12i;
+    let t8_6_r = x10r + x14r;
+    let t8_6_i = x10i + x14i;
+    let t8_7_r = x10r - x14r;
+    let t8_7_i = x10i - x14i;
+    let t8_0_r = t8_4_r + t8_6_r;
+    let t8_0_i = t8_4_i + t8_6_i;
+    let t8_1_r = t8_5_r + t8_7_i;
+    let t8_1_i = t8_5_i - t8_7_r;
+    let t8_2_r = t8_4_r - t8_6_r;
+    let t8_2_i = t8_4_i - t8_6_i;
+    let t8_3_r = t8_5_r - t8_7_i;
+    let t8_3_i = t8_5_i + t8_7_r;
+    let t8_12_r = x9r + x13r;
+    let t8_12_i = x9i + x13i;
+    let t8_13_r = x9r - x13r;
+    let t8_13_i = x9i - x13i;
+    let t8_14_r = x11r + x15r;
+    let t8_14_i = x11i + x15i;
+    let t8_15_r = x11r - x15r;
+    let t8_15_i = x11i - x15i;
+    let t8_8_r = t8_12_r + t8_14_r;
+    let t8_8_i = t8_12_i + t8_14_i;
+    let t8_9_r = t8_13_r + t8_15_i;
+    let t8_9_i = t8_13_i - t8_15_r;
+    let t8_10_r = t8_12_r - t8_14_r;
+    let t8_10_i = t8_12_i - t8_14_i;
+    let t8_11_r = t8_13_r - t8_15_i;
+    let t8_11_i = t8_13_i + t8_15_r;
+    let t8_16_r = t8_9_r * f32(0.70710678118654757) + t8_9_i * f32(0.70710678118654757);
+    let t8_16_i = t8_9_i * f32(0.70710678118654757) - t8_9_r * f32(0.70710678118654757);
+    let t8_17_r = t8_10_i;
+    let t8_17_i = -t8_10_r;
+    let t8_18_r = t8_11_r * f32(-0.70710678118654757) + t8_11_i * f32(0.70710678118654757);
+    let t8_18_i = t8_11_i * f32(-0.70710678118654757) - t8_11_r * f32(0.70710678118654757);
+    let y8r = t8_0_r + t8_8_r;
+    let y8i = t8_0_i + t8_8_i;
+    let y12r = t8_0_r - t8_8_r;
+    let y12i = t8_0_i - t8_8_i;
+// … 2 more of these 4 lines (7e2e83f1), and
+    let y11r = t8_3_r + t8_18_r;
+    let y11i = t8_3_i + t8_18_i;
+    let y15r = t8_3_r - t8_18_r;
+    let y15i = t8_3_i - t8_18_i;
+    let w9 = twiddle(p1, 32u, f32(0.024543692606170259));
+    let w9r = w9.re;
+    let w9i = w9.im;
+    let w10r = w9r * w9r - w9i * w9i;
+    let w10i = w9r * w9i + w9i * w9r;
+// … 4 more of these 2 lines (b3c2e78f), and
+    let w15r = w11r * w12r - w11i * w12i;
+    let w15i = w11r * w12i + w11i * w12r;
+    workgroupBarrier();
+      let o0 = to0 + 0u;
+      line_re[own0 * 35u + o0 + (o0 >> 4u)] = y0r;
+      line_im[own0 * 35u + o0 + (o0 >> 4u)] = y0i;
+      let o1 = to0 + 1u;
+      line_re[own0 * 35u + o1 + (o1 >> 4u)] = y1r * w1r - y1i * w1i;
+      line_im[own0 * 35u + o1 + (o1 >> 4u)] = y1r * w1i + y1i * w1r;
+// … 5 more of these 3 lines (97c26487), and
+      let o7 = to0 + 7u;
+      line_re[own0 * 35u + o7 + (o7 >> 4u)] = y7r * w7r - y7i * w7i;
+      line_im[own0 * 35u + o7 + (o7 >> 4u)] = y7r * w7i + y7i * w7r;
+      let o8 = to1 + 0u;
+      line_re[own1 * 35u + o8 + (o8 >> 4u)] = y8r;
+      line_im[own1 * 35u + o8 + (o8 >> 4u)] = y8i;
+      let o9 = to1 + 1u;
+      line_re[own1 * 35u + o9 + (o9 >> 4u)] = y9r * w9r - y9i * w9i;
+      line_im[own1 * 35u + o9 + (o9 >> 4u)] = y9r * w9i + y9i * w9r;
+// … 5 more of these 3 lines (5d20b109), and
+      let o15 = to1 + 7u;
+      line_re[own1 * 35u + o15 + (o15 >> 4u)] = y15r * w15r - y15i * w15i;
+      line_im[own1 * 35u + o15 + (o15 >> 4u)] = y15r * w15i + y15i * w15r;
+  }
+  workgroupBarrier();
+  {
+    let turn0 = thread;
+    let own0 = turn0 / 8u;
+    let i0 = turn0 - own0 * 8u;
     let to0 = i0;
     let e0 = i0 + 0u;
-    let x0r = line_re[own0 * 5u + e0 + (e0 >> 4u)];
-    let x0i = line_im[own0 * 5u + e0 + (e0 >> 4u)];
-// … 2 more of these 3 lines (701d9823), and
-    let e3 = i0 + 3u;
-    let x3r = line_re[own0 * 5u + e3 + (e3 >> 4u)];
-    let x3i = line_im[own0 * 5u + e3 + (e3 >> 4u)];
+    let x0r = line_re[own0 * 35u + e0 + (e0 >> 4u)];
+    let x0i = line_im[own0 * 35u + e0 + (e0 >> 4u)];
+// … 2 more of these 3 lines (6d486181), and
+    let e3 = i0 + 24u;
+    let x3r = line_re[own0 * 35u + e3 + (e3 >> 4u)];
+    let x3i = line_im[own0 * 35u + e3 + (e3 >> 4u)];
     let t0_0_r = x0r + x2r;
     let t0_0_i = x0i + x2i;
     let t0_1_r = x0r - x2r;
@@ -2344,17 +2765,17 @@ fn twiddle(a: u32, n: u32, step: f32) -> Twiddle {
     let y2i = t0_0_i - t0_2_i;
     let y3r = t0_1_r - t0_3_i;
     let y3i = t0_1_i + t0_3_r;
-    let turn1 = thread + 32u;
-    let own1 = turn1 / 1u;
-    let i1 = turn1 - own1 * 1u;
+    let turn1 = thread + 64u;
+    let own1 = turn1 / 8u;
+    let i1 = turn1 - own1 * 8u;
     let to1 = i1;
     let e4 = i1 + 0u;
-    let x4r = line_re[own1 * 5u + e4 + (e4 >> 4u)];
-    let x4i = line_im[own1 * 5u + e4 + (e4 >> 4u)];
-// … 2 more of these 3 lines (713b5d75), and
-    let e7 = i1 + 3u;
-    let x7r = line_re[own1 * 5u + e7 + (e7 >> 4u)];
-    let x7i = line_im[own1 * 5u + e7 + (e7 >> 4u)];
+    let x4r = line_re[own1 * 35u + e4 + (e4 >> 4u)];
+    let x4i = line_im[own1 * 35u + e4 + (e4 >> 4u)];
+// … 2 more of these 3 lines (262005eb), and
+    let e7 = i1 + 24u;
+    let x7r = line_re[own1 * 35u + e7 + (e7 >> 4u)];
+    let x7i = line_im[own1 * 35u + e7 + (e7 >> 4u)];
     let t4_0_r = x4r + x6r;
     let t4_0_i = x4i + x6i;
     let t4_1_r = x4r - x6r;
@@ -2371,37 +2792,1369 @@ fn twiddle(a: u32, n: u32, step: f32) -> Twiddle {
     let y6i = t4_0_i - t4_2_i;
     let y7r = t4_1_r - t4_3_i;
     let y7i = t4_1_i + t4_3_r;
-    workgroupBarrier();
-      let o0 = to0 + 0u;
-      line_re[own0 * 5u + o0 + (o0 >> 4u)] = y0r;
-      line_im[own0 * 5u + o0 + (o0 >> 4u)] = y0i;
-// … 6 more of these 3 lines (7851bec2), and
-      let o7 = to1 + 3u;
-      line_re[own1 * 5u + o7 + (o7 >> 4u)] = y7r;
-      line_im[own1 * 5u + o7 + (o7 >> 4u)] = y7i;
+    let turn2 = thread + 128u;
+    let own2 = turn2 / 8u;
+    let i2 = turn2 - own2 * 8u;
+    let to2 = i2;
+    let e8 = i2 + 0u;
+    let x8r = line_re[own2 * 35u + e8 + (e8 >> 4u)];
+    let x8i = line_im[own2 * 35u + e8 + (e8 >> 4u)];
+// … 2 more of these 3 lines (45e9a742), and
+    let e11 = i2 + 24u;
+    let x11r = line_re[own2 * 35u + e11 + (e11 >> 4u)];
+    let x11i = line_im[own2 * 35u + e11 + (e11 >> 4u)];
+    let t8_0_r = x8r + x10r;
+    let t8_0_i = x8i + x10i;
+    let t8_1_r = x8r - x10r;
+    let t8_1_i = x8i - x10i;
+    let t8_2_r = x9r + x11r;
+    let t8_2_i = x9i + x11i;
+    let t8_3_r = x9r - x11r;
+    let t8_3_i = x9i - x11i;
+    let y8r = t8_0_r + t8_2_r;
+    let y8i = t8_0_i + t8_2_i;
+    let y9r = t8_1_r + t8_3_i;
+    let y9i = t8_1_i - t8_3_r;
+    let y10r = t8_0_r - t8_2_r;
+    let y10i = t8_0_i - t8_2_i;
+    let y11r = t8_1_r - t8_3_i;
+    let y11i = t8_1_i + t8_3_r;
+    let turn3 = thread + 192u;
+    let own3 = turn3 / 8u;
+    let i3 = turn3 - own3 * 8u;
+    let to3 = i3;
+    let e12 = i3 + 0u;
+    let x12r = line_re[own3 * 35u + e12 + (e12 >> 4u)];
+    let x12i = line_im[own3 * 35u + e12 + (e12 >> 4u)];
+// … 2 more of these 3 lines (ffbd986b), and
+    let e15 = i3 + 24u;
+    let x15r = line_re[own3 * 35u + e15 + (e15 >> 4u)];
+    let x15i = line_im[own3 * 35u + e15 + (e15 >> 4u)];
+    let t12_0_r = x12r + x14r;
+    let t12_0_i = x12i + x14i;
+    let t12_1_r = x12r - x14r;
+    let t12_1_i = x12i - x14i;
+    let t12_2_r = x13r + x15r;
+    let t12_2_i = x13i + x15i;
+    let t12_3_r = x13r - x15r;
+    let t12_3_i = x13i - x15i;
+    let y12r = t12_0_r + t12_2_r;
+    let y12i = t12_0_i + t12_2_i;
+    let y13r = t12_1_r + t12_3_i;
+    let y13i = t12_1_i - t12_3_r;
+    let y14r = t12_0_r - t12_2_r;
+    let y14i = t12_0_i - t12_2_i;
+    let y15r = t12_1_r - t12_3_i;
+    let y15i = t12_1_i + t12_3_r;
+      {
+        let e = to0 + 0u;
+        let line = group * 32u + own0;
+        if (line < params.v[0].y) {
+          var re = y0r;
+          var im = y0i;
+          im = -im;
+          re *= f32(0.03125);
+          im *= f32(0.03125);
+          let to2 = params.v[1].w + e * params.v[2].x;
+          b1[to2] = bitcast<u32>(re);
+          let to3 = params.v[2].y + e * params.v[2].z;
+          b1[to3] = bitcast<u32>(im);
+        }
+      }
+// … 14 more of these 15 lines (fb499713), and
+      {
+        let e = to3 + 24u;
+        let line = group * 32u + own3;
+        if (line < params.v[0].y) {
+          var re = y15r;
+          var im = y15i;
+          im = -im;
+          re *= f32(0.03125);
+          im *= f32(0.03125);
+          let to2 = params.v[1].w + e * params.v[2].x;
+          b1[to2] = bitcast<u32>(re);
+          let to3 = params.v[2].y + e * params.v[2].z;
+          b1[to3] = bitcast<u32>(im);
+        }
+      }
+  }
+}
+
+// ---- transform of real lines with a large prime factor: rfft, 1 workgroups of 64, 18 words
+// fft
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+var<workgroup> line_re: array<f32, 1120>;
+var<workgroup> line_im: array<f32, 1120>;
+struct Twiddle {
+  re: f32,
+  im: f32,
+}
+fn twiddle(a: u32, n: u32, step: f32) -> Twiddle {
+  var at = 8u * a;
+  let lower = at > 4u * n;
+  if (lower) { at = 8u * n - at; }
+  let left = at > 2u * n;
+  if (left) { at = 4u * n - at; }
+  let steep = at > n;
+  if (steep) { at = 2u * n - at; }
+  let angle = f32(at) * step;
+  let x = angle * angle;
+  let s = angle * (f32(1.0) + x * (f32(-0.16666666666666666) + x * (f32(0.0083333333333333332) + x * (f32(-0.00019841269841269841) + x * (f32(2.7557319223985893e-06) + x * f32(-2.505210838544172e-08))))));
+  let c = (f32(1.0) + x * (f32(-0.5) + x * (f32(0.041666666666666664) + x * (f32(-0.0013888888888888889) + x * (f32(2.4801587301587302e-05) + x * (f32(-2.7557319223985888e-07) + x * f32(2.08767569878681e-09)))))));
+  var re = select(c, s, steep);
+  var im = select(s, c, steep);
+  if (left) { re = -re; }
+  if (!lower) { im = -im; }
+  return Twiddle(re, im);
+}
+fn times_mod(a: u32, b: u32, n: u32, over_n: f32) -> u32 {
+  let quotient = u32(f32(a) * f32(b) * over_n);
+  let left = a * b - quotient * n;
+  return select(select(left, left - n, left >= n), left + n, left >= 0x80000000u);
+}
+fn square(a: u32, n: u32, over_n: f32) -> u32 {
+  let high = times_mod(times_mod(a, a >> 14u, n, over_n), 16384u, n, over_n);
+  let sum = high + times_mod(a, a & 16383u, n, over_n);
+  return select(sum, sum - n, sum >= n);
+}
+  for (var b = thread; b < 32u * 32u; b += 64u) {
+    let own = b / 32u;
+    let e = b - own * 32u;
+    let line = group * 32u + own;
+    var re = f32(0.0);
+    var im = f32(0.0);
+    if (line < params.v[0].y && e < 11u && e < params.v[4].x) {
+      let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + e * params.v[1].z]);
+      re = x0;
+      let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + e * params.v[2].y]);
+      im = x1;
+    }
+    {
+      let w = twiddle(square(min(e, 10u), 22u, f32(0.045454545454545456)), 22u, f32(0.035699916518065831));
+      let product = re * w.re - im * w.im;
+      im = re * w.im + im * w.re;
+      re = product;
+    }
+    line_re[own * 35u + e + (e >> 4u)] = re;
+    line_im[own * 35u + e + (e >> 4u)] = im;
   }
   workgroupBarrier();
-  for (var b = thread; b < 64u * params.v[3].y; b += 32u) {
-    let own = b / params.v[3].y;
-    let e = b - own * params.v[3].y;
+  {
+    let turn0 = thread;
+    let own0 = turn0 / 4u;
+    let i0 = turn0 - own0 * 4u;
+    let p0 = i0;
+    let to0 = i0 * 8u;
+    let e0 = i0 + 0u;
+    let x0r = line_re[own0 * 35u + e0 + (e0 >> 4u)];
+    let x0i = line_im[own0 * 35u + e0 + (e0 >> 4u)];
+// … 6 more of these 3 lines (65ec4e1a), and
+    let e7 = i0 + 28u;
+    let x7r = line_re[own0 * 35u + e7 + (e7 >> 4u)];
+    let x7i = line_im[own0 * 35u + e7 + (e7 >> 4u)];
+    let t0_4_r = x0r + x4r;
+    let t0_4_i = x0i + x4i;
+    let t0_5_r = x0r - x4r;
+    let t0_5_i = x0i - x4i;
+    let t0_6_r = x2r + x6r;
+    let t0_6_i = x2i + x6i;
+    let t0_7_r = x2r - x6r;
+    let t0_7_i = x2i - x6i;
+    let t0_0_r = t0_4_r + t0_6_r;
+    let t0_0_i = t0_4_i + t0_6_i;
+    let t0_1_r = t0_5_r + t0_7_i;
+    let t0_1_i = t0_5_i - t0_7_r;
+    let t0_2_r = t0_4_r - t0_6_r;
+    let t0_2_i = t0_4_i - t0_6_i;
+    let t0_3_r = t0_5_r - t0_7_i;
+    let t0_3_i = t0_5_i + t0_7_r;
+    let t0_12_r = x1r + x5r;
+    let t0_12_i = x1i + x5i;
+    let t0_13_r = x1r - x5r;
+    let t0_13_i = x1i - x5i;
+    let t0_14_r = x3r + x7r;
+    let t0_14_i = x3i + x7i;
+    let t0_15_r = x3r - x7r;
+    let t0_15_i = x3i - x7i;
+    let t0_8_r = t0_12_r + t0_14_r;
+    let t0_8_i = t0_12_i + t0_14_i;
+    let t0_9_r = t0_13_r + t0_15_i;
+    let t0_9_i = t0_13_i - t0_15_r;
+    let t0_10_r = t0_12_r - t0_14_r;
+    let t0_10_i = t0_12_i - t0_14_i;
+    let t0_11_r = t0_13_r - t0_15_i;
+    let t0_11_i = t0_13_i + t0_15_r;
+    let t0_16_r = t0_9_r * f32(0.70710678118654757) + t0_9_i * f32(0.70710678118654757);
+    let t0_16_i = t0_9_i * f32(0.70710678118654757) - t0_9_r * f32(0.70710678118654757);
+    let t0_17_r = t0_10_i;
+    let t0_17_i = -t0_10_r;
+    let t0_18_r = t0_11_r * f32(-0.70710678118654757) + t0_11_i * f32(0.70710678118654757);
+    let t0_18_i = t0_11_i * f32(-0.70710678118654757) - t0_11_r * f32(0.70710678118654757);
+    let y0r = t0_0_r + t0_8_r;
+    let y0i = t0_0_i + t0_8_i;
+    let y4r = t0_0_r - t0_8_r;
+    let y4i = t0_0_i - t0_8_i;
+// … 2 more of these 4 lines (0786dfc5), and
+    let y3r = t0_3_r + t0_18_r;
+    let y3i = t0_3_i + t0_18_i;
+    let y7r = t0_3_r - t0_18_r;
+    let y7i = t0_3_i - t0_18_i;
+    let w1 = twiddle(p0, 32u, f32(0.024543692606170259));
+    let w1r = w1.re;
+    let w1i = w1.im;
+    let w2r = w1r * w1r - w1i * w1i;
+    let w2i = w1r * w1i + w1i * w1r;
+// … 4 more of these 2 lines (edcaa9d9), and
+    let w7r = w3r * w4r - w3i * w4i;
+    let w7i = w3r * w4i + w3i * w4r;
+    let turn1 = thread + 64u;
+    let own1 = turn1 / 4u;
+    let i1 = turn1 - own1 * 4u;
+    let p1 = i1;
+    let to1 = i1 * 8u;
+    let e8 = i1 + 0u;
+    let x8r = line_re[own1 * 35u + e8 + (e8 >> 4u)];
+    let x8i = line_im[own1 * 35u + e8 + (e8 >> 4u)];
+// … 6 more of these 3 lines (192c3c3b), and
+    let e15 = i1 + 28u;
+    let x15r = line_re[own1 * 35u + e15 + (e15 >> 4u)];
+    let x15i = line_im[own1 * 35u + e15 + (e15 >> 4u)];
+    let t8_4_r = x8r + x12r;
+    let t8_4_i = x8i + x12i;
+    let t8_5_r = x8r - x12r;
+    let t8_5_i = x8i - x12i;
+    let t8_6_r = x10r + x14r;
+    let t8_6_i = x10i + x14i;
+    let t8_7_r = x10r - x14r;
+    let t8_7_i = x10i - x14i;
+    let t8_0_r = t8_4_r + t8_6_r;
+    let t8_0_i = t8_4_i + t8_6_i;
+    let t8_1_r = t8_5_r + t8_7_i;
+    let t8_1_i = t8_5_i - t8_7_r;
+    let t8_2_r = t8_4_r - t8_6_r;
+    let t8_2_i = t8_4_i - t8_6_i;
+    let t8_3_r = t8_5_r - t8_7_i;
+    let t8_3_i = t8_5_i + t8_7_r;
+    let t8_12_r = x9r + x13r;
+    let t8_12_i = x9i + x13i;
+    let t8_13_r = x9r - x13r;
+    let t8_13_i = x9i - x13i;
+    let t8_14_r = x11r + x15r;
+    let t8_14_i = x11i + x15i;
+    let t8_15_r = x11r - x15r;
+    let t8_15_i = x11i - x15i;
+    let t8_8_r = t8_12_r + t8_14_r;
+    let t8_8_i = t8_12_i + t8_14_i;
+    let t8_9_r = t8_13_r + t8_15_i;
+    let t8_9_i = t8_13_i - t8_15_r;
+    let t8_10_r = t8_12_r - t8_14_r;
+    let t8_10_i = t8_12_i - t8_14_i;
+    let t8_11_r = t8_13_r - t8_15_i;
+    let t8_11_i = t8_13_i + t8_15_r;
+    let t8_16_r = t8_9_r * f32(0.70710678118654757) + t8_9_i * f32(0.70710678118654757);
+    let t8_16_i = t8_9_i * f32(0.70710678118654757) - t8_9_r * f32(0.70710678118654757);
+    let t8_17_r = t8_10_i;
+    let t8_17_i = -t8_10_r;
+    let t8_18_r = t8_11_r * f32(-0.70710678118654757) + t8_11_i * f32(0.70710678118654757);
+    let t8_18_i = t8_11_i * f32(-0.70710678118654757) - t8_11_r * f32(0.70710678118654757);
+    let y8r = t8_0_r + t8_8_r;
+    let y8i = t8_0_i + t8_8_i;
+    let y12r = t8_0_r - t8_8_r;
+    let y12i = t8_0_i - t8_8_i;
+// … 2 more of these 4 lines (7e2e83f1), and
+    let y11r = t8_3_r + t8_18_r;
+    let y11i = t8_3_i + t8_18_i;
+    let y15r = t8_3_r - t8_18_r;
+    let y15i = t8_3_i - t8_18_i;
+    let w9 = twiddle(p1, 32u, f32(0.024543692606170259));
+    let w9r = w9.re;
+    let w9i = w9.im;
+    let w10r = w9r * w9r - w9i * w9i;
+    let w10i = w9r * w9i + w9i * w9r;
+// … 4 more of these 2 lines (b3c2e78f), and
+    let w15r = w11r * w12r - w11i * w12i;
+    let w15i = w11r * w12i + w11i * w12r;
+    workgroupBarrier();
+      let o0 = to0 + 0u;
+      line_re[own0 * 35u + o0 + (o0 >> 4u)] = y0r;
+      line_im[own0 * 35u + o0 + (o0 >> 4u)] = y0i;
+      let o1 = to0 + 1u;
+      line_re[own0 * 35u + o1 + (o1 >> 4u)] = y1r * w1r - y1i * w1i;
+      line_im[own0 * 35u + o1 + (o1 >> 4u)] = y1r * w1i + y1i * w1r;
+// … 5 more of these 3 lines (97c26487), and
+      let o7 = to0 + 7u;
+      line_re[own0 * 35u + o7 + (o7 >> 4u)] = y7r * w7r - y7i * w7i;
+      line_im[own0 * 35u + o7 + (o7 >> 4u)] = y7r * w7i + y7i * w7r;
+      let o8 = to1 + 0u;
+      line_re[own1 * 35u + o8 + (o8 >> 4u)] = y8r;
+      line_im[own1 * 35u + o8 + (o8 >> 4u)] = y8i;
+      let o9 = to1 + 1u;
+      line_re[own1 * 35u + o9 + (o9 >> 4u)] = y9r * w9r - y9i * w9i;
+      line_im[own1 * 35u + o9 + (o9 >> 4u)] = y9r * w9i + y9i * w9r;
+// … 5 more of these 3 lines (5d20b109), and
+      let o15 = to1 + 7u;
+      line_re[own1 * 35u + o15 + (o15 >> 4u)] = y15r * w15r - y15i * w15i;
+      line_im[own1 * 35u + o15 + (o15 >> 4u)] = y15r * w15i + y15i * w15r;
+  }
+  workgroupBarrier();
+  {
+    let turn0 = thread;
+    let own0 = turn0 / 8u;
+    let i0 = turn0 - own0 * 8u;
+    let to0 = i0;
+    let e0 = i0 + 0u;
+    let x0r = line_re[own0 * 35u + e0 + (e0 >> 4u)];
+    let x0i = line_im[own0 * 35u + e0 + (e0 >> 4u)];
+// … 2 more of these 3 lines (6d486181), and
+    let e3 = i0 + 24u;
+    let x3r = line_re[own0 * 35u + e3 + (e3 >> 4u)];
+    let x3i = line_im[own0 * 35u + e3 + (e3 >> 4u)];
+    let t0_0_r = x0r + x2r;
+    let t0_0_i = x0i + x2i;
+    let t0_1_r = x0r - x2r;
+    let t0_1_i = x0i - x2i;
+    let t0_2_r = x1r + x3r;
+    let t0_2_i = x1i + x3i;
+    let t0_3_r = x1r - x3r;
+    let t0_3_i = x1i - x3i;
+    let y0r = t0_0_r + t0_2_r;
+    let y0i = t0_0_i + t0_2_i;
+    let y1r = t0_1_r + t0_3_i;
+    let y1i = t0_1_i - t0_3_r;
+    let y2r = t0_0_r - t0_2_r;
+    let y2i = t0_0_i - t0_2_i;
+    let y3r = t0_1_r - t0_3_i;
+    let y3i = t0_1_i + t0_3_r;
+    let turn1 = thread + 64u;
+    let own1 = turn1 / 8u;
+    let i1 = turn1 - own1 * 8u;
+    let to1 = i1;
+    let e4 = i1 + 0u;
+    let x4r = line_re[own1 * 35u + e4 + (e4 >> 4u)];
+    let x4i = line_im[own1 * 35u + e4 + (e4 >> 4u)];
+// … 2 more of these 3 lines (262005eb), and
+    let e7 = i1 + 24u;
+    let x7r = line_re[own1 * 35u + e7 + (e7 >> 4u)];
+    let x7i = line_im[own1 * 35u + e7 + (e7 >> 4u)];
+    let t4_0_r = x4r + x6r;
+    let t4_0_i = x4i + x6i;
+    let t4_1_r = x4r - x6r;
+    let t4_1_i = x4i - x6i;
+    let t4_2_r = x5r + x7r;
+    let t4_2_i = x5i + x7i;
+    let t4_3_r = x5r - x7r;
+    let t4_3_i = x5i - x7i;
+    let y4r = t4_0_r + t4_2_r;
+    let y4i = t4_0_i + t4_2_i;
+    let y5r = t4_1_r + t4_3_i;
+    let y5i = t4_1_i - t4_3_r;
+    let y6r = t4_0_r - t4_2_r;
+    let y6i = t4_0_i - t4_2_i;
+    let y7r = t4_1_r - t4_3_i;
+    let y7i = t4_1_i + t4_3_r;
+    let turn2 = thread + 128u;
+    let own2 = turn2 / 8u;
+    let i2 = turn2 - own2 * 8u;
+    let to2 = i2;
+    let e8 = i2 + 0u;
+    let x8r = line_re[own2 * 35u + e8 + (e8 >> 4u)];
+    let x8i = line_im[own2 * 35u + e8 + (e8 >> 4u)];
+// … 2 more of these 3 lines (45e9a742), and
+    let e11 = i2 + 24u;
+    let x11r = line_re[own2 * 35u + e11 + (e11 >> 4u)];
+    let x11i = line_im[own2 * 35u + e11 + (e11 >> 4u)];
+    let t8_0_r = x8r + x10r;
+    let t8_0_i = x8i + x10i;
+    let t8_1_r = x8r - x10r;
+    let t8_1_i = x8i - x10i;
+    let t8_2_r = x9r + x11r;
+    let t8_2_i = x9i + x11i;
+    let t8_3_r = x9r - x11r;
+    let t8_3_i = x9i - x11i;
+    let y8r = t8_0_r + t8_2_r;
+    let y8i = t8_0_i + t8_2_i;
+    let y9r = t8_1_r + t8_3_i;
+    let y9i = t8_1_i - t8_3_r;
+    let y10r = t8_0_r - t8_2_r;
+    let y10i = t8_0_i - t8_2_i;
+    let y11r = t8_1_r - t8_3_i;
+    let y11i = t8_1_i + t8_3_r;
+    let turn3 = thread + 192u;
+    let own3 = turn3 / 8u;
+    let i3 = turn3 - own3 * 8u;
+    let to3 = i3;
+    let e12 = i3 + 0u;
+    let x12r = line_re[own3 * 35u + e12 + (e12 >> 4u)];
+    let x12i = line_im[own3 * 35u + e12 + (e12 >> 4u)];
+// … 2 more of these 3 lines (ffbd986b), and
+    let e15 = i3 + 24u;
+    let x15r = line_re[own3 * 35u + e15 + (e15 >> 4u)];
+    let x15i = line_im[own3 * 35u + e15 + (e15 >> 4u)];
+    let t12_0_r = x12r + x14r;
+    let t12_0_i = x12i + x14i;
+    let t12_1_r = x12r - x14r;
+    let t12_1_i = x12i - x14i;
+    let t12_2_r = x13r + x15r;
+    let t12_2_i = x13i + x15i;
+    let t12_3_r = x13r - x15r;
+    let t12_3_i = x13i - x15i;
+    let y12r = t12_0_r + t12_2_r;
+    let y12i = t12_0_i + t12_2_i;
+    let y13r = t12_1_r + t12_3_i;
+    let y13i = t12_1_i - t12_3_r;
+    let y14r = t12_0_r - t12_2_r;
+    let y14i = t12_0_i - t12_2_i;
+    let y15r = t12_1_r - t12_3_i;
+    let y15i = t12_1_i + t12_3_r;
+      {
+        let e = to0 + 0u;
+        let line = group * 32u + own0;
+        if (line < params.v[0].y) {
+          var re = y0r;
+          var im = y0i;
+          let to2 = params.v[2].z + line * params.v[2].w + e * params.v[3].x;
+          b1[to2] = bitcast<u32>(re);
+          let to3 = params.v[3].y + line * params.v[3].z + e * params.v[3].w;
+          b1[to3] = bitcast<u32>(im);
+        }
+      }
+// … 14 more of these 12 lines (1e3fa611), and
+      {
+        let e = to3 + 24u;
+        let line = group * 32u + own3;
+        if (line < params.v[0].y) {
+          var re = y15r;
+          var im = y15i;
+          let to2 = params.v[2].z + line * params.v[2].w + e * params.v[3].x;
+          b1[to2] = bitcast<u32>(re);
+          let to3 = params.v[3].y + line * params.v[3].z + e * params.v[3].w;
+          b1[to3] = bitcast<u32>(im);
+        }
+      }
+  }
+}
+
+// ---- transform of real lines with a large prime factor: rfft, 1 workgroups of 64, 22 words
+// fft
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<u32>;
+var<workgroup> line_re: array<f32, 1120>;
+var<workgroup> line_im: array<f32, 1120>;
+struct Twiddle {
+  re: f32,
+  im: f32,
+}
+fn twiddle(a: u32, n: u32, step: f32) -> Twiddle {
+  var at = 8u * a;
+  let lower = at > 4u * n;
+  if (lower) { at = 8u * n - at; }
+  let left = at > 2u * n;
+  if (left) { at = 4u * n - at; }
+  let steep = at > n;
+  if (steep) { at = 2u * n - at; }
+  let angle = f32(at) * step;
+  let x = angle * angle;
+  let s = angle * (f32(1.0) + x * (f32(-0.16666666666666666) + x * (f32(0.0083333333333333332) + x * (f32(-0.00019841269841269841) + x * (f32(2.7557319223985893e-06) + x * f32(-2.505210838544172e-08))))));
+  let c = (f32(1.0) + x * (f32(-0.5) + x * (f32(0.041666666666666664) + x * (f32(-0.0013888888888888889) + x * (f32(2.4801587301587302e-05) + x * (f32(-2.7557319223985888e-07) + x * f32(2.08767569878681e-09)))))));
+  var re = select(c, s, steep);
+  var im = select(s, c, steep);
+  if (left) { re = -re; }
+  if (!lower) { im = -im; }
+  return Twiddle(re, im);
+}
+fn times_mod(a: u32, b: u32, n: u32, over_n: f32) -> u32 {
+  let quotient = u32(f32(a) * f32(b) * over_n);
+  let left = a * b - quotient * n;
+  return select(select(left, left - n, left >= n), left + n, left >= 0x80000000u);
+}
+fn square(a: u32, n: u32, over_n: f32) -> u32 {
+  let high = times_mod(times_mod(a, a >> 14u, n, over_n), 16384u, n, over_n);
+  let sum = high + times_mod(a, a & 16383u, n, over_n);
+  return select(sum, sum - n, sum >= n);
+}
+  for (var b = thread; b < 32u * 32u; b += 64u) {
+    let own = b / 32u;
+    let e = b - own * 32u;
+    let line = min(group * 32u + own, params.v[0].y - 1u);
+    var re = f32(0.0);
+    var im = f32(0.0);
+      let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + e * params.v[1].z]);
+      re = x0;
+      let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + e * params.v[2].y]);
+      im = x1;
+      im = -im;
+    {
+      let x2 = bitcast<f32>(b1[params.v[2].z + e * params.v[2].w]);
+      let x3 = bitcast<f32>(b1[params.v[3].x + e * params.v[3].y]);
+      let product = re * x2 - im * x3;
+      im = re * x3 + im * x2;
+      re = product;
+    }
+    line_re[own * 35u + e + (e >> 4u)] = re;
+    line_im[own * 35u + e + (e >> 4u)] = im;
+  }
+  workgroupBarrier();
+  {
+    let turn0 = thread;
+    let own0 = turn0 / 4u;
+    let i0 = turn0 - own0 * 4u;
+    let p0 = i0;
+    let to0 = i0 * 8u;
+    let e0 = i0 + 0u;
+    let x0r = line_re[own0 * 35u + e0 + (e0 >> 4u)];
+    let x0i = line_im[own0 * 35u + e0 + (e0 >> 4u)];
+// … 6 more of these 3 lines (65ec4e1a), and
+    let e7 = i0 + 28u;
+    let x7r = line_re[own0 * 35u + e7 + (e7 >> 4u)];
+    let x7i = line_im[own0 * 35u + e7 + (e7 >> 4u)];
+    let t0_4_r = x0r + x4r;
+    let t0_4_i = x0i + x4i;
+    let t0_5_r = x0r - x4r;
+    let t0_5_i = x0i - x4i;
+    let t0_6_r = x2r + x6r;
+    let t0_6_i = x2i + x6i;
+    let t0_7_r = x2r - x6r;
+    let t0_7_i = x2i - x6i;
+    let t0_0_r = t0_4_r + t0_6_r;
+    let t0_0_i = t0_4_i + t0_6_i;
+    let t0_1_r = t0_5_r + t0_7_i;
+    let t0_1_i = t0_5_i - t0_7_r;
+    let t0_2_r = t0_4_r - t0_6_r;
+    let t0_2_i = t0_4_i - t0_6_i;
+    let t0_3_r = t0_5_r - t0_7_i;
+    let t0_3_i = t0_5_i + t0_7_r;
+    let t0_12_r = x1r + x5r;
+    let t0_12_i = x1i + x5i;
+    let t0_13_r = x1r - x5r;
+    let t0_13_i = x1i - x5i;
+    let t0_14_r = x3r + x7r;
+    let t0_14_i = x3i + x7i;
+    let t0_15_r = x3r - x7r;
+    let t0_15_i = x3i - x7i;
+    let t0_8_r = t0_12_r + t0_14_r;
+    let t0_8_i = t0_12_i + t0_14_i;
+    let t0_9_r = t0_13_r + t0_15_i;
+    let t0_9_i = t0_13_i - t0_15_r;
+    let t0_10_r = t0_12_r - t0_14_r;
+    let t0_10_i = t0_12_i - t0_14_i;
+    let t0_11_r = t0_13_r - t0_15_i;
+    let t0_11_i = t0_13_i + t0_15_r;
+    let t0_16_r = t0_9_r * f32(0.70710678118654757) + t0_9_i * f32(0.70710678118654757);
+    let t0_16_i = t0_9_i * f32(0.70710678118654757) - t0_9_r * f32(0.70710678118654757);
+    let t0_17_r = t0_10_i;
+    let t0_17_i = -t0_10_r;
+    let t0_18_r = t0_11_r * f32(-0.70710678118654757) + t0_11_i * f32(0.70710678118654757);
+    let t0_18_i = t0_11_i * f32(-0.70710678118654757) - t0_11_r * f32(0.70710678118654757);
+    let y0r = t0_0_r + t0_8_r;
+    let y0i = t0_0_i + t0_8_i;
+    let y4r = t0_0_r - t0_8_r;
+    let y4i = t0_0_i - t0_8_i;
+// … 2 more of these 4 lines (0786dfc5), and
+    let y3r = t0_3_r + t0_18_r;
+    let y3i = t0_3_i + t0_18_i;
+    let y7r = t0_3_r - t0_18_r;
+    let y7i = t0_3_i - t0_18_i;
+    let w1 = twiddle(p0, 32u, f32(0.024543692606170259));
+    let w1r = w1.re;
+    let w1i = w1.im;
+    let w2r = w1r * w1r - w1i * w1i;
+    let w2i = w1r * w1i + w1i * w1r;
+// … 4 more of these 2 lines (edcaa9d9), and
+    let w7r = w3r * w4r - w3i * w4i;
+    let w7i = w3r * w4i + w3i * w4r;
+    let turn1 = thread + 64u;
+    let own1 = turn1 / 4u;
+    let i1 = turn1 - own1 * 4u;
+    let p1 = i1;
+    let to1 = i1 * 8u;
+    let e8 = i1 + 0u;
+    let x8r = line_re[own1 * 35u + e8 + (e8 >> 4u)];
+    let x8i = line_im[own1 * 35u + e8 + (e8 >> 4u)];
+// … 6 more of these 3 lines (192c3c3b), and
+    let e15 = i1 + 28u;
+    let x15r = line_re[own1 * 35u + e15 + (e15 >> 4u)];
+    let x15i = line_im[own1 * 35u + e15 + (e15 >> 4u)];
+    let t8_4_r = x8r + x12r;
+    let t8_4_i = x8i + x12i;
+    let t8_5_r = x8r - x12r;
+    let t8_5_i = x8i - x12i;
+    let t8_6_r = x10r + x14r;
+    let t8_6_i = x10i + x14i;
+    let t8_7_r = x10r - x14r;
+    let t8_7_i = x10i - x14i;
+    let t8_0_r = t8_4_r + t8_6_r;
+    let t8_0_i = t8_4_i + t8_6_i;
+    let t8_1_r = t8_5_r + t8_7_i;
+    let t8_1_i = t8_5_i - t8_7_r;
+    let t8_2_r = t8_4_r - t8_6_r;
+    let t8_2_i = t8_4_i - t8_6_i;
+    let t8_3_r = t8_5_r - t8_7_i;
+    let t8_3_i = t8_5_i + t8_7_r;
+    let t8_12_r = x9r + x13r;
+    let t8_12_i = x9i + x13i;
+    let t8_13_r = x9r - x13r;
+    let t8_13_i = x9i - x13i;
+    let t8_14_r = x11r + x15r;
+    let t8_14_i = x11i + x15i;
+    let t8_15_r = x11r - x15r;
+    let t8_15_i = x11i - x15i;
+    let t8_8_r = t8_12_r + t8_14_r;
+    let t8_8_i = t8_12_i + t8_14_i;
+    let t8_9_r = t8_13_r + t8_15_i;
+    let t8_9_i = t8_13_i - t8_15_r;
+    let t8_10_r = t8_12_r - t8_14_r;
+    let t8_10_i = t8_12_i - t8_14_i;
+    let t8_11_r = t8_13_r - t8_15_i;
+    let t8_11_i = t8_13_i + t8_15_r;
+    let t8_16_r = t8_9_r * f32(0.70710678118654757) + t8_9_i * f32(0.70710678118654757);
+    let t8_16_i = t8_9_i * f32(0.70710678118654757) - t8_9_r * f32(0.70710678118654757);
+    let t8_17_r = t8_10_i;
+    let t8_17_i = -t8_10_r;
+    let t8_18_r = t8_11_r * f32(-0.70710678118654757) + t8_11_i * f32(0.70710678118654757);
+    let t8_18_i = t8_11_i * f32(-0.70710678118654757) - t8_11_r * f32(0.70710678118654757);
+    let y8r = t8_0_r + t8_8_r;
+    let y8i = t8_0_i + t8_8_i;
+    let y12r = t8_0_r - t8_8_r;
+    let y12i = t8_0_i - t8_8_i;
+// … 2 more of these 4 lines (7e2e83f1), and
+    let y11r = t8_3_r + t8_18_r;
+    let y11i = t8_3_i + t8_18_i;
+    let y15r = t8_3_r - t8_18_r;
+    let y15i = t8_3_i - t8_18_i;
+    let w9 = twiddle(p1, 32u, f32(0.024543692606170259));
+    let w9r = w9.re;
+    let w9i = w9.im;
+    let w10r = w9r * w9r - w9i * w9i;
+    let w10i = w9r * w9i + w9i * w9r;
+// … 4 more of these 2 lines (b3c2e78f), and
+    let w15r = w11r * w12r - w11i * w12i;
+    let w15i = w11r * w12i + w11i * w12r;
+    workgroupBarrier();
+      let o0 = to0 + 0u;
+      line_re[own0 * 35u + o0 + (o0 >> 4u)] = y0r;
+      line_im[own0 * 35u + o0 + (o0 >> 4u)] = y0i;
+      let o1 = to0 + 1u;
+      line_re[own0 * 35u + o1 + (o1 >> 4u)] = y1r * w1r - y1i * w1i;
+      line_im[own0 * 35u + o1 + (o1 >> 4u)] = y1r * w1i + y1i * w1r;
+// … 5 more of these 3 lines (97c26487), and
+      let o7 = to0 + 7u;
+      line_re[own0 * 35u + o7 + (o7 >> 4u)] = y7r * w7r - y7i * w7i;
+      line_im[own0 * 35u + o7 + (o7 >> 4u)] = y7r * w7i + y7i * w7r;
+      let o8 = to1 + 0u;
+      line_re[own1 * 35u + o8 + (o8 >> 4u)] = y8r;
+      line_im[own1 * 35u + o8 + (o8 >> 4u)] = y8i;
+      let o9 = to1 + 1u;
+      line_re[own1 * 35u + o9 + (o9 >> 4u)] = y9r * w9r - y9i * w9i;
+      line_im[own1 * 35u + o9 + (o9 >> 4u)] = y9r * w9i + y9i * w9r;
+// … 5 more of these 3 lines (5d20b109), and
+      let o15 = to1 + 7u;
+      line_re[own1 * 35u + o15 + (o15 >> 4u)] = y15r * w15r - y15i * w15i;
+      line_im[own1 * 35u + o15 + (o15 >> 4u)] = y15r * w15i + y15i * w15r;
+  }
+  workgroupBarrier();
+  {
+    let turn0 = thread;
+    let own0 = turn0 / 8u;
+    let i0 = turn0 - own0 * 8u;
+    let to0 = i0;
+    let e0 = i0 + 0u;
+    let x0r = line_re[own0 * 35u + e0 + (e0 >> 4u)];
+    let x0i = line_im[own0 * 35u + e0 + (e0 >> 4u)];
+// … 2 more of these 3 lines (6d486181), and
+    let e3 = i0 + 24u;
+    let x3r = line_re[own0 * 35u + e3 + (e3 >> 4u)];
+    let x3i = line_im[own0 * 35u + e3 + (e3 >> 4u)];
+    let t0_0_r = x0r + x2r;
+    let t0_0_i = x0i + x2i;
+    let t0_1_r = x0r - x2r;
+    let t0_1_i = x0i - x2i;
+    let t0_2_r = x1r + x3r;
+    let t0_2_i = x1i + x3i;
+    let t0_3_r = x1r - x3r;
+    let t0_3_i = x1i - x3i;
+    let y0r = t0_0_r + t0_2_r;
+    let y0i = t0_0_i + t0_2_i;
+    let y1r = t0_1_r + t0_3_i;
+    let y1i = t0_1_i - t0_3_r;
+    let y2r = t0_0_r - t0_2_r;
+    let y2i = t0_0_i - t0_2_i;
+    let y3r = t0_1_r - t0_3_i;
+    let y3i = t0_1_i + t0_3_r;
+    let turn1 = thread + 64u;
+    let own1 = turn1 / 8u;
+    let i1 = turn1 - own1 * 8u;
+    let to1 = i1;
+    let e4 = i1 + 0u;
+    let x4r = line_re[own1 * 35u + e4 + (e4 >> 4u)];
+    let x4i = line_im[own1 * 35u + e4 + (e4 >> 4u)];
+// … 2 more of these 3 lines (262005eb), and
+    let e7 = i1 + 24u;
+    let x7r = line_re[own1 * 35u + e7 + (e7 >> 4u)];
+    let x7i = line_im[own1 * 35u + e7 + (e7 >> 4u)];
+    let t4_0_r = x4r + x6r;
+    let t4_0_i = x4i + x6i;
+    let t4_1_r = x4r - x6r;
+    let t4_1_i = x4i - x6i;
+    let t4_2_r = x5r + x7r;
+    let t4_2_i = x5i + x7i;
+    let t4_3_r = x5r - x7r;
+    let t4_3_i = x5i - x7i;
+    let y4r = t4_0_r + t4_2_r;
+    let y4i = t4_0_i + t4_2_i;
+    let y5r = t4_1_r + t4_3_i;
+    let y5i = t4_1_i - t4_3_r;
+    let y6r = t4_0_r - t4_2_r;
+    let y6i = t4_0_i - t4_2_i;
+    let y7r = t4_1_r - t4_3_i;
+    let y7i = t4_1_i + t4_3_r;
+    let turn2 = thread + 128u;
+    let own2 = turn2 / 8u;
+    let i2 = turn2 - own2 * 8u;
+    let to2 = i2;
+    let e8 = i2 + 0u;
+    let x8r = line_re[own2 * 35u + e8 + (e8 >> 4u)];
+    let x8i = line_im[own2 * 35u + e8 + (e8 >> 4u)];
+// … 2 more of these 3 lines (45e9a742), and
+    let e11 = i2 + 24u;
+    let x11r = line_re[own2 * 35u + e11 + (e11 >> 4u)];
+    let x11i = line_im[own2 * 35u + e11 + (e11 >> 4u)];
+    let t8_0_r = x8r + x10r;
+    let t8_0_i = x8i + x10i;
+    let t8_1_r = x8r - x10r;
+    let t8_1_i = x8i - x10i;
+    let t8_2_r = x9r + x11r;
+    let t8_2_i = x9i + x11i;
+    let t8_3_r = x9r - x11r;
+    let t8_3_i = x9i - x11i;
+    let y8r = t8_0_r + t8_2_r;
+    let y8i = t8_0_i + t8_2_i;
+    let y9r = t8_1_r + t8_3_i;
+    let y9i = t8_1_i - t8_3_r;
+    let y10r = t8_0_r - t8_2_r;
+    let y10i = t8_0_i - t8_2_i;
+    let y11r = t8_1_r - t8_3_i;
+    let y11i = t8_1_i + t8_3_r;
+    let turn3 = thread + 192u;
+    let own3 = turn3 / 8u;
+    let i3 = turn3 - own3 * 8u;
+    let to3 = i3;
+    let e12 = i3 + 0u;
+    let x12r = line_re[own3 * 35u + e12 + (e12 >> 4u)];
+    let x12i = line_im[own3 * 35u + e12 + (e12 >> 4u)];
+// … 2 more of these 3 lines (ffbd986b), and
+    let e15 = i3 + 24u;
+    let x15r = line_re[own3 * 35u + e15 + (e15 >> 4u)];
+    let x15i = line_im[own3 * 35u + e15 + (e15 >> 4u)];
+    let t12_0_r = x12r + x14r;
+    let t12_0_i = x12i + x14i;
+    let t12_1_r = x12r - x14r;
+    let t12_1_i = x12i - x14i;
+    let t12_2_r = x13r + x15r;
+    let t12_2_i = x13i + x15i;
+    let t12_3_r = x13r - x15r;
+    let t12_3_i = x13i - x15i;
+    let y12r = t12_0_r + t12_2_r;
+    let y12i = t12_0_i + t12_2_i;
+    let y13r = t12_1_r + t12_3_i;
+    let y13i = t12_1_i - t12_3_r;
+    let y14r = t12_0_r - t12_2_r;
+    let y14i = t12_0_i - t12_2_i;
+    let y15r = t12_1_r - t12_3_i;
+    let y15i = t12_1_i + t12_3_r;
+      {
+        let e = to0 + 0u;
+        let line = group * 32u + own0;
+        if (line < params.v[0].y && e < params.v[5].y) {
+          var re = y0r;
+          var im = y0i;
+          im = -im;
+          {
+            let w = twiddle(square(min(e, 10u), 22u, f32(0.045454545454545456)), 22u, f32(0.035699916518065831));
+            let product = re * w.re - im * w.im;
+            im = re * w.im + im * w.re;
+            re = product;
+          }
+          let to4 = params.v[3].z + line * params.v[3].w + e * params.v[4].x;
+          b2[to4] = bitcast<u32>(re);
+          let to5 = params.v[4].y + line * params.v[4].z + e * params.v[4].w;
+          b2[to5] = bitcast<u32>(im);
+        }
+      }
+// … 14 more of these 19 lines (23deebcf), and
+      {
+        let e = to3 + 24u;
+        let line = group * 32u + own3;
+        if (line < params.v[0].y && e < params.v[5].y) {
+          var re = y15r;
+          var im = y15i;
+          im = -im;
+          {
+            let w = twiddle(square(min(e, 10u), 22u, f32(0.045454545454545456)), 22u, f32(0.035699916518065831));
+            let product = re * w.re - im * w.im;
+            im = re * w.im + im * w.re;
+            re = product;
+          }
+          let to4 = params.v[3].z + line * params.v[3].w + e * params.v[4].x;
+          b2[to4] = bitcast<u32>(re);
+          let to5 = params.v[4].y + line * params.v[4].z + e * params.v[4].w;
+          b2[to5] = bitcast<u32>(im);
+        }
+      }
+  }
+}
+
+// ---- transform of real lines with a large prime factor: rfft, 1 workgroups of 256, 24 words
+// fft, elements
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+struct Twiddle {
+  re: f32,
+  im: f32,
+}
+fn twiddle(a: u32, n: u32, step: f32) -> Twiddle {
+  var at = 8u * a;
+  let lower = at > 4u * n;
+  if (lower) { at = 8u * n - at; }
+  let left = at > 2u * n;
+  if (left) { at = 4u * n - at; }
+  let steep = at > n;
+  if (steep) { at = 2u * n - at; }
+  let angle = f32(at) * step;
+  let x = angle * angle;
+  let s = angle * (f32(1.0) + x * (f32(-0.16666666666666666) + x * (f32(0.0083333333333333332) + x * (f32(-0.00019841269841269841) + x * (f32(2.7557319223985893e-06) + x * f32(-2.505210838544172e-08))))));
+  let c = (f32(1.0) + x * (f32(-0.5) + x * (f32(0.041666666666666664) + x * (f32(-0.0013888888888888889) + x * (f32(2.4801587301587302e-05) + x * (f32(-2.7557319223985888e-07) + x * f32(2.08767569878681e-09)))))));
+  var re = select(c, s, steep);
+  var im = select(s, c, steep);
+  if (left) { re = -re; }
+  if (!lower) { im = -im; }
+  return Twiddle(re, im);
+}
+  let b = group * 256 + thread;
+  let line = b / params.v[5].w;
+  let e = b - line * params.v[5].w;
+  if (line < params.v[0].y) {
+    var re = f32(0.0);
+    var im = f32(0.0);
+    if (line < params.v[0].y && e <= 11u) {
+      let row = select(e, 0u, e == 11u);
+      let mirrored = select(e, 11u, e == 0u);
+      let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + row * params.v[1].z]);
+      re = x0;
+      let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + row * params.v[2].y]);
+      im = x1;
+      var other_re = f32(0.0);
+      var other_im = f32(0.0);
+      let x2 = bitcast<f32>(b0[params.v[2].z + line * params.v[2].w + mirrored * params.v[3].x]);
+      other_re = x2;
+      let x3 = bitcast<f32>(b0[params.v[3].y + line * params.v[3].z + mirrored * params.v[3].w]);
+      other_im = x3;
+      {
+        let w = twiddle(e, 22u, f32(0.035699916518065831));
+        let less_re = re - other_re;
+        let less_im = im + other_im;
+        re = re + other_re + (w.re * less_im + w.im * less_re);
+        im = im - other_im - (w.re * less_re - w.im * less_im);
+      }
+    }
+    re *= f32(0.5);
+    im *= f32(0.5);
+    let to4 = params.v[4].x + line * params.v[4].y + e * params.v[4].z;
+    b1[to4] = bitcast<u32>(re);
+    let to5 = params.v[4].w + line * params.v[5].x + e * params.v[5].y;
+    b1[to5] = bitcast<u32>(im);
+  }
+}
+
+// ---- gradients of transforms of real lines, and of fewer elements: rfft, 1 workgroups of 32, 18 words
+// fft
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+var<workgroup> line_re: array<f32, 256>;
+var<workgroup> line_im: array<f32, 256>;
+struct Twiddle {
+  re: f32,
+  im: f32,
+}
+fn twiddle(a: u32, n: u32, step: f32) -> Twiddle {
+  var at = 8u * a;
+  let lower = at > 4u * n;
+  if (lower) { at = 8u * n - at; }
+  let left = at > 2u * n;
+  if (left) { at = 4u * n - at; }
+  let steep = at > n;
+  if (steep) { at = 2u * n - at; }
+  let angle = f32(at) * step;
+  let x = angle * angle;
+  let s = angle * (f32(1.0) + x * (f32(-0.16666666666666666) + x * (f32(0.0083333333333333332) + x * (f32(-0.00019841269841269841) + x * (f32(2.7557319223985893e-06) + x * f32(-2.505210838544172e-08))))));
+  let c = (f32(1.0) + x * (f32(-0.5) + x * (f32(0.041666666666666664) + x * (f32(-0.0013888888888888889) + x * (f32(2.4801587301587302e-05) + x * (f32(-2.7557319223985888e-07) + x * f32(2.08767569878681e-09)))))));
+  var re = select(c, s, steep);
+  var im = select(s, c, steep);
+  if (left) { re = -re; }
+  if (!lower) { im = -im; }
+  return Twiddle(re, im);
+}
+  for (var b = thread; b < 64u * 3u; b += 32u) {
+    let own = b / 3u;
+    let e = b - own * 3u;
+    let line = min(group * 64u + own, params.v[0].y - 1u);
+    var re = f32(0.0);
+    var im = f32(0.0);
+      let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + e * params.v[1].z]);
+      re = x0;
+      let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + e * params.v[2].y]);
+      im = x1;
+    line_re[own * 4u + e + (e >> 4u)] = re;
+    line_im[own * 4u + e + (e >> 4u)] = im;
+  }
+  workgroupBarrier();
+  {
+    let turn0 = thread;
+    let own0 = turn0 / 1u;
+    let i0 = turn0 - own0 * 1u;
+    let to0 = i0;
+    let e0 = i0 + 0u;
+    let x0r = line_re[own0 * 4u + e0 + (e0 >> 4u)];
+    let x0i = line_im[own0 * 4u + e0 + (e0 >> 4u)];
+    let e1 = i0 + 1u;
+    let x1r = line_re[own0 * 4u + e1 + (e1 >> 4u)];
+    let x1i = line_im[own0 * 4u + e1 + (e1 >> 4u)];
+    let e2 = i0 + 2u;
+    let x2r = line_re[own0 * 4u + e2 + (e2 >> 4u)];
+    let x2i = line_im[own0 * 4u + e2 + (e2 >> 4u)];
+    let t0_0_r = x1r + x2r;
+    let t0_0_i = x1i + x2i;
+    let t0_1_r = x1r - x2r;
+    let t0_1_i = x1i - x2i;
+    let y0r = x0r + t0_0_r;
+    let y0i = x0i + t0_0_i;
+    let t0_2_r = x0r + f32(-0.49999999999999978) * t0_0_r;
+    let t0_2_i = x0i + f32(-0.49999999999999978) * t0_0_i;
+    let t0_3_r = f32(0.86602540378443871) * t0_1_r;
+    let t0_3_i = f32(0.86602540378443871) * t0_1_i;
+    let y1r = t0_2_r + t0_3_i;
+    let y1i = t0_2_i - t0_3_r;
+    let y2r = t0_2_r - t0_3_i;
+    let y2i = t0_2_i + t0_3_r;
+    let turn1 = thread + 32u;
+    let own1 = turn1 / 1u;
+    let i1 = turn1 - own1 * 1u;
+    let to1 = i1;
+    let e3 = i1 + 0u;
+    let x3r = line_re[own1 * 4u + e3 + (e3 >> 4u)];
+    let x3i = line_im[own1 * 4u + e3 + (e3 >> 4u)];
+    let e4 = i1 + 1u;
+    let x4r = line_re[own1 * 4u + e4 + (e4 >> 4u)];
+    let x4i = line_im[own1 * 4u + e4 + (e4 >> 4u)];
+    let e5 = i1 + 2u;
+    let x5r = line_re[own1 * 4u + e5 + (e5 >> 4u)];
+    let x5i = line_im[own1 * 4u + e5 + (e5 >> 4u)];
+    let t3_0_r = x4r + x5r;
+    let t3_0_i = x4i + x5i;
+    let t3_1_r = x4r - x5r;
+    let t3_1_i = x4i - x5i;
+    let y3r = x3r + t3_0_r;
+    let y3i = x3i + t3_0_i;
+    let t3_2_r = x3r + f32(-0.49999999999999978) * t3_0_r;
+    let t3_2_i = x3i + f32(-0.49999999999999978) * t3_0_i;
+    let t3_3_r = f32(0.86602540378443871) * t3_1_r;
+    let t3_3_i = f32(0.86602540378443871) * t3_1_i;
+    let y4r = t3_2_r + t3_3_i;
+    let y4i = t3_2_i - t3_3_r;
+    let y5r = t3_2_r - t3_3_i;
+    let y5i = t3_2_i + t3_3_r;
+    workgroupBarrier();
+      let o0 = to0 + 0u;
+      line_re[own0 * 4u + o0 + (o0 >> 4u)] = y0r;
+      line_im[own0 * 4u + o0 + (o0 >> 4u)] = y0i;
+// … 4 more of these 3 lines (9dcab2b3), and
+      let o5 = to1 + 2u;
+      line_re[own1 * 4u + o5 + (o5 >> 4u)] = y5r;
+      line_im[own1 * 4u + o5 + (o5 >> 4u)] = y5i;
+  }
+  workgroupBarrier();
+  for (var b = thread; b < 64u * 2u; b += 32u) {
+    let own = b / 2u;
+    let k = b - own * 2u;
+    let line = group * 64u + own;
+    let there = own * 4u + k + (k >> 4u);
+    let back = own * 4u + select(3u - k, 0u, k == 0u) + (select(3u - k, 0u, k == 0u) >> 4u);
+    let other_re = line_re[back];
+    let other_im = line_im[back];
+    let sum_re = line_re[there] + other_re;
+    let sum_im = line_im[there] - other_im;
+    let less_re = line_re[there] - other_re;
+    let less_im = line_im[there] + other_im;
+    let w = twiddle(k, 6u, f32(0.1308996938995747));
+    let turned_re = w.re * less_im + w.im * less_re;
+    let turned_im = w.re * less_re - w.im * less_im;
+    if (line < params.v[0].y && k < params.v[4].y) {
+      let e = k;
+      var re = sum_re + turned_re;
+      var im = sum_im - turned_im;
+      re *= f32(0.5);
+      im *= f32(0.5);
+      let to2 = params.v[2].z + line * params.v[2].w + e * params.v[3].x;
+      b1[to2] = bitcast<u32>(re);
+      let to3 = params.v[3].y + line * params.v[3].z + e * params.v[3].w;
+      b1[to3] = bitcast<u32>(im);
+    }
+    if (line < params.v[0].y && 2u * k < 3u && 3u - k < params.v[4].y) {
+      let e = 3u - k;
+      var re = sum_re - turned_re;
+      var im = -sum_im - turned_im;
+      re *= f32(0.5);
+      im *= f32(0.5);
+      let to2 = params.v[2].z + line * params.v[2].w + e * params.v[3].x;
+      b1[to2] = bitcast<u32>(re);
+      let to3 = params.v[3].y + line * params.v[3].z + e * params.v[3].w;
+      b1[to3] = bitcast<u32>(im);
+    }
+  }
+}
+
+// ---- gradients of transforms of real lines, and of fewer elements: rfft, 1 workgroups of 32, 24 words
+// fft
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+var<workgroup> line_re: array<f32, 256>;
+var<workgroup> line_im: array<f32, 256>;
+struct Twiddle {
+  re: f32,
+  im: f32,
+}
+fn twiddle(a: u32, n: u32, step: f32) -> Twiddle {
+  var at = 8u * a;
+  let lower = at > 4u * n;
+  if (lower) { at = 8u * n - at; }
+  let left = at > 2u * n;
+  if (left) { at = 4u * n - at; }
+  let steep = at > n;
+  if (steep) { at = 2u * n - at; }
+  let angle = f32(at) * step;
+  let x = angle * angle;
+  let s = angle * (f32(1.0) + x * (f32(-0.16666666666666666) + x * (f32(0.0083333333333333332) + x * (f32(-0.00019841269841269841) + x * (f32(2.7557319223985893e-06) + x * f32(-2.505210838544172e-08))))));
+  let c = (f32(1.0) + x * (f32(-0.5) + x * (f32(0.041666666666666664) + x * (f32(-0.0013888888888888889) + x * (f32(2.4801587301587302e-05) + x * (f32(-2.7557319223985888e-07) + x * f32(2.08767569878681e-09)))))));
+  var re = select(c, s, steep);
+  var im = select(s, c, steep);
+  if (left) { re = -re; }
+  if (!lower) { im = -im; }
+  return Twiddle(re, im);
+}
+  for (var b = thread; b < 64u * 3u; b += 32u) {
+    let own = b / 3u;
+    let e = b - own * 3u;
+    let line = min(group * 64u + own, params.v[0].y - 1u);
+    var re = f32(0.0);
+    var im = f32(0.0);
+    var other_re = f32(0.0);
+    var other_im = f32(0.0);
+      let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + e * params.v[1].z]);
+      re = x0;
+      let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + e * params.v[2].y]);
+      im = x1;
+      let x2 = bitcast<f32>(b0[params.v[2].z + line * params.v[2].w + e * params.v[3].x]);
+      other_re = x2;
+      let x3 = bitcast<f32>(b0[params.v[3].y + line * params.v[3].z + e * params.v[3].w]);
+      other_im = x3;
+    im = -im;
+    other_im = -other_im;
+    if (e == 0u) {
+      im = f32(0.0);
+      other_im = f32(0.0);
+    }
+    else {
+      re *= f32(0.5);
+      im *= f32(0.5);
+      other_re *= f32(0.5);
+      other_im *= f32(0.5);
+    }
+    {
+      let w = twiddle(e, 6u, f32(0.1308996938995747));
+      let less_re = re - other_re;
+      let less_im = im + other_im;
+      re = re + other_re - (w.re * less_im + w.im * less_re);
+      im = im - other_im + (w.re * less_re - w.im * less_im);
+    }
+    line_re[own * 4u + e + (e >> 4u)] = re;
+    line_im[own * 4u + e + (e >> 4u)] = im;
+  }
+  workgroupBarrier();
+  {
+    let turn0 = thread;
+    let own0 = turn0 / 1u;
+    let i0 = turn0 - own0 * 1u;
+    let to0 = i0;
+    let e0 = i0 + 0u;
+    let x0r = line_re[own0 * 4u + e0 + (e0 >> 4u)];
+    let x0i = line_im[own0 * 4u + e0 + (e0 >> 4u)];
+    let e1 = i0 + 1u;
+    let x1r = line_re[own0 * 4u + e1 + (e1 >> 4u)];
+    let x1i = line_im[own0 * 4u + e1 + (e1 >> 4u)];
+    let e2 = i0 + 2u;
+    let x2r = line_re[own0 * 4u + e2 + (e2 >> 4u)];
+    let x2i = line_im[own0 * 4u + e2 + (e2 >> 4u)];
+    let t0_0_r = x1r + x2r;
+    let t0_0_i = x1i + x2i;
+    let t0_1_r = x1r - x2r;
+    let t0_1_i = x1i - x2i;
+    let y0r = x0r + t0_0_r;
+    let y0i = x0i + t0_0_i;
+    let t0_2_r = x0r + f32(-0.49999999999999978) * t0_0_r;
+    let t0_2_i = x0i + f32(-0.49999999999999978) * t0_0_i;
+    let t0_3_r = f32(0.86602540378443871) * t0_1_r;
+    let t0_3_i = f32(0.86602540378443871) * t0_1_i;
+    let y1r = t0_2_r + t0_3_i;
+    let y1i = t0_2_i - t0_3_r;
+    let y2r = t0_2_r - t0_3_i;
+    let y2i = t0_2_i + t0_3_r;
+    let turn1 = thread + 32u;
+    let own1 = turn1 / 1u;
+    let i1 = turn1 - own1 * 1u;
+    let to1 = i1;
+    let e3 = i1 + 0u;
+    let x3r = line_re[own1 * 4u + e3 + (e3 >> 4u)];
+    let x3i = line_im[own1 * 4u + e3 + (e3 >> 4u)];
+    let e4 = i1 + 1u;
+    let x4r = line_re[own1 * 4u + e4 + (e4 >> 4u)];
+    let x4i = line_im[own1 * 4u + e4 + (e4 >> 4u)];
+    let e5 = i1 + 2u;
+    let x5r = line_re[own1 * 4u + e5 + (e5 >> 4u)];
+    let x5i = line_im[own1 * 4u + e5 + (e5 >> 4u)];
+    let t3_0_r = x4r + x5r;
+    let t3_0_i = x4i + x5i;
+    let t3_1_r = x4r - x5r;
+    let t3_1_i = x4i - x5i;
+    let y3r = x3r + t3_0_r;
+    let y3i = x3i + t3_0_i;
+    let t3_2_r = x3r + f32(-0.49999999999999978) * t3_0_r;
+    let t3_2_i = x3i + f32(-0.49999999999999978) * t3_0_i;
+    let t3_3_r = f32(0.86602540378443871) * t3_1_r;
+    let t3_3_i = f32(0.86602540378443871) * t3_1_i;
+    let y4r = t3_2_r + t3_3_i;
+    let y4i = t3_2_i - t3_3_r;
+    let y5r = t3_2_r - t3_3_i;
+    let y5i = t3_2_i + t3_3_r;
+    workgroupBarrier();
+      let o0 = to0 + 0u;
+      line_re[own0 * 4u + o0 + (o0 >> 4u)] = y0r;
+      line_im[own0 * 4u + o0 + (o0 >> 4u)] = y0i;
+// … 4 more of these 3 lines (9dcab2b3), and
+      let o5 = to1 + 2u;
+      line_re[own1 * 4u + o5 + (o5 >> 4u)] = y5r;
+      line_im[own1 * 4u + o5 + (o5 >> 4u)] = y5i;
+  }
+  workgroupBarrier();
+  for (var b = thread; b < 64u * params.v[5].w; b += 32u) {
+    let own = b / params.v[5].w;
+    let e = b - own * params.v[5].w;
     let line = group * 64u + own;
     if (line < params.v[0].y) {
-      var re = line_re[own * 5u + e + (e >> 4u)];
-      var im = line_im[own * 5u + e + (e >> 4u)];
-      re *= f32(0.25);
-      im *= f32(0.25);
-      if (e > 0u && e * 2u != 4u) {
-        re *= f32(2.0);
-        im *= f32(2.0);
-      }
-      if (e >= 3u) {
+      var re = line_re[own * 4u + e + (e >> 4u)];
+      var im = line_im[own * 4u + e + (e >> 4u)];
+      let to4 = params.v[4].x + line * params.v[4].y + e * params.v[4].z;
+      b1[to4] = bitcast<u32>(re);
+      let to5 = params.v[4].w + line * params.v[5].x + e * params.v[5].y;
+      b1[to5] = bitcast<u32>(im);
+    }
+  }
+}
+
+// ---- gradients of transforms of real lines, and of fewer elements: fft, 1 workgroups of 32, 18 words
+// fft
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+var<workgroup> line_re: array<f32, 192>;
+var<workgroup> line_im: array<f32, 192>;
+struct Twiddle {
+  re: f32,
+  im: f32,
+}
+fn twiddle(a: u32, n: u32, step: f32) -> Twiddle {
+  var at = 8u * a;
+  let lower = at > 4u * n;
+  if (lower) { at = 8u * n - at; }
+  let left = at > 2u * n;
+  if (left) { at = 4u * n - at; }
+  let steep = at > n;
+  if (steep) { at = 2u * n - at; }
+  let angle = f32(at) * step;
+  let x = angle * angle;
+  let s = angle * (f32(1.0) + x * (f32(-0.16666666666666666) + x * (f32(0.0083333333333333332) + x * (f32(-0.00019841269841269841) + x * (f32(2.7557319223985893e-06) + x * f32(-2.505210838544172e-08))))));
+  let c = (f32(1.0) + x * (f32(-0.5) + x * (f32(0.041666666666666664) + x * (f32(-0.0013888888888888889) + x * (f32(2.4801587301587302e-05) + x * (f32(-2.7557319223985888e-07) + x * f32(2.08767569878681e-09)))))));
+  var re = select(c, s, steep);
+  var im = select(s, c, steep);
+  if (left) { re = -re; }
+  if (!lower) { im = -im; }
+  return Twiddle(re, im);
+}
+  for (var b = thread; b < 64u * 2u; b += 32u) {
+    let own = b / 2u;
+    let e = b - own * 2u;
+    let line = min(group * 64u + own, params.v[0].y - 1u);
+    var re = f32(0.0);
+    var im = f32(0.0);
+      let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + e * params.v[1].z]);
+      re = x0;
+      let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + e * params.v[2].y]);
+      im = x1;
+    line_re[own * 3u + e + (e >> 4u)] = re;
+    line_im[own * 3u + e + (e >> 4u)] = im;
+  }
+  workgroupBarrier();
+  {
+    let turn0 = thread;
+    let own0 = turn0 / 1u;
+    let i0 = turn0 - own0 * 1u;
+    let to0 = i0;
+    let e0 = i0 + 0u;
+    let x0r = line_re[own0 * 3u + e0 + (e0 >> 4u)];
+    let x0i = line_im[own0 * 3u + e0 + (e0 >> 4u)];
+    let e1 = i0 + 1u;
+    let x1r = line_re[own0 * 3u + e1 + (e1 >> 4u)];
+    let x1i = line_im[own0 * 3u + e1 + (e1 >> 4u)];
+    let y0r = x0r + x1r;
+    let y0i = x0i + x1i;
+    let y1r = x0r - x1r;
+    let y1i = x0i - x1i;
+    let turn1 = thread + 32u;
+    let own1 = turn1 / 1u;
+    let i1 = turn1 - own1 * 1u;
+    let to1 = i1;
+    let e2 = i1 + 0u;
+    let x2r = line_re[own1 * 3u + e2 + (e2 >> 4u)];
+    let x2i = line_im[own1 * 3u + e2 + (e2 >> 4u)];
+    let e3 = i1 + 1u;
+    let x3r = line_re[own1 * 3u + e3 + (e3 >> 4u)];
+    let x3i = line_im[own1 * 3u + e3 + (e3 >> 4u)];
+    let y2r = x2r + x3r;
+    let y2i = x2i + x3i;
+    let y3r = x2r - x3r;
+    let y3i = x2i - x3i;
+    workgroupBarrier();
+      let o0 = to0 + 0u;
+      line_re[own0 * 3u + o0 + (o0 >> 4u)] = y0r;
+      line_im[own0 * 3u + o0 + (o0 >> 4u)] = y0i;
+// … 2 more of these 3 lines (1508dcb0), and
+      let o3 = to1 + 1u;
+      line_re[own1 * 3u + o3 + (o3 >> 4u)] = y3r;
+      line_im[own1 * 3u + o3 + (o3 >> 4u)] = y3i;
+  }
+  workgroupBarrier();
+  for (var b = thread; b < 64u * params.v[4].y; b += 32u) {
+    let own = b / params.v[4].y;
+    let e = b - own * params.v[4].y;
+    let line = group * 64u + own;
+    if (line < params.v[0].y) {
+      var re = line_re[own * 3u + e + (e >> 4u)];
+      var im = line_im[own * 3u + e + (e >> 4u)];
+      let to2 = params.v[2].z + line * params.v[2].w + e * params.v[3].x;
+      b1[to2] = bitcast<u32>(re);
+      let to3 = params.v[3].y + line * params.v[3].z + e * params.v[3].w;
+      b1[to3] = bitcast<u32>(im);
+    }
+  }
+}
+
+// ---- gradients of transforms of real lines, and of fewer elements: fft, 1 workgroups of 32, 18 words
+// fft
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+var<workgroup> line_re: array<f32, 192>;
+var<workgroup> line_im: array<f32, 192>;
+struct Twiddle {
+  re: f32,
+  im: f32,
+}
+fn twiddle(a: u32, n: u32, step: f32) -> Twiddle {
+  var at = 8u * a;
+  let lower = at > 4u * n;
+  if (lower) { at = 8u * n - at; }
+  let left = at > 2u * n;
+  if (left) { at = 4u * n - at; }
+  let steep = at > n;
+  if (steep) { at = 2u * n - at; }
+  let angle = f32(at) * step;
+  let x = angle * angle;
+  let s = angle * (f32(1.0) + x * (f32(-0.16666666666666666) + x * (f32(0.0083333333333333332) + x * (f32(-0.00019841269841269841) + x * (f32(2.7557319223985893e-06) + x * f32(-2.505210838544172e-08))))));
+  let c = (f32(1.0) + x * (f32(-0.5) + x * (f32(0.041666666666666664) + x * (f32(-0.0013888888888888889) + x * (f32(2.4801587301587302e-05) + x * (f32(-2.7557319223985888e-07) + x * f32(2.08767569878681e-09)))))));
+  var re = select(c, s, steep);
+  var im = select(s, c, steep);
+  if (left) { re = -re; }
+  if (!lower) { im = -im; }
+  return Twiddle(re, im);
+}
+  for (var b = thread; b < 64u * 2u; b += 32u) {
+    let own = b / 2u;
+    let e = b - own * 2u;
+    let line = min(group * 64u + own, params.v[0].y - 1u);
+    var re = f32(0.0);
+    var im = f32(0.0);
+      let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + e * params.v[1].z]);
+      re = x0;
+      let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + e * params.v[2].y]);
+      im = x1;
+      im = -im;
+    line_re[own * 3u + e + (e >> 4u)] = re;
+    line_im[own * 3u + e + (e >> 4u)] = im;
+  }
+  workgroupBarrier();
+  {
+    let turn0 = thread;
+    let own0 = turn0 / 1u;
+    let i0 = turn0 - own0 * 1u;
+    let to0 = i0;
+    let e0 = i0 + 0u;
+    let x0r = line_re[own0 * 3u + e0 + (e0 >> 4u)];
+    let x0i = line_im[own0 * 3u + e0 + (e0 >> 4u)];
+    let e1 = i0 + 1u;
+    let x1r = line_re[own0 * 3u + e1 + (e1 >> 4u)];
+    let x1i = line_im[own0 * 3u + e1 + (e1 >> 4u)];
+    let y0r = x0r + x1r;
+    let y0i = x0i + x1i;
+    let y1r = x0r - x1r;
+    let y1i = x0i - x1i;
+    let turn1 = thread + 32u;
+    let own1 = turn1 / 1u;
+    let i1 = turn1 - own1 * 1u;
+    let to1 = i1;
+    let e2 = i1 + 0u;
+    let x2r = line_re[own1 * 3u + e2 + (e2 >> 4u)];
+    let x2i = line_im[own1 * 3u + e2 + (e2 >> 4u)];
+    let e3 = i1 + 1u;
+    let x3r = line_re[own1 * 3u + e3 + (e3 >> 4u)];
+    let x3i = line_im[own1 * 3u + e3 + (e3 >> 4u)];
+    let y2r = x2r + x3r;
+    let y2i = x2i + x3i;
+    let y3r = x2r - x3r;
+    let y3i = x2i - x3i;
+    workgroupBarrier();
+      let o0 = to0 + 0u;
+      line_re[own0 * 3u + o0 + (o0 >> 4u)] = y0r;
+      line_im[own0 * 3u + o0 + (o0 >> 4u)] = y0i;
+// … 2 more of these 3 lines (1508dcb0), and
+      let o3 = to1 + 1u;
+      line_re[own1 * 3u + o3 + (o3 >> 4u)] = y3r;
+      line_im[own1 * 3u + o3 + (o3 >> 4u)] = y3i;
+  }
+  workgroupBarrier();
+  for (var b = thread; b < 64u * params.v[4].y; b += 32u) {
+    let own = b / params.v[4].y;
+    let e = b - own * params.v[4].y;
+    let line = group * 64u + own;
+    if (line < params.v[0].y) {
+      var re = line_re[own * 3u + min(e, 1u) + (min(e, 1u) >> 4u)];
+      var im = line_im[own * 3u + min(e, 1u) + (min(e, 1u) >> 4u)];
+      im = -im;
+      if (e >= 2u) {
         re = f32(0.0);
         im = f32(0.0);
       }
-      let to1 = params.v[1].z + line * params.v[1].w + e * params.v[2].x;
-      b1[to1] = bitcast<u32>(re);
-      let to2 = params.v[2].y + line * params.v[2].z + e * params.v[2].w;
-      b1[to2] = bitcast<u32>(im);
+      let to2 = params.v[2].z + line * params.v[2].w + e * params.v[3].x;
+      b1[to2] = bitcast<u32>(re);
+      let to3 = params.v[3].y + line * params.v[3].z + e * params.v[3].w;
+      b1[to3] = bitcast<u32>(im);
     }
   }
 }
@@ -6259,201 +8012,6 @@ fn combine(v0: f32, v1: f32) -> f32 {
   b1[wanted] = low;
 }
 
-// ---- transform of lines of a large prime factor: fft, 1 workgroups of 256, 14 words
-// fft, a chirp
-@group(0) @binding(1) var<storage, read> b0: array<u32>;
-@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
-struct Twiddle {
-  re: f32,
-  im: f32,
-}
-fn twiddle(a: u32, n: u32, step: f32) -> Twiddle {
-  var at = 8u * a;
-  let lower = at > 4u * n;
-  if (lower) { at = 8u * n - at; }
-  let left = at > 2u * n;
-  if (left) { at = 4u * n - at; }
-  let steep = at > n;
-  if (steep) { at = 2u * n - at; }
-  let angle = f32(at) * step;
-  let x = angle * angle;
-  let s = angle * (f32(1.0) + x * (f32(-0.16666666666666666) + x * (f32(0.0083333333333333332) + x * (f32(-0.00019841269841269841) + x * (f32(2.7557319223985893e-06) + x * f32(-2.505210838544172e-08))))));
-  let c = (f32(1.0) + x * (f32(-0.5) + x * (f32(0.041666666666666664) + x * (f32(-0.0013888888888888889) + x * (f32(2.4801587301587302e-05) + x * (f32(-2.7557319223985888e-07) + x * f32(2.08767569878681e-09)))))));
-  var re = select(c, s, steep);
-  var im = select(s, c, steep);
-  if (left) { re = -re; }
-  if (!lower) { im = -im; }
-  return Twiddle(re, im);
-}
-fn square(a: u32, n: u32) -> u32 {
-  var r = 0u;
-  for (var k = 0u; k < 29u; k += 1u) {
-    r = r + r;
-    if (r >= n) { r -= n; }
-    if (((a >> (28u - k)) & 1u) == 1u) { r += a; }
-    if (r >= n) { r -= n; }
-  }
-  return r;
-}
-  let b = group * 256 + thread;
-  let line = b / params.v[3].x;
-  let e = b - line * params.v[3].x;
-  if (line < params.v[0].y) {
-    var re = f32(0.0);
-    var im = f32(0.0);
-    if (line < params.v[0].y && e < 32u && e < params.v[2].w) {
-      let x0 = bitcast<f32>(b0[params.v[0].w + e * params.v[1].x]);
-      re = x0;
-      let x1 = bitcast<f32>(b0[params.v[1].y + e * params.v[1].z]);
-      im = x1;
-    }
-    let far = min(e, 32u - e);
-    if (far < 11u) {
-      let w = twiddle(square(far, 22u), 22u, f32(0.035699916518065831));
-      re = w.re;
-      im = -w.im;
-    }
-    if (e >= 32u) {
-      re = f32(0.0);
-      im = f32(0.0);
-    }
-    let to2 = params.v[1].w + e * params.v[2].x;
-    b1[to2] = bitcast<u32>(re);
-    let to3 = params.v[2].y + e * params.v[2].z;
-    b1[to3] = bitcast<u32>(im);
-  }
-}
-
-// ---- transform of lines of a large prime factor: fft, 1 workgroups of 256, 19 words
-// fft, elements times a chirp
-@group(0) @binding(1) var<storage, read> b0: array<u32>;
-@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
-struct Twiddle {
-  re: f32,
-  im: f32,
-}
-fn twiddle(a: u32, n: u32, step: f32) -> Twiddle {
-  var at = 8u * a;
-  let lower = at > 4u * n;
-  if (lower) { at = 8u * n - at; }
-  let left = at > 2u * n;
-  if (left) { at = 4u * n - at; }
-  let steep = at > n;
-  if (steep) { at = 2u * n - at; }
-  let angle = f32(at) * step;
-  let x = angle * angle;
-  let s = angle * (f32(1.0) + x * (f32(-0.16666666666666666) + x * (f32(0.0083333333333333332) + x * (f32(-0.00019841269841269841) + x * (f32(2.7557319223985893e-06) + x * f32(-2.505210838544172e-08))))));
-  let c = (f32(1.0) + x * (f32(-0.5) + x * (f32(0.041666666666666664) + x * (f32(-0.0013888888888888889) + x * (f32(2.4801587301587302e-05) + x * (f32(-2.7557319223985888e-07) + x * f32(2.08767569878681e-09)))))));
-  var re = select(c, s, steep);
-  var im = select(s, c, steep);
-  if (left) { re = -re; }
-  if (!lower) { im = -im; }
-  return Twiddle(re, im);
-}
-fn square(a: u32, n: u32) -> u32 {
-  var r = 0u;
-  for (var k = 0u; k < 29u; k += 1u) {
-    r = r + r;
-    if (r >= n) { r -= n; }
-    if (((a >> (28u - k)) & 1u) == 1u) { r += a; }
-    if (r >= n) { r -= n; }
-  }
-  return r;
-}
-  let b = group * 256 + thread;
-  let line = b / params.v[4].y;
-  let e = b - line * params.v[4].y;
-  if (line < params.v[0].y) {
-    var re = f32(0.0);
-    var im = f32(0.0);
-    if (line < params.v[0].y && e < 11u && e < params.v[4].x) {
-      let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + e * params.v[1].z]);
-      re = x0;
-      let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + e * params.v[2].y]);
-      im = x1;
-    }
-    let w = twiddle(square(min(e, 10u), 22u), 22u, f32(0.035699916518065831));
-    let product = re * w.re - im * w.im;
-    im = re * w.im + im * w.re;
-    re = product;
-    if (e >= 11u) {
-      re = f32(0.0);
-      im = f32(0.0);
-    }
-    let to2 = params.v[2].z + line * params.v[2].w + e * params.v[3].x;
-    b1[to2] = bitcast<u32>(re);
-    let to3 = params.v[3].y + line * params.v[3].z + e * params.v[3].w;
-    b1[to3] = bitcast<u32>(im);
-  }
-}
-
-// ---- transform of lines of a large prime factor: fft, 1 workgroups of 256, 23 words
-// fft, elements times a chirp's transform
-@group(0) @binding(1) var<storage, read> b0: array<u32>;
-@group(0) @binding(2) var<storage, read> b1: array<u32>;
-@group(0) @binding(3) var<storage, read_write> b2: array<u32>;
-struct Twiddle {
-  re: f32,
-  im: f32,
-}
-fn twiddle(a: u32, n: u32, step: f32) -> Twiddle {
-  var at = 8u * a;
-  let lower = at > 4u * n;
-  if (lower) { at = 8u * n - at; }
-  let left = at > 2u * n;
-  if (left) { at = 4u * n - at; }
-  let steep = at > n;
-  if (steep) { at = 2u * n - at; }
-  let angle = f32(at) * step;
-  let x = angle * angle;
-  let s = angle * (f32(1.0) + x * (f32(-0.16666666666666666) + x * (f32(0.0083333333333333332) + x * (f32(-0.00019841269841269841) + x * (f32(2.7557319223985893e-06) + x * f32(-2.505210838544172e-08))))));
-  let c = (f32(1.0) + x * (f32(-0.5) + x * (f32(0.041666666666666664) + x * (f32(-0.0013888888888888889) + x * (f32(2.4801587301587302e-05) + x * (f32(-2.7557319223985888e-07) + x * f32(2.08767569878681e-09)))))));
-  var re = select(c, s, steep);
-  var im = select(s, c, steep);
-  if (left) { re = -re; }
-  if (!lower) { im = -im; }
-  return Twiddle(re, im);
-}
-fn square(a: u32, n: u32) -> u32 {
-  var r = 0u;
-  for (var k = 0u; k < 29u; k += 1u) {
-    r = r + r;
-    if (r >= n) { r -= n; }
-    if (((a >> (28u - k)) & 1u) == 1u) { r += a; }
-    if (r >= n) { r -= n; }
-  }
-  return r;
-}
-  let b = group * 256 + thread;
-  let line = b / params.v[5].y;
-  let e = b - line * params.v[5].y;
-  if (line < params.v[0].y) {
-    var re = f32(0.0);
-    var im = f32(0.0);
-    if (line < params.v[0].y && e < 32u && e < params.v[5].x) {
-      let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + e * params.v[1].z]);
-      re = x0;
-      let x1 = bitcast<f32>(b0[params.v[1].w + line * params.v[2].x + e * params.v[2].y]);
-      im = x1;
-    }
-    if (e < 32u) {
-      let x2 = bitcast<f32>(b1[params.v[2].z + e * params.v[2].w]);
-      let x3 = bitcast<f32>(b1[params.v[3].x + e * params.v[3].y]);
-      let product = re * x2 - im * x3;
-      im = re * x3 + im * x2;
-      re = product;
-    }
-    if (e >= 32u) {
-      re = f32(0.0);
-      im = f32(0.0);
-    }
-    let to4 = params.v[3].z + line * params.v[3].w + e * params.v[4].x;
-    b2[to4] = bitcast<u32>(re);
-    let to5 = params.v[4].y + line * params.v[4].z + e * params.v[4].w;
-    b2[to5] = bitcast<u32>(im);
-  }
-}
-
 // ---- cholesky of small matrices: cholesky, 3 workgroups of 32, 11 words
 // cholesky of small matrices
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
@@ -6765,9 +8323,19 @@ var<workgroup> a: array<f32, 288>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
 @group(0) @binding(3) var<storage, read_write> b2: array<u32>;
 var<workgroup> columns: array<f32, 140>;
-var<workgroup> basis: array<f32, 140>;
 var<workgroup> taus: array<f32, 32>;
 var<workgroup> of_vs: array<f32, 32>;
+var<workgroup> largest_of: array<f32, 32>;
+var<workgroup> reflections: array<f32, 84>;
+fn near_root(x: f32) -> f32 {
+  let s = sqrt(x);
+  return fma(fma(-s, s, x), 0.5 / s, s);
+}
+fn near_quotient(x: f32, y: f32) -> f32 {
+  let inverse = 1.0 / y;
+  let q = x * inverse;
+  return fma(fma(-q, y, x), inverse, q);
+}
 fn power_of(x: f32) -> f32 {
   let bits = clamp(bitcast<u32>(x) & 0x7f800000u, 0x00800000u, 0x7e800000u);
   return bitcast<f32>(bits);
@@ -6791,7 +8359,21 @@ fn unscaled(x: f32, power: f32) -> f32 {
   let matrix = group * 4u + own;
   let inside = matrix < params.v[0].y;
   if (inside) {
-    for (var e = r; e < 7u * 5u; e += 8u) {
+    var e = r;
+    for (; e + 3u * 8u < 7u * 5u; e += 4u * 8u) {
+      let i0 = (e + 0u * 8u) / 5u;
+      let j0 = e + 0u * 8u - i0 * 5u;
+      let x1 = bitcast<f32>(b0[params.v[0].w + matrix * params.v[1].x + i0 * params.v[1].y + j0]);
+// … 2 more of these 3 lines (4f060453), and
+      let i3 = (e + 3u * 8u) / 5u;
+      let j3 = e + 3u * 8u - i3 * 5u;
+      let x4 = bitcast<f32>(b0[params.v[0].w + matrix * params.v[1].x + i3 * params.v[1].y + j3]);
+      columns[own * 35u + (j0) * 7u + i0] = x1;
+      columns[own * 35u + (j1) * 7u + i1] = x2;
+      columns[own * 35u + (j2) * 7u + i2] = x3;
+      columns[own * 35u + (j3) * 7u + i3] = x4;
+    }
+    for (; e < 7u * 5u; e += 8u) {
       let i = e / 5u;
       let j = e - i * 5u;
       let x0 = bitcast<f32>(b0[params.v[0].w + matrix * params.v[1].x + i * params.v[1].y + j]);
@@ -6803,92 +8385,263 @@ fn unscaled(x: f32, power: f32) -> f32 {
   if (r < 5u) {
     let mine = own * 35u + (r) * 7u;
     var most_here = f32(0.0);
-    for (var i = 0u; i < 7u; i += 1u) { most_here = max(most_here, tern_abs_f32(columns[mine + i])); }
+    {
+      var i = 0u;
+      for (; i + 7u < 7u; i += 8u) {
+        let y0 = columns[mine + i + 0u];
+// … 6 more of these 1 lines (5a7bad07), and
+        let y7 = columns[mine + i + 7u];
+        most_here = max(most_here, tern_abs_f32(y0));
+// … 6 more of these 1 lines (59e68732), and
+        most_here = max(most_here, tern_abs_f32(y7));
+      }
+      for (; i + 3u < 7u; i += 4u) {
+        let y0 = columns[mine + i + 0u];
+        let y1 = columns[mine + i + 1u];
+        let y2 = columns[mine + i + 2u];
+        let y3 = columns[mine + i + 3u];
+        most_here = max(most_here, tern_abs_f32(y0));
+        most_here = max(most_here, tern_abs_f32(y1));
+        most_here = max(most_here, tern_abs_f32(y2));
+        most_here = max(most_here, tern_abs_f32(y3));
+      }
+      for (; i < 7u; i += 1u) {
+        let y0 = columns[mine + i + 0u];
+        most_here = max(most_here, tern_abs_f32(y0));
+      }
+    }
     scale = power_of(most_here);
     let up = f32(1.0) / scale;
-    for (var i = 0u; i < 7u; i += 1u) { columns[mine + i] = scaled(columns[mine + i], up); }
+    var largest = f32(0.0);
+    {
+      var i = 0u;
+      for (; i + 7u < 7u; i += 8u) {
+        let y0 = columns[mine + i + 0u];
+// … 6 more of these 1 lines (5a7bad07), and
+        let y7 = columns[mine + i + 7u];
+        let z0 = scaled(y0, up);
+        columns[mine + i + 0u] = z0;
+        largest = max(largest, tern_abs_f32(z0));
+// … 6 more of these 3 lines (09ee6526), and
+        let z7 = scaled(y7, up);
+        columns[mine + i + 7u] = z7;
+        largest = max(largest, tern_abs_f32(z7));
+      }
+      for (; i + 3u < 7u; i += 4u) {
+        let y0 = columns[mine + i + 0u];
+        let y1 = columns[mine + i + 1u];
+        let y2 = columns[mine + i + 2u];
+        let y3 = columns[mine + i + 3u];
+        let z0 = scaled(y0, up);
+        columns[mine + i + 0u] = z0;
+        largest = max(largest, tern_abs_f32(z0));
+// … 2 more of these 3 lines (8f29b252), and
+        let z3 = scaled(y3, up);
+        columns[mine + i + 3u] = z3;
+        largest = max(largest, tern_abs_f32(z3));
+      }
+      for (; i < 7u; i += 1u) {
+        let y0 = columns[mine + i + 0u];
+        let z0 = scaled(y0, up);
+        columns[mine + i + 0u] = z0;
+        largest = max(largest, tern_abs_f32(z0));
+      }
+    }
+    largest_of[thread] = largest;
   }
   workgroupBarrier();
   for (var k = 0u; k < 5u; k += 1u) {
     let at_k = own * 35u + (k) * 7u;
     var diagonal = f32(0.0);
     if (r >= k && r < 5u) {
-      var largest = f32(0.0);
-      for (var i = k; i < 7u; i += 1u) { largest = max(largest, tern_abs_f32(columns[at_k + i])); }
-      let size = power_of(largest);
+      let mine = own * 35u + (r) * 7u;
+      let size = power_of(largest_of[own * 8u + k]);
       let less = f32(1.0) / size;
       let first = columns[at_k + k] * less;
       var below = f32(0.0);
-      for (var i = k + 1u; i < 7u; i += 1u) {
-        let x = columns[at_k + i] * less;
-        below = fma(x, x, below);
+      var product = f32(0.0);
+      {
+        var i = k + 1u;
+        for (; i + 7u < 7u; i += 8u) {
+          let x0 = columns[at_k + i + 0u] * less;
+          let y0 = columns[mine + i + 0u];
+// … 6 more of these 2 lines (40512061), and
+          let x7 = columns[at_k + i + 7u] * less;
+          let y7 = columns[mine + i + 7u];
+          below = fma(x0, x0, below);
+          product = fma(x0, y0, product);
+// … 6 more of these 2 lines (c5dad5f5), and
+          below = fma(x7, x7, below);
+          product = fma(x7, y7, product);
+        }
+        for (; i + 3u < 7u; i += 4u) {
+          let x0 = columns[at_k + i + 0u] * less;
+          let y0 = columns[mine + i + 0u];
+// … 2 more of these 2 lines (b11a7c19), and
+          let x3 = columns[at_k + i + 3u] * less;
+          let y3 = columns[mine + i + 3u];
+          below = fma(x0, x0, below);
+          product = fma(x0, y0, product);
+// … 2 more of these 2 lines (c04143f5), and
+          below = fma(x3, x3, below);
+          product = fma(x3, y3, product);
+        }
+        for (; i < 7u; i += 1u) {
+          let x0 = columns[at_k + i + 0u] * less;
+          let y0 = columns[mine + i + 0u];
+          below = fma(x0, x0, below);
+          product = fma(x0, y0, product);
+        }
       }
-      let none = below == f32(0.0) || (largest < size && below < f32(7.0));  // or subnormal; not NaN
-      let length = tern_sqrt(fma(first, first, below));
+      let is_tiny = largest_of[own * 8u + k] < size && below < f32(7.0);  // subnormal; not NaN
+      let none = below == f32(0.0) || is_tiny;
+      let length = near_root(fma(first, first, below));
       let made = select(select(length, -length, first > f32(0.0)), first, none);
       let to = first - made;
-      let of_v = select(tern_div(less, select(to, f32(1.0), none)), f32(0.0), none);
-      let tau = select(tern_div(-to, select(made, f32(1.0), none)), f32(0.0), none);
+      let of_v = select(near_quotient(less, select(to, f32(1.0), none)), f32(0.0), none);
+      let tau = select(near_quotient(-to, select(made, f32(1.0), none)), f32(0.0), none);
       if (r == k) {
         diagonal = made * size;
-        taus[own * 8u + k] = tau;
-        of_vs[own * 8u + k] = of_v;
+        taus[thread] = tau;
+        of_vs[thread] = of_v;
       } else {
-        let mine = own * 35u + (r) * 7u;
-        var w = columns[mine + k];
-        for (var i = k + 1u; i < 7u; i += 1u) { w = fma(columns[at_k + i] * of_v, columns[mine + i], w); }
-        w = w * tau;
+        let w = fma(product, of_v * size, columns[mine + k]) * tau;
         columns[mine + k] = columns[mine + k] - w;
-        for (var i = k + 1u; i < 7u; i += 1u) {
-          columns[mine + i] = fma(-(columns[at_k + i] * of_v), w, columns[mine + i]);
+        var largest = f32(0.0);
+        {
+          var i = k + 1u;
+          for (; i + 7u < 7u; i += 8u) {
+            let v0 = columns[at_k + i + 0u] * of_v;
+            let y0 = columns[mine + i + 0u];
+// … 6 more of these 2 lines (7c6ed38b), and
+            let v7 = columns[at_k + i + 7u] * of_v;
+            let y7 = columns[mine + i + 7u];
+            let z0 = fma(-v0, w, y0);
+            columns[mine + i + 0u] = z0;
+            largest = max(largest, tern_abs_f32(z0));
+// … 6 more of these 3 lines (8e7fbbd7), and
+            let z7 = fma(-v7, w, y7);
+            columns[mine + i + 7u] = z7;
+            largest = max(largest, tern_abs_f32(z7));
+          }
+          for (; i + 3u < 7u; i += 4u) {
+            let v0 = columns[at_k + i + 0u] * of_v;
+            let y0 = columns[mine + i + 0u];
+// … 2 more of these 2 lines (bbd3988f), and
+            let v3 = columns[at_k + i + 3u] * of_v;
+            let y3 = columns[mine + i + 3u];
+            let z0 = fma(-v0, w, y0);
+            columns[mine + i + 0u] = z0;
+            largest = max(largest, tern_abs_f32(z0));
+// … 2 more of these 3 lines (1ad5439b), and
+            let z3 = fma(-v3, w, y3);
+            columns[mine + i + 3u] = z3;
+            largest = max(largest, tern_abs_f32(z3));
+          }
+          for (; i < 7u; i += 1u) {
+            let v0 = columns[at_k + i + 0u] * of_v;
+            let y0 = columns[mine + i + 0u];
+            let z0 = fma(-v0, w, y0);
+            columns[mine + i + 0u] = z0;
+            largest = max(largest, tern_abs_f32(z0));
+          }
         }
+        largest_of[thread] = largest;
       }
     }
     workgroupBarrier();
     if (r == k) { columns[at_k + k] = diagonal; }
   }
   workgroupBarrier();
+  if (inside && r < 5u) {
+    let mine = own * 35u + (r) * 7u;
+    for (var i = 0u; i < 5u; i += 1u) {
+      let x = select(unscaled(columns[mine + i], scale), f32(0.0), i > r);
+      let to6 = params.v[2].y + matrix * params.v[2].z + i * params.v[2].w + r;
+      b2[to6] = bitcast<u32>(x);
+    }
+  }
+  workgroupBarrier();
   if (r < 5u) {
     let mine = own * 35u + (r) * 7u;
-    for (var i = 0u; i < 7u; i += 1u) { basis[mine + i] = select(f32(0.0), f32(1.0), i == r); }
-    for (var s = 0u; s < 5u; s += 1u) {
-      let k = 5u - 1u - s;
-      if (k <= r) {
-        let at_k = own * 35u + (k) * 7u;
-        let tau = taus[own * 8u + k];
-        let of_v = of_vs[own * 8u + k];
-        var w = basis[mine + k];
-        for (var i = k + 1u; i < 7u; i += 1u) { w = fma(columns[at_k + i] * of_v, basis[mine + i], w); }
-        w = w * tau;
-        basis[mine + k] = basis[mine + k] - w;
-        for (var i = k + 1u; i < 7u; i += 1u) {
-          basis[mine + i] = fma(-(columns[at_k + i] * of_v), w, basis[mine + i]);
+    let rows = select(r + 1u, 7u, r >= 5u);
+    for (var i = 0u; i < rows; i += 1u) {
+      columns[mine + i] = select(f32(0.0), f32(1.0), i == r && r >= 5u);
+    }
+  }
+  var product = f32(0.0);
+  for (var i = r; i < 7u; i += 8u) { reflections[own * 21u + 4u % 3u * 7u + i] = select(select(f32(0.0), f32(1.0), i == 4u), columns[own * 35u + (4u) * 7u + i] * of_vs[own * 8u + 4u], i > 4u); }
+  workgroupBarrier();
+  if (r >= 5u && r < 5u) { product = reflections[own * 21u + 4u % 3u * 7u + r]; }
+  for (var s = 5u; s > 0u; s -= 1u) {
+    let k = s - 1u;
+    let next = max(k, 1u) - 1u;
+    if (k > 0u) {
+      for (var i = r; i < 7u; i += 8u) { reflections[own * 21u + next % 3u * 7u + i] = select(select(f32(0.0), f32(1.0), i == next), columns[own * 35u + (next) * 7u + i] * of_vs[own * 8u + next], i > next); }
+    }
+    workgroupBarrier();
+    if (r >= k && r < 5u) {
+      let mine = own * 35u + (r) * 7u;
+      let fresh = r == k;
+      let w = select(product, f32(1.0), fresh) * taus[own * 8u + k];
+      product = f32(0.0);
+      {
+        var i = k & 0xfffffff8u;
+        for (; i + 7u < 7u; i += 8u) {
+          let v0 = reflections[own * 21u + k % 3u * 7u + i + 0u];
+          let u0 = reflections[own * 21u + next % 3u * 7u + i + 0u];
+          let y0 = select(columns[mine + i + 0u], f32(0.0), fresh);
+// … 6 more of these 3 lines (5dc15a87), and
+          let v7 = reflections[own * 21u + k % 3u * 7u + i + 7u];
+          let u7 = reflections[own * 21u + next % 3u * 7u + i + 7u];
+          let y7 = select(columns[mine + i + 7u], f32(0.0), fresh);
+          let z0 = fma(-v0, w, y0);
+          columns[mine + i + 0u] = z0;
+          product = fma(u0, z0, product);
+// … 6 more of these 3 lines (82f386f0), and
+          let z7 = fma(-v7, w, y7);
+          columns[mine + i + 7u] = z7;
+          product = fma(u7, z7, product);
         }
+        for (; i + 3u < 7u; i += 4u) {
+          let v0 = reflections[own * 21u + k % 3u * 7u + i + 0u];
+          let u0 = reflections[own * 21u + next % 3u * 7u + i + 0u];
+          let y0 = select(columns[mine + i + 0u], f32(0.0), fresh);
+// … 2 more of these 3 lines (aa9d1cd7), and
+          let v3 = reflections[own * 21u + k % 3u * 7u + i + 3u];
+          let u3 = reflections[own * 21u + next % 3u * 7u + i + 3u];
+          let y3 = select(columns[mine + i + 3u], f32(0.0), fresh);
+          let z0 = fma(-v0, w, y0);
+          columns[mine + i + 0u] = z0;
+          product = fma(u0, z0, product);
+// … 2 more of these 3 lines (ad716724), and
+          let z3 = fma(-v3, w, y3);
+          columns[mine + i + 3u] = z3;
+          product = fma(u3, z3, product);
+        }
+        for (; i < 7u; i += 1u) {
+          let v0 = reflections[own * 21u + k % 3u * 7u + i + 0u];
+          let u0 = reflections[own * 21u + next % 3u * 7u + i + 0u];
+          let y0 = select(columns[mine + i + 0u], f32(0.0), fresh);
+          let z0 = fma(-v0, w, y0);
+          columns[mine + i + 0u] = z0;
+          product = fma(u0, z0, product);
+        }
+      }
+      if (fresh) {
+        columns[mine + k] = columns[mine + k] + f32(1.0);
+        product = product + reflections[own * 21u + next % 3u * 7u + k];
       }
     }
   }
   workgroupBarrier();
-  if (r < 5u) {
-    let mine = own * 35u + (r) * 7u;
-    for (var i = 0u; i < 7u; i += 1u) {
-      columns[mine + i] = select(unscaled(columns[mine + i], scale), f32(0.0), i > r);
-    }
-  }
-  workgroupBarrier();
   if (inside) {
-    for (var e = r; e < 5u * 5u; e += 8u) {
-      let i = e / 5u;
-      let j = e - i * 5u;
-      let x = columns[own * 35u + (j) * 7u + i];
-      let to2 = params.v[2].y + matrix * params.v[2].z + i * params.v[2].w + j;
-      b2[to2] = bitcast<u32>(x);
-    }
     for (var e = r; e < 7u * 5u; e += 8u) {
       let i = e / 5u;
       let j = e - i * 5u;
-      let x = basis[own * 35u + (j) * 7u + i];
-      let to1 = params.v[1].z + matrix * params.v[1].w + i * params.v[2].x + j;
-      b1[to1] = bitcast<u32>(x);
+      let x = columns[own * 35u + (j) * 7u + i];
+      let to5 = params.v[1].z + matrix * params.v[1].w + i * params.v[2].x + j;
+      b1[to5] = bitcast<u32>(x);
     }
   }
 }
@@ -6908,6 +8661,15 @@ var<workgroup> order: array<u32, 32>;
 var<workgroup> cosines: array<f32, 32>;
 var<workgroup> sines: array<f32, 32>;
 var<workgroup> vectors: array<f32, 100>;
+fn near_root(x: f32) -> f32 {
+  let s = sqrt(x);
+  return fma(fma(-s, s, x), 0.5 / s, s);
+}
+fn near_quotient(x: f32, y: f32) -> f32 {
+  let inverse = 1.0 / y;
+  let q = x * inverse;
+  return fma(fma(-q, y, x), inverse, q);
+}
 fn power_of(x: f32) -> f32 {
   let bits = clamp(bitcast<u32>(x) & 0x7f800000u, 0x00800000u, 0x7e800000u);
   return bitcast<f32>(bits);
@@ -7151,6 +8913,15 @@ var<workgroup> of_vs: array<f32, 32>;
 fn tern_keep(x: f32) -> f32 {
   return bitcast<f32>(bitcast<u32>(x) ^ params.v[4].x);
 }
+fn near_root(x: f32) -> f32 {
+  let s = sqrt(x);
+  return fma(fma(-s, s, x), 0.5 / s, s);
+}
+fn near_quotient(x: f32, y: f32) -> f32 {
+  let inverse = 1.0 / y;
+  let q = x * inverse;
+  return fma(fma(-q, y, x), inverse, q);
+}
 fn power_of(x: f32) -> f32 {
   let bits = clamp(bitcast<u32>(x) & 0x7f800000u, 0x00800000u, 0x7e800000u);
   return bitcast<f32>(bits);
@@ -7378,45 +9149,168 @@ fn unscaled(x: f32, power: f32) -> f32 {
   if (r < 5u) {
     let mine = own * 35u + order[own * 8u + r] * 7u;
     var most_here = f32(0.0);
-    for (var i = 0u; i < 7u; i += 1u) { most_here = max(most_here, tern_abs_f32(columns[mine + i])); }
+    {
+      var i = 0u;
+      for (; i + 7u < 7u; i += 8u) {
+        let y0 = columns[mine + i + 0u];
+// … 6 more of these 1 lines (5a7bad07), and
+        let y7 = columns[mine + i + 7u];
+        most_here = max(most_here, tern_abs_f32(y0));
+// … 6 more of these 1 lines (59e68732), and
+        most_here = max(most_here, tern_abs_f32(y7));
+      }
+      for (; i + 3u < 7u; i += 4u) {
+        let y0 = columns[mine + i + 0u];
+        let y1 = columns[mine + i + 1u];
+        let y2 = columns[mine + i + 2u];
+        let y3 = columns[mine + i + 3u];
+        most_here = max(most_here, tern_abs_f32(y0));
+        most_here = max(most_here, tern_abs_f32(y1));
+        most_here = max(most_here, tern_abs_f32(y2));
+        most_here = max(most_here, tern_abs_f32(y3));
+      }
+      for (; i < 7u; i += 1u) {
+        let y0 = columns[mine + i + 0u];
+        most_here = max(most_here, tern_abs_f32(y0));
+      }
+    }
     scale = power_of(most_here);
     let up = f32(1.0) / scale;
-    for (var i = 0u; i < 7u; i += 1u) { columns[mine + i] = scaled(columns[mine + i], up); }
+    var largest = f32(0.0);
+    {
+      var i = 0u;
+      for (; i + 7u < 7u; i += 8u) {
+        let y0 = columns[mine + i + 0u];
+// … 6 more of these 1 lines (5a7bad07), and
+        let y7 = columns[mine + i + 7u];
+        let z0 = scaled(y0, up);
+        columns[mine + i + 0u] = z0;
+        largest = max(largest, tern_abs_f32(z0));
+// … 6 more of these 3 lines (09ee6526), and
+        let z7 = scaled(y7, up);
+        columns[mine + i + 7u] = z7;
+        largest = max(largest, tern_abs_f32(z7));
+      }
+      for (; i + 3u < 7u; i += 4u) {
+        let y0 = columns[mine + i + 0u];
+        let y1 = columns[mine + i + 1u];
+        let y2 = columns[mine + i + 2u];
+        let y3 = columns[mine + i + 3u];
+        let z0 = scaled(y0, up);
+        columns[mine + i + 0u] = z0;
+        largest = max(largest, tern_abs_f32(z0));
+// … 2 more of these 3 lines (8f29b252), and
+        let z3 = scaled(y3, up);
+        columns[mine + i + 3u] = z3;
+        largest = max(largest, tern_abs_f32(z3));
+      }
+      for (; i < 7u; i += 1u) {
+        let y0 = columns[mine + i + 0u];
+        let z0 = scaled(y0, up);
+        columns[mine + i + 0u] = z0;
+        largest = max(largest, tern_abs_f32(z0));
+      }
+    }
+    partial[thread] = largest;
   }
   workgroupBarrier();
   for (var k = 0u; k < 5u; k += 1u) {
     let at_k = own * 35u + order[own * 8u + k] * 7u;
     var diagonal = f32(0.0);
     if (r >= k && r < 5u) {
-      var largest = f32(0.0);
-      for (var i = k; i < 7u; i += 1u) { largest = max(largest, tern_abs_f32(columns[at_k + i])); }
-      let size = power_of(largest);
+      let mine = own * 35u + order[own * 8u + r] * 7u;
+      let size = power_of(partial[own * 8u + k]);
       let less = f32(1.0) / size;
       let first = columns[at_k + k] * less;
       var below = f32(0.0);
-      for (var i = k + 1u; i < 7u; i += 1u) {
-        let x = columns[at_k + i] * less;
-        below = fma(x, x, below);
+      var product = f32(0.0);
+      {
+        var i = k + 1u;
+        for (; i + 7u < 7u; i += 8u) {
+          let x0 = columns[at_k + i + 0u] * less;
+          let y0 = columns[mine + i + 0u];
+// … 6 more of these 2 lines (40512061), and
+          let x7 = columns[at_k + i + 7u] * less;
+          let y7 = columns[mine + i + 7u];
+          below = fma(x0, x0, below);
+          product = fma(x0, y0, product);
+// … 6 more of these 2 lines (c5dad5f5), and
+          below = fma(x7, x7, below);
+          product = fma(x7, y7, product);
+        }
+        for (; i + 3u < 7u; i += 4u) {
+          let x0 = columns[at_k + i + 0u] * less;
+          let y0 = columns[mine + i + 0u];
+// … 2 more of these 2 lines (b11a7c19), and
+          let x3 = columns[at_k + i + 3u] * less;
+          let y3 = columns[mine + i + 3u];
+          below = fma(x0, x0, below);
+          product = fma(x0, y0, product);
+// … 2 more of these 2 lines (c04143f5), and
+          below = fma(x3, x3, below);
+          product = fma(x3, y3, product);
+        }
+        for (; i < 7u; i += 1u) {
+          let x0 = columns[at_k + i + 0u] * less;
+          let y0 = columns[mine + i + 0u];
+          below = fma(x0, x0, below);
+          product = fma(x0, y0, product);
+        }
       }
-      let none = below == f32(0.0) || (largest < size && below < f32(7.0));  // or subnormal; not NaN
-      let length = tern_sqrt(fma(first, first, below));
+      let is_tiny = partial[own * 8u + k] < size && below < f32(7.0);  // subnormal; not NaN
+      let none = below == f32(0.0) || is_tiny;
+      let length = near_root(fma(first, first, below));
       let made = select(select(length, -length, first > f32(0.0)), first, none);
       let to = first - made;
-      let of_v = select(tern_div(less, select(to, f32(1.0), none)), f32(0.0), none);
-      let tau = select(tern_div(-to, select(made, f32(1.0), none)), f32(0.0), none);
+      let of_v = select(near_quotient(less, select(to, f32(1.0), none)), f32(0.0), none);
+      let tau = select(near_quotient(-to, select(made, f32(1.0), none)), f32(0.0), none);
       if (r == k) {
         diagonal = made * size;
-        taus[own * 8u + k] = tau;
-        of_vs[own * 8u + k] = of_v;
+        taus[thread] = tau;
+        of_vs[thread] = of_v;
       } else {
-        let mine = own * 35u + order[own * 8u + r] * 7u;
-        var w = columns[mine + k];
-        for (var i = k + 1u; i < 7u; i += 1u) { w = fma(columns[at_k + i] * of_v, columns[mine + i], w); }
-        w = w * tau;
+        let w = fma(product, of_v * size, columns[mine + k]) * tau;
         columns[mine + k] = columns[mine + k] - w;
-        for (var i = k + 1u; i < 7u; i += 1u) {
-          columns[mine + i] = fma(-(columns[at_k + i] * of_v), w, columns[mine + i]);
+        var largest = f32(0.0);
+        {
+          var i = k + 1u;
+          for (; i + 7u < 7u; i += 8u) {
+            let v0 = columns[at_k + i + 0u] * of_v;
+            let y0 = columns[mine + i + 0u];
+// … 6 more of these 2 lines (7c6ed38b), and
+            let v7 = columns[at_k + i + 7u] * of_v;
+            let y7 = columns[mine + i + 7u];
+            let z0 = fma(-v0, w, y0);
+            columns[mine + i + 0u] = z0;
+            largest = max(largest, tern_abs_f32(z0));
+// … 6 more of these 3 lines (8e7fbbd7), and
+            let z7 = fma(-v7, w, y7);
+            columns[mine + i + 7u] = z7;
+            largest = max(largest, tern_abs_f32(z7));
+          }
+          for (; i + 3u < 7u; i += 4u) {
+            let v0 = columns[at_k + i + 0u] * of_v;
+            let y0 = columns[mine + i + 0u];
+// … 2 more of these 2 lines (bbd3988f), and
+            let v3 = columns[at_k + i + 3u] * of_v;
+            let y3 = columns[mine + i + 3u];
+            let z0 = fma(-v0, w, y0);
+            columns[mine + i + 0u] = z0;
+            largest = max(largest, tern_abs_f32(z0));
+// … 2 more of these 3 lines (1ad5439b), and
+            let z3 = fma(-v3, w, y3);
+            columns[mine + i + 3u] = z3;
+            largest = max(largest, tern_abs_f32(z3));
+          }
+          for (; i < 7u; i += 1u) {
+            let v0 = columns[at_k + i + 0u] * of_v;
+            let y0 = columns[mine + i + 0u];
+            let z0 = fma(-v0, w, y0);
+            columns[mine + i + 0u] = z0;
+            largest = max(largest, tern_abs_f32(z0));
+          }
         }
+        partial[thread] = largest;
       }
     }
     workgroupBarrier();
@@ -7425,20 +9319,69 @@ fn unscaled(x: f32, power: f32) -> f32 {
   workgroupBarrier();
   if (r < 7u) {
     let mine = own * 49u + (r) * 7u;
-    for (var i = 0u; i < 7u; i += 1u) { vectors[mine + i] = select(f32(0.0), f32(1.0), i == r); }
-    for (var s = 0u; s < 5u; s += 1u) {
-      let k = 5u - 1u - s;
-      if (k <= r) {
-        let at_k = own * 35u + order[own * 8u + k] * 7u;
-        let tau = taus[own * 8u + k];
-        let of_v = of_vs[own * 8u + k];
-        var w = vectors[mine + k];
-        for (var i = k + 1u; i < 7u; i += 1u) { w = fma(columns[at_k + i] * of_v, vectors[mine + i], w); }
-        w = w * tau;
-        vectors[mine + k] = vectors[mine + k] - w;
-        for (var i = k + 1u; i < 7u; i += 1u) {
-          vectors[mine + i] = fma(-(columns[at_k + i] * of_v), w, vectors[mine + i]);
+    let rows = select(r + 1u, 7u, r >= 5u);
+    for (var i = 0u; i < rows; i += 1u) {
+      vectors[mine + i] = select(f32(0.0), f32(1.0), i == r && r >= 5u);
+    }
+  }
+  var product = f32(0.0);
+  workgroupBarrier();
+  if (r >= 5u && r < 7u) { product = select(select(f32(0.0), f32(1.0), r == 4u), columns[own * 35u + order[own * 8u + 4u] * 7u + r] * of_vs[own * 8u + 4u], r > 4u); }
+  for (var s = 5u; s > 0u; s -= 1u) {
+    let k = s - 1u;
+    let next = max(k, 1u) - 1u;
+    workgroupBarrier();
+    if (r >= k && r < 7u) {
+      let mine = own * 49u + (r) * 7u;
+      let fresh = r == k;
+      let w = select(product, f32(1.0), fresh) * taus[own * 8u + k];
+      product = f32(0.0);
+      {
+        var i = k & 0xfffffff8u;
+        for (; i + 7u < 7u; i += 8u) {
+          let v0 = select(select(f32(0.0), f32(1.0), i + 0u == k), columns[own * 35u + order[own * 8u + k] * 7u + i + 0u] * of_vs[own * 8u + k], i + 0u > k);
+          let u0 = select(select(f32(0.0), f32(1.0), i + 0u == next), columns[own * 35u + order[own * 8u + next] * 7u + i + 0u] * of_vs[own * 8u + next], i + 0u > next);
+          let y0 = select(vectors[mine + i + 0u], f32(0.0), fresh);
+// … 6 more of these 3 lines (3ff09e89), and
+          let v7 = select(select(f32(0.0), f32(1.0), i + 7u == k), columns[own * 35u + order[own * 8u + k] * 7u + i + 7u] * of_vs[own * 8u + k], i + 7u > k);
+          let u7 = select(select(f32(0.0), f32(1.0), i + 7u == next), columns[own * 35u + order[own * 8u + next] * 7u + i + 7u] * of_vs[own * 8u + next], i + 7u > next);
+          let y7 = select(vectors[mine + i + 7u], f32(0.0), fresh);
+          let z0 = fma(-v0, w, y0);
+          vectors[mine + i + 0u] = z0;
+          product = fma(u0, z0, product);
+// … 6 more of these 3 lines (10870e90), and
+          let z7 = fma(-v7, w, y7);
+          vectors[mine + i + 7u] = z7;
+          product = fma(u7, z7, product);
         }
+        for (; i + 3u < 7u; i += 4u) {
+          let v0 = select(select(f32(0.0), f32(1.0), i + 0u == k), columns[own * 35u + order[own * 8u + k] * 7u + i + 0u] * of_vs[own * 8u + k], i + 0u > k);
+          let u0 = select(select(f32(0.0), f32(1.0), i + 0u == next), columns[own * 35u + order[own * 8u + next] * 7u + i + 0u] * of_vs[own * 8u + next], i + 0u > next);
+          let y0 = select(vectors[mine + i + 0u], f32(0.0), fresh);
+// … 2 more of these 3 lines (42c02b69), and
+          let v3 = select(select(f32(0.0), f32(1.0), i + 3u == k), columns[own * 35u + order[own * 8u + k] * 7u + i + 3u] * of_vs[own * 8u + k], i + 3u > k);
+          let u3 = select(select(f32(0.0), f32(1.0), i + 3u == next), columns[own * 35u + order[own * 8u + next] * 7u + i + 3u] * of_vs[own * 8u + next], i + 3u > next);
+          let y3 = select(vectors[mine + i + 3u], f32(0.0), fresh);
+          let z0 = fma(-v0, w, y0);
+          vectors[mine + i + 0u] = z0;
+          product = fma(u0, z0, product);
+// … 2 more of these 3 lines (7e8cbf38), and
+          let z3 = fma(-v3, w, y3);
+          vectors[mine + i + 3u] = z3;
+          product = fma(u3, z3, product);
+        }
+        for (; i < 7u; i += 1u) {
+          let v0 = select(select(f32(0.0), f32(1.0), i + 0u == k), columns[own * 35u + order[own * 8u + k] * 7u + i + 0u] * of_vs[own * 8u + k], i + 0u > k);
+          let u0 = select(select(f32(0.0), f32(1.0), i + 0u == next), columns[own * 35u + order[own * 8u + next] * 7u + i + 0u] * of_vs[own * 8u + next], i + 0u > next);
+          let y0 = select(vectors[mine + i + 0u], f32(0.0), fresh);
+          let z0 = fma(-v0, w, y0);
+          vectors[mine + i + 0u] = z0;
+          product = fma(u0, z0, product);
+        }
+      }
+      if (fresh) {
+        vectors[mine + k] = vectors[mine + k] + f32(1.0);
+        product = product + select(select(f32(0.0), f32(1.0), k == next), columns[own * 35u + order[own * 8u + next] * 7u + k] * of_vs[own * 8u + next], k > next);
       }
     }
   }
@@ -8798,7 +10741,6 @@ var<workgroup> q: array<vec4<f32>, 256>;
 
 // ---- eigenvalues by rotations of blocks: eigh, 64 workgroups of 256, 27 words
 // jacobi, order
-struct Params { v: array<vec4<u32>, 7> }
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
 @group(0) @binding(2) var<storage, read> b1: array<u32>;
 @group(0) @binding(3) var<storage, read_write> b2: array<u32>;

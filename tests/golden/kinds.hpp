@@ -225,8 +225,6 @@ inline std::vector<Kind> line_kinds() {
        [](P& p, DType d) { scatter_add(p.make({64, 9}, d), p.make({64, 300}, i32), p.make({64, 300}, d), 1); }},
       {"scatter of long rows", f32, Kind::in_wgsl,
        [](P& p, DType d) { scatter_add(p.make({99, 128}, d), p.make({3000}, i32), p.make({3000, 128}, d)); }},
-      {"transform of lines of a large prime factor", f32, Kind::in_wgsl,
-       [](P& p, DType d) { fft::fft(p.make({3, 11}, complex_dtype(d))); }},
   };
 }
 
@@ -326,6 +324,16 @@ inline std::vector<Kind> transform_kinds() {
          if (!is_floating(d)) return;
          const Var x(p.make({3, 3}, complex_dtype(d)));
          backward(fft::irfft(x, 4), p.make({3, 4}, real_dtype(complex_dtype(d))));
+         fft::irfft(x.value(), 5);
+       }},
+      {"transform of real lines with a large prime factor", f32, Kind::in_wgsl,
+       [](P& p, DType d) { fft::rfft(p.make({3, 22}, d)); }},
+      {"gradients of transforms of real lines, and of fewer elements", f32, Kind::in_wgsl,
+       [](P& p, DType d) {
+         if (!is_floating(d)) return;
+         const Var x(p.make({2, 6}, real_dtype(complex_dtype(d))));
+         backward(fft::rfft(x), p.make({2, 4}, complex_dtype(d)));
+         backward(fft::fft(Var(p.make({2, 3}, complex_dtype(d))), 2), p.make({2, 2}, complex_dtype(d)));
        }},
       {"transform of columns, and of real lines", f32, Kind::nowhere,
        [](P& p, DType d) {

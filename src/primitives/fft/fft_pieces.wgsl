@@ -24,16 +24,18 @@ $define twiddle
   if (!lower) { im = -im; }
   return $twiddle_of_re_im;
 $end
-// square(a, n) = a² mod n, a < n < 2^29, which has no room in 32 bits.
+// times_mod(a, b, n, over_n) = a · b mod n, a < n < 2^29, b ≤ 2^14, over_n = 1/n: the quotient in f32 is off by one at
+// most, and what is left lies around 0 in 32 bits, whatever the product has.
+$define times_mod
+  let quotient = u32(f32(a) * f32(b) * over_n);
+  let left = a * b - quotient * n;
+  return select(select(left, left - n, left >= n), left + n, left >= 0x80000000u);
+$end
+// square(a, n, over_n) = a² mod n, a < n < 2^28, in two pieces of 14 bits.
 $define square
-  var r = 0u;
-  for (var k = 0u; k < 29u; k += 1u) {
-    r = r + r;
-    if (r >= n) { r -= n; }
-    if (((a >> (28u - k)) & 1u) == 1u) { r += a; }
-    if (r >= n) { r -= n; }
-  }
-  return r;
+  let high = times_mod(times_mod(a, a >> 14u, n, over_n), 16384u, n, over_n);
+  let sum = high + times_mod(a, a & 16383u, n, over_n);
+  return select(sum, sum - n, sum >= n);
 $end
 
 // ---- products
@@ -43,8 +45,10 @@ $define times(of_re, of_im)
   re = product;
 $end
 $define times_root(root)
-  let w = $root;
-  $times(w.re, w.im)
+  {
+    let w = $root;
+    $times(w.re, w.im)
+  }
 $end
 $define times_number(number)
   re *= $number;
@@ -60,9 +64,17 @@ $define places(outer, inner, length)
   let $outer = b / $length;
   let $inner = b - $outer * $length;
 $end
-$define load
+// k, the element's number in the whole line, where e is not.
+$define numbered_in
+  let k = $number_in;
+$end
+$define numbered_out
+  let k = $number_out;
+$end
+$define load_element
   var re = $zero;
   var im = $zero;
+  $if_numbered_in
   $mirror
   $if_given
     $coordinates
@@ -73,7 +85,7 @@ $define load
   $end_if_given
 $end
 $define where_given
-  if (line < $lines && e < ${n}u && $row < $given) {
+  if (line < $lines && $k_in < ${whole}u && $row < $given) {
 $end
 $define end_of_if
   }
@@ -81,11 +93,11 @@ $end
 // Of spectra of real lines a half is given; the rest are the conjugates of what stands as far from the end.
 $define mirrored_row
   let mirrored = e > ${half}u;
-  let row = select(e, ${n}u - e, mirrored);
+  let row = select(e, ${whole}u - e, mirrored);
 $end
 $define conjugated_image
   if (mirrored) { im = -im; }
-  if (row == 0u || row * 2u == ${n}u) { im = $zero; }
+  if (row == 0u || row * 2u == ${whole}u) { im = $zero; }
   $with_image
 $end
 $define others_times_inner
@@ -93,20 +105,91 @@ $define others_times_inner
     $times_number($inner)
   }
 $end
+// Halves of real lines (gpu_text.hpp): what stands at k and, as the other, at h - k.
+$define load_joined
+  var re = $zero;
+  var im = $zero;
+  var other_re = $zero;
+  var other_im = $zero;
+  $if_numbered_in
+  $coordinates
+  $if_given
+    $load_re
+    $load_im
+  $end_if_given
+  $if_mirror_given
+    $load_mirror_re
+    $load_mirror_im
+  $end_if_given
+  $conjugated_in
+  $conjugated_other
+  if ($k_in == 0u) {
+    im = $zero;
+    other_im = $zero;
+  }
+  $with_image
+  $halves_combined($k_of_half, -, +)
+$end
+$define where_joined_given
+  if (line < $lines && $k_in < ${half}u && $k_in < $given) {
+$end
+$define where_mirror_given
+  if (line < $lines && $k_in < ${half}u && ${half}u - $k_in < $given) {
+$end
+$define other_conjugated
+  other_im = -other_im;
+$end
+$define both_times_inner
+  else {
+    $times_number($inner)
+    other_re *= $inner;
+    other_im *= $inner;
+  }
+$end
+$define load_separated
+  var re = $zero;
+  var im = $zero;
+  if (line < $lines && e <= ${half}u) {
+    $coordinates
+    let row = select(e, 0u, e == ${half}u);
+    let mirrored = select(e, ${half}u, e == 0u);
+    $load_re
+    $load_im
+    var other_re = $zero;
+    var other_im = $zero;
+    $load_mirror_re
+    $load_mirror_im
+    $halves_combined(e, +, -)
+  }
+$end
+$define halves_combined(k, plus, minus)
+  {
+    let w = twiddle($k, ${whole_of_halves}u, $step_of_halves);
+    let less_re = re - other_re;
+    let less_im = im + other_im;
+    re = re + other_re $plus (w.re * less_im + w.im * less_re);
+    im = im - other_im $minus (w.re * less_re - w.im * less_im);
+  }
+$end
 $define store
+  $if_numbered_out
+  $chirped
   $conjugated_out
   $scaled
-  $halves
-  if (e >= ${rows}u) {
-    re = $zero;
-    im = $zero;
-  }
+  $inner_ones
+  $cut
   $coordinates_out
   $store_re
   $store_im
 $end
+$define zeros_behind
+  if ($k_out >= ${rows}u) {
+    re = $zero;
+    im = $zero;
+  }
+$end
 $define halves_times_inner
-  if (e > 0u && e * 2u != ${n}u) {
+  if ($k_out > 0u && $k_out * 2u != ${whole_out}u) {
     $times_number($inner)
   }
 $end
@@ -168,6 +251,7 @@ $define fetched(g, c, from)
     let e = i$c + $from;
     let line = $line(own$c);
     $load
+    $factor
     $twiddled_before
     x${g}r = re;
     x${g}i = im;
@@ -217,6 +301,7 @@ $define gathered
     $places(own, e, ${n}u)
     let line = $line(own);
     $load
+    $factor
     $twiddled_before
     line_re[$place(own, e)] = re;
     line_im[$place(own, e)] = im;
@@ -224,12 +309,42 @@ $define gathered
   $barrier
 $end
 $define scattered
-  for (var b = thread; b < ${per}u * $wanted; b += ${threads}u) {
-    $places(own, e, $wanted)
+  for (var b = thread; b < ${per}u * $results; b += ${threads}u) {
+    $places(own, e, $results)
     let line = group * ${per}u + own;
-    if (line < $lines) {
-      var re = line_re[$place(own, e)];
-      var im = line_im[$place(own, e)];
+    if ($is_result) {
+      var re = line_re[$place(own, $kept)];
+      var im = line_im[$place(own, $kept)];
+      $store
+    }
+  }
+$end
+// The same of halves (gpu_text.hpp): results k and h - k come of the same two elements.
+$define separated
+  for (var b = thread; b < ${per}u * $pairs; b += ${threads}u) {
+    $own_and_k
+    let line = group * ${per}u + own;
+    let there = $place(own, k);
+    let back = $place(own, select(${n}u - k, 0u, k == 0u));
+    let other_re = line_re[back];
+    let other_im = line_im[back];
+    let sum_re = line_re[there] + other_re;
+    let sum_im = line_im[there] - other_im;
+    let less_re = line_re[there] - other_re;
+    let less_im = line_im[there] + other_im;
+    let w = twiddle(k, ${whole_of_halves}u, $step_of_halves);
+    let turned_re = w.re * less_im + w.im * less_re;
+    let turned_im = w.re * less_re - w.im * less_im;
+    if (line < $lines && k < $wanted) {
+      let e = k;
+      var re = sum_re + turned_re;
+      var im = sum_im - turned_im;
+      $store
+    }
+    if (line < $lines && 2u * k < ${n}u && ${n}u - k < $wanted) {
+      let e = ${n}u - k;
+      var re = sum_re - turned_re;
+      var im = -sum_im - turned_im;
       $store
     }
   }
@@ -240,19 +355,27 @@ $define times_twiddle
   $times_root(twiddle($column * e, ${modulus}u, $step_of_modulus))
 $end
 $define times_chirp
-  $times_root(twiddle(square(min(e, ${last_of_chirp}u), ${period}u), ${period}u, $step_of_period))
+  $times_chirp_at($k_in)
+$end
+$define times_chirp_at(k)
+  $times_root(twiddle(square(min($k, ${last_of_chirp}u), ${period}u, $over_period), ${period}u, $step_of_period))
+$end
+// What a convolution by way of conjugates gives.
+$define conjugated_times_chirp
+  $conjugated
+  $times_chirp_at($k_out)
 $end
 // The conjugate one, around 0.
 $define chirp_alone
-  let far = min(e, ${n}u - e);
+  let far = min($k_in, ${whole}u - $k_in);
   if (far < ${chirp}u) {
-    let w = twiddle(square(far, ${period}u), ${period}u, $step_of_period);
+    let w = twiddle(square(far, ${period}u, $over_period), ${period}u, $step_of_period);
     re = w.re;
     im = -w.im;
   }
 $end
 $define times_table
-  if (e < ${n}u) {
+  {
     $load_table
     $times($table_re, $table_im)
   }

@@ -70,16 +70,17 @@ void scale(GpuBackend& backend, const Lines& l) {
 /// Lines of a power of two that are scaled on their way, ifft, for which the library takes a launch more: 65536 of 64
 /// in c64 24 us and by the library 38, 4096 of 1024 27 and 37, one of 2^22 71 and 79; in c128 38 to 42 and 73 to 80.
 /// And lines that one launch of ours takes, and the library not where they lie, which would be two or three: spectra of
-/// real lines among them, which it spoils: 4096 of 1024 in f32 17 and 24 (H200, 29 November 2026). Of other lengths
+/// real lines among them, which it spoils: 4096 of 1024 in f32 17 and 24, 512 of 8192 by halves 15.4 and 24.6, and one
+/// line of any length, 2^22 44.4 and 49.4 (H200, 29 November 2026); but 256 of 16384 32.6 and 26.0. Of other lengths
 /// short ones that are scaled, and no spectra: longer ones were not measured.
 bool ours_are_better(const GpuBackend& backend, const Lines& l, bool copies_in, bool copies_out) {
   if (!detail::has_only_factors(kKernelPrimes, l.n)) return false;
-  const bool in_one = l.n <= most_elements(backend, l.re.dtype);
-  const bool power = std::has_single_bit(static_cast<std::uint64_t>(l.n));
+  const bool power = std::has_single_bit(static_cast<std::uint64_t>(l.n)), to_real = l.kind == FftKind::to_real;
+  const bool in_one = (to_real && power ? l.n / 2 : l.n) <= most_elements(backend, l.re.dtype);
   const bool scaled = l.kind == FftKind::complex && l.scale != 1;
   if (scaled && power && (in_one || l.space.rank() < kMaxRank)) return true;
-  if (!in_one) return false;
-  if (copies_out || copies_in) return copies_out || power || l.kind != FftKind::to_real;
+  if (!in_one) return to_real && power && l.count() == 1;
+  if (copies_out || copies_in) return copies_out || power || !to_real;
   return scaled && l.n <= (l.re.dtype == DType::f64 ? 1024 : 256) &&
          l.re.strides[static_cast<std::size_t>(l.axis)] == 2;
 }

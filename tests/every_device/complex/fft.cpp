@@ -146,6 +146,40 @@ TEST_P(Fourier, LinesBesideEachOther) {
     EXPECT_LE(distance(swapaxes(got, c.axis, -1), fft::fft(lines)), 2 * most) << c.shape;
   }
 }
+/// Real lines and their gradients as on the CPU in f64: GPUs transform them as complex ones of half the length, where
+/// they can, which lines that are cut or filled up need not be.
+TEST_P(Fourier, RealLinesOfAnyLengthAndLayout) {
+  const auto same = [&](const Shape& shape, bool of_complex, auto transform) {
+    const Tensor x = (of_complex ? complex_noise(shape, 12) : noise(shape, 12)).to(cpu());
+    const auto both = [&](const Tensor& given) {
+      const Var v(given);
+      const Var y = transform(v);
+      const Tensor parts = randn(y.shape(), Generator{13}, {.dtype = f32, .device = cpu()}).to(given.device());
+      const Tensor seed = is_complex(y.dtype()) ? make_complex(parts, 2 * parts) : parts;
+      const auto grads = backward(y, seed.to(y.dtype()));
+      const auto whole = [](const Tensor& t) { return t.to(cpu()).to(c128); };
+      return std::pair{whole(y.value()), whole(grads[v])};
+    };
+    const auto [got, gradient] = both(x.to(device()));
+    const auto [want, want_gradient] = both(x.to(of_complex ? c128 : f64));
+    const double most = 4 * bound(shape.numel(), eps());
+    EXPECT_LE(distance(got, want), most) << shape;
+    EXPECT_LE(distance(gradient, want_gradient), most) << shape;
+  };
+  std::vector<std::int64_t> lengths{6, 22, 64, 254};
+  if (!in_software(device())) lengths.insert(lengths.end(), {2, 4, 105, 1000, 2018, 8192, 16384, 20014, 65536});
+  for (const std::int64_t n : lengths) {
+    const std::int64_t half = n / 2 + 1;
+    for (const std::int64_t m : {n, n + 1, n - 1, n + 2, 2 * n + 6}) {
+      same({2, n}, false, [m](const Var& v) { return fft::rfft(v, m); });
+      same({2, half}, true, [m](const Var& v) { return fft::irfft(v, m); });
+      same({2, n}, true, [m](const Var& v) { return fft::fft(v, m); });
+    }
+    same({n, 3}, false, [](const Var& v) { return fft::rfft(flip(v, {0}), {}, 0); });
+    same({2, half, 3}, true, [](const Var& v) { return fft::irfft(v, {}, 1); });
+  }
+}
+
 TEST_P(Fourier, ConvolutionsAreProductsOfSpectra) {
   const Tensor a = complex_noise({60}, 8), b = complex_noise({60}, 9);
   const Tensor full = convolve(a, b);  // 119 sums; the circular ones are those n apart, added

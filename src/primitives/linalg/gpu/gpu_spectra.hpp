@@ -39,9 +39,12 @@ struct Spectral : Small {
     holes["type"] = compute_type_name(type), holes["barrier"] = barrier(), holes["begin"] = begin("group");
     holes["abs"] = function(Elementary::abs), holes["sqrt"] = function(Elementary::sqrt);
     holes["root"] = d.native() ? holes["sqrt"] : cat("sqrt(", kFirst, ")");  // off by a few in the last place
+    holes["nearly_root"] = d.native() ? holes["sqrt"] : cat("near_root(", kFirst, ")");
+    holes["nearly_divided"] =
+        d.native() ? function(Elementary::div, true) : cat("near_quotient(", kFirst, ", ", kSecond, ")");
     holes["divided"] = function(Elementary::div, true), holes["finite"] = function(Elementary::isfinite);
     holes["m"] = cat(m), holes["n"] = cat(n), holes["least"] = cat(std::min(m, n));
-    holes["four"] = numbers(0, 4);
+    holes["four"] = numbers(0, 4), holes["eight"] = numbers(0, 8);
     holes["threads"] = cat(threads), holes["width"] = cat(kWidth), holes["sweeps"] = cat(kMostSweeps);
     holes["load_going"] = d.load_for_all("any_going", "busy");
     holes["steepest"] = type == ComputeType::f64 ? "1e150" : "1e18";
@@ -79,16 +82,27 @@ struct Spectral : Small {
     for (const char* name : {"values", "partial"}) add_list(name);
     for (const char* name : {"bad", "busy", "order"}) add_list(name, false);
   }
-  /// q's columns in `memory`, which is large enough for them.
-  void add_factor(int inner, const char* memory) {
-    holes["inner"] = cat(inner), holes["basis"] = memory;
-    add_columns(memory, inner, m, "in_basis");
-    add_list("taus"), add_list("of_vs");
+  /// q's columns in `memory`, of which each matrix has so many: the columns' own, or others.
+  void add_factor(int inner, const char* memory, int columns, bool own) {
+    holes["inner"] = cat(inner), holes["basis"] = memory, holes["last"] = cat(std::min(m, n) - 1);
+    place_columns(columns, m, "in_basis"), add_list("taus"), add_list("of_vs");
+    holes["v"] = own ? "$v_of_copy(${0}, ${1})" : "$v_of_column(${0}, ${1})";
+    holes["copy_last"] = own ? "$copy_of_v(${last}u)" : "", holes["copy_next"] = own ? "$copy_of_next" : "";
+    holes["three_m"] = cat(3 * m), holes["largest_of"] = own ? "largest_of" : "partial";
+    if (own) add_list("largest_of"), shared.push_back({compute_type_name(type), "reflections", per * 3 * m});
   }
   void load_as(int access, const std::string& row, const std::string& column) {
     std::vector<std::string> values;
     holes["load"] = io.load(access, plan.at(matrix, row, column), values);
     holes["x"] = values[0];
+  }
+  /// The same of four, whose coordinates have their number behind: i0, j0 and so on.
+  void load_four_as(int access) {
+    for (int d = 0; d < 4; ++d) {
+      std::vector<std::string> values;
+      holes[cat("load_", d)] = io.load(access, plan.at(matrix, cat("i", d), cat("j", d)), values);
+      holes[cat("x_", d)] = values[0];
+    }
   }
   std::string store_x(int access, const std::string& row, const std::string& column = "0u") {
     return io.store(access, plan.at(matrix, row, column), {"x"}, "");
@@ -109,8 +123,11 @@ struct Spectral : Small {
     const std::string name = compute_type_name(type);
     std::string functions;
     const auto function = [&](const char* head, std::vector<TypedName> parameters) {
-      functions += cat(d.pure_function_head(head, parameters, name), indented(holes[cat(head, "_", name)]), "}\n");
+      const auto own = holes.find(cat(head, "_", name));
+      functions += cat(d.pure_function_head(head, parameters, name),
+                       indented(own == holes.end() ? holes[head] : own->second), "}\n");
     };
+    if (!d.native()) function("near_root", {{name, "x"}}), function("near_quotient", {{name, "x"}, {name, "y"}});
     function("power_of", {{name, "x"}});
     function("scaled", {{name, "x"}, {name, "up"}}), function("unscaled", {{name, "x"}, {name, "power"}});
     return plan.module(title, fill_holes(file, holes), shared, functions);

@@ -24,9 +24,10 @@ constexpr const char* kSmallSvd =
 // ---- texts ----
 
 std::string qr_text(Spectral& s, int inner, const QrAccesses& v) {
-  s.add_columns("columns", s.n, s.m, "column"), s.add_factor(inner, "basis");
-  s.load_as(v.input, "i", "j");
-  s.holes["store_q"] = s.store_x(v.q, "i", "j"), s.holes["store_r"] = s.store_x(v.r, "i", "j");
+  const int columns = std::max(s.n, inner);
+  s.add_columns("columns", columns, s.m, "column"), s.add_factor(inner, "columns", columns, true);
+  s.load_as(v.input, "i", "j"), s.load_four_as(v.input);
+  s.holes["store_q"] = s.store_x(v.q, "i", "j"), s.holes["store_r"] = s.store_x(v.r, "i", "r");
   return s.text("qr of small matrices", kSmallQr);
 }
 
@@ -62,14 +63,15 @@ std::string svd_text(Spectral& s, bool wide, int inner, const SvdAccesses& v) {
   s.add_thresholds();
   for (const char* hole : {"identity", "rotate_vectors", "vectors"}) s.holes[hole] = "";
   if (v.u >= 0) {
-    s.add_factor(inner, "vectors"), s.add_vectors("");  // the short side's are gone when the long one's come
+    // The short side's are gone when the long one's come.
+    s.add("vectors", inner, m), s.add_factor(inner, "vectors", inner, false), s.add_vectors("");
     const int left = wide ? v.vh : v.u, right = wide ? v.u : v.vh;
     const std::string long_side = cat("let x = vectors[$in_basis(", wide ? "i" : "j", ") + ", wide ? "j" : "i", "];\n",
                                       s.store_x(left, "i", "j"));
     const std::string short_side = cat("let x = vectors[$in_vectors(order[own * ", u(s.threads), " + ",
                                        wide ? "j" : "i", "]) + ", wide ? "i" : "j", "];\n", s.store_x(right, "i", "j"));
     s.holes["vectors"] =
-        cat("if (inside) {\n", indented(s.over(n, u(n), short_side)), "}\n$factor\nif (r < ", u(n),
+        cat("if (inside) {\n", indented(s.over(n, u(n), short_side)), "}\n$factor_r\n$factor_q\nif (r < ", u(n),
             " && columns[$column(r) + r] < ", s.number("0.0"), ") {\n  for (var i = 0u; i < ", u(m),
             "; i += 1u) { vectors[$in_basis(r) + i] = -vectors[$in_basis(r) + i]; }\n}\n", s.barrier(),
             "if (inside) {\n", indented(wide ? s.over(inner, u(m), long_side) : s.over(m, u(inner), long_side)), "}\n");

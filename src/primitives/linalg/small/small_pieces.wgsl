@@ -4,11 +4,12 @@
 // Scales are powers of two between the least normal number and its reciprocal, so that what is scaled is exact.
 // WebGPU's devices may take subnormal numbers for zeros: those of f32 are scaled as integers.
 // What a thread holds, what bounds the kernels and how fast they are stands in their own files. Rotations and
-// the products before them take four elements at a time, whose loads are on their way together: compilers for WebGPU
-// leave loops as they are.
+// the products before them take four elements at a time, and reflections eight, whose loads are on their way together:
+// compilers for WebGPU leave loops as they are.
 //
 // Workgroup memory: columns[], of all matrices of the workgroup; and a number for each of its 32 threads in taus[32]
-// and of_vs[32], of column k's reflection; partial[32], the largest element, or a sum; bad[32] u32, whether it has
+// and of_vs[32], of column k's reflection; largest_of[32], the largest element that is left of its column (or partial);
+// reflections[], the last three of them; partial[32], the largest element, or a sum; bad[32] u32, whether it has
 // found one that is not finite; busy[32] u32, whether it has rotated; values[32], and order[32] u32, which of them
 // comes k-th.
 
@@ -44,78 +45,198 @@ $define unscaled_f64
   return x * power;
 $end
 
-Column k's reflection, from the diagonal on, of the column that begins at the place `own`: v is 1 and below that
-x · $of_v; what is subtracted is tau · (v · y) · v; `made` is what becomes of the diagonal, still divided by `size`.
-$define reflection(k, own)
-  var largest = $type(0.0);
-  for (var i = $k; i < ${m}u; i += 1u) { largest = max(largest, $abs(columns[$own + i])); }
-  let size = power_of(largest);
-  let less = $type(1.0) / size;
-  let first = columns[$own + $k] * less;
-  var below = $type(0.0);
-  for (var i = $k + 1u; i < ${m}u; i += 1u) {
-    let x = columns[$own + i] * less;
-    below = fma(x, x, below);
+Elements from i on, eight or four at a time, whose loads are on their way together: $first(d) and then $then(d) of each,
+element i + d.
+$define by_eights(until, first, then)
+  for (; i + 7u < $until; i += 8u) {
+    $for d in $eight
+      $first($d)
+    $end
+    $for d in $eight
+      $then($d)
+    $end
   }
-  let none = below == $type(0.0) || (largest < size && below < $type(${m}.0));  // or subnormal; not NaN
-  let length = $sqrt(fma(first, first, below));
-  let made = select(select(length, -length, first > $type(0.0)), first, none);
-  let to = first - made;
-  let of_v = select($divided(less, select(to, $type(1.0), none)), $type(0.0), none);
-  let tau = select($divided(-to, select(made, $type(1.0), none)), $type(0.0), none);
+  for (; i + 3u < $until; i += 4u) {
+    $for d in $four
+      $first($d)
+    $end
+    $for d in $four
+      $then($d)
+    $end
+  }
+  for (; i < $until; i += 1u) {
+    $first(0)
+    $then(0)
+  }
 $end
-y -= tau · (v · y) · v, y in `list` from the place `there` on.
-$define reflect(k, own, list, there)
-  var w = $list[$there + $k];
-  for (var i = $k + 1u; i < ${m}u; i += 1u) { w = fma(columns[$own + i] * of_v, $list[$there + i], w); }
-  w = w * tau;
-  $list[$there + $k] = $list[$there + $k] - w;
-  for (var i = $k + 1u; i < ${m}u; i += 1u) {
-    $list[$there + i] = fma(-(columns[$own + i] * of_v), w, $list[$there + i]);
-  }
+Within a few units in the last place, of numbers around 1: what only has to be nearly so (gpu_spectra.hpp).
+$define near_root
+  let s = sqrt(x);
+  return fma(fma(-s, s, x), 0.5 / s, s);
+$end
+$define near_quotient
+  let inverse = 1.0 / y;
+  let q = x * inverse;
+  return fma(fma(-q, y, x), inverse, q);
 $end
 
-q · r of the columns, of m elements, that begin at the places $column(j): r stays in their upper part, divided by the
-thread's own `scale`; its diagonal as well. A thread has a column of each; a barrier for a column of r, none for q.
-$define factor
+Column k's reflection, from the diagonal on, of the column that begins at the place `at_k`: v is 1 and below that
+x · $of_v; what is subtracted is tau · (v · y) · v; `made` is what becomes of the diagonal, still divided by `size`, the
+power of the largest element. On the way, the product of what is below with the column at the place `mine`.
+$define reflection(k)
+  let size = power_of($largest_of[own * ${threads}u + $k]);
+  let less = $type(1.0) / size;
+  let first = columns[at_k + $k] * less;
+  var below = $type(0.0);
+  var product = $type(0.0);
+  {
+    var i = $k + 1u;
+    $by_eights(${m}u, $load_both, $add_products)
+  }
+  let is_tiny = $largest_of[own * ${threads}u + $k] < size && below < $type(${m}.0);  // subnormal; not NaN
+  let none = below == $type(0.0) || is_tiny;
+  let length = $nearly_root(fma(first, first, below));
+  let made = select(select(length, -length, first > $type(0.0)), first, none);
+  let to = first - made;
+  let of_v = select($nearly_divided(less, select(to, $type(1.0), none)), $type(0.0), none);
+  let tau = select($nearly_divided(-to, select(made, $type(1.0), none)), $type(0.0), none);
+$end
+$define load_both(d)
+  let x$d = columns[at_k + i + ${d}u] * less;
+  let y$d = columns[mine + i + ${d}u];
+$end
+$define add_products(d)
+  below = fma(x$d, x$d, below);
+  product = fma(x$d, y$d, product);
+$end
+y -= w · v, y from the place `mine` on; `largest` of what is behind k.
+$define load_v(d)
+  let v$d = columns[at_k + i + ${d}u] * of_v;
+  let y$d = columns[mine + i + ${d}u];
+$end
+$define reflect_column(d)
+  let z$d = fma(-v$d, w, y$d);
+  columns[mine + i + ${d}u] = z$d;
+  largest = max(largest, $abs(z$d));
+$end
+The same of q's, whose own reflection finds nothing of it yet (`fresh`), and the product with the next v.
+$define load_basis(d)
+  let v$d = $v(k, i + ${d}u);
+  let u$d = $v(next, i + ${d}u);
+  let y$d = select($basis[mine + i + ${d}u], $type(0.0), fresh);
+$end
+$define reflect_basis(d)
+  let z$d = fma(-v$d, w, y$d);
+  $basis[mine + i + ${d}u] = z$d;
+  product = fma(u$d, z$d, product);
+$end
+Element i of v of column k, with its 1 and zeros before it: of a copy among the last three of these, where q takes the
+columns' place, or of the column itself.
+$define v_of_copy(k, i)
+  reflections[own * ${three_m}u + $k % 3u * ${m}u + $i]
+$end
+$define v_of_column(k, i)
+  select(select($type(0.0), $type(1.0), $i == $k), columns[$column($k) + $i] * of_vs[own * ${threads}u + $k], $i > $k)
+$end
+$define copy_of_v(k)
+  for (var i = r; i < ${m}u; i += ${threads}u) { $v_of_copy($k, i) = $v_of_column($k, i); }
+$end
+$define copy_of_next
+  if (k > 0u) {
+    $copy_of_v(next)
+  }
+$end
+$define load_own(d)
+  let y$d = columns[mine + i + ${d}u];
+$end
+$define look_at_own(d)
+  most_here = max(most_here, $abs(y$d));
+$end
+$define scale_own(d)
+  let z$d = scaled(y$d, up);
+  columns[mine + i + ${d}u] = z$d;
+  largest = max(largest, $abs(z$d));
+$end
+
+The columns, of m elements, that begin at the places $column(j), as q · r: r stays in their upper part, divided by the
+thread's own `scale`, its diagonal as well, and below it what reflections are made of. A thread has a column, and there
+is a barrier for each.
+$define factor_r
   var scale = $type(1.0);
   if (r < ${n}u) {
     let mine = $column(r);
     var most_here = $type(0.0);
-    for (var i = 0u; i < ${m}u; i += 1u) { most_here = max(most_here, $abs(columns[mine + i])); }
+    {
+      var i = 0u;
+      $by_eights(${m}u, $load_own, $look_at_own)
+    }
     scale = power_of(most_here);
     let up = $type(1.0) / scale;
-    for (var i = 0u; i < ${m}u; i += 1u) { columns[mine + i] = scaled(columns[mine + i], up); }
+    var largest = $type(0.0);
+    {
+      var i = 0u;
+      $by_eights(${m}u, $load_own, $scale_own)
+    }
+    $largest_of[thread] = largest;
   }
   $barrier
   for (var k = 0u; k < ${least}u; k += 1u) {
     let at_k = $column(k);
     var diagonal = $type(0.0);
     if (r >= k && r < ${n}u) {
-      $reflection(k, at_k)
+      let mine = $column(r);
+      $reflection(k)
       if (r == k) {
         diagonal = made * size;
-        taus[own * ${threads}u + k] = tau;
-        of_vs[own * ${threads}u + k] = of_v;
+        taus[thread] = tau;
+        of_vs[thread] = of_v;
       } else {
-        let mine = $column(r);
-        $reflect(k, at_k, columns, mine)
+        let w = fma(product, of_v * size, columns[mine + k]) * tau;
+        columns[mine + k] = columns[mine + k] - w;
+        var largest = $type(0.0);
+        {
+          var i = k + 1u;
+          $by_eights(${m}u, $load_v, $reflect_column)
+        }
+        $largest_of[thread] = largest;
       }
     }
     $barrier
     if (r == k) { columns[at_k + k] = diagonal; }
   }
   $barrier
+$end
+q of them: a thread has column r of $basis, which may be the same columns. Behind row r it may hold anything; q's
+columns are those of the identity until their own reflection.
+$define factor_q
   if (r < ${inner}u) {
     let mine = $in_basis(r);
-    for (var i = 0u; i < ${m}u; i += 1u) { $basis[mine + i] = select($type(0.0), $type(1.0), i == r); }
-    for (var s = 0u; s < ${least}u; s += 1u) {
-      let k = ${least}u - 1u - s;
-      if (k <= r) {
-        let at_k = $column(k);
-        let tau = taus[own * ${threads}u + k];
-        let of_v = of_vs[own * ${threads}u + k];
-        $reflect(k, at_k, $basis, mine)
+    let rows = select(r + 1u, ${m}u, r >= ${least}u);
+    for (var i = 0u; i < rows; i += 1u) {
+      $basis[mine + i] = select($type(0.0), $type(1.0), i == r && r >= ${least}u);
+    }
+  }
+  var product = $type(0.0);
+  $copy_last
+  $barrier
+  if (r >= ${least}u && r < ${inner}u) { product = $v(${last}u, r); }
+  for (var s = ${least}u; s > 0u; s -= 1u) {
+    let k = s - 1u;
+    let next = max(k, 1u) - 1u;
+    $copy_next
+    $barrier
+    if (r >= k && r < ${inner}u) {
+      let mine = $in_basis(r);
+      let fresh = r == k;
+      let w = select(product, $type(1.0), fresh) * taus[own * ${threads}u + k];
+      product = $type(0.0);
+      {
+        var i = k & 0xfffffff8u;
+        $by_eights(${m}u, $load_basis, $reflect_basis)
+      }
+      if (fresh) {
+        $basis[mine + k] = $basis[mine + k] + $type(1.0);
+        product = product + $v(next, k);
       }
     }
   }
