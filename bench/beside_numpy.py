@@ -133,6 +133,17 @@ def torch_cliffs(t):
     }
 
 
+def torch_transforms(tx, tz):
+    lines, square, prime = tz.view(-1, 1024), tz[:10**6], tz[:1000003]
+    square = square.view(1000, 1000) if square.numel() == 10**6 else square  # --cache has no such array
+    fft, double = torch.fft, 2 * tz.numel()
+    return {
+        "fft of 2^21": lambda: fft.fft(tz), "fft of 2048 x 1024": lambda: fft.fft(lines),
+        "fft2 of 1000 x 1000": lambda: fft.fft2(square), "fft of 1000003": lambda: fft.fft(prime),
+        "rfft of 2^22": lambda: fft.rfft(tx), "irfft of 2^22": lambda: fft.irfft(tz, double),
+    }
+
+
 def torch_calls():
     t = {name: torch.from_numpy(a) for name, a in arrays.items()}
     tx, ty, tm = t["x"], t["y"], t["matrix"]
@@ -175,7 +186,7 @@ def torch_calls():
         "bincount": lambda: torch.bincount(t["whole"]), "take": lambda: tx.index_select(0, some64),
         "masked select": lambda: tx[t["few"]],
     }
-    return calls | torch_cliffs(t)
+    return calls | torch_cliffs(t) | torch_transforms(tx, tz)
 
 
 class Here:
