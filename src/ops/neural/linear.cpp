@@ -70,7 +70,10 @@ RopeTables rope_tables(std::int64_t length, std::int64_t dimension, const RopeTa
   if (!is_floating(options.dtype))
     throw Error(ErrorKind::dtype,
                 std::string(op) + ": dtype must be floating-point, got " + std::string(to_string(options.dtype)));
+  if (!(options.base > 0) || !std::isfinite(options.base))
+    refuse(op, "base", "a positive number", std::to_string(options.base));
   const std::int64_t half = dimension / 2;
+  (void)empty({length, half}, {.dtype = options.dtype, .device = options.device});  // says where that is too much
   std::vector<double> cosines, sines;
   for (std::int64_t i = 0; i < length; ++i)
     for (std::int64_t j = 0; j < half; ++j) {

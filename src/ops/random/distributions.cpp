@@ -105,8 +105,13 @@ namespace {
 constexpr Pointwise propose_gamma{
     "gamma", [](Expr taken, Expr n, Expr u, Expr concentration, Expr last) {
       const Expr a = where(concentration < 1, concentration + 1, concentration), d = a - 1.0 / 3;
-      const Expr root = 1 + n / (3 * sqrt(d)), v = root * root * root;
-      const Expr accepted = (root > 0) & (log(abs(u)) < 0.5 * n * n + d - d * v + d * log(v));
+      const Expr t = n / (3 * sqrt(d)), root = 1 + t, v = root * root * root;
+      // n²/2 + d - d·v + d·log v, of which all but the fourth power of t and higher ones cancel: near 1 those alone,
+      // for with d = 10^8 what cancels is beyond f32's digits.
+      const Expr powers = t * (1.0 / 5 - t * (1.0 / 6 - t * (1.0 / 7 - t * (1.0 / 8 - t * (1.0 / 9 - t / 10)))));
+      const Expr rest = where(abs(t) < 0.125, -(n * n) * (t * t) * (0.25 - powers) / 3,
+                              0.5 * n * n + d - d * v + d * log(v));
+      const Expr accepted = (root > 0) & (log(abs(u)) < rest);
       return where(isnan(taken), where(accepted | (last > 0), log(d * maximum(v, 1e-30)), kNone), taken);
     }};
 /// Γ(a) = Γ(a + 1)·u^(1/a) below 1, in logarithms.

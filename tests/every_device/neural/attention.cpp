@@ -135,6 +135,22 @@ TEST_P(Attention, OfNoDepthAverages) {
     check({.scale = 0.5, .rows_at_once = rows_at_once}, {3, 3, 3});
   }
 }
+/// What blocks of rows give k, v and the formula's operands is added up in f32: each gradient of v is 4096/4.
+TEST_P(Attention, GradientsOfBlocksAreRoundedOnce) {
+  for (const DType dtype : dtypes_of(device(), {f16, bf16})) {
+    const Options of{.dtype = dtype};
+    const Var q = parameter(zeros({1, 1, 512, 4}, of)), k = parameter(zeros({1, 1, 4, 4}, of)),
+              v = parameter(ones({1, 1, 4, 2}, of)), by = parameter(zeros({}, of));
+    AttentionOptions o;
+    o.rows_at_once = 4;
+    const auto score = [](auto s, auto, auto, auto, auto column, auto by) { return s + by * cast(column, DType::f32); };
+    const Gradients g = backward(sum(attention(q, k, v, o, score, by)));
+    EXPECT_EQ(doubles(g[v]), std::vector<double>(8, 128)) << to_string(dtype);
+    const Var late = parameter(arange(0, 4, 1).to(dtype).reshape({1, 1, 4, 1}));
+    // Of the mean of 0 to 3, by the product of by and the column: the column's variance, 1.25, for each of 512 rows.
+    EXPECT_EQ(backward(sum(attention(q, k, late, o, score, by)))[by].to(f32).item<float>(), 640) << to_string(dtype);
+  }
+}
 TEST_P(Attention, EveryKindOfMask) {
   AttentionCase c{.batch = 2, .heads = 4, .groups = 2, .rows = 150, .columns = 290};
   const bool few = in_software(device());  // both of the first two are in the third

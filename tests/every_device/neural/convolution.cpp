@@ -134,6 +134,21 @@ TEST_P(Convolutions, AreThePlainLoops) {
       }
   }
 }
+/// More groups than four for each thread, of few places: tasks have several images together, if there are as many.
+TEST_P(Convolutions, OfManyGroupsByAnyNumberOfThreads) {
+  if (device() != cpu()) return;
+  const int before = num_threads();
+  for (const int threads : {1, 2, 3, 8}) {
+    set_num_threads(threads);
+    for (const ConvolutionSizes& s : {ConvolutionSizes{1, 32, 2, 2, {7, 7}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
+                                      ConvolutionSizes{5, 40, 2, 2, {7, 7}, {7, 7}, {1, 2}, {1, 1}, {3, 1}},
+                                      ConvolutionSizes{3, 16, 1, 2, {1, 3}, {1, 1}, {1, 1}, {1, 1}, {0, 0}},
+                                      ConvolutionSizes{7, 9, 3, 1, {2, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}}})
+      for (const DType dtype : {f32, bf16})
+        compare_convolutions(s, dtype, false, device(), to_string(s.of_x()) + " by " + std::to_string(threads));
+  }
+  set_num_threads(before);
+}
 /// Transposes whose blocks lie side by side, over 1 to 3 axes, as parts of larger ones, whose last places are dropped:
 /// of channels in any order in memory, every other element of a line, with a bias and a NaN, which stays in its block.
 TEST_P(Convolutions, TransposedToBlocks) {

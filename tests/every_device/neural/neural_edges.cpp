@@ -263,5 +263,19 @@ TEST_P(AttentionEdges, LogarithmsOfSumsKeepNoScores) {
   EXPECT_NEAR(doubles(logs)[length - 1], 0.5 + std::log(static_cast<double>(length)), 1e-5);
 }
 
+TEST_P(NeuralEdges, OptionsThatNobodyMeans) {
+  const Tensor q = ones({1, 1, 3, 4});
+  for (const double scale : {std::nan(""), HUGE_VAL})
+    expect_error(ErrorKind::value, {"attention", "scale", "finite"}, [&] { attention(q, q, q, {.scale = scale}); });
+  for (const double base : {0.0, -2.0, std::nan("")})
+    expect_error(ErrorKind::shape, {"rope_tables", "base", "positive"}, [&] { rope_tables(4, 4, {.base = base}); });
+  expect_error(ErrorKind::shape, {"more elements than can be addressed"}, [] { rope_tables(INT64_MAX, 4); });
+}
+/// The sum of the weights is beyond f16, the density is not.
+TEST_P(NeuralEdges, DensitiesOfManyWeightsOf16Bits) {
+  const Tensor weights = ones({100000}, {.dtype = f16});
+  EXPECT_EQ(doubles(histogram(ones({100000}), 1, {{0., 2.}}, true, weights).counts), std::vector<double>{0.5});
+}
+
 }  // namespace
 }  // namespace tern::test

@@ -70,6 +70,19 @@ TEST_P(Distributions, OfUniformsAndNormals) {
   expect_counts("randint", randint(0, 100, kShape, Generator{10}).to(f32),
                 [](double k) { return k < 100 ? -std::log(100.0) : -1e300; });
 }
+/// Where what decides about a proposal cancels but for its last digits.
+TEST_P(Distributions, GammaOfLargeConcentrations) {
+  for (const double concentration : {1e5, 1e8}) {
+    const Numbers x = doubles(gamma(concentration, 1.0, kShape, Generator{51}));
+    double mean = 0, square = 0;
+    for (const double v : x) mean += (v - concentration) / static_cast<double>(kDraws);
+    for (const double v : x) square += (v - concentration - mean) * (v - concentration - mean);
+    const double deviation = std::sqrt(square / static_cast<double>(kDraws));
+    // Besides the draws' own scatter, the rounding of a logarithm: 10^-6 of a number, 1 % of the deviation of 10^8.
+    EXPECT_NEAR(mean / std::sqrt(concentration), 0, 0.02) << concentration;
+    EXPECT_NEAR(deviation / std::sqrt(concentration), 1, 0.015) << concentration;
+  }
+}
 TEST_P(Distributions, OfInverseTransforms) {
   expect_distributed("exponential", exponential(2.0, kShape, Generator{1}),
                      every([](double x) { return -std::expm1(-2 * x); }));

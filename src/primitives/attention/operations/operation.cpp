@@ -166,14 +166,25 @@ template <TensorOrVar R> R within_lengths(const R& x, const Tensor& lengths) {
   static const Pointwise own(kAttentionOp, [](auto of, auto length) { return where(index(of, -2) < length, of, 0); });
   return lengths.defined() ? R(own(x, lengths)) : x;
 }
+/// What every block reads: in f32 where it has 16 bits, so that the gradients of all blocks are added up in f32, and
+/// rounded once.
+template <TensorOrVar R> R shared_by_blocks(const R& x) {
+  return x.defined() && is_floating(x.dtype()) && dtype_size(x.dtype()) == 2 ? R(x.to(DType::f32)) : x;
+}
 /// The decomposed computation, in blocks of rows: q [B, H, L, D], k and v [B, G, S, ..] give [B, H, L, Dv].
 template <TensorOrVar R>
-R blocks_of(const Attention<R>& all, const R& of_q, const R& all_k, const R& all_v, Tensor* sums) {
-  const CallSizes& s = all.s;
-  const R of_k = within_lengths(all_k, all.lengths), of_v = within_lengths(all_v, all.lengths);
-  const AttentionOptions& o = all.options;
+R blocks_of(const Attention<R>& given, const R& of_q, const R& all_k, const R& all_v, Tensor* sums) {
+  const CallSizes& s = given.s;
+  const AttentionOptions& o = given.options;
   const std::int64_t rows = rows_of_blocks(s, o);
   const bool again = o.rows_at_once > 0 || rows * 8 < s.rows;
+  Attention<R> all = given;
+  R of_k = within_lengths(all_k, all.lengths), of_v = within_lengths(all_v, all.lengths);
+  if (std::same_as<R, Var> && rows < s.rows) {
+    of_k = shared_by_blocks(of_k), of_v = shared_by_blocks(of_v);
+    for (Held<R>& operand : all.operands) operand.of = shared_by_blocks(operand.of);
+  }
+  const DType dtype = of_q.dtype();
   std::vector<R> results;
   std::vector<Tensor> logs;
   for (std::int64_t row = 0; row == 0 || row < s.rows; row += rows) {
@@ -187,7 +198,7 @@ R blocks_of(const Attention<R>& all, const R& of_q, const R& all_k, const R& all
       if (again) {
         const auto log = sums ? std::make_shared<Tensor>() : nullptr;
         const auto run = [all, b, log](const Var& x, const Var& y, const Var& z) {
-          const std::array<Var, 2> rows_of = all.block(x, y, z, b, log != nullptr);
+          const std::array<Var, 2> rows_of = all.block(x, y.to(x.dtype()), z.to(x.dtype()), b, log != nullptr);
           if (log) *log = rows_of[1].value();
           return rows_of[0];
         };
@@ -195,7 +206,7 @@ R blocks_of(const Attention<R>& all, const R& of_q, const R& all_k, const R& all
         if (log) logs.push_back(*log);
         continue;
       }
-    const std::array<R, 2> y = all.block(q_part, k_part, v_part, b, sums != nullptr);
+    const std::array<R, 2> y = all.block(q_part, R(k_part.to(dtype)), R(v_part.to(dtype)), b, sums != nullptr);
     results.push_back(y[0]);
     if (sums) logs.push_back(value_of(y[1]));
   }

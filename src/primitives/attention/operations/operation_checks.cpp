@@ -94,6 +94,8 @@ void require_current(const BlockMask& mask) {
 void check_attention_options(const AttentionOptions& o, const CallSizes& s, const Tensor& q) {
   if (o.window && *o.window < 1) refuse(kAttentionOp, "window", "1 or more", std::to_string(*o.window));
   if (o.rows_at_once < 0) refuse(kAttentionOp, "rows_at_once", "0 or more", std::to_string(o.rows_at_once));
+  if (o.scale && !std::isfinite(*o.scale))
+    refuse(kAttentionOp, "scale", "a finite number", std::to_string(*o.scale), ErrorKind::value);
   if (!(o.dropout >= 0 && o.dropout < 1))
     refuse(kAttentionOp, "dropout", "from 0 to below 1", std::to_string(o.dropout), ErrorKind::value);
   if (!o.mask && !o.mask_operands.empty())

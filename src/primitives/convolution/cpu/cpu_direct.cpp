@@ -151,8 +151,8 @@ class Direct {
   /// 3x2x2 places and two channels, with a bias, took twice the time of their sums.
   Int64 images_together(Int64 threads) const {
     if (straight_ || round_ || panels_ > kPanelsAtOnce || blocks_ * stretches_ > 1) return 1;
-    const Int64 fit = kTaskPlaces / (g_.out[1] * g_.out[2]), share = g_.n * g_.out[0] * g_.groups / (4 * threads);
-    return std::max<Int64>(1, std::min(fit, share));
+    const Int64 fit = kTaskPlaces / (g_.out[1] * g_.out[2]), all = g_.n * g_.out[0];
+    return std::max<Int64>(1, std::min({fit, all, all * g_.groups / (4 * threads)}));
   }
   void run_task(Int64 i) {
     Task t{};

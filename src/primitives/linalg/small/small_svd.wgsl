@@ -14,7 +14,7 @@
 // largest are not rotated, as their squares would vanish. Sweeps end as in small_eigh.wgsl. Bound by workgroup memory:
 // of 32 × 32 a round takes 80 loads and stores a thread, 64 more with vectors, and two barriers.
 //
-// On an H200, 28 and 29 November 2026, 10,000 of 32 x 32 in f32 took 2802 µs, through WebGPU 3691, and 20,000 of 8 x 8
+// On an H200, 28 and 29 November 2026, 10,000 of 32 x 32 in f32 took 2639 µs, through WebGPU 3689, and 20,000 of 8 x 8
 // 105 and 103 (docs/benchmarks_families.md).
 //
 // (The kernel is longer than other functions: all steps work on one matrix in workgroup memory, with barriers that
