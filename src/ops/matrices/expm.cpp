@@ -69,16 +69,24 @@ MatrixPowers doubled(const MatrixPowers& p, const Tensor& times) {
   const auto [a, a2, a4, a6] = by(p.a, p.a2, p.a4, p.a6, times);
   return {a, a2, a4, a6};
 }
-/// Padé's approximant of order 13.
+/// Padé's approximant of order 13: with odd = a·(a6·odd_high + odd_low), even = a6·even_high + even_low the solution of
+/// (even - odd)·x = even + odd.
 Tensor approximant(const MatrixPowers& p) {
+  static const Pointwise sums(kExpm, [](auto a2, auto a4, auto a6, auto one) {
+    const auto& b = kPade;
+    return std::array{b[13] * a6 + b[11] * a4 + b[9] * a2, b[7] * a6 + b[5] * a4 + b[3] * a2 + b[1] * one,
+                      b[12] * a6 + b[10] * a4 + b[8] * a2, b[6] * a6 + b[4] * a4 + b[2] * a2 + b[0] * one};
+  });
+  static const Pointwise sides(kExpm, [](auto even_product, auto even_low, auto odd) {
+    auto even = even_product + even_low;
+    return std::array{even - odd, even + odd};
+  });
   const auto& [a, a2, a4, a6] = p;
-  const auto& b = kPade;
-  const Tensor one = identity_like(a, a.size(-1));
-  const Tensor odd =
-      matmul(a, matmul(a6, b[13] * a6 + b[11] * a4 + b[9] * a2) + b[7] * a6 + b[5] * a4 + b[3] * a2 + b[1] * one);
-  const Tensor even = matmul(a6, b[12] * a6 + b[10] * a4 + b[8] * a2) + b[6] * a6 + b[4] * a4 + b[2] * a2 + b[0] * one;
-  const LuTensors factors = lu_tensors(kExpm, even - odd, false, false);
-  return lu_solve_tensor(kExpm, factors.lu, factors.pivots, even + odd, false, false);
+  const auto [odd_high, odd_low, even_high, even_low] = sums(a2, a4, a6, identity_like(a, a.size(-1)));
+  const Tensor odd = matmul(a, matmul(a6, odd_high) + odd_low);
+  const auto [difference, sum] = sides(matmul(a6, even_high), even_low, odd);
+  const LuTensors factors = lu_tensors(kExpm, difference, false, false);
+  return lu_solve_tensor(kExpm, factors.lu, factors.pivots, sum, false, false);
 }
 
 /// How many of its halvings each matrix can do without, [.., 1, 1]. The truncation's error goes by the growth of the
