@@ -167,15 +167,14 @@ std::string loads_of(const ElementwisePlan& e, Io& io, const Position& at, std::
 std::string stores_of(const ElementwisePlan& e, Io& io, const Position& at,
                       const std::vector<std::vector<std::string>>& results, const std::string& guard) {
   std::string lines;
-  for (std::size_t o = 0; o < e.outputs.size(); ++o) {
-    if (!begins_bundle(e, e.outputs[o])) {
-      lines += io.store(e.outputs[o], at, results[o], guard);
-      continue;
-    }
+  std::size_t count = 1;  // outputs that are stored together
+  for (std::size_t o = 0; o < e.outputs.size(); o += count) {
+    const int first = e.outputs[o];
+    const bool together = begins_bundle(e, first);
+    count = together ? static_cast<std::size_t>(kVectorBytes / e.plan.access(first).size()) : 1;
     std::vector<std::string> values;
-    for (int k = kVectorBytes / e.plan.access(e.outputs[o]).size(); k > 0; --k) values.push_back(results[o++][0]);
-    lines += io.store_bundle(e.outputs[o - 1] + 1 - static_cast<int>(values.size()), at, values);
-    --o;
+    for (std::size_t k = 0; together && k < count; ++k) values.push_back(results[o + k][0]);
+    lines += together ? io.store_bundle(first, at, values) : io.store(first, at, results[o], guard);
   }
   return lines;
 }

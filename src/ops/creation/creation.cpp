@@ -22,11 +22,8 @@ Tensor empty(const Shape& shape, const Options& options) {
 /// Zeros and then the diagonal: comparing places took 0.7 ns an element, and 2.4 where the dtype has 16 bits.
 Tensor detail::shifted_eye(std::int64_t rows, std::int64_t columns, std::int64_t k, const Options& options) {
   const Tensor matrix = zeros({rows, columns}, options);
-  if (k >= columns || k <= -rows) return matrix;
-  const std::int64_t row = std::max<std::int64_t>(-k, 0), column = std::max<std::int64_t>(k, 0),
-                     count = std::min(rows - row, columns - column);
-  make_view(matrix, {count}, {columns + 1}, row * columns + column)
-      .copy_from(ones({}, options).broadcast_to({count}));
+  Tensor line = diagonal(matrix, k);
+  line.copy_from(ones({}, options).broadcast_to(line.shape()));
   return matrix;
 }
 

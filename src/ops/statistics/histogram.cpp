@@ -9,6 +9,7 @@
 #include "ops/floating.hpp"
 #include "ops/statistics/ranks.hpp"
 #include "primitives/fused/operation_complex.hpp"
+#include "primitives/fused/operation_widened.hpp"
 #include "tern/creation.hpp"
 #include "tern/sets.hpp"
 #include "tern/statistics.hpp"
@@ -156,8 +157,7 @@ template <TensorOrVar W> void check_weights(const char* op, const Tensor& x, con
 }
 template <TensorOrVar W> HistogramOf<W> weighed(const HistogramParts& parts, bool density, const W& weights) {
   // Densities stay within 16 bits where sums may not.
-  const bool widens = density && is_floating(weights.dtype()) && dtype_size(weights.dtype()) == 2;
-  const W summed = widens ? W(weights.to(DType::f32)) : weights;
+  const W summed = density ? widened(weights) : weights;
   const W sums = weighed(parts.places, summed, parts.count() + 1).slice(0, 0, parts.count());
   if (!density) return {sums.clone(), parts.edges};
   return {density_of(sums, parts.edges, is_floating(weights.dtype()) ? weights.dtype() : DType::f32), parts.edges};

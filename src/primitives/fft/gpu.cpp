@@ -171,17 +171,26 @@ void plain(GpuBackend& backend, const Lines& l) {
   in_one_launch(backend, l) ? transform_lines(backend, l) : in_steps(backend, l);
 }
 
+/// Of lines in two launches: the first does what is done to elements on their way in, and hands on complex numbers.
+void keep_way_in(Lines& l) {
+  l.conjugate_out = false, l.scale = 1;
+  if (l.kind == FftKind::from_real) l.kind = FftKind::complex, l.inner = 1;
+}
+/// The second does what is done on their way out.
+void keep_way_out(Lines& l) {
+  l.conjugate_in = false, l.halves = Halves::none, l.mirror_re = l.mirror_im = {};
+  if (l.kind == FftKind::to_real) l.kind = FftKind::complex, l.inner = 1;
+}
+
 /// Calls then(lines) with these as they are, or, where halves of spectra are given and `whole` numbers are wanted, with
 /// a copy of which all are there.
 template <class Then> void with_whole(GpuBackend& backend, const Lines& l, bool whole, const Then& then) {
   if (l.kind != FftKind::to_real || l.halves == Halves::joined || !whole) return then(l);
   const Temporary x(backend, l.space, l.axis, l.n, l.re.dtype);
   Lines in = l, rest = l;
-  write(in, x);
-  in.conjugate_out = false, in.scale = 1;
+  write(in, x), keep_way_in(in);
   map_lines(backend, in);
-  read(rest, x);
-  rest.kind = FftKind::complex, rest.inner = 1, rest.conjugate_in = false;
+  read(rest, x), keep_way_out(rest);
   then(rest);
 }
 
@@ -202,15 +211,13 @@ void convolve(GpuBackend& backend, const Lines& given) {
   with_whole(backend, given, length > most_elements(backend, dtype), [&](const Lines& l) {
     const Temporary x(backend, l.space, l.axis, length, dtype);
     Lines in = l;
-    write(in, x);
+    write(in, x), keep_way_in(in);
     in.n = length, in.from.whole = l.whole_in(), in.from.covered = length;
-    in.conjugate_out = false, in.scale = 1, in.factor = Multiplier::chirp, in.chirp = l.n;
-    if (l.kind == FftKind::from_real) in.kind = FftKind::complex, in.inner = 1;
+    in.factor = Multiplier::chirp, in.chirp = l.n;
     plain(backend, in);
     Lines out = l;
-    read(out, x);
+    read(out, x), keep_way_out(out);
     out.n = length, out.to.whole = l.whole_out(), out.to.covered = length;
-    out.halves = Halves::none, out.mirror_re = out.mirror_im = {};
     out.conjugate_in = out.chirped = true, out.chirp = l.n;
     out.factor = Multiplier::kernel, out.table_re = b.re, out.table_im = b.im;
     for (View* const v : {&out.table_re, &out.table_im}) {
@@ -218,7 +225,6 @@ void convolve(GpuBackend& backend, const Lines& given) {
       for (int i = 0; i < l.space.rank(); ++i)
         if (i != l.axis) v->strides[static_cast<std::size_t>(i)] = 0;
     }
-    if (l.kind == FftKind::to_real) out.kind = FftKind::complex, out.inner = 1;
     plain(backend, out);
   });
 }
@@ -233,12 +239,9 @@ void transform(GpuBackend& backend, const Lines& l) {
   }
   const Temporary y(backend, l.space, l.axis, l.n, l.re.dtype);
   Lines middle = l, out = l;
-  write(middle, y), middle.conjugate_out = false, middle.scale = 1;
-  if (l.kind == FftKind::from_real) middle.kind = FftKind::complex, middle.inner = 1;
+  write(middle, y), keep_way_in(middle);
   transform(backend, middle);
-  read(out, y);
-  out.conjugate_in = false, out.halves = Halves::none, out.mirror_re = out.mirror_im = {}, out.from = {};
-  if (l.kind == FftKind::to_real) out.kind = FftKind::complex, out.inner = 1;
+  read(out, y), keep_way_out(out), out.from = {};
   map_lines(backend, out);
 }
 
@@ -283,8 +286,7 @@ bool by_halves(GpuBackend& backend, const Lines& l) {
     return true;
   }
   const Temporary y(backend, l.space, l.axis, half, l.re.dtype);
-  write(halves, y);
-  halves.kind = FftKind::complex, halves.inner = 1, halves.conjugate_out = false, halves.scale = 1;
+  write(halves, y), keep_way_in(halves);
   transform(backend, halves);
   read(out, y);
   out.from.whole = l.n;

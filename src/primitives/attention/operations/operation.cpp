@@ -7,6 +7,7 @@
 
 #include "primitives/attention/operations/operation_checks.hpp"
 #include "primitives/attention/operations/operation_fused.hpp"
+#include "primitives/fused/operation_widened.hpp"
 #include "primitives/gemm/operation.hpp"
 #include "tern/checkpoint.hpp"
 #include "tern/ops.hpp"
@@ -166,11 +167,6 @@ template <TensorOrVar R> R within_lengths(const R& x, const Tensor& lengths) {
   static const Pointwise own(kAttentionOp, [](auto of, auto length) { return where(index(of, -2) < length, of, 0); });
   return lengths.defined() ? R(own(x, lengths)) : x;
 }
-/// What every block reads: in f32 where it has 16 bits, so that the gradients of all blocks are added up in f32, and
-/// rounded once.
-template <TensorOrVar R> R shared_by_blocks(const R& x) {
-  return x.defined() && is_floating(x.dtype()) && dtype_size(x.dtype()) == 2 ? R(x.to(DType::f32)) : x;
-}
 /// The decomposed computation, in blocks of rows: q [B, H, L, D], k and v [B, G, S, ..] give [B, H, L, Dv].
 template <TensorOrVar R>
 R blocks_of(const Attention<R>& given, const R& of_q, const R& all_k, const R& all_v, Tensor* sums) {
@@ -180,9 +176,11 @@ R blocks_of(const Attention<R>& given, const R& of_q, const R& all_k, const R& a
   const bool again = o.rows_at_once > 0 || rows * 8 < s.rows;
   Attention<R> all = given;
   R of_k = within_lengths(all_k, all.lengths), of_v = within_lengths(all_v, all.lengths);
+  // What several blocks read is in f32 before, so that their gradients are added up in f32, and rounded once.
   if (std::same_as<R, Var> && rows < s.rows) {
-    of_k = shared_by_blocks(of_k), of_v = shared_by_blocks(of_v);
-    for (Held<R>& operand : all.operands) operand.of = shared_by_blocks(operand.of);
+    of_k = widened(of_k), of_v = widened(of_v);
+    for (Held<R>& operand : all.operands)
+      if (operand.of.defined()) operand.of = widened(operand.of);
   }
   const DType dtype = of_q.dtype();
   std::vector<R> results;

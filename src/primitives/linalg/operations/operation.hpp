@@ -6,6 +6,7 @@
 
 #include "autodiff/instances.hpp"
 #include "primitives/fused/operation.hpp"
+#include "primitives/fused/operation_widened.hpp"
 #include "primitives/linalg/linalg.hpp"
 #include "primitives/linalg/operations/operation_small.hpp"
 #include "tern/creation.hpp"
@@ -16,13 +17,6 @@ namespace tern::detail {
 /// Throws shape where x is no batch of matrices, dtype where it is not floating or complex.
 void require_matrices(const char* op, const char* argument, const Tensor& x);
 void require_square(const char* op, const char* argument, const Tensor& x);
-
-/// 16-bit floats as f32; others as they are.
-template <TensorOrVar T> T widened(const T& x) { return dtype_size(x.dtype()) == 2 ? x.to(f32) : x; }
-/// The result in the operand's dtype again.
-template <TensorOrVar T> T narrowed(const T& result, DType dtype) {
-  return dtype_size(dtype) == 2 ? result.to(dtype) : result;
-}
 
 template <TensorOrVar T> T adjoint(const T& a) {
   if (is_complex(a.dtype())) return conj(a).mT();
