@@ -75,6 +75,9 @@ class Cuda final : public Dialect {
   std::string call(const std::string& name, const std::vector<std::string>& arguments) const override {
     return cat(name, "(params", arguments.empty() ? "" : ", ", join(arguments), ")");
   }
+  std::string own_list(const TypedName& list, int count) const override {
+    return cat(list.first, " ", list.second, "[", count, "];\n");
+  }
   std::string barrier() const override { return "__syncthreads();\n"; }
   std::string from_neighbour(const std::string& value, int distance, int threads) const override {
     return cat("__shfl_xor_sync(", warp_mask(threads), ", ", value, ", ", distance, ")");

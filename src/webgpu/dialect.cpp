@@ -57,6 +57,9 @@ class Wgsl final : public Dialect {
   }
   std::string barrier() const override { return "workgroupBarrier();\n"; }
   std::string barrier_of_memory() const override { return "storageBarrier();\nworkgroupBarrier();\n"; }
+  std::string own_list(const TypedName& list, int count) const override {
+    return cat("var ", list.second, ": array<", list.first, ", ", count, ">;\n");
+  }
   std::string load_for_all(const std::string& name, const std::string& shared) const override {
     return cat("let ", name, " = workgroupUniformLoad(&", shared, "[0]);\n");
   }

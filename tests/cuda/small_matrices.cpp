@@ -50,6 +50,9 @@ class SmallMatricesOnHost : public testing::Test {
     for (const bool upper : {false, true})
       expect("a triangle", eps, [&](const Tensors& x) { return solve_triangular(x[0], x[1], upper, true, upper); },
              {regular, b});
+    expect("expm", eps * static_cast<double>(n), [](const Tensors& x) { return expm(x[0]); }, {a});
+    expect("expm of larger ones", eps * static_cast<double>(n), [](const Tensors& x) { return expm(x[0] * -3); },
+           {definite / static_cast<double>(n)});
     expect("from the right", eps, [&](const Tensors& x) { return solve_triangular(x[0], x[1].mT(), true, false); },
            {regular, b});
   }

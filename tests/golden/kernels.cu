@@ -2559,6 +2559,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b
 
 // ---- scatter of long rows: scatter_add, 1 workgroups of 256, 5 words (dae237e2)
 // ---- cholesky of small matrices: cholesky, 3 workgroups of 32, 11 words (f950acaf)
+// ---- exponentials of small matrices: expm, 5 workgroups of 32, 11 words (b9759062)
 // ---- lu of small matrices: lu_factor, 3 workgroups of 32, 13 words
 // lu of small matrices
 TERN_DEVICE bool tern_isfinite_f32(f32 x) {
@@ -3460,20 +3461,93 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
   }
 }
 
-// ---- more of large matrices: solve, 10 workgroups of 256, 16 words
-// matrices, transposed, rows as they were exchanged
+// ---- more of large matrices: solve, 1 workgroups of 256, 14 words
+// matrices, moved, rows as they were exchanged
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const u32* __restrict__ b2, const __grid_constant__ Params params) {
-  let matrix = group / params.v[4];
-  let tile = group - matrix * params.v[4];
-  let down = tile / params.v[5];
-  let i = down * 8u + thread % 8u;
-  let j = (tile - down * params.v[5]) * 32u + thread / 8u;
-  if (matrix < params.v[1] && i < params.v[2] && j < params.v[3]) {
-    let x0 = bitcast<i32>(((u32*)b2)[params.v[13] + matrix * params.v[14] + i + 0u * params.v[15]]);
+  let e = group * 256u + thread;
+  let row = e / params.v[3];
+  let j = e - row * params.v[3];
+  let matrix = row / params.v[2];
+  let i = row - matrix * params.v[2];
+  if (matrix < params.v[1]) {
+    let x0 = bitcast<i32>(((u32*)b2)[params.v[11] + matrix * params.v[12] + i + 0u * params.v[13]]);
     let place = u32(x0);
-    let x1 = bitcast<f32>(((u32*)b0)[params.v[7] + matrix * params.v[8] + place * params.v[9] + j]);
+    let x1 = bitcast<f32>(((u32*)b0)[params.v[5] + matrix * params.v[6] + place * params.v[7] + j]);
     var x = x1;
-    ((u32*)b1)[params.v[10] + matrix * params.v[11] + i + j * params.v[12]] = bitcast<u32>(x);
+    ((u32*)b1)[params.v[8] + matrix * params.v[9] + i * params.v[10] + j] = bitcast<u32>(x);
+  }
+}
+
+// ---- more of large matrices: solve, 2 workgroups of 64, 15 words
+// triangle of a block
+struct Params {
+  u32 v[15];
+};
+extern "C" __global__ void __launch_bounds__(64) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
+  __shared__ vec4<f32> triangle[264];
+  let matrix = group / params.v[4];
+  let part = group - matrix * params.v[4];
+  for (var e = thread; e < 1024u; e += 64u) {
+    let i = e / 32u;
+    let k = e - i * 32u;
+    var below = f32(0.0);
+    if (k < i && i < params.v[2]) { below = bitcast<f32>(((u32*)b0)[params.v[6] + matrix * params.v[7] + (i) + (k) * params.v[8]]); }
+    triangle[k * 8u + i / 4u][i & 3u] = below;
+  }
+  __syncthreads();
+  let j = part * 64u + thread;
+  if (j < params.v[3]) {
+    var x0 = vec4<f32>();
+// … 6 more of these 1 lines (720f88e6), and
+    var x7 = vec4<f32>();
+    x0.x = select(f32(0.0), bitcast<f32>(((u32*)b1)[params.v[9] + matrix * params.v[10] + (min(0u, params.v[2] - 1u)) * params.v[11] + (j)]), 0u < params.v[2]);
+    x0.y = select(f32(0.0), bitcast<f32>(((u32*)b1)[params.v[9] + matrix * params.v[10] + (min(1u, params.v[2] - 1u)) * params.v[11] + (j)]), 1u < params.v[2]);
+    x0.z = select(f32(0.0), bitcast<f32>(((u32*)b1)[params.v[9] + matrix * params.v[10] + (min(2u, params.v[2] - 1u)) * params.v[11] + (j)]), 2u < params.v[2]);
+    x0.w = select(f32(0.0), bitcast<f32>(((u32*)b1)[params.v[9] + matrix * params.v[10] + (min(3u, params.v[2] - 1u)) * params.v[11] + (j)]), 3u < params.v[2]);
+// … 6 more of these 4 lines (dff2ce0f), and
+    x7.x = select(f32(0.0), bitcast<f32>(((u32*)b1)[params.v[9] + matrix * params.v[10] + (min(28u, params.v[2] - 1u)) * params.v[11] + (j)]), 28u < params.v[2]);
+    x7.y = select(f32(0.0), bitcast<f32>(((u32*)b1)[params.v[9] + matrix * params.v[10] + (min(29u, params.v[2] - 1u)) * params.v[11] + (j)]), 29u < params.v[2]);
+    x7.z = select(f32(0.0), bitcast<f32>(((u32*)b1)[params.v[9] + matrix * params.v[10] + (min(30u, params.v[2] - 1u)) * params.v[11] + (j)]), 30u < params.v[2]);
+    x7.w = select(f32(0.0), bitcast<f32>(((u32*)b1)[params.v[9] + matrix * params.v[10] + (min(31u, params.v[2] - 1u)) * params.v[11] + (j)]), 31u < params.v[2]);
+    for (var round = 0u; round * 4u < params.v[2]; round += 1u) {
+      {
+        let k = round * 4u + 0u;
+        if (k < params.v[2]) { ((u32*)b1)[params.v[12] + matrix * params.v[13] + (k) * params.v[14] + (j)] = bitcast<u32>(x0.x); }
+        x0.y = fma(-x0.x, triangle[k * 8u + round].y, x0.y);
+        x0.z = fma(-x0.x, triangle[k * 8u + round].z, x0.z);
+        x0.w = fma(-x0.x, triangle[k * 8u + round].w, x0.w);
+        x1 = fma(vec4<f32>(-x0.x), triangle[k * 8u + round + 1u], x1);
+// … 5 more of these 1 lines (46c4c3e8), and
+        x7 = fma(vec4<f32>(-x0.x), triangle[k * 8u + round + 7u], x7);
+      }
+      {
+        let k = round * 4u + 1u;
+        if (k < params.v[2]) { ((u32*)b1)[params.v[12] + matrix * params.v[13] + (k) * params.v[14] + (j)] = bitcast<u32>(x0.y); }
+        x0.z = fma(-x0.y, triangle[k * 8u + round].z, x0.z);
+        x0.w = fma(-x0.y, triangle[k * 8u + round].w, x0.w);
+        x1 = fma(vec4<f32>(-x0.y), triangle[k * 8u + round + 1u], x1);
+// … 5 more of these 1 lines (71f3fcf3), and
+        x7 = fma(vec4<f32>(-x0.y), triangle[k * 8u + round + 7u], x7);
+      }
+      {
+        let k = round * 4u + 2u;
+        if (k < params.v[2]) { ((u32*)b1)[params.v[12] + matrix * params.v[13] + (k) * params.v[14] + (j)] = bitcast<u32>(x0.z); }
+        x0.w = fma(-x0.z, triangle[k * 8u + round].w, x0.w);
+        x1 = fma(vec4<f32>(-x0.z), triangle[k * 8u + round + 1u], x1);
+// … 5 more of these 1 lines (1cd2a5b6), and
+        x7 = fma(vec4<f32>(-x0.z), triangle[k * 8u + round + 7u], x7);
+      }
+      {
+        let k = round * 4u + 3u;
+        if (k < params.v[2]) { ((u32*)b1)[params.v[12] + matrix * params.v[13] + (k) * params.v[14] + (j)] = bitcast<u32>(x0.w); }
+        x1 = fma(vec4<f32>(-x0.w), triangle[k * 8u + round + 1u], x1);
+// … 5 more of these 1 lines (375f6fdd), and
+        x7 = fma(vec4<f32>(-x0.w), triangle[k * 8u + round + 7u], x7);
+      }
+      x0 = x1;
+// … 5 more of these 1 lines (29facc42), and
+      x6 = x7;
+    }
   }
 }
 
@@ -3486,9 +3560,41 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
   let i = down * 8u + thread % 8u;
   let j = (tile - down * params.v[5]) * 32u + thread / 8u;
   if (matrix < params.v[1] && i < params.v[2] && j < params.v[3]) {
-    let x0 = bitcast<f32>(((u32*)b0)[params.v[7] + matrix * params.v[8] + i + j * params.v[9]]);
+    let x0 = bitcast<f32>(((u32*)b0)[params.v[7] + matrix * params.v[8] + i * params.v[9] + j]);
     var x = x0;
+    ((u32*)b1)[params.v[10] + matrix * params.v[11] + i + j * params.v[12]] = bitcast<u32>(x);
+  }
+}
+
+// ---- more of large matrices: solve, 10 workgroups of 256, 16 words
+// matrices, transposed, rows as they were exchanged
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const u32* __restrict__ b2, const __grid_constant__ Params params) {
+  let matrix = group / params.v[4];
+  let tile = group - matrix * params.v[4];
+  let down = tile / params.v[5];
+  let i = down * 8u + thread % 8u;
+  let j = (tile - down * params.v[5]) * 32u + thread / 8u;
+  if (matrix < params.v[1] && i < params.v[2] && j < params.v[3]) {
+    let x0 = bitcast<i32>(((u32*)b2)[params.v[13] + matrix * params.v[14] + i + 0u * params.v[15]]);
+    let place = u32(x0);
+    let x1 = bitcast<f32>(((u32*)b0)[params.v[7] + matrix * params.v[8] + place + j * params.v[9]]);
+    var x = x1;
     ((u32*)b1)[params.v[10] + matrix * params.v[11] + i * params.v[12] + j] = bitcast<u32>(x);
+  }
+}
+
+// ---- more of large matrices: solve_triangular, 1 workgroups of 256, 11 words
+// matrices, moved
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
+  let e = group * 256u + thread;
+  let row = e / params.v[3];
+  let j = e - row * params.v[3];
+  let matrix = row / params.v[2];
+  let i = row - matrix * params.v[2];
+  if (matrix < params.v[1]) {
+    let x0 = bitcast<f32>(((u32*)b0)[params.v[5] + matrix * params.v[6] + i * params.v[7] + j]);
+    var x = x0;
+    ((u32*)b1)[params.v[8] + matrix * params.v[9] + i * params.v[10] + j] = bitcast<u32>(x);
   }
 }
 
@@ -3518,40 +3624,108 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
   }
 }
 
-// ---- more of large matrices: qr, 20 workgroups of 256, 15 words
-// matrices, transposed, scaled
-struct Params {
-  u32 v[15];
-};
+// ---- more of large matrices: qr, 13 workgroups of 256, 13 words
+// matrices, moved, scaled
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const u32* __restrict__ b2, const __grid_constant__ Params params) {
-  let matrix = group / params.v[4];
-  let tile = group - matrix * params.v[4];
-  let down = tile / params.v[5];
-  let i = down * 8u + thread % 8u;
-  let j = (tile - down * params.v[5]) * 32u + thread / 8u;
-  if (matrix < params.v[1] && i < params.v[2] && j < params.v[3]) {
-    let x0 = bitcast<f32>(((u32*)b0)[params.v[7] + matrix * params.v[8] + i * params.v[9] + j]);
-    var x = x0;
-    let x1 = bitcast<i32>(((u32*)b2)[params.v[13] + matrix * params.v[14] + j]);
-    let half = (x1) / 2;
-    let other_half = (x1) - half;
-    x = x * bitcast<f32>(u32(half + 127) << 23u) * bitcast<f32>(u32(other_half + 127) << 23u);
-    ((u32*)b1)[params.v[10] + matrix * params.v[11] + i + j * params.v[12]] = bitcast<u32>(x);
-  }
-}
-
-// ---- more of large matrices: qr, 13 workgroups of 256, 11 words
-// matrices, moved
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
   let e = group * 256u + thread;
   let row = e / params.v[3];
   let j = e - row * params.v[3];
   let matrix = row / params.v[2];
   let i = row - matrix * params.v[2];
   if (matrix < params.v[1]) {
-    let x0 = bitcast<f32>(((u32*)b0)[params.v[5] + matrix * params.v[6] + i + j * params.v[7]]);
+    let x0 = bitcast<f32>(((u32*)b0)[params.v[5] + matrix * params.v[6] + i * params.v[7] + j]);
     var x = x0;
-    ((u32*)b1)[params.v[8] + matrix * params.v[9] + i + j * params.v[10]] = bitcast<u32>(x);
+    let x1 = bitcast<i32>(((u32*)b2)[params.v[11] + matrix * params.v[12] + j]);
+    let half = (x1) / 2;
+    let other_half = (x1) - half;
+    x = x * bitcast<f32>(u32(half + 127) << 23u) * bitcast<f32>(u32(other_half + 127) << 23u);
+    ((u32*)b1)[params.v[8] + matrix * params.v[9] + i * params.v[10] + j] = bitcast<u32>(x);
+  }
+}
+
+// ---- more of large matrices: qr, 2 workgroups of 256, 14 words
+// qr of a panel
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, u32* __restrict__ b1, u32* __restrict__ b2, const __grid_constant__ Params params) {
+  __shared__ f32 partial[256];
+  __shared__ f32 dots[32];
+  __shared__ f32 heads[32];
+  __shared__ f32 ws[32];
+  let matrix = group;
+  let c = thread % 32u;
+  let slice = thread / 32u;
+  let mine = c < params.v[3];
+  {
+    var sum = f32(0.0);
+    for (var i = slice; i < params.v[2]; i += 8u) {
+      if (mine) {
+        let y = bitcast<f32>(((u32*)b0)[params.v[5] + matrix * params.v[6] + (i) * params.v[7] + (c)]);
+        ((u32*)b2)[params.v[11] + matrix * params.v[12] + (i) * params.v[13] + (c)] = bitcast<u32>(y);
+        if (i > 0u) { sum = fma(bitcast<f32>(((u32*)b0)[params.v[5] + matrix * params.v[6] + (i) * params.v[7] + (0u)]), y, sum); }
+      }
+    }
+    partial[thread] = sum;
+  }
+  __syncthreads();
+  for (var k = 0u; k < params.v[3]; k += 1u) {
+    let here = k % 2u * params.v[2];
+    let there = params.v[2] - here;
+    if (thread < 32u && mine) {
+      var sum = f32(0.0);
+      for (var s = 0u; s < 8u; s += 1u) { sum = sum + partial[s * 32u + thread]; }
+      dots[thread] = sum;
+      heads[thread] = bitcast<f32>(((u32*)b2)[params.v[11] + matrix * params.v[12] + (here + k) * params.v[13] + (thread)]);
+    }
+    __syncthreads();
+    let first = heads[k];
+    let squares = dots[k];
+    let none = squares == f32(0.0);
+    let length = tern_sqrt((fma(first, first, squares)));
+    let made = select(select(length, -length, first > f32(0.0)), first, none);
+    let scale = select((tern_div((f32(1.0)), (select(first - made, f32(1.0), none)))), f32(0.0), none);
+    let tau = select((tern_div((made - first), (select(made, f32(1.0), none)))), f32(0.0), none);
+    if (thread < 32u && mine) {
+      let w = tau * fma(scale, dots[thread], heads[thread]);
+      ws[thread] = w;
+      if (thread == k) { ((u32*)b0)[params.v[5] + matrix * params.v[6] + (k) * params.v[7] + (thread)] = bitcast<u32>(made); }
+      if (thread > k) { ((u32*)b0)[params.v[5] + matrix * params.v[6] + (k) * params.v[7] + (thread)] = bitcast<u32>(heads[thread] - w); }
+      if (thread <= k) { ((u32*)b1)[params.v[8] + matrix * params.v[9] + (thread) * params.v[10] + (k)] = bitcast<u32>(select(f32(0.0), f32(1.0), thread == k && !none)); }
+    }
+    __syncthreads();
+    let next = min(k + 1u, params.v[3] - 1u);
+    let w = ws[min(c, params.v[3] - 1u)];
+    let w_of_next = ws[next];
+    var sum = f32(0.0);
+    for (var i = k + 1u + slice; i < params.v[2]; i += 8u) {
+      if (mine && c >= k) {
+        let v = bitcast<f32>(((u32*)b2)[params.v[11] + matrix * params.v[12] + (here + i) * params.v[13] + (k)]) * scale;
+        if (c == k) {
+          ((u32*)b1)[params.v[8] + matrix * params.v[9] + (i) * params.v[10] + (k)] = bitcast<u32>(v);
+        } else {
+          let y = fma(-v, w, bitcast<f32>(((u32*)b2)[params.v[11] + matrix * params.v[12] + (here + i) * params.v[13] + (c)]));
+          ((u32*)b2)[params.v[11] + matrix * params.v[12] + (there + i) * params.v[13] + (c)] = bitcast<u32>(y);
+          if (i > k + 1u) { sum = fma(fma(-v, w_of_next, bitcast<f32>(((u32*)b2)[params.v[11] + matrix * params.v[12] + (here + i) * params.v[13] + (next)])), y, sum); }
+        }
+      }
+    }
+    partial[thread] = sum;
+    __syncthreads();
+  }
+}
+
+// ---- more of large matrices: qr, 13 workgroups of 256, 11 words
+// matrices, moved, ones on the diagonal
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, const __grid_constant__ Params params) {
+  let e = group * 256u + thread;
+  let row = e / params.v[3];
+  let j = e - row * params.v[3];
+  let matrix = row / params.v[2];
+  let i = row - matrix * params.v[2];
+  if (matrix < params.v[1]) {
+    let x0 = bitcast<f32>(((u32*)b0)[params.v[5] + matrix * params.v[6] + i * params.v[7] + j]);
+    var x = x0;
+    if (j != i) { x = f32(0.0); }
+    if (i == j) { x = f32(1.0); }
+    ((u32*)b0)[params.v[8] + matrix * params.v[9] + i * params.v[10] + j] = bitcast<u32>(x);
   }
 }
 
@@ -3581,23 +3755,6 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
   }
 }
 
-// ---- more of large matrices: eigh, 13 workgroups of 256, 11 words
-// matrices, moved, ones on the diagonal
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
-  let e = group * 256u + thread;
-  let row = e / params.v[3];
-  let j = e - row * params.v[3];
-  let matrix = row / params.v[2];
-  let i = row - matrix * params.v[2];
-  if (matrix < params.v[1]) {
-    let x0 = bitcast<f32>(((u32*)b0)[params.v[5] + matrix * params.v[6] + i + j * params.v[7]]);
-    var x = x0;
-    if (j != i) { x = f32(0.0); }
-    if (i == j) { x = f32(1.0); }
-    ((u32*)b1)[params.v[8] + matrix * params.v[9] + i + j * params.v[10]] = bitcast<u32>(x);
-  }
-}
-
 // ---- more of large matrices: eigh, 13 workgroups of 256, 9 words
 // matrices, noted unless small
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
@@ -3612,25 +3769,6 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
       let status = 1;
       ((u32*)b1)[params.v[8] + matrix + 0u + 0u] = bitcast<u32>(status);
     }
-  }
-}
-
-// ---- more of large matrices: eigh, 1 workgroups of 256, 11 words
-// matrices, moved, scaled
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const u32* __restrict__ b2, const __grid_constant__ Params params) {
-  let e = group * 256u + thread;
-  let row = e / params.v[3];
-  let j = e - row * params.v[3];
-  let matrix = row / params.v[2];
-  let i = row - matrix * params.v[2];
-  if (matrix < params.v[1]) {
-    let x0 = bitcast<f32>(((u32*)b0)[params.v[5] + matrix * params.v[6] + i + j * params.v[7]]);
-    var x = x0;
-    let x1 = bitcast<i32>(((u32*)b2)[params.v[10] + matrix]);
-    let half = (-x1) / 2;
-    let other_half = (-x1) - half;
-    x = x * bitcast<f32>(u32(half + 127) << 23u) * bitcast<f32>(u32(other_half + 127) << 23u);
-    ((u32*)b1)[params.v[8] + matrix * params.v[9] + i] = bitcast<u32>(x);
   }
 }
 
@@ -3715,15 +3853,16 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
   }
 }
 
-// ---- qr of a panel: qr, 64 workgroups of 256, 14 words (f29b53b2)
-// ---- qr of a panel: qr, 64 workgroups of 64, 15 words (a1832263)
+// ---- cholesky of a block: cholesky, 400 workgroups of 256, 12 words (b9a81960)
+// ---- cholesky of a block: cholesky, 64 workgroups of 64, 14 words (ccddb668)
+// ---- cholesky of a block: cholesky, 1 workgroups of 256, 6 words (849ee05d)
 // ---- qr of a panel: qr, 4 workgroups of 128, 17 words (54f24767)
 // ---- qr of a panel: qr, 64 workgroups of 256, 20 words (df68e00d)
 // ---- singular values by rotations of blocks: svd, 128 workgroups of 256, 20 words (dfb9a5eb)
 // ---- singular values by rotations of blocks: svd, 256 workgroups of 64, 18 words (1bfc5f3e)
 // ---- singular values by rotations of blocks: svd, 64 workgroups of 256, 27 words (9feb5fc8)
 // ---- singular values by rotations of blocks: svd, 400 workgroups of 256, 14 words (a23e1811)
-// ---- singular values by rotations of blocks: svd, 1 workgroups of 256, 6 words (849ee05d)
+// ---- singular values by rotations of blocks: svd, 640 workgroups of 256, 15 words (90821a4f)
 // ---- product on Hopper's matrix units: matmul_bias_activation, 2 workgroups of 384, 11 words
 // product on matrix units, tiles of 128x128x64 ping-pong
 // The instance. (Enumerators, since constants at namespace scope become variables in the GPU's memory.)

@@ -8086,6 +8086,497 @@ fn tern_keep(x: f32) -> f32 {
   }
 }
 
+// ---- exponentials of small matrices: expm, 5 workgroups of 32, 11 words
+// exponentials of small matrices
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<atomic<u32>>;
+var<workgroup> p: array<f32, 312>;
+var<workgroup> q: array<f32, 312>;
+var<workgroup> partial: array<f32, 32>;
+var<workgroup> bad: array<u32, 32>;
+var<workgroup> busy: array<u32, 32>;
+fn tern_abs_f32(x: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(x) & 0x7fffffffu);
+}
+fn tern_two_product(a: f32, b: f32) -> vec2<f32> {
+  let product = tern_keep(a * b);
+  return vec2<f32>(product, tern_keep(-tern_residual(product, a, b)));
+}
+fn tern_multiply_pairs(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
+  let product = tern_two_product(a.x, b.x);
+  return vec2<f32>(product.x, fma(a.x, b.y, fma(a.y, b.x, product.y)));
+}
+fn tern_split_log(x: f32) -> vec2<f32> {
+  let bits = bitcast<u32>(x);
+  let subnormal = bits < 0x00800000u;
+  let moved = select(bits, bitcast<u32>(f32(bits)), subnormal) + 0x004afb0du;
+  let k = i32(moved >> 23u) - select(127, 276, subnormal);
+  return vec2<f32>(f32(k), bitcast<f32>((moved & 0x007fffffu) + 0x3f3504f3u) - 1.0);
+}
+fn tern_fast_two_sum(a: f32, b: f32) -> vec2<f32> {
+  let sum = tern_keep(a + b);
+  return vec2<f32>(sum, tern_keep(b - tern_keep(sum - a)));
+}
+fn tern_pair_log(x: f32) -> vec2<f32> {
+  let parts = tern_split_log(x);
+  let below = tern_fast_two_sum(2.0, parts.y);
+  let inverse = 1.0 / below.x;
+  let s_high = tern_keep(parts.y * inverse);
+  let s = vec2<f32>(s_high, inverse * fma(-s_high, below.y, tern_residual(parts.y, s_high, below.x)));
+  let square = tern_two_product(s.x, s.x);
+  let z = vec2<f32>(square.x, fma(s.x + s.x, s.y, square.y));
+  let series = fma(z.x * z.x, 0.2341939, fma(z.x, 0.28547096, 0.40000153));
+  let a = tern_fast_two_sum(0x1.555556p-1f, z.x * series);
+  let b = tern_multiply_pairs(z, vec2<f32>(a.x, a.y - 0x1.555556p-26f));
+  let c = tern_fast_two_sum(2.0, b.x);
+  let log = tern_multiply_pairs(s, vec2<f32>(c.x, c.y + b.y));
+  let sum = tern_fast_two_sum(parts.x * 0x1.62e4p-1f, log.x);
+  return tern_fast_two_sum(sum.x, sum.y + fma(parts.x, 0x1.7f7d1cp-20f, log.y));
+}
+fn tern_log_scaled(x: f32, factor: vec2<f32>) -> f32 {
+  let bits = bitcast<u32>(x);
+  let magnitude = bits & 0x7fffffffu;
+  let log = tern_multiply_pairs(tern_pair_log(select(1.0, x, bits - 1u < 0x7f7fffffu)), factor);
+  var result = bitcast<u32>(log.x + tern_keep(log.y));
+  result = select(result, bits, magnitude >= 0x7f800000u);
+  result = select(result, 0x7fc00000u, bits >= 0x80000000u && magnitude <= 0x7f800000u);
+  return bitcast<f32>(select(result, 0xff800000u, magnitude == 0u));
+}
+fn tern_log2(x: f32) -> f32 {
+  return tern_log_scaled(x, vec2<f32>(0x1.715476p+0f, 0x1.4ae0cp-26f));
+}
+fn tern_exp2(x: f32) -> f32 {
+  let bounded = clamp(x, -150.5, 129.0);
+  let whole = round(bounded);
+  let n = i32(whole);
+  let half = n >> 1u;
+  let r = (bounded - whole) * 0.6931472;
+  let value = tern_keep(1.0 + tern_keep(fma(r * r, tern_exp_polynomial(r), r)));
+  let result = tern_keep(value * bitcast<f32>(bitcast<u32>(half + 127) << 23u)) *
+               bitcast<f32>(bitcast<u32>(n - half + 127) << 23u);
+  return bitcast<f32>(select(bitcast<u32>(result), bitcast<u32>(x), tern_is_nan(x)));
+}
+fn tern_floor_f32(x: f32) -> f32 {
+  let bits = bitcast<u32>(x);
+  let magnitude = bits & 0x7fffffffu;
+  let negative = bits >= 0x80000000u;
+  let below_one = select(0u, select(0xbf800000u, 0x80000000u, magnitude == 0u), negative);
+  let rounded = select(bitcast<u32>(floor(x)), bits, magnitude >= 0x4b000000u);
+  return bitcast<f32>(select(rounded, below_one, magnitude < 0x3f800000u));
+}
+  let own = thread / 16u;
+  let r = thread - own * 16u;
+  let matrix = group * 2u + own;
+  let inside = matrix < params.v[0].y;
+  var a2: array<f32, 12>;
+  var a4: array<f32, 12>;
+  var a6: array<f32, 12>;
+  var x: array<f32, 12>;
+  var status = 0;
+  var not_finite = 0u;
+  if (inside) {
+    for (var e = r; e < 12u * 12u; e += 16u) {
+      let i = e / 12u;
+      let j = e - i * 12u;
+      let x0 = bitcast<f32>(b0[params.v[0].w + matrix * params.v[1].x + i * params.v[1].y + (0u + j)]);
+      let x = x0;
+      p[own * 156u + (i) * 13u + j] = x;
+      if (!((tern_isfinite_f32(x)))) { not_finite = 1u; }
+    }
+  }
+  bad[thread] = not_finite;
+  workgroupBarrier();
+  for (var k = 0u; k < 16u; k += 1u) {
+    if (bad[own * 16u + k] != 0u) { status = -1; }
+  }
+  var most = f32(0.0);
+  {
+    var sum = f32(0.0);
+    if (r < 12u) {
+      for (var i = 0u; i < 12u; i += 1u) { sum = fma(tern_abs_f32(p[own * 156u + (i) * 13u + r]), f32(1.0), sum); }
+    }
+    workgroupBarrier();
+    partial[thread] = sum;
+    workgroupBarrier();
+  }
+  most = f32(0.0);
+  for (var k = 0u; k < 16u; k += 1u) { most = max(most, partial[own * 16u + k]); }
+  let norm = most;
+  if (!((tern_isfinite_f32(norm)))) { status = -1; }
+  var halvings = f32(0.0);
+  if (status == 0 && norm > f32(5.37192035114815170e+00)) { halvings = ceil(tern_log2(norm / f32(5.37192035114815170e+00))); }
+  let less = tern_exp2(-halvings);
+  if (r < 12u) {
+    for (var j = 0u; j < 12u; j += 1u) { p[own * 156u + (r) * 13u + j] = p[own * 156u + (r) * 13u + j] * less; }
+  }
+  workgroupBarrier();
+  if (r < 12u) {
+    for (var first = 0u; first < 12u; first += 8u) {
+      let begin = min(first, 12u - 8u);
+      var sum0 = f32(0.0);
+// … 6 more of these 1 lines (01c6611c), and
+      var sum7 = f32(0.0);
+      for (var k = 0u; k < 12u; k += 1u) {
+        let y = p[own * 156u + (r) * 13u + k];
+        let z0 = p[own * 156u + (k) * 13u + begin + 0u];
+// … 6 more of these 1 lines (10707007), and
+        let z7 = p[own * 156u + (k) * 13u + begin + 7u];
+        sum0 = fma(y, z0, sum0);
+// … 6 more of these 1 lines (6d769ce0), and
+        sum7 = fma(y, z7, sum7);
+      }
+      {
+        let j = begin + 0u;
+        a2[j] = sum0;
+// … 6 more of these 4 lines (6edb0c5d), and
+      }
+      {
+        let j = begin + 7u;
+        a2[j] = sum7;
+      }
+    }
+  }
+  if (r < 12u) {
+    for (var j = 0u; j < 12u; j += 1u) { q[own * 156u + (r) * 13u + j] = a2[j]; }
+  }
+  workgroupBarrier();
+  if (r < 12u) {
+    for (var first = 0u; first < 12u; first += 8u) {
+      let begin = min(first, 12u - 8u);
+      var sum0 = f32(0.0);
+// … 6 more of these 1 lines (01c6611c), and
+      var sum7 = f32(0.0);
+      for (var k = 0u; k < 12u; k += 1u) {
+        let y = a2[k];
+        let z0 = q[own * 156u + (k) * 13u + begin + 0u];
+// … 6 more of these 1 lines (c0ae4b57), and
+        let z7 = q[own * 156u + (k) * 13u + begin + 7u];
+        sum0 = fma(y, z0, sum0);
+// … 6 more of these 1 lines (6d769ce0), and
+        sum7 = fma(y, z7, sum7);
+      }
+      {
+        let j = begin + 0u;
+        a4[j] = sum0;
+// … 6 more of these 4 lines (6ba271fd), and
+      }
+      {
+        let j = begin + 7u;
+        a4[j] = sum7;
+      }
+    }
+  }
+  if (r < 12u) {
+    for (var first = 0u; first < 12u; first += 8u) {
+      let begin = min(first, 12u - 8u);
+      var sum0 = f32(0.0);
+// … 6 more of these 1 lines (01c6611c), and
+      var sum7 = f32(0.0);
+      for (var k = 0u; k < 12u; k += 1u) {
+        let y = a4[k];
+        let z0 = q[own * 156u + (k) * 13u + begin + 0u];
+// … 6 more of these 1 lines (c0ae4b57), and
+        let z7 = q[own * 156u + (k) * 13u + begin + 7u];
+        sum0 = fma(y, z0, sum0);
+// … 6 more of these 1 lines (6d769ce0), and
+        sum7 = fma(y, z7, sum7);
+      }
+      {
+        let j = begin + 0u;
+        a6[j] = sum0;
+// … 6 more of these 4 lines (ca83c5dd), and
+      }
+      {
+        let j = begin + 7u;
+        a6[j] = sum7;
+      }
+    }
+  }
+  workgroupBarrier();
+  if (r < 12u) {
+    for (var j = 0u; j < 12u; j += 1u) { q[own * 156u + (r) * 13u + j] = a4[j]; }
+  }
+  workgroupBarrier();
+  {
+    var sum = f32(0.0);
+    if (r < 12u) {
+      for (var i = 0u; i < 12u; i += 1u) { sum = fma(tern_abs_f32(q[own * 156u + (i) * 13u + r]), f32(1.0), sum); }
+    }
+    workgroupBarrier();
+    partial[thread] = sum;
+    workgroupBarrier();
+  }
+  most = f32(0.0);
+  for (var k = 0u; k < 16u; k += 1u) { most = max(most, partial[own * 16u + k]); }
+  let fourth = max(most, f32(1.17549435082228751e-38));
+  workgroupBarrier();
+  if (r < 12u) {
+    for (var j = 0u; j < 12u; j += 1u) { q[own * 156u + (r) * 13u + j] = a6[j]; }
+  }
+  workgroupBarrier();
+  {
+    var sum = f32(0.0);
+    if (r < 12u) {
+      for (var i = 0u; i < 12u; i += 1u) { sum = fma(tern_abs_f32(q[own * 156u + (i) * 13u + r]), f32(1.0), sum); }
+    }
+    workgroupBarrier();
+    partial[thread] = sum;
+    workgroupBarrier();
+  }
+  most = f32(0.0);
+  for (var k = 0u; k < 16u; k += 1u) { most = max(most, partial[own * 16u + k]); }
+  var spared = f32(0.0);
+  if (halvings > f32(0.0)) {
+    let growth = max(tern_log2(fourth) / f32(4.0), tern_log2(max(most, f32(1.17549435082228751e-38))) / f32(6.0));
+    spared = min(min(max(tern_floor_f32(f32(2.42543791424870570e+00) - growth), f32(0.0)), f32(2.00000000000000000e+01)), halvings);
+  }
+  busy[thread] = u32(spared);
+  workgroupBarrier();
+  if (thread == 0u) {
+    for (var k = 1u; k < 32u; k += 1u) { busy[0] = max(busy[0], busy[k]); }
+  }
+  workgroupBarrier();
+  let any_spared = workgroupUniformLoad(&busy[0]);
+  if (any_spared != 0u) {
+    {
+      var sum = f32(0.0);
+      if (r < 12u) {
+        for (var i = 0u; i < 12u; i += 1u) { sum = fma(tern_abs_f32(p[own * 156u + (i) * 13u + r]), f32(1.0), sum); }
+      }
+      workgroupBarrier();
+      partial[thread] = sum;
+      workgroupBarrier();
+    }
+    for (var power = 0u; power < 26u; power += 1u) {
+      {
+        var sum = f32(0.0);
+        if (r < 12u) {
+          for (var i = 0u; i < 12u; i += 1u) { sum = fma(tern_abs_f32(p[own * 156u + (i) * 13u + r]), partial[own * 16u + i], sum); }
+        }
+        workgroupBarrier();
+        partial[thread] = sum;
+        workgroupBarrier();
+      }
+    }
+    most = f32(0.0);
+    for (var k = 0u; k < 16u; k += 1u) { most = max(most, partial[own * 16u + k]); }
+    if (spared > f32(0.0) && most > f32(1.17549435082228751e-38)) {  // what vanishes allows any
+      let ratio = tern_log2(most) - tern_log2(norm * less);
+      let allowed = tern_floor_f32((f32(6.34399999999999977e+01) - ratio) / f32(26));
+      spared = min(spared, max(allowed, f32(0.0)));
+    }
+    halvings -= spared;
+    let two = tern_exp2(spared);
+    let four = two * two;
+    if (r < 12u) {
+      for (var j = 0u; j < 12u; j += 1u) { p[own * 156u + (r) * 13u + j] = p[own * 156u + (r) * 13u + j] * two;
+    a2[j] *= four;
+    a4[j] *= four * four;
+    a6[j] *= four * four * four; }
+    }
+  }
+  workgroupBarrier();
+  if (r < 12u) {
+    for (var j = 0u; j < 12u; j += 1u) { q[own * 156u + (r) * 13u + j] = fma(f32(1.00000000000000000e+00), a6[j], fma(f32(1.63800000000000000e+04), a4[j], f32(4.08408000000000000e+07) * a2[j])); }
+  }
+  workgroupBarrier();
+  if (r < 12u) {
+    for (var first = 0u; first < 12u; first += 8u) {
+      let begin = min(first, 12u - 8u);
+      var sum0 = f32(0.0);
+// … 6 more of these 1 lines (01c6611c), and
+      var sum7 = f32(0.0);
+      for (var k = 0u; k < 12u; k += 1u) {
+        let y = a6[k];
+        let z0 = q[own * 156u + (k) * 13u + begin + 0u];
+// … 6 more of these 1 lines (c0ae4b57), and
+        let z7 = q[own * 156u + (k) * 13u + begin + 7u];
+        sum0 = fma(y, z0, sum0);
+// … 6 more of these 1 lines (6d769ce0), and
+        sum7 = fma(y, z7, sum7);
+      }
+      {
+        let j = begin + 0u;
+        x[j] = sum0;
+// … 6 more of these 4 lines (2538ec95), and
+      }
+      {
+        let j = begin + 7u;
+        x[j] = sum7;
+      }
+    }
+  }
+  if (r < 12u) {
+    for (var j = 0u; j < 12u; j += 1u) { x[j] += fma(f32(3.35221286400000000e+10), a6[j], fma(f32(1.05594705216000000e+13), a4[j], fma(f32(1.18735379642880000e+15), a2[j], select(f32(0.0), f32(3.23823762662400000e+16), j == r)))); }
+  }
+  workgroupBarrier();
+  if (r < 12u) {
+    for (var j = 0u; j < 12u; j += 1u) { q[own * 156u + (r) * 13u + j] = x[j]; }
+  }
+  workgroupBarrier();
+  if (r < 12u) {
+    for (var first = 0u; first < 12u; first += 8u) {
+      let begin = min(first, 12u - 8u);
+      var sum0 = f32(0.0);
+// … 6 more of these 1 lines (01c6611c), and
+      var sum7 = f32(0.0);
+      for (var k = 0u; k < 12u; k += 1u) {
+        let y = p[own * 156u + (r) * 13u + k];
+        let z0 = q[own * 156u + (k) * 13u + begin + 0u];
+// … 6 more of these 1 lines (c0ae4b57), and
+        let z7 = q[own * 156u + (k) * 13u + begin + 7u];
+        sum0 = fma(y, z0, sum0);
+// … 6 more of these 1 lines (6d769ce0), and
+        sum7 = fma(y, z7, sum7);
+      }
+      {
+        let j = begin + 0u;
+        x[j] = sum0;
+// … 6 more of these 4 lines (2538ec95), and
+      }
+      {
+        let j = begin + 7u;
+        x[j] = sum7;
+      }
+    }
+  }
+  workgroupBarrier();
+  if (r < 12u) {
+    for (var j = 0u; j < 12u; j += 1u) { q[own * 156u + (r) * 13u + j] = fma(f32(1.82000000000000000e+02), a6[j], fma(f32(9.60960000000000000e+05), a4[j], f32(1.32324192000000000e+09) * a2[j])); }
+  }
+  if (r < 12u) {
+    for (var j = 0u; j < 12u; j += 1u) { a2[j] = fma(f32(6.70442572800000000e+11), a6[j], fma(f32(1.29060195264000000e+14), a4[j], fma(f32(7.77177030389760000e+15), a2[j], select(f32(0.0), f32(6.47647525324800000e+16), j == r)))); }
+  }
+  workgroupBarrier();
+  if (r < 12u) {
+    for (var first = 0u; first < 12u; first += 8u) {
+      let begin = min(first, 12u - 8u);
+      var sum0 = f32(0.0);
+// … 6 more of these 1 lines (01c6611c), and
+      var sum7 = f32(0.0);
+      for (var k = 0u; k < 12u; k += 1u) {
+        let y = a6[k];
+        let z0 = q[own * 156u + (k) * 13u + begin + 0u];
+// … 6 more of these 1 lines (c0ae4b57), and
+        let z7 = q[own * 156u + (k) * 13u + begin + 7u];
+        sum0 = fma(y, z0, sum0);
+// … 6 more of these 1 lines (6d769ce0), and
+        sum7 = fma(y, z7, sum7);
+      }
+      {
+        let j = begin + 0u;
+        a4[j] = sum0;
+// … 6 more of these 4 lines (6ba271fd), and
+      }
+      {
+        let j = begin + 7u;
+        a4[j] = sum7;
+      }
+    }
+  }
+  workgroupBarrier();
+  if (r < 12u) {
+    for (var j = 0u; j < 12u; j += 1u) { let even = a4[j] + a2[j];
+  p[own * 156u + (r) * 13u + j] = even - x[j];
+  q[own * 156u + (r) * 13u + j] = even + x[j]; }
+  }
+  workgroupBarrier();
+  for (var k = 0u; k < 12u; k += 1u) {
+    var best = tern_abs_f32(p[own * 156u + (k) * 13u + k]);
+    var row = k;
+    for (var i = k + 1u; i < 12u; i += 1u) {
+      let size = tern_abs_f32(p[own * 156u + (i) * 13u + k]);
+      if (size > best) {
+        best = size;
+        row = i;
+      }
+    }
+    workgroupBarrier();
+    if (row != k && r < 12u) {
+      let kept = p[own * 156u + (k) * 13u + r];
+      p[own * 156u + (k) * 13u + r] = p[own * 156u + (row) * 13u + r];
+      p[own * 156u + (row) * 13u + r] = kept;
+      let side = q[own * 156u + (k) * 13u + r];
+      q[own * 156u + (k) * 13u + r] = q[own * 156u + (row) * 13u + r];
+      q[own * 156u + (row) * 13u + r] = side;
+    }
+    workgroupBarrier();
+    if (r != k && r < 12u) {
+      let factor = p[own * 156u + (r) * 13u + k] / p[own * 156u + (k) * 13u + k];
+      for (var j = k + 1u; j < 12u; j += 1u) { p[own * 156u + (r) * 13u + j] = fma(-factor, p[own * 156u + (k) * 13u + j], p[own * 156u + (r) * 13u + j]); }
+      for (var j = 0u; j < 12u; j += 1u) { q[own * 156u + (r) * 13u + j] = fma(-factor, q[own * 156u + (k) * 13u + j], q[own * 156u + (r) * 13u + j]); }
+    }
+    workgroupBarrier();
+  }
+  if (r < 12u) {
+    let pivot = p[own * 156u + (r) * 13u + r];
+    for (var j = 0u; j < 12u; j += 1u) { q[own * 156u + (r) * 13u + j] = q[own * 156u + (r) * 13u + j] / pivot; }
+  }
+  workgroupBarrier();
+  var rounds = u32(halvings);
+  busy[thread] = rounds;
+  workgroupBarrier();
+  if (thread == 0u) {
+    for (var k = 1u; k < 32u; k += 1u) { busy[0] = max(busy[0], busy[k]); }
+  }
+  workgroupBarrier();
+  let most_rounds = workgroupUniformLoad(&busy[0]);
+  for (var round = 0u; round < most_rounds; round += 1u) {
+    if (r < 12u) {
+      for (var first = 0u; first < 12u; first += 8u) {
+        let begin = min(first, 12u - 8u);
+        var sum0 = f32(0.0);
+// … 6 more of these 1 lines (e702d574), and
+        var sum7 = f32(0.0);
+        for (var k = 0u; k < 12u; k += 1u) {
+          let y = q[own * 156u + (r) * 13u + k];
+          let z0 = q[own * 156u + (k) * 13u + begin + 0u];
+// … 6 more of these 1 lines (2e31bebf), and
+          let z7 = q[own * 156u + (k) * 13u + begin + 7u];
+          sum0 = fma(y, z0, sum0);
+// … 6 more of these 1 lines (ee3a1b58), and
+          sum7 = fma(y, z7, sum7);
+        }
+        {
+          let j = begin + 0u;
+          x[j] = sum0;
+// … 6 more of these 4 lines (1c24e06d), and
+        }
+        {
+          let j = begin + 7u;
+          x[j] = sum7;
+        }
+      }
+    }
+    workgroupBarrier();
+    if (round < rounds) {
+      if (r < 12u) {
+        for (var j = 0u; j < 12u; j += 1u) { q[own * 156u + (r) * 13u + j] = x[j]; }
+      }
+    }
+    workgroupBarrier();
+  }
+  if (inside) {
+    for (var e = r; e < 12u * 12u; e += 16u) {
+      let i = e / 12u;
+      let j = e - i * 12u;
+      let x = q[own * 156u + (i) * 13u + j];
+      let to1 = params.v[1].z + matrix * params.v[1].w + i * params.v[2].x + (0u + j);
+      b1[to1] = bitcast<u32>(x);
+    }
+  }
+  if (inside && r == 0u) {
+    if (status != 0) {
+      loop {
+        let seen = atomicCompareExchangeWeak(&b2[0], 0u, params.v[2].z);
+        if (seen.exchanged || seen.old_value == params.v[2].z) { atomicMax(&b2[1], ~u32(min(matrix, 67108862u) * 64u + u32(status + 1))); }
+        if (seen.exchanged || seen.old_value != 0u) { break; }
+      }
+    }
+  }
+}
+
 // ---- lu of small matrices: lu_factor, 3 workgroups of 32, 13 words
 // lu of small matrices
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
@@ -8094,9 +8585,6 @@ fn tern_keep(x: f32) -> f32 {
 @group(0) @binding(4) var<storage, read_write> b3: array<atomic<u32>>;
 var<workgroup> a: array<f32, 140>;
 var<workgroup> bad: array<u32, 32>;
-fn tern_abs_f32(x: f32) -> f32 {
-  return bitcast<f32>(bitcast<u32>(x) & 0x7fffffffu);
-}
   let own = thread / 8u;
   let r = thread - own * 8u;
   let matrix = group * 4u + own;

@@ -233,6 +233,7 @@ inline std::vector<Kind> matrix_kinds() {
   return {
       {"cholesky of small matrices", f32, Kind::in_wgsl,
        [](P& p, DType d) { linalg::cholesky(p.make({9, 5, 5}, d)); }},
+      {"exponentials of small matrices", f32, Kind::in_wgsl, [](P& p, DType d) { linalg::expm(p.make({9, 12, 12}, d)); }},
       {"lu of small matrices", f32, Kind::in_both, [](P& p, DType d) { linalg::lu_factor(p.make({9, 5, 7}, d)); }},
       {"solutions of small matrices", f32, Kind::in_wgsl,
        [](P& p, DType d) { linalg::solve(p.make({9, 5, 5}, d), p.make({9, 5, 2}, d)); }},

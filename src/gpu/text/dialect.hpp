@@ -94,6 +94,8 @@ class Dialect {
   virtual std::string barrier() const = 0;
   /// The same where invocations of a workgroup have written what others read in memory that all workgroups see.
   virtual std::string barrier_of_memory() const { return barrier(); }
+  /// A list of an invocation's own, of any values.
+  virtual std::string own_list(const TypedName& list, int count) const = 0;
   /// Lines that give all invocations the first element of workgroup memory as `name`, for conditions around barriers.
   virtual std::string load_for_all(const std::string& name, const std::string& shared) const {
     return barrier() + "let " + name + " = " + shared + "[0];\n" + barrier();

@@ -4,6 +4,7 @@
 #include "autodiff/instances.hpp"
 #include "primitives/fused/operation_checks.hpp"
 #include "primitives/scatter/operation.hpp"
+#include "tern/creation.hpp"
 
 namespace tern {
 

@@ -12,6 +12,7 @@ void eigh_on_cpu(detail::Backend&, const detail::EighRequest&);
 void svd_on_cpu(detail::Backend&, const detail::SvdRequest&);
 void eig_on_cpu(detail::Backend&, const detail::EigRequest&);
 void direct_solve_on_cpu(detail::Backend&, const detail::DirectSolveRequest&);
+void exponential_on_cpu(detail::Backend&, const detail::ExponentialRequest&);
 void status_on_cpu(detail::Backend&, const detail::StatusRequest&);
 }  // namespace tern::detail_cpu
 namespace tern::detail_gpu {
@@ -23,6 +24,7 @@ void triangular_on_gpu(GpuBackend&, const detail::TriangularRequest&);
 void qr_on_gpu(GpuBackend&, const detail::QrRequest&);
 void eigh_on_gpu(GpuBackend&, const detail::EighRequest&);
 void svd_on_gpu(GpuBackend&, const detail::SvdRequest&);
+void exponential_on_gpu(GpuBackend&, const detail::ExponentialRequest&);
 void status_on_gpu(GpuBackend&, const detail::StatusRequest&);
 }  // namespace tern::detail_gpu
 namespace tern::detail {

@@ -96,6 +96,15 @@ template <> const Primitive& primitive_of<DirectSolveRequest>() {
   return primitive;
 }
 template void run(Backend&, const DirectSolveRequest&);
+template <> const Primitive& primitive_of<ExponentialRequest>() {
+  static constexpr FamilyKernel kernels[] = {{"cpu", kernel_of<detail_cpu::exponential_on_cpu>()},
+                                             {"gpu", kernel_of<detail_gpu::exponential_on_gpu>()}};
+  static constexpr Primitive primitive{PrimitiveId::matrix_exponential, "exponential", kernels,
+                                       on_host<ExponentialRequest>};
+  return primitive;
+}
+template void kernel_on_host(Backend&, const ExponentialRequest&);
+template void run(Backend&, const ExponentialRequest&);
 template <> const Primitive& primitive_of<StatusRequest>() {
   static constexpr FamilyKernel kernels[] = {{"cpu", kernel_of<detail_cpu::status_on_cpu>()},
                                              {"gpu", kernel_of<detail_gpu::status_on_gpu>()}};

@@ -5,6 +5,7 @@
 // an element is not finite. Of a request that is `checked` a number that is not 0 is an Error of kind linalg.
 #pragma once
 #include <algorithm>
+#include <cmath>
 
 #include "backend/primitive.hpp"
 #include "backend/tensor_impl.hpp"
@@ -182,6 +183,67 @@ struct DirectSolveRequest : MatrixRequest {
     add(x.storage != nullptr), add(det.storage != nullptr), add(log.storage != nullptr);
   }
   std::int64_t flops() const { return count() * rows() * rows() * (2 * rows() / 3 + 2 * right); }
+};
+
+/// The exponential of a matrix, by scaling and squaring (Higham 2005), for all that computes it: whole batches at once
+/// (operation_exponential.cpp), and small matrices one a lane or a few a workgroup. A matrix is halved until its 1-norm
+/// is at most kTheta13, its exponential is Padé's approximant of order 13, which is squared as often. Of matrices whose
+/// powers grow less than their norms do, fewer halvings (Al-Mohy and Higham 2009): every needless squaring costs a bit.
+namespace exponential {
+
+/// Up to this norm the approximant of order 13 is exact to f64's roundings.
+inline constexpr double kTheta13 = 5.371920351148152, kTheta13Log2 = 2.4254379142487057;
+/// With odd = a·(a6·(b13·a6 + b11·a4 + b9·a2) + b7·a6 + b5·a4 + b3·a2 + b1), and even of the others likewise, the
+/// approximant is the solution of (even - odd)·x = even + odd.
+inline constexpr double kPade[] = {64764752532480000.,
+                                   32382376266240000.,
+                                   7771770303897600.,
+                                   1187353796428800.,
+                                   129060195264000.,
+                                   10559470521600.,
+                                   670442572800.,
+                                   33522128640.,
+                                   1323241920.,
+                                   40840800.,
+                                   960960.,
+                                   16380.,
+                                   182.,
+                                   1.};
+/// How many of its halvings a matrix may do without at most: its powers, doubled so often, are within the dtype, and so
+/// are the approximant's sums.
+constexpr double most_spared(bool f64) { return f64 ? 160 : 20; }
+/// log2(2^-53 / c): roundings allow fewer. Powers that cancel leave roundings as large as those of |a| are. With
+/// r = ‖|a|^27‖₁ / ‖a‖₁ the approximant's part is c·r·2^(26·doublings), c = 1/(27!·(26 over 13)), of the size of f64's
+/// roundings.
+inline constexpr double kRoundingOverC = 63.44;
+inline constexpr int kCheckedPower = 26;
+
+// These of one matrix; of whole batches ops/matrices/expm.cpp has them as formulas.
+inline double halvings(double norm) { return norm > kTheta13 ? std::ceil(std::log2(norm / kTheta13)) : 0; }
+/// By the norms of its fourth and sixth power.
+inline double spared(double fourth, double sixth, double halvings, double most) {
+  const double growth = std::max(std::log2(fourth) / 4, std::log2(sixth) / 6);
+  return std::min(std::min(std::max(std::floor(kTheta13Log2 - growth), 0.0), most), halvings);
+}
+/// Of these, what roundings allow: `largest` is the norm of |a|^27.
+inline double allowed(double spared, double largest, double norm) {
+  const double ratio = norm > 0 ? std::log2(largest) - std::log2(norm) : 0;
+  return std::min(spared, std::max(std::floor((kRoundingOverC - ratio) / kCheckedPower), 0.0));
+}
+
+}  // namespace exponential
+
+/// e^input of real square matrices of up to kManyAtOnce rows; of one that is not finite status -1.
+struct ExponentialRequest : MatrixRequest {
+  View input, result;
+  template <class Self, class Visitor> static void views(Self& r, Visitor&& visit) {
+    visit.reads(r.input, r.space), visit.writes(r.result, r.space);
+    r.visit_status(r, visit);
+  }
+  template <class Add> void parameters(Add&& add) const {
+    add(space), add(checked), add(status.storage != nullptr), add(input.dtype);
+  }
+  std::int64_t flops() const { return 20 * count() * rows() * rows() * rows(); }
 };
 
 /// Throws where a status is not 0: of the primitive `by`, which did not throw itself.

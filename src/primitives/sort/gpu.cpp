@@ -178,7 +178,7 @@ PlaceSlots add_places(const SortJob& job, LinePlan& l, const Radix::Places& plac
   const auto add = [&](std::int64_t value) { return l.plan.add_param(static_cast<std::uint64_t>(value)); };
   return {l.add_words(places.view), add(places.pitch), add(job.lines * places.pitch)};
 }
-Radix::Places make_places(const SortJob& job, Radix& radix, std::int64_t n) {
+Radix::Places make_places(Radix& radix, std::int64_t n) {
   const std::int64_t pitch = padded_length(n);
   return {radix.make_places(pitch), pitch};
 }
@@ -188,7 +188,7 @@ std::uint64_t blocks_of(const SortJob& job, const Radix::Places& places) {
 
 /// Sorts lines of up to a block: of the input, or of n words each.
 Radix::Places sort_blocks(const SortJob& job, Radix& radix) {
-  const Radix::Places places = make_places(job, radix, job.n);
+  const Radix::Places places = make_places(radix, job.n);
   run_in_layouts(job.backend.limits(), [&](Layouts layouts) {
     LinePlan l(job.backend, job.r.op, 'l', job.r.space, job.r.axis, {&job.r.input}, 1, layouts);
     const PlaceSlots s = add_places(job, l, places);
@@ -200,7 +200,7 @@ Radix::Places sort_blocks(const SortJob& job, Radix& radix) {
   return places;
 }
 Radix::Places sort_blocks_of(const SortJob& job, Radix& radix, const Words& words, std::int64_t n) {
-  const Radix::Places places = make_places(job, radix, n);
+  const Radix::Places places = make_places(radix, n);
   LinePlan l(job.backend, job.r.op, 'h', job.r.space, job.r.axis, {}, 0);
   const PlaceSlots s = add_places(job, l, places);
   l.plan.note(job.dtype);

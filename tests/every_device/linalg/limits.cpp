@@ -10,12 +10,6 @@ namespace {
 using namespace linalg;
 
 Tensor adjoint_of(const Tensor& x) { return is_complex(x.dtype()) ? conj(x).mT() : x.mT(); }
-double largest_part(const Tensor& x) {
-  double most = 0;
-  for (const double v : doubles(is_complex(x.dtype()) ? view_as_real(x.reshape({-1})) : x))
-    most = std::isnan(v) ? kInf : std::max(most, std::abs(v));
-  return most;
-}
 
 /// On the CPU alone: other devices have fewer dtypes, and what they lack is its work.
 class MatricesAtLimits : public EveryDevice {
@@ -165,45 +159,6 @@ TEST_P(MatricesAtLimits, DeterminantsWhosePartialProductsAreBeyondTheDtype) {
     expect(std::vector<double>(300, 0.875), std::pow(0.875, 300));
   }
 }
-/// exp([[1, x], [0, -1]]) is [[e, x·sinh 1], [0, 1/e]]: each squaring that the norm alone asks for costs it a bit.
-TEST_P(MatricesAtLimits, ExponentialsOfMatricesThatAreNotNormal) {
-  for (const DType dtype : all_floats(device())) {
-    if (dtype_size(dtype) == 2) continue;
-    const double eps = epsilon(dtype), sinh = std::sinh(1.0);
-    for (const double x : {0.0, 10.0, 1e3, 1e6}) {
-      const Var a(tensor({1.0, x, 0.0, -1.0}, cpu()).to(dtype).reshape({2, 2}).to(device()));
-      const Var y = expm(a);
-      const std::vector<double> got = doubles(y), want{std::exp(1.0), x * sinh, 0, std::exp(-1.0)};
-      for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(got[i], want[i], 32 * eps * want[i]) << x << " at " << i;
-      // The derivative along [0, 1] is the divided difference of exp, sinh 1, whatever x.
-      const Tensor seed = tensor({0.0, 1.0, 0.0, 0.0}, cpu()).to(dtype).reshape({2, 2}).to(device());
-      EXPECT_NEAR(doubles(backward(y, seed)[a])[1], sinh, 64 * eps * sinh) << x;
-    }
-    // Of x·[[1, -1], [1, -1]], whose square vanishes, it is 1 + a, with a condition of x²: a·e·a is of x²·|e|'s order.
-    for (const double x : {1.0, 100.0}) {
-      const Tensor a = tensor({x, -x, x, -x}, cpu()).to(dtype).reshape({2, 2}).to(device());
-      const std::vector<double> got = doubles(expm(a)), want{1 + x, -x, x, 1 - x};
-      for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(got[i], want[i], 4 * (8 + x * x) * eps * x) << x << " at " << i;
-    }
-  }
-  // Each matrix of a batch by itself, zeros and large ones among them.
-  const Tensor a = tensor({{0.f, 0.f}, {0.f, 0.f}}, device()), b = tensor({{1.f, 1e6f}, {0.f, -1.f}}, device()),
-               c = tensor({{0.f, 1e30f}, {0.f, 0.f}}, device()), d = tensor({{0.f, -40.f}, {40.f, 0.f}}, device());
-  const Tensor all = stack(std::vector<Tensor>{a, b, c, d}, 0);
-  const std::vector<double> got = doubles(expm(all));
-  std::vector<double> each;
-  for (const Tensor& one : {a, b, c, d})
-    for (const double v : doubles(expm(one))) each.push_back(v);
-  for (std::size_t i = 0; i < 16; ++i) EXPECT_NEAR(got[i], each[i], 1e-5 * std::abs(each[i]) + 1e-6) << i;
-  EXPECT_NEAR(got[9] / 1e30, 1, 32 * epsilon(f32));
-  EXPECT_NEAR(got[12], std::cos(40.0), 64 * 40 * epsilon(f32));
-  Tensor y;
-  const Tensor copy = all.slice(0, 0, 2).clone();
-  const Graph graph = capture(device(), [&] { y = expm(copy); });
-  graph.replay();
-  const std::vector<double> replayed = doubles(y);
-  for (std::size_t i = 0; i < 8; ++i) EXPECT_NEAR(replayed[i], each[i], 1e-5 * std::abs(each[i])) << i;
-}
 TEST_P(MatricesAtLimits, PivotsAreRows) {
   for (const std::int64_t n : {3, 12, 40}) {
     const auto f = lu_factor(eye(n) * 2);
@@ -224,22 +179,6 @@ TEST_P(MatricesAtLimits, LeastSquaresOfIllConditionedOnes) {
   EXPECT_LE(largest_part(matmul(a, lstsq(x, b).solution.value()) - b), 1e-13);
   const Tensor sizes = tensor({2e-309, 1e-307}, f64, cpu());  // of which the first has no inverse
   EXPECT_EQ(doubles(lstsq(diag(sizes), sizes).solution), (std::vector<double>{1, 1}));
-}
-
-TEST_P(MatricesAtLimits, ExponentialsNameTheMatrix) {
-  const Tensor batch = stack(std::vector<Tensor>{eye(2), full({2, 2}, kNaN, f32)}, 0);
-  expect_error(ErrorKind::linalg, {"expm", "matrix 1 of the batch", "not finite"}, [&] { expm(batch); });
-  // What is not finite in an incoming gradient stays so, in its matrix alone.
-  const Var x(zeros({2, 2, 2}));
-  const Tensor seed = tensor({1.f, static_cast<float>(kNaN)}).reshape({2, 1, 1}).broadcast_to({2, 2, 2});
-  const Tensor g = backward(expm(x), seed)[x];
-  EXPECT_LE(largest_part(g[0] - 1), 1e-6);
-  for (const double v : doubles(g[1])) EXPECT_TRUE(std::isnan(v));
-  if (in_software(device())) return;
-  for (const float size : {3e38f, 1e-36f}) {
-    const Tensor by = backward(expm(x), full({2, 2, 2}, size, f32))[x];
-    for (const double v : doubles(by)) EXPECT_NEAR(v / size, 1, 1e-5);
-  }
 }
 
 // ---- where values meet ----

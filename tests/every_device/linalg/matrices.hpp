@@ -20,5 +20,12 @@ inline Tensor noise_matrices(std::int64_t count, std::int64_t m, std::int64_t n,
 }
 /// 1, where results are looked at.
 inline Tensor unit(std::int64_t n) { return eye(n, {.dtype = f64, .device = cpu()}); }
+/// The largest real or imaginary part, infinite where one is NaN.
+inline double largest_part(const Tensor& x) {
+  double most = 0;
+  for (const double v : doubles(is_complex(x.dtype()) ? view_as_real(x.reshape({-1})) : x))
+    most = std::isnan(v) ? kInf : std::max(most, std::abs(v));
+  return most;
+}
 
 }  // namespace tern::test

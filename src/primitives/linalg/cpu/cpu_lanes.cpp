@@ -213,6 +213,29 @@ void triangular_in_lanes(const detail::TriangularRequest& r) {
   });
 }
 
+void exponential_on_cpu(detail::Backend&, const detail::ExponentialRequest& r) {
+  Statuses statuses(r, PrimitiveId::matrix_exponential);
+  if (r.count() > 0 && r.rows() > 0)
+    with_real_type(r.input.dtype, [&]<class T>(T) {
+      const auto& kernels = lane_kernels_of<T>();
+      const Shape batch = r.batch();
+      const int n = static_cast<int>(r.rows());
+      for_parts<T>(r, 6 * n * n + n, [&](std::int64_t first, std::int64_t last, T* block) {
+        BlockSide<const T> from(r.input, batch, first, n, n);
+        BlockSide<T> to(r.result, batch, first, n, n);
+        LaneStatuses<T> status(r, statuses, batch, first);
+        for_blocks<T>(first, last, [&](std::int64_t i, int count) {
+          kernels.load(from.next(count), block);
+          status.begin(block, n * n, 0);
+          kernels.exponential(n, block, block + n * n * kernels.lanes, status.data());
+          kernels.store(block, to.next(count));
+          status.finish(i, count);
+        });
+      });
+    });
+  statuses.finish();
+}
+
 namespace {
 
 /// The sign and log|det| of each lane, from the exchanges' sign and the pivots.

@@ -8,6 +8,7 @@
 #include "primitives/linalg/cpu/lanes_blocks-inl.h"
 #include "primitives/linalg/cpu/lanes_registers-inl.h"
 #include "primitives/linalg/cpu/lanes_spectra-inl.h"
+#include "primitives/linalg/cpu/lanes_exponential-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tern::detail_cpu::matrices {
@@ -177,7 +178,8 @@ template <class T> constexpr LaneKernels<T> KernelsOf() {
           &DenseCholesky<T>,
           &Qr<T>,
           &Eigh<T>,
-          &Svd<T>};
+          &Svd<T>,
+          &Exponential<T>};
 }
 
 }  // namespace HWY_NAMESPACE

@@ -65,6 +65,8 @@ template <class T> struct LaneKernels {
   /// [n][n], whose rows are the vectors of the short side, `left`, [inner][m], are those of the long one. spare: n·m
   /// elements.
   void (*svd)(int m, int n, int inner, T* w, T* left, T* right, T* spare, T* values, std::int32_t* status);
+  /// a becomes e^a; spare: 5·n² + n elements. Status -1 where the norm is not finite.
+  void (*exponential)(int n, T* a, T* spare, std::int32_t* status);
 };
 
 struct AllLaneKernels {

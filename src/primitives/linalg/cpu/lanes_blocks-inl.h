@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "primitives/linalg/cpu/lanes.hpp"
+#include "primitives/linalg/linalg.hpp"
 #include "primitives/linalg/sweeps.hpp"
 
 #if defined(__clang__)

@@ -34,6 +34,33 @@ bool at_once(MatrixLibrary&, const detail::LuSolveRequest& r) {
 bool at_once(MatrixLibrary&, const detail::TriangularRequest& r) { return solves_at_once(r.count(), r.rows()); }
 bool at_once(MatrixLibrary& library, const detail::EighRequest& r) { return r.count() > 1 && library.eigh_at_once(); }
 
+// Kernels of blocks take a batch at once. What the library took over what they take, in f32 (f64), H200, 29 November
+// 2026, stands with each (docs/benchmarks_families.md).
+namespace {
+
+/// Solutions with triangles of a batch: up to 512 rows the library has one call for all, 1.2 to 2.2 (2 to 64 matrices),
+/// beyond one for each matrix, 1.7 to 30 from 16 right sides or 16 matrices on.
+bool solves_slower(std::int64_t count, std::int64_t rows, std::int64_t right) {
+  return rows <= 512 ? count > 1 : count >= 16 || (count >= 4 && right >= 16);
+}
+
+}  // namespace
+
+/// 1.3 to 3.2 (1.4 to 2.4) from two matrices on, of 64 to 2048 rows.
+bool slower_by_library(const detail::CholeskyRequest& r) { return r.count() > 1; }
+/// From four matrices of 256 rows on: 1.1 to 5.8 (0.9 to 6.1). Of 64 and 128 rows 0.5 (0.6 to 0.7), as pivots wait for
+/// each other, and so do two matrices of any size, 0.5 to 1.0.
+bool slower_by_library(const detail::LuRequest& r) { return r.count() >= 4 && r.least() >= 256; }
+/// In f64 of up to 512 rows 0.7 to 1.6, neither way as a rule.
+bool slower_by_library(const detail::LuSolveRequest& r) {
+  return (r.lu.dtype == DType::f32 || r.rows() > 512) && solves_slower(r.count(), r.rows(), r.right);
+}
+/// In f64 0.8 to 1.6 of two matrices, 1.1 to 2.2 of more but for two of 24 (0.8).
+bool slower_by_library(const detail::TriangularRequest& r) {
+  return (r.a.dtype == DType::f32 || r.count() >= 4) && solves_slower(r.count(), r.rows(), r.right);
+}
+/// A call for each matrix: 1.3 to 134 (1.3 to 90); two of 1024 rows 0.9.
+bool slower_by_library(const detail::QrRequest& r) { return r.count() > 1 && r.most() <= 256 * r.count(); }
 MatrixLibrary* library_for(GpuBackend& backend, const detail::MatrixRequest& r) {
   if (r.count() == 0 || r.least() == 0) return nullptr;
   if (detail::recording_natively()) return nullptr;

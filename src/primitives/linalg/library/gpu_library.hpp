@@ -28,10 +28,19 @@ MatrixLibrary* library_for(GpuBackend& backend, const detail::MatrixRequest& r);
 /// Whether a call a matrix does, which takes tens of microseconds: batches of many small ones the CPU's threads share.
 bool pays_one_by_one(const detail::MatrixRequest& r);
 void note_library(MatrixLibrary& library);
-/// Carries the request out where it takes the library longer: false, having done nothing, where it does not. 16 SVDs of
-/// 64 took it 44.6 ms, 16 of 256 89.7, 64 of 128 294, and blocks 1.0, 8.3 and 3.3; one of 1024 35.7 and 70 (f32, CUDA,
-/// H200, 27 November 2026).
-template <class R> bool before_library(GpuBackend&, const R&) { return false; }
+/// Whether the library takes longer than tern's kernels of blocks.
+template <class R> bool slower_by_library(const R&) { return false; }
+bool slower_by_library(const detail::CholeskyRequest& r);
+bool slower_by_library(const detail::LuRequest& r);
+bool slower_by_library(const detail::LuSolveRequest& r);
+bool slower_by_library(const detail::TriangularRequest& r);
+bool slower_by_library(const detail::QrRequest& r);
+/// Carries the request out where the library takes longer: false, having done nothing, where it does not.
+template <class R> bool before_library(GpuBackend& backend, const R& r) {
+  return slower_by_library(r) && by_blocks(backend, r);
+}
+/// 16 of 64 took the library 44.6 ms, 16 of 256 89.7, 64 of 128 294, and blocks 1.0, 8.3 and 3.3; one of 1024 35.7 and
+/// 70 (f32, CUDA, H200, 27 November 2026).
 inline bool before_library(GpuBackend& backend, const detail::SvdRequest& r) {
   return r.vectors() && r.count() >= 4 && r.most() <= 1024 && by_rotations(backend, r);
 }

@@ -1,7 +1,6 @@
 // Batches of small real matrices on GPUs: a matrix in a workgroup's memory, or several, and a thread for each of its
 // rows. small_cholesky.wgsl, small_lu.wgsl and small_solve.wgsl say how; a right-hand side of many columns is cut among
 // workgroups.
-#include "gpu/text/kernel_file.hpp"
 #include "primitives/linalg/library/gpu_library.hpp"
 #include "primitives/linalg/small/gpu_small.hpp"
 
@@ -23,16 +22,6 @@ constexpr const char* kFactorPieces =
     ;
 constexpr int kColumnsOfGroup = 32;  // of a right-hand side in a workgroup
 
-/// What all of these files have: element (i, j) of a matrix of so many rows and columns is a[$at(i, j)].
-Holes holes_of_small(Small& s, int columns, const std::string& group) {
-  const int pitch = Small::pitch(columns);
-  Holes holes = pieces(kFactorPieces);
-  holes["type"] = compute_type_name(s.type), holes["barrier"] = s.barrier();
-  holes["n"] = cat(columns), holes["threads"] = cat(s.threads);
-  holes["begin"] = s.begin(group);
-  holes["at"] = cat("own * ", u(s.rows * pitch), " + (", kFirst, ") * ", u(pitch), " + ", kSecond);
-  return holes;
-}
 /// And those that factorise.
 Holes factoring_holes(Small& s, int columns, int input, const char* looks_at) {
   s.add("a", s.rows, columns), s.shared.push_back({"u32", "bad", kWidth});
@@ -107,6 +96,16 @@ std::string lu_solve_text(Small& s, const RightHandSides& v, const detail::LuSol
 }
 
 }  // namespace
+
+Holes holes_of_small(Small& s, int columns, const std::string& group) {
+  const int pitch = Small::pitch(columns);
+  Holes holes = pieces(kFactorPieces);
+  holes["type"] = compute_type_name(s.type), holes["barrier"] = s.barrier();
+  holes["n"] = cat(columns), holes["threads"] = cat(s.threads);
+  holes["begin"] = s.begin(group);
+  holes["at"] = cat("own * ", u(s.rows * pitch), " + (", kFirst, ") * ", u(pitch), " + ", kSecond);
+  return holes;
+}
 
 void cholesky_on_gpu(GpuBackend& backend, const detail::CholeskyRequest& r) {
   if (!goes_small(backend, r, r.input.dtype)) return without_kernel(backend, r);

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "backend/instruments/trace.hpp"
+#include "gpu/text/kernel_file.hpp"
 #include "primitives/linalg/gpu/gpu.hpp"
 
 namespace tern::detail_gpu {
@@ -86,6 +87,10 @@ struct Small {
     return text.empty() ? text : cat("if (inside", alone ? "" : " && r == 0u", ") {\n", indented(text), "}\n");
   }
 };
+
+/// What small_factor_pieces.wgsl and the files that use it have: element (i, j) of a matrix of so many rows and columns
+/// is a[$at(i, j)].
+Holes holes_of_small(Small& s, int columns, const std::string& group);
 
 /// Threads for matrices of so many rows.
 inline int threads_for(std::int64_t rows) {

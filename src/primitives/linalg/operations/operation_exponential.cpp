@@ -1,6 +1,7 @@
-// The exponential of a matrix: Higham, The scaling and squaring method for the matrix exponential revisited (2005). Of
-// matrices whose powers grow less than their norms do, fewer halvings: Al-Mohy and Higham, A new scaling and squaring
-// algorithm for the matrix exponential (2009).
+// The exponential of a matrix: Higham, The scaling and squaring method for the matrix exponential revisited (2005), and
+// Al-Mohy and Higham, A new scaling and squaring algorithm for the matrix exponential (2009). What small real matrices
+// are computed with is a primitive (primitives/linalg/linalg.hpp); larger and complex ones are here, by products
+// and solutions of whole batches.
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -11,29 +12,12 @@
 namespace tern {
 
 using namespace detail;
+using namespace detail::exponential;
 
 namespace linalg {
 namespace {
 
 constexpr const char* kExpm = "expm";
-/// Up to this norm the approximant of order 13 is exact to f64's roundings.
-constexpr double kTheta13 = 5.371920351148152, kTheta13Log2 = 2.4254379142487057;
-constexpr double kPade[] = {64764752532480000.,
-                            32382376266240000.,
-                            7771770303897600.,
-                            1187353796428800.,
-                            129060195264000.,
-                            10559470521600.,
-                            670442572800.,
-                            33522128640.,
-                            1323241920.,
-                            40840800.,
-                            960960.,
-                            16380.,
-                            182.,
-                            1.};
-
-constexpr double kRoundingOverC = 63.44;  // log2(2^-53 / c) in allowed_doublings
 /// Up to so many rows squares are cheaper than many products with one row.
 constexpr std::int64_t kMostSquaredRows = 32;
 
@@ -50,7 +34,6 @@ double largest_norm(const Tensor& a) {
   if (!std::isfinite(norm)) require_status(kExpm, a.to(cpu()), statuses_of(norms.to(cpu())), PrimitiveId::lu);
   return norm;
 }
-int halvings(double norm) { return norm > kTheta13 ? static_cast<int>(std::ceil(std::log2(norm / kTheta13))) : 0; }
 
 /// A matrix and the powers of it that its approximant is made of.
 struct MatrixPowers {
@@ -69,8 +52,7 @@ MatrixPowers doubled(const MatrixPowers& p, const Tensor& times) {
   const auto [a, a2, a4, a6] = by(p.a, p.a2, p.a4, p.a6, times);
   return {a, a2, a4, a6};
 }
-/// Padé's approximant of order 13: with odd = a·(a6·odd_high + odd_low), even = a6·even_high + even_low the solution of
-/// (even - odd)·x = even + odd.
+/// Padé's approximant of order 13.
 Tensor approximant(const MatrixPowers& p) {
   static const Pointwise sums(kExpm, [](auto a2, auto a4, auto a6, auto one) {
     const auto& b = kPade;
@@ -96,22 +78,18 @@ Tensor spare_doublings(const MatrixPowers& p, const Tensor& times) {
     auto growth = maximum(log2(fourth) / 4, log2(sixth) / 6);
     return minimum(minimum(maximum(floor(kTheta13Log2 - growth), 0), most), times);
   });
-  // The powers of such a one, doubled so often, are within the dtype, and so are the approximant's sums.
-  const double most = real_dtype(p.a.dtype()) == DType::f64 ? 160 : 20;
-  return spare(norms_of(p.a4), norms_of(p.a6), times, most);
+  return spare(norms_of(p.a4), norms_of(p.a6), times, most_spared(real_dtype(p.a.dtype()) == DType::f64));
 }
-/// So many, but no more than roundings allow: powers that cancel leave roundings as large as those of |a| are. With
-/// r = ‖|a|^27‖₁ / ‖a‖₁ the approximant's part is c·r·2^(26·doublings), c = 1/(27!·(26 over 13)), of the size of f64's
-/// roundings.
+/// So many, but no more than roundings allow.
 Tensor allowed_doublings(const Tensor& spared, const Tensor& a) {
   static const Pointwise allowed(kExpm, [](auto spared, auto largest, auto norm) {
     auto ratio = where(norm > 0, log2(largest) - log2(norm), 0);
-    return minimum(spared, maximum(floor((kRoundingOverC - ratio) / 26), 0));
+    return minimum(spared, maximum(floor((kRoundingOverC - ratio) / kCheckedPower), 0));
   });
   Tensor power = abs(a), columns = sum(power, {-2}, true);
   const Tensor norm = max(columns, {-1}, true);
   if (a.size(-1) > kMostSquaredRows) {
-    for (int i = 0; i < 26; ++i) columns = matmul(columns, power);
+    for (int i = 0; i < kCheckedPower; ++i) columns = matmul(columns, power);
   } else {
     for (const int exponent : {2, 4, 8, 16}) {  // 26 = 2 + 8 + 16
       power = matmul(power, power);
@@ -128,11 +106,27 @@ constexpr int kRecordedHalvings = 20;
 /// The largest of the batch's counts, in the program.
 int largest_count(const Tensor& counts) { return static_cast<int>(max(counts).to(cpu()).to(f64).item<double>()); }
 
+/// Whether the primitive takes them: it reads a batch once, whatever the norms. On the CPU it takes no few large ones,
+/// which leave lanes of its vectors empty.
+bool goes_small(const Tensor& a) {
+  const std::int64_t n = a.size(-1), count = a.device() == cpu() ? a.numel() / (n * n) : kManyAtOnce;
+  return many_at_once(a.dtype(), n, n, count) && a.impl()->storage->backend().offers<ExponentialRequest>();
+}
+Tensor small_expm(const Tensor& a) {
+  const Tensor result = make_tensor(a.shape(), a.dtype(), a.impl()->storage->backend(), kExpm);
+  ExponentialRequest r{};
+  r.op = kExpm, r.space = a.shape(), r.checked = true;
+  r.input = view_over(a, r.space), r.result = view_over(result, r.space);
+  run(a.impl()->storage->backend(), r);
+  return result;
+}
+
 /// Every matrix is halved as often as its own norm, and the growth of its powers, ask for.
 Tensor expm_of(const Tensor& a) {
   if (a.numel() == 0) return a.clone();
+  if (goes_small(a)) return small_expm(a);
   const bool recorded = current_capture() != nullptr;
-  int most = recorded ? kRecordedHalvings : halvings(largest_norm(a));
+  int most = recorded ? kRecordedHalvings : static_cast<int>(halvings(largest_norm(a)));
   if (most == 0) return approximant(powers_of(a));
   const Tensor norms = norms_of(a);
   if (recorded) require_status(kExpm, a, statuses_of(norms), PrimitiveId::lu);
