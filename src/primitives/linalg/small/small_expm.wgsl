@@ -12,10 +12,11 @@
 // Workgroup memory: p[$at(row, column)] and q[…], of all matrices of the workgroup; partial[32], sums of columns;
 // bad[32] u32, whether a thread has loaded something that is not finite; busy[32] u32, squarings that are left.
 //
-// An odd pitch keeps columns in different banks. Both matrices are within the 16 KiB that WebGPU promises. A product's columns are computed $wide at a time, the last ones anew where n is no multiple: a load of the
-// left side goes with as many of the right. Bound by those loads: 11 products with those of the solution, and one more
-// for each squaring. On an H200, 29 November 2026, 100,000 of 4 x 4 in f32 took 29 µs, through WebGPU 56, 10,000 of
-// 32 x 32 818 and 1427, PyTorch 1702 and 1765 (docs/benchmarks_families.md).
+// An odd pitch keeps columns in different banks. Both matrices are within the 16 KiB that WebGPU promises. A product's
+// columns are computed $wide at a time, the last ones anew where n is no multiple: a load of the left side goes with as
+// many of the right. Bound by those loads: 11 products with those of the solution, and one more for each squaring.
+// 100,000 of 4 x 4 in f32 took 29 µs, through WebGPU 56, 10,000 of 32 x 32 818 and 1427, PyTorch 1702 and 1765, H200,
+// 29 November 2026 (docs/benchmarks_families.md).
 //
 // (The kernel is longer than other functions: all steps work on one matrix in workgroup memory, with barriers that
 // every invocation reaches, and what several steps do alike is in pieces.)
