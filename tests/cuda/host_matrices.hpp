@@ -8,7 +8,23 @@ namespace tern::test {
 /// What stands behind kHostPrelude.
 inline constexpr const char* kHostMatrices = R"host(
 // Workgroup memory that a launch asks for, by its offsets; and what a warp passes around for its matrix instructions.
-#define __align__(n)
+#define __align__(n) __attribute__((aligned(n)))
+struct alignas(16) float4 { float x, y, z, w; };
+struct alignas(16) double2 { double x, y; };
+template <class Join> static unsigned of_warp(unsigned mine, Join join) {
+  unsigned all = mine;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    const unsigned other = from_lane(mine, lane);
+    if ((host->thread & ~31u) + lane < host->threads) all = join(all, other);
+  }
+  return all;
+}
+static unsigned __reduce_max_sync(unsigned, unsigned mine) {
+  return of_warp(mine, [](unsigned a, unsigned b) { return std::max(a, b); });
+}
+static unsigned __reduce_min_sync(unsigned, unsigned mine) {
+  return of_warp(mine, [](unsigned a, unsigned b) { return std::min(a, b); });
+}
 alignas(128) static unsigned char workgroup_memory[256 << 10];
 static unsigned __cvta_generic_to_shared(const void* p) {
   return unsigned(static_cast<const unsigned char*>(p) - workgroup_memory);

@@ -17,7 +17,9 @@ Tensor irregular_matrices(std::int64_t count, std::int64_t m, std::int64_t n, do
   for (std::int64_t l = 0; l < count; ++l)
     for (std::int64_t i = 0; i < m; ++i)
       for (std::int64_t j = 0; j < n; ++j)
-        values.push_back(std::sin(1.3 * static_cast<double>(l * 77 + i * 37 + j * 101 + 5)) + (i == j ? diagonal : 0));
+        values.push_back(std::sin(1.3 * static_cast<double>(l * 77 + i * 37 + j * 101 + 5) +
+                                  0.9 * static_cast<double>(i * j)) +
+                         (i == j ? diagonal : 0));
   return tensor(values, {count, m, n}, cpu());
 }
 
@@ -46,6 +48,8 @@ class SmallMatricesOnHost : public testing::Test {
     expect("pivots", eps, [](const Tensors& x) { return lu_factor(x[0]).pivots; }, {a});
     expect("cholesky", eps, [](const Tensors& x) { return cholesky(x[0]); }, {definite});
     expect("solve", eps, [](const Tensors& x) { return solve(x[0], x[1]); }, {regular, b});
+    const Tensor vectors = b.slice(-1, 3, 4).squeeze(-1);
+    expect("solve, a vector", eps, [](const Tensors& x) { return solve(x[0], x[1]); }, {regular, vectors});
     expect("solve, of columns", eps, [](const Tensors& x) { return solve(x[0].mT(), x[1]); }, {regular, b});
     for (const bool upper : {false, true})
       expect("a triangle", eps, [&](const Tensors& x) { return solve_triangular(x[0], x[1], upper, true, upper); },
@@ -86,8 +90,9 @@ class SmallMatricesOnHost : public testing::Test {
   HostGpu gpu_{false};
 };
 
-TEST_F(SmallMatricesOnHost, OfFiveRows) { expect_all(5, 1.2e-7); }
+TEST_F(SmallMatricesOnHost, OfFiveAndSevenRows) { expect_all(5, 1.2e-7), expect_all(7, 1.2e-7); }
 TEST_F(SmallMatricesOnHost, OfThirtyTwoInDouble) { expect_all(32, 2.3e-16); }
+TEST_F(SmallMatricesOnHost, OfTwentySeven) { expect_all(27, 1.2e-7); }
 TEST_F(SmallMatricesOnHost, SpectraOfFiveRows) { expect_spectra(5, 1.2e-7); }
 TEST_F(SmallMatricesOnHost, SpectraOfTwoAndFour) {
   for (const std::int64_t n : {2, 4}) expect_spectra(n, 1.2e-7);

@@ -2417,12 +2417,16 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b
     sums[k] = x0;
   }
   __syncwarp();
+  var place0 = 0xffffffffu;
+  var value0 = f32();
+// … 2 more of these 2 lines (842bab63), and
+  var place3 = 0xffffffffu;
+  var value3 = f32();
   for (u32 start = 0u; start < params.v[1]; start += 4u * 32u) {
-    var place0 = 0xffffffffu;
-    var value0 = f32();
+    place0 = 0xffffffffu;
     {
-      let j = start + 0u * 32u + thread;
-      if (j < params.v[1]) {
+      let j = start + 0u * 32u + lane;
+      if (true && j < params.v[1]) {
         let index = bitcast<i32>(((u32*)b2)[params.v[10] + group * params.v[11] + j]);
         place0 = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
         let x1 = bitcast<f32>(((u32*)b1)[params.v[8] + group * params.v[9] + j]);
@@ -2432,12 +2436,11 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b
         }
       }
     }
-// … 2 more of these 14 lines (a6c862ab), and
-    var place3 = 0xffffffffu;
-    var value3 = f32();
+// … 2 more of these 13 lines (3a5b1b96), and
+    place3 = 0xffffffffu;
     {
-      let j = start + 3u * 32u + thread;
-      if (j < params.v[1]) {
+      let j = start + 3u * 32u + lane;
+      if (true && j < params.v[1]) {
         let index = bitcast<i32>(((u32*)b2)[params.v[10] + group * params.v[11] + j]);
         place3 = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
         let x4 = bitcast<f32>(((u32*)b1)[params.v[8] + group * params.v[9] + j]);
@@ -2569,6 +2572,7 @@ TERN_DEVICE f32 tern_abs_f32(f32 x) { return fabsf(x); }
 extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
   __shared__ f32 a[140];
   __shared__ u32 bad[32];
+  __shared__ float4 line[8];
   let own = thread / 8u;
   let r = thread - own * 8u;
   let matrix = group * 4u + own;
@@ -2590,45 +2594,90 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
   for (var k = 0u; k < 8u; k += 1u) {
     if (bad[own * 8u + k] != 0u) { status = -1; }
   }
+  var x0 = f32(0.0);
+// … 5 more of these 1 lines (9ff4f3c7), and
+  var x6 = f32(0.0);
+  var place = r;
+  var waits = r < 5u;
+  if (waits) {
+    x0 = a[own * 35u + (r) * 7u + 0u];
+// … 5 more of these 1 lines (6ba5bdd3), and
+    x6 = a[own * 35u + (r) * 7u + 6u];
+  }
   for (var k = 0u; k < 5u; k += 1u) {
-    var best = tern_abs_f32(a[own * 35u + (k) * 7u + k]);
-    var row = k;
-    for (var i = k + 1u; i < 5u; i += 1u) {
-      let size = tern_abs_f32(a[own * 35u + (i) * 7u + k]);
-      if (size > best) {
-        best = size;
-        row = i;
+    let size = select(tern_abs_f32(x0), f32(3.4e38), x0 != x0);
+    var best = select(f32(-1.0), size, waits);
+    var row = select(8u, place, waits);
+    {
+      let other = __shfl_xor_sync(0xffffffffu, best, 1);
+      let its = __shfl_xor_sync(0xffffffffu, row, 1);
+      if (other > best || (other == best && its < row)) {
+        best = other;
+        row = its;
       }
     }
-    __syncthreads();
-    if (row != k) {
-      for (var j = r; j < 7u; j += 8u) {
-        let kept = a[own * 35u + (k) * 7u + j];
-        a[own * 35u + (k) * 7u + j] = a[own * 35u + (row) * 7u + j];
-        a[own * 35u + (row) * 7u + j] = kept;
+// … 1 more of these 8 lines (513bbec8), and
+    {
+      let other = __shfl_xor_sync(0xffffffffu, best, 4);
+      let its = __shfl_xor_sync(0xffffffffu, row, 4);
+      if (other > best || (other == best && its < row)) {
+        best = other;
+        row = its;
       }
+    }
+    let is_pivot = waits && place == row;
+    if (is_pivot) {
+      line[own * 2u + 0u] = float4{x0, x1, x2, x3};
+      line[own * 2u + 1u] = float4{x4, x5, x6, f32(0.0)};
     }
     if (inside && r == 0u) {
-      let place = i32(row);
-      ((u32*)b2)[params.v[9] + matrix * params.v[10] + k] = bitcast<u32>(place);
+      let exchanged = i32(row);
+      ((u32*)b2)[params.v[9] + matrix * params.v[10] + k] = bitcast<u32>(exchanged);
     }
     __syncthreads();
-    let pivot = a[own * 35u + (k) * 7u + k];
+    let pivot = line[own * 2u].x;
+    if (is_pivot) {
+      place = k;
+      waits = false;
+    } else if (waits && place == k) {
+      place = row;
+    }
+    var factor = f32(0.0);
     if (pivot == f32(0.0)) {
       if (status == 0) { status = i32(k) + 1; }
-    } else if (r > k && r < 5u) {
-      let x = a[own * 35u + (r) * 7u + k];
-      let one = select(f32(-1.0), f32(1.0), x == pivot);
-      let factor = select(x / pivot, one, x == pivot || x == -pivot);
+    } else if (waits) {
+      let one = select(f32(-1.0), f32(1.0), x0 == pivot);
+      factor = select(x0 / pivot, one, x0 == pivot || x0 == -pivot);
       a[own * 35u + (r) * 7u + k] = factor;
-      for (var j = k + 1u; j < 7u; j += 1u) { a[own * 35u + (r) * 7u + j] -= factor * a[own * 35u + (k) * 7u + j]; }
     }
+    let behind = select(x0, f32(0.0), waits);
+    let line0 = line[own * 2u + 0u];
+    x0 = fma(-factor, line0.y, x1);
+    x1 = fma(-factor, line0.z, x2);
+    x2 = fma(-factor, line0.w, x3);
+    let line1 = line[own * 2u + 1u];
+    x3 = fma(-factor, line1.x, x4);
+    x4 = fma(-factor, line1.y, x5);
+    x5 = fma(-factor, line1.z, x6);
+    x6 = behind;
     __syncthreads();
   }
+  if (r < 5u) {
+    x0 = select(x0, a[own * 35u + (r) * 7u + (0u + 5u) % 7u], (0u + 5u) % 7u < min(place, 5u));
+// … 5 more of these 1 lines (7cb86485), and
+    x6 = select(x6, a[own * 35u + (r) * 7u + (6u + 5u) % 7u], (6u + 5u) % 7u < min(place, 5u));
+  }
+  __syncthreads();
+  if (r < 5u) {
+    a[own * 35u + (place) * 7u + (0u + 5u) % 7u] = x0;
+// … 5 more of these 1 lines (73571771), and
+    a[own * 35u + (place) * 7u + (6u + 5u) % 7u] = x6;
+  }
+  __syncthreads();
   if (inside) {
     for (var e = r; e < 5u * 7u; e += 8u) {
-      let i = e / 7u;
-      let j = e - i * 7u;
+      let j = e / 5u;
+      let i = e - j * 5u;
       let x = a[own * 35u + (i) * 7u + j];
       ((u32*)b1)[params.v[6] + matrix * params.v[7] + i + (0u + j) * params.v[8]] = bitcast<u32>(x);
     }
@@ -2643,8 +2692,9 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
   }
 }
 
-// ---- solutions of small matrices: solve, 3 workgroups of 32, 16 words (c6701ef5)
-// ---- triangles of small matrices: solve_triangular, 3 workgroups of 32, 14 words (fd4b2718)
+// ---- solutions of small matrices: solve, 3 workgroups of 32, 16 words (19dfd92d)
+// ---- solutions of few sides: solve, 3 workgroups of 32, 16 words (f735c224)
+// ---- triangles of small matrices: solve_triangular, 3 workgroups of 32, 14 words (06595f75)
 // ---- qr of small matrices: qr, 3 workgroups of 32, 12 words (68ad3a16)
 // ---- eigh of small matrices: eigh, 3 workgroups of 32, 13 words
 // eigh of small matrices

@@ -7893,103 +7893,224 @@ fn combine(v0: f32, v1: f32) -> f32 {
 }
 
 // ---- scatter with a table for each line, whose entries lie together: scatter_add, 64 workgroups of 256, 16 words
-// scatter, lines in rounds
+// scatter, lines by teams
 @group(0) @binding(1) var<storage, read_write> b0: array<u32>;
 @group(0) @binding(2) var<storage, read> b1: array<u32>;
 @group(0) @binding(3) var<storage, read> b2: array<u32>;
 @group(0) @binding(4) var<storage, read_write> b3: array<atomic<u32>>;
 @group(0) @binding(5) var<storage, read> b4: array<u32>;
-var<workgroup> sums: array<f32, 1024>;
-var<workgroup> owners: array<atomic<u32>, 1024>;
-var<workgroup> left: array<u32, 1>;
+var<workgroup> sums: array<f32, 1032>;
+var<workgroup> named: array<u32, 256>;
+var<workgroup> numbers: array<f32, 256>;
 fn combine(v0: f32, v1: f32) -> f32 {
   let v2 = (v0 + v1);
   return v2;
 }
-  if (group >= params.v[0].w) { return; }
-  for (var k = thread; k < params.v[0].z; k += 256u) {
-    let x0 = bitcast<f32>(b4[params.v[3].z + group * params.v[3].w + k]);
-    sums[k] = x0;
+  let column = thread % 1u;
+  let row = thread / 1u;
+  let line = group * 1u + column;
+  let inside = line < params.v[0].w;
+  let own = thread / 256u;
+  let team = thread % 256u / 32u;
+  let here = thread & 0xffffffe0u;
+  let before = (1u << (thread & 31u)) - 1u;
+  if (inside) {
+    for (var k = row; k < params.v[0].z; k += 256u) {
+      let x0 = bitcast<f32>(b4[params.v[3].z + line * params.v[3].w + k]);
+      sums[column * 1032u + k] = x0;
+    }
   }
-  for (var k = thread; k < 1024u; k += 256u) { atomicStore(&owners[k], 0xffffffffu); }
-  var round = 0u;
-  if (thread == 0u) { left[0] = 0u; }
-  workgroupBarrier();
+  var place0 = 0xffffffffu;
+  var value0 = f32();
+// … 2 more of these 2 lines (842bab63), and
+  var place3 = 0xffffffffu;
+  var value3 = f32();
+  place0 = 0xffffffffu;
+  {
+    let j = 0u + 0u * 256u + row;
+    if (inside && j < params.v[0].y) {
+      let index = bitcast<i32>(b2[params.v[2].z + line * params.v[2].w + j]);
+      place0 = bitcast<u32>(index) + select(0u, params.v[0].z, index < 0);
+      let x2 = bitcast<f32>(b1[params.v[2].x + line * params.v[2].y + j]);
+      value0 = x2;
+      if (place0 >= params.v[0].z) {
+        if (atomicCompareExchangeWeak(&b3[0], 0u, params.v[3].y).exchanged) { atomicStore(&b3[1], u32(index)); }
+      }
+    }
+  }
+// … 2 more of these 13 lines (fca707fa), and
+  place3 = 0xffffffffu;
+  {
+    let j = 0u + 3u * 256u + row;
+    if (inside && j < params.v[0].y) {
+      let index = bitcast<i32>(b2[params.v[2].z + line * params.v[2].w + j]);
+      place3 = bitcast<u32>(index) + select(0u, params.v[0].z, index < 0);
+      let x5 = bitcast<f32>(b1[params.v[2].x + line * params.v[2].y + j]);
+      value3 = x5;
+      if (place3 >= params.v[0].z) {
+        if (atomicCompareExchangeWeak(&b3[0], 0u, params.v[3].y).exchanged) { atomicStore(&b3[1], u32(index)); }
+      }
+    }
+  }
   for (var start = 0u; start < params.v[0].y; start += 4u * 256u) {
-    var place0 = 0xffffffffu;
-    var value0 = f32();
+    let place_0 = place0;
+    let value_0 = value0;
+// … 2 more of these 2 lines (fea5f5d1), and
+    let place_3 = place3;
+    let value_3 = value3;
+    place0 = 0xffffffffu;
     {
-      let j = start + 0u * 256u + thread;
-      if (j < params.v[0].y) {
-        let index = bitcast<i32>(b2[params.v[2].z + group * params.v[2].w + j]);
+      let j = start + 4u * 256u + 0u * 256u + row;
+      if (inside && j < params.v[0].y) {
+        let index = bitcast<i32>(b2[params.v[2].z + line * params.v[2].w + j]);
         place0 = bitcast<u32>(index) + select(0u, params.v[0].z, index < 0);
-        let x2 = bitcast<f32>(b1[params.v[2].x + group * params.v[2].y + j]);
+        let x2 = bitcast<f32>(b1[params.v[2].x + line * params.v[2].y + j]);
         value0 = x2;
         if (place0 >= params.v[0].z) {
           if (atomicCompareExchangeWeak(&b3[0], 0u, params.v[3].y).exchanged) { atomicStore(&b3[1], u32(index)); }
         }
       }
     }
-// … 2 more of these 14 lines (543635f3), and
-    var place3 = 0xffffffffu;
-    var value3 = f32();
+// … 2 more of these 13 lines (777240b6), and
+    place3 = 0xffffffffu;
     {
-      let j = start + 3u * 256u + thread;
-      if (j < params.v[0].y) {
-        let index = bitcast<i32>(b2[params.v[2].z + group * params.v[2].w + j]);
+      let j = start + 4u * 256u + 3u * 256u + row;
+      if (inside && j < params.v[0].y) {
+        let index = bitcast<i32>(b2[params.v[2].z + line * params.v[2].w + j]);
         place3 = bitcast<u32>(index) + select(0u, params.v[0].z, index < 0);
-        let x5 = bitcast<f32>(b1[params.v[2].x + group * params.v[2].y + j]);
+        let x5 = bitcast<f32>(b1[params.v[2].x + line * params.v[2].y + j]);
         value3 = x5;
         if (place3 >= params.v[0].z) {
           if (atomicCompareExchangeWeak(&b3[0], 0u, params.v[3].y).exchanged) { atomicStore(&b3[1], u32(index)); }
         }
       }
     }
+    named[column * 256u + row] = place_0;
+    numbers[column * 256u + row] = value_0;
+    workgroupBarrier();
     {
-      let own = place0 & (1024u - 1u);
-      var waits = place0 < params.v[0].z;
-      for (;;) {
-        round += 1u;
-        if (waits) { atomicMin(&owners[own], thread); }
-        workgroupBarrier();
-        if (waits) {
-          if (atomicLoad(&owners[own]) == thread) {
-            sums[place0] = combine(sums[place0], value0);
-            atomicStore(&owners[own], 0xffffffffu);
-            waits = false;
-          } else {
-            left[0] = round;
-          }
+      let place = named[thread];
+      var same = 0u;
+      same |= select(0u, 1u << 0u, named[here + 0u] == place);
+// … 30 more of these 1 lines (a707d40f), and
+      same |= select(0u, 1u << 31u, named[here + 31u] == place);
+      let first = place < params.v[0].z && (same & before) == 0u;
+      if (first && team == 0u) {
+        let at = own * 1032u + place;
+        var sum = combine(sums[at], numbers[thread]);
+        for (same &= same - 1u; same != 0u; same &= same - 1u) {
+          sum = combine(sum, numbers[here + firstTrailingBit(same)]);
         }
-        let still = workgroupUniformLoad(&left[0]);
-        if (still != round) { break; }
+        sums[at] = sum;
       }
+      workgroupBarrier();
+// … 6 more of these 9 lines (687803aa), and
+      if (first && team == 7u) {
+        let at = own * 1032u + place;
+        var sum = combine(sums[at], numbers[thread]);
+        for (same &= same - 1u; same != 0u; same &= same - 1u) {
+          sum = combine(sum, numbers[here + firstTrailingBit(same)]);
+        }
+        sums[at] = sum;
+      }
+      workgroupBarrier();
     }
-// … 2 more of these 20 lines (e34650f2), and
+    named[column * 256u + row] = place_1;
+    numbers[column * 256u + row] = value_1;
+    workgroupBarrier();
     {
-      let own = place3 & (1024u - 1u);
-      var waits = place3 < params.v[0].z;
-      for (;;) {
-        round += 1u;
-        if (waits) { atomicMin(&owners[own], thread); }
-        workgroupBarrier();
-        if (waits) {
-          if (atomicLoad(&owners[own]) == thread) {
-            sums[place3] = combine(sums[place3], value3);
-            atomicStore(&owners[own], 0xffffffffu);
-            waits = false;
-          } else {
-            left[0] = round;
-          }
+      let place = named[thread];
+      var same = 0u;
+      same |= select(0u, 1u << 0u, named[here + 0u] == place);
+// … 30 more of these 1 lines (a707d40f), and
+      same |= select(0u, 1u << 31u, named[here + 31u] == place);
+      let first = place < params.v[0].z && (same & before) == 0u;
+      if (first && team == 0u) {
+        let at = own * 1032u + place;
+        var sum = combine(sums[at], numbers[thread]);
+        for (same &= same - 1u; same != 0u; same &= same - 1u) {
+          sum = combine(sum, numbers[here + firstTrailingBit(same)]);
         }
-        let still = workgroupUniformLoad(&left[0]);
-        if (still != round) { break; }
+        sums[at] = sum;
       }
+      workgroupBarrier();
+// … 6 more of these 9 lines (687803aa), and
+      if (first && team == 7u) {
+        let at = own * 1032u + place;
+        var sum = combine(sums[at], numbers[thread]);
+        for (same &= same - 1u; same != 0u; same &= same - 1u) {
+          sum = combine(sum, numbers[here + firstTrailingBit(same)]);
+        }
+        sums[at] = sum;
+      }
+      workgroupBarrier();
+    }
+    named[column * 256u + row] = place_2;
+    numbers[column * 256u + row] = value_2;
+    workgroupBarrier();
+    {
+      let place = named[thread];
+      var same = 0u;
+      same |= select(0u, 1u << 0u, named[here + 0u] == place);
+// … 30 more of these 1 lines (a707d40f), and
+      same |= select(0u, 1u << 31u, named[here + 31u] == place);
+      let first = place < params.v[0].z && (same & before) == 0u;
+      if (first && team == 0u) {
+        let at = own * 1032u + place;
+        var sum = combine(sums[at], numbers[thread]);
+        for (same &= same - 1u; same != 0u; same &= same - 1u) {
+          sum = combine(sum, numbers[here + firstTrailingBit(same)]);
+        }
+        sums[at] = sum;
+      }
+      workgroupBarrier();
+// … 6 more of these 9 lines (687803aa), and
+      if (first && team == 7u) {
+        let at = own * 1032u + place;
+        var sum = combine(sums[at], numbers[thread]);
+        for (same &= same - 1u; same != 0u; same &= same - 1u) {
+          sum = combine(sum, numbers[here + firstTrailingBit(same)]);
+        }
+        sums[at] = sum;
+      }
+      workgroupBarrier();
+    }
+    named[column * 256u + row] = place_3;
+    numbers[column * 256u + row] = value_3;
+    workgroupBarrier();
+    {
+      let place = named[thread];
+      var same = 0u;
+      same |= select(0u, 1u << 0u, named[here + 0u] == place);
+// … 30 more of these 1 lines (a707d40f), and
+      same |= select(0u, 1u << 31u, named[here + 31u] == place);
+      let first = place < params.v[0].z && (same & before) == 0u;
+      if (first && team == 0u) {
+        let at = own * 1032u + place;
+        var sum = combine(sums[at], numbers[thread]);
+        for (same &= same - 1u; same != 0u; same &= same - 1u) {
+          sum = combine(sum, numbers[here + firstTrailingBit(same)]);
+        }
+        sums[at] = sum;
+      }
+      workgroupBarrier();
+// … 6 more of these 9 lines (687803aa), and
+      if (first && team == 7u) {
+        let at = own * 1032u + place;
+        var sum = combine(sums[at], numbers[thread]);
+        for (same &= same - 1u; same != 0u; same &= same - 1u) {
+          sum = combine(sum, numbers[here + firstTrailingBit(same)]);
+        }
+        sums[at] = sum;
+      }
+      workgroupBarrier();
     }
   }
-  for (var k = thread; k < params.v[0].z; k += 256u) {
-    let to1 = params.v[1].z + group * params.v[1].w + k;
-    b0[to1] = bitcast<u32>(sums[k]);
+  if (inside) {
+    for (var k = row; k < params.v[0].z; k += 256u) {
+      let to1 = params.v[1].z + line * params.v[1].w + k;
+      b0[to1] = bitcast<u32>(sums[column * 1032u + k]);
+    }
   }
 }
 
@@ -8585,6 +8706,8 @@ fn tern_floor_f32(x: f32) -> f32 {
 @group(0) @binding(4) var<storage, read_write> b3: array<atomic<u32>>;
 var<workgroup> a: array<f32, 140>;
 var<workgroup> bad: array<u32, 32>;
+var<workgroup> line: array<vec4<f32>, 8>;
+var<workgroup> sizes: array<f32, 32>;
   let own = thread / 8u;
   let r = thread - own * 8u;
   let matrix = group * 4u + own;
@@ -8606,46 +8729,82 @@ var<workgroup> bad: array<u32, 32>;
   for (var k = 0u; k < 8u; k += 1u) {
     if (bad[own * 8u + k] != 0u) { status = -1; }
   }
+  var x0 = f32(0.0);
+// … 5 more of these 1 lines (9ff4f3c7), and
+  var x6 = f32(0.0);
+  var place = r;
+  var waits = r < 5u;
+  if (waits) {
+    x0 = a[own * 35u + (r) * 7u + 0u];
+// … 5 more of these 1 lines (6ba5bdd3), and
+    x6 = a[own * 35u + (r) * 7u + 6u];
+  }
   for (var k = 0u; k < 5u; k += 1u) {
-    var best = tern_abs_f32(a[own * 35u + (k) * 7u + k]);
+    let size = select(tern_abs_f32(x0), f32(3.4e38), x0 != x0);
+    if (waits) { sizes[own * 8u + place] = size; }
+    workgroupBarrier();
+    var best = sizes[own * 8u + k];
     var row = k;
     for (var i = k + 1u; i < 5u; i += 1u) {
-      let size = tern_abs_f32(a[own * 35u + (i) * 7u + k]);
-      if (size > best) {
-        best = size;
+      let other = sizes[own * 8u + i];
+      if (other > best) {
+        best = other;
         row = i;
       }
     }
-    workgroupBarrier();
-    if (row != k) {
-      for (var j = r; j < 7u; j += 8u) {
-        let kept = a[own * 35u + (k) * 7u + j];
-        a[own * 35u + (k) * 7u + j] = a[own * 35u + (row) * 7u + j];
-        a[own * 35u + (row) * 7u + j] = kept;
-      }
+    let is_pivot = waits && place == row;
+    if (is_pivot) {
+      line[own * 2u + 0u] = vec4<f32>(x0, x1, x2, x3);
+      line[own * 2u + 1u] = vec4<f32>(x4, x5, x6, f32(0.0));
     }
     if (inside && r == 0u) {
-      let place = i32(row);
+      let exchanged = i32(row);
       let to1 = params.v[2].y + matrix * params.v[2].z + k;
-      b2[to1] = bitcast<u32>(place);
+      b2[to1] = bitcast<u32>(exchanged);
     }
     workgroupBarrier();
-    let pivot = a[own * 35u + (k) * 7u + k];
+    let pivot = line[own * 2u].x;
+    if (is_pivot) {
+      place = k;
+      waits = false;
+    } else if (waits && place == k) {
+      place = row;
+    }
+    var factor = f32(0.0);
     if (pivot == f32(0.0)) {
       if (status == 0) { status = i32(k) + 1; }
-    } else if (r > k && r < 5u) {
-      let x = a[own * 35u + (r) * 7u + k];
-      let one = select(f32(-1.0), f32(1.0), x == pivot);
-      let factor = select(x / pivot, one, x == pivot || x == -pivot);
+    } else if (waits) {
+      let one = select(f32(-1.0), f32(1.0), x0 == pivot);
+      factor = select(x0 / pivot, one, x0 == pivot || x0 == -pivot);
       a[own * 35u + (r) * 7u + k] = factor;
-      for (var j = k + 1u; j < 7u; j += 1u) { a[own * 35u + (r) * 7u + j] -= factor * a[own * 35u + (k) * 7u + j]; }
     }
-    workgroupBarrier();
+    let behind = select(x0, f32(0.0), waits);
+    let line0 = line[own * 2u + 0u];
+    x0 = fma(-factor, line0.y, x1);
+    x1 = fma(-factor, line0.z, x2);
+    x2 = fma(-factor, line0.w, x3);
+    let line1 = line[own * 2u + 1u];
+    x3 = fma(-factor, line1.x, x4);
+    x4 = fma(-factor, line1.y, x5);
+    x5 = fma(-factor, line1.z, x6);
+    x6 = behind;
   }
+  if (r < 5u) {
+    x0 = select(x0, a[own * 35u + (r) * 7u + (0u + 5u) % 7u], (0u + 5u) % 7u < min(place, 5u));
+// … 5 more of these 1 lines (7cb86485), and
+    x6 = select(x6, a[own * 35u + (r) * 7u + (6u + 5u) % 7u], (6u + 5u) % 7u < min(place, 5u));
+  }
+  workgroupBarrier();
+  if (r < 5u) {
+    a[own * 35u + (place) * 7u + (0u + 5u) % 7u] = x0;
+// … 5 more of these 1 lines (73571771), and
+    a[own * 35u + (place) * 7u + (6u + 5u) % 7u] = x6;
+  }
+  workgroupBarrier();
   if (inside) {
     for (var e = r; e < 5u * 7u; e += 8u) {
-      let i = e / 7u;
-      let j = e - i * 7u;
+      let j = e / 5u;
+      let i = e - j * 5u;
       let x = a[own * 35u + (i) * 7u + j];
       let to2 = params.v[1].z + matrix * params.v[1].w + i + (0u + j) * params.v[2].x;
       b1[to2] = bitcast<u32>(x);
@@ -8669,6 +8828,146 @@ var<workgroup> bad: array<u32, 32>;
 @group(0) @binding(3) var<storage, read> b2: array<u32>;
 @group(0) @binding(4) var<storage, read_write> b3: array<u32>;
 var<workgroup> b: array<f32, 660>;
+var<workgroup> a: array<f32, 160>;
+var<workgroup> places: array<u32, 20>;
+  let block = group / params.v[0].w;
+  let first = (group - block * params.v[0].w) * 32u;
+  let width = min(32u, params.v[0].z - first);
+  let own = thread / 8u;
+  let r = thread - own * 8u;
+  let matrix = block * 4u + own;
+  let inside = matrix < params.v[0].y;
+  if (inside) {
+    for (var e = r; e < 5u * 5u; e += 8u) {
+      let j = e / 5u;
+      let i = e - j * 5u;
+      let x0 = bitcast<f32>(b0[params.v[1].y + matrix * params.v[1].z + i + (0u + j) * params.v[1].w]);
+      let x = x0;
+      a[own * 40u + (i) * 8u + j] = x;
+    }
+  }
+  if (inside) {
+    for (var e = r; e < 5u * width; e += 8u) {
+      let i = e / width;
+      let j = e - i * width;
+      let x1 = bitcast<f32>(b1[params.v[2].x + matrix * params.v[2].y + i * params.v[2].z + (first + j)]);
+      let x = x1;
+      b[own * 165u + (i) * 33u + j] = x;
+    }
+  }
+  if (r < 5u) {
+    var place = 0;
+    if (inside) {
+      let x2 = bitcast<i32>(b2[params.v[2].w + matrix * params.v[3].x + r]);
+      place = x2;
+    }
+    places[own * 5u + r] = u32(clamp(place, 0, 4));
+  }
+  workgroupBarrier();
+  for (var c = r; c < width; c += 8u) {
+    for (var s = 0u; s < 5u; s += 1u) {
+      let k = s;
+      let row = places[own * 5u + k];
+      let kept = b[own * 165u + (k) * 33u + c];
+      b[own * 165u + (k) * 33u + c] = b[own * 165u + (row) * 33u + c];
+      b[own * 165u + (row) * 33u + c] = kept;
+    }
+    for (var i = 0u; i < 4u; i += 4u) {
+      var x0 = b[own * 165u + (i + 0u) * 33u + c];
+      var x1 = b[own * 165u + (i + 1u) * 33u + c];
+      var x2 = b[own * 165u + (i + 2u) * 33u + c];
+      var x3 = b[own * 165u + (i + 3u) * 33u + c];
+      for (var k = 0u; k < i; k += 4u) {
+        let y0 = b[own * 165u + (k + 0u) * 33u + c];
+        let y1 = b[own * 165u + (k + 1u) * 33u + c];
+        let y2 = b[own * 165u + (k + 2u) * 33u + c];
+        let y3 = b[own * 165u + (k + 3u) * 33u + c];
+        x0 = fma(-a[own * 40u + (i + 0u) * 8u + k + 0u], y0, x0);
+// … 14 more of these 1 lines (8a86beb4), and
+        x3 = fma(-a[own * 40u + (i + 3u) * 8u + k + 3u], y3, x3);
+      }
+      if (false) { x0 = x0 / a[own * 40u + (i + 0u) * 8u + i + 0u]; }
+      b[own * 165u + (i + 0u) * 33u + c] = x0;
+      x1 = fma(-a[own * 40u + (i + 1u) * 8u + i + 0u], x0, x1);
+      if (false) { x1 = x1 / a[own * 40u + (i + 1u) * 8u + i + 1u]; }
+      b[own * 165u + (i + 1u) * 33u + c] = x1;
+      x2 = fma(-a[own * 40u + (i + 2u) * 8u + i + 0u], x0, x2);
+      x2 = fma(-a[own * 40u + (i + 2u) * 8u + i + 1u], x1, x2);
+      if (false) { x2 = x2 / a[own * 40u + (i + 2u) * 8u + i + 2u]; }
+      b[own * 165u + (i + 2u) * 33u + c] = x2;
+      x3 = fma(-a[own * 40u + (i + 3u) * 8u + i + 0u], x0, x3);
+      x3 = fma(-a[own * 40u + (i + 3u) * 8u + i + 1u], x1, x3);
+      x3 = fma(-a[own * 40u + (i + 3u) * 8u + i + 2u], x2, x3);
+      if (false) { x3 = x3 / a[own * 40u + (i + 3u) * 8u + i + 3u]; }
+      b[own * 165u + (i + 3u) * 33u + c] = x3;
+    }
+    for (var i = 4u; i < 5u; i += 1u) {
+      var x = b[own * 165u + (i) * 33u + c];
+      for (var k = 0u; k < i; k += 1u) { x = fma(-a[own * 40u + (i) * 8u + k], b[own * 165u + (k) * 33u + c], x); }
+      if (false) { x = x / a[own * 40u + (i) * 8u + i]; }
+      b[own * 165u + (i) * 33u + c] = x;
+    }
+    for (var s = 0u; s < 1u; s += 1u) {
+      let i = 5u - 1u - s;
+      var x = b[own * 165u + (i) * 33u + c];
+      for (var k = i + 1u; k < 5u; k += 1u) { x = fma(-a[own * 40u + (i) * 8u + k], b[own * 165u + (k) * 33u + c], x); }
+      if (true) { x = x / a[own * 40u + (i) * 8u + i]; }
+      b[own * 165u + (i) * 33u + c] = x;
+    }
+    for (var s = 0u; s < 4u; s += 4u) {
+      let i = 4u - 4u - s;
+      var x0 = b[own * 165u + (i + 0u) * 33u + c];
+      var x1 = b[own * 165u + (i + 1u) * 33u + c];
+      var x2 = b[own * 165u + (i + 2u) * 33u + c];
+      var x3 = b[own * 165u + (i + 3u) * 33u + c];
+      for (var k = i + 4u; k < 4u; k += 4u) {
+        let y0 = b[own * 165u + (k + 0u) * 33u + c];
+        let y1 = b[own * 165u + (k + 1u) * 33u + c];
+        let y2 = b[own * 165u + (k + 2u) * 33u + c];
+        let y3 = b[own * 165u + (k + 3u) * 33u + c];
+        x0 = fma(-a[own * 40u + (i + 0u) * 8u + k + 0u], y0, x0);
+// … 14 more of these 1 lines (8a86beb4), and
+        x3 = fma(-a[own * 40u + (i + 3u) * 8u + k + 3u], y3, x3);
+      }
+      x0 = fma(-a[own * 40u + (i + 0u) * 8u + 4u], b[own * 165u + (4u) * 33u + c], x0);
+      x1 = fma(-a[own * 40u + (i + 1u) * 8u + 4u], b[own * 165u + (4u) * 33u + c], x1);
+      x2 = fma(-a[own * 40u + (i + 2u) * 8u + 4u], b[own * 165u + (4u) * 33u + c], x2);
+      x3 = fma(-a[own * 40u + (i + 3u) * 8u + 4u], b[own * 165u + (4u) * 33u + c], x3);
+      if (true) { x3 = x3 / a[own * 40u + (i + 3u) * 8u + i + 3u]; }
+      b[own * 165u + (i + 3u) * 33u + c] = x3;
+      x2 = fma(-a[own * 40u + (i + 2u) * 8u + i + 3u], x3, x2);
+      if (true) { x2 = x2 / a[own * 40u + (i + 2u) * 8u + i + 2u]; }
+      b[own * 165u + (i + 2u) * 33u + c] = x2;
+      x1 = fma(-a[own * 40u + (i + 1u) * 8u + i + 2u], x2, x1);
+      x1 = fma(-a[own * 40u + (i + 1u) * 8u + i + 3u], x3, x1);
+      if (true) { x1 = x1 / a[own * 40u + (i + 1u) * 8u + i + 1u]; }
+      b[own * 165u + (i + 1u) * 33u + c] = x1;
+      x0 = fma(-a[own * 40u + (i + 0u) * 8u + i + 1u], x1, x0);
+      x0 = fma(-a[own * 40u + (i + 0u) * 8u + i + 2u], x2, x0);
+      x0 = fma(-a[own * 40u + (i + 0u) * 8u + i + 3u], x3, x0);
+      if (true) { x0 = x0 / a[own * 40u + (i + 0u) * 8u + i + 0u]; }
+      b[own * 165u + (i + 0u) * 33u + c] = x0;
+    }
+  }
+  workgroupBarrier();
+  if (inside) {
+    for (var e = r; e < 5u * width; e += 8u) {
+      let i = e / width;
+      let j = e - i * width;
+      let x = b[own * 165u + (i) * 33u + j];
+      let to3 = params.v[3].y + matrix * params.v[3].z + i * params.v[3].w + (first + j);
+      b3[to3] = bitcast<u32>(x);
+    }
+  }
+}
+
+// ---- solutions of few sides: solve, 3 workgroups of 32, 16 words
+// solutions of few sides
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+@group(0) @binding(4) var<storage, read_write> b3: array<u32>;
+var<workgroup> b: array<f32, 660>;
 var<workgroup> a: array<f32, 100>;
 var<workgroup> places: array<u32, 20>;
   let block = group / params.v[0].w;
@@ -8680,8 +8979,8 @@ var<workgroup> places: array<u32, 20>;
   let inside = matrix < params.v[0].y;
   if (inside) {
     for (var e = r; e < 5u * 5u; e += 8u) {
-      let i = e / 5u;
-      let j = e - i * 5u;
+      let j = e / 5u;
+      let i = e - j * 5u;
       let x0 = bitcast<f32>(b0[params.v[1].y + matrix * params.v[1].z + i + (0u + j) * params.v[1].w]);
       let x = x0;
       a[own * 25u + (i) * 5u + j] = x;
@@ -8705,37 +9004,45 @@ var<workgroup> places: array<u32, 20>;
     places[own * 5u + r] = u32(clamp(place, 0, 4));
   }
   workgroupBarrier();
-  for (var j = r; j < width; j += 8u) {
-    for (var s = 0u; s < 5u; s += 1u) {
-      let k = s;
-      let row = places[own * 5u + k];
-      let kept = b[own * 165u + (k) * 33u + j];
-      b[own * 165u + (k) * 33u + j] = b[own * 165u + (row) * 33u + j];
-      b[own * 165u + (row) * 33u + j] = kept;
-    }
-  }
-  workgroupBarrier();
+  var to = r;
   for (var s = 0u; s < 5u; s += 1u) {
     let k = s;
+    let row = places[own * 5u + k];
+    to = select(select(to, k, to == row), row, to == k);
+  }
+  for (var j = 0u; j < width; j += 1u) {
+    var moved = f32(0.0);
+    if (r < 5u) { moved = b[own * 165u + (r) * 33u + j]; }
+    workgroupBarrier();
+    if (r < 5u) { b[own * 165u + (to) * 33u + j] = moved; }
+    workgroupBarrier();
+  }
+  for (var s = 0u; s < 5u; s += 1u) {
+    let k = s;
+    if (false && r == k) {
+      let pivot = a[own * 25u + (k) * 5u + k];
+      for (var j = 0u; j < width; j += 1u) { b[own * 165u + (k) * 33u + j] = b[own * 165u + (k) * 33u + j] / pivot; }
+    }
     workgroupBarrier();
     if (r > k && r < 5u) {
       let factor = a[own * 25u + (r) * 5u + k];
-      for (var j = 0u; j < width; j += 1u) { b[own * 165u + (r) * 33u + j] -= factor * b[own * 165u + (k) * 33u + j]; }
+      for (var j = 0u; j < width; j += 1u) { b[own * 165u + (r) * 33u + j] = fma(-factor, b[own * 165u + (k) * 33u + j], b[own * 165u + (r) * 33u + j]); }
     }
   }
   workgroupBarrier();
   for (var s = 0u; s < 5u; s += 1u) {
     let k = 4u - s;
-    if (r == k) {
+    if (true && r == k) {
       let pivot = a[own * 25u + (k) * 5u + k];
       for (var j = 0u; j < width; j += 1u) { b[own * 165u + (k) * 33u + j] = b[own * 165u + (k) * 33u + j] / pivot; }
     }
     workgroupBarrier();
     if (r < k && r < 5u) {
       let factor = a[own * 25u + (r) * 5u + k];
-      for (var j = 0u; j < width; j += 1u) { b[own * 165u + (r) * 33u + j] -= factor * b[own * 165u + (k) * 33u + j]; }
+      for (var j = 0u; j < width; j += 1u) { b[own * 165u + (r) * 33u + j] = fma(-factor, b[own * 165u + (k) * 33u + j], b[own * 165u + (r) * 33u + j]); }
     }
   }
+  workgroupBarrier();
   workgroupBarrier();
   if (inside) {
     for (var e = r; e < 5u * width; e += 8u) {
@@ -8754,7 +9061,7 @@ var<workgroup> places: array<u32, 20>;
 @group(0) @binding(2) var<storage, read> b1: array<u32>;
 @group(0) @binding(3) var<storage, read_write> b2: array<u32>;
 var<workgroup> b: array<f32, 1056>;
-var<workgroup> a: array<f32, 288>;
+var<workgroup> a: array<f32, 256>;
   let block = group / params.v[0].w;
   let first = (group - block * params.v[0].w) * 32u;
   let width = min(32u, params.v[0].z - first);
@@ -8768,7 +9075,7 @@ var<workgroup> a: array<f32, 288>;
       let j = e - i * 8u;
       let x0 = bitcast<f32>(b0[params.v[1].y + matrix * params.v[1].z + i * params.v[1].w + (0u + j)]);
       let x = x0;
-      a[own * 72u + (i) * 9u + j] = x;
+      a[own * 64u + (i) * 8u + j] = x;
     }
   }
   if (inside) {
@@ -8781,16 +9088,43 @@ var<workgroup> a: array<f32, 288>;
     }
   }
   workgroupBarrier();
-  for (var s = 0u; s < 8u; s += 1u) {
-    let k = 7u - s;
-    if (r == k) {
-      let pivot = a[own * 72u + (k) * 9u + k];
-      for (var j = 0u; j < width; j += 1u) { b[own * 264u + (k) * 33u + j] = b[own * 264u + (k) * 33u + j] / pivot; }
+  for (var c = r; c < width; c += 8u) {
+    for (var s = 0u; s < 0u; s += 1u) {
+      let i = 8u - 1u - s;
+      var x = b[own * 264u + (i) * 33u + c];
+      for (var k = i + 1u; k < 8u; k += 1u) { x = fma(-a[own * 64u + (i) * 8u + k], b[own * 264u + (k) * 33u + c], x); }
+      if (true) { x = x / a[own * 64u + (i) * 8u + i]; }
+      b[own * 264u + (i) * 33u + c] = x;
     }
-    workgroupBarrier();
-    if (r < k && r < 8u) {
-      let factor = a[own * 72u + (r) * 9u + k];
-      for (var j = 0u; j < width; j += 1u) { b[own * 264u + (r) * 33u + j] -= factor * b[own * 264u + (k) * 33u + j]; }
+    for (var s = 0u; s < 8u; s += 4u) {
+      let i = 8u - 4u - s;
+      var x0 = b[own * 264u + (i + 0u) * 33u + c];
+      var x1 = b[own * 264u + (i + 1u) * 33u + c];
+      var x2 = b[own * 264u + (i + 2u) * 33u + c];
+      var x3 = b[own * 264u + (i + 3u) * 33u + c];
+      for (var k = i + 4u; k < 8u; k += 4u) {
+        let y0 = b[own * 264u + (k + 0u) * 33u + c];
+        let y1 = b[own * 264u + (k + 1u) * 33u + c];
+        let y2 = b[own * 264u + (k + 2u) * 33u + c];
+        let y3 = b[own * 264u + (k + 3u) * 33u + c];
+        x0 = fma(-a[own * 64u + (i + 0u) * 8u + k + 0u], y0, x0);
+// … 14 more of these 1 lines (1e3db198), and
+        x3 = fma(-a[own * 64u + (i + 3u) * 8u + k + 3u], y3, x3);
+      }
+      if (true) { x3 = x3 / a[own * 64u + (i + 3u) * 8u + i + 3u]; }
+      b[own * 264u + (i + 3u) * 33u + c] = x3;
+      x2 = fma(-a[own * 64u + (i + 2u) * 8u + i + 3u], x3, x2);
+      if (true) { x2 = x2 / a[own * 64u + (i + 2u) * 8u + i + 2u]; }
+      b[own * 264u + (i + 2u) * 33u + c] = x2;
+      x1 = fma(-a[own * 64u + (i + 1u) * 8u + i + 2u], x2, x1);
+      x1 = fma(-a[own * 64u + (i + 1u) * 8u + i + 3u], x3, x1);
+      if (true) { x1 = x1 / a[own * 64u + (i + 1u) * 8u + i + 1u]; }
+      b[own * 264u + (i + 1u) * 33u + c] = x1;
+      x0 = fma(-a[own * 64u + (i + 0u) * 8u + i + 1u], x1, x0);
+      x0 = fma(-a[own * 64u + (i + 0u) * 8u + i + 2u], x2, x0);
+      x0 = fma(-a[own * 64u + (i + 0u) * 8u + i + 3u], x3, x0);
+      if (true) { x0 = x0 / a[own * 64u + (i + 0u) * 8u + i + 0u]; }
+      b[own * 264u + (i + 0u) * 33u + c] = x0;
     }
   }
   workgroupBarrier();

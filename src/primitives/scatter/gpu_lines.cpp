@@ -1,6 +1,6 @@
 // Scatter-reduce where every line of the output has a table of its own: a warp to a line (scatter_lines.cu), or a
-// workgroup to a few that are neighbours in memory (scatter_columns.cu). WebGPU's lines are a workgroup's each
-// (scatter_rounds.wgsl).
+// workgroup to a few that are neighbours in memory (scatter_columns.cu). WebGPU's are added by teams of 32
+// (scatter_teams.wgsl).
 #include <algorithm>
 
 #include "formula/compute_types.hpp"
@@ -21,8 +21,8 @@ constexpr const char* kLines =
 constexpr const char* kColumnsText =
 #include "primitives/scatter/scatter_columns.cu.inc"
     ;
-constexpr const char* kRounds =
-#include "primitives/scatter/scatter_rounds.wgsl.inc"
+constexpr const char* kTeams =
+#include "primitives/scatter/scatter_teams.wgsl.inc"
     ;
 constexpr const char* kInLaneOrder =
 #include "primitives/scatter/scatter_in_lane_order.cu.inc"
@@ -37,7 +37,7 @@ constexpr int kAhead = 4;                      // entries an invocation fetches 
 // Lines of a workgroup where they are neighbours in memory. Three such workgroups, of lines of 4096 words, run on a
 // processor of an H100.
 constexpr int kLinesAcross = 4;
-constexpr std::uint32_t kRoundThreads = 256;  // of WebGPU's
+constexpr int kTeamThreads = 256, kTeam = 32;  // of WebGPU's
 constexpr int kWordsApart = 8;                // words between what neighbours have, so that they do not meet in a bank
 
 class LineScatter {
@@ -46,11 +46,11 @@ class LineScatter {
       : backend_(backend), r_(request), plan_(backend.limits(), request.op, 'T'), axes_(request) {}
   /// Whether it is the kernel for the request.
   bool fits() const {
-    if (backend_.limits().archived || backend_.limits().threads < kRoundThreads) return false;
+    if (backend_.limits().archived || (!native() && backend_.limits().threads < kTeamThreads)) return false;
     for (std::size_t i = 0; i < axes_.kept.sizes.size(); ++i)
       if (axes_.kept.strides[2][i] == 0) return false;  // lines that share a table
     return axes_.kept.count() >= kLeastLines && axes_.summed.count() >= kLeastEntries &&
-           r_.target.size * type_bytes() <= kLineBytes && (native() || owners_of(held()) > 0);
+           r_.target.size * type_bytes() <= kLineBytes && (native() || lines_of_teams(held()) > 0);
   }
   void run() {
     count_ = plan_.add_param(static_cast<std::uint64_t>(axes_.summed.count()));
@@ -63,10 +63,10 @@ class LineScatter {
     const int across = lines_across(held);
     plan_.note(r_.combine), plan_.note(r_.source.dtype), plan_.note(held), plan_.note(across);
     plan_.finish_key();
-    plan_.launch.threads = native() ? static_cast<std::uint32_t>(kWarp * across) : kRoundThreads;
+    plan_.launch.threads = static_cast<std::uint32_t>(native() ? kWarp * across : kTeamThreads);
     plan_.launch.groups = static_cast<std::uint64_t>(ceil_div(axes_.kept.count(), across));
     plan_.launch.in_bounds = true;
-    if (across > 1) plan_.launch.shared_bytes = static_cast<std::uint32_t>(across_bytes(held));
+    if (native() && across > 1) plan_.launch.shared_bytes = static_cast<std::uint32_t>(across_bytes(held));
     backend_.queue(plan_.launch, [&] { return text(held, across); });
   }
 
@@ -78,12 +78,10 @@ class LineScatter {
     while (held < r_.target.size) held *= 2;
     return held;
   }
-  /// How many owners there is room for beside so many results, in scatter_rounds.wgsl; 0: none.
-  int owners_of(int held) const {
-    const auto room = static_cast<int>(backend_.limits().shared_bytes / 4) - held - 16;
-    int owners = held;
-    while (owners > std::max(room, 0)) owners /= 2;
-    return owners < 256 ? 0 : owners;
+  /// Lines there is room for beside each other in scatter_teams.wgsl, 1, 2 or none.
+  int lines_of_teams(int held) const {
+    const std::int64_t room = backend_.limits().shared_bytes - kTeamThreads * (type_bytes() + 4);
+    return static_cast<int>(std::clamp<std::int64_t>(room / ((held + kWordsApart) * type_bytes()), 0, 2));
   }
   std::int64_t type_bytes() const {
     return static_cast<std::int64_t>(dtype_size(dtype_computed_in(detail::compute_type_of(r_.source.dtype))));
@@ -96,7 +94,9 @@ class LineScatter {
   int lines_across(int held) const {
     const std::size_t inner = axes_.kept.sizes.size() - 1;
     const bool neighbours = std::abs(axes_.kept.strides[1][inner]) == 1 && std::abs(axes_.kept.strides[2][inner]) == 1;
-    return native() && neighbours && across_bytes(held) <= backend_.limits().most_shared_bytes ? kLinesAcross : 1;
+    if (!neighbours) return 1;
+    if (!native()) return lines_of_teams(held);
+    return across_bytes(held) <= backend_.limits().most_shared_bytes ? kLinesAcross : 1;
   }
   std::string text(int held, int across) const {
     const Dialect& d = backend_.dialect();
@@ -113,14 +113,17 @@ class LineScatter {
     holes["add_in_lane_order"] = kInLaneOrder, holes["lines"] = d.param(line_count_);
     holes["across"] = cat(across), holes["pitch"] = cat(held + kWordsApart);
     holes["step"] = cat(kWarp * kAhead), holes["step_pitch"] = cat(kWarp * kAhead + kWordsApart);
-    holes["line_coordinates"] = io.coordinates(axes_.kept, across > 1 ? "line" : "group", "c", line.coordinates);
+    const bool of_group = native() && across == 1;
+    holes["line_coordinates"] = io.coordinates(axes_.kept, of_group ? "group" : "line", "c", line.coordinates);
+    holes["inside"] = of_group ? "true" : "inside";
     holes["entry_coordinates"] = io.coordinates(axes_.summed, "j", "d", entry);
     outside.coordinates = inside.coordinates = line.coordinates;
     inside.coordinates.insert(inside.coordinates.end(), entry.begin(), entry.end());
     inside.coordinates.push_back("0u");
     outside.coordinates.resize(inside.coordinates.size() - 1, "0u"), outside.coordinates.push_back("k");
     holes["load_old"] = io.load(old_, outside, old), holes["old_0"] = old[0];
-    const std::string result = across > 1 ? cat("results[column * ", held + kWordsApart, "u + k]") : "sums[k]";
+    const char* const results = native() ? "results" : "sums";
+    const std::string result = of_group ? "sums[k]" : cat(results, "[column * ", held + kWordsApart, "u + k]");
     holes["store"] = io.store(0, outside, {result}, "");
     name_index(holes, plan_, io, d, 2, 3, inside);
     for (int e = 0; e < kAhead; ++e) {
@@ -129,17 +132,18 @@ class LineScatter {
     }
     const std::string combine = combining_function(d, r_.combine, type);
     if (!native()) {
-      holes["barrier"] = d.barrier(), holes["owners"] = cat(owners_of(held));
-      holes["load_left"] = d.load_for_all("still", "left");
-      return d.module({"scatter, lines in rounds",
+      const int each = kTeamThreads / across;
+      holes["barrier"] = d.barrier(), holes["each"] = cat(each);
+      holes["team"] = numbers(0, kTeam), holes["turns"] = numbers(0, each / kTeam);
+      return d.module({"scatter, lines by teams",
                        plan_.launch.bindings,
                        plan_.launch.params.size(),
                        plan_.launch.threads,
-                       {{compute_type_name(type), "sums", held},
-                        {"atomic<u32>", "owners", owners_of(held)},
-                        {"u32", "left", 1}},
+                       {{compute_type_name(type), "sums", across * (held + kWordsApart)},
+                        {"u32", "named", kTeamThreads},
+                        {compute_type_name(type), "numbers", kTeamThreads}},
                        combine,
-                       fill_holes(kRounds, holes)});
+                       fill_holes(kTeams, holes)});
     }
     if (across > 1)
       return d.module({"scatter, neighbouring lines", plan_.launch.bindings, plan_.launch.params.size(),

@@ -20,8 +20,9 @@ for (u32 k = thread; k < $size; k += 32u) {
   sums[k] = $old_0;
 }
 __syncwarp();
+$declared_entries
 for (u32 start = 0u; start < $count; start += ${ahead}u * 32u) {
-  $fetched_ahead(32)
+  $fetched_from(start, lane, 32)
   $for e in $entries
     {
       const u32 place = place$e;

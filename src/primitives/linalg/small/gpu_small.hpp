@@ -42,6 +42,11 @@ struct Small {
   std::string barrier() const { return plan.backend.dialect().barrier(); }
   std::string number(const char* value) const { return cat(compute_type_name(type), "(", value, ")"); }
   static int pitch(int columns) { return columns | 1; }
+  /// Rows of `by_fours` begin at multiples of four elements, which several are loaded from at once.
+  std::string by_fours = {};
+  int pitch_of(const std::string& name, int columns) const {
+    return name == by_fours ? static_cast<int>(ceil_div(columns, 4) * 4) : pitch(columns);
+  }
   /// `own`, the matrix's number here, r, the thread's row, and coordinates. `group`: of matrices.
   std::string begin(const std::string& group) {
     std::string text = cat("let own = thread / ", u(threads), ";\nlet r = thread - own * ", u(threads), ";\n");
@@ -51,29 +56,35 @@ struct Small {
   }
   /// Memory for a matrix of each: its elements are at(name, i, j).
   void add(const std::string& name, int height, int columns) {
-    shared.push_back({compute_type_name(type), name, per * height * pitch(columns)});
+    const bool aligned = name == by_fours && plan.backend.dialect().native();
+    shared.push_back({cat(aligned ? "__align__(16) " : "", compute_type_name(type)), name,
+                      per * height * pitch_of(name, columns)});
   }
   std::string at(const std::string& name, int height, int columns, const std::string& i, const std::string& j) const {
-    return cat(name, "[own * ", u(height * pitch(columns)), " + (", i, ") * ", u(pitch(columns)), " + ", j, "]");
+    const int pitch = pitch_of(name, columns);
+    return cat(name, "[own * ", u(height * pitch), " + (", i, ") * ", u(pitch), " + ", j, "]");
   }
-  /// Loops over the elements of a matrix: i and j.
-  std::string over(int height, const std::string& columns, const std::string& inside) const {
+  /// Loops over the elements of a matrix, row by row or column by column: i and j.
+  std::string over(int height, const std::string& columns, const std::string& inside, bool by_columns = false) const {
+    if (by_columns)
+      return cat("for (var e = r; e < ", u(height), " * ", columns, "; e += ", u(threads), ") {\n  let j = e / ",
+                 u(height), ";\n  let i = e - j * ", u(height), ";\n", indented(inside), "}\n");
     return cat("for (var e = r; e < ", u(height), " * ", columns, "; e += ", u(threads), ") {\n  let i = e / ", columns,
                ";\n  let j = e - i * ", columns, ";\n", indented(inside), "}\n");
   }
   /// From memory, from column `first` on; `and_then` sees the value as x.
   std::string load(int access, const std::string& name, int height, int columns, const std::string& width,
-                   const std::string& first, const std::string& and_then = "") {
+                   const std::string& first, const std::string& and_then = "", bool by_columns = false) {
     std::vector<std::string> values;
     std::string text = io.load(access, plan.at(matrix, "i", cat("(", first, " + j)")), values);
     text += cat("let x = ", values[0], ";\n", at(name, height, columns, "i", "j"), " = x;\n", and_then);
-    return cat("if (inside) {\n", indented(over(height, width, text)), "}\n");
+    return cat("if (inside) {\n", indented(over(height, width, text, by_columns)), "}\n");
   }
   std::string store(int access, const std::string& name, int height, int columns, const std::string& width,
-                    const std::string& first) {
+                    const std::string& first, bool by_columns = false) {
     const std::string text = cat("let x = ", at(name, height, columns, "i", "j"), ";\n",
                                  io.store(access, plan.at(matrix, "i", cat("(", first, " + j)")), {"x"}, ""));
-    return cat("if (inside) {\n", indented(over(height, width, text)), "}\n");
+    return cat("if (inside) {\n", indented(over(height, width, text, by_columns)), "}\n");
   }
   /// Notes in `not_finite` what was loaded and is not.
   std::string check_finite(const std::string& condition = "") const {

@@ -1,59 +1,84 @@
 // LU of small matrices with partial pivoting, in what the GPU languages share (dialect.hpp; pieces in
 // small_factor_pieces.wgsl): by columns, to the right of which all rows are updated.
 //
-//   a, in workgroup memory:  ┌───────────┐   thread r has row r of its matrix: it looks for the pivot of column k, as
-//                            │ u u u u u │   all do, exchanges every $threads-th element of rows k and `row`, and takes
-//                            │ l u u u u │   its factor times row k from its own
-//                            │ l l · · · │   ← k
-//                            │ l l · · · │
-//                            └───────────┘
+//   x0 … of thread r: ┌─────────────────┐  a thread has a row in registers, of which the first is column k: what is
+//                     │ · · · · · 0 0 0 │  updated moves one to the left, so that the loop stays one. Behind it come
+//                     └─────────────────┘  zeros, whose factors a[$at(r, column)] keeps; a row that was the pivot's
+//                     │ u · · 0 0 0 u u │  goes on in a circle, and is back where it was after all columns
+//                     └─────────────────┘
 //
-// Workgroup memory: a[$at(row, column)], of all matrices of the workgroup; bad[32] u32 (small_factor_pieces.wgsl).
+// Rows stay where they are: `place` is where the row would be after the exchanges so far, and where it is stored.
+//
+// Workgroup memory: a[$at(row, column)], of all matrices of the workgroup, as they come and go; line[own · $lines + …],
+// the row of the pivot in vectors; sizes[32], how large what is left of column k is, by place (where lanes do not
+// compare theirs, $find_pivot); bad[32] u32 (small_factor_pieces.wgsl).
 //
 // A factor is 1 or -1 exactly where it should be, which WGSL's division (2.5 ulp) need not give: else equal rows would
-// not be found singular. An odd pitch keeps rows in different banks. Bound by the latency of min(m, n) steps with three
-// barriers each, which other workgroups of 32 threads hide; memory is read once and written once. 10,000 of 8 x 8 in
-// f32 take 10 µs, 1,000 of 32 x 32 49 and 10,000 252, PyTorch 47, 88 and 199, on an H100, 25 November 2026
-// (docs/linear_algebra.md).
+// not be found singular. What is not a number counts as larger than all, and is passed on to every row that is left.
+// Bound by the arithmetic of min(m, n) steps: half of one is the update, the other half looks for the pivot and brings
+// its row to all. 10,000 of 32 x 32 in f32 took 102 µs on an H200, through WebGPU 216, 29 November 2026
+// (docs/benchmarks_families.md).
+//
+// (The kernel is longer than other functions: each step works on what the step before left in registers, with barriers
+// that every invocation reaches, and what can be told apart is in pieces.)
 $begin
 var status = 0;
 var not_finite = 0u;
 $load
 $all_finite
+$for j in $columns
+  var x$j = $type(0.0);
+$end
+var place = r;
+var waits = r < ${m}u;
+if (waits) {
+  $for j in $columns
+    x$j = a[$at(r, ${j}u)];
+  $end
+}
 for (var k = 0u; k < ${least}u; k += 1u) {
-  var best = $abs(a[$at(k, k)]);
-  var row = k;
-  for (var i = k + 1u; i < ${m}u; i += 1u) {
-    let size = $abs(a[$at(i, k)]);
-    if (size > best) {
-      best = size;
-      row = i;
-    }
-  }
-  $barrier
-  if (row != k) {
-    for (var j = r; j < ${n}u; j += ${threads}u) {
-      let kept = a[$at(k, j)];
-      a[$at(k, j)] = a[$at(row, j)];
-      a[$at(row, j)] = kept;
-    }
+  let size = select($abs(x0), $type($largest), x0 != x0);
+  $find_pivot
+  let is_pivot = waits && place == row;
+  if (is_pivot) {
+    $write_line
   }
   if (inside && r == 0u) {
-    let place = i32(row);
+    let exchanged = i32(row);
     $store_pivot
   }
   $barrier
-  let pivot = a[$at(k, k)];
+  let pivot = line[own * ${lines}u].x;
+  if (is_pivot) {
+    place = k;
+    waits = false;
+  } else if (waits && place == k) {
+    place = row;
+  }
+  var factor = $type(0.0);
   if (pivot == $type(0.0)) {
     if (status == 0) { status = i32(k) + 1; }
-  } else if (r > k && r < ${m}u) {
-    let x = a[$at(r, k)];
-    let one = select($type(-1.0), $type(1.0), x == pivot);
-    let factor = select(x / pivot, one, x == pivot || x == -pivot);
+  } else if (waits) {
+    let one = select($type(-1.0), $type(1.0), x0 == pivot);
+    factor = select(x0 / pivot, one, x0 == pivot || x0 == -pivot);
     a[$at(r, k)] = factor;
-    for (var j = k + 1u; j < ${n}u; j += 1u) { a[$at(r, j)] -= factor * a[$at(k, j)]; }
   }
-  $barrier
+  let behind = select(x0, $type(0.0), waits);
+  $moved_left
+  x$last = behind;
+  $between
 }
+if (r < ${m}u) {
+  $for j in $columns
+    x$j = select(x$j, a[$at(r, (${j}u + ${least}u) % ${n}u)], (${j}u + ${least}u) % ${n}u < min(place, ${least}u));
+  $end
+}
+$barrier
+if (r < ${m}u) {
+  $for j in $columns
+    a[$at(place, (${j}u + ${least}u) % ${n}u)] = x$j;
+  $end
+}
+$barrier
 $store
 $finish

@@ -1,21 +1,32 @@
 // Solutions of small triangular systems, and of systems whose LU is known, in what the GPU languages share
 // (dialect.hpp; $steps are of small_factor_pieces.wgsl): b becomes x in its place.
 //
-//   a: ┌───────┐   b: ┌────────────────┐   thread r has row r of its matrix, and of the right-hand side: of a lower
-//      │ t     │      │ x x x … x      │   triangle, in step k its factor times row k is taken from the rows below
-//      │ t t   │      │ x x x … x      │   ← k, whose thread divides it by the pivot
-//      │ t t t │      │ · · · … ·      │
-//      └───────┘      └────────────────┘   b's first $part columns; the rest are those of other workgroups, which read
-//                      first … first + width     the same factors
+//   a: ┌─────────┐   b: ┌────────────────┐   a thread has every $threads-th column of its matrix's right-hand sides:
+//      │ t       │      │ x · · · · · x  │   nobody waits for another. It solves for four rows at a time, in registers,
+//      │ t t     │      │ x · · · · · x  │   from which squares of a times what is known are taken; all threads read
+//      │ □ □ t   │      │ x · · · · · x  │   the same elements of a at a time
+//      │ □ □ t t │      │ x · · · · · x  │
+//      └─────────┘      └────────────────┘
+//                        first … first + width
 //
-// An odd pitch keeps rows in different banks. Bound by the latency of n steps with a barrier each, which other
-// workgroups of 32 threads hide. Triangles with as many right-hand sides as rows: 10,000 of 8 x 8 in f32 take 12 µs,
-// 1,000 of 32 x 32 81 and 10,000 385, PyTorch 30, 49 and 245, on an H100, 25 November 2026 (docs/linear_algebra.md).
+// Of few columns a thread has a row, and they wait for each other at every step.
+//
+// b has $part columns; the rest are those of other workgroups, which read the same factors.
+//
+// Workgroup memory: a[$at(row, column)], of all matrices of the workgroup; b[$side(row, column)] (and places[],
+// small_factor_pieces.wgsl).
+//
+// Rows of a begin at multiples of four elements, so that several are loaded at once; an odd pitch keeps rows of b in
+// different banks. Bound by the loads of a and the arithmetic. Triangles of 10,000 of 32 x 32 with as many sides in f32
+// took 71 µs on an H200, through WebGPU 226, 29 November 2026 (docs/benchmarks_families.md).
 let block = group / $parts;
 let first = (group - block * $parts) * ${part}u;
 let width = min(${part}u, $right - first);
 $begin
 $load_a
 $load_b
-$steps
+$load_exchanges
+$barrier
+$solution
+$barrier
 $store

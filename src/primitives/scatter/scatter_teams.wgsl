@@ -1,0 +1,69 @@
+// The same as scatter_lines.cu where the lanes of a warp cannot compare their places: WebGPU's. A workgroup of 256 has
+// a line, whose results it keeps in its memory, or $across lines that are neighbours in memory, and takes $each entries
+// of each at once, in order, the next ones loaded while these are added:
+//
+//   named:                 │ 5 │ 2 │ 5 │ 5 │ … │ 9 │    the places of a team's 32 entries, which each looks through:
+//   the first of a place:  │ + │ + │ · │ · │ … │ + │    the first of a place adds its entry and then those of the
+//                                                       others in their order, so that sums have the bits that adding
+//                                                       one by one has
+//
+// The teams of a line add one after the other, with a barrier between them, and look through their places before.
+//
+// Workgroup memory: sums[own · $pitch + place], the lines' results; named[256] u32, and numbers[256] beside them, the
+// places and values of the entries.
+//
+// Bound by what a team looks through, and by the barriers between teams. Along the rows of 4096² in f32 426 µs on an
+// H200, 29 November 2026, along columns, of which a sector has few elements, 801 (docs/tuning.md).
+let column = thread % ${across}u;
+let row = thread / ${across}u;
+let line = group * ${across}u + column;
+let inside = line < $lines;
+let own = thread / ${each}u;
+let team = thread % ${each}u / 32u;
+let here = thread & 0xffffffe0u;
+let before = (1u << (thread & 31u)) - 1u;
+$line_coordinates
+if (inside) {
+  for (var k = row; k < $size; k += ${each}u) {
+    $load_old
+    sums[column * ${pitch}u + k] = $old_0;
+  }
+}
+$declared_entries
+$fetched_from(0u, row, ${each})
+for (var start = 0u; start < $count; start += ${ahead}u * ${each}u) {
+  $for e in $entries
+    let place_$e = place$e;
+    let value_$e = value$e;
+  $end
+  $fetched_from(start + ${ahead}u * ${each}u, row, ${each})
+  $for e in $entries
+    named[column * ${each}u + row] = place_$e;
+    numbers[column * ${each}u + row] = value_$e;
+    $barrier
+    {
+      let place = named[thread];
+      var same = 0u;
+      $for d in $team
+        same |= select(0u, 1u << ${d}u, named[here + ${d}u] == place);
+      $end
+      let first = place < $size && (same & before) == 0u;
+      $for turn in $turns
+        if (first && team == ${turn}u) {
+          let at = own * ${pitch}u + place;
+          var sum = combine(sums[at], numbers[thread]);
+          for (same &= same - 1u; same != 0u; same &= same - 1u) {
+            sum = combine(sum, numbers[here + firstTrailingBit(same)]);
+          }
+          sums[at] = sum;
+        }
+        $barrier
+      $end
+    }
+  $end
+}
+if (inside) {
+  for (var k = row; k < $size; k += ${each}u) {
+    $store
+  }
+}
