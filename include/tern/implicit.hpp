@@ -14,7 +14,8 @@ namespace tern {
 
 /// How iterative linear solvers run.
 struct IterativeOptions {
-  /// Of the residual's norm over that of b; negative: 1e-5 in f32, 1e-10 in f64.
+  /// Of the norm of b - map(x) over that of b; negative: 1e-5 in f32, 1e-10 in f64. Where the roundings of map(x) are
+  /// larger, as of maps that are nearly singular, it may be as large as they are, up to the tolerance's square root.
   double tolerance = -1;
   int iterations = 1000;
   /// GMRES begins anew after so many.

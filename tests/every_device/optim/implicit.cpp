@@ -83,6 +83,28 @@ TEST_P(Implicit, RightHandSidesOfAnySizeAreSolvedFor) {
     for (const double v : doubles(x / rows)) EXPECT_NEAR(v, 0.5, 1e-5);
   }
 }
+/// The residual that an iteration carries along falls below any limit, whatever x is: of a map that is nearly singular
+/// x was one of residual 12 |b|, and of what is not linear it was anything.
+TEST_P(Implicit, SolutionsAreToldByTheirOwnResiduals) {
+  const Tensor v = tensor({1., -2., 0.5, 3., 1.5}, cpu()), b = tensor({1.f, 0.3f, -2.f, 0.7f, 1.1f}, cpu());
+  const Tensor turn = eye(5, {.dtype = f64, .device = cpu()}) - outer(v, v) * (2 / 16.5);
+  const Tensor sizes = tensor({1., 1e-2, 1e-4, 1e-6, 1e-8}, cpu());
+  const Tensor a = matmul(turn * sizes, turn.mT()).to(f32).to(device());
+  for (const LinearMethod& method : {conjugate_gradients(), bicgstab(), gmres()}) {
+    try {
+      const Tensor x = custom_linear_solve(batched_product, method)(b.to(device()), a);
+      const Tensor left = matmul(a.to(cpu()).to(f64), x.to(cpu()).to(f64)) - b.to(f64);
+      EXPECT_LT(norm(left).item<double>(), 4e-3 * norm(b).item<float>());
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::linalg);
+    }
+    if (in_software(device())) return;
+  }
+  for (const LinearMethod& method : {conjugate_gradients(), bicgstab()})
+    expect_error(ErrorKind::linalg, {"converge"}, [&] {
+      custom_linear_solve([](const Var& x) { return x * 2 + 1; }, method)(ones({3}, f32).to(device()));
+    });
+}
 TEST_P(Implicit, SolutionsHaveGradients) {
   const Tensor a = positive(4), b = numbers({4}), general = numbers({4, 4}) + 3 * one(4);
   const auto symmetric = [](const Var& x, const Var& a) { return batched_product(x, a + a.transpose(0, 1)); };
