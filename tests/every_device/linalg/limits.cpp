@@ -108,6 +108,26 @@ TEST_P(MatricesAtLimits, MayHaveSubnormalPivots) {
     }
 }
 
+/// Nor have triangles of subnormal numbers, whose solutions were NaN.
+TEST_P(MatricesAtLimits, MayBeSubnormalThroughout) {
+  if (!(device() == cpu())) return;
+  for (const DType dtype : {f32, f64, c64, c128})
+    for (const std::int64_t n : {1, 9, 40}) {
+      const int power = real_dtype(dtype) == f64 ? -1040 : -135;
+      const Tensor one = eye(n, {.dtype = real_dtype(dtype)}) * std::ldexp(1.0, power);
+      const Tensor a = matrices(1, n, n, dtype, power, false) * (0.25 / static_cast<double>(n)) + one.to(dtype);
+      const Tensor b = matrices(1, n, 2, dtype, power, false), exact = scaled(a, power), right = scaled(b, power);
+      const auto check = [&](const char* what, const Tensor& matrix, const Tensor& x) {
+        EXPECT_LE(largest_part(matmul(matrix, x.to(c128)) - right), 0.01) << what << " of " << n;
+      };
+      check("solve", exact, solve(a, b));
+      check("upper", triu(exact), solve_triangular(a, b, true));
+      check("lower", tril(exact), solve_triangular(a.contiguous(), b, false));
+      const Tensor left = solve_triangular(a, b.mT(), true, false).mT();
+      check("left", triu(exact).mT(), left);
+    }
+}
+
 TEST_P(MatricesAtLimits, ConditionsOfSingularOnes) {
   const Tensor singular = tensor({{1.f, 2.f}, {2.f, 4.f}}, device()), none = zeros({2, 2});
   for (const Norm& norm : {Norm(1), Norm(-1), Norm("fro"), Norm("nuc"), Norm(kInf), Norm(2)}) {
