@@ -142,6 +142,9 @@ TEST_P(MatricesAtLimits, ConditionsOfSingularOnes) {
   EXPECT_EQ(doubles(cond(both)), (std::vector<double>{kInf, 1}));
   expect_error(ErrorKind::shape, {"cond", "[0, 0]"}, [] { cond(zeros({0, 0})); });
   expect_error(ErrorKind::value, {"cond", "no norm 3"}, [] { cond(eye(2), 3); });
+  expect_error(ErrorKind::value, {"pinv", "rtol"}, [] { pinv(eye(2), kNaN); });
+  expect_error(ErrorKind::value, {"matrix_rank", "rtol"}, [] { matrix_rank(eye(2), kNaN); });
+  expect_error(ErrorKind::value, {"lstsq", "rtol"}, [] { lstsq(eye(2), ones({2}), kNaN); });
   expect_error(ErrorKind::linalg, {"matrix_norm", "not finite"}, [] { matrix_norm(full({2, 2}, kNaN, f32), 2); });
 }
 /// The product of the first pivots is beyond the dtype, or too small for it, and the determinant is not.
