@@ -128,6 +128,22 @@ TEST_P(MatricesAtLimits, MayBeSubnormalThroughout) {
     }
 }
 
+/// Half of the values are 1, the others 0: Eigen's divide and conquer gave wrong vectors of some of them, and NaN.
+TEST_P(MatricesAtLimits, ProjectionsHaveSingularValues) {
+  if (!(device() == cpu())) return;
+  for (const DType dtype : {f64, c128})
+    for (const std::int64_t n : {17, 18, 20, 21, 23, 35}) {
+      const Tensor whole = linalg::qr(matrices(50, n, n, dtype, 0, false)).q, q = whole.slice(-1, 0, n / 2);
+      const Tensor a = matmul(q, adjoint_of(q));
+      const auto f = svd(a);
+      const double most = 20 * static_cast<double>(n) * epsilon_of(dtype);
+      EXPECT_LE(largest_part(matmul(f.u * f.s.unsqueeze(-2), f.vh) - a), most) << n;
+      EXPECT_LE(largest_part(matmul(adjoint_of(f.u), f.u) - unit(n)), most) << n;
+      const Tensor want = (arange(0, n, 1, {.dtype = f64, .device = cpu()}) < n / 2).to(f64);
+      EXPECT_LE(largest_part(svdvals(a) - want), most) << n;
+    }
+}
+
 TEST_P(MatricesAtLimits, ConditionsOfSingularOnes) {
   const Tensor singular = tensor({{1.f, 2.f}, {2.f, 4.f}}, device()), none = zeros({2, 2});
   for (const Norm& norm : {Norm(1), Norm(-1), Norm("fro"), Norm("nuc"), Norm(kInf), Norm(2)}) {
