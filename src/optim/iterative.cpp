@@ -48,9 +48,9 @@ struct Systems {
     if (worst == 1 && iterations >= options.iterations) fail(r, iterations);
     return worst == 0;
   }
-  /// Whether x is what was looked for, told by r = b - map(x) itself: the residual that an iteration carries along parts
-  /// from it by roundings, which were once as large as x or the residuals on the way. Where the roundings of map(x) are
-  /// above the limit, r may be as they are, up to the tolerance's root.
+  /// Whether x is what was looked for, told by r = b - map(x) itself: the residual that an iteration carries along
+  /// parts from it by roundings, which were once as large as x or the residuals on the way. Where the roundings of
+  /// map(x) are above the limit, r may be as they are, up to the tolerance's root.
   bool are_solutions(const TensorMap& map, const Tensor& x, const Tensor& r) const {
     const Tensor size = norm(r), of_b = norm(b);
     if (all(size <= of_b * tolerance).to(cpu()).item<bool>()) return true;
