@@ -161,6 +161,7 @@ TEST_P(MatricesAtLimits, ConditionsOfSingularOnes) {
   expect_error(ErrorKind::value, {"pinv", "rtol"}, [] { pinv(eye(2), kNaN); });
   expect_error(ErrorKind::value, {"matrix_rank", "rtol"}, [] { matrix_rank(eye(2), kNaN); });
   expect_error(ErrorKind::value, {"lstsq", "rtol"}, [] { lstsq(eye(2), ones({2}), kNaN); });
+  expect_error(ErrorKind::shape, {"lstsq", "[2]", "[3]"}, [] { lstsq(zeros({2, 2, 2}), ones({3, 2, 1})); });
   expect_error(ErrorKind::linalg, {"matrix_norm", "not finite"}, [] { matrix_norm(full({2, 2}, kNaN, f32), 2); });
 }
 /// The product of the first pivots is beyond the dtype, or too small for it, and the determinant is not.

@@ -99,6 +99,7 @@ template <TensorOrVar A, TensorOrVar B> Lstsq<ResultOf<A, B>> lstsq(const A& a, 
   const R x = widened(operand_as<R>(a).to(dtype));
   R y = widened(operand_as<R>(b).to(dtype));
   if (vector) y = y.unsqueeze(-1);
+  broadcast_shapes(op, batch_of(x.shape()), batch_of(y.shape()));
   const double least = tolerance_of(op, rtol, value_of(x));
   const Svd<R> f = svd_of(op, x, false);
   const R solution = least_squares_of(op, x, y, f, least);
