@@ -14,7 +14,8 @@ namespace tern {
 
 /// How iterative linear solvers run.
 struct IterativeOptions {
-  /// Of the residual's norm over that of b; negative: 1e-5 in f32, 1e-10 in f64.
+  /// Of the norm of b - map(x) over that of b; negative: 1e-5 in f32, 1e-10 in f64. Where the roundings of map(x) are
+  /// larger, as of maps that are nearly singular, it may be as large as they are, up to the tolerance's square root.
   double tolerance = -1;
   int iterations = 1000;
   /// GMRES begins anew after so many.
@@ -138,11 +139,12 @@ optim::LeastSquaresResult levenberg_marquardt(const std::function<Var(const Var&
                                               const optim::LeastSquaresOptions& options);
 }
 namespace optim {
-/// The x that make Σ f(x)² least, near x0, by Levenberg-Marquardt (Moré's scaling of the damping by JᵀJ's diagonal):
+/// The x that make Σ f(x)² least, near x0, by Levenberg-Marquardt (damped by JᵀJ's diagonal as Moré, 1978, does):
 /// x0 is [..., n] and f gives [..., m], each row of which depends on the same row of x alone; every row is a problem of
 /// its own, with its own damping. Jacobians in min(n, m) passes, forward or back. Not recorded: gradients of it come
 /// from custom_root with f's gradient.
-/// Throws `shape` where f's rows are not x0's; `dtype` unless x0 is f32 or f64.
+/// Throws `shape` where f's rows are not x0's; `dtype` unless x0 is f32 or f64 and f floating; `value` for options
+/// below 0. Where f is not finite x stays where it was, and is not converged.
 template <class F>
 LeastSquaresResult least_squares(const F& f, const Tensor& x0, const LeastSquaresOptions& options = {}) {
   return tern::detail::levenberg_marquardt([&f](const Var& x) -> Var { return f(x); }, x0, options);

@@ -2,6 +2,8 @@
 #include "tern/implicit.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <sstream>
 #include <string>
 
 #include "autodiff/record.hpp"
@@ -132,26 +134,37 @@ Var implicit_root(const ImplicitFunction& f, const LinearMethod& method, const T
 
 Tensor Newton::run(const std::function<Var(const Var&)>& g, const Tensor& x0) const {
   detail::require_defined("Newton", "x0", x0);
+  if (!is_floating(x0.dtype()))
+    throw Error(ErrorKind::dtype, "Newton: x0 must be floating-point numbers, got " + detail::describe(x0));
   const double tolerance = options_.tolerance >= 0 ? options_.tolerance : x0.dtype() == DType::f64 ? 1e-10 : 1e-5;
+  TensorMap preconditioner;
+  if (options_.method.preconditioner)
+    preconditioner = [&](const Tensor& v) {
+      const NoGrad none;
+      return options_.method.preconditioner(detail::as_var(v)).value();
+    };
   Tensor x = x0.clone();
   double size = 0;
-  for (int i = 0; i <= options_.iterations; ++i) {
+  int i = 0;
+  for (;; ++i) {
     const Tensor y = g(detail::as_var(x)).value();
     detail::check_like("Newton", "the function's result", y, x);
+    if (x.numel() == 0) return x;
     size = max(abs(y)).to(cpu()).to(DType::f64).item<double>();
     if (size <= tolerance) return x;
-    if (!(size < 1e300) || i == options_.iterations) break;
+    if (!std::isfinite(size) || i >= options_.iterations) break;
     const Var at = detail::as_var(x);
     const detail::ImplicitFunction f = [&g](const Var& x, std::span<const Var>) { return g(x); };
     const TensorMap jacobian = [&](const Tensor& v) {
       const NoGrad none;
       return detail::forward_at(f, at, detail::as_var(v), {}).value();
     };
-    x = x - options_.method.solve(jacobian, {}, y);
+    x = x - options_.method.solve(jacobian, preconditioner, y);
   }
-  throw Error(ErrorKind::linalg, "Newton: did not converge: the largest element of the function is " +
-                                     std::to_string(size) + " after " + std::to_string(options_.iterations) +
-                                     " iterations; begin nearer to the root, or allow more");
+  std::ostringstream text;
+  text << "Newton: did not converge: the largest element of the function is " << size << " after " << i
+       << " iterations; begin nearer to the root, or allow more";
+  throw Error(ErrorKind::linalg, text.str());
 }
 
 }  // namespace tern

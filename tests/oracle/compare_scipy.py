@@ -168,6 +168,18 @@ def solving(r):
     return {**case, "y": right_side(r, a.shape, dtype)} if op in ("solve", "solve_ex") else case
 
 
+def structured(r, n, shape, dtype):
+    """Projections, whose values are 0 and 1, permutations, and what has one value throughout or nearly."""
+    kind = r.choice(["projection", "projection", "permutation", "unitary", "near one"])
+    if kind == "permutation":
+        return np.broadcast_to(np.eye(n)[r.sample(range(n), n)], shape + [n, n])
+    q = np.linalg.qr(r.normal(shape + [n, n], dtype))[0]
+    if kind == "projection":
+        q = q[..., :r.randint(0, n)]
+        return q @ np.conj(q.swapaxes(-1, -2))
+    return q if kind == "unitary" else np.eye(n) + 1e-7 * q
+
+
 def factoring(r):
     op = r.choice(["cholesky", "cholesky_ex", "lu", "lu_factor", "qr", "svd", "svdvals", "eigh", "eigvalsh", "eig",
                    "eigvals", "pinv", "lstsq", "matrix_rank"])
@@ -176,6 +188,10 @@ def factoring(r):
         return hermitian(r, op, n, shape, dtype)
     m = n if op in ("eig", "eigvals") else size(r)
     a = r.normal(shape + [m, n], dtype)
+    if m == n and op in ("lu", "qr", "svd", "svdvals", "eig", "eigvals") and r.often(0.3):
+        a = structured(r, n, shape, dtype)
+    if op in ("lu", "qr", "svd", "svdvals") and r.often(0.2):  # SciPy's eigenvalues of such are wrong
+        a = a * 2.0 ** (r.choice([-1, 1]) * (900 if dtype in ("f64", "c128") else 100))
     if op in ("lu_factor",):
         a = general(r, n, shape, dtype, m)
     low = min(m, n) > 1 and op in ("qr", "lu", "svd", "svdvals", "pinv", "lstsq", "matrix_rank") and r.often(0.3)

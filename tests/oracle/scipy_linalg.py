@@ -77,7 +77,7 @@ def scale(a, n=None):
 def condition(a):
     s = np.linalg.svd(a, compute_uv=False) if a.size else np.ones((1, 1))
     with np.errstate(all="ignore"):
-        return float(np.nanmax(s[..., 0] / s[..., -1], initial=1)) if s.size else 1.0
+        return float(np.nan_to_num(s[..., 0] / s[..., -1], nan=1, posinf=np.inf).max(initial=1)) if s.size else 1.0
 
 
 # ---- judges: of a case and tern's results; they raise Differs, or what SciPy raises

@@ -124,20 +124,42 @@ template <class T> int eigh(bool vectors, int n, T* a, int ld, real_of<T>* value
   if (vectors) x = made.eigenvectors();
   return 0;
 }
+/// Whether x is u·diag(s)·vᴴ to roundings, with orthonormal columns and values in their order.
+template <class T, class Made> bool is_svd(const Map<T>& x, const Made& made) {
+  using R = real_of<T>;
+  const auto& s = made.singularValues();
+  const E::Index k = s.size();
+  const EigenMatrix<T> u = made.matrixU().leftCols(k), v = made.matrixV().leftCols(k);
+  const R most = 4 * static_cast<R>(std::max(x.rows(), x.cols())) * std::numeric_limits<R>::epsilon();
+  const auto is_small = [&](const EigenMatrix<T>& error, R size) {
+    return (error.cwiseAbs().array() <= most * size).all();  // which NaN is not
+  };
+  for (E::Index i = 0; i < k; ++i)
+    if (!(s(i) >= (i + 1 < k ? s(i + 1) : 0))) return false;
+  const EigenMatrix<T> one = EigenMatrix<T>::Identity(k, k);
+  return is_small(u.adjoint() * u - one, 1) && is_small(v.adjoint() * v - one, 1) &&
+         is_small(u * s.template cast<T>().asDiagonal() * v.adjoint() - x, s(0));
+}
+/// By bidiagonals, which are divided and conquered. Where many values are equal, as of projections, Eigen 3.4 gives
+/// wrong vectors or NaN so, and says that it succeeded: what it gives is looked at, and Jacobi's rotations take its
+/// place, as of small matrices.
 template <class T> int svd(char job, int m, int n, T* a, int ld, real_of<T>* s, T* u, int ld_u, T* vh, int ld_vh) {
-  const unsigned wanted = job == 'A'   ? E::ComputeFullU | E::ComputeFullV
-                          : job == 'S' ? E::ComputeThinU | E::ComputeThinV
-                                       : 0u;
+  constexpr int kRotated = 16;
+  const unsigned wanted = job == 'A' ? E::ComputeFullU | E::ComputeFullV : E::ComputeThinU | E::ComputeThinV;
+  const real_of<T> power = power_of_largest(a, m, n, ld);
   const auto give = [&](const auto& made) {
-    E::Map<Column<real_of<T>>>(s, std::min(m, n)) = made.singularValues();
+    E::Map<Column<real_of<T>>>(s, std::min(m, n)) = made.singularValues() * power;
     if (made.info() != E::Success) return 1;
     if (job == 'N') return 0;
     map(u, m, static_cast<int>(made.matrixU().cols()), ld_u) = made.matrixU();
     map(vh, static_cast<int>(made.matrixV().cols()), n, ld_vh) = made.matrixV().adjoint();
     return 0;
   };
-  const Map<T> x = map(a, m, n, ld);
-  return give(E::BDCSVD<EigenMatrix<T>>(x, wanted));
+  Map<T> x = map(a, m, n, ld);
+  x *= 1 / power;
+  if (std::min(m, n) < kRotated) return give(E::JacobiSVD<EigenMatrix<T>>(x, job == 'N' ? 0 : wanted));
+  if (const E::BDCSVD<EigenMatrix<T>> made(x, wanted); made.info() == E::Success && is_svd(x, made)) return give(made);
+  return give(E::JacobiSVD<EigenMatrix<T>>(x, wanted));
 }
 template <class T>
 int eig(int n, T* a, int ld, std::complex<real_of<T>>* values, std::complex<real_of<T>>* vectors, int ld_v) {

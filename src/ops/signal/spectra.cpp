@@ -77,6 +77,8 @@ template <class R, TensorOrVar A, TensorOrVar B>
 R convolved(const char* op, const A& a, const B& b, std::string_view mode) {
   if (mode != "full" && mode != "same" && mode != "valid")
     refuse(op, "mode", "\"full\", \"same\" or \"valid\"", "\"" + std::string(mode) + "\"", ErrorKind::value);
+  const auto lines = [](Shape shape) { return shape.resize(shape.rank() - 1), shape; };
+  broadcast_shapes(op, lines(a.shape()), lines(b.shape()));
   const std::int64_t of_a = a.size(-1), of_b = b.size(-1), all = of_a + of_b - 1, length = quick_length(all);
   R y;
   if (is_complex(a.dtype()) || is_complex(b.dtype())) {

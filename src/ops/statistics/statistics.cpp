@@ -56,10 +56,12 @@ Expr variance(Expr x, Expr correction) {
   const Expr centred = x - mean(x);
   return sum(centred * centred) / maximum(extent() - correction, 0);
 }
-/// Scaled by the largest |x|, of which the norm does not depend otherwise, so that no power overflows.
+/// Scaled by the largest |x|, of which the norm does not depend otherwise, so that no power overflows. The gradient by
+/// an x of 0, where there is none of orders below 1, is 0.
 Expr norm_of_order(Expr x, Expr order) {
   const Expr top = detach(max(abs(x))), scale = where((top > 0) & (top < kInfinity), top, 1);
-  const Expr total = sum(pow(abs(x) / scale, order));
+  const Expr size = abs(x) / scale, zero = size == 0;
+  const Expr total = sum(where(zero, pow(detach(size), order), pow(where(zero, 1, size), order)));
   const auto none = total == 0;  // of no elements or zeros; of a negative order of no elements or infinities
   return where(none, where(order < 0, kInfinity, 0), scale * pow(where(none, 1, total), 1 / order));
 }

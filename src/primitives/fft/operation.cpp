@@ -194,9 +194,12 @@ X several(const char* op, const TransformFamily& last, const X& x, const std::op
   return y;
 }
 
-std::vector<double> frequencies(const char* op, std::int64_t n, double spacing, std::int64_t first,
-                                std::int64_t count) {
+std::vector<double> frequencies(const char* op, std::int64_t n, double spacing, std::int64_t first, std::int64_t count,
+                                DType dtype) {
   check_length(op, n);
+  if (!is_floating(dtype))
+    throw Error(ErrorKind::dtype, std::string(op) + ": dtype: expected a floating-point one, got " +
+                                      std::string(to_string(dtype)));
   std::vector<double> list;
   for (std::int64_t i = first; i < first + count; ++i)
     list.push_back(static_cast<double>(i) / (static_cast<double>(n) * spacing));
@@ -247,13 +250,13 @@ TERN_FFT_ALONG_SEVERAL(rfft2, Axes, kRfft)
 TERN_FFT_ALONG_SEVERAL(irfft2, Axes, kIrfft)
 
 Tensor fftfreq(std::int64_t n, double spacing, const Options& options) {
-  std::vector<double> list = frequencies("fftfreq", n, spacing, 0, (n + 1) / 2);
-  const std::vector<double> negative = frequencies("fftfreq", n, spacing, -(n / 2), n / 2);
+  std::vector<double> list = frequencies("fftfreq", n, spacing, 0, (n + 1) / 2, options.dtype);
+  const std::vector<double> negative = frequencies("fftfreq", n, spacing, -(n / 2), n / 2, options.dtype);
   list.insert(list.end(), negative.begin(), negative.end());
   return tensor(list, options.dtype, options.device);
 }
 Tensor rfftfreq(std::int64_t n, double spacing, const Options& options) {
-  return tensor(frequencies("rfftfreq", n, spacing, 0, n / 2 + 1), options.dtype, options.device);
+  return tensor(frequencies("rfftfreq", n, spacing, 0, n / 2 + 1, options.dtype), options.dtype, options.device);
 }
 template <TensorOrVar X> X fftshift(const X& x, const Axes& axes) { return shifted("fftshift", x, axes, false); }
 template <TensorOrVar X> X ifftshift(const X& x, const Axes& axes) { return shifted("ifftshift", x, axes, true); }

@@ -190,6 +190,9 @@ TEST_P(Fourier, ConvolutionsAreProductsOfSpectra) {
   EXPECT_EQ(convolve(some, some).dtype(), f16);
   EXPECT_EQ(correlate(some, some.to(f32)).dtype(), f32);
   EXPECT_EQ(convolve(a, b.slice(0, 0, 7), "valid").shape(), (Shape{54}));
+  expect_error(ErrorKind::shape, {"convolve", "[2]", "[3]"},
+               [&] { convolve(a.reshape({2, 30}), b.reshape({3, 20})); });
+  expect_error(ErrorKind::dtype, {"fftfreq", "i32"}, [] { fft::fftfreq(4, 1, {.dtype = i32}); });
 }
 
 /// A complex signal comes back whole from its spectrogram.

@@ -102,6 +102,42 @@ TEST_P(MatricesAtLimits, MayHaveSubnormalPivots) {
     }
 }
 
+/// Nor have triangles of subnormal numbers, whose solutions were NaN.
+TEST_P(MatricesAtLimits, MayBeSubnormalThroughout) {
+  if (!(device() == cpu())) return;
+  for (const DType dtype : {f32, f64, c64, c128})
+    for (const std::int64_t n : {1, 9, 40}) {
+      const int power = real_dtype(dtype) == f64 ? -1040 : -135;
+      const Tensor one = eye(n, {.dtype = real_dtype(dtype)}) * std::ldexp(1.0, power);
+      const Tensor a = matrices(1, n, n, dtype, power, false) * (0.25 / static_cast<double>(n)) + one.to(dtype);
+      const Tensor b = matrices(1, n, 2, dtype, power, false), exact = scaled(a, power), right = scaled(b, power);
+      const auto check = [&](const char* what, const Tensor& matrix, const Tensor& x) {
+        EXPECT_LE(largest_part(matmul(matrix, x.to(c128)) - right), 0.01) << what << " of " << n;
+      };
+      check("solve", exact, solve(a, b));
+      check("upper", triu(exact), solve_triangular(a, b, true));
+      check("lower", tril(exact), solve_triangular(a.contiguous(), b, false));
+      const Tensor left = solve_triangular(a, b.mT(), true, false).mT();
+      check("left", triu(exact).mT(), left);
+    }
+}
+
+/// Half of the values are 1, the others 0: Eigen's divide and conquer gave wrong vectors of some of them, and NaN.
+TEST_P(MatricesAtLimits, ProjectionsHaveSingularValues) {
+  if (!(device() == cpu())) return;
+  for (const DType dtype : {f64, c128})
+    for (const std::int64_t n : {17, 18, 20, 21, 23, 35}) {
+      const Tensor whole = linalg::qr(matrices(50, n, n, dtype, 0, false)).q, q = whole.slice(-1, 0, n / 2);
+      const Tensor a = matmul(q, adjoint_of(q));
+      const auto f = svd(a);
+      const double most = 20 * static_cast<double>(n) * epsilon_of(dtype);
+      EXPECT_LE(largest_part(matmul(f.u * f.s.unsqueeze(-2), f.vh) - a), most) << n;
+      EXPECT_LE(largest_part(matmul(adjoint_of(f.u), f.u) - unit(n)), most) << n;
+      const Tensor want = (arange(0, n, 1, {.dtype = f64, .device = cpu()}) < n / 2).to(f64);
+      EXPECT_LE(largest_part(svdvals(a) - want), most) << n;
+    }
+}
+
 TEST_P(MatricesAtLimits, ConditionsOfSingularOnes) {
   const Tensor singular = tensor({{1.f, 2.f}, {2.f, 4.f}}, device()), none = zeros({2, 2});
   for (const Norm& norm : {Norm(1), Norm(-1), Norm("fro"), Norm("nuc"), Norm(kInf), Norm(2)}) {
@@ -116,6 +152,10 @@ TEST_P(MatricesAtLimits, ConditionsOfSingularOnes) {
   EXPECT_EQ(doubles(cond(both)), (std::vector<double>{kInf, 1}));
   expect_error(ErrorKind::shape, {"cond", "[0, 0]"}, [] { cond(zeros({0, 0})); });
   expect_error(ErrorKind::value, {"cond", "no norm 3"}, [] { cond(eye(2), 3); });
+  expect_error(ErrorKind::value, {"pinv", "rtol"}, [] { pinv(eye(2), kNaN); });
+  expect_error(ErrorKind::value, {"matrix_rank", "rtol"}, [] { matrix_rank(eye(2), kNaN); });
+  expect_error(ErrorKind::value, {"lstsq", "rtol"}, [] { lstsq(eye(2), ones({2}), kNaN); });
+  expect_error(ErrorKind::shape, {"lstsq", "[2]", "[3]"}, [] { lstsq(zeros({2, 2, 2}), ones({3, 2, 1})); });
   expect_error(ErrorKind::linalg, {"matrix_norm", "not finite"}, [] { matrix_norm(full({2, 2}, kNaN, f32), 2); });
 }
 /// The product of the first pivots is beyond the dtype, or too small for it, and the determinant is not.

@@ -83,6 +83,28 @@ TEST_P(Implicit, RightHandSidesOfAnySizeAreSolvedFor) {
     for (const double v : doubles(x / rows)) EXPECT_NEAR(v, 0.5, 1e-5);
   }
 }
+/// The residual that an iteration carries along falls below any limit, whatever x is: of a map that is nearly singular
+/// x was one of residual 12 |b|, and of what is not linear it was anything.
+TEST_P(Implicit, SolutionsAreToldByTheirOwnResiduals) {
+  const Tensor v = tensor({1., -2., 0.5, 3., 1.5}, cpu()), b = tensor({1.f, 0.3f, -2.f, 0.7f, 1.1f}, cpu());
+  const Tensor turn = eye(5, {.dtype = f64, .device = cpu()}) - outer(v, v) * (2 / 16.5);
+  const Tensor sizes = tensor({1., 1e-2, 1e-4, 1e-6, 1e-8}, cpu());
+  const Tensor a = matmul(turn * sizes, turn.mT()).to(f32).to(device());
+  for (const LinearMethod& method : {conjugate_gradients(), bicgstab(), gmres()}) {
+    try {
+      const Tensor x = custom_linear_solve(batched_product, method)(b.to(device()), a);
+      const Tensor left = matmul(a.to(cpu()).to(f64), x.to(cpu()).to(f64)) - b.to(f64);
+      EXPECT_LT(norm(left).item<double>(), 4e-3 * norm(b).item<float>());
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::linalg);
+    }
+    if (in_software(device())) return;
+  }
+  for (const LinearMethod& method : {conjugate_gradients(), bicgstab()})
+    expect_error(ErrorKind::linalg, {"converge"}, [&] {
+      custom_linear_solve([](const Var& x) { return x * 2 + 1; }, method)(ones({3}, f32).to(device()));
+    });
+}
 TEST_P(Implicit, SolutionsHaveGradients) {
   const Tensor a = positive(4), b = numbers({4}), general = numbers({4, 4}) + 3 * one(4);
   const auto symmetric = [](const Var& x, const Var& a) { return batched_product(x, a + a.transpose(0, 1)); };
@@ -163,6 +185,47 @@ TEST_P(Implicit, LeastSquaresEndWithLargeResiduals) {
   EXPECT_LT(fit.iterations, 60);
   EXPECT_NEAR(doubles(fit.x)[0], 3, 0.3);
 }
+/// One residual of several unknowns, on the last of which it does not depend, and unknowns that are 10⁶ and 10⁻⁶.
+TEST_P(Implicit, LeastSquaresOfUnknownsOfAnyScale) {
+  const auto one = [](const Var& x) { return sum(x * x, {-1}, true) - 3; };
+  const auto point = optim::least_squares(one, tensor({{1.f, 5.f, 0.f}, {-10.f, 50.f, 0.f}}).to(wide()));
+  EXPECT_LT(worst(one(Var(point.x)).value()), 1e-3);
+  EXPECT_TRUE(all(point.converged).to(cpu()).item<bool>());
+  if (!has_f64()) return;
+  const auto badly_scaled = [](const Var& x) {  // Brown's
+    const Var a = x.slice(-1, 0, 1), b = x.slice(-1, 1, 2);
+    return concatenate(std::vector<Var>{a - 1e6, b - 2e-6, a * b - 2}, -1);
+  };
+  EXPECT_LT(worst(optim::least_squares(badly_scaled, ones({1, 2}, f64)).cost), 1e-10);
+}
+/// Residuals whose squares are beyond the dtype's range.
+TEST_P(Implicit, LeastSquaresOfResidualsOfAnySize) {
+  for (const double size : {1e30, 1e-12, 1e-25}) {
+    const auto fit = optim::least_squares([&](const Var& x) { return (x - 2) * size; }, full({2, 3}, 3.f),
+                                          {.gradient = 0});
+    EXPECT_LT(worst(fit.x - 2), 1e-4) << size;
+    EXPECT_TRUE(all(fit.converged).to(cpu()).item<bool>()) << size;
+    if (in_software(device())) return;
+  }
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto lost = optim::least_squares([&](const Var& x) { return x * nan; }, ones({2, 3}), {.iterations = 3});
+  EXPECT_FALSE(any(lost.converged).to(cpu()).item<bool>());
+  EXPECT_EQ(worst(lost.x - 1), 0);
+}
+/// The method's preconditioner is Newton's, too.
+TEST_P(Implicit, NewtonTakesAllOfItsMethod) {
+  const auto f = [](const Var& x, const Var& a) { return x * x - a; };
+  int calls = 0;
+  const auto counted = [&](const Var& v) { return ++calls, v * 0.5; };
+  const Tensor x = custom_root(f, Newton({.method = gmres({.preconditioner = counted})}))(ones({2}), full({2}, 4.f));
+  EXPECT_LT(worst(x - 2), 1e-4);
+  EXPECT_GT(calls, 0);
+  EXPECT_EQ(custom_root(f, Newton())(ones({0}), ones({0})).shape(), (Shape{0}));
+  expect_error(ErrorKind::dtype, {"Newton", "x0", "i32"}, [&] { custom_root(f, Newton())(ones({2}, i32), ones({2})); });
+  expect_error(ErrorKind::linalg, {"Newton", "nan after 0 iterations"}, [&] {
+    custom_root(f, Newton())(full({2}, std::numeric_limits<float>::quiet_NaN()), ones({2}));
+  });
+}
 TEST_P(Implicit, WhatIsWrongIsSaid) {
   const Tensor a = numbers({3, 3}), b = numbers({3});
   expect_error(ErrorKind::shape, {"custom_linear_solve", "map"},
@@ -182,6 +245,12 @@ TEST_P(Implicit, WhatIsWrongIsSaid) {
   });
   expect_error(ErrorKind::shape, {"least_squares", "x0"},
                [&] { optim::least_squares([](const Var& x) { return x; }, full({}, 1.f)); });
+  expect_error(ErrorKind::shape, {"least_squares", "a row for each row of x0"},
+               [&] { optim::least_squares([](const Var& x) { return sum(x); }, ones({3})); });
+  expect_error(ErrorKind::dtype, {"least_squares", "i32"},
+               [&] { optim::least_squares([](const Var& x) { return x.to(i32); }, ones({3})); });
+  expect_error(ErrorKind::value, {"least_squares", "damping"},
+               [&] { optim::least_squares([](const Var& x) { return x; }, ones({3}), {.damping = -1}); });
 }
 
 }  // namespace

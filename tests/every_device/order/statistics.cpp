@@ -85,6 +85,11 @@ TEST_P(Statistics, NormsOfEveryOrder) {
   const Var none(zeros({3}));
   expect_same(backward(norm(none, {}, false, 3))[none], {0, 0, 0});
   expect_same(backward(linalg::vector_norm(none, 3))[none], {0, 0, 0});
+  const Var some(floats({0, 4, -1}));
+  for (const auto& [order, want] : {std::pair{0.5, std::vector<double>{0, 1.5, -3}}, {-1., {0, 0, 0}}}) {
+    const std::vector<double> got = doubles(backward(norm(some, {}, false, order))[some]);
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(got[i], want[i], 1e-5) << order;
+  }
   EXPECT_NEAR(doubles(linalg::vector_norm(x.slice(0, 1), 3))[0] / 1e30, std::cbrt(2.0), 1e-5);
   expect_error(ErrorKind::value, {"norm", "NaN"}, [&] { norm(x, {1}, false, kNaN); });
   expect_error(ErrorKind::shape, {"norm", "f32[2, 0]"}, [&] { norm(ones({2, 0}), 1, false, kInf); });

@@ -70,6 +70,33 @@ void lu_on_cpu(detail::Backend&, const detail::LuRequest& r) {
 
 namespace {
 
+/// x = op(a)⁻¹·x with a triangle of a, by table.triangular, which multiplies by the diagonal's reciprocals; by division
+/// where one of them is beyond the dtype's range, as of subnormal numbers.
+template <class T>
+void solve_triangle(const Factorisations<T>& table, bool upper, char how, bool unit, const ByColumns<T>& a,
+                    const ByColumns<T>& x) {
+  const std::int64_t n = x.matrix().rows, columns = x.matrix().columns;
+  bool divides = false;
+  for (std::int64_t i = 0; i < n && !unit && !divides; ++i)
+    divides = a(i, i) != T(0) && std::isinf(1 / std::abs(a(i, i)));
+  if (!divides)
+    return table.triangular(upper, how, unit, static_cast<int>(n), static_cast<int>(columns), a.data(), a.ld(),
+                            x.data(), x.ld());
+  const auto conjugated = [&](T value) {
+    if constexpr (std::is_same_v<T, real_of<T>>) return value;
+    else return how == 'C' ? std::conj(value) : value;
+  };
+  const bool down = upper == (how != 'N');
+  for (std::int64_t j = 0; j < columns; ++j)
+    for (std::int64_t step = 0; step < n; ++step) {
+      const std::int64_t k = down ? step : n - 1 - step;
+      T value = x(k, j);
+      for (std::int64_t i = down ? 0 : k + 1; i < (down ? k : n); ++i)
+        value -= conjugated(how == 'N' ? a(k, i) : a(i, k)) * x(i, j);
+      x(k, j) = value / conjugated(a(k, k));
+    }
+}
+
 /// The exchanges of rows in their order, or back.
 template <class T> void permute(const ByColumns<T>& x, const Matrix<const std::int32_t>& pivots, bool back) {
   for (std::int64_t j = 0; j < x.matrix().columns; ++j) {
@@ -93,15 +120,13 @@ void lu_solve_on_cpu(detail::Backend&, const detail::LuSolveRequest& r) {
       const ByColumns<T> x(matrix_of<const T>(r.b, batch, index, n, r.right),
                            matrix_of<T>(r.x, batch, index, n, r.right));
       const Matrix<const std::int32_t> pivots = matrix_of<const std::int32_t>(r.pivots, batch, index, n, 1);
-      const int size = static_cast<int>(n), columns = static_cast<int>(r.right);
       if (n == 0 || r.right == 0) return;
       if (!r.adjoint) permute(x, pivots, false);
       if (!r.permutes) {
         const Matrix<const T> lu = matrix_of<const T>(r.lu, batch, index, n, n);
         const ByColumns<T> a = lu.by_columns() ? ByColumns<T>::in_place(lu) : ByColumns<T>(lu);
         const char how = r.adjoint ? 'C' : 'N';
-        for (const bool upper : {r.adjoint, !r.adjoint})
-          table.triangular(upper, how, !upper, size, columns, a.data(), a.ld(), x.data(), x.ld());
+        for (const bool upper : {r.adjoint, !r.adjoint}) solve_triangle(table, upper, how, !upper, a, x);
       }
       if (r.adjoint) permute(x, pivots, true);
       x.finish();
@@ -125,8 +150,7 @@ void triangular_on_cpu(detail::Backend&, const detail::TriangularRequest& r) {
       const Matrix<const T> from = transposed ? view.transposed() : view;
       const ByColumns<T> a = from.by_columns() ? ByColumns<T>::in_place(from) : ByColumns<T>(from);
       const char how = !transposed ? r.how : r.how == 'N' ? 'T' : 'N';
-      table.triangular(r.upper != transposed, how, r.unit, static_cast<int>(n), static_cast<int>(r.right), a.data(),
-                       a.ld(), x.data(), x.ld());
+      solve_triangle(table, r.upper != transposed, how, r.unit, a, x);
       x.finish();
     });
   });

@@ -13,7 +13,8 @@ using namespace detail;
 namespace linalg {
 namespace {
 
-double tolerance_of(double rtol, const Tensor& a) {
+double tolerance_of(const char* op, double rtol, const Tensor& a) {
+  if (rtol != rtol) throw Error(ErrorKind::value, std::string(op) + ": rtol must be a number, got NaN");
   return rtol >= 0 ? rtol : epsilon_of(a.dtype()) * static_cast<double>(std::max(a.size(-1), a.size(-2)));
 }
 /// Which singular values count, as ones and zeros.
@@ -77,13 +78,14 @@ Var least_squares_of(const char* op, Var a, Var b, const Svd<Var>& f, double rto
 template <TensorOrVar T> T pinv(const T& a, double rtol) {
   require_matrices("pinv", "a", value_of(a));
   const T wide = widened(a);
-  return narrowed(pinv_of("pinv", wide, tolerance_of(rtol, value_of(wide))), a.dtype());
+  return narrowed(pinv_of("pinv", wide, tolerance_of("pinv", rtol, value_of(wide))), a.dtype());
 }
 template <TensorOrVar T> Tensor matrix_rank(const T& a, double rtol) {
-  const Tensor s = svd_tensors("matrix_rank", (require_matrices("matrix_rank", "a", value_of(a)), widened(value_of(a))),
-                               false, false)
-                       .s;
-  return sum(counting(s, tolerance_of(rtol, widened(value_of(a)))), {-1}).to(i32);
+  constexpr const char* op = "matrix_rank";
+  require_matrices(op, "a", value_of(a));
+  const Tensor wide = widened(value_of(a));
+  const double least = tolerance_of(op, rtol, wide);
+  return sum(counting(svd_tensors(op, wide, false, false).s, least), {-1}).to(i32);
 }
 template <TensorOrVar A, TensorOrVar B> Lstsq<ResultOf<A, B>> lstsq(const A& a, const B& b, double rtol) {
   using R = ResultOf<A, B>;
@@ -97,8 +99,9 @@ template <TensorOrVar A, TensorOrVar B> Lstsq<ResultOf<A, B>> lstsq(const A& a, 
   const R x = widened(operand_as<R>(a).to(dtype));
   R y = widened(operand_as<R>(b).to(dtype));
   if (vector) y = y.unsqueeze(-1);
+  broadcast_shapes(op, batch_of(x.shape()), batch_of(y.shape()));
+  const double least = tolerance_of(op, rtol, value_of(x));
   const Svd<R> f = svd_of(op, x, false);
-  const double least = tolerance_of(rtol, value_of(x));
   const R solution = least_squares_of(op, x, y, f, least);
   return {narrowed(vector ? solution.squeeze(-1) : solution, dtype), sum(counting(value_of(f.s), least), {-1}).to(i32),
           narrowed(f.s, dtype)};
