@@ -24,7 +24,7 @@ template <class D, class V> HWY_INLINE AsinParts<D> SplitAsin(D d, V x) {
   const V root = hn::IfThenElse(far, NearSqrt(d, z), a);
   V p;
   if constexpr (kSingle<D>) {
-    p = Polynomial(d, z, 0.16666754f, 0.07495252f, 0.045476038f, 0.02415213f, 0.042211708f);
+    p = Horner(d, z, 0.16666754f, 0.07495252f, 0.045476038f, 0.02415213f, 0.042211708f);
   } else {
     p = Polynomial(d, z, 0.16666666666665408, 0.07500000000336965, 0.0446428568283655, 0.030381959135545547,
                    0.022371758082362154, 0.017359704307554964, 0.013885239773143494, 0.012169184343285424,
@@ -38,8 +38,12 @@ inline constexpr double kHalfPiHigh = 1.5707963705062866, kHalfPiLow = -4.371139
 struct AsinKernel {
   template <class D, class V> static HWY_INLINE V Run(D d, V x) {
     const AsinParts<D> p = SplitAsin(d, x);
-    const V two = Num(d, 2), far = hn::Add(hn::NegMulAdd(two, p.root, Num(d, kHalfPiHigh)),
-                                           hn::NegMulAdd(two, p.excess, Num(d, kHalfPiLow)));
+    const V two = Num(d, 2), high = Num(d, kHalfPiHigh), low = Num(d, kHalfPiLow);
+    if constexpr (kWide && kSingle<D>) {
+      return hn::CopySign(
+          hn::Add(NegMulAddWhere(p.far, p.root, two, high), NegMulAddWhere(p.far, p.excess, two, low)), x);
+    }
+    const V far = hn::Add(hn::NegMulAdd(two, p.root, high), hn::NegMulAdd(two, p.excess, low));
     return hn::CopySign(hn::IfThenElse(p.far, far, hn::Add(p.root, p.excess)), x);
   }
 };
@@ -87,11 +91,10 @@ struct SinhKernel {
 };
 struct CoshKernel {
   template <class D, class V> static HWY_INLINE V Run(D d, V x) {
-    const V y = hn::Abs(x);
     if constexpr (kWide && kSingle<D>) {
-      const HalfPowers<D> p = SplitHyperbolic(d, y);
-      return hn::Add(p.up, p.down);
+      return TableOfPowers::Cosh(d, x);
     } else {
+      const V y = hn::Abs(x);
       const auto far = hn::Ge(y, Num(d, 20));
       const V half = Num(d, 0.5), e = Call<Elementary::exp>(d, hn::IfThenElse(far, hn::Sub(y, Num(d, 1)), y));
       const V near = hn::Add(hn::Mul(half, e), hn::Div(half, e));
