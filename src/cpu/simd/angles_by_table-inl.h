@@ -12,25 +12,25 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// and what r has lost, the sine is 2.3 units off instead of 1.7, and takes 0.8 of the time.
 struct TableOfTurn {
   template <class D, class V> static HWY_INLINE V Sin(D d, V x) {
-    const ReducedAngle<D> p = Split(d, x);
+    const TurnAngle<D> p = Split(d, x);
     const V s = LookUp(kSines, p.part), rest = Rest(d, p, s, LookUp(kSinesLow, p.part), LookUp(kCosines, p.part));
     const hn::RebindToUnsigned<D> du;
     const auto far = hn::RebindMask(d, hn::TestBit(hn::BitCast(du, p.part), hn::Set(du, 31)));
     return AddWhere(far, s, rest);  // of -0 it is -0
   }
   template <class D, class V> static HWY_INLINE V Cos(D d, V x) {
-    const ReducedAngle<D> p = Split(d, x);
+    const TurnAngle<D> p = Split(d, x);
     const V s = LookUp(kCosines, p.part);
     return hn::Add(s, Rest(d, p, s, LookUp(kCosinesLow, p.part), LookUp(kNegativeSines, p.part)));
   }
 
  private:
-  template <class D> struct ReducedAngle {
+  template <class D> struct TurnAngle {
     hn::Vec<D> part, r, square, low;  // the angle's rest is r - low
   };
   /// |x| <= 2^15. pi/16 in three parts, the first two below it, so that of -0 nothing becomes 0. What r lost is exact
   /// from 2^-10 on; below that it is left out, at most half a unit of r.
-  template <class D, class V> static HWY_INLINE ReducedAngle<D> Split(D d, V x) {
+  template <class D, class V> static HWY_INLINE TurnAngle<D> Split(D d, V x) {
     const V magic = Num(d, Traits<D>::kRoundingMagic), second = Num(d, 0x1.4442dp-27);
     const V part = hn::MulAdd(x, Num(d, 5.092958178940651), magic), n = hn::Sub(part, magic);
     const V coarse = hn::NegMulAdd(n, Num(d, 0x1.921fb4p-3), x), r = hn::NegMulAdd(n, second, coarse);
@@ -38,7 +38,7 @@ struct TableOfTurn {
     return {part, r, square, hn::MulAdd(n, Num(d, 0x1.84698ap-51), lost)};
   }
   /// sin(r)/r within 2^-36.6, cos(r) within 2^-34.1.
-  template <class D, class V> static HWY_INLINE V Rest(D d, const ReducedAngle<D>& p, V s, V s_low, V c) {
+  template <class D, class V> static HWY_INLINE V Rest(D d, const TurnAngle<D>& p, V s, V s_low, V c) {
     const V sine = hn::MulSub(p.r, Horner(d, p.square, 1, -0.16666666f, 0.008330355f), p.low);
     const V cosine = hn::Mul(p.square, Horner(d, p.square, -0.49999994f, 0.041647367f));
     return hn::MulAdd(c, sine, hn::MulAdd(s, cosine, s_low));

@@ -58,30 +58,12 @@ struct AcosKernel {
   }
 };
 
-/// e^y/2 and e^-y/2 for y >= 0, as cosh(r) ± sinh(r) times powers of two, and sinh(r); with kWide.
-template <class D> struct HalfPowers {
-  hn::Vec<D> up, down, n, sinh;
-};
-/// Errors: sinh(r) 2^-34.3, cosh(r) 2^-33.2.
-template <class D, class V> HWY_INLINE HalfPowers<D> SplitHyperbolic(D d, V magnitude) {
-  using R = FloatTraits<float>;
-  const V y = AtMost(d, magnitude, 91), magic = Num(d, R::kRoundingMagic), one = Num(d, 1);
-  const V n = hn::Sub(hn::MulAdd(y, Num(d, 1.4426950408889634), magic), magic);
-  const V r = hn::NegMulAdd(n, Num(d, R::kLn2Low), hn::NegMulAdd(n, Num(d, R::kLn2High), y)), z = hn::Mul(r, r);
-  const V s = hn::MulAdd(z, hn::MulAdd(z, Num(d, 0.00019974104f), Num(d, 0.008333175f)), Num(d, 0.16666667f));
-  const V c = hn::MulAdd(z, hn::MulAdd(z, Num(d, 0.0013935426f), Num(d, 0.04166646f)), Num(d, 0.5));
-  const V sinh = hn::MulAdd(hn::Mul(r, z), s, r), up = hn::Add(one, hn::MulAdd(z, c, sinh)),
-          down = hn::Add(one, hn::MulSub(z, c, sinh));
-  return {Scale(up, hn::Sub(n, one)), Scale(down, hn::Sub(Num(d, -1), n)), n, sinh};
-}
-
 struct SinhKernel {
   template <class D, class V> static HWY_INLINE V Run(D d, V x) {
-    const V y = hn::Abs(x);
     if constexpr (kWide && kSingle<D>) {
-      const HalfPowers<D> p = SplitHyperbolic(d, y);
-      return hn::CopySign(hn::IfThenElse(hn::Eq(p.n, hn::Zero(d)), p.sinh, hn::Sub(p.up, p.down)), x);
+      return TableOfHyperbolics::Sinh(d, x);
     } else {
+      const V y = hn::Abs(x);
       const auto far = hn::Ge(y, Num(d, 20));
       const V one = Num(d, 1), e = Call<Elementary::expm1>(d, hn::IfThenElse(far, hn::Sub(y, one), y));
       const V more = hn::Add(e, one), near = hn::Mul(Num(d, 0.5), hn::Add(e, hn::Div(e, more)));
@@ -92,7 +74,7 @@ struct SinhKernel {
 struct CoshKernel {
   template <class D, class V> static HWY_INLINE V Run(D d, V x) {
     if constexpr (kWide && kSingle<D>) {
-      return TableOfPowers::Cosh(d, x);
+      return TableOfHyperbolics::Cosh(d, x);
     } else {
       const V y = hn::Abs(x);
       const auto far = hn::Ge(y, Num(d, 20));
