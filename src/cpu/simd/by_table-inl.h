@@ -126,7 +126,16 @@ struct TableOfLog1p {
     const Log1pParts<D> p = Split(d, x);
     return hn::Add(p.base, hn::MulAdd(low, p.factor, hn::Mul(p.z, TableOfLog::Series(d, p.z))));
   }
-  /// Whether x is in that range.
+  /// The same for 0 <= x <= 1, of which 1 + x has no power of two: with less, and more exact near 0, within 2^-26.9.
+  template <class D, class V> static HWY_INLINE V OfShare(D d, V x) {
+    const V one = Num(d, 1), sum = AtMost(d, hn::Add(x, one), 2 - 0x1p-23);
+    const hn::RebindToSigned<D> di;
+    const auto interval = hn::BitCast(di, hn::ShiftRight<18>(ToBits(d, sum)));
+    const V factor = LookUp(TableOfLog::kFactors, interval), z = hn::MulAdd(x, factor, hn::Sub(factor, one));
+    const V log = hn::MulAdd(hn::Mul(z, z), Horner(d, z, -0.5000012f, 0.33336657f, -0.24401903f), z);
+    return hn::Add(LookUp(TableOfLog::kLogarithms, interval), log);
+  }
+  /// Whether Run() may be called.
   template <class D, class V> static HWY_INLINE auto Covers(D d, V x) {
     const auto sum = ToBits(d, hn::Add(x, Num(d, 1)));
     return hn::RebindMask(d, hn::Lt(hn::Sub(sum, Bits(d, 1)), Bits(d, 0x7e800000u)));

@@ -28,6 +28,13 @@ struct TableOfPowers {
     const V root = LookUp(kRoots, p.rounded), q = Horner(d, p.r, 1, 0.50000405f, 0.16666766f);  // e^r within 2^-33.2
     return ScaleOrZero(Vanishing(d, x), hn::MulAdd(hn::Mul(root, p.r), q, root), p.n);
   }
+  /// e^x for x <= 0 within 0.6 units instead of 1.02: with what the root lacks, an instruction more.
+  template <class D, class V> static HWY_INLINE V CloseExp(D d, V x) {
+    const TablePower<D> p = Split(d, x);
+    const V root = LookUp(kRoots, p.rounded), q = Horner(d, p.r, 1, 0.50000405f, 0.16666766f);
+    const V expm1 = hn::MulAdd(p.r, q, LookUp(kLacking, p.rounded));
+    return ScaleOrZero(Vanishing(d, x), hn::MulAdd(root, expm1, root), p.n);
+  }
   /// By the 32nd below x and what x is above it.
   template <class D, class V> static HWY_INLINE V Exp2(D d, V x) {
     const V r = AboveParts32(x), root = LookUp(kRoots, AddDown(x, Num(d, kMagic)));
