@@ -2,6 +2,8 @@
 #include <hwy/highway.h>
 
 #include "cpu/simd/by_table-inl.h"
+#include "cpu/simd/powers_by_table-inl.h"
+#include "cpu/simd/angles_by_table-inl.h"
 #include "formula/elementary.hpp"
 
 HWY_BEFORE_NAMESPACE();

@@ -24,7 +24,7 @@ template <class D, class V> HWY_INLINE AsinParts<D> SplitAsin(D d, V x) {
   const V root = hn::IfThenElse(far, NearSqrt(d, z), a);
   V p;
   if constexpr (kSingle<D>) {
-    p = Polynomial(d, z, 0.16666754f, 0.07495252f, 0.045476038f, 0.02415213f, 0.042211708f);
+    p = Horner(d, z, 0.16666754f, 0.07495252f, 0.045476038f, 0.02415213f, 0.042211708f);
   } else {
     p = Polynomial(d, z, 0.16666666666665408, 0.07500000000336965, 0.0446428568283655, 0.030381959135545547,
                    0.022371758082362154, 0.017359704307554964, 0.013885239773143494, 0.012169184343285424,
@@ -38,8 +38,12 @@ inline constexpr double kHalfPiHigh = 1.5707963705062866, kHalfPiLow = -4.371139
 struct AsinKernel {
   template <class D, class V> static HWY_INLINE V Run(D d, V x) {
     const AsinParts<D> p = SplitAsin(d, x);
-    const V two = Num(d, 2), far = hn::Add(hn::NegMulAdd(two, p.root, Num(d, kHalfPiHigh)),
-                                           hn::NegMulAdd(two, p.excess, Num(d, kHalfPiLow)));
+    const V two = Num(d, 2), high = Num(d, kHalfPiHigh), low = Num(d, kHalfPiLow);
+    if constexpr (kWide && kSingle<D>) {
+      return hn::CopySign(
+          hn::Add(NegMulAddWhere(p.far, p.root, two, high), NegMulAddWhere(p.far, p.excess, two, low)), x);
+    }
+    const V far = hn::Add(hn::NegMulAdd(two, p.root, high), hn::NegMulAdd(two, p.excess, low));
     return hn::CopySign(hn::IfThenElse(p.far, far, hn::Add(p.root, p.excess)), x);
   }
 };
@@ -54,30 +58,12 @@ struct AcosKernel {
   }
 };
 
-/// e^y/2 and e^-y/2 for y >= 0, as cosh(r) ± sinh(r) times powers of two, and sinh(r); with kWide.
-template <class D> struct HalfPowers {
-  hn::Vec<D> up, down, n, sinh;
-};
-/// Errors: sinh(r) 2^-34.3, cosh(r) 2^-33.2.
-template <class D, class V> HWY_INLINE HalfPowers<D> SplitHyperbolic(D d, V magnitude) {
-  using R = FloatTraits<float>;
-  const V y = AtMost(d, magnitude, 91), magic = Num(d, R::kRoundingMagic), one = Num(d, 1);
-  const V n = hn::Sub(hn::MulAdd(y, Num(d, 1.4426950408889634), magic), magic);
-  const V r = hn::NegMulAdd(n, Num(d, R::kLn2Low), hn::NegMulAdd(n, Num(d, R::kLn2High), y)), z = hn::Mul(r, r);
-  const V s = hn::MulAdd(z, hn::MulAdd(z, Num(d, 0.00019974104f), Num(d, 0.008333175f)), Num(d, 0.16666667f));
-  const V c = hn::MulAdd(z, hn::MulAdd(z, Num(d, 0.0013935426f), Num(d, 0.04166646f)), Num(d, 0.5));
-  const V sinh = hn::MulAdd(hn::Mul(r, z), s, r), up = hn::Add(one, hn::MulAdd(z, c, sinh)),
-          down = hn::Add(one, hn::MulSub(z, c, sinh));
-  return {Scale(up, hn::Sub(n, one)), Scale(down, hn::Sub(Num(d, -1), n)), n, sinh};
-}
-
 struct SinhKernel {
   template <class D, class V> static HWY_INLINE V Run(D d, V x) {
-    const V y = hn::Abs(x);
     if constexpr (kWide && kSingle<D>) {
-      const HalfPowers<D> p = SplitHyperbolic(d, y);
-      return hn::CopySign(hn::IfThenElse(hn::Eq(p.n, hn::Zero(d)), p.sinh, hn::Sub(p.up, p.down)), x);
+      return TableOfHyperbolics::Sinh(d, x);
     } else {
+      const V y = hn::Abs(x);
       const auto far = hn::Ge(y, Num(d, 20));
       const V one = Num(d, 1), e = Call<Elementary::expm1>(d, hn::IfThenElse(far, hn::Sub(y, one), y));
       const V more = hn::Add(e, one), near = hn::Mul(Num(d, 0.5), hn::Add(e, hn::Div(e, more)));
@@ -87,11 +73,10 @@ struct SinhKernel {
 };
 struct CoshKernel {
   template <class D, class V> static HWY_INLINE V Run(D d, V x) {
-    const V y = hn::Abs(x);
     if constexpr (kWide && kSingle<D>) {
-      const HalfPowers<D> p = SplitHyperbolic(d, y);
-      return hn::Add(p.up, p.down);
+      return TableOfHyperbolics::Cosh(d, x);
     } else {
+      const V y = hn::Abs(x);
       const auto far = hn::Ge(y, Num(d, 20));
       const V half = Num(d, 0.5), e = Call<Elementary::exp>(d, hn::IfThenElse(far, hn::Sub(y, Num(d, 1)), y));
       const V near = hn::Add(hn::Mul(half, e), hn::Div(half, e));

@@ -80,21 +80,46 @@ HWY_INLINE hn::Vec512<float> Mantissa(hn::Vec512<float> x) {
 HWY_INLINE hn::Vec512<double> Mantissa(hn::Vec512<double> x) {
   return hn::Vec512<double>{_mm512_getmant_pd(x.raw, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_nan)};
 }
-/// The same of f32 with 3/4 <= m < 3/2.
-HWY_INLINE hn::Vec512<float> MantissaAroundOne(hn::Vec512<float> x) {
-  return hn::Vec512<float>{_mm512_getmant_ps(x.raw, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_nan)};
-}
 HWY_INLINE hn::Vec512<float> Exponent(hn::Vec512<float> x) { return hn::Vec512<float>{_mm512_getexp_ps(x.raw)}; }
 HWY_INLINE hn::Vec512<double> Exponent(hn::Vec512<double> x) { return hn::Vec512<double>{_mm512_getexp_pd(x.raw)}; }
 /// An element of a table for each lane; of `at` its last bits count.
 HWY_INLINE hn::Vec512<float> LookUp(const float (&table)[32], hn::Vec512<std::int32_t> at) {
   return hn::Vec512<float>{_mm512_permutex2var_ps(_mm512_load_ps(table), at.raw, _mm512_load_ps(table + 16))};
 }
+HWY_INLINE hn::Vec512<float> LookUp(const float (&table)[32], hn::Vec512<float> at) {
+  return LookUp(table, hn::Vec512<std::int32_t>{_mm512_castps_si512(at.raw)});
+}
 HWY_INLINE hn::Vec512<float> LookUp(const float (&table)[16], hn::Vec512<std::int32_t> at) {
   return hn::Vec512<float>{_mm512_permutexvar_ps(at.raw, _mm512_load_ps(table))};
 }
 HWY_INLINE hn::Vec512<double> LookUp(const double (&table)[16], hn::Vec512<std::uint64_t> at) {
   return hn::Vec512<double>{_mm512_permutex2var_pd(_mm512_load_pd(table), at.raw, _mm512_load_pd(table + 8))};
+}
+/// What a sum rounded down gives, and what is above the largest multiple of 1/32 that is not larger; of infinities 0.
+HWY_INLINE hn::Vec512<float> AddDown(hn::Vec512<float> a, hn::Vec512<float> b) {
+  return hn::Vec512<float>{_mm512_add_round_ps(a.raw, b.raw, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)};
+}
+HWY_INLINE hn::Vec512<float> AboveParts32(hn::Vec512<float> x) {
+  return hn::Vec512<float>{_mm512_reduce_ps(x.raw, 5 << 4 | _MM_FROUND_TO_NEG_INF)};
+}
+/// x, where its magnitude is larger the bound with x's sign; of NaN the bound.
+HWY_INLINE hn::Vec512<float> Within(hn::Vec512<float> x, hn::Vec512<float> bound) {
+  return hn::Vec512<float>{_mm512_range_ps(x.raw, bound.raw, 2)};
+}
+/// Where the mask is set c - a·b, b - a, a + b, else a, a and b; a·b + c where it is set, else 0.
+HWY_INLINE hn::Vec512<float> NegMulAddWhere(hn::Mask512<float> where, hn::Vec512<float> a, hn::Vec512<float> b,
+                                            hn::Vec512<float> c) {
+  return hn::Vec512<float>{_mm512_mask_fnmadd_ps(a.raw, where.raw, b.raw, c.raw)};
+}
+HWY_INLINE hn::Vec512<float> SubFromWhere(hn::Mask512<float> where, hn::Vec512<float> a, hn::Vec512<float> b) {
+  return hn::Vec512<float>{_mm512_mask_sub_ps(a.raw, where.raw, b.raw, a.raw)};
+}
+HWY_INLINE hn::Vec512<float> AddWhere(hn::Mask512<float> where, hn::Vec512<float> a, hn::Vec512<float> b) {
+  return hn::Vec512<float>{_mm512_mask_add_ps(b.raw, where.raw, a.raw, b.raw)};
+}
+HWY_INLINE hn::Vec512<float> MulAddOrZero(hn::Mask512<float> where, hn::Vec512<float> a, hn::Vec512<float> b,
+                                          hn::Vec512<float> c) {
+  return hn::Vec512<float>{_mm512_maskz_fmadd_ps(where.raw, a.raw, b.raw, c.raw)};
 }
 /// !(a <= b), as one instruction.
 HWY_INLINE hn::Mask512<float> NotLe(hn::Vec512<float> a, hn::Vec512<float> b) {
@@ -146,6 +171,12 @@ template <class D, class V, class... C> HWY_INLINE V PolynomialOf(D d, V x, V x2
 }
 template <class D, class V, class... C> HWY_INLINE V Polynomial(D d, V x, C... coefficients) {
   return PolynomialOf(d, x, hn::Mul(x, x), coefficients...);
+}
+
+/// The same in one chain, an instruction less: with many vectors under way that counts, and not how long one takes.
+template <class D, class V> HWY_INLINE V Horner(D d, V, double c0) { return Num(d, c0); }
+template <class D, class V, class... C> HWY_INLINE V Horner(D d, V x, double c0, C... higher) {
+  return hn::MulAdd(x, Horner(d, x, higher...), Num(d, c0));
 }
 
 // --- numbers of twice the precision: hi + lo, |lo| at most half a unit of hi ---
@@ -346,15 +377,6 @@ template <class D, class V> HWY_INLINE V LogTail(D d, V f, V add) {
                            0.18183562981872123, 0.15314080324997228, 0.14795689805034154);
     return hn::Sub(hn::MulAdd(s, hn::MulAdd(z, w, half), add), half);
   }
-}
-
-/// The same parts of any f32 where kWide. A logarithm made of them has its edges: of 0 and inf f is 0 (of -0 -2) and k
-/// -inf and inf, of x < 0 f is NaN.
-template <class D, class V> HWY_INLINE LogParts<D> SplitAnyLog(D d, V x) {
-  const V m = Mantissa(x), one = Num(d, 1);
-  const auto upper = hn::Ge(m, Num(d, 0x1.6a09e6p+0));
-  return {hn::Add(Exponent(x), hn::IfThenElseZero(upper, one)),
-          hn::Sub(hn::IfThenElse(upper, hn::Mul(m, Num(d, 0.5)), m), one)};
 }
 
 /// log(2^k·(1 + f)).

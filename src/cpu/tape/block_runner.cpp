@@ -343,7 +343,11 @@ bool BlockRunner::has_full_outputs(int pass) const {
 
 bool BlockRunner::is_one_loop(std::int64_t count) const {
   if (half_loop_) return true;
-  return way_.block.size() == 1 && way_.block[0] < 0 &&
+  const auto takes_memory = [&] {  // and no numbers, which are filled in for kTapeBlock
+    return tape_.ops[static_cast<std::size_t>(way_.block[0])].kind == TapeOp::OpKind::elementary &&
+           std::ranges::none_of(numbers_, &Constant::filled);
+  };
+  return way_.block.size() == 1 && (way_.block[0] < 0 || takes_memory()) &&
          std::all_of(
              inputs_.begin(), inputs_.end(), [&](const BlockInput& i) { return lies_there(i.cursor, count); }) &&
          std::all_of(

@@ -137,8 +137,8 @@ class BlockRunner {
   /// Whether pass `pass` reads input `index`, element by element.
   bool reads(int pass, int index) const;
   static constexpr int kAnyPass = -1;
-  /// Whether one compiled loop goes from memory to memory for `count` positions: blocks may then be larger than
-  /// kTapeBlock.
+  /// Whether one compiled loop, or one operation, goes from memory to memory for `count` positions: blocks may then be
+  /// larger than kTapeBlock. (65536 f32 in cache, an operation: 64 blocks cost 2.5 of exp's 16 us, Emerald Rapids.)
   bool is_one_loop(std::int64_t count) const;
   /// Whether all that is done with full values is to reduce operands (no numbers) that lie in memory as they are
   /// computed or as 16-bit floats: then they are reduced where they lie, and blocks may be larger, too.
