@@ -203,8 +203,12 @@ template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> lu_solve(const A& lu, con
   R f = widened(operand_as<R>(lu).to(dtype)), x = widened(operand_as<R>(b).to(dtype));
   broadcast_batches(op, f, x);
   const Tensor rows = pivots.broadcast_to(with_sizes(batch_of(f.shape()), {f.size(-1)}));
-  const R moved = permuted(op, rows, x, true);
-  return narrowed(triangular(op, f, triangular(op, f, moved, false, 'N', true), true, 'N'), dtype);
+  if constexpr (std::is_same_v<R, Tensor>) {
+    return narrowed(lu_solve_tensor(op, f, rows, x, false, false), dtype);
+  } else {  // in pieces that are differentiable in lu as well
+    const R moved = permuted(op, rows, x, true);
+    return narrowed(triangular(op, f, triangular(op, f, moved, false, 'N', true), true, 'N'), dtype);
+  }
 }
 
 template <TensorOrVar A, TensorOrVar B>
