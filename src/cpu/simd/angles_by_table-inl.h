@@ -106,9 +106,9 @@ struct TableOfAngles {
     return hn::CopySign(SubFromWhere(mirrored, angle, Num(d, 3.141592653589793)), y);
   }
   /// Their sum, which is NaN if one is, from 2^-63 to 2^65, so that the larger's reciprocal is a normal number.
-  template <class D, class V> static HWY_INLINE bool Covers(D d, V y, V x) {
+  template <class D, class V> static HWY_INLINE auto Covers(D d, V y, V x) {
     const auto sum = ToBits(d, hn::Add(hn::Abs(y), hn::Abs(x)));
-    return hn::AllTrue(hn::RebindToUnsigned<D>(), hn::Lt(hn::Sub(sum, Bits(d, 0x20000000u)), Bits(d, 0x40000000u)));
+    return hn::RebindMask(d, hn::Lt(hn::Sub(sum, Bits(d, 0x20000000u)), Bits(d, 0x40000000u)));
   }
 
  private:
