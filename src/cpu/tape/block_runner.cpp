@@ -1,5 +1,5 @@
-// What runs for every block, in one unit, so that it can be inlined. What is found out once is in
-// block_runner_setup.cpp.
+// What runs for every block. (Longer than other files: one unit, so that all of it can be inlined.) What is found out
+// once is in block_runner_setup.cpp.
 #include "cpu/tape/block_runner.hpp"
 
 #include <algorithm>
