@@ -99,11 +99,11 @@ inline Quad lerp_besides(const Quad* x, const Limits& type) {
 inline Quad logaddexp_of(const Quad* x) {
   return x[0] == x[1] ? x[0] + logq(2) : larger(x[0], x[1]) + softplus_at(-fabsq(x[0] - x[1]));
 }
-/// Softplus has 1.95 units at most, and half an epsilon of the difference moves it by that times the logistic function.
+/// Softplus has 2.1 units at most, and half an epsilon of the difference moves it by that times the logistic function.
 inline Quad logaddexp_besides(const Quad* x, const Limits& type) {
   const Quad d = -fabsq(x[0] - x[1]);
   if (!finiteq(d)) return 0;
-  return type.epsilon * (1.95Q * softplus_at(d) - 0.5Q * d * logistic(d)) + type.tiny;
+  return type.epsilon * (2.1Q * softplus_at(d) - 0.5Q * d * logistic(d)) + type.tiny;
 }
 inline Quad xlogy_of(const Quad* x) { return x[0] == 0 && !isnanq(x[1]) ? 0 : x[0] * logq(x[1]); }
 inline Quad hardswish_of(const Quad* x) { return x[0] <= -3 ? -0.0Q : x[0] * smaller((x[0] + 3) / 6, 1); }
@@ -144,7 +144,7 @@ inline const BudgetedFormula kBudgetedFormulas[] = {
     {"hypot", &op::hypot, [](const Quad* x) { return hypotq(x[0], x[1]); }, 2, 2},
     {"sinc", &op::sinc, &sinc_of, 4, 4},
     {"log_sigmoid", &op::log_sigmoid,
-     [](const Quad* x) { return x[0] < 0 ? x[0] - log1pq(expq(x[0])) : -log1pq(expq(-x[0])); }, 1.95, 1.6},
+     [](const Quad* x) { return x[0] < 0 ? x[0] - log1pq(expq(x[0])) : -log1pq(expq(-x[0])); }, 2.1, 1.6},
     {"mish", &op::mish, &mish_of, 4, 4, 1000},
     {"hardsigmoid", &op::hardsigmoid,
      [](const Quad* x) { return isnanq(x[0]) ? x[0] : fminq(fmaxq(x[0] + 3, 0), 6) / 6; }, 1.5, 1.5},

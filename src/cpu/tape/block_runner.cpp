@@ -1,5 +1,5 @@
-// What runs for every block, in one unit, so that it can be inlined. What is found out once is in
-// block_runner_setup.cpp.
+// What runs for every block. (Longer than other files: one unit, so that all of it can be inlined.) What is found out
+// once is in block_runner_setup.cpp.
 #include "cpu/tape/block_runner.hpp"
 
 #include <algorithm>
@@ -344,8 +344,11 @@ bool BlockRunner::has_full_outputs(int pass) const {
 bool BlockRunner::is_one_loop(std::int64_t count) const {
   if (half_loop_) return true;
   const auto takes_memory = [&] {  // and no numbers, which are filled in for kTapeBlock
-    return tape_.ops[static_cast<std::size_t>(way_.block[0])].kind == TapeOp::OpKind::elementary &&
-           std::ranges::none_of(numbers_, &Constant::filled);
+    const TapeOp& op = tape_.ops[static_cast<std::size_t>(way_.block[0])];
+    const auto is_taken = [&](const Constant& c) {
+      return c.filled && std::find(op.args, op.args + op.arity, c.value) != op.args + op.arity;
+    };
+    return op.kind == TapeOp::OpKind::elementary && std::ranges::none_of(numbers_, is_taken);
   };
   return way_.block.size() == 1 && (way_.block[0] < 0 || takes_memory()) &&
          std::all_of(
