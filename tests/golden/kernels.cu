@@ -2693,7 +2693,96 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
 }
 
 // ---- solutions of small matrices: solve, 3 workgroups of 32, 16 words (19dfd92d)
-// ---- solutions of few sides: solve, 3 workgroups of 32, 16 words (f735c224)
+// ---- solutions of few sides: solve, 3 workgroups of 32, 16 words
+// solutions of few sides
+extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
+  __shared__ f32 b[660];
+  __shared__ f32 a[100];
+  __shared__ u32 places[20];
+  let block = group / params.v[3];
+  let first = (group - block * params.v[3]) * 32u;
+  let width = min(32u, params.v[2] - first);
+  let own = thread / 8u;
+  let r = thread - own * 8u;
+  let matrix = block * 4u + own;
+  let inside = matrix < params.v[1];
+  if (inside) {
+    for (var e = r; e < 5u * 5u; e += 8u) {
+      let j = e / 5u;
+      let i = e - j * 5u;
+      let x0 = bitcast<f32>(((u32*)b0)[params.v[5] + matrix * params.v[6] + i + (0u + j) * params.v[7]]);
+      let x = x0;
+      a[own * 25u + (i) * 5u + j] = x;
+    }
+  }
+  if (inside) {
+    for (var e = r; e < 5u * width; e += 8u) {
+      let i = e / width;
+      let j = e - i * width;
+      let x1 = bitcast<f32>(((u32*)b1)[params.v[8] + matrix * params.v[9] + i * params.v[10] + (first + j)]);
+      let x = x1;
+      b[own * 165u + (i) * 33u + j] = x;
+    }
+  }
+  if (r < 5u) {
+    var place = 0;
+    if (inside) {
+      let x2 = bitcast<i32>(((u32*)b2)[params.v[11] + matrix * params.v[12] + r]);
+      place = x2;
+    }
+    places[own * 5u + r] = u32(clamp(place, 0, 4));
+  }
+  __syncthreads();
+  var to = r;
+  for (var s = 0u; s < 5u; s += 1u) {
+    let k = s;
+    let row = places[own * 5u + k];
+    to = select(select(to, k, to == row), row, to == k);
+  }
+  for (var j = 0u; j < width; j += 1u) {
+    var moved = f32(0.0);
+    if (r < 5u) { moved = b[own * 165u + (r) * 33u + j]; }
+    __syncthreads();
+    if (r < 5u) { b[own * 165u + (to) * 33u + j] = moved; }
+    __syncthreads();
+  }
+  for (var s = 0u; s < 5u; s += 1u) {
+    let k = s;
+    if (false && r == k) {
+      let pivot = a[own * 25u + (k) * 5u + k];
+      for (var j = 0u; j < width; j += 1u) { b[own * 165u + (k) * 33u + j] = b[own * 165u + (k) * 33u + j] / pivot; }
+    }
+    __syncthreads();
+    if (r > k && r < 5u) {
+      let factor = a[own * 25u + (r) * 5u + k];
+      for (var j = 0u; j < width; j += 1u) { b[own * 165u + (r) * 33u + j] = fma(-factor, b[own * 165u + (k) * 33u + j], b[own * 165u + (r) * 33u + j]); }
+    }
+  }
+  __syncthreads();
+  for (var s = 0u; s < 5u; s += 1u) {
+    let k = 4u - s;
+    if (true && r == k) {
+      let pivot = a[own * 25u + (k) * 5u + k];
+      for (var j = 0u; j < width; j += 1u) { b[own * 165u + (k) * 33u + j] = b[own * 165u + (k) * 33u + j] / pivot; }
+    }
+    __syncthreads();
+    if (r < k && r < 5u) {
+      let factor = a[own * 25u + (r) * 5u + k];
+      for (var j = 0u; j < width; j += 1u) { b[own * 165u + (r) * 33u + j] = fma(-factor, b[own * 165u + (k) * 33u + j], b[own * 165u + (r) * 33u + j]); }
+    }
+  }
+  __syncthreads();
+  __syncthreads();
+  if (inside) {
+    for (var e = r; e < 5u * width; e += 8u) {
+      let i = e / width;
+      let j = e - i * width;
+      let x = b[own * 165u + (i) * 33u + j];
+      ((u32*)b3)[params.v[13] + matrix * params.v[14] + i * params.v[15] + (first + j)] = bitcast<u32>(x);
+    }
+  }
+}
+
 // ---- triangles of small matrices: solve_triangular, 3 workgroups of 32, 14 words (06595f75)
 // ---- qr of small matrices: qr, 3 workgroups of 32, 12 words (68ad3a16)
 // ---- eigh of small matrices: eigh, 3 workgroups of 32, 13 words

@@ -237,7 +237,7 @@ inline std::vector<Kind> matrix_kinds() {
       {"lu of small matrices", f32, Kind::in_both, [](P& p, DType d) { linalg::lu_factor(p.make({9, 5, 7}, d)); }},
       {"solutions of small matrices", f32, Kind::in_wgsl,
        [](P& p, DType d) { linalg::solve(p.make({9, 5, 5}, d), p.make({9, 5, 5}, d)); }},
-      {"solutions of few sides", f32, Kind::in_wgsl,
+      {"solutions of few sides", f32, Kind::in_cuda,
        [](P& p, DType d) { linalg::solve(p.make({9, 5, 5}, d), p.make({9, 5, 2}, d)); }},
       {"solutions of larger ones, and their gradients", f32, Kind::nowhere,
        [](P& p, DType d) {
