@@ -16,7 +16,7 @@
 // A factor is 1 or -1 exactly where it should be, which WGSL's division (2.5 ulp) need not give: else equal rows would
 // not be found singular. What is not a number counts as larger than all, and is passed on to every row that is left.
 // Bound by the arithmetic of min(m, n) steps: half of one is the update, the other half looks for the pivot and brings
-// its row to all. 10,000 of 32 x 32 in f32 took 102 µs on an H200, through WebGPU 216, 29 November 2026
+// its row to all. 10,000 of 32 x 32 in f32 took 102 µs on an H200, through WebGPU 212, 29 November 2026
 // (docs/benchmarks_families.md).
 //
 // (The kernel is longer than other functions: each step works on what the step before left in registers, with barriers

@@ -18,7 +18,7 @@
 //
 // Rows of a begin at multiples of four elements, so that several are loaded at once; an odd pitch keeps rows of b in
 // different banks. Bound by the loads of a and the arithmetic. Triangles of 10,000 of 32 x 32 with as many sides in f32
-// took 71 µs on an H200, through WebGPU 226, 29 November 2026 (docs/benchmarks_families.md).
+// took 69.7 µs on an H200, through WebGPU 223, 29 November 2026 (docs/benchmarks_families.md).
 let block = group / $parts;
 let first = (group - block * $parts) * ${part}u;
 let width = min(${part}u, $right - first);
