@@ -2783,7 +2783,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
   }
 }
 
-// ---- triangles of small matrices: solve_triangular, 3 workgroups of 32, 14 words (06595f75)
+// ---- triangles of small matrices: solve_triangular, 3 workgroups of 32, 14 words (45441b25)
 // ---- qr of small matrices: qr, 3 workgroups of 32, 12 words (68ad3a16)
 // ---- eigh of small matrices: eigh, 3 workgroups of 32, 13 words
 // eigh of small matrices

@@ -8995,13 +8995,6 @@ var<workgroup> a: array<f32, 256>;
   }
   workgroupBarrier();
   for (var c = r; c < width; c += 8u) {
-    for (var s = 0u; s < 0u; s += 1u) {
-      let i = 8u - 1u - s;
-      var x = b[own * 264u + (i) * 33u + c];
-      for (var k = i + 1u; k < 8u; k += 1u) { x = fma(-a[own * 64u + (i) * 8u + k], b[own * 264u + (k) * 33u + c], x); }
-      if (true) { x = x / a[own * 64u + (i) * 8u + i]; }
-      b[own * 264u + (i) * 33u + c] = x;
-    }
     for (var s = 0u; s < 8u; s += 4u) {
       let i = 8u - 4u - s;
       var x0 = b[own * 264u + (i + 0u) * 33u + c];

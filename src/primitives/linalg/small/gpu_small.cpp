@@ -110,7 +110,12 @@ struct RightHandSides {
 /// Calls of small_factor_pieces.wgsl: of many columns a thread has one, of few a row.
 std::string eliminate(const Small& s, const RightHandSides& v, bool lower, bool unit) {
   const char* const divides = unit ? "false" : "true";
-  if (!v.few) return cat(lower ? "$solve_lower(" : "$solve_upper(", divides, ")\n");
+  if (!v.few) {
+    const char* const side = lower ? "$lower_" : "$upper_";
+    const std::string fours = s.rows >= 4 ? cat(side, "in_fours(", divides, ")\n") : "";
+    const std::string rest = s.rows % 4 != 0 ? cat(side, "rest(", divides, ")\n") : "";
+    return lower ? fours + rest : rest + fours;
+  }
   return cat("$eliminate(", lower ? "s, >, " : cat(u(s.rows - 1), " - s, <, "), divides, ")\n");
 }
 std::string exchange(const Small& s, const RightHandSides& v, bool back) {

@@ -48,7 +48,7 @@ $end
 x = T⁻¹·x for column c of b, by four rows, of which $divides says whether they are divided by the diagonal: what is
 known comes in by squares of four, so that a load goes with two multiply-adds; $rest rows come by themselves. $element
 is one of T, whose upper and lower triangles differ in what is known.
-$define solve_lower(divides)
+$define lower_in_fours(divides)
   $rolled
   for (var i = 0u; i < ${in_fours}u; i += 4u) {
     $four_rows(0u, i)
@@ -59,15 +59,19 @@ $define solve_lower(divides)
       $divide_and_keep($divides, x$d, i + ${d}u)
     $end
   }
+$end
+$define lower_rest(divides)
   for (var i = ${in_fours}u; i < ${n}u; i += 1u) {
     $one_row(0u, i, $divides)
   }
 $end
-$define solve_upper(divides)
+$define upper_rest(divides)
   for (var s = 0u; s < ${rest}u; s += 1u) {
     let i = ${n}u - 1u - s;
     $one_row(i + 1u, ${n}u, $divides)
   }
+$end
+$define upper_in_fours(divides)
   $rolled
   for (var s = 0u; s < ${in_fours}u; s += 4u) {
     let i = ${in_fours}u - 4u - s;
