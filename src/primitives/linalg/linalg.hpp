@@ -218,7 +218,7 @@ constexpr double most_spared(bool f64) { return f64 ? 160 : 20; }
 inline constexpr double kRoundingOverC = 63.44;
 inline constexpr int kCheckedPower = 26;
 
-// These of one matrix; of whole batches ops/matrices/expm.cpp has them as formulas.
+// These of one matrix; of whole batches operation_exponential.cpp has them as formulas.
 inline double halvings(double norm) { return norm > kTheta13 ? std::ceil(std::log2(norm / kTheta13)) : 0; }
 /// By the norms of its fourth and sixth power.
 inline double spared(double fourth, double sixth, double halvings, double most) {

@@ -61,6 +61,7 @@ bool slower_by_library(const detail::TriangularRequest& r) {
 }
 /// A call for each matrix: 1.3 to 134 (1.3 to 90); two of 1024 rows 0.9.
 bool slower_by_library(const detail::QrRequest& r) { return r.count() > 1 && r.most() <= 256 * r.count(); }
+
 MatrixLibrary* library_for(GpuBackend& backend, const detail::MatrixRequest& r) {
   if (r.count() == 0 || r.least() == 0) return nullptr;
   if (detail::recording_natively()) return nullptr;
