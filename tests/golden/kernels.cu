@@ -2692,12 +2692,138 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
   }
 }
 
-// ---- solutions of small matrices: solve, 3 workgroups of 32, 16 words (19dfd92d)
-// ---- solutions of few sides: solve, 3 workgroups of 32, 16 words
+// ---- equations of small matrices: solve, 3 workgroups of 32, 12 words
+// equations of small matrices
+extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restrict__ b0, const u32* __restrict__ b1, u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
+  __shared__ f32 a[100];
+  __shared__ u32 bad[32];
+  __shared__ float4 line[8];
+  __shared__ f32 known[20];
+  let own = thread / 8u;
+  let r = thread - own * 8u;
+  let matrix = group * 4u + own;
+  let inside = matrix < params.v[1];
+  var status = 0;
+  var not_finite = 0u;
+  if (inside) {
+    for (var e = r; e < 5u * 5u; e += 8u) {
+      let i = e / 5u;
+      let j = e - i * 5u;
+      let x0 = bitcast<f32>(((u32*)b0)[params.v[3] + matrix * params.v[4] + i * params.v[5] + (0u + j)]);
+      let x = x0;
+      a[own * 25u + (i) * 5u + j] = x;
+      if (!((tern_isfinite_f32(x)))) { not_finite = 1u; }
+    }
+  }
+  bad[thread] = not_finite;
+  __syncthreads();
+  for (var k = 0u; k < 8u; k += 1u) {
+    if (bad[own * 8u + k] != 0u) { status = -1; }
+  }
+  var x0 = f32(0.0);
+// … 4 more of these 1 lines (e0286579), and
+  var x5 = f32(0.0);
+  var place = r;
+  var waits = r < 5u;
+  if (waits) {
+    x0 = a[own * 25u + (r) * 5u + 0u];
+    x1 = a[own * 25u + (r) * 5u + 1u];
+    x2 = a[own * 25u + (r) * 5u + 2u];
+    x3 = a[own * 25u + (r) * 5u + 3u];
+    x4 = a[own * 25u + (r) * 5u + 4u];
+    if (inside) {
+      let x1 = bitcast<f32>(((u32*)b1)[params.v[6] + matrix * params.v[7] + r]);
+      x5 = x1;
+    }
+  }
+  for (var k = 0u; k < 5u; k += 1u) {
+    let size = select(tern_abs_f32(x0), f32(3.4e38), x0 != x0);
+    var best = select(f32(-1.0), size, waits);
+    var row = select(8u, place, waits);
+    {
+      let other = __shfl_xor_sync(0xffffffffu, best, 1);
+      let its = __shfl_xor_sync(0xffffffffu, row, 1);
+      if (other > best || (other == best && its < row)) {
+        best = other;
+        row = its;
+      }
+    }
+// … 1 more of these 8 lines (513bbec8), and
+    {
+      let other = __shfl_xor_sync(0xffffffffu, best, 4);
+      let its = __shfl_xor_sync(0xffffffffu, row, 4);
+      if (other > best || (other == best && its < row)) {
+        best = other;
+        row = its;
+      }
+    }
+    let is_pivot = waits && place == row;
+    if (is_pivot) {
+      line[own * 2u + 0u] = float4{x0, x1, x2, x3};
+      line[own * 2u + 1u] = float4{x4, x5, f32(0.0), f32(0.0)};
+    }
+    __syncthreads();
+    let pivot = line[own * 2u].x;
+    if (is_pivot) {
+      place = k;
+      waits = false;
+    } else if (waits && place == k) {
+      place = row;
+    }
+    var factor = f32(0.0);
+    if (pivot == f32(0.0)) {
+      if (status == 0) { status = i32(k) + 1; }
+    } else if (waits) {
+      let one = select(f32(-1.0), f32(1.0), x0 == pivot);
+      factor = select(x0 / pivot, one, x0 == pivot || x0 == -pivot);
+    }
+    let behind = select(x0, f32(0.0), waits);
+    let line0 = line[own * 2u + 0u];
+    x0 = fma(-factor, line0.y, x1);
+    x1 = fma(-factor, line0.z, x2);
+    x2 = fma(-factor, line0.w, x3);
+    let line1 = line[own * 2u + 1u];
+    x3 = fma(-factor, line1.x, x4);
+    x4 = fma(-factor, line1.y, x5);
+    x5 = behind;
+    __syncthreads();
+  }
+  if (place == 4u) {
+    known[(own * 5u + 4u) * 1u + 0u] = x0 / x5;
+  }
+  __syncthreads();
+  if (place < 4u) {
+    x0 = fma(-x5, known[(own * 5u + 4u) * 1u + 0u], x0);
+// … 3 more of these 7 lines (90391698), and
+  }
+  if (place == 0u) {
+    known[(own * 5u + 0u) * 1u + 0u] = x0 / x1;
+  }
+  __syncthreads();
+  if (place < 0u) {
+    x0 = fma(-x1, known[(own * 5u + 0u) * 1u + 0u], x0);
+  }
+  __syncthreads();
+  if (inside && r < 5u) {
+    let x = known[(own * 5u + r) * 1u + 0u];
+    ((u32*)b2)[params.v[8] + matrix * params.v[9] + r] = bitcast<u32>(x);
+  }
+  if (inside && r == 0u) {
+    if (status != 0) {
+      {
+        let seen = atomicCAS(&b3[0], 0u, params.v[11]);
+        if (seen == 0u || seen == params.v[11]) { atomicMax(&b3[1], ~u32(min(matrix, 67108862u) * 64u + u32(status + 1))); }
+      }
+    }
+  }
+}
+
+// ---- solutions of small matrices: solve, 3 workgroups of 32, 16 words (16a8fc6a)
+// ---- solutions of few sides: lu_solve, 3 workgroups of 32, 16 words
 // solutions of few sides
 extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
-  __shared__ f32 b[660];
   __shared__ f32 a[100];
+  __shared__ f32 b[660];
   __shared__ u32 places[20];
   let block = group / params.v[3];
   let first = (group - block * params.v[3]) * 32u;
@@ -2708,9 +2834,9 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
   let inside = matrix < params.v[1];
   if (inside) {
     for (var e = r; e < 5u * 5u; e += 8u) {
-      let j = e / 5u;
-      let i = e - j * 5u;
-      let x0 = bitcast<f32>(((u32*)b0)[params.v[5] + matrix * params.v[6] + i + (0u + j) * params.v[7]]);
+      let i = e / 5u;
+      let j = e - i * 5u;
+      let x0 = bitcast<f32>(((u32*)b0)[params.v[5] + matrix * params.v[6] + i * params.v[7] + (0u + j)]);
       let x = x0;
       a[own * 25u + (i) * 5u + j] = x;
     }
@@ -2783,7 +2909,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
   }
 }
 
-// ---- triangles of small matrices: solve_triangular, 3 workgroups of 32, 14 words (45441b25)
+// ---- triangles of small matrices: solve_triangular, 3 workgroups of 32, 14 words (41605ae7)
 // ---- qr of small matrices: qr, 3 workgroups of 32, 12 words (68ad3a16)
 // ---- eigh of small matrices: eigh, 3 workgroups of 32, 13 words
 // eigh of small matrices

@@ -8744,14 +8744,15 @@ var<workgroup> sizes: array<f32, 32>;
     if (waits) { sizes[own * 8u + place] = size; }
     workgroupBarrier();
     var best = sizes[own * 8u + k];
-    var row = k;
+    var found = k;
     for (var i = k + 1u; i < 5u; i += 1u) {
       let other = sizes[own * 8u + i];
       if (other > best) {
         best = other;
-        row = i;
+        found = i;
       }
     }
+    let row = found;
     let is_pivot = waits && place == row;
     if (is_pivot) {
       line[own * 2u + 0u] = vec4<f32>(x0, x1, x2, x3);
@@ -8821,14 +8822,259 @@ var<workgroup> sizes: array<f32, 32>;
   }
 }
 
+// ---- lu of small matrices in a subgroup: lu_factor, 9 workgroups of 32, 13 words
+// lu of small matrices, in a subgroup
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<u32>;
+@group(0) @binding(4) var<storage, read_write> b3: array<atomic<u32>>;
+var<workgroup> a: array<f32, 51>;
+var<workgroup> bad: array<u32, 32>;
+var<workgroup> line: array<vec4<f32>, 1>;
+var<workgroup> sizes: array<f32, 32>;
+        @builtin(subgroup_invocation_id) lane: u32, @builtin(subgroup_size) lanes: u32) {
+  let own = thread / 32u;
+  let r = thread - own * 32u;
+  let matrix = group * 1u + own;
+  let inside = matrix < params.v[0].y;
+  if (thread == 0u) { bad[0] = lanes; }
+  let together = workgroupUniformLoad(&bad[0]) >= 32u;
+  var status = 0;
+  var not_finite = 0u;
+  if (inside) {
+    for (var e = r; e < 17u * 2u; e += 32u) {
+      let i = e / 2u;
+      let j = e - i * 2u;
+      let x0 = bitcast<f32>(b0[params.v[0].w + matrix * params.v[1].x + i * params.v[1].y + (0u + j)]);
+      let x = x0;
+      a[own * 51u + (i) * 3u + j] = x;
+      if (!((tern_isfinite_f32(x)))) { not_finite = 1u; }
+    }
+  }
+  bad[thread] = not_finite;
+  workgroupBarrier();
+  for (var k = 0u; k < 32u; k += 1u) {
+    if (bad[own * 32u + k] != 0u) { status = -1; }
+  }
+  var x0 = f32(0.0);
+  var x1 = f32(0.0);
+  var place = r;
+  var waits = r < 17u;
+  if (waits) {
+    x0 = a[own * 51u + (r) * 3u + 0u];
+    x1 = a[own * 51u + (r) * 3u + 1u];
+  }
+  for (var k = 0u; k < 2u; k += 1u) {
+    let size = select(tern_abs_f32(x0), f32(3.4e38), x0 != x0);
+    var row = k;
+    if (together) {
+      let most = subgroupMax(select(0u, bitcast<u32>(size) + 1u, waits));
+      row = subgroupMin(select(32u, place, waits && bitcast<u32>(size) + 1u == most));
+    } else {
+      if (waits) { sizes[own * 32u + place] = size; }
+      workgroupBarrier();
+      var best = sizes[own * 32u + k];
+      var found = k;
+      for (var i = k + 1u; i < 17u; i += 1u) {
+        let other = sizes[own * 32u + i];
+        if (other > best) {
+          best = other;
+          found = i;
+        }
+      }
+      row = found;
+    }
+    let is_pivot = waits && place == row;
+    if (is_pivot) {
+      line[own * 1u + 0u] = vec4<f32>(x0, x1, f32(0.0), f32(0.0));
+    }
+    if (inside && r == 0u) {
+      let exchanged = i32(row);
+      let to1 = params.v[2].y + matrix * params.v[2].z + k;
+      b2[to1] = bitcast<u32>(exchanged);
+    }
+    workgroupBarrier();
+    let pivot = line[own * 1u].x;
+    if (is_pivot) {
+      place = k;
+      waits = false;
+    } else if (waits && place == k) {
+      place = row;
+    }
+    var factor = f32(0.0);
+    if (pivot == f32(0.0)) {
+      if (status == 0) { status = i32(k) + 1; }
+    } else if (waits) {
+      let one = select(f32(-1.0), f32(1.0), x0 == pivot);
+      factor = select(x0 / pivot, one, x0 == pivot || x0 == -pivot);
+      a[own * 51u + (r) * 3u + k] = factor;
+    }
+    let behind = select(x0, f32(0.0), waits);
+    let line0 = line[own * 1u + 0u];
+    x0 = fma(-factor, line0.y, x1);
+    x1 = behind;
+  }
+  if (r < 17u) {
+    x0 = select(x0, a[own * 51u + (r) * 3u + (0u + 2u) % 2u], (0u + 2u) % 2u < min(place, 2u));
+    x1 = select(x1, a[own * 51u + (r) * 3u + (1u + 2u) % 2u], (1u + 2u) % 2u < min(place, 2u));
+  }
+  workgroupBarrier();
+  if (r < 17u) {
+    a[own * 51u + (place) * 3u + (0u + 2u) % 2u] = x0;
+    a[own * 51u + (place) * 3u + (1u + 2u) % 2u] = x1;
+  }
+  workgroupBarrier();
+  if (inside) {
+    for (var e = r; e < 17u * 2u; e += 32u) {
+      let j = e / 17u;
+      let i = e - j * 17u;
+      let x = a[own * 51u + (i) * 3u + j];
+      let to2 = params.v[1].z + matrix * params.v[1].w + i + (0u + j) * params.v[2].x;
+      b1[to2] = bitcast<u32>(x);
+    }
+  }
+  if (inside && r == 0u) {
+    if (status != 0) {
+      loop {
+        let seen = atomicCompareExchangeWeak(&b3[0], 0u, params.v[3].x);
+        if (seen.exchanged || seen.old_value == params.v[3].x) { atomicMax(&b3[1], ~u32(min(matrix, 67108862u) * 64u + u32(status + 1))); }
+        if (seen.exchanged || seen.old_value != 0u) { break; }
+      }
+    }
+  }
+}
+
+// ---- equations of small matrices: solve, 3 workgroups of 32, 12 words
+// equations of small matrices
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<u32>;
+@group(0) @binding(4) var<storage, read_write> b3: array<atomic<u32>>;
+var<workgroup> a: array<f32, 100>;
+var<workgroup> bad: array<u32, 32>;
+var<workgroup> line: array<vec4<f32>, 8>;
+var<workgroup> sizes: array<f32, 32>;
+var<workgroup> known: array<f32, 20>;
+  let own = thread / 8u;
+  let r = thread - own * 8u;
+  let matrix = group * 4u + own;
+  let inside = matrix < params.v[0].y;
+  var status = 0;
+  var not_finite = 0u;
+  if (inside) {
+    for (var e = r; e < 5u * 5u; e += 8u) {
+      let i = e / 5u;
+      let j = e - i * 5u;
+      let x0 = bitcast<f32>(b0[params.v[0].w + matrix * params.v[1].x + i * params.v[1].y + (0u + j)]);
+      let x = x0;
+      a[own * 25u + (i) * 5u + j] = x;
+      if (!((tern_isfinite_f32(x)))) { not_finite = 1u; }
+    }
+  }
+  bad[thread] = not_finite;
+  workgroupBarrier();
+  for (var k = 0u; k < 8u; k += 1u) {
+    if (bad[own * 8u + k] != 0u) { status = -1; }
+  }
+  var x0 = f32(0.0);
+// … 4 more of these 1 lines (e0286579), and
+  var x5 = f32(0.0);
+  var place = r;
+  var waits = r < 5u;
+  if (waits) {
+    x0 = a[own * 25u + (r) * 5u + 0u];
+    x1 = a[own * 25u + (r) * 5u + 1u];
+    x2 = a[own * 25u + (r) * 5u + 2u];
+    x3 = a[own * 25u + (r) * 5u + 3u];
+    x4 = a[own * 25u + (r) * 5u + 4u];
+    if (inside) {
+      let x1 = bitcast<f32>(b1[params.v[1].z + matrix * params.v[1].w + r]);
+      x5 = x1;
+    }
+  }
+  for (var k = 0u; k < 5u; k += 1u) {
+    let size = select(tern_abs_f32(x0), f32(3.4e38), x0 != x0);
+    if (waits) { sizes[own * 8u + place] = size; }
+    workgroupBarrier();
+    var best = sizes[own * 8u + k];
+    var found = k;
+    for (var i = k + 1u; i < 5u; i += 1u) {
+      let other = sizes[own * 8u + i];
+      if (other > best) {
+        best = other;
+        found = i;
+      }
+    }
+    let row = found;
+    let is_pivot = waits && place == row;
+    if (is_pivot) {
+      line[own * 2u + 0u] = vec4<f32>(x0, x1, x2, x3);
+      line[own * 2u + 1u] = vec4<f32>(x4, x5, f32(0.0), f32(0.0));
+    }
+    workgroupBarrier();
+    let pivot = line[own * 2u].x;
+    if (is_pivot) {
+      place = k;
+      waits = false;
+    } else if (waits && place == k) {
+      place = row;
+    }
+    var factor = f32(0.0);
+    if (pivot == f32(0.0)) {
+      if (status == 0) { status = i32(k) + 1; }
+    } else if (waits) {
+      let one = select(f32(-1.0), f32(1.0), x0 == pivot);
+      factor = select(x0 / pivot, one, x0 == pivot || x0 == -pivot);
+    }
+    let behind = select(x0, f32(0.0), waits);
+    let line0 = line[own * 2u + 0u];
+    x0 = fma(-factor, line0.y, x1);
+    x1 = fma(-factor, line0.z, x2);
+    x2 = fma(-factor, line0.w, x3);
+    let line1 = line[own * 2u + 1u];
+    x3 = fma(-factor, line1.x, x4);
+    x4 = fma(-factor, line1.y, x5);
+    x5 = behind;
+  }
+  if (place == 4u) {
+    known[(own * 5u + 4u) * 1u + 0u] = x0 / x5;
+  }
+  workgroupBarrier();
+  if (place < 4u) {
+    x0 = fma(-x5, known[(own * 5u + 4u) * 1u + 0u], x0);
+// … 3 more of these 7 lines (2f2625e1), and
+  }
+  if (place == 0u) {
+    known[(own * 5u + 0u) * 1u + 0u] = x0 / x1;
+  }
+  workgroupBarrier();
+  if (place < 0u) {
+    x0 = fma(-x1, known[(own * 5u + 0u) * 1u + 0u], x0);
+  }
+  workgroupBarrier();
+  if (inside && r < 5u) {
+    let x = known[(own * 5u + r) * 1u + 0u];
+    let to2 = params.v[2].x + matrix * params.v[2].y + r;
+    b2[to2] = bitcast<u32>(x);
+  }
+  if (inside && r == 0u) {
+    if (status != 0) {
+      loop {
+        let seen = atomicCompareExchangeWeak(&b3[0], 0u, params.v[2].w);
+        if (seen.exchanged || seen.old_value == params.v[2].w) { atomicMax(&b3[1], ~u32(min(matrix, 67108862u) * 64u + u32(status + 1))); }
+        if (seen.exchanged || seen.old_value != 0u) { break; }
+      }
+    }
+  }
+}
+
 // ---- solutions of small matrices: solve, 3 workgroups of 32, 16 words
 // solutions of small matrices
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
 @group(0) @binding(2) var<storage, read> b1: array<u32>;
 @group(0) @binding(3) var<storage, read> b2: array<u32>;
 @group(0) @binding(4) var<storage, read_write> b3: array<u32>;
-var<workgroup> b: array<f32, 660>;
-var<workgroup> a: array<f32, 160>;
+var<workgroup> a: array<vec4<f32>, 40>;
 var<workgroup> places: array<u32, 20>;
   let block = group / params.v[0].w;
   let first = (group - block * params.v[0].w) * 32u;
@@ -8843,120 +9089,84 @@ var<workgroup> places: array<u32, 20>;
       let i = e - j * 5u;
       let x0 = bitcast<f32>(b0[params.v[1].y + matrix * params.v[1].z + i + (0u + j) * params.v[1].w]);
       let x = x0;
-      a[own * 40u + (i) * 8u + j] = x;
-    }
-  }
-  if (inside) {
-    for (var e = r; e < 5u * width; e += 8u) {
-      let i = e / width;
-      let j = e - i * width;
-      let x1 = bitcast<f32>(b1[params.v[2].x + matrix * params.v[2].y + i * params.v[2].z + (first + j)]);
-      let x = x1;
-      b[own * 165u + (i) * 33u + j] = x;
+      a[own * 10u + (i) * 2u + (j) / 4u][(j) % 4u] = x;
     }
   }
   if (r < 5u) {
     var place = 0;
     if (inside) {
-      let x2 = bitcast<i32>(b2[params.v[2].w + matrix * params.v[3].x + r]);
-      place = x2;
+      let x1 = bitcast<i32>(b2[params.v[2].w + matrix * params.v[3].x + r]);
+      place = x1;
     }
     places[own * 5u + r] = u32(clamp(place, 0, 4));
   }
   workgroupBarrier();
-  for (var c = r; c < width; c += 8u) {
-    for (var s = 0u; s < 5u; s += 1u) {
-      let k = s;
-      let row = places[own * 5u + k];
-      let kept = b[own * 165u + (k) * 33u + c];
-      b[own * 165u + (k) * 33u + c] = b[own * 165u + (row) * 33u + c];
-      b[own * 165u + (row) * 33u + c] = kept;
-    }
-    for (var i = 0u; i < 4u; i += 4u) {
-      var x0 = b[own * 165u + (i + 0u) * 33u + c];
-      var x1 = b[own * 165u + (i + 1u) * 33u + c];
-      var x2 = b[own * 165u + (i + 2u) * 33u + c];
-      var x3 = b[own * 165u + (i + 3u) * 33u + c];
-      for (var k = 0u; k < i; k += 4u) {
-        let y0 = b[own * 165u + (k + 0u) * 33u + c];
-        let y1 = b[own * 165u + (k + 1u) * 33u + c];
-        let y2 = b[own * 165u + (k + 2u) * 33u + c];
-        let y3 = b[own * 165u + (k + 3u) * 33u + c];
-        x0 = fma(-a[own * 40u + (i + 0u) * 8u + k + 0u], y0, x0);
-// … 14 more of these 1 lines (8a86beb4), and
-        x3 = fma(-a[own * 40u + (i + 3u) * 8u + k + 3u], y3, x3);
-      }
-      if (false) { x0 = x0 / a[own * 40u + (i + 0u) * 8u + i + 0u]; }
-      b[own * 165u + (i + 0u) * 33u + c] = x0;
-      x1 = fma(-a[own * 40u + (i + 1u) * 8u + i + 0u], x0, x1);
-      if (false) { x1 = x1 / a[own * 40u + (i + 1u) * 8u + i + 1u]; }
-      b[own * 165u + (i + 1u) * 33u + c] = x1;
-      x2 = fma(-a[own * 40u + (i + 2u) * 8u + i + 0u], x0, x2);
-      x2 = fma(-a[own * 40u + (i + 2u) * 8u + i + 1u], x1, x2);
-      if (false) { x2 = x2 / a[own * 40u + (i + 2u) * 8u + i + 2u]; }
-      b[own * 165u + (i + 2u) * 33u + c] = x2;
-      x3 = fma(-a[own * 40u + (i + 3u) * 8u + i + 0u], x0, x3);
-      x3 = fma(-a[own * 40u + (i + 3u) * 8u + i + 1u], x1, x3);
-      x3 = fma(-a[own * 40u + (i + 3u) * 8u + i + 2u], x2, x3);
-      if (false) { x3 = x3 / a[own * 40u + (i + 3u) * 8u + i + 3u]; }
-      b[own * 165u + (i + 3u) * 33u + c] = x3;
-    }
-    for (var i = 4u; i < 5u; i += 1u) {
-      var x = b[own * 165u + (i) * 33u + c];
-      for (var k = 0u; k < i; k += 1u) { x = fma(-a[own * 40u + (i) * 8u + k], b[own * 165u + (k) * 33u + c], x); }
-      if (false) { x = x / a[own * 40u + (i) * 8u + i]; }
-      b[own * 165u + (i) * 33u + c] = x;
-    }
-    for (var s = 0u; s < 1u; s += 1u) {
-      let i = 5u - 1u - s;
-      var x = b[own * 165u + (i) * 33u + c];
-      for (var k = i + 1u; k < 5u; k += 1u) { x = fma(-a[own * 40u + (i) * 8u + k], b[own * 165u + (k) * 33u + c], x); }
-      if (true) { x = x / a[own * 40u + (i) * 8u + i]; }
-      b[own * 165u + (i) * 33u + c] = x;
-    }
-    for (var s = 0u; s < 4u; s += 4u) {
-      let i = 4u - 4u - s;
-      var x0 = b[own * 165u + (i + 0u) * 33u + c];
-      var x1 = b[own * 165u + (i + 1u) * 33u + c];
-      var x2 = b[own * 165u + (i + 2u) * 33u + c];
-      var x3 = b[own * 165u + (i + 3u) * 33u + c];
-      for (var k = i + 4u; k < 4u; k += 4u) {
-        let y0 = b[own * 165u + (k + 0u) * 33u + c];
-        let y1 = b[own * 165u + (k + 1u) * 33u + c];
-        let y2 = b[own * 165u + (k + 2u) * 33u + c];
-        let y3 = b[own * 165u + (k + 3u) * 33u + c];
-        x0 = fma(-a[own * 40u + (i + 0u) * 8u + k + 0u], y0, x0);
-// … 14 more of these 1 lines (8a86beb4), and
-        x3 = fma(-a[own * 40u + (i + 3u) * 8u + k + 3u], y3, x3);
-      }
-      x0 = fma(-a[own * 40u + (i + 0u) * 8u + 4u], b[own * 165u + (4u) * 33u + c], x0);
-      x1 = fma(-a[own * 40u + (i + 1u) * 8u + 4u], b[own * 165u + (4u) * 33u + c], x1);
-      x2 = fma(-a[own * 40u + (i + 2u) * 8u + 4u], b[own * 165u + (4u) * 33u + c], x2);
-      x3 = fma(-a[own * 40u + (i + 3u) * 8u + 4u], b[own * 165u + (4u) * 33u + c], x3);
-      if (true) { x3 = x3 / a[own * 40u + (i + 3u) * 8u + i + 3u]; }
-      b[own * 165u + (i + 3u) * 33u + c] = x3;
-      x2 = fma(-a[own * 40u + (i + 2u) * 8u + i + 3u], x3, x2);
-      if (true) { x2 = x2 / a[own * 40u + (i + 2u) * 8u + i + 2u]; }
-      b[own * 165u + (i + 2u) * 33u + c] = x2;
-      x1 = fma(-a[own * 40u + (i + 1u) * 8u + i + 2u], x2, x1);
-      x1 = fma(-a[own * 40u + (i + 1u) * 8u + i + 3u], x3, x1);
-      if (true) { x1 = x1 / a[own * 40u + (i + 1u) * 8u + i + 1u]; }
-      b[own * 165u + (i + 1u) * 33u + c] = x1;
-      x0 = fma(-a[own * 40u + (i + 0u) * 8u + i + 1u], x1, x0);
-      x0 = fma(-a[own * 40u + (i + 0u) * 8u + i + 2u], x2, x0);
-      x0 = fma(-a[own * 40u + (i + 0u) * 8u + i + 3u], x3, x0);
-      if (true) { x0 = x0 / a[own * 40u + (i + 0u) * 8u + i + 0u]; }
-      b[own * 165u + (i + 0u) * 33u + c] = x0;
-    }
+  var to = r;
+  for (var s = 0u; s < 5u; s += 1u) {
+    let k = s;
+    let row = places[own * 5u + k];
+    to = select(select(to, k, to == row), row, to == k);
   }
   workgroupBarrier();
+  if (r < 5u) { places[own * 5u + to] = r; }
+  workgroupBarrier();
   if (inside) {
-    for (var e = r; e < 5u * width; e += 8u) {
-      let i = e / width;
-      let j = e - i * width;
-      let x = b[own * 165u + (i) * 33u + j];
-      let to3 = params.v[3].y + matrix * params.v[3].z + i * params.v[3].w + (first + j);
-      b3[to3] = bitcast<u32>(x);
+    for (var c = r; c < width; c += 8u) {
+      var x0 = f32(0.0);
+      {
+        let x2 = bitcast<f32>(b1[params.v[2].x + matrix * params.v[2].y + places[own * 5u + 0u] * params.v[2].z + (first + c)]);
+        x0 = x2;
+      }
+// … 3 more of these 5 lines (d56bb412), and
+      var x4 = f32(0.0);
+      {
+        let x10 = bitcast<f32>(b1[params.v[2].x + matrix * params.v[2].y + places[own * 5u + 4u] * params.v[2].z + (first + c)]);
+        x4 = x10;
+      }
+      let l1_0 = a[own * 10u + (1u) * 2u + (0u) / 4u];
+      x1 = fma(-l1_0.x, x0, x1);
+      let l2_0 = a[own * 10u + (2u) * 2u + (0u) / 4u];
+      x2 = fma(-l2_0.x, x0, x2);
+      let l3_0 = a[own * 10u + (3u) * 2u + (0u) / 4u];
+      x3 = fma(-l3_0.x, x0, x3);
+      x2 = fma(-l2_0.y, x1, x2);
+      x3 = fma(-l3_0.y, x1, x3);
+      x3 = fma(-l3_0.z, x2, x3);
+      let l4_0 = a[own * 10u + (4u) * 2u + (0u) / 4u];
+      x4 = fma(-l4_0.x, x0, x4);
+      x4 = fma(-l4_0.y, x1, x4);
+      x4 = fma(-l4_0.z, x2, x4);
+      x4 = fma(-l4_0.w, x3, x4);
+      let u4_1 = a[own * 10u + (4u) * 2u + (4u) / 4u];
+      x4 = x4 / u4_1.x;
+      let u3_1 = a[own * 10u + (3u) * 2u + (4u) / 4u];
+      x3 = fma(-u3_1.x, x4, x3);
+// … 2 more of these 2 lines (68e571ce), and
+      let u0_1 = a[own * 10u + (0u) * 2u + (4u) / 4u];
+      x0 = fma(-u0_1.x, x4, x0);
+      let u3_0 = a[own * 10u + (3u) * 2u + (0u) / 4u];
+      x3 = x3 / u3_0.w;
+      let u2_0 = a[own * 10u + (2u) * 2u + (0u) / 4u];
+      x2 = fma(-u2_0.w, x3, x2);
+      let u1_0 = a[own * 10u + (1u) * 2u + (0u) / 4u];
+      x1 = fma(-u1_0.w, x3, x1);
+      let u0_0 = a[own * 10u + (0u) * 2u + (0u) / 4u];
+      x0 = fma(-u0_0.w, x3, x0);
+      x2 = x2 / u2_0.z;
+      x1 = fma(-u1_0.z, x2, x1);
+      x0 = fma(-u0_0.z, x2, x0);
+      x1 = x1 / u1_0.y;
+      x0 = fma(-u0_0.y, x1, x0);
+      x0 = x0 / u0_0.x;
+      {
+        let to3 = params.v[3].y + matrix * params.v[3].z + 0u * params.v[3].w + (first + c);
+        b3[to3] = bitcast<u32>(x0);
+      }
+// … 3 more of these 4 lines (cb3e5e95), and
+      {
+        let to11 = params.v[3].y + matrix * params.v[3].z + 4u * params.v[3].w + (first + c);
+        b3[to11] = bitcast<u32>(x4);
+      }
     }
   }
 }
@@ -8966,8 +9176,7 @@ var<workgroup> places: array<u32, 20>;
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
 @group(0) @binding(2) var<storage, read> b1: array<u32>;
 @group(0) @binding(3) var<storage, read_write> b2: array<u32>;
-var<workgroup> b: array<f32, 1056>;
-var<workgroup> a: array<f32, 256>;
+var<workgroup> a: array<vec4<f32>, 64>;
   let block = group / params.v[0].w;
   let first = (group - block * params.v[0].w) * 32u;
   let width = min(32u, params.v[0].z - first);
@@ -8981,59 +9190,71 @@ var<workgroup> a: array<f32, 256>;
       let j = e - i * 8u;
       let x0 = bitcast<f32>(b0[params.v[1].y + matrix * params.v[1].z + i * params.v[1].w + (0u + j)]);
       let x = x0;
-      a[own * 64u + (i) * 8u + j] = x;
-    }
-  }
-  if (inside) {
-    for (var e = r; e < 8u * width; e += 8u) {
-      let i = e / width;
-      let j = e - i * width;
-      let x1 = bitcast<f32>(b1[params.v[2].x + matrix * params.v[2].y + i * params.v[2].z + (first + j)]);
-      let x = x1;
-      b[own * 264u + (i) * 33u + j] = x;
+      a[own * 16u + (i) * 2u + (j) / 4u][(j) % 4u] = x;
     }
   }
   workgroupBarrier();
-  for (var c = r; c < width; c += 8u) {
-    for (var s = 0u; s < 8u; s += 4u) {
-      let i = 8u - 4u - s;
-      var x0 = b[own * 264u + (i + 0u) * 33u + c];
-      var x1 = b[own * 264u + (i + 1u) * 33u + c];
-      var x2 = b[own * 264u + (i + 2u) * 33u + c];
-      var x3 = b[own * 264u + (i + 3u) * 33u + c];
-      for (var k = i + 4u; k < 8u; k += 4u) {
-        let y0 = b[own * 264u + (k + 0u) * 33u + c];
-        let y1 = b[own * 264u + (k + 1u) * 33u + c];
-        let y2 = b[own * 264u + (k + 2u) * 33u + c];
-        let y3 = b[own * 264u + (k + 3u) * 33u + c];
-        x0 = fma(-a[own * 64u + (i + 0u) * 8u + k + 0u], y0, x0);
-// … 14 more of these 1 lines (1e3db198), and
-        x3 = fma(-a[own * 64u + (i + 3u) * 8u + k + 3u], y3, x3);
+  if (inside) {
+    for (var c = r; c < width; c += 8u) {
+      var x0 = f32(0.0);
+      {
+        let x1 = bitcast<f32>(b1[params.v[2].x + matrix * params.v[2].y + 0u * params.v[2].z + (first + c)]);
+        x0 = x1;
       }
-      if (true) { x3 = x3 / a[own * 64u + (i + 3u) * 8u + i + 3u]; }
-      b[own * 264u + (i + 3u) * 33u + c] = x3;
-      x2 = fma(-a[own * 64u + (i + 2u) * 8u + i + 3u], x3, x2);
-      if (true) { x2 = x2 / a[own * 64u + (i + 2u) * 8u + i + 2u]; }
-      b[own * 264u + (i + 2u) * 33u + c] = x2;
-      x1 = fma(-a[own * 64u + (i + 1u) * 8u + i + 2u], x2, x1);
-      x1 = fma(-a[own * 64u + (i + 1u) * 8u + i + 3u], x3, x1);
-      if (true) { x1 = x1 / a[own * 64u + (i + 1u) * 8u + i + 1u]; }
-      b[own * 264u + (i + 1u) * 33u + c] = x1;
-      x0 = fma(-a[own * 64u + (i + 0u) * 8u + i + 1u], x1, x0);
-      x0 = fma(-a[own * 64u + (i + 0u) * 8u + i + 2u], x2, x0);
-      x0 = fma(-a[own * 64u + (i + 0u) * 8u + i + 3u], x3, x0);
-      if (true) { x0 = x0 / a[own * 64u + (i + 0u) * 8u + i + 0u]; }
-      b[own * 264u + (i + 0u) * 33u + c] = x0;
-    }
-  }
-  workgroupBarrier();
-  if (inside) {
-    for (var e = r; e < 8u * width; e += 8u) {
-      let i = e / width;
-      let j = e - i * width;
-      let x = b[own * 264u + (i) * 33u + j];
-      let to2 = params.v[2].w + matrix * params.v[3].x + i * params.v[3].y + (first + j);
-      b2[to2] = bitcast<u32>(x);
+// … 6 more of these 5 lines (1ddd0f98), and
+      var x7 = f32(0.0);
+      {
+        let x15 = bitcast<f32>(b1[params.v[2].x + matrix * params.v[2].y + 7u * params.v[2].z + (first + c)]);
+        x7 = x15;
+      }
+      let a7_1 = a[own * 16u + (7u) * 2u + (4u) / 4u];
+      x7 = x7 / a7_1.w;
+      let a6_1 = a[own * 16u + (6u) * 2u + (4u) / 4u];
+      x6 = fma(-a6_1.w, x7, x6);
+      let a5_1 = a[own * 16u + (5u) * 2u + (4u) / 4u];
+      x5 = fma(-a5_1.w, x7, x5);
+      let a4_1 = a[own * 16u + (4u) * 2u + (4u) / 4u];
+      x4 = fma(-a4_1.w, x7, x4);
+      x6 = x6 / a6_1.z;
+      x5 = fma(-a5_1.z, x6, x5);
+      x4 = fma(-a4_1.z, x6, x4);
+      x5 = x5 / a5_1.y;
+      x4 = fma(-a4_1.y, x5, x4);
+      x4 = x4 / a4_1.x;
+      let a3_1 = a[own * 16u + (3u) * 2u + (4u) / 4u];
+      x3 = fma(-a3_1.w, x7, x3);
+      x3 = fma(-a3_1.z, x6, x3);
+      x3 = fma(-a3_1.y, x5, x3);
+      x3 = fma(-a3_1.x, x4, x3);
+// … 2 more of these 5 lines (be778a2f), and
+      let a0_1 = a[own * 16u + (0u) * 2u + (4u) / 4u];
+      x0 = fma(-a0_1.w, x7, x0);
+      x0 = fma(-a0_1.z, x6, x0);
+      x0 = fma(-a0_1.y, x5, x0);
+      x0 = fma(-a0_1.x, x4, x0);
+      let a3_0 = a[own * 16u + (3u) * 2u + (0u) / 4u];
+      x3 = x3 / a3_0.w;
+      let a2_0 = a[own * 16u + (2u) * 2u + (0u) / 4u];
+      x2 = fma(-a2_0.w, x3, x2);
+      let a1_0 = a[own * 16u + (1u) * 2u + (0u) / 4u];
+      x1 = fma(-a1_0.w, x3, x1);
+      let a0_0 = a[own * 16u + (0u) * 2u + (0u) / 4u];
+      x0 = fma(-a0_0.w, x3, x0);
+      x2 = x2 / a2_0.z;
+      x1 = fma(-a1_0.z, x2, x1);
+      x0 = fma(-a0_0.z, x2, x0);
+      x1 = x1 / a1_0.y;
+      x0 = fma(-a0_0.y, x1, x0);
+      x0 = x0 / a0_0.x;
+      {
+        let to2 = params.v[2].w + matrix * params.v[3].x + 0u * params.v[3].y + (first + c);
+        b2[to2] = bitcast<u32>(x0);
+      }
+// … 6 more of these 4 lines (61300255), and
+      {
+        let to16 = params.v[2].w + matrix * params.v[3].x + 7u * params.v[3].y + (first + c);
+        b2[to16] = bitcast<u32>(x7);
+      }
     }
   }
 }

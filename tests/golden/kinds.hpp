@@ -235,10 +235,22 @@ inline std::vector<Kind> matrix_kinds() {
        [](P& p, DType d) { linalg::cholesky(p.make({9, 5, 5}, d)); }},
       {"exponentials of small matrices", f32, Kind::in_wgsl, [](P& p, DType d) { linalg::expm(p.make({9, 12, 12}, d)); }},
       {"lu of small matrices", f32, Kind::in_both, [](P& p, DType d) { linalg::lu_factor(p.make({9, 5, 7}, d)); }},
+      {"lu of small matrices in a subgroup", f32, Kind::in_wgsl,
+       [](P& p, DType d) { p.in_subgroups([&] { linalg::lu_factor(p.make({9, 17, 2}, d)); }); }},
+      {"equations of small matrices", f32, Kind::in_both,
+       [](P& p, DType d) { linalg::solve(p.make({9, 5, 5}, d), p.make({9, 5}, d)); }},
       {"solutions of small matrices", f32, Kind::in_wgsl,
        [](P& p, DType d) { linalg::solve(p.make({9, 5, 5}, d), p.make({9, 5, 5}, d)); }},
       {"solutions of few sides", f32, Kind::in_cuda,
-       [](P& p, DType d) { linalg::solve(p.make({9, 5, 5}, d), p.make({9, 5, 2}, d)); }},
+       [](P& p, DType d) {
+         linalg::lu_solve(p.make({9, 5, 5}, d), p.make({9, 5}, i32), p.make({9, 5, 2}, d));
+       }},
+      {"equations of 32 rows, and their gradients", f32, Kind::nowhere,
+       [](P& p, DType d) {
+         const Var a(p.make({9, 32, 32}, d));
+         backward(linalg::solve(a, p.make({9, 32}, d)), p.make({9, 32}, d));
+         p.in_subgroups([&] { linalg::solve(p.make({9, 32, 32}, d), p.make({9, 32}, d)); });
+       }},
       {"solutions of larger ones, and their gradients", f32, Kind::nowhere,
        [](P& p, DType d) {
          const Var a(p.make({9, 32, 32}, d));

@@ -113,6 +113,13 @@ template <> const Primitive& primitive_of<StatusRequest>() {
 }
 template void run(Backend&, const StatusRequest&);
 
+LuSolveRequest solution_of(const LuRequest& r) {
+  LuSolveRequest s{};
+  s.op = r.op, s.space = r.space, s.right = r.right;
+  s.lu = r.lu, s.pivots = r.pivots, s.b = r.b, s.x = r.x;
+  return s;
+}
+
 Error matrix_error(const char* op, bool batched, std::int64_t matrix, std::int64_t status, PrimitiveId primitive) {
   std::string what = std::string(op) + ": " +
                      (batched ? "matrix " + std::to_string(matrix) + " of the batch" : std::string("the matrix"));

@@ -46,17 +46,26 @@ struct CholeskyRequest : MatrixRequest {
 };
 
 /// P·L·U = input with partial pivoting: L, without its ones, below U in one matrix. pivots (i32, [.., min(M, N)], from
-/// 0): row i was exchanged with row pivots[i].
+/// 0): row i was exchanged with row pivots[i]. Where b has storage, of square matrices, x with input·x = b besides, of
+/// `right` columns; where the factors are not `kept` they may then be left as they were.
 struct LuRequest : MatrixRequest {
-  View input, lu, pivots;
+  std::int64_t right = 0;
+  bool kept = true;
+  View input, lu, pivots, b, x;
+  Shape sides() const { return results({rows(), right}); }
   template <class Self, class Visitor> static void views(Self& r, Visitor&& visit) {
-    visit.reads(r.input, r.space), visit.writes(r.lu, r.space), visit.writes(r.pivots, r.results({r.least()}));
+    visit.reads(r.input, r.space);
+    if (r.b.storage) visit.reads(r.b, r.sides());
+    visit.writes(r.lu, r.space), visit.writes(r.pivots, r.results({r.least()}));
+    if (r.b.storage) visit.writes(r.x, r.sides());
     r.visit_status(r, visit);
   }
   template <class Add> void parameters(Add&& add) const {
-    add(space), add(checked), add(status.storage != nullptr), add(input.dtype);
+    add(space), add(checked), add(status.storage != nullptr), add(input.dtype), add(right), add(kept);
   }
-  std::int64_t flops() const { return count() * least() * least() * (3 * most() - least()) / 3; }
+  std::int64_t flops() const {
+    return count() * (least() * least() * (3 * most() - least()) / 3 + 2 * rows() * rows() * right);
+  }
 };
 
 /// A·X = B, or Aᴴ·X = B (`adjoint`), of A = P·L·U; where it only `permutes`, of A = P.
@@ -74,6 +83,8 @@ struct LuSolveRequest : MatrixRequest {
   }
   std::int64_t flops() const { return permutes ? 0 : 2 * count() * rows() * rows() * right; }
 };
+/// What is left of a request with sides once its matrices are factorised.
+LuSolveRequest solution_of(const LuRequest& r);
 
 /// A·X = B, Aᵀ·X = B (op 'T') or Aᴴ·X = B ('C') with A triangular: only that triangle is read.
 struct TriangularRequest : MatrixRequest {

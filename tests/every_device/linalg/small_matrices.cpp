@@ -141,6 +141,40 @@ TEST_P(SmallMatrices, SolutionsSolve) {
   });
 }
 
+// Sides of few columns are solved for where matrices are factorised: with factors besides or without, of any layout.
+TEST_P(SmallMatrices, FewSidesAreSolvedForAtOnce) {
+  const bool few = in_software(device());  // where a kernel of 32 rows takes half a minute to compile
+  for (const std::int64_t n : few ? std::vector<std::int64_t>{5, 17} : std::vector<std::int64_t>{5, 8, 17, 32})
+    for (const DType dtype : dtypes()) {
+      SCOPED_TRACE(std::to_string(n) + " " + std::string(to_string(dtype)));
+      const Tensor a = matrices_of_kinds(11, n, n, dtype, false), x = here(a), at = there(a);
+      for (const std::int64_t columns : {std::int64_t(1), n / 8, n / 4, n / 4 + 1}) {
+        if (few && columns == n / 8) continue;
+        const Tensor b = matrices_of_kinds(11, n, columns, dtype, false), wanted = here(b), sides = there(b);
+        const Tensor y = here(solve(at, sides)), by_columns = here(solve(there(a.mT().contiguous()).mT(), sides));
+        expect_below("a·x - b", matmul(x, y) - wanted, {x, y}, dtype);
+        EXPECT_EQ(y.to_vector<double>(), by_columns.to_vector<double>());
+        const Tensor turned = here(solve(at, there(b.mT().contiguous()).mT()));
+        EXPECT_EQ(y.to_vector<double>(), turned.to_vector<double>());
+        const Tensor shared = here(solve(at, sides.slice(0, 4, 5)));  // one for all matrices
+        expect_below("one b", matmul(x, shared) - wanted.slice(0, 4, 5), {x, shared}, dtype);
+        const Tensor one = here(solve(at.slice(0, 4, 5), sides));  // one matrix for all
+        expect_below("one a", matmul(x.slice(0, 4, 5), one) - wanted, {x.slice(0, 4, 5), one}, dtype);
+        const Var matrices(at), right(sides);
+        const Var solved = solve(matrices, right);
+        EXPECT_EQ(y.to_vector<double>(), here(solved.value()).to_vector<double>()) << "with factors";
+        const Tensor g = here(backward(solved, sides)[right]);  // a⁻ᵀ·b by the factors
+        expect_below("aᵀ·g - b", matmul(x.mT(), g) - wanted, {x, g}, dtype);
+      }
+      Tensor failed = at.clone();
+      failed.slice(0, 3, 4).copy_from(at.slice(0, 3, 4) * 0);
+      const auto made = solve_ex(failed, there(matrices_of_kinds(11, n, 1, dtype, false)));
+      std::vector<std::int32_t> info(11, 0);
+      info[3] = 1;
+      EXPECT_EQ(made.info.to(cpu()).to_vector<std::int32_t>(), info);
+    }
+}
+
 TEST_P(SmallMatrices, DeterminantsAreProducts) {
   for_each_size([&](DType dtype, std::int64_t n) {
     const Tensor a =

@@ -45,9 +45,7 @@ int lu_by_division(const Factorisations<T>& table, const Matrix<const T>& from, 
   return status;
 }
 
-}  // namespace
-
-void lu_on_cpu(detail::Backend&, const detail::LuRequest& r) {
+void factorise(const detail::LuRequest& r) {
   require_int_sizes(r);
   Statuses statuses(r, PrimitiveId::lu);
   if (goes_in_lanes(r, r.input.dtype)) return lu_in_lanes(r, statuses), statuses.finish();
@@ -67,8 +65,6 @@ void lu_on_cpu(detail::Backend&, const detail::LuRequest& r) {
   });
   statuses.finish();
 }
-
-namespace {
 
 /// x = op(a)⁻¹·x with a triangle of a, by table.triangular, which multiplies by the diagonal's reciprocals; by division
 /// where one of them is beyond the dtype's range, as of subnormal numbers.
@@ -132,6 +128,11 @@ void lu_solve_on_cpu(detail::Backend&, const detail::LuSolveRequest& r) {
       x.finish();
     });
   });
+}
+
+void lu_on_cpu(detail::Backend& backend, const detail::LuRequest& r) {
+  factorise(r);
+  if (r.b.storage) lu_solve_on_cpu(backend, detail::solution_of(r));
 }
 
 void triangular_on_cpu(detail::Backend&, const detail::TriangularRequest& r) {

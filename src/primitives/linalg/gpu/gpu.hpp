@@ -44,9 +44,15 @@ class MatrixPlan {
     return position;
   }
   std::string module(const char* what, const std::string& body, std::vector<Shared> shared,
-                     const std::string& functions = "") const {
-    return backend.dialect().module({what, plan.launch.bindings, plan.launch.params.size(), plan.launch.threads,
-                                     std::move(shared), functions, body});
+                     const std::string& functions = "", bool subgroups = false) const {
+    return backend.dialect().module({.title = what,
+                                     .bindings = plan.launch.bindings,
+                                     .params = plan.launch.params.size(),
+                                     .threads = plan.launch.threads,
+                                     .shared = std::move(shared),
+                                     .functions = functions,
+                                     .body = body,
+                                     .subgroups = subgroups});
   }
 
   GpuBackend& backend;

@@ -57,11 +57,15 @@ Tensor cholesky_tensor(const char* op, const Tensor& a, bool checked, Tensor* in
   run(backend_of_tensor(a), r);
   return factor;
 }
-LuTensors lu_tensors(const char* op, const Tensor& a, bool checked, bool with_info) {
+LuTensors lu_tensors(const char* op, const Tensor& a, bool checked, bool with_info, const SidesOfLu& sides) {
   auto r = request_for<LuRequest>(op, a, checked);
-  LuTensors made{by_columns_like(op, a, a.shape()), result_like(op, a, r.results({r.least()}), DType::i32), {}};
+  LuTensors made{by_columns_like(op, a, a.shape()), result_like(op, a, r.results({r.least()}), DType::i32), {}, {}};
   if (with_info) made.info = result_like(op, a, r.batch(), DType::i32);
   r.input = view(a), r.lu = view(made.lu), r.pivots = view(made.pivots), r.status = view(made.info);
+  if (sides.b.defined()) {
+    made.x = result_like(op, sides.b, sides.b.shape());
+    r.right = sides.b.size(-1), r.kept = sides.kept, r.b = view(sides.b), r.x = view(made.x);
+  }
   run(backend_of_tensor(a), r);
   return made;
 }

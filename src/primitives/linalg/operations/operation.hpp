@@ -38,9 +38,15 @@ inline Tensor identity_like(const Tensor& a, std::int64_t n) {
 // ---- the primitives on tensors ----
 struct LuTensors {
   Tensor lu, pivots, info;
+  Tensor x;  // a⁻¹·b, where there was a right-hand side
+};
+/// A right-hand side over the batch of a already, and whether the factors are looked at besides.
+struct SidesOfLu {
+  Tensor b;
+  bool kept = true;
 };
 Tensor cholesky_tensor(const char* op, const Tensor& a, bool checked, Tensor* info);
-LuTensors lu_tensors(const char* op, const Tensor& a, bool checked, bool with_info);
+LuTensors lu_tensors(const char* op, const Tensor& a, bool checked, bool with_info, const SidesOfLu& sides = {});
 /// b over the batch of lu already.
 Tensor lu_solve_tensor(const char* op, const Tensor& lu, const Tensor& pivots, const Tensor& b, bool adjoint,
                        bool permutes);
@@ -59,7 +65,8 @@ void require_status(const char* op, const Tensor& a, const Tensor& info, Primiti
 // ---- differentiable pieces, of equal batches ----
 /// op(a)⁻¹·b with how 'N' or 'C' and a triangle of a.
 template <TensorOrVar T> T triangular(const char* op, const T& a, const T& b, bool upper, char how, bool unit = false);
-/// a⁻¹·b, or a⁻ᴴ·b, with the factors of a known: in b and, through the equation, in a.
+/// a⁻¹·b, or a⁻ᴴ·b, with the factors of a known, or with factors.x what there is to compute: in b and, through the
+/// equation, in a.
 Tensor solve_with(const char* op, const Tensor& a, const LuTensors& factors, const Tensor& b, bool adjoint);
 Var solve_with(const char* op, const Var& a, const LuTensors& factors, const Var& b, bool adjoint);
 /// P·x, or Pᵀ·x, of the permutation of pivots.

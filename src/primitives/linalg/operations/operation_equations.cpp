@@ -10,14 +10,19 @@ using namespace detail;
 
 namespace detail {
 
+namespace {
+LuTensors without_solution(const LuTensors& made) { return {made.lu, made.pivots, made.info, {}}; }
+}  // namespace
+
 Tensor solve_with(const char* op, const Tensor&, const LuTensors& factors, const Tensor& b, bool adjoint) {
-  return lu_solve_tensor(op, factors.lu, factors.pivots, b, adjoint, false);
+  return factors.x.defined() ? factors.x : lu_solve_tensor(op, factors.lu, factors.pivots, b, adjoint, false);
 }
 /// X = A⁻¹·B: B's gradient is A⁻ᴴ·g by the same factors, A's is -gB·Xᴴ. So to any order.
 Var solve_with(const char* op, const Var& a, const LuTensors& factors, const Var& b, bool transposed) {
   const Var inputs[] = {a, b};
-  return record_one(op, inputs, lu_solve_tensor(op, factors.lu, factors.pivots, b.value(), transposed, false),
-                    PoolVector<Save>{{as_var(a.value()), -1, 0}, {Var(), 0}}, [=](const RuleContext& c) {
+  const Tensor value = solve_with(op, a.value(), factors, b.value(), transposed);
+  return record_one(op, inputs, value, PoolVector<Save>{{as_var(a.value()), -1, 0}, {Var(), 0}},
+                    [=, factors = without_solution(factors)](const RuleContext& c) {
                       const Var& x = c.saved[1];
                       PoolVector<Var> grads(2);
                       const Var g_b = grads[1] = solve_with(op, c.saved[0], factors, c.grads[0], !transposed);
@@ -30,7 +35,8 @@ Var solve_with(const char* op, const Var& a, const LuTensors& factors, const Var
 namespace {
 
 LuTensors over_batch(const LuTensors& made, const Shape& batch, std::int64_t n) {
-  return {made.lu.broadcast_to(with_sizes(batch, {n, n})), made.pivots.broadcast_to(with_sizes(batch, {n})), made.info};
+  return {made.lu.broadcast_to(with_sizes(batch, {n, n})), made.pivots.broadcast_to(with_sizes(batch, {n})), made.info,
+          made.x};
 }
 /// 1 or -1 for each matrix: the permutation's sign.
 Tensor sign_of(const Tensor& pivots, DType dtype) {
@@ -66,7 +72,7 @@ LuTensors regular(const LuTensors& made) {
   const Tensor size = max(abs(triu(made.lu)), {-2, -1}).unsqueeze(-1);
   const Tensor least = where(size == 0, 1, size) * epsilon;
   const Tensor added = where(abs(pivots) == 0, least, 0);
-  return {made.lu + diag_embed(added), made.pivots, made.info};
+  return {made.lu + diag_embed(added), made.pivots, made.info, {}};
 }
 
 }  // namespace
@@ -99,8 +105,12 @@ SolveEx<ResultOf<A, B>> solve_in(const char* op, const A& a, const B& b, bool ch
     return {narrowed(std::move(made.value), dtype), made.info};
   }
   if (vector) x = x.unsqueeze(-1);
-  broadcast_shapes(op, batch_of(matrix.shape()), batch_of(x.shape()));
-  const LuTensors made = lu_tensors(op, value_of(matrix), checked, !checked);
+  const Shape own = batch_of(matrix.shape());
+  SidesOfLu sides;
+  sides.kept = std::same_as<R, Var>;
+  if (broadcast_shapes(op, own, batch_of(x.shape())) == own)  // no matrix is several sides'
+    sides.b = value_of(x).broadcast_to(with_sizes(own, {n, x.size(-1)}));
+  const LuTensors made = lu_tensors(op, value_of(matrix), checked, !checked, sides);
   broadcast_batches(op, matrix, x);
   const R y = solve_with(op, matrix, over_batch(made, batch_of(x.shape()), n), x, false);
   return {narrowed(vector ? y.squeeze(-1) : y, dtype), made.info};

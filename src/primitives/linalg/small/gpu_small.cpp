@@ -1,6 +1,5 @@
-// Batches of small real matrices on GPUs: a matrix in a workgroup's memory, or several, and a thread for each of its
-// rows. small_cholesky.wgsl, small_lu.wgsl and small_solve.wgsl say how; a right-hand side of many columns is cut among
-// workgroups.
+// Factors of batches of small real matrices on GPUs, and solutions for few sides: a matrix in a workgroup's memory, or
+// several, and a thread for each of its rows. small_cholesky.wgsl and small_lu.wgsl say how.
 #include "primitives/linalg/library/gpu_library.hpp"
 #include "primitives/linalg/small/gpu_small.hpp"
 
@@ -14,20 +13,10 @@ constexpr const char* kSmallCholesky =
 constexpr const char* kSmallLu =
 #include "primitives/linalg/small/small_lu.wgsl.inc"
     ;
-constexpr const char* kSmallSolve =
-#include "primitives/linalg/small/small_solve.wgsl.inc"
-    ;
 constexpr const char* kFactorPieces =
 #include "primitives/linalg/small/small_factor_pieces.wgsl.inc"
     ;
-constexpr int kColumnsOfGroup = 32;  // of a right-hand side in a workgroup
-
-/// Whether a view's columns lie together, and not its rows: neighbours are to take neighbours.
-bool by_columns(const detail::MatrixRequest& r, const View& view) {
-  const auto rank = static_cast<std::size_t>(r.batch().rank());
-  return view.strides[rank] == 1 && view.strides[rank + 1] != 1;
-}
-/// And those that factorise.
+/// The holes of what factorises.
 Holes factoring_holes(Small& s, int columns, int input, const char* looks_at, bool by_columns) {
   s.add("a", s.rows, columns), s.shared.push_back({"u32", "bad", kWidth});
   Holes holes = holes_of_small(s, columns, "group");
@@ -56,17 +45,6 @@ std::string comparisons(const Small& s) {
                 d.from_neighbour("row", distance, kWidth), ")\n");
   return text;
 }
-/// Vectors of 16 bytes.
-struct Vectors {
-  const Dialect& dialect;
-  bool f64;
-  int wide() const { return f64 ? 2 : 4; }
-  const char* type() const { return !dialect.native() ? "vec4<f32>" : f64 ? "double2" : "float4"; }
-  /// Element j of those that are named prefix0, prefix1, …
-  std::string element(const std::string& prefix, int j) const {
-    return cat(prefix, j / wide(), ".", std::string(1, "xyzw"[j % wide()]));
-  }
-};
 /// The row of the pivot, written by its thread and taken from the rows that wait, which move one to the left.
 void add_line(Holes& holes, Small& s, int n) {
   const Vectors vectors{s.plan.backend.dialect(), s.type == ComputeType::f64};
@@ -84,115 +62,68 @@ void add_line(Holes& holes, Small& s, int n) {
       holes["moved_left"] += cat("x", j - 1, " = fma(-factor, ", vectors.element("line", j), ", x", j, ");\n");
   }
 }
-std::string lu_text(Small& s, int columns, int input, int factors, int pivots, int status, const bool (&across)[2]) {
-  const int m = s.rows, n = columns, least = std::min(m, n);
-  Holes holes = factoring_holes(s, n, input, "", across[0]);
-  add_line(holes, s, n);
+/// What is factorised, accesses of the plan, and for how many sides.
+struct Factorised {
+  int columns = 0, sides = 0;
+  int input = -1, factors = -1, pivots = -1, status = -1, b = -1, x = -1;
+  bool kept = true, input_by_columns = false, factors_by_columns = false;
+};
+/// How the row of the pivot is found: by lanes, in a subgroup, or in memory.
+void add_search(Holes& holes, Small& s, bool in_subgroup) {
   const bool in_lanes = s.plan.backend.dialect().native();
   if (in_lanes) holes["comparisons"] = comparisons(s);
   else s.shared.push_back({compute_type_name(s.type), "sizes", kWidth});
-  holes["between"] = in_lanes ? s.barrier() : "";
-  holes["find_pivot"] = in_lanes ? "$find_in_lanes\n" : "$find_in_memory\n";
-  holes["m"] = cat(m), holes["least"] = cat(least), holes["last"] = cat(n - 1), holes["columns"] = numbers(0, n);
+  holes["between"] = in_lanes ? s.barrier() : "", holes["width"] = cat(kWidth);
+  holes["find_pivot"] = in_lanes      ? "$find_in_lanes\n"
+                        : in_subgroup ? "$find_in_subgroup\n"
+                                      : "$find_in_memory\nlet row = found;\n";
+  if (!in_subgroup) holes["look_at_lanes"] = "";
+}
+/// The right-hand sides, in registers behind a row's, and the steps that solve for them.
+void add_sides(Holes& holes, Small& s, const Factorised& f) {
+  if (f.sides > 0) s.shared.push_back({compute_type_name(s.type), "known", s.per * s.rows * f.sides});
+  holes["sides"] = numbers(0, f.sides), holes["load_sides"] = holes["solve"] = "";
+  holes["known"] = cat("(own * ", u(s.rows), " + ", kFirst, ") * ", u(f.sides), " + ", kSecond);
+  if (f.sides == 0) return;
+  for (int q = 0; q < f.sides; ++q) {
+    const Position at = s.plan.at(s.matrix, "r", u(q));
+    std::vector<std::string> values;
+    std::string load = s.io.load(f.b, at, values);
+    load += cat("x", f.columns + q, " = ", values[0], ";\n");
+    holes["load_sides"] += cat("if (inside) {\n", indented(load), "}\n");
+    const std::string store = cat("let x = known[$known(r, ", u(q), ")];\n", s.io.store(f.x, at, {"x"}, ""));
+    holes["store_sides"] += cat("if (inside && r < ", u(s.rows), ") {\n", indented(store), "}\n");
+  }
+  for (int c = f.columns; c-- > 0;) holes["solve"] += cat("$solve_row(", c, ", x", f.sides + c, ")\n");
+  holes["solve"] += "$barrier\n$store_sides";
+}
+std::string lu_text(Small& s, const Factorised& f, bool in_subgroup) {
+  const int m = s.rows, n = f.columns, least = std::min(m, n), all = n + f.sides;
+  Holes holes = factoring_holes(s, n, f.input, "", f.input_by_columns);
+  add_line(holes, s, all), add_search(holes, s, in_subgroup), add_sides(holes, s, f);
+  holes["m"] = cat(m), holes["least"] = cat(least), holes["last"] = cat(all - 1);
+  holes["column_of"] = cat("(", kFirst, " + ", u(least), ") % ", u(all));  // a register's, after all turns
+  holes["columns"] = numbers(0, n), holes["registers"] = numbers(0, all), holes["factors"] = numbers(f.sides, all);
   holes["largest"] = s.type == ComputeType::f64 ? "1.7e308" : "3.4e38";
   holes["abs"] = s.elementary(Elementary::abs, kFirst);
-  holes["store_pivot"] = s.io.store(pivots, s.plan.at(s.matrix, "k"), {"exchanged"}, "");
-  holes["store"] = s.store(factors, "a", m, n, u(n), "0u", across[1]), holes["finish"] = s.finish(status);
-  return s.plan.module("lu of small matrices", fill_holes(kSmallLu, holes), s.shared);
-}
-
-/// What solves: a matrix (or none), a right-hand side, and where it goes.
-struct RightHandSides {
-  int a = -1, b = -1, x = -1, pivots = -1, right_slot = -1, parts_slot = -1;
-  bool transposes = false, a_by_columns = false;
-  bool few = false;  // columns, so that threads have rows
-};
-/// Calls of small_factor_pieces.wgsl: of many columns a thread has one, of few a row.
-std::string eliminate(const Small& s, const RightHandSides& v, bool lower, bool unit) {
-  const char* const divides = unit ? "false" : "true";
-  if (!v.few) {
-    const char* const side = lower ? "$lower_" : "$upper_";
-    const std::string fours = s.rows >= 4 ? cat(side, "in_fours(", divides, ")\n") : "";
-    const std::string rest = s.rows % 4 != 0 ? cat(side, "rest(", divides, ")\n") : "";
-    return lower ? fours + rest : rest + fours;
-  }
-  return cat("$eliminate(", lower ? "s, >, " : cat(u(s.rows - 1), " - s, <, "), divides, ")\n");
-}
-std::string exchange(const Small& s, const RightHandSides& v, bool back) {
-  return cat(v.few ? "$exchange_rows(" : "$exchange(", back ? cat(u(s.rows - 1), " - s") : "s", ")\n");
-}
-/// x0 to x3 less a square of a times y0 to y3: of four elements a load where memory is addressed so.
-void add_square(Holes& holes, const Small& s, bool transposes) {
-  const Vectors vectors{s.plan.backend.dialect(), s.type == ComputeType::f64};
-  std::string& text = holes["square"] = "";
-  for (int row = 0; row < 4; ++row) {
-    const std::string i = cat(transposes ? "k + " : "i + ", u(row)), name = cat("square", row, "_");
-    for (int q = 0; q < 4 / vectors.wide() && vectors.dialect.native(); ++q)
-      text += cat("const ", vectors.type(), " ", name, q, " = *(const ", vectors.type(), "*)&a[$at(", i, ", ",
-                  transposes ? "i" : "k", " + ", u(q * vectors.wide()), ")];\n");
-    for (int column = 0; column < 4; ++column) {
-      const int x = transposes ? column : row, y = transposes ? row : column;
-      const std::string one = vectors.dialect.native()
-                                  ? vectors.element(name, column)
-                                  : cat("$element(i + ", u(x), ", k + ", u(y), ")");
-      text += cat("x", x, " = fma(-", one, ", y", y, ", x", x, ");\n");
-    }
-  }
-}
-Holes solving_holes(Small& s, const RightHandSides& v) {
-  const Dialect& d = s.plan.backend.dialect();
-  const int n = s.rows, pitch = Small::pitch(kColumnsOfGroup);
-  if (!v.few) s.by_fours = "a";
-  s.add("b", n, kColumnsOfGroup);
-  Holes holes = holes_of_small(s, n, "block");
-  holes["part"] = cat(kColumnsOfGroup);
-  holes["in_fours"] = cat(n - n % 4), holes["rest"] = cat(n % 4), holes["behind_fours"] = numbers(n - n % 4, n);
-  holes["four"] = numbers(0, 4);
-  holes["four_back"] = "3 2 1 0", holes["element"] = cat("a[$at(", v.transposes ? "${1}, ${0}" : "${0}, ${1}", ")]");
-  for (int d = 0; d < 4; ++d) holes[cat("lower_", d)] = numbers(0, d), holes[cat("upper_", d)] = numbers(d + 1, 4);
-  holes["rolled"] = d.native() ? "#pragma unroll 1\n" : "";  // NVRTC unrolls loops of constant lengths
-  holes["load_a"] = holes["load_exchanges"] = "";
-  holes["right"] = d.param(v.right_slot), holes["parts"] = d.param(v.parts_slot);
-  holes["side"] = cat("own * ", u(n * pitch), " + (", kFirst, ") * ", u(pitch), " + ", kSecond);
-  add_square(holes, s, v.transposes);
-  if (v.a >= 0) s.add("a", n, n), holes["load_a"] = s.load(v.a, "a", n, n, u(n), "0u", "", v.a_by_columns);
-  holes["load_b"] = s.load(v.b, "b", n, kColumnsOfGroup, "width", "first");
-  return holes;
-}
-void solve_by(Holes& holes, const RightHandSides& v, const std::string& steps) {
-  holes["solution"] = v.few ? steps : cat("for (var c = r; c < width; c += ${threads}u) {\n", indented(steps), "}\n");
-}
-std::string solve_text(Small& s, const RightHandSides& v, const char* title, Holes holes) {
-  holes["store"] = s.store(v.x, "b", s.rows, kColumnsOfGroup, "width", "first");
-  return s.plan.module(title, fill_holes(kSmallSolve, holes), s.shared);
-}
-std::string triangular_text(Small& s, const RightHandSides& v, const detail::TriangularRequest& r) {
-  Holes holes = solving_holes(s, v);
-  solve_by(holes, v, eliminate(s, v, r.upper == v.transposes, r.unit));
-  return solve_text(s, v, v.few ? "triangles of few sides" : "triangles of small matrices", std::move(holes));
-}
-std::string lu_solve_text(Small& s, const RightHandSides& v, const detail::LuSolveRequest& r) {
-  Holes holes = solving_holes(s, v);
-  s.shared.push_back({"u32", "places", s.per * s.rows});
-  std::vector<std::string> values;
-  holes["load_pivot"] = s.io.load(v.pivots, s.plan.at(s.matrix, "r"), values), holes["pivot"] = values[0];
-  holes["last"] = cat(s.rows - 1), holes["load_exchanges"] = "$load_places\n";
-  std::string steps = r.adjoint ? "" : exchange(s, v, false);
-  if (!r.permutes) steps += eliminate(s, v, true, !r.adjoint) + eliminate(s, v, false, r.adjoint);
-  if (r.adjoint) steps += exchange(s, v, true);
-  solve_by(holes, v, steps);
-  return solve_text(s, v, v.few ? "solutions of few sides" : "solutions of small matrices", std::move(holes));
+  if (!f.kept) holes["keep_pivot"] = holes["keep_factor"] = holes["keep_factors"] = "";
+  if (f.kept) holes["store_pivot"] = s.io.store(f.pivots, s.plan.at(s.matrix, "k"), {"exchanged"}, "");
+  if (f.kept) holes["store"] = s.store(f.factors, "a", m, n, u(n), "0u", f.factors_by_columns);
+  holes["finish"] = s.finish(f.status);
+  const char* const title = f.sides > 0    ? "equations of small matrices"
+                            : in_subgroup ? "lu of small matrices, in a subgroup"
+                                          : "lu of small matrices";
+  return s.plan.module(title, fill_holes(kSmallLu, holes), s.shared, "", in_subgroup);
 }
 
 }  // namespace
 
 Holes holes_of_small(Small& s, int columns, const std::string& group) {
-  const int pitch = s.pitch_of("a", columns);
   Holes holes = pieces(kFactorPieces);
   holes["type"] = compute_type_name(s.type), holes["barrier"] = s.barrier();
   holes["n"] = cat(columns), holes["threads"] = cat(s.threads);
   holes["begin"] = s.begin(group);
-  holes["at"] = cat("own * ", u(s.rows * pitch), " + (", kFirst, ") * ", u(pitch), " + ", kSecond);
+  holes["at"] = s.index_of("a", s.rows, columns, kFirst, kSecond);
   return holes;
 }
 
@@ -216,75 +147,33 @@ void cholesky_on_gpu(GpuBackend& backend, const detail::CholeskyRequest& r) {
 }
 
 void lu_on_gpu(GpuBackend& backend, const detail::LuRequest& r) {
-  if (!goes_small(backend, r, r.input.dtype)) return without_kernel(backend, r);
+  const bool small = goes_small(backend, r, r.input.dtype);
+  if (r.b.storage && !(small && few_sides(r.right, threads_for(r.rows())))) {
+    detail::LuRequest factors = r;
+    factors.b = factors.x = View(), factors.right = 0, factors.kept = true;
+    return lu_on_gpu(backend, factors), lu_solve_on_gpu(backend, detail::solution_of(r));
+  }
+  if (!small) return without_kernel(backend, r);
   if (r.count() == 0) return;
   backend.run_prepared(r, [&] {
     MatrixPlan m(backend, r, 'L');
-    const int rows = static_cast<int>(r.rows()), columns = static_cast<int>(r.columns());
-    const int input = m.add(r.input, {rows, columns}, false), factors = m.add(r.lu, {rows, columns}, true);
-    const int pivots = m.add(r.pivots, {r.least()}, true);
-    const int status = r.status.storage ? m.add(r.status, {}, true) : -1;
+    const int rows = static_cast<int>(r.rows()), threads = threads_for(rows);
+    Factorised f;
+    f.columns = static_cast<int>(r.columns()), f.sides = static_cast<int>(r.right), f.kept = r.kept;
+    f.input_by_columns = by_columns(r, r.input), f.factors_by_columns = by_columns(r, r.lu);
+    f.input = m.add(r.input, {rows, f.columns}, false);
+    if (f.kept) f.factors = m.add(r.lu, {rows, f.columns}, true), f.pivots = m.add(r.pivots, {r.least()}, true);
+    if (f.sides > 0) f.b = m.add(r.b, {rows, r.right}, false), f.x = m.add(r.x, {rows, r.right}, true);
+    f.status = r.status.storage ? m.add(r.status, {}, true) : -1;
     if (r.checked) m.note_failures(PrimitiveId::lu);
-    const int threads = threads_for(rows);
     tell(kWidth / threads);
-    const bool across[] = {by_columns(r, r.input), by_columns(r, r.lu)};
-    m.plan.note(r.rows()), m.plan.note(r.columns()), m.plan.note(static_cast<char>(across[0] + 2 * across[1]));
+    const bool in_subgroup = backend.limits().subgroups && threads == kWidth;
+    m.plan.note(r.rows()), m.plan.note(r.columns()), m.plan.note(r.right);
+    m.plan.note(static_cast<char>(f.input_by_columns + 2 * f.factors_by_columns + 4 * f.kept));
     m.launch(static_cast<std::uint64_t>(ceil_div(r.count(), kWidth / threads)), kWidth, [&] {
       Small s(m, r.input.dtype, rows, threads);
-      return lu_text(s, columns, input, factors, pivots, status, across);
+      return lu_text(s, f, in_subgroup);
     });
-  });
-}
-
-namespace {
-
-/// Launches what solves with n × n matrices for `right` columns.
-template <class R, class Text>
-void solve_small(MatrixPlan& m, const R& r, RightHandSides& v, DType dtype, const Text& text) {
-  const std::int64_t parts = ceil_div(r.right, kColumnsOfGroup);
-  v.right_slot = m.plan.add_param(static_cast<std::uint64_t>(r.right));
-  v.parts_slot = m.plan.add_param(static_cast<std::uint64_t>(parts));
-  const int threads = threads_for(r.rows());
-  // 10,000 vectors of 32 rows took 166 us instead of 181 with LU before, but through WebGPU 480 instead of 410, where
-  // barriers cost more (H200, 29 November 2026).
-  v.few = m.backend.dialect().native() && r.right * 4 <= threads, m.plan.note(v.few);
-  tell(kWidth / threads);
-  m.plan.note(r.rows());
-  m.launch(static_cast<std::uint64_t>(ceil_div(r.count(), kWidth / threads) * parts), kWidth, [&] {
-    Small s(m, dtype, static_cast<int>(r.rows()), threads);
-    return text(s);
-  });
-}
-
-}  // namespace
-
-void lu_solve_on_gpu(GpuBackend& backend, const detail::LuSolveRequest& r) {
-  if (r.count() == 0 || r.right == 0) return;
-  if (!goes_small(backend, r, r.lu.dtype)) return without_kernel(backend, r);
-  backend.run_prepared(r, [&] {
-    MatrixPlan m(backend, r, 'S');
-    const std::int64_t n = r.rows();
-    RightHandSides v;
-    v.transposes = r.adjoint, v.a_by_columns = by_columns(r, r.lu);
-    if (!r.permutes) v.a = m.add(r.lu, {n, n}, false);
-    v.b = m.add(r.b, {n, r.right}, false), v.pivots = m.add(r.pivots, {n}, false);
-    v.x = m.add(r.x, {n, r.right}, true);
-    m.plan.note(static_cast<char>(r.adjoint + 2 * r.permutes + 4 * v.a_by_columns));
-    solve_small(m, r, v, r.lu.dtype, [&](Small& s) { return lu_solve_text(s, v, r); });
-  });
-}
-
-void triangular_on_gpu(GpuBackend& backend, const detail::TriangularRequest& r) {
-  if (r.count() == 0 || r.right == 0) return;
-  if (!goes_small(backend, r, r.a.dtype)) return without_kernel(backend, r);
-  backend.run_prepared(r, [&] {
-    MatrixPlan m(backend, r, 'T');
-    const std::int64_t n = r.rows();
-    RightHandSides v;
-    v.transposes = r.how != 'N', v.a_by_columns = by_columns(r, r.a);
-    v.a = m.add(r.a, {n, n}, false), v.b = m.add(r.b, {n, r.right}, false), v.x = m.add(r.x, {n, r.right}, true);
-    m.plan.note(static_cast<char>((r.how != 'N') + 2 * r.upper + 4 * r.unit + 8 * v.a_by_columns));
-    solve_small(m, r, v, r.a.dtype, [&](Small& s) { return triangular_text(s, v, r); });
   });
 }
 

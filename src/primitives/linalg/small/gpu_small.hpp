@@ -18,6 +18,18 @@ inline constexpr int kWidth = 32;  // threads of a workgroup
 
 inline std::string u(std::int64_t value) { return cat(value, "u"); }
 
+/// Vectors of 16 bytes.
+struct Vectors {
+  const Dialect& dialect;
+  bool f64;
+  int wide() const { return f64 ? 2 : 4; }
+  const char* type() const { return !dialect.native() ? "vec4<f32>" : f64 ? "double2" : "float4"; }
+  /// Element j of those that are named prefix0, prefix1, …
+  std::string element(const std::string& prefix, int j) const {
+    return cat(prefix, j / wide(), ".", std::string(1, "xyzw"[j % wide()]));
+  }
+};
+
 /// What the texts of these kernels share: matrices in the workgroup's memory.
 struct Small {
   MatrixPlan& plan;
@@ -54,15 +66,31 @@ struct Small {
     text += cat("let matrix = ", group, " * ", u(per), " + own;\nlet inside = matrix < ", plan.count(), ";\n");
     return text + io.coordinates(plan.batch, "matrix", "c", matrix);
   }
+  /// Whether it is memory of vectors, as WGSL's loads of several elements need it to be.
+  bool in_vectors(const std::string& name) const { return name == by_fours && !plan.backend.dialect().native(); }
   /// Memory for a matrix of each: its elements are at(name, i, j).
   void add(const std::string& name, int height, int columns) {
-    const bool aligned = name == by_fours && plan.backend.dialect().native();
-    shared.push_back({cat(aligned ? "__align__(16) " : "", compute_type_name(type)), name,
-                      per * height * pitch_of(name, columns)});
+    const int count = per * height * pitch_of(name, columns);
+    if (in_vectors(name)) return shared.push_back({"vec4<f32>", name, count / 4});
+    shared.push_back({cat(name == by_fours ? "__align__(16) " : "", compute_type_name(type)), name, count});
+  }
+  /// What stands in brackets behind the name: of vectors, also which component, "at][which".
+  std::string index_of(const std::string& name, int height, int columns, const std::string& i,
+                       const std::string& j) const {
+    const int pitch = pitch_of(name, columns);
+    const auto place = [&](int unit, const std::string& column) {
+      return cat("own * ", u(height * pitch / unit), " + (", i, ") * ", u(pitch / unit), " + ", column);
+    };
+    return in_vectors(name) ? cat(place(4, cat("(", j, ") / 4u")), "][(", j, ") % 4u") : place(1, j);
   }
   std::string at(const std::string& name, int height, int columns, const std::string& i, const std::string& j) const {
-    const int pitch = pitch_of(name, columns);
-    return cat(name, "[own * ", u(height * pitch), " + (", i, ") * ", u(pitch), " + ", j, "]");
+    return cat(name, "[", index_of(name, height, columns, i, j), "]");
+  }
+  /// 16 bytes of a row of `by_fours`, from a column on whose number is a multiple of as many elements.
+  std::string four_at(const std::string& i, const std::string& j, const char* vector) const {
+    const std::string place = index_of(by_fours, rows, rows, i, j);
+    if (!in_vectors(by_fours)) return cat("*(const ", vector, "*)&", by_fours, "[", place, "]");
+    return cat(by_fours, "[", place.substr(0, place.find(']')), "]");
   }
   /// Loops over the elements of a matrix, row by row or column by column: i and j.
   std::string over(int height, const std::string& columns, const std::string& inside, bool by_columns = false) const {
@@ -106,6 +134,14 @@ Holes holes_of_small(Small& s, int columns, const std::string& group);
 /// Threads for matrices of so many rows.
 inline int threads_for(std::int64_t rows) {
   return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(rows, 1))));
+}
+
+/// Whether a matrix of so many threads, a row each, is solved with for so few columns by all of them together.
+inline bool few_sides(std::int64_t right, int threads) { return right * 4 <= threads; }
+/// Whether a view's columns lie together, and not its rows: neighbours are to take neighbours.
+inline bool by_columns(const detail::MatrixRequest& r, const View& view) {
+  const auto rank = static_cast<std::size_t>(r.batch().rank());
+  return view.strides[rank] == 1 && view.strides[rank + 1] != 1;
 }
 
 /// Whether a kernel can see every view whole.

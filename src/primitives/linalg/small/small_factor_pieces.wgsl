@@ -35,84 +35,76 @@ $define find_in_memory
   if (waits) { sizes[own * ${threads}u + place] = size; }
   $barrier
   var best = sizes[own * ${threads}u + k];
-  var row = k;
+  var found = k;
   for (var i = k + 1u; i < ${m}u; i += 1u) {
     let other = sizes[own * ${threads}u + i];
     if (other > best) {
       best = other;
-      row = i;
+      found = i;
     }
   }
 $end
 
-x = T⁻¹·x for column c of b, by four rows, of which $divides says whether they are divided by the diagonal: what is
-known comes in by squares of four, so that a load goes with two multiply-adds; $rest rows come by themselves. $element
-is one of T, whose upper and lower triangles differ in what is known.
-$define lower_in_fours(divides)
-  $rolled
-  for (var i = 0u; i < ${in_fours}u; i += 4u) {
-    $four_rows(0u, i)
-    $for d in $four
-      $for q in $lower_${d}
-        x$d = fma(-$element(i + ${d}u, i + ${q}u), x$q, x$d);
-      $end
-      $divide_and_keep($divides, x$d, i + ${d}u)
-    $end
+The same where a workgroup is in one subgroup ($look_at_lanes), of which the bits of a number above 0 have the order.
+$define look_at_lanes
+  if (thread == 0u) { bad[0] = lanes; }
+  let together = workgroupUniformLoad(&bad[0]) >= ${width}u;
+$end
+$define find_in_subgroup
+  var row = k;
+  if (together) {
+    let most = subgroupMax(select(0u, bitcast<u32>(size) + 1u, waits));
+    row = subgroupMin(select(${width}u, place, waits && bitcast<u32>(size) + 1u == most));
+  } else {
+    $find_in_memory
+    row = found;
   }
-$end
-$define lower_rest(divides)
-  for (var i = ${in_fours}u; i < ${n}u; i += 1u) {
-    $one_row(0u, i, $divides)
-  }
-$end
-$define upper_rest(divides)
-  for (var s = 0u; s < ${rest}u; s += 1u) {
-    let i = ${n}u - 1u - s;
-    $one_row(i + 1u, ${n}u, $divides)
-  }
-$end
-$define upper_in_fours(divides)
-  $rolled
-  for (var s = 0u; s < ${in_fours}u; s += 4u) {
-    let i = ${in_fours}u - 4u - s;
-    $four_rows(i + 4u, ${in_fours}u)
-    $for k in $behind_fours
-      $for d in $four
-        x$d = fma(-$element(i + ${d}u, ${k}u), b[$side(${k}u, c)], x$d);
-      $end
-    $end
-    $for d in $four_back
-      $for q in $upper_${d}
-        x$d = fma(-$element(i + ${d}u, i + ${q}u), x$q, x$d);
-      $end
-      $divide_and_keep($divides, x$d, i + ${d}u)
-    $end
-  }
-$end
-$define four_rows(from, until)
-  $for d in $four
-    var x$d = b[$side(i + ${d}u, c)];
-  $end
-  $rolled
-  for (var k = $from; k < $until; k += 4u) {
-    $for q in $four
-      let y$q = b[$side(k + ${q}u, c)];
-    $end
-    $square
-  }
-$end
-$define one_row(from, until, divides)
-  var x = b[$side(i, c)];
-  for (var k = $from; k < $until; k += 1u) { x = fma(-$element(i, k), b[$side(k, c)], x); }
-  $divide_and_keep($divides, x, i)
-$end
-$define divide_and_keep(divides, x, i)
-  if ($divides) { $x = $x / $element($i, $i); }
-  b[$side($i, c)] = $x;
 $end
 
-The same for few columns, by all threads: b = T⁻¹·b, row k = $k in step s, which is taken from those $behind it (> or
-<).
+What small_lu.wgsl keeps of factors: exchanges, factors of rows that wait, and in the end those that a row had before it
+was the pivot's beside what it has since. Register j has the column $column_of(j).
+$define keep_pivot
+  if (inside && r == 0u) {
+    let exchanged = i32(row);
+    $store_pivot
+  }
+$end
+$define keep_factor
+  a[$at(r, k)] = factor;
+$end
+$define keep_factors
+  if (r < ${m}u) {
+    $for j in $factors
+      x$j = select(x$j, a[$at(r, $column_of(${j}u))], $column_of(${j}u) < min(place, ${least}u));
+    $end
+  }
+  $barrier
+  if (r < ${m}u) {
+    $for j in $factors
+      a[$at(place, $column_of(${j}u))] = x$j;
+    $end
+  }
+  $barrier
+  $store
+$end
+
+And its sides q, which are the first registers in the end: row c of the solution, where $of_row is U's column c.
+$define solve_row(c, of_row)
+  if (place == ${c}u) {
+    $for q in $sides
+      known[$known(${c}u, ${q}u)] = x$q / $of_row;
+    $end
+  }
+  $barrier
+  if (place < ${c}u) {
+    $for q in $sides
+      x$q = fma(-$of_row, known[$known(${c}u, ${q}u)], x$q);
+    $end
+  }
+$end
+
+b = T⁻¹·b for few columns, by all threads, each with a row: row k = $k in step s, which is taken from those $behind it
+(> or <). $element is one of T, whose upper and lower triangles differ in what is known.
 $define eliminate(k, behind, divides)
   for (var s = 0u; s < ${n}u; s += 1u) {
     let k = $k;
@@ -140,25 +132,26 @@ $define load_places
     places[own * ${n}u + r] = u32(clamp(place, 0, $last));
   }
 $end
-The exchanges of column c, row k = $k in step s.
-$define exchange(k)
-  $rolled
-  for (var s = 0u; s < ${n}u; s += 1u) {
-    let k = $k;
-    let row = places[own * ${n}u + k];
-    let kept = b[$side(k, c)];
-    b[$side(k, c)] = b[$side(row, c)];
-    b[$side(row, c)] = kept;
-  }
-$end
-The same by all threads, each with a row.
-$define exchange_rows(k)
+Where a thread's row goes by the exchanges, row k = $k in step s.
+$define goes_to(k)
   var to = r;
   for (var s = 0u; s < ${n}u; s += 1u) {
     let k = $k;
     let row = places[own * ${n}u + k];
     to = select(select(to, k, to == row), row, to == k);
   }
+$end
+places[] of them: the row that each row was.
+$define load_order
+  $load_places
+  $barrier
+  $goes_to(s)
+  $barrier
+  if (r < ${n}u) { places[own * ${n}u + to] = r; }
+$end
+The exchanges of few columns.
+$define exchange_rows(k)
+  $goes_to($k)
   for (var j = 0u; j < width; j += 1u) {
     var moved = $type(0.0);
     if (r < ${n}u) { moved = b[$side(r, j)]; }
