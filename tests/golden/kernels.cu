@@ -2794,14 +2794,17 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
   __syncthreads();
   if (place < 4u) {
     x0 = fma(-x5, known[(own * 5u + 4u) * 1u + 0u], x0);
-// … 3 more of these 7 lines (90391698), and
+// … 2 more of these 7 lines (b211aac3), and
+  }
+  if (place == 1u) {
+    known[(own * 5u + 1u) * 1u + 0u] = x0 / x2;
+  }
+  __syncthreads();
+  if (place < 1u) {
+    x0 = fma(-x2, known[(own * 5u + 1u) * 1u + 0u], x0);
   }
   if (place == 0u) {
     known[(own * 5u + 0u) * 1u + 0u] = x0 / x1;
-  }
-  __syncthreads();
-  if (place < 0u) {
-    x0 = fma(-x1, known[(own * 5u + 0u) * 1u + 0u], x0);
   }
   __syncthreads();
   if (inside && r < 5u) {

@@ -9042,14 +9042,17 @@ var<workgroup> known: array<f32, 20>;
   workgroupBarrier();
   if (place < 4u) {
     x0 = fma(-x5, known[(own * 5u + 4u) * 1u + 0u], x0);
-// … 3 more of these 7 lines (2f2625e1), and
+// … 2 more of these 7 lines (6ff8328d), and
+  }
+  if (place == 1u) {
+    known[(own * 5u + 1u) * 1u + 0u] = x0 / x2;
+  }
+  workgroupBarrier();
+  if (place < 1u) {
+    x0 = fma(-x2, known[(own * 5u + 1u) * 1u + 0u], x0);
   }
   if (place == 0u) {
     known[(own * 5u + 0u) * 1u + 0u] = x0 / x1;
-  }
-  workgroupBarrier();
-  if (place < 0u) {
-    x0 = fma(-x1, known[(own * 5u + 0u) * 1u + 0u], x0);
   }
   workgroupBarrier();
   if (inside && r < 5u) {

@@ -94,8 +94,11 @@ void add_sides(Holes& holes, Small& s, const Factorised& f) {
     const std::string store = cat("let x = known[$known(r, ", u(q), ")];\n", s.io.store(f.x, at, {"x"}, ""));
     holes["store_sides"] += cat("if (inside && r < ", u(s.rows), ") {\n", indented(store), "}\n");
   }
-  for (int c = f.columns; c-- > 0;) holes["solve"] += cat("$solve_row(", c, ", x", f.sides + c, ")\n");
-  holes["solve"] += "$barrier\n$store_sides";
+  for (int c = f.columns; c-- > 0;) {
+    holes["solve"] += cat("$solve_row(", c, ", x", f.sides + c, ")\n");
+    if (c > 0) holes["solve"] += cat("$take_row(", c, ", x", f.sides + c, ")\n");
+  }
+  holes["solve"] += "$store_sides";
 }
 std::string lu_text(Small& s, const Factorised& f, bool in_subgroup) {
   const int m = s.rows, n = f.columns, least = std::min(m, n), all = n + f.sides;

@@ -88,7 +88,8 @@ $define keep_factors
   $store
 $end
 
-And its sides q, which are the first registers in the end: row c of the solution, where $of_row is U's column c.
+And its sides q, which are the first registers in the end: row c of the solution, where $of_row is U's column c, and what
+the rows above lose by it.
 $define solve_row(c, of_row)
   if (place == ${c}u) {
     $for q in $sides
@@ -96,6 +97,8 @@ $define solve_row(c, of_row)
     $end
   }
   $barrier
+$end
+$define take_row(c, of_row)
   if (place < ${c}u) {
     $for q in $sides
       x$q = fma(-$of_row, known[$known(${c}u, ${q}u)], x$q);
