@@ -2594,18 +2594,18 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
   for (var k = 0u; k < 8u; k += 1u) {
     if (bad[own * 8u + k] != 0u) { status = -1; }
   }
-  var x0 = f32(0.0);
-// … 5 more of these 1 lines (9ff4f3c7), and
-  var x6 = f32(0.0);
+  var y0 = f32(0.0);
+// … 5 more of these 1 lines (1ac559a2), and
+  var y6 = f32(0.0);
   var place = r;
   var waits = r < 5u;
   if (waits) {
-    x0 = a[own * 35u + (r) * 7u + 0u];
-// … 5 more of these 1 lines (6ba5bdd3), and
-    x6 = a[own * 35u + (r) * 7u + 6u];
+    y0 = a[own * 35u + (r) * 7u + 0u];
+// … 5 more of these 1 lines (a8bce9c2), and
+    y6 = a[own * 35u + (r) * 7u + 6u];
   }
   for (var k = 0u; k < 5u; k += 1u) {
-    let size = select(tern_abs_f32(x0), f32(3.4e38), x0 != x0);
+    let size = select(tern_abs_f32(y0), f32(3.4e38), y0 != y0);
     var best = select(f32(-1.0), size, waits);
     var row = select(8u, place, waits);
     {
@@ -2627,8 +2627,8 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
     }
     let is_pivot = waits && place == row;
     if (is_pivot) {
-      line[own * 2u + 0u] = float4{x0, x1, x2, x3};
-      line[own * 2u + 1u] = float4{x4, x5, x6, f32(0.0)};
+      line[own * 2u + 0u] = float4{y0, y1, y2, y3};
+      line[own * 2u + 1u] = float4{y4, y5, y6, f32(0.0)};
     }
     if (inside && r == 0u) {
       let exchanged = i32(row);
@@ -2646,32 +2646,32 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
     if (pivot == f32(0.0)) {
       if (status == 0) { status = i32(k) + 1; }
     } else if (waits) {
-      let one = select(f32(-1.0), f32(1.0), x0 == pivot);
-      factor = select(x0 / pivot, one, x0 == pivot || x0 == -pivot);
+      let one = select(f32(-1.0), f32(1.0), y0 == pivot);
+      factor = select(y0 / pivot, one, y0 == pivot || y0 == -pivot);
       a[own * 35u + (r) * 7u + k] = factor;
     }
-    let behind = select(x0, f32(0.0), waits);
+    let behind = select(y0, f32(0.0), waits);
     let line0 = line[own * 2u + 0u];
-    x0 = fma(-factor, line0.y, x1);
-    x1 = fma(-factor, line0.z, x2);
-    x2 = fma(-factor, line0.w, x3);
+    y0 = fma(-factor, line0.y, y1);
+    y1 = fma(-factor, line0.z, y2);
+    y2 = fma(-factor, line0.w, y3);
     let line1 = line[own * 2u + 1u];
-    x3 = fma(-factor, line1.x, x4);
-    x4 = fma(-factor, line1.y, x5);
-    x5 = fma(-factor, line1.z, x6);
-    x6 = behind;
+    y3 = fma(-factor, line1.x, y4);
+    y4 = fma(-factor, line1.y, y5);
+    y5 = fma(-factor, line1.z, y6);
+    y6 = behind;
     __syncthreads();
   }
   if (r < 5u) {
-    x0 = select(x0, a[own * 35u + (r) * 7u + (0u + 5u) % 7u], (0u + 5u) % 7u < min(place, 5u));
-// … 5 more of these 1 lines (7cb86485), and
-    x6 = select(x6, a[own * 35u + (r) * 7u + (6u + 5u) % 7u], (6u + 5u) % 7u < min(place, 5u));
+    y0 = select(y0, a[own * 35u + (r) * 7u + (0u + 5u) % 7u], (0u + 5u) % 7u < min(place, 5u));
+// … 5 more of these 1 lines (0e3c3ded), and
+    y6 = select(y6, a[own * 35u + (r) * 7u + (6u + 5u) % 7u], (6u + 5u) % 7u < min(place, 5u));
   }
   __syncthreads();
   if (r < 5u) {
-    a[own * 35u + (place) * 7u + (0u + 5u) % 7u] = x0;
-// … 5 more of these 1 lines (73571771), and
-    a[own * 35u + (place) * 7u + (6u + 5u) % 7u] = x6;
+    a[own * 35u + (place) * 7u + (0u + 5u) % 7u] = y0;
+// … 5 more of these 1 lines (2f7950ea), and
+    a[own * 35u + (place) * 7u + (6u + 5u) % 7u] = y6;
   }
   __syncthreads();
   if (inside) {
@@ -2720,24 +2720,24 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
   for (var k = 0u; k < 8u; k += 1u) {
     if (bad[own * 8u + k] != 0u) { status = -1; }
   }
-  var x0 = f32(0.0);
-// … 4 more of these 1 lines (e0286579), and
-  var x5 = f32(0.0);
+  var y0 = f32(0.0);
+// … 4 more of these 1 lines (a96eb505), and
+  var y5 = f32(0.0);
   var place = r;
   var waits = r < 5u;
   if (waits) {
-    x0 = a[own * 25u + (r) * 5u + 0u];
-    x1 = a[own * 25u + (r) * 5u + 1u];
-    x2 = a[own * 25u + (r) * 5u + 2u];
-    x3 = a[own * 25u + (r) * 5u + 3u];
-    x4 = a[own * 25u + (r) * 5u + 4u];
+    y0 = a[own * 25u + (r) * 5u + 0u];
+    y1 = a[own * 25u + (r) * 5u + 1u];
+    y2 = a[own * 25u + (r) * 5u + 2u];
+    y3 = a[own * 25u + (r) * 5u + 3u];
+    y4 = a[own * 25u + (r) * 5u + 4u];
     if (inside) {
       let x1 = bitcast<f32>(((u32*)b1)[params.v[6] + matrix * params.v[7] + r]);
-      x5 = x1;
+      y5 = x1;
     }
   }
   for (var k = 0u; k < 5u; k += 1u) {
-    let size = select(tern_abs_f32(x0), f32(3.4e38), x0 != x0);
+    let size = select(tern_abs_f32(y0), f32(3.4e38), y0 != y0);
     var best = select(f32(-1.0), size, waits);
     var row = select(8u, place, waits);
     {
@@ -2759,8 +2759,8 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
     }
     let is_pivot = waits && place == row;
     if (is_pivot) {
-      line[own * 2u + 0u] = float4{x0, x1, x2, x3};
-      line[own * 2u + 1u] = float4{x4, x5, f32(0.0), f32(0.0)};
+      line[own * 2u + 0u] = float4{y0, y1, y2, y3};
+      line[own * 2u + 1u] = float4{y4, y5, f32(0.0), f32(0.0)};
     }
     __syncthreads();
     let pivot = line[own * 2u].x;
@@ -2774,37 +2774,37 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
     if (pivot == f32(0.0)) {
       if (status == 0) { status = i32(k) + 1; }
     } else if (waits) {
-      let one = select(f32(-1.0), f32(1.0), x0 == pivot);
-      factor = select(x0 / pivot, one, x0 == pivot || x0 == -pivot);
+      let one = select(f32(-1.0), f32(1.0), y0 == pivot);
+      factor = select(y0 / pivot, one, y0 == pivot || y0 == -pivot);
     }
-    let behind = select(x0, f32(0.0), waits);
+    let behind = select(y0, f32(0.0), waits);
     let line0 = line[own * 2u + 0u];
-    x0 = fma(-factor, line0.y, x1);
-    x1 = fma(-factor, line0.z, x2);
-    x2 = fma(-factor, line0.w, x3);
+    y0 = fma(-factor, line0.y, y1);
+    y1 = fma(-factor, line0.z, y2);
+    y2 = fma(-factor, line0.w, y3);
     let line1 = line[own * 2u + 1u];
-    x3 = fma(-factor, line1.x, x4);
-    x4 = fma(-factor, line1.y, x5);
-    x5 = behind;
+    y3 = fma(-factor, line1.x, y4);
+    y4 = fma(-factor, line1.y, y5);
+    y5 = behind;
     __syncthreads();
   }
   if (place == 4u) {
-    known[(own * 5u + 4u) * 1u + 0u] = x0 / x5;
+    known[(own * 5u + 4u) * 1u + 0u] = y0 / y5;
   }
   __syncthreads();
   if (place < 4u) {
-    x0 = fma(-x5, known[(own * 5u + 4u) * 1u + 0u], x0);
-// … 2 more of these 7 lines (b211aac3), and
+    y0 = fma(-y5, known[(own * 5u + 4u) * 1u + 0u], y0);
+// … 2 more of these 7 lines (705bfdf7), and
   }
   if (place == 1u) {
-    known[(own * 5u + 1u) * 1u + 0u] = x0 / x2;
+    known[(own * 5u + 1u) * 1u + 0u] = y0 / y2;
   }
   __syncthreads();
   if (place < 1u) {
-    x0 = fma(-x2, known[(own * 5u + 1u) * 1u + 0u], x0);
+    y0 = fma(-y2, known[(own * 5u + 1u) * 1u + 0u], y0);
   }
   if (place == 0u) {
-    known[(own * 5u + 0u) * 1u + 0u] = x0 / x1;
+    known[(own * 5u + 0u) * 1u + 0u] = y0 / y1;
   }
   __syncthreads();
   if (inside && r < 5u) {
@@ -2821,7 +2821,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
   }
 }
 
-// ---- solutions of small matrices: solve, 3 workgroups of 32, 16 words (16a8fc6a)
+// ---- solutions of small matrices: solve, 3 workgroups of 32, 16 words (c00db86d)
 // ---- solutions of few sides: lu_solve, 3 workgroups of 32, 16 words
 // solutions of few sides
 extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
@@ -2912,7 +2912,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
   }
 }
 
-// ---- triangles of small matrices: solve_triangular, 3 workgroups of 32, 14 words (41605ae7)
+// ---- triangles of small matrices: solve_triangular, 3 workgroups of 32, 14 words (40a7dee3)
 // ---- qr of small matrices: qr, 3 workgroups of 32, 12 words (68ad3a16)
 // ---- eigh of small matrices: eigh, 3 workgroups of 32, 13 words
 // eigh of small matrices

@@ -8729,18 +8729,18 @@ var<workgroup> sizes: array<f32, 32>;
   for (var k = 0u; k < 8u; k += 1u) {
     if (bad[own * 8u + k] != 0u) { status = -1; }
   }
-  var x0 = f32(0.0);
-// … 5 more of these 1 lines (9ff4f3c7), and
-  var x6 = f32(0.0);
+  var y0 = f32(0.0);
+// … 5 more of these 1 lines (1ac559a2), and
+  var y6 = f32(0.0);
   var place = r;
   var waits = r < 5u;
   if (waits) {
-    x0 = a[own * 35u + (r) * 7u + 0u];
-// … 5 more of these 1 lines (6ba5bdd3), and
-    x6 = a[own * 35u + (r) * 7u + 6u];
+    y0 = a[own * 35u + (r) * 7u + 0u];
+// … 5 more of these 1 lines (a8bce9c2), and
+    y6 = a[own * 35u + (r) * 7u + 6u];
   }
   for (var k = 0u; k < 5u; k += 1u) {
-    let size = select(tern_abs_f32(x0), f32(3.4e38), x0 != x0);
+    let size = select(tern_abs_f32(y0), f32(3.4e38), y0 != y0);
     if (waits) { sizes[own * 8u + place] = size; }
     workgroupBarrier();
     var best = sizes[own * 8u + k];
@@ -8755,8 +8755,8 @@ var<workgroup> sizes: array<f32, 32>;
     let row = found;
     let is_pivot = waits && place == row;
     if (is_pivot) {
-      line[own * 2u + 0u] = vec4<f32>(x0, x1, x2, x3);
-      line[own * 2u + 1u] = vec4<f32>(x4, x5, x6, f32(0.0));
+      line[own * 2u + 0u] = vec4<f32>(y0, y1, y2, y3);
+      line[own * 2u + 1u] = vec4<f32>(y4, y5, y6, f32(0.0));
     }
     if (inside && r == 0u) {
       let exchanged = i32(row);
@@ -8775,31 +8775,31 @@ var<workgroup> sizes: array<f32, 32>;
     if (pivot == f32(0.0)) {
       if (status == 0) { status = i32(k) + 1; }
     } else if (waits) {
-      let one = select(f32(-1.0), f32(1.0), x0 == pivot);
-      factor = select(x0 / pivot, one, x0 == pivot || x0 == -pivot);
+      let one = select(f32(-1.0), f32(1.0), y0 == pivot);
+      factor = select(y0 / pivot, one, y0 == pivot || y0 == -pivot);
       a[own * 35u + (r) * 7u + k] = factor;
     }
-    let behind = select(x0, f32(0.0), waits);
+    let behind = select(y0, f32(0.0), waits);
     let line0 = line[own * 2u + 0u];
-    x0 = fma(-factor, line0.y, x1);
-    x1 = fma(-factor, line0.z, x2);
-    x2 = fma(-factor, line0.w, x3);
+    y0 = fma(-factor, line0.y, y1);
+    y1 = fma(-factor, line0.z, y2);
+    y2 = fma(-factor, line0.w, y3);
     let line1 = line[own * 2u + 1u];
-    x3 = fma(-factor, line1.x, x4);
-    x4 = fma(-factor, line1.y, x5);
-    x5 = fma(-factor, line1.z, x6);
-    x6 = behind;
+    y3 = fma(-factor, line1.x, y4);
+    y4 = fma(-factor, line1.y, y5);
+    y5 = fma(-factor, line1.z, y6);
+    y6 = behind;
   }
   if (r < 5u) {
-    x0 = select(x0, a[own * 35u + (r) * 7u + (0u + 5u) % 7u], (0u + 5u) % 7u < min(place, 5u));
-// … 5 more of these 1 lines (7cb86485), and
-    x6 = select(x6, a[own * 35u + (r) * 7u + (6u + 5u) % 7u], (6u + 5u) % 7u < min(place, 5u));
+    y0 = select(y0, a[own * 35u + (r) * 7u + (0u + 5u) % 7u], (0u + 5u) % 7u < min(place, 5u));
+// … 5 more of these 1 lines (0e3c3ded), and
+    y6 = select(y6, a[own * 35u + (r) * 7u + (6u + 5u) % 7u], (6u + 5u) % 7u < min(place, 5u));
   }
   workgroupBarrier();
   if (r < 5u) {
-    a[own * 35u + (place) * 7u + (0u + 5u) % 7u] = x0;
-// … 5 more of these 1 lines (73571771), and
-    a[own * 35u + (place) * 7u + (6u + 5u) % 7u] = x6;
+    a[own * 35u + (place) * 7u + (0u + 5u) % 7u] = y0;
+// … 5 more of these 1 lines (2f7950ea), and
+    a[own * 35u + (place) * 7u + (6u + 5u) % 7u] = y6;
   }
   workgroupBarrier();
   if (inside) {
@@ -8856,16 +8856,16 @@ var<workgroup> sizes: array<f32, 32>;
   for (var k = 0u; k < 32u; k += 1u) {
     if (bad[own * 32u + k] != 0u) { status = -1; }
   }
-  var x0 = f32(0.0);
-  var x1 = f32(0.0);
+  var y0 = f32(0.0);
+  var y1 = f32(0.0);
   var place = r;
   var waits = r < 17u;
   if (waits) {
-    x0 = a[own * 51u + (r) * 3u + 0u];
-    x1 = a[own * 51u + (r) * 3u + 1u];
+    y0 = a[own * 51u + (r) * 3u + 0u];
+    y1 = a[own * 51u + (r) * 3u + 1u];
   }
   for (var k = 0u; k < 2u; k += 1u) {
-    let size = select(tern_abs_f32(x0), f32(3.4e38), x0 != x0);
+    let size = select(tern_abs_f32(y0), f32(3.4e38), y0 != y0);
     var row = k;
     if (together) {
       let most = subgroupMax(select(0u, bitcast<u32>(size) + 1u, waits));
@@ -8886,7 +8886,7 @@ var<workgroup> sizes: array<f32, 32>;
     }
     let is_pivot = waits && place == row;
     if (is_pivot) {
-      line[own * 1u + 0u] = vec4<f32>(x0, x1, f32(0.0), f32(0.0));
+      line[own * 1u + 0u] = vec4<f32>(y0, y1, f32(0.0), f32(0.0));
     }
     if (inside && r == 0u) {
       let exchanged = i32(row);
@@ -8905,23 +8905,23 @@ var<workgroup> sizes: array<f32, 32>;
     if (pivot == f32(0.0)) {
       if (status == 0) { status = i32(k) + 1; }
     } else if (waits) {
-      let one = select(f32(-1.0), f32(1.0), x0 == pivot);
-      factor = select(x0 / pivot, one, x0 == pivot || x0 == -pivot);
+      let one = select(f32(-1.0), f32(1.0), y0 == pivot);
+      factor = select(y0 / pivot, one, y0 == pivot || y0 == -pivot);
       a[own * 51u + (r) * 3u + k] = factor;
     }
-    let behind = select(x0, f32(0.0), waits);
+    let behind = select(y0, f32(0.0), waits);
     let line0 = line[own * 1u + 0u];
-    x0 = fma(-factor, line0.y, x1);
-    x1 = behind;
+    y0 = fma(-factor, line0.y, y1);
+    y1 = behind;
   }
   if (r < 17u) {
-    x0 = select(x0, a[own * 51u + (r) * 3u + (0u + 2u) % 2u], (0u + 2u) % 2u < min(place, 2u));
-    x1 = select(x1, a[own * 51u + (r) * 3u + (1u + 2u) % 2u], (1u + 2u) % 2u < min(place, 2u));
+    y0 = select(y0, a[own * 51u + (r) * 3u + (0u + 2u) % 2u], (0u + 2u) % 2u < min(place, 2u));
+    y1 = select(y1, a[own * 51u + (r) * 3u + (1u + 2u) % 2u], (1u + 2u) % 2u < min(place, 2u));
   }
   workgroupBarrier();
   if (r < 17u) {
-    a[own * 51u + (place) * 3u + (0u + 2u) % 2u] = x0;
-    a[own * 51u + (place) * 3u + (1u + 2u) % 2u] = x1;
+    a[own * 51u + (place) * 3u + (0u + 2u) % 2u] = y0;
+    a[own * 51u + (place) * 3u + (1u + 2u) % 2u] = y1;
   }
   workgroupBarrier();
   if (inside) {
@@ -8976,24 +8976,24 @@ var<workgroup> known: array<f32, 20>;
   for (var k = 0u; k < 8u; k += 1u) {
     if (bad[own * 8u + k] != 0u) { status = -1; }
   }
-  var x0 = f32(0.0);
-// … 4 more of these 1 lines (e0286579), and
-  var x5 = f32(0.0);
+  var y0 = f32(0.0);
+// … 4 more of these 1 lines (a96eb505), and
+  var y5 = f32(0.0);
   var place = r;
   var waits = r < 5u;
   if (waits) {
-    x0 = a[own * 25u + (r) * 5u + 0u];
-    x1 = a[own * 25u + (r) * 5u + 1u];
-    x2 = a[own * 25u + (r) * 5u + 2u];
-    x3 = a[own * 25u + (r) * 5u + 3u];
-    x4 = a[own * 25u + (r) * 5u + 4u];
+    y0 = a[own * 25u + (r) * 5u + 0u];
+    y1 = a[own * 25u + (r) * 5u + 1u];
+    y2 = a[own * 25u + (r) * 5u + 2u];
+    y3 = a[own * 25u + (r) * 5u + 3u];
+    y4 = a[own * 25u + (r) * 5u + 4u];
     if (inside) {
       let x1 = bitcast<f32>(b1[params.v[1].z + matrix * params.v[1].w + r]);
-      x5 = x1;
+      y5 = x1;
     }
   }
   for (var k = 0u; k < 5u; k += 1u) {
-    let size = select(tern_abs_f32(x0), f32(3.4e38), x0 != x0);
+    let size = select(tern_abs_f32(y0), f32(3.4e38), y0 != y0);
     if (waits) { sizes[own * 8u + place] = size; }
     workgroupBarrier();
     var best = sizes[own * 8u + k];
@@ -9008,8 +9008,8 @@ var<workgroup> known: array<f32, 20>;
     let row = found;
     let is_pivot = waits && place == row;
     if (is_pivot) {
-      line[own * 2u + 0u] = vec4<f32>(x0, x1, x2, x3);
-      line[own * 2u + 1u] = vec4<f32>(x4, x5, f32(0.0), f32(0.0));
+      line[own * 2u + 0u] = vec4<f32>(y0, y1, y2, y3);
+      line[own * 2u + 1u] = vec4<f32>(y4, y5, f32(0.0), f32(0.0));
     }
     workgroupBarrier();
     let pivot = line[own * 2u].x;
@@ -9023,36 +9023,36 @@ var<workgroup> known: array<f32, 20>;
     if (pivot == f32(0.0)) {
       if (status == 0) { status = i32(k) + 1; }
     } else if (waits) {
-      let one = select(f32(-1.0), f32(1.0), x0 == pivot);
-      factor = select(x0 / pivot, one, x0 == pivot || x0 == -pivot);
+      let one = select(f32(-1.0), f32(1.0), y0 == pivot);
+      factor = select(y0 / pivot, one, y0 == pivot || y0 == -pivot);
     }
-    let behind = select(x0, f32(0.0), waits);
+    let behind = select(y0, f32(0.0), waits);
     let line0 = line[own * 2u + 0u];
-    x0 = fma(-factor, line0.y, x1);
-    x1 = fma(-factor, line0.z, x2);
-    x2 = fma(-factor, line0.w, x3);
+    y0 = fma(-factor, line0.y, y1);
+    y1 = fma(-factor, line0.z, y2);
+    y2 = fma(-factor, line0.w, y3);
     let line1 = line[own * 2u + 1u];
-    x3 = fma(-factor, line1.x, x4);
-    x4 = fma(-factor, line1.y, x5);
-    x5 = behind;
+    y3 = fma(-factor, line1.x, y4);
+    y4 = fma(-factor, line1.y, y5);
+    y5 = behind;
   }
   if (place == 4u) {
-    known[(own * 5u + 4u) * 1u + 0u] = x0 / x5;
+    known[(own * 5u + 4u) * 1u + 0u] = y0 / y5;
   }
   workgroupBarrier();
   if (place < 4u) {
-    x0 = fma(-x5, known[(own * 5u + 4u) * 1u + 0u], x0);
-// … 2 more of these 7 lines (6ff8328d), and
+    y0 = fma(-y5, known[(own * 5u + 4u) * 1u + 0u], y0);
+// … 2 more of these 7 lines (576d1e73), and
   }
   if (place == 1u) {
-    known[(own * 5u + 1u) * 1u + 0u] = x0 / x2;
+    known[(own * 5u + 1u) * 1u + 0u] = y0 / y2;
   }
   workgroupBarrier();
   if (place < 1u) {
-    x0 = fma(-x2, known[(own * 5u + 1u) * 1u + 0u], x0);
+    y0 = fma(-y2, known[(own * 5u + 1u) * 1u + 0u], y0);
   }
   if (place == 0u) {
-    known[(own * 5u + 0u) * 1u + 0u] = x0 / x1;
+    known[(own * 5u + 0u) * 1u + 0u] = y0 / y1;
   }
   workgroupBarrier();
   if (inside && r < 5u) {
@@ -9115,60 +9115,60 @@ var<workgroup> places: array<u32, 20>;
   workgroupBarrier();
   if (inside) {
     for (var c = r; c < width; c += 8u) {
-      var x0 = f32(0.0);
+      var y0 = f32(0.0);
       {
         let x2 = bitcast<f32>(b1[params.v[2].x + matrix * params.v[2].y + places[own * 5u + 0u] * params.v[2].z + (first + c)]);
-        x0 = x2;
+        y0 = x2;
       }
-// … 3 more of these 5 lines (d56bb412), and
-      var x4 = f32(0.0);
+// … 3 more of these 5 lines (d9700da0), and
+      var y4 = f32(0.0);
       {
         let x10 = bitcast<f32>(b1[params.v[2].x + matrix * params.v[2].y + places[own * 5u + 4u] * params.v[2].z + (first + c)]);
-        x4 = x10;
+        y4 = x10;
       }
       let l1_0 = a[own * 10u + (1u) * 2u + (0u) / 4u];
-      x1 = fma(-l1_0.x, x0, x1);
+      y1 = fma(-l1_0.x, y0, y1);
       let l2_0 = a[own * 10u + (2u) * 2u + (0u) / 4u];
-      x2 = fma(-l2_0.x, x0, x2);
+      y2 = fma(-l2_0.x, y0, y2);
       let l3_0 = a[own * 10u + (3u) * 2u + (0u) / 4u];
-      x3 = fma(-l3_0.x, x0, x3);
-      x2 = fma(-l2_0.y, x1, x2);
-      x3 = fma(-l3_0.y, x1, x3);
-      x3 = fma(-l3_0.z, x2, x3);
+      y3 = fma(-l3_0.x, y0, y3);
+      y2 = fma(-l2_0.y, y1, y2);
+      y3 = fma(-l3_0.y, y1, y3);
+      y3 = fma(-l3_0.z, y2, y3);
       let l4_0 = a[own * 10u + (4u) * 2u + (0u) / 4u];
-      x4 = fma(-l4_0.x, x0, x4);
-      x4 = fma(-l4_0.y, x1, x4);
-      x4 = fma(-l4_0.z, x2, x4);
-      x4 = fma(-l4_0.w, x3, x4);
+      y4 = fma(-l4_0.x, y0, y4);
+      y4 = fma(-l4_0.y, y1, y4);
+      y4 = fma(-l4_0.z, y2, y4);
+      y4 = fma(-l4_0.w, y3, y4);
       let u4_1 = a[own * 10u + (4u) * 2u + (4u) / 4u];
-      x4 = x4 / u4_1.x;
+      y4 = y4 / u4_1.x;
       let u3_1 = a[own * 10u + (3u) * 2u + (4u) / 4u];
-      x3 = fma(-u3_1.x, x4, x3);
-// … 2 more of these 2 lines (68e571ce), and
+      y3 = fma(-u3_1.x, y4, y3);
+// … 2 more of these 2 lines (a3fc821a), and
       let u0_1 = a[own * 10u + (0u) * 2u + (4u) / 4u];
-      x0 = fma(-u0_1.x, x4, x0);
+      y0 = fma(-u0_1.x, y4, y0);
       let u3_0 = a[own * 10u + (3u) * 2u + (0u) / 4u];
-      x3 = x3 / u3_0.w;
+      y3 = y3 / u3_0.w;
       let u2_0 = a[own * 10u + (2u) * 2u + (0u) / 4u];
-      x2 = fma(-u2_0.w, x3, x2);
+      y2 = fma(-u2_0.w, y3, y2);
       let u1_0 = a[own * 10u + (1u) * 2u + (0u) / 4u];
-      x1 = fma(-u1_0.w, x3, x1);
+      y1 = fma(-u1_0.w, y3, y1);
       let u0_0 = a[own * 10u + (0u) * 2u + (0u) / 4u];
-      x0 = fma(-u0_0.w, x3, x0);
-      x2 = x2 / u2_0.z;
-      x1 = fma(-u1_0.z, x2, x1);
-      x0 = fma(-u0_0.z, x2, x0);
-      x1 = x1 / u1_0.y;
-      x0 = fma(-u0_0.y, x1, x0);
-      x0 = x0 / u0_0.x;
+      y0 = fma(-u0_0.w, y3, y0);
+      y2 = y2 / u2_0.z;
+      y1 = fma(-u1_0.z, y2, y1);
+      y0 = fma(-u0_0.z, y2, y0);
+      y1 = y1 / u1_0.y;
+      y0 = fma(-u0_0.y, y1, y0);
+      y0 = y0 / u0_0.x;
       {
         let to3 = params.v[3].y + matrix * params.v[3].z + 0u * params.v[3].w + (first + c);
-        b3[to3] = bitcast<u32>(x0);
+        b3[to3] = bitcast<u32>(y0);
       }
-// … 3 more of these 4 lines (cb3e5e95), and
+// … 3 more of these 4 lines (3d0509b8), and
       {
         let to11 = params.v[3].y + matrix * params.v[3].z + 4u * params.v[3].w + (first + c);
-        b3[to11] = bitcast<u32>(x4);
+        b3[to11] = bitcast<u32>(y4);
       }
     }
   }
@@ -9199,64 +9199,64 @@ var<workgroup> a: array<vec4<f32>, 64>;
   workgroupBarrier();
   if (inside) {
     for (var c = r; c < width; c += 8u) {
-      var x0 = f32(0.0);
+      var y0 = f32(0.0);
       {
         let x1 = bitcast<f32>(b1[params.v[2].x + matrix * params.v[2].y + 0u * params.v[2].z + (first + c)]);
-        x0 = x1;
+        y0 = x1;
       }
-// … 6 more of these 5 lines (1ddd0f98), and
-      var x7 = f32(0.0);
+// … 6 more of these 5 lines (fbe9696c), and
+      var y7 = f32(0.0);
       {
         let x15 = bitcast<f32>(b1[params.v[2].x + matrix * params.v[2].y + 7u * params.v[2].z + (first + c)]);
-        x7 = x15;
+        y7 = x15;
       }
       let a7_1 = a[own * 16u + (7u) * 2u + (4u) / 4u];
-      x7 = x7 / a7_1.w;
+      y7 = y7 / a7_1.w;
       let a6_1 = a[own * 16u + (6u) * 2u + (4u) / 4u];
-      x6 = fma(-a6_1.w, x7, x6);
+      y6 = fma(-a6_1.w, y7, y6);
       let a5_1 = a[own * 16u + (5u) * 2u + (4u) / 4u];
-      x5 = fma(-a5_1.w, x7, x5);
+      y5 = fma(-a5_1.w, y7, y5);
       let a4_1 = a[own * 16u + (4u) * 2u + (4u) / 4u];
-      x4 = fma(-a4_1.w, x7, x4);
-      x6 = x6 / a6_1.z;
-      x5 = fma(-a5_1.z, x6, x5);
-      x4 = fma(-a4_1.z, x6, x4);
-      x5 = x5 / a5_1.y;
-      x4 = fma(-a4_1.y, x5, x4);
-      x4 = x4 / a4_1.x;
+      y4 = fma(-a4_1.w, y7, y4);
+      y6 = y6 / a6_1.z;
+      y5 = fma(-a5_1.z, y6, y5);
+      y4 = fma(-a4_1.z, y6, y4);
+      y5 = y5 / a5_1.y;
+      y4 = fma(-a4_1.y, y5, y4);
+      y4 = y4 / a4_1.x;
       let a3_1 = a[own * 16u + (3u) * 2u + (4u) / 4u];
-      x3 = fma(-a3_1.w, x7, x3);
-      x3 = fma(-a3_1.z, x6, x3);
-      x3 = fma(-a3_1.y, x5, x3);
-      x3 = fma(-a3_1.x, x4, x3);
-// … 2 more of these 5 lines (be778a2f), and
+      y3 = fma(-a3_1.w, y7, y3);
+      y3 = fma(-a3_1.z, y6, y3);
+      y3 = fma(-a3_1.y, y5, y3);
+      y3 = fma(-a3_1.x, y4, y3);
+// … 2 more of these 5 lines (06124477), and
       let a0_1 = a[own * 16u + (0u) * 2u + (4u) / 4u];
-      x0 = fma(-a0_1.w, x7, x0);
-      x0 = fma(-a0_1.z, x6, x0);
-      x0 = fma(-a0_1.y, x5, x0);
-      x0 = fma(-a0_1.x, x4, x0);
+      y0 = fma(-a0_1.w, y7, y0);
+      y0 = fma(-a0_1.z, y6, y0);
+      y0 = fma(-a0_1.y, y5, y0);
+      y0 = fma(-a0_1.x, y4, y0);
       let a3_0 = a[own * 16u + (3u) * 2u + (0u) / 4u];
-      x3 = x3 / a3_0.w;
+      y3 = y3 / a3_0.w;
       let a2_0 = a[own * 16u + (2u) * 2u + (0u) / 4u];
-      x2 = fma(-a2_0.w, x3, x2);
+      y2 = fma(-a2_0.w, y3, y2);
       let a1_0 = a[own * 16u + (1u) * 2u + (0u) / 4u];
-      x1 = fma(-a1_0.w, x3, x1);
+      y1 = fma(-a1_0.w, y3, y1);
       let a0_0 = a[own * 16u + (0u) * 2u + (0u) / 4u];
-      x0 = fma(-a0_0.w, x3, x0);
-      x2 = x2 / a2_0.z;
-      x1 = fma(-a1_0.z, x2, x1);
-      x0 = fma(-a0_0.z, x2, x0);
-      x1 = x1 / a1_0.y;
-      x0 = fma(-a0_0.y, x1, x0);
-      x0 = x0 / a0_0.x;
+      y0 = fma(-a0_0.w, y3, y0);
+      y2 = y2 / a2_0.z;
+      y1 = fma(-a1_0.z, y2, y1);
+      y0 = fma(-a0_0.z, y2, y0);
+      y1 = y1 / a1_0.y;
+      y0 = fma(-a0_0.y, y1, y0);
+      y0 = y0 / a0_0.x;
       {
         let to2 = params.v[2].w + matrix * params.v[3].x + 0u * params.v[3].y + (first + c);
-        b2[to2] = bitcast<u32>(x0);
+        b2[to2] = bitcast<u32>(y0);
       }
-// … 6 more of these 4 lines (61300255), and
+// … 6 more of these 4 lines (5eaa4903), and
       {
         let to16 = params.v[2].w + matrix * params.v[3].x + 7u * params.v[3].y + (first + c);
-        b2[to16] = bitcast<u32>(x7);
+        b2[to16] = bitcast<u32>(y7);
       }
     }
   }

@@ -54,12 +54,12 @@ void add_line(Holes& holes, Small& s, int n) {
   for (int q = 0; q < lines; ++q) {
     std::vector<std::string> values;
     for (int j = q * vectors.wide(); j < (q + 1) * vectors.wide(); ++j)
-      values.push_back(j < n ? cat("x", j) : s.number("0.0"));
+      values.push_back(j < n ? cat("y", j) : s.number("0.0"));
     const std::string at = cat("line[own * ", u(lines), " + ", u(q), "]");
     holes["write_line"] += cat(at, " = ", vectors.dialect.construct(vectors.type(), values), ";\n");
     holes["moved_left"] += cat("let line", q, " = ", at, ";\n");
     for (int j = std::max(q * vectors.wide(), 1); j < std::min(n, (q + 1) * vectors.wide()); ++j)
-      holes["moved_left"] += cat("x", j - 1, " = fma(-factor, ", vectors.element("line", j), ", x", j, ");\n");
+      holes["moved_left"] += cat("y", j - 1, " = fma(-factor, ", vectors.element("line", j), ", y", j, ");\n");
   }
 }
 /// What is factorised, accesses of the plan, and for how many sides.
@@ -89,14 +89,14 @@ void add_sides(Holes& holes, Small& s, const Factorised& f) {
     const Position at = s.plan.at(s.matrix, "r", u(q));
     std::vector<std::string> values;
     std::string load = s.io.load(f.b, at, values);
-    load += cat("x", f.columns + q, " = ", values[0], ";\n");
+    load += cat("y", f.columns + q, " = ", values[0], ";\n");
     holes["load_sides"] += cat("if (inside) {\n", indented(load), "}\n");
     const std::string store = cat("let x = known[$known(r, ", u(q), ")];\n", s.io.store(f.x, at, {"x"}, ""));
     holes["store_sides"] += cat("if (inside && r < ", u(s.rows), ") {\n", indented(store), "}\n");
   }
   for (int c = f.columns; c-- > 0;) {
-    holes["solve"] += cat("$solve_row(", c, ", x", f.sides + c, ")\n");
-    if (c > 0) holes["solve"] += cat("$take_row(", c, ", x", f.sides + c, ")\n");
+    holes["solve"] += cat("$solve_row(", c, ", y", f.sides + c, ")\n");
+    if (c > 0) holes["solve"] += cat("$take_row(", c, ", y", f.sides + c, ")\n");
   }
   holes["solve"] += "$store_sides";
 }

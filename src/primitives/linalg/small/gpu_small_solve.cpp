@@ -22,7 +22,7 @@ struct RightHandSides {
   bool few = false;  // columns, so that threads have rows
 };
 
-/// Statements that solve with a triangle of `a` for x0, x1, … of a thread's own, by blocks of four columns: within a
+/// Statements that solve with a triangle of `a` for y0, y1, … of a thread's own, by blocks of four columns: within a
 /// block one after the other, then what is behind it by multiply-adds that need not wait for each other. Elements are
 /// loaded 16 bytes at a time, each once.
 class Elimination {
@@ -40,7 +40,7 @@ class Elimination {
       // Blocks begin at multiples of their size, so of an upper triangle the first may have fewer.
       end = std::min(step + (lower || step > 0 || n % kBlock == 0 ? kBlock : n % kBlock), n);
       for (int p = step; p < end; ++p) {
-        if (!unit) text_ += cat("x", row(p), " = x", row(p), " / ", element(row(p), row(p)), ";\n");
+        if (!unit) text_ += cat("y", row(p), " = y", row(p), " / ", element(row(p), row(p)), ";\n");
         for (int q = p + 1; q < end; ++q) take(row(q), row(p));
       }
       for (int q = end; q < n; ++q)
@@ -51,10 +51,10 @@ class Elimination {
 
  private:
   static constexpr int kBlock = 4;
-  /// x_i less element (i, k) of what is solved with times x_k.
+  /// y_i less element (i, k) of what is solved with times y_k.
   void take(int i, int k) {
     const std::string factor = element(i, k);
-    text_ += cat("x", i, " = fma(-", factor, ", x", k, ", x", i, ");\n");
+    text_ += cat("y", i, " = fma(-", factor, ", y", k, ", y", i, ");\n");
   }
   /// Element (i, j) of what is solved with, loaded before where it is not yet.
   std::string element(int i, int j) {
@@ -80,7 +80,7 @@ std::string eliminate_few(const Small& s, bool lower, bool unit) {
 std::string exchange_few(const Small& s, bool back) {
   return cat("$exchange_rows(", back ? cat(u(s.rows - 1), " - s") : "s", ")\n");
 }
-/// A thread's columns c through `steps`: x_i comes from b's row from_row(i) and goes to x's row to_row(i).
+/// A thread's columns c through `steps`: y_i comes from b's row from_row(i) and goes to x's row to_row(i).
 template <class From, class To>
 std::string in_registers(Small& s, const RightHandSides& v, const std::string& steps, const From& from_row,
                          const To& to_row) {
@@ -88,9 +88,9 @@ std::string in_registers(Small& s, const RightHandSides& v, const std::string& s
   for (int i = 0; i < s.rows; ++i) {  // by blocks, as they name what they load alike
     std::vector<std::string> values;
     std::string one = s.io.load(v.b, s.plan.at(s.matrix, from_row(i), "(first + c)"), values);
-    one += cat("x", i, " = ", values[0], ";\n");
-    load += cat("var x", i, " = $type(0.0);\n{\n", indented(one), "}\n");
-    store += cat("{\n", indented(s.io.store(v.x, s.plan.at(s.matrix, to_row(i), "(first + c)"), {cat("x", i)}, "")),
+    one += cat("y", i, " = ", values[0], ";\n");
+    load += cat("var y", i, " = $type(0.0);\n{\n", indented(one), "}\n");
+    store += cat("{\n", indented(s.io.store(v.x, s.plan.at(s.matrix, to_row(i), "(first + c)"), {cat("y", i)}, "")),
                  "}\n");
   }
   // NVRTC would load all of a before the loop: with 32 rows 3.5 KB of them spilled, and triangles took 332 us instead
@@ -117,7 +117,8 @@ Holes solving_holes(Small& s, const RightHandSides& v) {
   holes["store"] = cat("$barrier\n", s.store(v.x, "b", n, kColumnsOfGroup, "width", "first"));
   return holes;
 }
-std::string triangular_text(Small& s, const RightHandSides& v, const detail::TriangularRequest& r) {
+std::string triangular_text(Small& s, RightHandSides v, const detail::TriangularRequest& r) {
+  if (s.rows == 1 && r.unit) v.a = -1;  // nothing of it is read
   Holes holes = solving_holes(s, v);
   const bool lower = r.upper == v.transposes;
   const auto as_it_is = [](int i) { return u(i); };

@@ -75,25 +75,25 @@ $end
 $define keep_factors
   if (r < ${m}u) {
     $for j in $factors
-      x$j = select(x$j, a[$at(r, $column_of(${j}u))], $column_of(${j}u) < min(place, ${least}u));
+      y$j = select(y$j, a[$at(r, $column_of(${j}u))], $column_of(${j}u) < min(place, ${least}u));
     $end
   }
   $barrier
   if (r < ${m}u) {
     $for j in $factors
-      a[$at(place, $column_of(${j}u))] = x$j;
+      a[$at(place, $column_of(${j}u))] = y$j;
     $end
   }
   $barrier
   $store
 $end
 
-And its sides q, which are the first registers in the end: row c of the solution, where $of_row is U's column c, and what
-the rows above lose by it.
+And its sides q, which are the first registers in the end: row c of the solution, where $of_row is U's column c, and
+what the rows above lose by it.
 $define solve_row(c, of_row)
   if (place == ${c}u) {
     $for q in $sides
-      known[$known(${c}u, ${q}u)] = x$q / $of_row;
+      known[$known(${c}u, ${q}u)] = y$q / $of_row;
     $end
   }
   $barrier
@@ -101,7 +101,7 @@ $end
 $define take_row(c, of_row)
   if (place < ${c}u) {
     $for q in $sides
-      x$q = fma(-$of_row, known[$known(${c}u, ${q}u)], x$q);
+      y$q = fma(-$of_row, known[$known(${c}u, ${q}u)], y$q);
     $end
   }
 $end

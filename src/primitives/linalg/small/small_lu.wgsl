@@ -1,7 +1,7 @@
 // LU of small matrices with partial pivoting, and solutions for few right-hand sides, in what the GPU languages share
 // (dialect.hpp; pieces in small_factor_pieces.wgsl): by columns, to the right of which all rows are updated.
 //
-//   x0 … of thread r: ┌─────────────────┐  a thread has a row in registers, of which the first is column k: what is
+//   y0 … of thread r: ┌─────────────────┐  a thread has a row in registers, of which the first is column k: what is
 //                     │ · · · · · 0 0 0 │  updated moves one to the left, so that the loop stays one. Behind it come
 //                     └─────────────────┘  zeros, whose factors a[$at(r, column)] keeps; a row that was the pivot's
 //                     │ u · · 0 0 0 u u │  goes on in a circle, and is back where it was after all columns
@@ -31,18 +31,18 @@ var not_finite = 0u;
 $load
 $all_finite
 $for j in $registers
-  var x$j = $type(0.0);
+  var y$j = $type(0.0);
 $end
 var place = r;
 var waits = r < ${m}u;
 if (waits) {
   $for j in $columns
-    x$j = a[$at(r, ${j}u)];
+    y$j = a[$at(r, ${j}u)];
   $end
   $load_sides
 }
 for (var k = 0u; k < ${least}u; k += 1u) {
-  let size = select($abs(x0), $type($largest), x0 != x0);
+  let size = select($abs(y0), $type($largest), y0 != y0);
   $find_pivot
   let is_pivot = waits && place == row;
   if (is_pivot) {
@@ -61,13 +61,13 @@ for (var k = 0u; k < ${least}u; k += 1u) {
   if (pivot == $type(0.0)) {
     if (status == 0) { status = i32(k) + 1; }
   } else if (waits) {
-    let one = select($type(-1.0), $type(1.0), x0 == pivot);
-    factor = select(x0 / pivot, one, x0 == pivot || x0 == -pivot);
+    let one = select($type(-1.0), $type(1.0), y0 == pivot);
+    factor = select(y0 / pivot, one, y0 == pivot || y0 == -pivot);
     $keep_factor
   }
-  let behind = select(x0, $type(0.0), waits);
+  let behind = select(y0, $type(0.0), waits);
   $moved_left
-  x$last = behind;
+  y$last = behind;
   $between
 }
 $solve
