@@ -2322,7 +2322,7 @@ extern "C" __global__ void __launch_bounds__(128) tern_kernel(u32* __restrict__ 
   extern __shared__ u64 shared_words[];
   f32* const results = (f32*)shared_words;
   f32* const values = results + 4u * 1032u;
-  u32* const places = (u32*)(values + 4u * 136u);
+  u32* const places = (u32*)(values + 4u * 72u);
   const u32 lane = thread & 31u, mine = thread >> 5, column = thread % 4u, row = thread / 4u;
   const u32 line = group * 4u + column;
   const bool inside = line < params.v[3];
@@ -2333,46 +2333,42 @@ extern "C" __global__ void __launch_bounds__(128) tern_kernel(u32* __restrict__ 
     }
   }
   f32* const own = results + mine * 1032u;
-  u32 next_place[4];
-  f32 next_value[4];
-  for (u32 begin = 0u; begin < params.v[1] + 128u; begin += 128u) {
+  u32 next_place[2];
+  f32 next_value[2];
+  for (u32 begin = 0u; begin < params.v[1] + 64u; begin += 64u) {
     if (begin > 0u) {
       __syncthreads();
-      places[column * 136u + 0u * 32u + row] = next_place[0];
-      values[column * 136u + 0u * 32u + row] = next_value[0];
-// … 2 more of these 2 lines (2eeba765), and
-      places[column * 136u + 3u * 32u + row] = next_place[3];
-      values[column * 136u + 3u * 32u + row] = next_value[3];
+      places[column * 72u + 0u * 32u + row] = next_place[0];
+      values[column * 72u + 0u * 32u + row] = next_value[0];
+      places[column * 72u + 1u * 32u + row] = next_place[1];
+      values[column * 72u + 1u * 32u + row] = next_value[1];
       __syncthreads();
     }
-    next_place[0] = 0xffffffffu;
+    next_place[0] = 0x80000000u;
     if (inside && begin + 0u * 32u + row < params.v[1]) {
       let j = begin + 0u * 32u + row;
       let index = bitcast<i32>(((u32*)b2)[params.v[10] + line + j * params.v[11]]);
       next_place[0] = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
       let x1 = bitcast<f32>(((u32*)b1)[params.v[8] + line + j * params.v[9]]);
       next_value[0] = x1;
-      if (next_place[0] >= params.v[2]) {
-        if (atomicCAS(&b3[0], 0u, params.v[13]) == 0u) { b3[1] = u32(index); }
-      }
-// … 2 more of these 11 lines (6229bb67), and
     }
-    next_place[3] = 0xffffffffu;
-    if (inside && begin + 3u * 32u + row < params.v[1]) {
-      let j = begin + 3u * 32u + row;
+    next_place[1] = 0x80000000u;
+    if (inside && begin + 1u * 32u + row < params.v[1]) {
+      let j = begin + 1u * 32u + row;
       let index = bitcast<i32>(((u32*)b2)[params.v[10] + line + j * params.v[11]]);
-      next_place[3] = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
-      let x4 = bitcast<f32>(((u32*)b1)[params.v[8] + line + j * params.v[9]]);
-      next_value[3] = x4;
-      if (next_place[3] >= params.v[2]) {
-        if (atomicCAS(&b3[0], 0u, params.v[13]) == 0u) { b3[1] = u32(index); }
-      }
+      next_place[1] = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
+      let x2 = bitcast<f32>(((u32*)b1)[params.v[8] + line + j * params.v[9]]);
+      next_value[1] = x2;
     }
     if (begin > 0u) {
   #pragma unroll
-      for (u32 e = 0u; e < 4u; ++e) {
-        const u32 place = places[mine * 136u + e * 32u + lane];
-        const f32 value = values[mine * 136u + e * 32u + lane];
+      for (u32 e = 0u; e < 2u; ++e) {
+        const u32 place = places[mine * 72u + e * 32u + lane];
+        const f32 value = values[mine * 72u + e * 32u + lane];
+        if (place >= params.v[2] && place != 0x80000000u) {
+          let index = bitcast<i32>(place - select(0u, params.v[2], place > 0x80000000u));
+          if (atomicCAS(&b3[0], 0u, params.v[13]) == 0u) { b3[1] = u32(index); }
+        }
         {
           const bool there = place < params.v[2];
           f32 old = f32();
@@ -2417,13 +2413,13 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b
     sums[k] = x0;
   }
   __syncwarp();
-  var place0 = 0xffffffffu;
+  var place0 = 0x80000000u;
   var value0 = f32();
-// … 2 more of these 2 lines (842bab63), and
-  var place3 = 0xffffffffu;
+// … 2 more of these 2 lines (0dfb45f3), and
+  var place3 = 0x80000000u;
   var value3 = f32();
   for (u32 start = 0u; start < params.v[1]; start += 4u * 32u) {
-    place0 = 0xffffffffu;
+    place0 = 0x80000000u;
     {
       let j = start + 0u * 32u + lane;
       if (true && j < params.v[1]) {
@@ -2431,13 +2427,10 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b
         place0 = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
         let x1 = bitcast<f32>(((u32*)b1)[params.v[8] + group * params.v[9] + j]);
         value0 = x1;
-        if (place0 >= params.v[2]) {
-          if (atomicCAS(&b3[0], 0u, params.v[13]) == 0u) { b3[1] = u32(index); }
-        }
       }
     }
-// … 2 more of these 13 lines (3a5b1b96), and
-    place3 = 0xffffffffu;
+// … 2 more of these 10 lines (32f4feb7), and
+    place3 = 0x80000000u;
     {
       let j = start + 3u * 32u + lane;
       if (true && j < params.v[1]) {
@@ -2445,14 +2438,15 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b
         place3 = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
         let x4 = bitcast<f32>(((u32*)b1)[params.v[8] + group * params.v[9] + j]);
         value3 = x4;
-        if (place3 >= params.v[2]) {
-          if (atomicCAS(&b3[0], 0u, params.v[13]) == 0u) { b3[1] = u32(index); }
-        }
       }
     }
     {
       const u32 place = place0;
       const f32 value = value0;
+      if (place >= params.v[2] && place != 0x80000000u) {
+        let index = bitcast<i32>(place - select(0u, params.v[2], place > 0x80000000u));
+        if (atomicCAS(&b3[0], 0u, params.v[13]) == 0u) { b3[1] = u32(index); }
+      }
       {
         const bool there = place < params.v[2];
         f32 old = f32();
@@ -2479,6 +2473,10 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b
     {
       const u32 place = place1;
       const f32 value = value1;
+      if (place >= params.v[2] && place != 0x80000000u) {
+        let index = bitcast<i32>(place - select(0u, params.v[2], place > 0x80000000u));
+        if (atomicCAS(&b3[0], 0u, params.v[13]) == 0u) { b3[1] = u32(index); }
+      }
       {
         const bool there = place < params.v[2];
         f32 old = f32();
@@ -2505,6 +2503,10 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b
     {
       const u32 place = place2;
       const f32 value = value2;
+      if (place >= params.v[2] && place != 0x80000000u) {
+        let index = bitcast<i32>(place - select(0u, params.v[2], place > 0x80000000u));
+        if (atomicCAS(&b3[0], 0u, params.v[13]) == 0u) { b3[1] = u32(index); }
+      }
       {
         const bool there = place < params.v[2];
         f32 old = f32();
@@ -2531,6 +2533,10 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b
     {
       const u32 place = place3;
       const f32 value = value3;
+      if (place >= params.v[2] && place != 0x80000000u) {
+        let index = bitcast<i32>(place - select(0u, params.v[2], place > 0x80000000u));
+        if (atomicCAS(&b3[0], 0u, params.v[13]) == 0u) { b3[1] = u32(index); }
+      }
       {
         const bool there = place < params.v[2];
         f32 old = f32();

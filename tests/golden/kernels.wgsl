@@ -7900,7 +7900,7 @@ fn combine(v0: f32, v1: f32) -> f32 {
 @group(0) @binding(4) var<storage, read_write> b3: array<atomic<u32>>;
 @group(0) @binding(5) var<storage, read> b4: array<u32>;
 var<workgroup> sums: array<f32, 1032>;
-var<workgroup> named: array<u32, 256>;
+var<workgroup> named: array<vec4<u32>, 64>;
 var<workgroup> numbers: array<f32, 256>;
 fn combine(v0: f32, v1: f32) -> f32 {
   let v2 = (v0 + v1);
@@ -7914,18 +7914,19 @@ fn combine(v0: f32, v1: f32) -> f32 {
   let team = thread % 256u / 32u;
   let here = thread & 0xffffffe0u;
   let before = (1u << (thread & 31u)) - 1u;
+  let mine = column * 256u + row;
   if (inside) {
     for (var k = row; k < params.v[0].z; k += 256u) {
       let x0 = bitcast<f32>(b4[params.v[3].z + line * params.v[3].w + k]);
       sums[column * 1032u + k] = x0;
     }
   }
-  var place0 = 0xffffffffu;
+  var place0 = 0x80000000u;
   var value0 = f32();
-// … 2 more of these 2 lines (842bab63), and
-  var place3 = 0xffffffffu;
+// … 2 more of these 2 lines (0dfb45f3), and
+  var place3 = 0x80000000u;
   var value3 = f32();
-  place0 = 0xffffffffu;
+  place0 = 0x80000000u;
   {
     let j = 0u + 0u * 256u + row;
     if (inside && j < params.v[0].y) {
@@ -7933,13 +7934,10 @@ fn combine(v0: f32, v1: f32) -> f32 {
       place0 = bitcast<u32>(index) + select(0u, params.v[0].z, index < 0);
       let x2 = bitcast<f32>(b1[params.v[2].x + line * params.v[2].y + j]);
       value0 = x2;
-      if (place0 >= params.v[0].z) {
-        if (atomicCompareExchangeWeak(&b3[0], 0u, params.v[3].y).exchanged) { atomicStore(&b3[1], u32(index)); }
-      }
     }
   }
-// … 2 more of these 13 lines (fca707fa), and
-  place3 = 0xffffffffu;
+// … 2 more of these 10 lines (fa82311b), and
+  place3 = 0x80000000u;
   {
     let j = 0u + 3u * 256u + row;
     if (inside && j < params.v[0].y) {
@@ -7947,9 +7945,6 @@ fn combine(v0: f32, v1: f32) -> f32 {
       place3 = bitcast<u32>(index) + select(0u, params.v[0].z, index < 0);
       let x5 = bitcast<f32>(b1[params.v[2].x + line * params.v[2].y + j]);
       value3 = x5;
-      if (place3 >= params.v[0].z) {
-        if (atomicCompareExchangeWeak(&b3[0], 0u, params.v[3].y).exchanged) { atomicStore(&b3[1], u32(index)); }
-      }
     }
   }
   for (var start = 0u; start < params.v[0].y; start += 4u * 256u) {
@@ -7958,7 +7953,7 @@ fn combine(v0: f32, v1: f32) -> f32 {
 // … 2 more of these 2 lines (fea5f5d1), and
     let place_3 = place3;
     let value_3 = value3;
-    place0 = 0xffffffffu;
+    place0 = 0x80000000u;
     {
       let j = start + 4u * 256u + 0u * 256u + row;
       if (inside && j < params.v[0].y) {
@@ -7966,13 +7961,10 @@ fn combine(v0: f32, v1: f32) -> f32 {
         place0 = bitcast<u32>(index) + select(0u, params.v[0].z, index < 0);
         let x2 = bitcast<f32>(b1[params.v[2].x + line * params.v[2].y + j]);
         value0 = x2;
-        if (place0 >= params.v[0].z) {
-          if (atomicCompareExchangeWeak(&b3[0], 0u, params.v[3].y).exchanged) { atomicStore(&b3[1], u32(index)); }
-        }
       }
     }
-// … 2 more of these 13 lines (777240b6), and
-    place3 = 0xffffffffu;
+// … 2 more of these 10 lines (ad0271df), and
+    place3 = 0x80000000u;
     {
       let j = start + 4u * 256u + 3u * 256u + row;
       if (inside && j < params.v[0].y) {
@@ -7980,20 +7972,33 @@ fn combine(v0: f32, v1: f32) -> f32 {
         place3 = bitcast<u32>(index) + select(0u, params.v[0].z, index < 0);
         let x5 = bitcast<f32>(b1[params.v[2].x + line * params.v[2].y + j]);
         value3 = x5;
-        if (place3 >= params.v[0].z) {
-          if (atomicCompareExchangeWeak(&b3[0], 0u, params.v[3].y).exchanged) { atomicStore(&b3[1], u32(index)); }
-        }
       }
     }
-    named[column * 256u + row] = place_0;
-    numbers[column * 256u + row] = value_0;
+    if (place_0 >= params.v[0].z && place_0 != 0x80000000u) {
+      let index = bitcast<i32>(place_0 - select(0u, params.v[0].z, place_0 > 0x80000000u));
+      if (atomicCompareExchangeWeak(&b3[0], 0u, params.v[3].y).exchanged) { atomicStore(&b3[1], u32(index)); }
+    }
+    named[mine / 4u][mine % 4u] = place_0;
+    numbers[mine] = value_0;
     workgroupBarrier();
     {
-      let place = named[thread];
+      let place = named[thread / 4u][thread % 4u];
       var same = 0u;
-      same |= select(0u, 1u << 0u, named[here + 0u] == place);
-// … 30 more of these 1 lines (a707d40f), and
-      same |= select(0u, 1u << 31u, named[here + 31u] == place);
+      {
+        let four = named[here / 4u + 0u];
+        same |= select(0u, 1u << (0u * 4u + 0u), four[0] == place);
+        same |= select(0u, 1u << (0u * 4u + 1u), four[1] == place);
+        same |= select(0u, 1u << (0u * 4u + 2u), four[2] == place);
+        same |= select(0u, 1u << (0u * 4u + 3u), four[3] == place);
+      }
+// … 6 more of these 7 lines (e4631c2a), and
+      {
+        let four = named[here / 4u + 7u];
+        same |= select(0u, 1u << (7u * 4u + 0u), four[0] == place);
+        same |= select(0u, 1u << (7u * 4u + 1u), four[1] == place);
+        same |= select(0u, 1u << (7u * 4u + 2u), four[2] == place);
+        same |= select(0u, 1u << (7u * 4u + 3u), four[3] == place);
+      }
       let first = place < params.v[0].z && (same & before) == 0u;
       if (first && team == 0u) {
         let at = own * 1032u + place;
@@ -8015,15 +8020,31 @@ fn combine(v0: f32, v1: f32) -> f32 {
       }
       workgroupBarrier();
     }
-    named[column * 256u + row] = place_1;
-    numbers[column * 256u + row] = value_1;
+    if (place_1 >= params.v[0].z && place_1 != 0x80000000u) {
+      let index = bitcast<i32>(place_1 - select(0u, params.v[0].z, place_1 > 0x80000000u));
+      if (atomicCompareExchangeWeak(&b3[0], 0u, params.v[3].y).exchanged) { atomicStore(&b3[1], u32(index)); }
+    }
+    named[mine / 4u][mine % 4u] = place_1;
+    numbers[mine] = value_1;
     workgroupBarrier();
     {
-      let place = named[thread];
+      let place = named[thread / 4u][thread % 4u];
       var same = 0u;
-      same |= select(0u, 1u << 0u, named[here + 0u] == place);
-// … 30 more of these 1 lines (a707d40f), and
-      same |= select(0u, 1u << 31u, named[here + 31u] == place);
+      {
+        let four = named[here / 4u + 0u];
+        same |= select(0u, 1u << (0u * 4u + 0u), four[0] == place);
+        same |= select(0u, 1u << (0u * 4u + 1u), four[1] == place);
+        same |= select(0u, 1u << (0u * 4u + 2u), four[2] == place);
+        same |= select(0u, 1u << (0u * 4u + 3u), four[3] == place);
+      }
+// … 6 more of these 7 lines (e4631c2a), and
+      {
+        let four = named[here / 4u + 7u];
+        same |= select(0u, 1u << (7u * 4u + 0u), four[0] == place);
+        same |= select(0u, 1u << (7u * 4u + 1u), four[1] == place);
+        same |= select(0u, 1u << (7u * 4u + 2u), four[2] == place);
+        same |= select(0u, 1u << (7u * 4u + 3u), four[3] == place);
+      }
       let first = place < params.v[0].z && (same & before) == 0u;
       if (first && team == 0u) {
         let at = own * 1032u + place;
@@ -8045,15 +8066,31 @@ fn combine(v0: f32, v1: f32) -> f32 {
       }
       workgroupBarrier();
     }
-    named[column * 256u + row] = place_2;
-    numbers[column * 256u + row] = value_2;
+    if (place_2 >= params.v[0].z && place_2 != 0x80000000u) {
+      let index = bitcast<i32>(place_2 - select(0u, params.v[0].z, place_2 > 0x80000000u));
+      if (atomicCompareExchangeWeak(&b3[0], 0u, params.v[3].y).exchanged) { atomicStore(&b3[1], u32(index)); }
+    }
+    named[mine / 4u][mine % 4u] = place_2;
+    numbers[mine] = value_2;
     workgroupBarrier();
     {
-      let place = named[thread];
+      let place = named[thread / 4u][thread % 4u];
       var same = 0u;
-      same |= select(0u, 1u << 0u, named[here + 0u] == place);
-// … 30 more of these 1 lines (a707d40f), and
-      same |= select(0u, 1u << 31u, named[here + 31u] == place);
+      {
+        let four = named[here / 4u + 0u];
+        same |= select(0u, 1u << (0u * 4u + 0u), four[0] == place);
+        same |= select(0u, 1u << (0u * 4u + 1u), four[1] == place);
+        same |= select(0u, 1u << (0u * 4u + 2u), four[2] == place);
+        same |= select(0u, 1u << (0u * 4u + 3u), four[3] == place);
+      }
+// … 6 more of these 7 lines (e4631c2a), and
+      {
+        let four = named[here / 4u + 7u];
+        same |= select(0u, 1u << (7u * 4u + 0u), four[0] == place);
+        same |= select(0u, 1u << (7u * 4u + 1u), four[1] == place);
+        same |= select(0u, 1u << (7u * 4u + 2u), four[2] == place);
+        same |= select(0u, 1u << (7u * 4u + 3u), four[3] == place);
+      }
       let first = place < params.v[0].z && (same & before) == 0u;
       if (first && team == 0u) {
         let at = own * 1032u + place;
@@ -8075,15 +8112,31 @@ fn combine(v0: f32, v1: f32) -> f32 {
       }
       workgroupBarrier();
     }
-    named[column * 256u + row] = place_3;
-    numbers[column * 256u + row] = value_3;
+    if (place_3 >= params.v[0].z && place_3 != 0x80000000u) {
+      let index = bitcast<i32>(place_3 - select(0u, params.v[0].z, place_3 > 0x80000000u));
+      if (atomicCompareExchangeWeak(&b3[0], 0u, params.v[3].y).exchanged) { atomicStore(&b3[1], u32(index)); }
+    }
+    named[mine / 4u][mine % 4u] = place_3;
+    numbers[mine] = value_3;
     workgroupBarrier();
     {
-      let place = named[thread];
+      let place = named[thread / 4u][thread % 4u];
       var same = 0u;
-      same |= select(0u, 1u << 0u, named[here + 0u] == place);
-// … 30 more of these 1 lines (a707d40f), and
-      same |= select(0u, 1u << 31u, named[here + 31u] == place);
+      {
+        let four = named[here / 4u + 0u];
+        same |= select(0u, 1u << (0u * 4u + 0u), four[0] == place);
+        same |= select(0u, 1u << (0u * 4u + 1u), four[1] == place);
+        same |= select(0u, 1u << (0u * 4u + 2u), four[2] == place);
+        same |= select(0u, 1u << (0u * 4u + 3u), four[3] == place);
+      }
+// … 6 more of these 7 lines (e4631c2a), and
+      {
+        let four = named[here / 4u + 7u];
+        same |= select(0u, 1u << (7u * 4u + 0u), four[0] == place);
+        same |= select(0u, 1u << (7u * 4u + 1u), four[1] == place);
+        same |= select(0u, 1u << (7u * 4u + 2u), four[2] == place);
+        same |= select(0u, 1u << (7u * 4u + 3u), four[3] == place);
+      }
       let first = place < params.v[0].z && (same & before) == 0u;
       if (first && team == 0u) {
         let at = own * 1032u + place;

@@ -10,8 +10,9 @@
 //   results[line][place], places[line][entry], values[line][entry]: in workgroup memory, each line 8 words further than
 //   it is long, so that neighbours do not meet in a bank
 //
-// Bound by the latency of lanes that add one after the other. Along the columns of 4096² in f32 464 µs on an H100, 27
-// November 2026, one line a workgroup 969, PyTorch with atomics 829 (docs/benchmarks.md, docs/benchmarks_history.md).
+// Bound by the latency of lanes that add one after the other. Along the columns of 4096² in f32 386 µs on an H200, 29
+// November 2026, PyTorch with atomics 619 (docs/benchmarks.md), on an H100 one line a workgroup twice as long as four
+// (docs/benchmarks_history.md).
 extern __shared__ u64 shared_words[];
 $type* const results = ($type*)shared_words;
 $type* const values = results + ${across}u * ${pitch}u;
@@ -39,7 +40,7 @@ for (u32 begin = 0u; begin < $count + ${step}u; begin += ${step}u) {
     __syncthreads();
   }
   $for e in $entries
-    next_place[$e] = 0xffffffffu;
+    next_place[$e] = $nowhere;
     if (inside && begin + ${e}u * 32u + row < $count) {
       let j = begin + ${e}u * 32u + row;
       $entry_coordinates
@@ -47,9 +48,6 @@ for (u32 begin = 0u; begin < $count + ${step}u; begin += ${step}u) {
       next_place[$e] = bitcast<u32>(index) + select(0u, $size, index < 0);
       $load_$e
       next_value[$e] = $new_$e;
-      if (next_place[$e] >= $size) {
-        $report
-      }
     }
   $end
   if (begin > 0u) {
@@ -57,6 +55,7 @@ for (u32 begin = 0u; begin < $count + ${step}u; begin += ${step}u) {
     for (u32 e = 0u; e < ${ahead}u; ++e) {
       const u32 place = places[mine * ${step_pitch}u + e * 32u + lane];
       const $type value = values[mine * ${step_pitch}u + e * 32u + lane];
+      $look_at(place)
       $add_in_lane_order
     }
   }

@@ -9,11 +9,12 @@
 //
 // The teams of a line add one after the other, with a barrier between them, and look through their places before.
 //
-// Workgroup memory: sums[own · $pitch + place], the lines' results; named[256] u32, and numbers[256] beside them, the
-// places and values of the entries.
+// Workgroup memory: sums[own · $pitch + place], the lines' results; named[64] vec4<u32>, and numbers[256] beside them,
+// the places and values of the entries.
 //
-// Bound by what a team looks through, and by the barriers between teams. Along the rows of 4096² in f32 426 µs on an
-// H200, 29 November 2026, along columns, of which a sector has few elements, 801 (docs/tuning.md).
+// Bound by how many workgroups fit a processor with their results: of that little, half is what a team looks through
+// and the barriers between teams. Along the rows of 4096² in f32 410 µs on an H200, 29 November 2026, along columns, of
+// which a sector has few elements, 666 (docs/tuning.md).
 let column = thread % ${across}u;
 let row = thread / ${across}u;
 let line = group * ${across}u + column;
@@ -22,6 +23,7 @@ let own = thread / ${each}u;
 let team = thread % ${each}u / 32u;
 let here = thread & 0xffffffe0u;
 let before = (1u << (thread & 31u)) - 1u;
+let mine = column * ${each}u + row;
 $line_coordinates
 if (inside) {
   for (var k = row; k < $size; k += ${each}u) {
@@ -38,14 +40,20 @@ for (var start = 0u; start < $count; start += ${ahead}u * ${each}u) {
   $end
   $fetched_from(start + ${ahead}u * ${each}u, row, ${each})
   $for e in $entries
-    named[column * ${each}u + row] = place_$e;
-    numbers[column * ${each}u + row] = value_$e;
+    $look_at(place_$e)
+    named[mine / 4u][mine % 4u] = place_$e;
+    numbers[mine] = value_$e;
     $barrier
     {
-      let place = named[thread];
+      let place = named[thread / 4u][thread % 4u];
       var same = 0u;
-      $for d in $team
-        same |= select(0u, 1u << ${d}u, named[here + ${d}u] == place);
+      $for d in $fours
+        {
+          let four = named[here / 4u + ${d}u];
+          $for c in 0 1 2 3
+            same |= select(0u, 1u << (${d}u * 4u + ${c}u), four[$c] == place);
+          $end
+        }
       $end
       let first = place < $size && (same & before) == 0u;
       $for turn in $turns
