@@ -61,6 +61,25 @@ TEST_P(IndexEdges, OneHotRefusesLabelsOutOfRange) {
   expect_error(ErrorKind::index, {"one_hot", "5"}, [&] { g.replay(); });
 }
 
+// ---- lines long enough for kernels that fetch places before they look at them ----
+TEST_P(IndexEdges, PlacesOutsideOfLongLines) {
+  const Tensor x = zeros({300, 300}), source = ones({300, 300});
+  for (const int axis : {0, 1}) {
+    const auto with = [&](std::int32_t place) {
+      std::vector<std::int32_t> at(300 * 300, 7);
+      at[12345] = place;
+      return scatter_add(x, tensor(at, {300, 300}), source, axis);
+    };
+    for (const std::int32_t bad : {300, -301, INT32_MIN, INT32_MAX})
+      expect_error(ErrorKind::index, {"scatter_add", std::to_string(bad).c_str()}, [&] {
+        with(bad);
+        synchronize(device());
+      });
+    for (const std::int32_t place : {299, -300, -1, 0})
+      EXPECT_EQ(sum(with(place)).item<float>(), 300 * 300) << place;
+  }
+}
+
 // ---- i64 ----
 TEST_P(IndexEdges, SixtyFourBitsServeAsThirtyTwo) {
   if (!supports(device(), i64)) {
