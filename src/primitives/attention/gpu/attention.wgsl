@@ -21,8 +21,8 @@
 // largest scores that each invocation has found in them, and in the end its sums of exponentials.
 //
 // Speed. Bound by the arithmetic units and loads of vectors from workgroup memory, as products are: two for 16
-// multiplications along the depth, and of 128 elements five for 64 with the shares. On an H100 through WebGPU, 27
-// November 2026, f32 30.2 TFLOP/s with 128 elements and 27.1 with 64, where a product has 40.9
+// multiplications along the depth, and of 128 elements five for 64 with the shares. On an H200 through WebGPU, 29
+// November 2026, f32 30.2 TFLOP/s with 128 elements and 27.0 with 64, where a product has 39.8
 // (docs/benchmarks_families.md).
 //
 // (The kernel is longer than other functions: sums, maxima and totals stay in registers that have a name each, from

@@ -17,7 +17,7 @@
 // same every run. The scores are computed twice, once in each kernel. Holes are filled by gpu_backward.cpp.
 //
 // Speed. Bound as attention.wgsl is, by seven products in place of the five that were needed with sums in common: with
-// forward 22.6 TFLOP/s of the operations that are counted, f32 of 128 elements on an H100, 27 November 2026, and of
+// forward 22.8 TFLOP/s of the operations that are counted, f32 of 128 elements on an H200, 29 November 2026, and of
 // what is computed 0.71 of the product's rate (docs/benchmarks_families.md).
 let tile = group % $tiles;
 let head_of_all = group / $tiles;

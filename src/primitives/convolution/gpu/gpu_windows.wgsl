@@ -9,8 +9,8 @@
 // their windows, and moves the tap and channel that all of them are at; of the second their places, and the tap and
 // channel of its rows stay. gpu_windows.cpp fills the holes.
 //
-// Speed. Bound as gemm.wgsl is, with a few additions and comparisons more for each unit that is fetched. On an H100
-// through WebGPU, 27 November 2026, 64×256×28×28 → 256 by 3×3: f32 35.9 TFLOP/s, f16 39.1, 0.88 and 0.92 of a product
+// Speed. Bound as gemm.wgsl is, with a few additions and comparisons more for each unit that is fetched. On an H200
+// through WebGPU, 29 November 2026, 64×256×28×28 → 256 by 3×3: f32 36.9 TFLOP/s, f16 39.6, 0.93 and 0.96 of a product
 // (docs/benchmarks_families.md).
 $define begin_of_places
   $for u in $copies
