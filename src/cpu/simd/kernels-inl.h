@@ -10,10 +10,11 @@
 #include "cpu/simd/by_number-inl.h"
 #include "cpu/simd/columns-inl.h"
 #include "cpu/simd/moments-inl.h"
-#include "cpu/simd/pairs-inl.h"
 #include "cpu/simd/philox-inl.h"
 #include "cpu/simd/reductions-inl.h"
+#include "cpu/simd/pairs-inl.h"
 #include "cpu/simd/places-inl.h"
+#include "cpu/simd/scan-inl.h"
 #include "cpu/simd/short_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
