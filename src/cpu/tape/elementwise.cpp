@@ -101,8 +101,9 @@ class ElementwiseRun {
  private:
   /// Elements of a block that goes from memory to memory: all of a thread's, but that threads share some.
   std::int64_t whole_block(std::int64_t count, bool parallel) const {
+    if (!parallel || max_threads() == 1) return kMemoryBlock;
     const std::int64_t share = (count / (8 * max_threads()) + kLine - 1) / kLine * kLine;  // whole lines of memory
-    return parallel ? std::clamp(share, kLargeBlock, kMemoryBlock) : kMemoryBlock;
+    return std::clamp(share, kLargeBlock, kMemoryBlock);
   }
   /// Elements of a block: a block for each thread where a long tape has few elements (1000 of 482 operations on two
   /// threads: 60 to 35 us).

@@ -16,10 +16,10 @@ namespace {
 /// they are not reduced as they lie, and how many there must be.
 constexpr std::int64_t kTransposedRow = 16, kTransposedColumns = 256, kFewestTransposed = 16;
 
-/// Columns that are read one by one, as rows with a step between elements, where they are so long and have online sums
-/// or places: vectors of so few elements take 15 ns a row (argmax, var and logsumexp of 65536 rows of 2, Emerald Rapids,
-/// in us: 953 to 35, 885 to 42, 385 to 58; of 8: 1017 to 481, 969 to 503, 531 to 577; of 12 1.3 to 2.4 as long). Plain
-/// sums take whole vectors of rows.
+/// Columns that are read one by one, as rows with a step between elements, where they are so long and have online
+/// sums or places: vectors of so few elements take 15 ns a row (argmax, var and logsumexp of 65536 rows of 2, Emerald
+/// Rapids, in us: 953 to 35, 885 to 42, 385 to 58; of 8: 1017 to 481, 969 to 503, 531 to 577; of 12 1.3 to 2.4 as
+/// long). Plain sums take whole vectors of rows.
 constexpr std::int64_t kNarrowColumns = 8, kLongColumn = 64;
 
 /// Those that differ.

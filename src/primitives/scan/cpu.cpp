@@ -28,7 +28,7 @@ constexpr std::int64_t kLinesInTurn = 2;
 
 /// Lines that are scanned in the lanes of vectors, whatever these have, and the length from which a line has runs
 /// enough for that by itself.
-constexpr std::int64_t kSideBySide = 16, kLongLine = 4 * kRun;
+constexpr std::int64_t kSideBySide = 16, kRunsOfLine = 4 * kRun;
 
 /// Of each thread: a line as it is computed.
 struct ScannedLine {
@@ -36,8 +36,8 @@ struct ScannedLine {
 };
 
 /// The kernel for lines, and the one for joining what they give; null where elements are combined one by one.
-template <class T, Combine kCombine> struct LineKernels {
-  explicit LineKernels(const KernelTable& table) {
+template <class T, Combine kCombine> struct ScanKernels {
+  explicit ScanKernels(const KernelTable& table) {
     constexpr auto how = static_cast<std::size_t>(kCombine);
     if constexpr (how < kScanned) {
       const auto type = static_cast<std::size_t>(detail::compute_type_of(dtype_of<T>));
@@ -55,7 +55,7 @@ template <class T, Combine kCombine> class RunsOfLine {
   /// Stays in L1, read and written; 2^22 numbers of f32 at once took 2.7 ns each.
   static constexpr std::int64_t kPart = 16 * kRun * 4 / static_cast<std::int64_t>(sizeof(T));
 
-  explicit RunsOfLine(const LineKernels<T, kCombine>& kernels) : kernels_(kernels) {}
+  explicit RunsOfLine(const ScanKernels<T, kCombine>& kernels) : kernels_(kernels) {}
 
   /// `out` may be x.
   void scan(const T* x, T* out, std::int64_t n, bool reverse) {
@@ -90,7 +90,7 @@ template <class T, Combine kCombine> class RunsOfLine {
     }
   }
 
-  const LineKernels<T, kCombine>& kernels_;
+  const ScanKernels<T, kCombine>& kernels_;
   T before_{};
   bool first_ = true;
 };
@@ -189,9 +189,9 @@ class Scan {
     with_type(dtype_computed_in(type_), r_.op, [&]<class T>(T) {
       const auto with = [&]<Combine kCombine>() {
         const bool apart = lie_so || (lines <= kLinesInTurn && kCombine != Combine::logaddexp);
-        const bool vectors = LineKernels<T, kCombine>(table_).scan != nullptr;
+        const bool vectors = ScanKernels<T, kCombine>(table_).scan != nullptr;
         if (lines > 1 && lie_so && is_short_row(n_)) by_short_lines<T, kCombine>(lines);
-        else if (vectors && lie_so && lines >= kSideBySide && n_ < kLongLine) side_by_side<T, kCombine>(lines);
+        else if (vectors && lie_so && lines >= kSideBySide && n_ < kRunsOfLine) side_by_side<T, kCombine>(lines);
         else if (vectors && !apart && lines < kSideBySide && n_ >= kRun) by_few_columns<T, kCombine>(lines);
         else if (lines > 1 && (!apart || n_ < kShortLine)) by_rows<T, kCombine>(lines);
         else by_lines<T, kCombine>(lines);
@@ -221,26 +221,26 @@ class Scan {
   template <class T, Combine kCombine> void by_parts(std::int64_t line, CallVector<std::int64_t>& buffer) const {
     const AxisOrder order = along(r_.space, r_.axis), lines = lines_of(r_.space, r_.axis);
     const Cursor input(at_line(r_.input, lines, line), order), output(at_line(r_.output, lines, line), order);
-    const LineKernels<T, kCombine> kernels(table_);
+    const ScanKernels<T, kCombine> kernels(table_);
     RunsOfLine<T, kCombine> runs(kernels);
     constexpr std::int64_t most = RunsOfLine<T, kCombine>::kPart;
     buffer.resize(static_cast<std::size_t>(std::min(n_, most)));
     T* const x = reinterpret_cast<T*>(buffer.data());
     for (std::int64_t begin = 0; begin < n_; begin += most) {
       const std::int64_t count = std::min(most, n_ - begin), position = r_.reverse ? n_ - begin - count : begin;
-      const Placed<T> at = placed(input, output, position, count, x);
+      const ElementsThere<T> at = placed(input, output, position, count, x);
       runs.scan(at.from, at.to, count, r_.reverse);
       if (!at.direct) output.store(table_, position, count, at.to);
     }
   }
   /// Elements where they lie and where they go, as they are computed: in memory, or in the buffer.
-  template <class T> struct Placed {
+  template <class T> struct ElementsThere {
     const T* from;
     T* to;
     bool direct;
   };
   template <class T>
-  Placed<T> placed(const Cursor& input, const Cursor& output, std::int64_t position, std::int64_t count,
+  ElementsThere<T> placed(const Cursor& input, const Cursor& output, std::int64_t position, std::int64_t count,
                    T* buffer) const {
     const auto memory = [&](const Cursor& cursor) {
       return stored_as_computed(cursor.dtype()) ? const_cast<void*>(cursor.direct(position, count)) : nullptr;
@@ -256,7 +256,7 @@ class Scan {
     const AxisOrder line = along(r_.space, r_.axis);
     order.axes[order.rank] = line.axes[0], order.sizes[order.rank++] = n_;
     const Cursor input(r_.input, order), output(r_.output, order);
-    const LineKernels<T, kCombine> kernels(table_);
+    const ScanKernels<T, kCombine> kernels(table_);
     const std::int64_t groups = (count + kSideBySide - 1) / kSideBySide;
     for_lines(groups, n_ * std::min(count, kSideBySide), [&](std::int64_t first, std::int64_t last) {
       CallVector<std::int64_t>& buffer = detail::of_thread<ScannedLine>().values;
@@ -264,7 +264,7 @@ class Scan {
       T* const x = reinterpret_cast<T*>(buffer.data());
       for (std::int64_t g = first; g < last; ++g) {
         const std::int64_t lines = std::min(kSideBySide, count - g * kSideBySide), position = g * kSideBySide * n_;
-        const Placed<T> at = placed(input, output, position, lines * n_, x);
+        const ElementsThere<T> at = placed(input, output, position, lines * n_, x);
         kernels.scan({at.from, at.to, n_, n_, static_cast<std::size_t>(lines), static_cast<std::size_t>(n_),
                       r_.reverse});
         if (!at.direct) output.store(table_, position, lines * n_, at.to);
@@ -275,7 +275,7 @@ class Scan {
   template <class T, Combine kCombine> void by_few_columns(std::int64_t columns) const {
     const AxisOrder order = axis_outermost();
     const Cursor input(r_.input, order), output(r_.output, order);
-    const LineKernels<T, kCombine> kernels(table_);
+    const ScanKernels<T, kCombine> kernels(table_);
     std::vector<RunsOfLine<T, kCombine>> runs(static_cast<std::size_t>(columns), RunsOfLine<T, kCombine>(kernels));
     const std::int64_t most = (kSideBySide + columns - 1) / columns * kRun;
     ScannedLine& mine = detail::of_thread<ScannedLine>();
@@ -283,7 +283,7 @@ class Scan {
     T *const apart = reinterpret_cast<T*>(mine.part.data()), *const x = reinterpret_cast<T*>(mine.values.data());
     for (std::int64_t i = 0; i < n_; i += most) {
       const std::int64_t rows = std::min(most, n_ - i), position = (r_.reverse ? n_ - i - rows : i) * columns;
-      const Placed<T> at = placed(input, output, position, rows * columns, x);
+      const ElementsThere<T> at = placed(input, output, position, rows * columns, x);
       to_columns(at.from, columns, apart, rows);
       if (rows == most)
         kernels.scan({apart, apart, kRun, kRun, static_cast<std::size_t>(rows / kRun * columns), kScanRun, r_.reverse});
@@ -316,7 +316,7 @@ class Scan {
       for (std::int64_t part = first; part < last; ++part) {
         const std::int64_t lines = std::min(most, count - part * most), position = part * most * n_;
         const auto column = [&](std::int64_t i) { return columns + (r_.reverse ? n_ - 1 - i : i) * lines; };
-        const Placed<T> at = placed(input, output, position, lines * n_, block);
+        const ElementsThere<T> at = placed(input, output, position, lines * n_, block);
         to_columns(at.from, n_, columns, lines);
         for (std::int64_t i = 1; i < n_; ++i) {
           const T* const before = column(i - 1);
