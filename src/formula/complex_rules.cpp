@@ -101,14 +101,19 @@ using Two = std::array<Complex, 2>;
 /// whichever float type they are of.
 Expr moderating(Expr size) { return where(size >= 1, 0.5, where(size < 0x1p-110, 0x1p110, 1)); }
 
-/// z / w, both divided by sizes, so that nothing overflows or vanishes where the quotient does not. By 0 it is that of
-/// the parts by 0, by an infinity 0.
+/// Whether squares of numbers of these sizes, and what is made of two of them, neither overflow nor lose digits.
+Expr near_one(Expr size) { return bit_and(size >= 0x1p-30, size <= 0x1p30); }
+
+/// z / w, both divided by sizes, so that nothing overflows or vanishes where the quotient does not; near 1 by 1, which
+/// kernels may leave out. By 0 it is that of the parts by 0, by an infinity 0.
 struct Quotient {
   static constexpr int arity = 2;
   static Complex value(const Two& x) {
     const Complex &z = x[0], &w = x[1];
-    const Expr of_z = moderating(z.is_complex() ? larger(z) : abs(z.re)), size = larger(w), of_w = moderating(size);
-    const Expr divisor = where(bit_and(size > 0, isfinite(size)), size * of_w, 1), endless = infinite(w);
+    const Expr size_of_z = z.is_complex() ? larger(z) : abs(z.re), size = larger(w);
+    const Expr near = bit_and(near_one(size_of_z), near_one(size)), endless = infinite(w);
+    const Expr of_z = where(near, 1, moderating(size_of_z)), of_w = where(near, 1, moderating(size));
+    const Expr divisor = where(near, 1, where(bit_and(size > 0, isfinite(size)), size * of_w, 1));
     const auto unit = [&](Expr part) {
       return where(endless, copysign(where(isinf(part), 1, 0), part), part * of_w / divisor);
     };

@@ -90,6 +90,24 @@ struct LoopFunctions {
 /// exp(x - shift) of `groups` runs of `length` elements, each with its shift.
 using PowersFn = void (*)(const void* x, const void* shifts, void* powers, std::size_t groups, std::size_t length);
 
+/// Lines that are combined, or summed, as they run: `step` and `out_step` elements from one to the next, the elements
+/// of each being neighbours. `reverse`: from their ends. `out` may be `in` where the steps are equal.
+struct ScannedLines {
+  const void* in;
+  void* out;
+  std::int64_t step, out_step;
+  std::size_t lines, length;
+  bool reverse;
+};
+using ScanLinesFn = void (*)(const ScannedLines& lines);
+/// out[i] = *before combined with out[i].
+using JoinScannedFn = void (*)(const void* before, void* out, std::size_t n);
+/// Runs of so many are combined on their own and joined, so that errors grow with kScanRun + n/kScanRun terms, not with
+/// n.
+inline constexpr std::size_t kScanRun = 256;
+/// Sums, products, maxima and minima.
+inline constexpr std::size_t kScanned = 4;
+
 /// The first of n elements that equals a value, or that is NaN as the value is; n: none.
 using FindFn = std::size_t (*)(const void* in, const void* value, std::size_t n);
 /// out[c] = the least places[g] of those g for which in[g * length + c] equals values[c], or is NaN.
@@ -166,6 +184,9 @@ struct KernelTable {
   MomentsFn moments_of_rows[kComputeTypeCount], moments_of_columns[kComputeTypeCount];  // null for integers
   MoveMomentsFn move_moments[kComputeTypeCount];
   PowersFn powers_of_rows[kComputeTypeCount];                                    // null for integers
+  /// By detail::Combine and type; null: element by element.
+  ScanLinesFn scan_lines[kScanned][kComputeTypeCount];
+  JoinScannedFn join_scanned[kScanned][kComputeTypeCount];
   FindFn find[kComputeTypeCount];
   FindRowsFn find_rows[kComputeTypeCount];
   PlacesFn places_of_columns[kComputeTypeCount];

@@ -10,10 +10,11 @@
 #include "cpu/simd/by_number-inl.h"
 #include "cpu/simd/columns-inl.h"
 #include "cpu/simd/moments-inl.h"
-#include "cpu/simd/pairs-inl.h"
 #include "cpu/simd/philox-inl.h"
 #include "cpu/simd/reductions-inl.h"
+#include "cpu/simd/pairs-inl.h"
 #include "cpu/simd/places-inl.h"
+#include "cpu/simd/scan-inl.h"
 #include "cpu/simd/short_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -496,6 +497,9 @@ void FillTable(KernelTable& t) {
   AddPlaces<float>(t, ComputeType::f32), AddPlaces<double>(t, ComputeType::f64);
   AddPlaces<std::int32_t>(t, ComputeType::i32), AddPlaces<std::uint32_t>(t, ComputeType::u32);
   AddPlaces<std::int64_t>(t, ComputeType::i64);
+  AddScans<ComputeType::f32, float>(t), AddScans<ComputeType::f64, double>(t);
+  AddScans<ComputeType::i32, std::int32_t>(t), AddScans<ComputeType::u32, std::uint32_t>(t);
+  AddScans<ComputeType::i64, std::int64_t>(t);
   t.divide_by_number[0] = &DivideByNumber<float>, t.divide_by_number[1] = &DivideByNumber<double>;
   t.fill[0] = &Fill<float>, t.fill[1] = &Fill<double>, t.fill[2] = &Fill<std::int32_t>,
   t.fill[3] = &Fill<std::uint32_t>, t.fill[4] = &Fill<std::int64_t>;

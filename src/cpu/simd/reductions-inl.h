@@ -16,7 +16,7 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <class L, class T, class M = T>
-void ReduceColumns(const void* in, void* out, std::size_t groups, std::size_t length, bool = false) {
+void ReduceColumnsInTurn(const void* in, void* out, std::size_t groups, std::size_t length) {
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d);
   const M* x = static_cast<const M*>(in);
@@ -39,9 +39,45 @@ void ReduceColumns(const void* in, void* out, std::size_t groups, std::size_t le
   hn::Store(reduce(c, [&](const M* at) HWY_ATTR { return LoadEnd<L>(d, at, length - c); }), d, tail);
   for (std::size_t j = 0; j < length - c; ++j) result[c + j] = tail[j];
 }
+
+/// Rows of so many elements are a part of a vector, or one and a part.
+inline constexpr std::size_t kNarrowRow = 16;
+/// kLength columns: as many rows as vectors have lanes are whole vectors, each lane of which has sums of its own, two
+/// where vectors are few, since the next sum waits for the one before; in the end these sums are rows themselves. (Of
+/// 2^15 rows, times another array, in us, a vector for each row and so: of 3 f32 180 and 25, Emerald Rapids.)
+template <class L, std::size_t kLength, class T, class M>
+HWY_INLINE void ReduceNarrowColumns(const M* x, T* out, std::size_t groups) {
+  const hn::ScalableTag<T> d;
+  constexpr std::size_t lanes = hn::MaxLanes(d), times = kLength < 4 ? 2 : 1, vectors = times * kLength,
+                        rows = times * lanes;
+  hn::Vec<decltype(d)> sums[vectors];
+  TERN_UNROLL for (std::size_t v = 0; v < vectors; ++v) sums[v] = LoadOperand(d, x + v * lanes);
+  std::size_t g = rows;
+  for (; g + rows <= groups; g += rows)
+    TERN_UNROLL for (std::size_t v = 0; v < vectors; ++v)
+      sums[v] = L::Run(d, sums[v], LoadOperand(d, x + g * kLength + v * lanes));
+  HWY_ALIGN T parts[vectors * lanes];
+  TERN_UNROLL for (std::size_t v = 0; v < vectors; ++v) hn::Store(sums[v], d, parts + v * lanes);
+  HWY_ALIGN T result[2][kNarrowRow + lanes];
+  ReduceColumnsInTurn<L, T>(parts, result[0], rows, kLength);
+  ReduceColumnsInTurn<L, T, M>(x + g * kLength, result[1], groups - g, kLength);
+  for (std::size_t c = 0; c < kLength; c += lanes)
+    hn::Store(L::Run(d, hn::Load(d, result[0] + c), hn::Load(d, result[1] + c)), d, result[0] + c);
+  for (std::size_t c = 0; c < kLength; ++c) out[c] = result[0][c];
+}
+template <class L, class T, class M = T>
+void ReduceColumns(const void* in, void* out, std::size_t groups, std::size_t length, bool = false) {
+  constexpr std::size_t lanes = hn::MaxLanes(hn::ScalableTag<T>());
+  const auto narrow = [&]<std::size_t kLength>() HWY_ATTR {
+    ReduceNarrowColumns<L, kLength>(static_cast<const M*>(in), static_cast<T*>(out), groups);
+  };
+  if (groups >= 4 * lanes && length % lanes != 0 && WithLength<2, kNarrowRow - 1>(length, narrow)) return;
+  ReduceColumnsInTurn<L, T, M>(in, out, groups, length);
+}
+
 /// Columns of many groups: out[g * width + c] = reduction over i of in[(g * length + i) * width + c], in the order of
-/// ReduceColumns. What the last vector of a group has too much the next group's results overwrite; the last groups, of
-/// which a vector would reach behind the end, are left: the number of the others.
+/// ReduceColumnsInTurn. What the last vector of a group has too much the next group's results overwrite; the last
+/// groups, of which a vector would reach behind the end, are left: the number of the others.
 /// kLength: the length, known to the compiler; 0: it is not.
 template <class L, std::size_t kLength, class D, class T>
 HWY_INLINE void ReduceGroup(D d, const T* x, T* out, std::size_t length, std::size_t width) {
@@ -99,7 +135,7 @@ void ReduceGroups(const void* in, void* out, std::size_t groups, std::size_t len
       return length == 2 ? ReduceManyGroups<L, 2>(d, x, result, groups, length, width)
                          : ReduceManyGroups<L, 0>(d, x, result, groups, length, width);
     });
-  for (; g < groups; ++g) ReduceColumns<L, T>(x + g * length * width, result + g * width, length, width);
+  for (; g < groups; ++g) ReduceColumnsInTurn<L, T>(x + g * length * width, result + g * width, length, width);
 }
 
 /// kRows rows of x, `pitch` apart, one after the other into `into`.

@@ -56,13 +56,18 @@ void run_loop(const Worker& w, const TapeLoop& loop, const LoopRows& rows, bool 
                             out_steps, rows.fetches.data(), rows.fetches.size(), rows.times});
 }
 
+/// Bytes of rows that are copied together: they stay in L1.
+constexpr std::size_t kCopied = 1024;
+
 void expand_block(const KernelTable& table, ComputeType type, const void* in, void* out, const KeptOfBlock& b) {
   const std::size_t size = compute_size(type), run = static_cast<std::size_t>(b.size / b.kept);
   const auto* const from = static_cast<const std::byte*>(in);
   auto* const to = static_cast<std::byte*>(out);
   if (!b.rows) {
     const std::size_t bytes = static_cast<std::size_t>(b.kept) * size;
-    for (std::size_t r = 0; r < run; ++r) std::memcpy(to + r * bytes, from, bytes);
+    std::memcpy(to, from, bytes);
+    for (std::size_t done = bytes, more; done < run * bytes; done += more)  // rows may be few elements
+      std::memcpy(to + done, to, more = std::min({done, run * bytes - done, kCopied / bytes * bytes + bytes}));
   } else if (b.group > 1 || run <= static_cast<std::size_t>(kShortRepetition)) {
     const bool pairs = size == 4 && b.group % 2 == 0;  // as elements of 8 bytes
     table.repeat[size == 8 || pairs](from, to, static_cast<std::size_t>(b.kept / b.group), run,

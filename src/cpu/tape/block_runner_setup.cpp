@@ -182,8 +182,11 @@ void BlockRunner::bind(int v, std::span<const Operand> inputs, const AxisOrder& 
 bool BlockRunner::may_write_directly(std::size_t k, std::span<const detail::View> outputs) const {
   const int value = tape_.outputs[k];
   if (!stored_as_computed(outputs[k].dtype)) return false;
-  if (streams_ && !made_by_loop(tape_, way_, value) && !(rows_ && group_ == 1 && is_reduction(tape_, value)))
-    return false;  // these stream themselves
+  // These stream themselves; one operation alone does not, but copying a block takes longer (sums of 2^22 f32, Emerald
+  // Rapids: 1.93 ms, copied 1.92 to 2.08; as a loop 1.41).
+  if (streams_ && tape_.ops.size() > 1 && !made_by_loop(tape_, way_, value) &&
+      !(rows_ && group_ == 1 && is_reduction(tape_, value)))
+    return false;
   const TapeValue& v = tape_.values[static_cast<std::size_t>(value)];
   if (v.kind != StepKind::elementary && v.kind != StepKind::reduce) return false;
   if (std::count(tape_.outputs.begin(), tape_.outputs.end(), value) != 1) return false;

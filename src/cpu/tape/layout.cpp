@@ -16,10 +16,10 @@ namespace {
 /// they are not reduced as they lie, and how many there must be.
 constexpr std::int64_t kTransposedRow = 16, kTransposedColumns = 256, kFewestTransposed = 16;
 
-/// Columns that are read one by one, as rows with a step between elements, where they are so long and more is done than
-/// one reduction: vectors of so few elements take 15 ns a row (argmax, var and logsumexp of 65536 rows of 2, Emerald
+/// Columns that are read one by one, as rows with a step between elements, where they are so long and have online
+/// sums or places: vectors of so few elements take 15 ns a row (argmax, var and logsumexp of 65536 rows of 2, Emerald
 /// Rapids, in us: 953 to 35, 885 to 42, 385 to 58; of 8: 1017 to 481, 969 to 503, 531 to 577; of 12 1.3 to 2.4 as
-/// long).
+/// long). Plain sums take whole vectors of rows.
 constexpr std::int64_t kNarrowColumns = 8, kLongColumn = 64;
 
 /// Those that differ.
@@ -128,7 +128,7 @@ Layout::Layout(const FusedRequest& request, const Tape& tape) : coordinates(coor
                length * columns <= (rows ? kTransposedRow : kTransposedColumns);
   const bool grouped = as_they_lie && !rows && groups > 1 && length * columns <= kTapeBlock;
   const bool one_by_one = reduces && !rows && !transposed && !grouped && tape.ops.size() > 1 &&
-                          columns <= kNarrowColumns && length >= kLongColumn;
+                          !tape.online.empty() && columns <= kNarrowColumns && length >= kLongColumn;
   if (transposed) inner_begin = 0;
   else if (one_by_one) inner_begin = rank;
   const auto add = [&](AxisOrder& order, std::size_t i) {

@@ -25,6 +25,10 @@ constexpr std::int64_t kRowBlocks = 64;
 /// (4096 x 4096 f32, Zen 4, a row at a time, one thread, in ms: 1: 8.0, 2: 8.0, 4: 5.1, 8: 4.5, 16: 5.4).
 constexpr std::int64_t kWideRow = 4 * kTapeBlock;
 
+/// Blocks' worth of narrow rows whose columns are summed in place: a segment's sum is then of 64 sums of 64 numbers (of
+/// 64 columns; of 16 numbers 64 before), and what comes between blocks is a fourth.
+constexpr std::int64_t kNarrowRows = 4;
+
 /// Short rows are reduced so many at once (the lanes of the widest vector): chunks are whole vectors of them.
 constexpr std::int64_t kRowsTogether = 16;
 
@@ -105,6 +109,8 @@ class ReducingRun {
     chunk_length_ = std::min(length_, std::max<std::int64_t>(1, kTapeBlock / chunk_kept_));
     by_row_ = in_place && chunk_length_ == 1;
     if (by_row_) runner_.set_block(kWideRow);
+    else if (in_place && chunk_kept_ == width_ && tape_.online.empty())
+      chunk_length_ = std::min(length_, kNarrowRows * kTapeBlock / chunk_kept_);
     cut_columns(chunk_kept_);
   }
   void cut_columns(std::int64_t columns) {

@@ -17,8 +17,7 @@ using detail::ScanRequest;
 
 namespace {
 
-/// Runs of so many are summed on their own and joined, so that errors grow with kRun + n/kRun terms, not with n.
-constexpr std::int64_t kRun = 256;
+constexpr auto kRun = static_cast<std::int64_t>(kScanRun);
 /// Lines that are summed at once, and the length below which they are wherever they lie.
 constexpr std::int64_t kColumnsAtOnce = 256, kShortLine = 128;
 
@@ -27,42 +26,71 @@ constexpr std::int64_t kColumnsAtOnce = 256, kShortLine = 128;
 /// Rapids).
 constexpr std::int64_t kLinesInTurn = 2;
 
+/// Lines that are scanned in the lanes of vectors, whatever these have, and the length from which a line has runs
+/// enough for that by itself.
+constexpr std::int64_t kSideBySide = 16, kRunsOfLine = 4 * kRun;
+
 /// Of each thread: a line as it is computed.
 struct ScannedLine {
   CallVector<std::int64_t> values, part;
 };
 
-/// A line, part after part of whole runs (the last may have fewer elements): several runs at once, since the next sum
+/// The kernel for lines, and the one for joining what they give; null where elements are combined one by one.
+template <class T, Combine kCombine> struct ScanKernels {
+  explicit ScanKernels(const KernelTable& table) {
+    constexpr auto how = static_cast<std::size_t>(kCombine);
+    if constexpr (how < kScanned) {
+      const auto type = static_cast<std::size_t>(detail::compute_type_of(dtype_of<T>));
+      scan = table.scan_lines[how][type], join = table.join_scanned[how][type];
+    }
+  }
+  ScanLinesFn scan = nullptr;
+  JoinScannedFn join = nullptr;
+};
+
+/// A line, part after part of whole runs (the last may have fewer elements): its runs side by side, since the next sum
 /// of a run waits for the one before, and then each with all before it.
 template <class T, Combine kCombine> class RunsOfLine {
  public:
-  static constexpr std::int64_t kAtOnce = 8, kPart = 16 * kRun;
+  /// Stays in L1, read and written; 2^22 numbers of f32 at once took 2.7 ns each.
+  static constexpr std::int64_t kPart = 16 * kRun * 4 / static_cast<std::int64_t>(sizeof(T));
 
-  template <bool kReverse> void scan(T* x, std::int64_t n) {
-    const auto at = [&](std::int64_t i) -> T& { return x[kReverse ? n - 1 - i : i]; };
-    std::int64_t begin = 0;
-    for (; begin + kAtOnce * kRun <= n; begin += kAtOnce * kRun) scan_runs<kAtOnce>(at, begin, kRun);
-    for (; begin < n; begin += kRun) scan_runs<1>(at, begin, std::min(kRun, n - begin));
-    for (begin = 0; begin < n; begin += kRun) {
-      const std::int64_t end = std::min(n, begin + kRun);
-      const T before = before_;
-      if (!first_)
-        for (std::int64_t i = begin; i < end; ++i) at(i) = combined(kCombine, before, at(i));
-      before_ = at(end - 1), first_ = false;
+  explicit RunsOfLine(const ScanKernels<T, kCombine>& kernels) : kernels_(kernels) {}
+
+  /// `out` may be x.
+  void scan(const T* x, T* out, std::int64_t n, bool reverse) {
+    const std::int64_t runs = n / kRun, rest = n % kRun;
+    if (!kernels_.scan) {
+      for (std::int64_t begin = 0; begin < n; begin += kRun) scan_run(x, out, n, begin, reverse);
+    } else {
+      const std::int64_t all = reverse ? rest : 0, last = reverse ? 0 : n - rest;
+      kernels_.scan({x + all, out + all, kRun, kRun, static_cast<std::size_t>(runs), kScanRun, reverse});
+      if (rest > 0) kernels_.scan({x + last, out + last, 0, 0, 1, static_cast<std::size_t>(rest), reverse});
+    }
+    join(out, n, reverse);
+  }
+  /// Each run with all before it.
+  void join(T* out, std::int64_t n, bool reverse) {
+    for (std::int64_t begin = 0; begin < n; begin += kRun, first_ = false) {
+      const std::int64_t count = std::min(kRun, n - begin);
+      T* const run = out + (reverse ? n - begin - count : begin);
+      if (!first_ && kernels_.join) kernels_.join(&before_, run, static_cast<std::size_t>(count));
+      else if (!first_)
+        for (std::int64_t i = 0; i < count; ++i) run[i] = combined(kCombine, before_, run[i]);
+      before_ = run[reverse ? 0 : count - 1];
     }
   }
 
  private:
-  template <std::int64_t kRuns, class At> static void scan_runs(const At& at, std::int64_t begin, std::int64_t length) {
-    T sums[kRuns];
-    for (std::int64_t r = 0; r < kRuns; ++r) sums[r] = at(begin + r * kRun);
-    for (std::int64_t i = 1; i < length; ++i)
-      for (std::int64_t r = 0; r < kRuns; ++r) {
-        T& x = at(begin + r * kRun + i);
-        x = sums[r] = combined(kCombine, sums[r], x);
-      }
+  static void scan_run(const T* x, T* out, std::int64_t n, std::int64_t begin, bool reverse) {
+    T sum{};
+    for (std::int64_t i = begin; i < std::min(n, begin + kRun); ++i) {
+      const std::int64_t at = reverse ? n - 1 - i : i;
+      out[at] = sum = i == begin ? x[at] : combined(kCombine, sum, x[at]);
+    }
   }
 
+  const ScanKernels<T, kCombine>& kernels_;
   T before_{};
   bool first_ = true;
 };
@@ -161,7 +189,10 @@ class Scan {
     with_type(dtype_computed_in(type_), r_.op, [&]<class T>(T) {
       const auto with = [&]<Combine kCombine>() {
         const bool apart = lie_so || (lines <= kLinesInTurn && kCombine != Combine::logaddexp);
+        const bool vectors = ScanKernels<T, kCombine>(table_).scan != nullptr;
         if (lines > 1 && lie_so && is_short_row(n_)) by_short_lines<T, kCombine>(lines);
+        else if (vectors && lie_so && lines >= kSideBySide && n_ < kRunsOfLine) side_by_side<T, kCombine>(lines);
+        else if (vectors && !apart && lines < kSideBySide && n_ >= kRun) by_few_columns<T, kCombine>(lines);
         else if (lines > 1 && (!apart || n_ < kShortLine)) by_rows<T, kCombine>(lines);
         else by_lines<T, kCombine>(lines);
       };
@@ -187,20 +218,80 @@ class Scan {
         else if constexpr (kCombine == Combine::logaddexp) by_log_sums<T>(line, mine);
     });
   }
-  /// A part at a time, which stays in cache: 2^22 numbers of f32 at once took 2.7 ns each.
   template <class T, Combine kCombine> void by_parts(std::int64_t line, CallVector<std::int64_t>& buffer) const {
     const AxisOrder order = along(r_.space, r_.axis), lines = lines_of(r_.space, r_.axis);
     const Cursor input(at_line(r_.input, lines, line), order), output(at_line(r_.output, lines, line), order);
-    RunsOfLine<T, kCombine> runs;
+    const ScanKernels<T, kCombine> kernels(table_);
+    RunsOfLine<T, kCombine> runs(kernels);
     constexpr std::int64_t most = RunsOfLine<T, kCombine>::kPart;
     buffer.resize(static_cast<std::size_t>(std::min(n_, most)));
     T* const x = reinterpret_cast<T*>(buffer.data());
     for (std::int64_t begin = 0; begin < n_; begin += most) {
       const std::int64_t count = std::min(most, n_ - begin), position = r_.reverse ? n_ - begin - count : begin;
-      input.load(table_, position, count, x);
-      if (r_.reverse) runs.template scan<true>(x, count);
-      else runs.template scan<false>(x, count);
-      output.store(table_, position, count, x);
+      const ElementsThere<T> at = placed(input, output, position, count, x);
+      runs.scan(at.from, at.to, count, r_.reverse);
+      if (!at.direct) output.store(table_, position, count, at.to);
+    }
+  }
+  /// Elements where they lie and where they go, as they are computed: in memory, or in the buffer.
+  template <class T> struct ElementsThere {
+    const T* from;
+    T* to;
+    bool direct;
+  };
+  template <class T>
+  ElementsThere<T> placed(const Cursor& input, const Cursor& output, std::int64_t position, std::int64_t count,
+                   T* buffer) const {
+    const auto memory = [&](const Cursor& cursor) {
+      return stored_as_computed(cursor.dtype()) ? const_cast<void*>(cursor.direct(position, count)) : nullptr;
+    };
+    const void* from = memory(input);
+    void* to = r_.input.storage == r_.output.storage ? nullptr : memory(output);
+    if (!from) input.load(table_, position, count, buffer), from = buffer;
+    return {static_cast<const T*>(from), to ? static_cast<T*>(to) : buffer, to != nullptr};
+  }
+  /// Lines one behind the other, not much longer than a run.
+  template <class T, Combine kCombine> void side_by_side(std::int64_t count) const {
+    AxisOrder order = lines_of(r_.space, r_.axis);
+    const AxisOrder line = along(r_.space, r_.axis);
+    order.axes[order.rank] = line.axes[0], order.sizes[order.rank++] = n_;
+    const Cursor input(r_.input, order), output(r_.output, order);
+    const ScanKernels<T, kCombine> kernels(table_);
+    const std::int64_t groups = (count + kSideBySide - 1) / kSideBySide;
+    for_lines(groups, n_ * std::min(count, kSideBySide), [&](std::int64_t first, std::int64_t last) {
+      CallVector<std::int64_t>& buffer = detail::of_thread<ScannedLine>().values;
+      buffer.resize(static_cast<std::size_t>(kSideBySide * n_));
+      T* const x = reinterpret_cast<T*>(buffer.data());
+      for (std::int64_t g = first; g < last; ++g) {
+        const std::int64_t lines = std::min(kSideBySide, count - g * kSideBySide), position = g * kSideBySide * n_;
+        const ElementsThere<T> at = placed(input, output, position, lines * n_, x);
+        kernels.scan({at.from, at.to, n_, n_, static_cast<std::size_t>(lines), static_cast<std::size_t>(n_),
+                      r_.reverse});
+        if (!at.direct) output.store(table_, position, lines * n_, at.to);
+      }
+    });
+  }
+  /// A few columns: some runs of all of them, taken apart, are lines side by side.
+  template <class T, Combine kCombine> void by_few_columns(std::int64_t columns) const {
+    const AxisOrder order = axis_outermost();
+    const Cursor input(r_.input, order), output(r_.output, order);
+    const ScanKernels<T, kCombine> kernels(table_);
+    std::vector<RunsOfLine<T, kCombine>> runs(static_cast<std::size_t>(columns), RunsOfLine<T, kCombine>(kernels));
+    const std::int64_t most = (kSideBySide + columns - 1) / columns * kRun;
+    ScannedLine& mine = detail::of_thread<ScannedLine>();
+    mine.values.resize(static_cast<std::size_t>(most * columns)), mine.part.resize(mine.values.size());
+    T *const apart = reinterpret_cast<T*>(mine.part.data()), *const x = reinterpret_cast<T*>(mine.values.data());
+    for (std::int64_t i = 0; i < n_; i += most) {
+      const std::int64_t rows = std::min(most, n_ - i), position = (r_.reverse ? n_ - i - rows : i) * columns;
+      const ElementsThere<T> at = placed(input, output, position, rows * columns, x);
+      to_columns(at.from, columns, apart, rows);
+      if (rows == most)
+        kernels.scan({apart, apart, kRun, kRun, static_cast<std::size_t>(rows / kRun * columns), kScanRun, r_.reverse});
+      for (std::int64_t c = 0; c < columns; ++c)
+        if (rows == most) runs[static_cast<std::size_t>(c)].join(apart + c * rows, rows, r_.reverse);
+        else runs[static_cast<std::size_t>(c)].scan(apart + c * rows, apart + c * rows, rows, r_.reverse);
+      to_rows(apart, columns, at.to, rows);
+      if (!at.direct) output.store(table_, position, rows * columns, at.to);
     }
   }
   template <class T> void by_log_sums(std::int64_t line, ScannedLine& mine) const {
@@ -225,45 +316,50 @@ class Scan {
       for (std::int64_t part = first; part < last; ++part) {
         const std::int64_t lines = std::min(most, count - part * most), position = part * most * n_;
         const auto column = [&](std::int64_t i) { return columns + (r_.reverse ? n_ - 1 - i : i) * lines; };
-        input.load(table_, position, lines * n_, block);
-        to_columns(block, columns, lines);
+        const ElementsThere<T> at = placed(input, output, position, lines * n_, block);
+        to_columns(at.from, n_, columns, lines);
         for (std::int64_t i = 1; i < n_; ++i) {
           const T* const before = column(i - 1);
           T* const now = column(i);
           for (std::int64_t c = 0; c < lines; ++c) now[c] = combined(kCombine, before[c], now[c]);
         }
-        to_rows(columns, block, lines);
-        output.store(table_, position, lines * n_, block);
+        to_rows(columns, n_, at.to, lines);
+        if (!at.direct) output.store(table_, position, lines * n_, at.to);
       }
     });
   }
-  template <class T> void to_columns(const T* rows, T* columns, std::int64_t lines) const {
+  /// `lines` rows of n elements as columns, one behind the other; and the reverse.
+  template <class T> void to_columns(const T* rows, std::int64_t n, T* columns, std::int64_t lines) const {
     if constexpr (sizeof(T) == 4) {
       void* to[kShortRow];
-      for (std::int64_t i = 0; i < n_; ++i) to[i] = columns + i * lines;
-      table_.split_columns(rows, n_, static_cast<std::size_t>(n_), to, static_cast<std::size_t>(lines));
+      for (std::int64_t i = 0; i < n; ++i) to[i] = columns + i * lines;
+      table_.split_columns(rows, n, static_cast<std::size_t>(n), to, static_cast<std::size_t>(lines));
     } else {
-      split_short_rows(sizeof(T), {reinterpret_cast<const std::byte*>(rows), n_, n_, lines},
+      split_short_rows(sizeof(T), {reinterpret_cast<const std::byte*>(rows), n, n, lines},
                        reinterpret_cast<std::byte*>(columns));
     }
   }
-  template <class T> void to_rows(const T* columns, T* rows, std::int64_t lines) const {
+  template <class T> void to_rows(const T* columns, std::int64_t n, T* rows, std::int64_t lines) const {
     if constexpr (sizeof(T) == 4) {
       const void* from[kShortRow];
-      for (std::int64_t i = 0; i < n_; ++i) from[i] = columns + i * lines;
-      table_.join_columns(from, static_cast<std::size_t>(n_), rows, n_, static_cast<std::size_t>(lines));
+      for (std::int64_t i = 0; i < n; ++i) from[i] = columns + i * lines;
+      table_.join_columns(from, static_cast<std::size_t>(n), rows, n, static_cast<std::size_t>(lines));
     } else {
       join_short_rows(sizeof(T), reinterpret_cast<const std::byte*>(columns),
-                      {reinterpret_cast<std::byte*>(rows), n_, n_, lines});
+                      {reinterpret_cast<std::byte*>(rows), n, n, lines});
     }
   }
 
-  /// Positions with the axis outermost: a row has the i-th elements of all lines.
-  template <class T, Combine kCombine> void by_rows(std::int64_t lines) const {
+  /// A row has the i-th elements of all lines.
+  AxisOrder axis_outermost() const {
     AxisOrder order = along(r_.space, r_.axis);
     const AxisOrder others = lines_of(r_.space, r_.axis);
     for (int i = 0; i < others.rank; ++i)
       order.axes[order.rank] = others.axes[i], order.sizes[order.rank++] = others.sizes[i];
+    return order;
+  }
+  template <class T, Combine kCombine> void by_rows(std::int64_t lines) const {
+    const AxisOrder order = axis_outermost();
     const Cursor input(r_.input, order), output(r_.output, order);
     for_lines((lines + kColumnsAtOnce - 1) / kColumnsAtOnce, n_ * std::min(lines, kColumnsAtOnce),
               [&](std::int64_t first, std::int64_t last) {

@@ -12,7 +12,8 @@ namespace {
 class ComplexPairs : public EveryDevice {};
 TERN_EVERY_DEVICE(ComplexPairs);
 
-/// Numbers of all sizes, of which some have zeros, infinities, NaN or subnormal parts.
+/// Numbers of all sizes, of which some have zeros, infinities, NaN or subnormal parts. Every second 32 are near 1; of
+/// these a half have no such parts, but zeros and the ends of what quotients do not scale, and some a number beyond.
 template <class T> std::vector<std::complex<T>> odd_numbers(std::size_t count, unsigned seed) {
   constexpr T inf = std::numeric_limits<T>::infinity(), none = std::numeric_limits<T>::quiet_NaN();
   const T odd[] = {0,
@@ -30,8 +31,16 @@ template <class T> std::vector<std::complex<T>> odd_numbers(std::size_t count, u
     return std::ldexp(unit, static_cast<int>(random() % static_cast<unsigned>(2 * most)) - most);
   };
   std::vector<std::complex<T>> z;
+  const T ends[] = {T(0x1p30), T(-0x1p30), T(0x1p-30), T(0x1.7p-30), T(0x1.7p29), T(-0x1p-29)};
   for (std::size_t i = 0; i < count; ++i) {
     const int most = i / 32 % 2 ? 10 : sizeof(T) == 4 ? 120 : 1000;  // lines of vectors near 1, and of others
+    if (i / 32 % 4 == 3) {
+      const T end = ends[random() % std::size(ends)], small = random() % 3 ? end * T(0x1p-9) : T(0);
+      const T beyond = i / 32 % 16 == 7 && i % 32 == 5 ? T(0.25) : i / 32 % 16 == 11 && i % 32 == 5 ? T(4) : T(1);
+      if (random() % 2) z.emplace_back(end * beyond, small);
+      else z.emplace_back(-small, end * beyond);
+      continue;
+    }
     const T re = part(most), im = part(most);
     z.emplace_back(re, im);
   }
