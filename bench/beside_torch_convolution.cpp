@@ -1,7 +1,7 @@
 // tern's convolutions for bench/beside_torch_convolution.py, which takes turns with PyTorch: reads "work kind count"
 // lines, makes that many calls, and answers with the milliseconds of each, waiting for the device at the end of all: of
-// the clock, and of this program's processors. The device is the argument, cuda where there is none. A work is what that
-// script says; everything has its channels last.
+// the clock, and of this program's processors. The device is the argument, cuda where there is none. A work is what
+// that script says; everything has its channels last.
 #include <ctime>
 #include <iostream>
 #include <map>

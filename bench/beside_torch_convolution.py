@@ -3,9 +3,9 @@
 for a bias and gelu torch.compile; on a CPU oneDNN, eager.
 
 Everything has its channels last; a line for each work: milliseconds forward, of both directions and forward with bias
-and gelu, and the peer's over tern's. Of a GPU medians, with quartiles of rounds; of a CPU, which others may disturb, the
-fifth percentiles of rounds, with the ratios of the minima and of the quartiles: of processor time with one thread, else
-of the clock's. Usage:
+and gelu, and the peer's over tern's. Of a GPU medians, with quartiles of rounds; of a CPU, which others may disturb,
+the fifth percentiles of rounds, with the ratios of the minima and of the quartiles: of processor time with one thread,
+else of the clock's. Usage:
     beside_torch_convolution.py PROGRAM [--cpu] [--threads=N] [--kinds=KIND,…] [WORK…]
 PROGRAM: tern_beside_torch_convolution, as it was built; a kind: forward, both, image (both without the gradient of the
 kernels), gelu; a work: dtype,samples,channels,size,results,kernel,groups[,stride[,dilation]].
@@ -94,8 +94,9 @@ def figures(ours, theirs):
         ours(1), all_ours.append(ours(count))  # threads of the other may still wait for work during the first
         theirs(1), all_theirs.append(theirs(count))
     a, b = sorted(all_ours), sorted(all_theirs)
-    of = {at: b[at] / a[at] for at in (0, CPU_ROUNDS // 20, CPU_ROUNDS // 4)}
-    return a[CPU_ROUNDS // 20], b[CPU_ROUNDS // 20], f"**{of[CPU_ROUNDS // 20]:.2f}** ({of[0]:.2f}, {of[CPU_ROUNDS // 4]:.2f})"
+    fifth, quarter = CPU_ROUNDS // 20, CPU_ROUNDS // 4
+    ratio, best, worse = (b[at] / a[at] for at in (fifth, 0, quarter))
+    return a[fifth], b[fifth], f"**{ratio:.2f}** ({best:.2f}, {worse:.2f})"
 
 
 def main():
