@@ -91,6 +91,7 @@ Int64 next_of(Int64& i, Int64 size) {
   return at;
 }
 
+/// (Longer than other classes: what one task does in turn to the same rows, in f32 and by pairs.)
 class Direct {
  public:
   Direct(const detail::ConvRequest& r, const TileEpilogue& epilogue)

@@ -1,9 +1,9 @@
 // Kernels of convolutions for the SIMD target being compiled (no include guard: once per target file).
 //
-// Channels by themselves (depthwise): a vector holds `lanes` channels. Results are in lanes_runs-inl.h; for the gradient
-// of the kernels a call keeps up to 24 places of the result's gradient in registers, and each element of a kernel
-// multiplies them by vectors of the image in memory. Where those lie, a list says, so that strides, dilations, borders
-// and the number of axes are none of the kernel's business.
+// Channels by themselves (depthwise): a vector holds `lanes` channels. Results are in lanes_runs-inl.h. For the
+// gradient of the kernels a call keeps up to 24 places of the result's gradient in registers, and each element of a
+// kernel multiplies them by vectors of the image in memory. Where those lie, a list says, so that strides, dilations,
+// borders and the number of axes are none of the kernel's business.
 //
 // All channels: rows of up to 14 neighbouring places times panels of two vectors of results, as in a matrix product
 // (gemm_kernels-inl.h). The rows are read where they lie in the image, one run for each element (or row) of the kernel.
