@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
-"""tern's convolutions beside PyTorch's on a GPU, work by work in turn: cuDNN, with the quickest of its algorithms, and
-for a bias and gelu torch.compile.
+"""tern's convolutions beside PyTorch's, work by work in turn: on a GPU cuDNN, with the quickest of its algorithms, and
+for a bias and gelu torch.compile; on a CPU oneDNN, eager.
 
-bf16, everything with its channels last; a line for each work: milliseconds forward, of both directions and forward with
-bias and gelu, and the peer's over tern's (quartiles of rounds). Usage:
-    beside_torch_convolution.py PROGRAM [WORK…]
-PROGRAM: tern_beside_torch_convolution, as it was built; a work: samples,channels,size,results,kernel,groups.
+Everything has its channels last; a line for each work: milliseconds forward, of both directions and forward with bias
+and gelu, and the peer's over tern's. Of a GPU medians, with quartiles of rounds; of a CPU, which others may disturb,
+the fifth percentiles of rounds, with the ratios of the minima and of the quartiles: of processor time with one thread,
+else of the clock's. Usage:
+    beside_torch_convolution.py PROGRAM [--cpu] [--threads=N] [--kinds=KIND,…] [WORK…]
+PROGRAM: tern_beside_torch_convolution, as it was built; a kind: forward, both, image (both without the gradient of the
+kernels), gelu; a work: dtype,samples,channels,size,results,kernel,groups[,stride[,dilation]].
 """
+import os
 import statistics
 import subprocess
 import sys
@@ -15,65 +19,109 @@ import time
 import torch
 import torch.nn.functional as F
 
-ROUNDS, CALLS = 9, 24
-WORKS = ("64,256,28,256,3,1", "64,512,14,512,3,1", "64,64,56,64,3,1", "64,256,56,64,1,1", "64,192,56,192,7,192")
-KINDS = ("forward", "both", "gelu")
+ROUNDS, CALLS, CPU_ROUNDS, SECONDS = 9, 24, 40, 0.012
+GPU_WORKS = ("bf16,64,256,28,256,3,1", "bf16,64,512,14,512,3,1", "bf16,64,64,56,64,3,1", "bf16,64,256,56,64,1,1",
+             "bf16,64,192,56,192,7,192")
+SIZES = ("4,64,56,64,3,1", "4,256,28,256,3,1", "4,512,14,512,3,1", "4,256,56,64,1,1", "4,192,56,192,7,192",
+         "4,192,56,192,3,192", "4,192,56,192,3,192,2", "4,192,28,192,5,192,1,2", "4,64,56,128,3,1,2",
+         "4,256,28,256,3,1,2", "4,64,56,64,3,1,1,2", "4,3,112,64,7,1,2", "4,256,28,512,1,1,2", "4,128,28,128,3,4")
+CPU_WORKS = tuple(f"{dtype},{sizes}" for dtype in ("f32", "bf16") for sizes in SIZES)
+ON_CPU = "--cpu" in sys.argv
+DEVICE = "cpu" if ON_CPU else "cuda"
 
 
 def calls_of(work):
-    n, c, size, o, k, groups = map(int, work.split(","))
+    name, *numbers = work.split(",")
+    n, c, size, o, k, groups, stride, dilation = (list(map(int, numbers)) + [1, 1])[:8]
+    dtype = {"f32": torch.float32, "bf16": torch.bfloat16}[name]
+    options = dict(padding=k // 2 * dilation, groups=groups, stride=stride, dilation=dilation)
 
     def make(*shape):
-        t = torch.randn(shape, device="cuda", dtype=torch.bfloat16).to(memory_format=torch.channels_last)
+        t = torch.randn(shape, device=DEVICE, dtype=dtype).to(memory_format=torch.channels_last)
         return t.requires_grad_()
 
-    x, w, gradient = make(n, c, size, size), make(o, c // groups, k, k), make(n, o, size, size).detach()
-    bias = torch.randn(o, device="cuda", dtype=torch.bfloat16)
+    out = (size - 1) // stride + 1
+    x, w, gradient = make(n, c, size, size), make(o, c // groups, k, k), make(n, o, out, out).detach()
+    bias = torch.randn(o, device=DEVICE, dtype=dtype)
 
     def plain(x, w):
-        return F.conv2d(x, w, padding=k // 2, groups=groups)
+        return F.conv2d(x, w, **options)
 
     def forward():
         with torch.no_grad():
             plain(x, w)
 
-    compiled = torch.compile(lambda x, w: F.gelu(F.conv2d(x, w, bias, padding=k // 2, groups=groups)))
+    activated = lambda x, w: F.gelu(F.conv2d(x, w, bias, **options))  # noqa: E731
+    compiled = activated if ON_CPU else torch.compile(activated)
 
     def gelu():
         with torch.no_grad():
             compiled(x, w)
 
-    return {"forward": forward, "both": lambda: torch.autograd.grad(plain(x, w), (x, w), gradient), "gelu": gelu}
+    constant = w.detach()
+    return {"forward": forward, "both": lambda: torch.autograd.grad(plain(x, w), (x, w), gradient),
+            "image": lambda: torch.autograd.grad(plain(x, constant), (x,), gradient), "gelu": gelu}
 
 
-def milliseconds(call, count):
-    torch.cuda.synchronize()
-    begin = time.perf_counter()
+def wait():
+    if not ON_CPU:
+        torch.cuda.synchronize()
+
+
+def milliseconds(call, count, clock):
+    wait()
+    begin = clock()
     for _ in range(count):
         call()
-    torch.cuda.synchronize()
-    return (time.perf_counter() - begin) / count * 1e3
+    wait()
+    return (clock() - begin) / count * 1e3
+
+
+def option(name, default):
+    return ([a.split("=")[1] for a in sys.argv[2:] if a.startswith(f"--{name}=")] or [default])[0]
+
+
+def figures(ours, theirs):
+    """Milliseconds of both, and the ratio as text."""
+    slowest = max(ours(3), theirs(3))
+    if not ON_CPU:
+        pairs = [(ours(CALLS), theirs(CALLS)) for _ in range(ROUNDS)]
+        low, middle, high = statistics.quantiles([b / a for a, b in pairs], n=4)
+        a, b = (statistics.median(p[i] for p in pairs) for i in (0, 1))
+        return a, b, f"**{middle:.2f}** ({low:.2f} to {high:.2f})"
+    count, all_ours, all_theirs = max(1, min(100, int(SECONDS * 1e3 / slowest))), [], []
+    for _ in range(CPU_ROUNDS):
+        ours(1), all_ours.append(ours(count))  # threads of the other may still wait for work during the first
+        theirs(1), all_theirs.append(theirs(count))
+    a, b = sorted(all_ours), sorted(all_theirs)
+    fifth, quarter = CPU_ROUNDS // 20, CPU_ROUNDS // 4
+    ratio, best, worse = (b[at] / a[at] for at in (fifth, 0, quarter))
+    return a[fifth], b[fifth], f"**{ratio:.2f}** ({best:.2f}, {worse:.2f})"
 
 
 def main():
-    torch.backends.cudnn.benchmark = True
-    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}\n")
-    print("| work | tern, ms | peer, ms | forward (quartiles) | both (quartiles) | bias and gelu (quartiles) |")
-    print("|---|---|---|---|---|---|")
-    with subprocess.Popen([sys.argv[1]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as tern:
+    kinds, threads = option("kinds", "forward,both,gelu").split(","), option("threads", "2")
+    clock = time.process_time if ON_CPU and threads == "1" else time.perf_counter
+    works = [a for a in sys.argv[2:] if not a.startswith("--")]
+    if ON_CPU:
+        torch.set_num_threads(int(threads))
+        os.environ["TERN_NUM_THREADS"] = threads
+        print(f"{threads} threads, PyTorch {torch.__version__}\n")
+    else:
+        torch.backends.cudnn.benchmark = True
+        print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}\n")
+    print(f"| work | tern, ms | peer, ms | {' | '.join(kinds)} |\n|---|---|---|{'---|' * len(kinds)}")
+    with subprocess.Popen([sys.argv[1], DEVICE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                          bufsize=1) as tern:
         def tern_time(work, kind, count):
             print(work, kind, count, file=tern.stdin, flush=True)
-            return float(tern.stdout.readline())
+            return float(tern.stdout.readline().split()[clock == time.process_time])
 
-        for work in sys.argv[2:] or WORKS:
+        for work in works or (CPU_WORKS if ON_CPU else GPU_WORKS):
             calls, ours, theirs, ratios = calls_of(work), [], [], []
-            for kind in KINDS:
-                tern_time(work, kind, 3), milliseconds(calls[kind], 3)
-                pairs = [(tern_time(work, kind, CALLS), milliseconds(calls[kind], CALLS)) for _ in range(ROUNDS)]
-                low, middle, high = statistics.quantiles([b / a for a, b in pairs], n=4)
-                for list_of, i in ((ours, 0), (theirs, 1)):
-                    list_of.append(f"{statistics.median(p[i] for p in pairs):.4f}")
-                ratios.append(f"**{middle:.2f}** ({low:.2f} to {high:.2f})")
+            for kind in kinds:
+                a, b, ratio = figures(lambda n: tern_time(work, kind, n), lambda n: milliseconds(calls[kind], n, clock))
+                ours.append(f"{a:.4f}"), theirs.append(f"{b:.4f}"), ratios.append(ratio)
             print(f"| {work} | {', '.join(ours)} | {', '.join(theirs)} | {' | '.join(ratios)} |", flush=True)
         tern.stdin.close()
 

@@ -2,15 +2,16 @@
 """Random layers, losses, linear algebra and transforms, by tern and by PyTorch: values and gradients.
 
 Cases are those of compare.py. PyTorch computes them in f64, from the numbers as tern's dtype holds them; gradients are
-those of sums of the results times cosines, which tests/oracle/case.hpp tells. PyTorch is no part of script/setup:
-install it yourself (its wheel for CPUs is enough), and name its folder in PYTHONPATH.
+those of sums of the results times cosines, rounded to the results' dtypes, which tests/oracle/case.hpp tells. Layers
+and losses are computed in f16 and bf16 as well (not through WebGPU), and held to what rounding to these costs. PyTorch
+is no part of script/setup: install it yourself (its wheel for CPUs is enough), and name its folder in PYTHONPATH.
 """
 import math
 import sys
 import warnings
 
 import compare
-from numpy_answers import array_of
+from numpy_answers import HALVES, array_of
 
 try:
     import numpy as np
@@ -34,7 +35,8 @@ class Given:
 
     def __call__(self, name="x"):
         if name not in self.operands:
-            x = array_of(self.case[name])
+            # Of channels that are last in memory, PyTorch 2.15 gives wrong gradients of grouped weights in f64.
+            x = np.ascontiguousarray(array_of(self.case[name])).reshape(array_of(self.case[name]).shape)
             x = torch.tensor(x.astype(np.complex128 if x.dtype.kind == "c" else np.float64))
             self.operands[name] = x.requires_grad_(True)
         return self.operands[name]
@@ -43,7 +45,7 @@ class Given:
         if name not in self.case:
             return None
         x = array_of(self.case[name])
-        return torch.tensor(x.astype(np.float64 if x.dtype.kind == "f" else np.int64))
+        return torch.tensor(x.astype(np.int64 if x.dtype.kind in "biu" else np.float64))
 
     def optional(self, name):
         return self(name) if name in self.case else None
@@ -53,14 +55,18 @@ class Given:
         return {name: self.case.get(name, otherwise) for name, otherwise in names.items()}
 
 
-def weighted(results):
-    """The sum whose gradients are compared."""
+def weighted(results, dtypes):
+    """The sum whose gradients are compared, by factors as tern's results of these dtypes get them."""
     loss = 0
-    for k, y in enumerate(results):
+    for k, (y, dtype) in enumerate(zip(results, dtypes)):
         if not y.requires_grad:
             continue
-        angle = (torch.arange(y.numel(), dtype=torch.float64) * 0.7 + k).reshape(y.shape)
-        loss = loss + (y.real * angle.cos()).sum() + ((y.imag * angle.sin()).sum() if y.is_complex() else 0)
+        angle = (np.arange(y.numel()) * 0.7 + k).reshape(y.shape)
+
+        def factor(values):
+            return torch.tensor(values.astype(dtype if dtype.itemsize == 2 else np.float64).astype(np.float64))
+        loss = loss + (y.real * factor(np.cos(angle))).sum()
+        loss = loss + ((y.imag * factor(np.sin(angle))).sum() if y.is_complex() else 0)
     return loss
 
 
@@ -262,15 +268,37 @@ TORCH.update({name: transform(name, name[-1] in "2n") for i in ("", "i") for r i
               for name in [f"{i}{r}fft{d}"]})
 
 
+# Of the largest number's rounding to 16 bits, how many a result may be off: one for itself and one for the factors of
+# its sum, twice that for gradients, which are sums of cotangents that were rounded. attention rounds probabilities and
+# their gradients besides, whose errors add up over a row; adaptive_avg_pool rounds after each axis, both ways.
+UNITS = {"attention": 8, "adaptive_avg_pool": 6}
+IN_HALVES = ("convolving", "transposing", "pooling", "attending", "norming", "losing")
+
+
 def with_or_without_gradients(family):
     def made(r):
-        return {**family(r), "grad": r.often(0.7)}
+        wide = r.dtypes
+        if family.__name__ in IN_HALVES and "f64" in wide and r.often(0.4):
+            r.dtypes = list(HALVES)
+        case = {**family(r), "grad": r.often(0.7)}
+        r.dtypes = wide
+        return case
     made.__name__ = family.__name__
     return made
 
 
+def half_of(case):
+    """The 16-bit dtype of its operands, or nothing."""
+    return next((v["dtype"] for v in case.values() if isinstance(v, dict) and v.get("dtype") in HALVES), None)
+
+
+def as_numbers(x):
+    """An array of a file, in which NumPy does not know bf16."""
+    return x.view(HALVES["bf16"]) if x.dtype == np.dtype("V2") else x
+
+
 def tolerance(case):
-    single = any(isinstance(v, dict) and v["dtype"] in ("f32", "c64") for v in case.values())
+    single = half_of(case) or any(isinstance(v, dict) and v["dtype"] in ("f32", "c64") for v in case.values())
     eps = float(np.finfo(np.float32 if single else np.float64).eps)
     if case["op"].endswith("_norm") and case["op"] not in ("matrix_norm", "vector_norm"):
         return eps * 3000  # gradients of a few numbers that are near each other
@@ -288,11 +316,11 @@ def judged(case, got):
         return (None if isinstance(got, str) else f"PyTorch refuses it: {error}"), True
     if isinstance(got, str):
         return f"tern refuses it: {got}", False
-    want = results if isinstance(results, list) else [results]
+    want, got = results if isinstance(results, list) else [results], [as_numbers(a) for a in got]
     names = ["result"] * len(want)
     if case["grad"]:
         operands = sorted(c.operands.items())
-        loss = weighted(want)
+        loss = weighted(want, [a.dtype for a in got])
         if isinstance(loss, int) or not loss.isfinite():  # a window of padding alone, whose maximum is -inf
             return None, False
         try:
@@ -310,8 +338,10 @@ def judged(case, got):
         if a.shape != b.shape:
             return f"{name} has shape {a.shape}, of PyTorch {b.shape}", False
         finite = np.abs(b[np.isfinite(b)]).max(initial=1)
+        unit = {"bfloat16": 2.0 ** -8, "float16": 2.0 ** -11}.get(a.dtype.name, 0)
+        rounding = UNITS.get(case["op"], 2 if name == "result" else 4) * unit * finite
         a = a.astype(np.complex128 if a.dtype.kind == "c" else np.float64)
-        if not np.allclose(a, b, 0, tolerance(case) * finite, equal_nan=True):
+        if not np.allclose(a, b, 0, tolerance(case) * finite + rounding, equal_nan=True):
             return f"{name} is\n{a}\nof PyTorch\n{b}", False
     return None, False
 

@@ -5,6 +5,12 @@ import numpy as np
 
 DTYPES = {"boolean": np.bool_, "u8": np.uint8, "i8": np.int8, "i16": np.int16, "i32": np.int32, "u32": np.uint32,
           "i64": np.int64, "f32": np.float32, "f64": np.float64}
+HALVES = {"f16": np.float16}
+try:
+    from ml_dtypes import bfloat16
+    HALVES["bf16"] = bfloat16
+except ImportError:
+    pass
 COMPLEX = {"c64": np.complex64, "c128": np.complex128}
 ON_WEBGPU = ["boolean", "i32", "u32", "f32"]
 SPECIAL = ["nan", "inf", "-inf"]
@@ -16,7 +22,7 @@ def array_of(case):
     x = np.array([float(v) for v in case["values"]])
     if "imaginary" in case:
         x = x + 1j * np.array(case["imaginary"], np.float64)
-    x = x.reshape(case["shape"]).astype({**DTYPES, **COMPLEX}[case["dtype"]])
+    x = x.reshape(case["shape"]).astype({**DTYPES, **HALVES, **COMPLEX}[case["dtype"]])
     if "permute" in case:
         x = x.transpose(case["permute"])
     if "steps" in case:

@@ -26,7 +26,9 @@ def convolving(r):
     groups = r.choice([1, 1, 1, 2, 3])
     ins, outs = r.choice([1, 1, 2, 3, 4]), r.choice([1, 1, 2, 3])
     if r.often(0.2):  # depthwise
-        groups, ins, outs = r.choice([2, 3, 5, 8, 16]), 1, r.choice([1, 1, 2])
+        groups, ins, outs = r.choice([2, 3, 5, 8, 16, 32]), 1, r.choice([1, 1, 2])
+    elif dims < 3 and r.often(0.15):  # what matrix units take
+        groups, ins, outs = r.choice([1, 1, 2]), r.choice([16, 17, 32, 40]), r.choice([2, 16, 33])
     kernel = per_axis(r, dims, [1, 2, 3, 3, 4, 5] if dims < 3 else [1, 2, 3])
     dilation = per_axis(r, dims, [1, 1, 1, 2, 3])
     case = {"op": op, "groups": groups, "dilation": dilation}

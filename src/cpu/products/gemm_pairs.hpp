@@ -11,6 +11,10 @@ inline constexpr std::int64_t kPairCols = 32;   // of a panel of B
 inline constexpr std::int64_t kPairRows = 32;   // of a call, at most
 inline constexpr std::int64_t kPairSteps = 16;  // pairs of steps that k is padded to with zeros
 
+/// A further part of a sum, which lies as the first one does.
+struct PairSegment {
+  const std::uint16_t *a, *b;
+};
 /// Σ_p a(i, p) b(p, j), p < 2 · pairs, on top of `from` where that is not null, for `rows` rows and `cols` columns. Up
 /// to the next multiple of what the kernel reads `a` may be read (PairKernels), and of 16 rows and kPairCols columns
 /// `from` may be read and `to` written, or not.
@@ -28,6 +32,8 @@ struct PairMicro {
   /// To be fetched into L2 meanwhile: so many lines of 64 bytes in each kPairSteps pairs.
   const char* ahead;
   std::int64_t ahead_lines;
+  const PairSegment* more = nullptr;
+  std::int64_t more_count = 0;
 };
 
 struct PairKernels {

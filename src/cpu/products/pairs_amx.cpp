@@ -35,12 +35,12 @@ void end() { _tile_release(); }
 /// Tiles 0 to 3: sums; 4, 5: A; 6, 7: B. A's loads ask not to be kept in L1, where the panel of B (32 KiB) would be
 /// lost to them: 512³ of packed operands runs at 0.9 of the speed without loads, by ordinary loads at 0.65, with the
 /// lines prefetched besides at 0.6.
-template <bool kBoth> void multiply(const PairMicro& call) {
+template <bool kBoth> void multiply(const PairMicro& call, PairSegment at, std::int64_t ahead_lines) {
   const auto a_row = static_cast<std::size_t>(call.a_row) * 2;
-  const std::uint16_t *a = call.a, *b = call.b;
+  const std::uint16_t *a = at.a, *b = at.b;
   const char* ahead = call.ahead;
   for (std::int64_t p = 0; p < call.pairs; p += kPairSteps, a += call.a_step, b += 2 * kPairSteps * kPairCols) {
-    for (std::int64_t line = 0; line < call.ahead_lines; ++line, ahead += 64) _mm_prefetch(ahead, _MM_HINT_T1);
+    for (std::int64_t line = 0; line < ahead_lines; ++line, ahead += 64) _mm_prefetch(ahead, _MM_HINT_T1);
     _tile_stream_loadd(4, a, a_row);
     _tile_loadd(6, b, 128);
     _tile_dpbf16ps(0, 4, 6);
@@ -82,7 +82,9 @@ void micro(const PairMicro& call) {
     _tile_zero(2);
     _tile_zero(3);
   }
-  both ? multiply<true>(call) : multiply<false>(call);
+  const auto multiply_all = both ? multiply<true> : multiply<false>;
+  multiply_all(call, {call.a, call.b}, call.ahead_lines);
+  for (std::int64_t s = 0; s < call.more_count; ++s) multiply_all(call, call.more[s], 0);
   if (!call.rounded) return store_tiles(call.to, call.to_row, both);
   alignas(64) float sums[kPairRows * kPairCols];
   store_tiles(sums, kPairCols, both);

@@ -36,7 +36,14 @@ template <int kRows, int kVectors> void micro_rows(const PairMicro& call, std::i
     for (int v = 0; v < kVectors; ++v) sum[i][v] = call.from ? _mm512_loadu_ps(from + 16 * v) : _mm512_setzero_ps();
   }
   const std::uint16_t* b = call.b;
-  for (std::int64_t p = 0; p < call.pairs; ++p, b += 2 * kPairCols, a += p % kPairSteps ? 2 : next_steps) {
+  // Of a further segment the steps go on as those of the first do.
+  std::int64_t left = call.more_count;
+  for (std::int64_t p = 0;; ++p, b += 2 * kPairCols, a += p % kPairSteps ? 2 : next_steps) {
+    if (p == call.pairs) {
+      if (left == 0) break;
+      const PairSegment& next = call.more[call.more_count - left--];
+      a = next.a + first * call.a_row, b = next.b, p = 0;
+    }
     __m512bh bv[kVectors];
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) bv[v] = (__m512bh)_mm512_loadu_si512(b + 32 * v);

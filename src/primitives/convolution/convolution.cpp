@@ -52,10 +52,8 @@ constexpr bool never(const ConvSizes&, DType) { return false; }
 const ConvRules& convolution_rules(Backend& backend) {
   static constexpr RulesOfKernel<ConvRules> list[] = {
       {kernel_of<detail_cpu::convolution_on_cpu>(),
-       {[](Backend&, const ConvSizes& s, DType dtype) {
-          return s.one_channel_a_group() || detail_cpu::conv::direct_pays(dtype, s);
-        },
-        detail_cpu::conv::direct_weight_pays, detail_cpu::conv::blocks_pay}},
+       {[](Backend&, const ConvSizes&, DType) { return true; }, detail_cpu::conv::direct_weight_pays,
+        detail_cpu::conv::blocks_pay}},
       {kernel_of<detail_gpu::convolution_on_cuda>(),
        {asked_on_gpu<detail_gpu::convolution_pays_on_cuda>, always, never}},
       {kernel_of<detail_gpu::convolution_on_gpu>(),

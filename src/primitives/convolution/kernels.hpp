@@ -6,9 +6,7 @@ namespace tern::detail_cpu {
 namespace conv {
 /// Whether no tiles are multiplied (AMX), for which rows would have to be copied.
 bool widens_or_reads_in_place(DType dtype);
-/// Whether run_direct is faster than products over windows.
-bool direct_pays(DType dtype, const detail::ConvSizes& sizes);
-/// And run_direct_weight.
+/// Whether run_direct_weight is faster than products over windows.
 bool direct_weight_pays(const detail::ConvSizes& sizes, DType dtype);
 /// And whether products whose sums are placed are faster than run_direct for a transpose whose blocks do not overlap.
 bool blocks_pay(const detail::ConvSizes& sizes, DType dtype);

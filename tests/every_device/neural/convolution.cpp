@@ -112,6 +112,13 @@ constexpr ConvolutionSizes kConvolutionSizes[] = {
     {5, 3, 3, 2, {4, 9}, {2, 3}, {2, 3}, {1, 1}, {0, 0}},      // windows side by side
     {1, 1, 20, 33, {6, 4}, {3, 1}, {3, 1}, {1, 1}, {0, 0}},    // the same, many channels
     {70, 2, 2, 3, {2, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}},     // small images, several at a time
+    // Each channel by itself, whole vectors of them: read where they lie, two rows at a time, or kept (many elements).
+    {2, 48, 1, 1, {9, 20}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
+    {1, 32, 1, 1, {11, 33}, {3, 3}, {2, 2}, {1, 1}, {1, 1}},
+    {1, 16, 1, 1, {6, 17}, {2, 5}, {1, 3}, {2, 1}, {2, 4}},
+    {3, 16, 1, 1, {5, 1}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
+    {1, 32, 1, 1, {9, 31}, {5, 5}, {1, 1}, {2, 2}, {4, 4}},   // every second place meets neighbouring elements
+    {1, 19, 1, 1, {7, 29}, {9, 9}, {1, 2}, {2, 3}, {8, 12}},  // more elements than a run has
     // Elements so far apart that most of the kernel meets padding alone, as it lies and between places of a stride.
     {1, 1, 3, 4, {9, 9}, {3, 3}, {1, 1}, {20000, 4}, {20000, 4}},
     {2, 6, 1, 1, {9, 9}, {3, 3}, {1, 1}, {20000, 20000}, {20000, 20000}},
@@ -148,6 +155,32 @@ TEST_P(Convolutions, OfManyGroupsByAnyNumberOfThreads) {
         compare_convolutions(s, dtype, false, device(), to_string(s.of_x()) + " by " + std::to_string(threads));
   }
   set_num_threads(before);
+}
+/// Beside one channel more, for which rows are copied: the same bits. Padding of all widths, and none.
+TEST_P(Convolutions, OfChannelsByThemselvesWhereTheyLie) {
+  if (device() != cpu()) return;
+  Random random(3);
+  for (const DType dtype : {f32, f64, f16, bf16})
+    for (const std::int64_t width : {1, 2, 7, 8, 14, 15, 29, 43})
+      for (const std::int64_t stride : {1, 2, 3})
+        for (const std::int64_t kernel : {1, 2, 3, 4}) {
+          const ConvOptions by{.stride = stride, .padding = {1, width % 3 + kernel - 1}, .groups = 48}, more = [&] {
+            ConvOptions all = by;
+            all.groups = 49;
+            return all;
+          }();
+          const Tensor x = channels_last(random.tensor({2, 49, 5, width}, dtype, device()));
+          const Tensor w = random.tensor({49, 1, 3, kernel}, dtype, device());
+          const Tensor some = channels_last(x.slice(1, 0, 48));
+          const Tensor u = random.tensor(conv2d(x, w, {}, more).shape(), dtype, device());
+          const Var image(some), kernels(w.slice(0, 0, 48)), all(x), all_kernels(w);
+          const Var y = conv2d(image, kernels, {}, by), want = conv2d(all, all_kernels, {}, more);
+          const std::string what = std::string(to_string(dtype)) + " " + std::to_string(width) + " by " +
+                                   std::to_string(kernel) + ", stride " + std::to_string(stride);
+          ASSERT_EQ(doubles(y.value()), doubles(want.value().slice(1, 0, 48))) << what;
+          const Gradients got = backward(y, u.slice(1, 0, 48)), of = backward(want, u);
+          ASSERT_EQ(doubles(got[image]), doubles(of[all].slice(1, 0, 48))) << what;
+        }
 }
 /// Transposes whose blocks lie side by side, over 1 to 3 axes, as parts of larger ones, whose last places are dropped:
 /// of channels in any order in memory, every other element of a line, with a bias and a NaN, which stays in its block.

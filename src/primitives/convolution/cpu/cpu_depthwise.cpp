@@ -16,14 +16,19 @@ constexpr Int64 kSummedPlaces = 2048, kMostSums = 32;
 
 struct DepthwiseScratch {
   ScratchBuffer rows, results, weights, sums;
-  std::vector<std::vector<Tap>> taps;  // of each row
+  std::vector<Tap> taps;
+  std::vector<std::vector<TapRun>> runs;  // of each row
 };
 DepthwiseScratch& depthwise_scratch() { return detail::of_thread<DepthwiseScratch>(); }
 
 class DepthwiseForward {
  public:
   DepthwiseForward(const detail::ConvRequest& r, const TileEpilogue& epilogue)
-      : g_(r.sizes, r.x, r.w), plan_(g_), epilogue_(epilogue), lanes_(g_.kernels->lanes) {
+      : g_(r.sizes, r.x, r.w),
+        plan_(g_),
+        epilogue_(epilogue),
+        of_kernel_(runs_of_kernel(g_)),
+        lanes_(g_.kernels->lanes) {
     straight_ = goes_straight(r, epilogue.stores_accumulators());
     if (g_.size() == 2 && goes_straight(r, epilogue.stores_accumulators(), true))
       round_ = round_of(*g_.kernels, g_.dtype);
@@ -48,11 +53,13 @@ class DepthwiseForward {
     std::byte* to = weights_;
     for (Int64 v = 0; v < plan_.vectors; ++v)
       for (Int64 z = 0; z < g_.kernel[0]; ++z)
-        for (Int64 k = 0; k < g_.kernel[1]; ++k, to += g_.kernel[2] * lanes_ * g_.wide())
-          g_.types.kernels->copy(
-              {g_.w.data + (v * lanes_ * g_.w.group + z * g_.w.axis[0] + k * g_.w.axis[1]) * g_.size(), g_.w.axis[2],
-               g_.w.group},
-              g_.kernel[2], std::min(lanes_, g_.groups - v * lanes_), to, lanes_, lanes_);
+        for (Int64 k = 0; k < g_.kernel[1]; ++k)
+          for (const KernelRun& run : of_kernel_) {
+            const Int64 from = v * lanes_ * g_.w.group + z * g_.w.axis[0] + k * g_.w.axis[1] + run.k * g_.w.axis[2];
+            g_.types.kernels->copy({g_.w.data + from * g_.size(), run.step * g_.w.axis[2], g_.w.group}, run.count,
+                                   std::min(lanes_, g_.groups - v * lanes_), to, lanes_, lanes_);
+            to += run.count * lanes_ * g_.wide();
+          }
   }
   void run_task(Int64 task) {
     const Int64 part = task % parts_;
@@ -64,38 +71,62 @@ class DepthwiseForward {
     const EvenPart vectors = even_part(task % plan_.tasks_of_channels, plan_.tasks_of_channels, plan_.vectors);
     const EvenPart rows = even_part(part, parts_, g_.out[1]);
     KeptRows kept(g_, plan_.layout, plan_.rows, vectors.count);
-    kept.begin(depthwise_scratch().rows.reserve(kept.bytes()));
+    if (!plan_.in_place) kept.begin(depthwise_scratch().rows.reserve(kept.bytes()));
     const RowPlace place{task / plan_.tasks_of_channels, z, plan_.stretch(g_, stretch), vectors};
+    const RowsInPlace in_place(g_, of_kernel_, place.stretch);
     for (Int64 row = rows.begin; row < rows.begin + rows.count; row += plan_.rows)
-      run_rows(place, kept, {row, std::min(plan_.rows, rows.begin + rows.count - row)});
+      run_rows(place, kept, in_place, {row, std::min(plan_.rows, rows.begin + rows.count - row)});
   }
   struct RowPlace {
     Int64 sample, z;
     Stretch stretch;
     EvenPart vectors;
   };
-  void run_rows(const RowPlace& p, KeptRows& kept, EvenPart rows) {
+  void run_rows(const RowPlace& p, KeptRows& kept, const RowsInPlace& in_place, EvenPart rows) {
     DepthwiseScratch& mine = depthwise_scratch();
     const Int64 columns = p.vectors.count * lanes_, first = p.vectors.begin * lanes_;
     const Int64 channels = std::min(columns, g_.groups - first), row_bytes = p.stretch.places * columns * g_.wide();
-    const bool whole = straight_ && channels == columns;
+    const bool whole = straight_ ? channels == columns : round_ && plan_.in_place;
     std::byte* const results = whole ? nullptr : mine.results.reserve(rows.count * row_bytes);
     const KeptRows::RowSource where{p.sample, first, channels, p.stretch};
-    std::byte* const w = weights_ + p.vectors.begin * g_.taps() * lanes_ * g_.wide();
-    const auto to = [&](Int64 r) {
-      return whole ? result(p, rows.begin + r) + first * g_.wide() : results + r * row_bytes;
+    const std::byte* const w = weights_ + p.vectors.begin * g_.taps() * lanes_ * g_.wide();
+    mine.runs.resize(static_cast<std::size_t>(rows.count));
+    for (Int64 r = 0; r < rows.count; ++r) {
+      std::vector<TapRun>& runs = mine.runs[static_cast<std::size_t>(r)];
+      if (plan_.in_place) in_place.runs(p.sample, first, p.z, rows.begin + r, w, runs);
+      else kept.runs(where, p.z, rows.begin + r, w, of_kernel_, runs);
+    }
+    const RowsInPlace::Inside inside = plan_.in_place ? in_place.inside() : RowsInPlace::Inside{0, p.stretch.places};
+    const auto sums = plan_.in_place ? runs_of(*g_.kernels, g_.dtype, whole && round_) : g_.kernels->runs;
+    const Int64 size = whole ? g_.size() : g_.wide();
+    const Int64 most = g_.kernels->run_places / (plan_.in_place && g_.size() > 2 ? 2 : 1);
+    const Int64 apart = place_step(g_), out_step = whole ? y_.axis[2] : columns;
+    const Int64 x_place = plan_.in_place ? g_.stride[2] * g_.x.axis[2] : lanes_;
+    RunsCall call{};
+    call.x_step = apart * x_place, call.x_vector = plan_.in_place ? lanes_ : plan_.layout.elements(lanes_);
+    call.w_vector = g_.taps() * lanes_, call.out_step = apart * out_step;
+    // From place `first_place` on, each so far apart.
+    const auto run_places = [&](Int64 r, Int64 v, Int64 vectors, Int64 first_place, Int64 place) {
+      const std::vector<TapRun>& runs = mine.runs[static_cast<std::size_t>(r)];
+      std::byte* const row = whole ? result(p, rows.begin + r) + first * size : results + r * row_bytes;
+      const Int64 at = first_place + place * apart;
+      call.runs = runs.data(), call.count = static_cast<Int64>(runs.size()), call.vectors = vectors;
+      call.place = place, call.places = std::min(most, ceil_div(p.stretch.places - at, apart));
+      call.x_at = at * x_place + v * call.x_vector, call.w_at = v * call.w_vector;
+      call.out = row + (at * out_step + v * lanes_) * size;
+      call.whole = call.places == most && place >= inside.first && place + most <= inside.end;
+      sums(call);
     };
-    mine.taps.resize(static_cast<std::size_t>(rows.count));
-    for (Int64 r = 0; r < rows.count; ++r)
-      kept.taps(where, p.z, rows.begin + r, w, mine.taps[static_cast<std::size_t>(r)]);
-    const Int64 step = whole ? y_.axis[2] : columns, calls = ceil_div(p.stretch.places, g_.kernels->places);
-    // Rows innermost but for the places of a call; or vectors, of one row.
-    const Int64 outer = rows.count > 1 ? p.vectors.count : 1;
-    for (Int64 o = 0; o < outer; ++o)
-      for (Int64 r = 0; r < rows.count; ++r)
-        for (Int64 call = 0; call < calls; ++call)
-          for (Int64 v = o; v < (outer > 1 ? o + 1 : p.vectors.count); ++v)
-            run_call(mine.taps[static_cast<std::size_t>(r)], v, even_part(call, calls, p.stretch.places), to(r), step);
+    if (plan_.few(g_)) {  // the vectors of a few places, as they lie in memory
+      for (Int64 i = 0; i < apart; ++i)
+        for (Int64 place = 0; i + place * apart < p.stretch.places; place += most)
+          for (Int64 r = 0; r < rows.count; ++r) run_places(r, 0, p.vectors.count, i, place);
+    } else {  // a vector of channels by all rows, which stay in L1
+      for (Int64 v = 0; v < p.vectors.count; ++v)
+        for (Int64 r = 0; r < rows.count; ++r)
+          for (Int64 i = 0; i < apart; ++i)
+            for (Int64 place = 0; i + place * apart < p.stretch.places; place += most) run_places(r, v, 1, i, place);
+    }
     if (whole) return;
     if (round_) {
       for (Int64 r = 0; r < rows.count; ++r)
@@ -108,11 +139,6 @@ class DepthwiseForward {
                         g_.position(p.sample, p.z, rows.begin + r, p.stretch.column) + first, p.stretch.places,
                         channels, g_.groups});
   }
-  void run_call(const std::vector<Tap>& taps, Int64 vector, EvenPart places, std::byte* row, Int64 step) const {
-    g_.kernels->taps({taps.data(), static_cast<Int64>(taps.size()),
-                      places.begin * lanes_ + vector * plan_.layout.elements(lanes_), vector * g_.taps() * lanes_},
-                     row + (places.begin * step + vector * lanes_) * g_.wide(), step, places.count);
-  }
   std::byte* result(const RowPlace& p, Int64 row) const {
     return y_.data +
            (p.sample * y_.batch + p.z * y_.axis[0] + row * y_.axis[1] + p.stretch.column * y_.axis[2]) * g_.size();
@@ -120,6 +146,7 @@ class DepthwiseForward {
   Geometry g_;
   DepthwisePlan plan_;
   const TileEpilogue& epilogue_;
+  std::vector<KernelRun> of_kernel_;
   Int64 lanes_, parts_ = 1;
   bool straight_ = false;
   ConvKernels::Round round_ = nullptr;  // where the rounded sums are the result
@@ -151,7 +178,6 @@ class WeightGradient {
     const EvenPart rows = even_part(task / plan_.tasks_of_channels, sums_, rows_);
     const EvenPart vectors = even_part(task % plan_.tasks_of_channels, plan_.tasks_of_channels, plan_.vectors);
     DepthwiseScratch& mine = depthwise_scratch();
-    mine.taps.resize(1);
     KeptRows kept(g_, plan_.layout, 1, vectors.count);
     std::byte* const memory = mine.rows.reserve(kept.bytes());
     std::byte* const y = mine.results.reserve(plan_.places * vectors.count * lanes_ * g_.wide());
@@ -164,12 +190,12 @@ class WeightGradient {
       for (Int64 at = rows.begin; at < rows.begin + rows.count; ++at) {
         const Int64 row = at % g_.out[1], z = at / g_.out[1] % g_.out[0], of = at / g_.out[1] / g_.out[0];
         if (of != sample) kept.begin(memory), sample = of;
-        kept.taps({sample, channel, channels, stretch}, z, row, w, mine.taps[0]);
+        kept.taps({sample, channel, channels, stretch}, z, row, w, mine.taps);
         const std::byte* const from = y_.data + (sample * y_.batch + z * y_.axis[0] + row * y_.axis[1] +
                                                  stretch.column * y_.axis[2] + channel * y_.channel) *
                                                     g_.size();
         copy_y(from, stretch.places, channels, y);
-        run_row(mine.taps[0], stretch.places, vectors.count, y);
+        run_row(mine.taps, stretch.places, vectors.count, y);
       }
     }
   }

@@ -1,7 +1,8 @@
 // All channels: a product of matrices whose rows are read where they lie. A task takes a few rows of the result. It
 // copies the rows of the image that they meet among zeros, once (in L2, widened), and multiplies stretches of them by
 // panels of the kernels: an element of the kernel moves the place where a stretch begins, so that nothing is unfolded.
-// bf16 is multiplied by pairs of channels where the processor can (gemm_pairs.hpp), from rows that are not widened.
+// bf16 is multiplied by pairs of channels where the processor can (gemm_pairs.hpp), from rows that are not widened. AMX
+// reads whole tiles: channels are padded with zeros to kTileChannels, and kernels as well.
 #include <cstring>
 #include <vector>
 
@@ -28,26 +29,34 @@ constexpr Int64 kPanelsAtOnce = 2;
 constexpr Int64 kDirectTask = 512 << 10;
 
 struct DirectScratch {
-  ScratchBuffer image, results, kernels, panel, strip;
+  ScratchBuffer image, results, kernels, panel;
   std::vector<Segment> segments;
+  std::vector<PairSegment> pair_segments;
   std::vector<bool> has;
 };
 DirectScratch& direct_scratch() { return detail::of_thread<DirectScratch>(); }
 
-/// Whether rows of any length may be read in place in pairs.
-bool reads_in_place(const PairKernels& kernels) { return kernels.read_rows == 1 && kernels.read_steps == 2; }
+/// Channels of a place that tiles read.
+constexpr Int64 kTileChannels = 2 * kPairSteps;
+/// Whether rows of any length may be read in pairs, and no more of them is.
+bool reads_any_length(const PairKernels& kernels) { return kernels.read_rows == 1 && kernels.read_steps == 2; }
 /// The kernels that multiply pairs; null where those of f32 are to do it.
 const PairKernels* pairs_for(const Geometry& g) {
   constexpr Int64 kFewestChannels = 16;
-  if (g.dtype != DType::bf16 || g.c % 2 != 0 || g.c < kFewestChannels || g.kernels->panel != kPairCols) return nullptr;
+  if (g.dtype != DType::bf16 || g.c < kFewestChannels || g.kernels->panel != kPairCols) return nullptr;
   const PairKernels* const kernels = pair_kernels();
-  return kernels && reads_in_place(*kernels) ? kernels : nullptr;
+  return kernels && (g.c % 2 == 0 || !reads_any_length(*kernels)) ? kernels : nullptr;
 }
 
-/// Factors of bf16 that were widened, in pairs.
-void pair_up(const std::uint32_t* from, std::uint32_t* to, Int64 pairs) {
-  for (Int64 p = 0; p < pairs; ++p, from += 2 * kPairCols, to += kPairCols)
-    for (Int64 j = 0; j < kPairCols; ++j) to[j] = from[j] >> 16 | (from[kPairCols + j] & 0xffff0000u);
+/// Factors of bf16 that were widened, in pairs: for each of `taps` those of the channels, padded with zeros.
+void pair_up(const std::uint32_t* from, std::uint32_t* to, Int64 taps, Int64 channels, Int64 padded) {
+  for (Int64 tap = 0; tap < taps; ++tap)
+    for (Int64 ch = 0; ch < padded; ch += 2, to += kPairCols) {
+      const Int64 count = std::clamp<Int64>(channels - ch, 0, 2);
+      for (Int64 j = 0; j < kPairCols; ++j)
+        to[j] = (count > 0 ? from[j] >> 16 : 0) | (count > 1 ? from[kPairCols + j] & 0xffff0000u : 0);
+      from += count * kPairCols;
+    }
 }
 /// Panel `panel` of a group: for each element of the kernel and channel the factors of as many results as a panel has.
 void pack_kernels(const Geometry& g, Int64 group, Int64 panel, std::byte* to) {
@@ -82,11 +91,14 @@ Int64 next_of(Int64& i, Int64 size) {
   return at;
 }
 
+/// (Longer than other classes: what one task does in turn to the same rows, in f32 and by pairs.)
 class Direct {
  public:
   Direct(const detail::ConvRequest& r, const TileEpilogue& epilogue)
       : g_(r.sizes, r.x, r.w), epilogue_(epilogue), panel_(g_.kernels->panel), panels_(ceil_div(g_.o, panel_)) {
     pairs_ = pairs_for(g_);
+    tiles_ = pairs_ && !reads_any_length(*pairs_);
+    channels_ = tiles_ ? ceil_div(g_.c, kTileChannels) * kTileChannels : g_.c;
     straight_ = goes_straight(r, epilogue.stores_accumulators(), pairs_ != nullptr);
     if (g_.size() == 2 && !pairs_ && goes_straight(r, epilogue.stores_accumulators(), true))
       round_ = round_of(*g_.kernels, g_.dtype);
@@ -111,7 +123,7 @@ class Direct {
     EvenPart images, rows, columns, panels;
   };
 
-  Int64 depth() const { return g_.taps() * g_.c; }
+  Int64 depth() const { return g_.taps() * channels_; }
   /// Bytes of an element of the copied rows and of the packed kernels.
   Int64 element() const { return pairs_ ? 2 : g_.wide(); }
   template <class F> static void in_parts(Int64 count, bool parallel, F f) {
@@ -123,10 +135,10 @@ class Direct {
     stretches_ = ceil_div(g_.out[2], kTaskPlaces);
     const Int64 places = ceil_div(g_.out[2], stretches_);
     length_ = (places - 1) * g_.stride[2] + g_.reach(2);
-    pitch_ = g_.c;
+    pitch_ = channels_;
     // Rows of a call that lie multiples of 2048 bytes apart would share two sets of L1.
     if (g_.stride[2] * pitch_ * element() % 2048 == 0) pitch_ += 64 / element();
-    runs_ = pitch_ == g_.c && (g_.dilation[2] == 1 || g_.kernel[2] == 1);
+    runs_ = pitch_ == channels_ && (g_.dilation[2] == 1 || g_.kernel[2] == 1);
     segments_at_once_ = pairs_ ? segments() : std::max<Int64>(1, kKernelBytes / (steps() * panel_ * g_.wide()));
     const Int64 row = length_ * pitch_ * element() * g_.kernel[0];
     Int64 rows = std::min(g_.out[1], std::max<Int64>(1, kTaskPlaces / places));
@@ -139,9 +151,10 @@ class Direct {
   void pack_panel(Int64 group, Int64 panel) {
     std::byte* const to = panel_at(group, panel);
     if (!pairs_) return pack_kernels(g_, group, panel, to);
-    std::byte* const apart = direct_scratch().panel.reserve(depth() * panel_ * 4);
+    std::byte* const apart = direct_scratch().panel.reserve(g_.taps() * g_.c * panel_ * 4);
     pack_kernels(g_, group, panel, apart);
-    pair_up(reinterpret_cast<const std::uint32_t*>(apart), reinterpret_cast<std::uint32_t*>(to), depth() / 2);
+    pair_up(reinterpret_cast<const std::uint32_t*>(apart), reinterpret_cast<std::uint32_t*>(to), g_.taps(), g_.c,
+            channels_);
   }
   std::byte* panel_at(Int64 group, Int64 panel) const {
     return packed_ + (group * panels_ + panel) * depth() * panel_ * element();
@@ -162,6 +175,7 @@ class Direct {
     t.images = even_part(i, groups_of_images_, g_.n * g_.out[0]);
     t.columns = even_part(stretch, stretches_, g_.out[2]);
     const EvenPart mine = even_part(part, parts_, ceil_div(panels_, kPanelsAtOnce));  // one, of several images
+    if (pairs_) pairs_->begin();
     for (t.image = t.images.begin; t.image < t.images.begin + t.images.count; ++t.image) {
       t.sample = t.image, t.z = next_of(t.sample, g_.out[0]);
       copy_rows(t);
@@ -170,6 +184,7 @@ class Direct {
         run_panels(t);
       }
     }
+    if (pairs_) pairs_->end();
   }
 
   std::byte* image_row(Int64 kz, Int64 row) const {
@@ -178,7 +193,9 @@ class Direct {
   /// The rows of the image that a task meets, among zeros.
   void copy_rows(const Task& t) const {
     DirectScratch& mine = direct_scratch();
-    mine.image.reserve(g_.kernel[0] * image_rows_ * length_ * pitch_ * element());
+    // Tiles read rows behind the last one, for results that are not used.
+    const Int64 behind = tiles_ ? (kPairRows * g_.stride[2] + 1) * pitch_ * element() : 0;
+    mine.image.reserve(g_.kernel[0] * image_rows_ * length_ * pitch_ * element() + behind);
     mine.has.assign(static_cast<std::size_t>(g_.kernel[0] * image_rows_), false);
     const Int64 first = g_.met(1, t.rows.begin, 0);
     for (Int64 kz = 0; kz < g_.kernel[0]; ++kz) {
@@ -216,12 +233,15 @@ class Direct {
     const Strided& x = g_.x;
     if (x.channel == 1) {
       const bool run = x.axis[2] == g_.c && pitch_ == g_.c;
-      const Int64 times = run ? 1 : places, bytes = (run ? places : 1) * g_.c * 2;
-      for (Int64 i = 0; i < times; ++i)
+      const Int64 times = run ? 1 : places, bytes = (run ? places : 1) * g_.c * 2, rest = (channels_ - g_.c) * 2;
+      for (Int64 i = 0; i < times; ++i) {
         std::memcpy(to + i * pitch_ * 2, from + i * x.axis[2], static_cast<std::size_t>(bytes));
+        if (rest > 0) std::memset(to + i * pitch_ * 2 + bytes, 0, static_cast<std::size_t>(rest));
+      }
       return;
     }
     auto* const y = reinterpret_cast<std::uint16_t*>(to);
+    if (channels_ > g_.c) std::memset(to, 0, static_cast<std::size_t>(places * pitch_ * 2));
     for (Int64 ch = 0; ch < g_.c; ++ch)
       for (Int64 i = 0; i < places; ++i) y[i * pitch_ + ch] = from[i * x.axis[2] + ch * x.channel];
   }
@@ -232,7 +252,8 @@ class Direct {
     const Int64 bytes = t.rows.count * t.columns.count * row * g_.wide();
     std::byte* results = nullptr;
     if (!straight_)
-      results = direct_scratch().results.reserve(t.images.count * bytes) + (t.image - t.images.begin) * bytes;
+      results = direct_scratch().results.reserve(t.images.count * bytes + (tiles_ ? kPairRows * row * 4 : 0)) +
+                (t.image - t.images.begin) * bytes;
     for (Int64 p = 0; p < t.panels.count; ++p)
       for (Int64 begin = 0, count = segments_at_once_; begin < segments(); begin += count)
         for (Int64 r = 0; r < t.rows.count; ++r) {
@@ -268,7 +289,7 @@ class Direct {
   /// Elements of the kernel, or where they are one run of memory, its rows.
   Int64 segments() const { return runs_ ? g_.kernel[0] * g_.kernel[1] : g_.taps(); }
   /// Of each segment.
-  Int64 steps() const { return runs_ ? g_.kernel[2] * g_.c : g_.c; }
+  Int64 steps() const { return runs_ ? g_.kernel[2] * channels_ : channels_; }
   void run_row(const Task& t, Int64 r, Int64 panel, EvenPart part, std::byte* to, Int64 step) const {
     std::vector<Segment>& list = direct_scratch().segments;
     list.clear();
@@ -296,33 +317,37 @@ class Direct {
     }
   }
 
-  /// The same of bf16: sums are kept in f32, and rounded where they go straight to the result.
+  /// The same of bf16: sums are kept in f32, and rounded where they go straight to the result. The places of a call
+  /// fill tiles where there are any; a call behind the last place then writes where the next row will be written.
   void run_pairs(std::vector<Segment>& list, Int64 all, Int64 pairs, Int64 cols, std::byte* to, Int64 step) const {
     constexpr Int64 kMost = 28;  // two calls' worth of rows
-    const Int64 calls = ceil_div(all, kMost), a_row = g_.stride[2] * pitch_;
-    float* const strip =
-        straight_ ? reinterpret_cast<float*>(direct_scratch().strip.reserve(kMost * kPairCols * 4)) : nullptr;
+    const Int64 calls = ceil_div(all, tiles_ ? kPairRows : kMost), a_row = g_.stride[2] * pitch_;
+    std::vector<PairSegment>& segments = direct_scratch().pair_segments;
+    segments.clear();
+    for (const Segment& s : list)
+      segments.push_back({static_cast<const std::uint16_t*>(s.a), static_cast<const std::uint16_t*>(s.b)});
     for (Int64 i = 0; i < calls; ++i) {
-      const EvenPart places = even_part(i, calls, all);
+      const EvenPart places =
+          tiles_ ? EvenPart{i * kPairRows, std::min(kPairRows, all - i * kPairRows)} : even_part(i, calls, all);
       std::byte* const at = to + places.begin * step * (straight_ ? 2 : 4);
-      float* const sums = straight_ ? strip : reinterpret_cast<float*>(at);
-      const Int64 row = straight_ ? kPairCols : step;
       for (Int64 p = 0; list.empty() && p < places.count; ++p)
         std::fill_n(at + p * step * (straight_ ? 2 : 4), cols * (straight_ ? 2 : 4), std::byte{0});
-      for (Segment& s : list) {
-        const float* const from = &s == list.data() ? nullptr : sums;
-        const bool rounds = straight_ && &s == &list.back();
-        pairs_->micro({static_cast<const std::uint16_t*>(s.a), a_row, 2 * kPairSteps,
-                       static_cast<const std::uint16_t*>(s.b), from, row, sums, row, pairs, places.count, cols,
-                       rounds ? reinterpret_cast<std::uint16_t*>(at) : nullptr, step, nullptr, 0});
-        s.a = static_cast<const std::uint16_t*>(s.a) + places.count * a_row;
-      }
+      if (list.empty()) continue;
+      PairMicro call{segments[0].a, a_row,        2 * kPairSteps, segments[0].b, nullptr, 0, nullptr, step, pairs,
+                     places.count,  cols,         nullptr,        step,          nullptr, 0};
+      if (straight_) call.rounded = reinterpret_cast<std::uint16_t*>(at);
+      else call.to = reinterpret_cast<float*>(at);
+      call.more = segments.data() + 1, call.more_count = static_cast<Int64>(segments.size()) - 1;
+      pairs_->micro(call);
+      for (PairSegment& s : segments) s.a += places.count * a_row;
     }
   }
 
   Geometry g_;
   const TileEpilogue& epilogue_;
   const PairKernels* pairs_ = nullptr;
+  bool tiles_ = false;  // whose multiples are read
+  Int64 channels_ = 0;  // of a place, padded for them
   Int64 panel_, panels_;
   Int64 groups_of_images_ = 1, stretches_ = 1, blocks_ = 1, parts_ = 1, most_rows_ = 1, segments_at_once_ = 1;
   Int64 length_ = 0, pitch_ = 0, image_rows_ = 0;  // of a copied row: places, and elements from place to place; rows
@@ -337,17 +362,7 @@ class Direct {
 
 bool widens_or_reads_in_place(DType dtype) {
   const PairKernels* const kernels = dtype == DType::bf16 ? pair_kernels() : nullptr;
-  return !kernels || reads_in_place(*kernels);
-}
-/// Channels that fill a tile of AMX: of fewer the widened rows are faster (3 x 3 of 28 x 28, Emerald Rapids, one
-/// thread, the product's time over theirs: of 1 to 8 channels 1.2 to 2.2, of 16 to 128 and 4 to 16 results 1.0 to 2.2;
-/// else 0.6 to 1.1, and the product stays). And short rows do not fill it: images of 2, 4, 7 and 8 places a side and 64
-/// channels 4.1, 3.6, 2.7, 1.3, their transposes of stride 2 2.4 to 6.9; but of 256 channels 0.8, 1.1, 0.8, 1.2, and
-/// of 48 channels and a kernel of 8 x 8 0.5.
-bool direct_pays(DType dtype, const detail::ConvSizes& s) {
-  constexpr Int64 kTile = 16, kFewestResults = 4, kShortRow = 8, kFewSteps = 1024;
-  return widens_or_reads_in_place(dtype) || s.c < kTile || (s.o >= kFewestResults && s.o <= kTile) ||
-         (s.c * s.taps() <= kFewSteps && s.out[static_cast<std::size_t>(s.axes) - 1] <= kShortRow);
+  return !kernels || reads_any_length(*kernels);
 }
 /// Few results for each place, or tiles of AMX that are filled (stride and kernel 2, Emerald Rapids, one thread, the
 /// direct kernel's time over theirs: 1024 images of 2x3 and 1 or 2 results 10 to 18; up to 8 results in f32 1.7 to 4.4,

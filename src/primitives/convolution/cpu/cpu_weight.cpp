@@ -3,8 +3,11 @@
 // once; an element of the kernel moves the place where they are read. A task sums one panel of results, row by row in
 // their order, so that the sums do not depend on how many threads there are.
 //
-// bf16 is multiplied by pairs of places, where the processor can: the rows lie transposed then, channel by channel.
+// bf16 is multiplied by pairs of places, where the processor can: the rows lie transposed then, channel by channel. AMX
+// reads whole tiles: rows of places end in zeros, and sums have room for channels that are not there.
 #include <cstring>
+#include <span>
+#include <vector>
 
 #include "cpu/machine/threads.hpp"
 #include "cpu/products/gemm_pairs.hpp"
@@ -22,6 +25,7 @@ constexpr Int64 kWeightTask = 512 << 10;
 
 struct WeightScratch {
   ScratchBuffer image, sums, panel, transposed;
+  std::vector<PairSegment> segments;
 };
 WeightScratch& weight_scratch() { return detail::of_thread<WeightScratch>(); }
 
@@ -31,17 +35,21 @@ class Weight {
       : g_(r.sizes, r.x, r.w),
         y_(Geometry::of_image(r.y, r.sizes.axes)),
         pairs_(pairs_for_weight(r)),
+        tiles_(pairs_ && pairs_->read_rows > 1),
         panel_(g_.kernels->panel),
         panels_(ceil_div(g_.o, panel_)),
         phases_(pairs_ ? std::min(g_.stride[2], g_.reach(2)) : 1),
         length_((g_.out[2] - 1) * g_.stride[2] + g_.reach(2)),
-        line_(ceil_div(length_, phases_) + 1) {}
+        line_(ceil_div(length_, phases_) + 1) {
+    if (tiles_) line_ = std::max(line_, (g_.reach(2) - 1) / g_.stride[2] + 2 * padded_pairs());
+  }
 
   void run() {
     const Int64 rows = g_.n * g_.in[0] * g_.in[1] * g_.groups;
     const Int64 work = g_.n * g_.groups * g_.o * g_.out[0] * g_.out[1] * g_.out[2] * g_.taps() * g_.c;
     const bool parallel = work > kWeightTask;
-    image_ = weight_scratch().image.reserve(rows * row_bytes() + 64);
+    const Int64 behind = tiles_ ? kPairRows * phases_ * line_ * element() : 64;  // read for sums that are not used
+    image_ = weight_scratch().image.reserve(rows * row_bytes() + behind);
     in_parts(rows, parallel, [&](Int64 row) { copy_row(row); });
     const Int64 whole = g_.groups * panels_, want = parallel ? 4 * max_threads() : 1;
     parts_ = std::clamp<Int64>(ceil_div(want, whole), 1, ceil_div(g_.c, kRows));
@@ -49,7 +57,7 @@ class Weight {
   }
 
  private:
-  static constexpr Int64 kRows = 28;  // channels of a call of pairs
+  static constexpr Int64 kRows = 28, kTile = 16;  // channels of a call of pairs, and of a tile
 
   template <class F> static void in_parts(Int64 count, bool parallel, F f) {
     if (parallel) return parallel_for(count, f);
@@ -119,7 +127,8 @@ class Weight {
     const Int64 part = task % parts_, panel = task / parts_ % panels_, group = task / parts_ / panels_;
     const EvenPart channels = even_part(part, parts_, g_.c);
     const Int64 cols = std::min(panel_, g_.o - panel * panel_), rows = g_.n * g_.out[0] * g_.out[1];
-    const Int64 sums_bytes = g_.taps() * channels.count * panel_ * g_.wide();
+    const Int64 sums_bytes = g_.taps() * sums_of(channels) * panel_ * g_.wide();
+    if (pairs_) pairs_->begin();
     std::byte* const sums = weight_scratch().sums.reserve(sums_bytes);
     std::fill_n(sums, sums_bytes, std::byte{0});
     const Int64 near = std::max<Int64>(1, kGradientBytes / panel_bytes());
@@ -130,13 +139,23 @@ class Weight {
         copy_panel(some.begin + r, group * g_.o + panel * panel_, cols, y + r * panel_bytes());
       for (Int64 tap = 0; tap < g_.taps(); ++tap) add_tap(tap, group, channels, some, y, cols, sums);
     }
+    if (pairs_) pairs_->end();
     if (pairs_) store<std::uint16_t>(group, panel, channels, cols, sums);
     else if (g_.wide() == 8) store<double>(group, panel, channels, cols, sums);
     else if (g_.size() == 4) store<float>(group, panel, channels, cols, sums);
     else store<std::uint16_t>(group, panel, channels, cols, sums);
   }
   Int64 panel_bytes() const {
-    return pairs_ ? ceil_div(g_.out[2], 2) * kPairCols * 4 : g_.out[2] * panel_ * g_.wide();
+    return pairs_ ? padded_pairs() * kPairCols * 4 : g_.out[2] * panel_ * g_.wide();
+  }
+  /// Of places.
+  Int64 padded_pairs() const {
+    const Int64 pairs = ceil_div(g_.out[2], 2);
+    return tiles_ ? ceil_div(pairs, kPairSteps) * kPairSteps : pairs;
+  }
+  /// Rows of sums for so many channels.
+  Int64 sums_of(EvenPart channels) const {
+    return tiles_ ? ceil_div(channels.count, kTile) * kTile : channels.count;
   }
   struct ImageRow {
     Int64 sample, z, row;
@@ -150,7 +169,7 @@ class Weight {
     const std::byte* const from =
         y_.data + (p.sample * y_.batch + p.z * y_.axis[0] + p.row * y_.axis[1] + channel * y_.channel) * g_.size();
     if (!pairs_) return g_.types.kernels->copy({from, y_.axis[2], y_.channel}, g_.out[2], cols, to, panel_, panel_);
-    if (cols < kPairCols) std::memset(to, 0, static_cast<std::size_t>(panel_bytes()));
+    if (cols < kPairCols || tiles_) std::memset(to, 0, static_cast<std::size_t>(panel_bytes()));
     pairs_->interleave(reinterpret_cast<const std::uint16_t*>(from), y_.axis[2], g_.out[2], cols,
                        reinterpret_cast<std::uint32_t*>(to), kPairCols, kPairCols);
   }
@@ -159,38 +178,44 @@ class Weight {
   void add_tap(Int64 tap, Int64 group, EvenPart channels, EvenPart rows, const std::byte* y, Int64 cols,
                std::byte* sums) const {
     const Int64 kx = tap % g_.kernel[2], ky = tap / g_.kernel[2] % g_.kernel[1], kz = tap / g_.kernel[2] / g_.kernel[1];
-    const Int64 most = pairs_ ? kRows : g_.types.kernels->max_rows, calls = ceil_div(channels.count, most);
-    const Int64 shift = kx * g_.dilation[2];
+    const Int64 most = tiles_ ? kPairRows : pairs_ ? kRows : g_.types.kernels->max_rows;
+    const Int64 calls = ceil_div(channels.count, most), shift = kx * g_.dilation[2];
+    std::vector<PairSegment>& segments = weight_scratch().segments;
     for (Int64 call = 0; call < calls; ++call) {
-      const EvenPart some = even_part(call, calls, channels.count);
+      const EvenPart some = tiles_ ? EvenPart{call * most, std::min(most, channels.count - call * most)}
+                                   : even_part(call, calls, channels.count);
       const Int64 first = channels.begin + some.begin;
-      std::byte* const to = sums + (tap * channels.count + some.begin) * panel_ * g_.wide();
+      std::byte* const to = sums + (tap * sums_of(channels) + some.begin) * panel_ * g_.wide();
+      segments.clear();
       for (Int64 r = 0; r < rows.count; ++r) {
         const ImageRow p = place_of(rows.begin + r);
         const Int64 z = g_.met(0, p.z, kz), row = g_.met(1, p.row, ky);
         if (!g_.inside(0, z) || !g_.inside(1, row)) continue;
         const std::byte* const x = image_row(p.sample, z, row, group);
         const std::byte* const b = y + r * panel_bytes();
-        if (pairs_) {
-          const Int64 pitch = phases_ * line_;
-          auto* const sum = reinterpret_cast<float*>(to);
-          pairs_->micro({reinterpret_cast<const std::uint16_t*>(x) + first * pitch + shift % g_.stride[2] * line_ +
-                             shift / g_.stride[2],
-                         pitch, 2 * kPairSteps, reinterpret_cast<const std::uint16_t*>(b), sum, kPairCols, sum,
-                         kPairCols, g_.out[2] / 2, some.count, cols, nullptr, 0, nullptr, 0});
-        } else {
+        if (pairs_)
+          segments.push_back({reinterpret_cast<const std::uint16_t*>(x) + first * phases_ * line_ +
+                                  shift % g_.stride[2] * line_ + shift / g_.stride[2],
+                              reinterpret_cast<const std::uint16_t*>(b)});
+        else
           g_.types.kernels->micro_packed({x + (shift * g_.c + first) * g_.wide(), 1, g_.stride[2] * g_.c, b, panel_, to,
                                           panel_, to, panel_, g_.out[2], some.count, cols, b, 0});
-        }
       }
+      if (!segments.empty()) add_pairs(segments, some.count, cols, reinterpret_cast<float*>(to));
     }
+  }
+  void add_pairs(std::span<const PairSegment> segments, Int64 rows, Int64 cols, float* sum) const {
+    PairMicro call{segments[0].a, phases_ * line_, 2 * kPairSteps, segments[0].b, sum,  kPairCols, sum, kPairCols,
+                   padded_pairs(), rows,           cols,           nullptr,       0,    nullptr,   0};
+    call.more = segments.data() + 1, call.more_count = static_cast<Int64>(segments.size()) - 1;
+    pairs_->micro(call);
   }
 
   /// [k.., c, columns] to the weight [o, c, k..].
   template <class T> void store(Int64 group, Int64 panel, EvenPart channels, Int64 cols, const std::byte* sums) const {
     const auto narrow = detail_cpu::kernels().store[static_cast<int>(g_.dtype)];
     alignas(64) T values[64];
-    for (Int64 tap = 0; tap < g_.taps(); ++tap) {
+    for (Int64 tap = 0; tap < g_.taps(); ++tap, sums += (sums_of(channels) - channels.count) * panel_ * g_.wide()) {
       const Int64 kx = tap % g_.kernel[2], ky = tap / g_.kernel[2] % g_.kernel[1];
       const Int64 kz = tap / g_.kernel[2] / g_.kernel[1];
       for (Int64 ch = 0; ch < channels.count; ++ch, sums += panel_ * g_.wide()) {
@@ -205,19 +230,19 @@ class Weight {
       }
     }
   }
-  /// Pairs of places: none is left over.
+  /// Pairs of places: none is left over, where whole tiles are not read anyway.
   static const PairKernels* pairs_for_weight(const detail::ConvWeightRequest& r) {
     const auto last = static_cast<std::size_t>(r.sizes.axes);
-    if (r.x.dtype != DType::bf16 || r.sizes.out[last - 1] % 2 != 0 || r.y.strides[last + 1] != 1) return nullptr;
     const PairKernels* const kernels = pair_kernels();
-    return kernels && kernels->read_rows == 1 && kernels->read_steps == 2 && conv_kernels().f32.panel == kPairCols
-               ? kernels
-               : nullptr;
+    if (!kernels || r.x.dtype != DType::bf16 || r.y.strides[last + 1] != 1) return nullptr;
+    if (kernels->read_rows == 1 && r.sizes.out[last - 1] % 2 != 0) return nullptr;
+    return conv_kernels().f32.panel == kPairCols ? kernels : nullptr;
   }
 
   Geometry g_;
   Strided y_;
   const PairKernels* pairs_;
+  bool tiles_;
   Int64 panel_, panels_, phases_, length_, line_, parts_ = 1;
   std::byte* image_ = nullptr;
 };
@@ -229,8 +254,8 @@ class Weight {
 bool direct_weight_pays(const detail::ConvSizes& s, DType dtype) {
   constexpr Int64 kFewestChannels = 8, kFewestPlaces = 32;
   const Int64 places = s.out[static_cast<std::size_t>(s.axes) - 1];
-  if (s.c < kFewestChannels || !widens_or_reads_in_place(dtype)) return false;
-  if (dtype == DType::bf16 && pair_kernels()) return places % 2 == 0;
+  if (s.c < kFewestChannels) return false;
+  if (dtype == DType::bf16 && pair_kernels()) return pair_kernels()->read_rows > 1 || places % 2 == 0;
   return s.groups > 1 || places >= kFewestPlaces;
 }
 void run_direct_weight(const detail::ConvWeightRequest& request) { Weight(request).run(); }

@@ -1,10 +1,9 @@
 // Kernels of convolutions for the SIMD target being compiled (no include guard: once per target file).
 //
-// Channels by themselves (depthwise): a vector holds `lanes` channels, and a call keeps the sums of up to 28
-// neighbouring places in registers. Each step of it loads one vector of the kernel and multiplies it by a vector of the
-// image in memory for each place: 1 + 1/28 loads a multiply-add, where processors do two of each a cycle. Where the
-// vectors of the image lie, a list says, so that strides, dilations, borders and the number of axes are none of the
-// kernel's business.
+// Channels by themselves (depthwise): a vector holds `lanes` channels. Results are in lanes_runs-inl.h. For the
+// gradient of the kernels a call keeps up to 24 places of the result's gradient in registers, and each element of a
+// kernel multiplies them by vectors of the image in memory. Where those lie, a list says, so that strides, dilations,
+// borders and the number of axes are none of the kernel's business.
 //
 // All channels: rows of up to 14 neighbouring places times panels of two vectors of results, as in a matrix product
 // (gemm_kernels-inl.h). The rows are read where they lie in the image, one run for each element (or row) of the kernel.
@@ -19,35 +18,19 @@
 #define TERN_CONV_UNROLL _Pragma("GCC unroll 32")
 #endif
 
+#include "primitives/convolution/cpu/lanes_runs-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace tern::detail_cpu::conv {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3
-constexpr int kPlaces = 12, kGradientPlaces = 10, kRows = 6;  // 16 registers
+constexpr int kGradientPlaces = 10, kRows = 6;  // 16 registers
 #else
-constexpr int kPlaces = 28, kGradientPlaces = 24, kRows = HWY_ARCH_X86 ? 14 : 12;  // 32 registers
+constexpr int kGradientPlaces = 24, kRows = HWY_ARCH_X86 ? 14 : 12;  // 32 registers
 #endif
 constexpr int kChains = 4;  // of additions of a gradient, side by side
-
-template <class T, int kCount> void TapsOf(const TapsCall& call, T* out, std::int64_t step) {
-  const hn::ScalableTag<T> d;
-  using V = hn::Vec<decltype(d)>;
-  constexpr std::int64_t kLanes = HWY_LANES(T);
-  V sum[kCount];
-  TERN_CONV_UNROLL for (int t = 0; t < kCount; ++t) sum[t] = hn::Zero(d);
-  for (std::int64_t i = 0; i < call.count; ++i) {
-    const T* x = static_cast<const T*>(call.taps[i].x) + call.x_at;
-    asm("" : "+r"(x));  // one address, not one for each place
-    const V w = hn::LoadU(d, static_cast<const T*>(call.taps[i].w) + call.w_at);
-    TERN_CONV_UNROLL for (int t = 0; t < kCount; ++t) sum[t] = hn::MulAdd(hn::LoadU(d, x + t * kLanes), w, sum[t]);
-  }
-  TERN_CONV_UNROLL for (int t = 0; t < kCount; ++t) {
-    hn::StoreU(sum[t], d, out);
-    out += step;
-  }
-}
 
 template <class T, int kCount> void GradientsOf(const TapsCall& call, const T* y) {
   const hn::ScalableTag<T> d;
@@ -69,21 +52,11 @@ template <class T, int kCount> void GradientsOf(const TapsCall& call, const T* y
   }
 }
 
-template <class T, int kCount>
-HWY_INLINE void PickTaps(const TapsCall& call, T* out, std::int64_t step, std::int64_t places) {
-  if constexpr (kCount > 1) {
-    if (places != kCount) return PickTaps<T, kCount - 1>(call, out, step, places);
-  }
-  TapsOf<T, kCount>(call, out, step);
-}
 template <class T, int kCount> HWY_INLINE void PickGradients(const TapsCall& call, const T* y, std::int64_t places) {
   if constexpr (kCount > 1) {
     if (places != kCount) return PickGradients<T, kCount - 1>(call, y, places);
   }
   GradientsOf<T, kCount>(call, y);
-}
-template <class T> void Taps(const TapsCall& call, void* out, std::int64_t step, std::int64_t places) {
-  PickTaps<T, kPlaces>(call, static_cast<T*>(out), step, places);
 }
 template <class T> void Gradients(const TapsCall& call, const void* y, std::int64_t places) {
   PickGradients<T, kGradientPlaces>(call, static_cast<const T*>(y), places);
@@ -196,12 +169,16 @@ template <class T> void Direct(const DirectCall& call) { PickDirect<T, kRows>(ca
 
 template <class T> constexpr ConvKernels KernelsOf() {
   ConvKernels kernels{};
-  kernels.lanes = HWY_LANES(T), kernels.places = kPlaces, kernels.gradient_places = kGradientPlaces;
+  kernels.lanes = HWY_LANES(T), kernels.gradient_places = kGradientPlaces;
   kernels.rows = kRows, kernels.panel = 2 * HWY_LANES(T);
-  kernels.taps = &Taps<T>, kernels.gradients = &Gradients<T>, kernels.direct = &Direct<T>;
-  kernels.spread = &Spread<T>;
+  kernels.gradients = &Gradients<T>, kernels.direct = &Direct<T>;
+  kernels.spread = &Spread<T>, kernels.run_places = kRunPlaces, kernels.runs = &Runs<T, T>;
   if constexpr (sizeof(T) == 4) {
     kernels.spread_f16 = &SpreadHalves<DType::f16>, kernels.spread_bf16 = &SpreadHalves<DType::bf16>;
+    using F16 = detail_cpu::HWY_NAMESPACE::Half<DType::f16>;
+    using Bf16 = detail_cpu::HWY_NAMESPACE::Half<DType::bf16>;
+    kernels.runs_f16 = &Runs<F16, T>, kernels.runs_bf16 = &Runs<Bf16, T>;
+    kernels.runs_to_f16 = &Runs<F16, F16>, kernels.runs_to_bf16 = &Runs<Bf16, Bf16>;
     kernels.round_f16 = &RoundTo<DType::f16>, kernels.round_bf16 = &RoundTo<DType::bf16>;
   }
   return kernels;

@@ -8,7 +8,7 @@
 namespace tern::detail_cpu::conv {
 
 /// One element of the kernels of `lanes` channels, each convolved by itself, and what it meets at the first place:
-/// place t meets the vector at x + t · lanes. `w` is read by `taps` and added to by `gradients`.
+/// place t meets the vector at x + t · lanes. Its gradient is added to at w.
 struct Tap {
   const void* x;
   void* w;
@@ -18,6 +18,25 @@ struct Tap {
 struct TapsCall {
   const Tap* taps;
   std::int64_t count, x_at, w_at;
+};
+
+/// Neighbouring elements of the kernels of `lanes` channels, at most kMostRun: element k meets at place t the vector of
+/// the image that lies t + k steps after x. Those from `first` on and before `end` are inside of it, and read.
+struct TapRun {
+  const void *x, *w;
+  std::int64_t count, first, end;
+};
+inline constexpr std::int64_t kMostRun = 7;
+
+/// For neighbouring vectors of channels, from place `place` on: x, w and out are read and written so many elements on
+/// from where the runs say, those of each vector so many after those of the one before (out: `lanes`).
+struct RunsCall {
+  const TapRun* runs;
+  std::int64_t count, place, places, vectors;
+  std::int64_t x_at, x_step, x_vector, w_at, w_vector;
+  void* out;
+  std::int64_t out_step;
+  bool whole;  // run_places or half as many, which meet nothing outside of the image
 };
 
 /// So many steps of a sum: a(i, p) = a[i · a_row + p], b(p, j) = b[p · panel + j].
@@ -35,11 +54,14 @@ struct DirectCall {
 
 struct ConvKernels {
   std::int64_t lanes;
-  std::int64_t places;           // of a call of `taps`, at most
+  std::int64_t run_places;       // of a call of `runs`, at most
   std::int64_t gradient_places;  // and of `gradients`
   std::int64_t rows, panel;      // of a call of `direct`: the most rows and columns
-  /// out[t · step + lane] = Σ over taps of w · x, for t < places.
-  void (*taps)(const TapsCall& call, void* out, std::int64_t step, std::int64_t places);
+  /// out[t · out_step + lane] = Σ over runs of w · x, for t < places: x and out of the compute type.
+  using Runs = void (*)(const RunsCall& call);
+  Runs runs;
+  /// x of 16 bits, and out of the compute type; out of 16 bits, too. Null in f64.
+  Runs runs_f16, runs_bf16, runs_to_f16, runs_to_bf16;
   /// w[lane] += Σ over places of x · y, for each tap; y(t) at y + t · lanes.
   void (*gradients)(const TapsCall& call, const void* y, std::int64_t places);
   /// to[v · vector + t · lanes + lane] = from[t · step + v · lanes + lane], for t < places and v < vectors.
@@ -55,6 +77,12 @@ struct ConvKernels {
 };
 inline ConvKernels::Spread spread_of(const ConvKernels& kernels, DType dtype) {
   return dtype == DType::f16 ? kernels.spread_f16 : dtype == DType::bf16 ? kernels.spread_bf16 : kernels.spread;
+}
+/// Of x as it lies in memory; `rounds`: out has its dtype.
+inline ConvKernels::Runs runs_of(const ConvKernels& kernels, DType dtype, bool rounds) {
+  if (dtype == DType::f16) return rounds ? kernels.runs_to_f16 : kernels.runs_f16;
+  if (dtype == DType::bf16) return rounds ? kernels.runs_to_bf16 : kernels.runs_bf16;
+  return kernels.runs;
 }
 /// Of sums of 16-bit operands.
 inline ConvKernels::Round round_of(const ConvKernels& kernels, DType dtype) {
