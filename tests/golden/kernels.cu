@@ -2827,7 +2827,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
   }
 }
 
-// ---- solutions of small matrices: solve, 3 workgroups of 32, 16 words (c00db86d)
+// ---- solutions of small matrices: solve, 3 workgroups of 32, 16 words (6d7e0c0d)
 // ---- solutions of few sides: lu_solve, 3 workgroups of 32, 16 words
 // solutions of few sides
 extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
@@ -2918,7 +2918,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restri
   }
 }
 
-// ---- triangles of small matrices: solve_triangular, 3 workgroups of 32, 14 words (40a7dee3)
+// ---- triangles of small matrices: solve_triangular, 3 workgroups of 32, 14 words (b5250093)
 // ---- qr of small matrices: qr, 3 workgroups of 32, 12 words (68ad3a16)
 // ---- eigh of small matrices: eigh, 3 workgroups of 32, 13 words
 // eigh of small matrices
