@@ -100,7 +100,7 @@ TEST_F(Large, EveryTileMultiplies) {
   }
   EXPECT_GE(tried, 30);
 }
-/// Of large products, whatever tile is chosen for them, those take another one that would mostly lie beside the results.
+/// Large products whose tiles would mostly lie beside the results take others, whatever tile is chosen for large ones.
 TEST_F(Large, TilesReachLittleBeyondTheResults) {
   const struct {
     std::int64_t m, n;

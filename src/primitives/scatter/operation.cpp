@@ -129,11 +129,6 @@ ScatterRequest scatter_request(const char* op, Combine how, const Tensor& sum, c
   request.target = table_of(indices, layout.table, impl.strides[along], impl.shape[along]);
   return request;
 }
-void combine_at(const char* op, Combine how, const Tensor& sum, const Tensor& indices, const Tensor& source,
-                const IndexLayout& layout, int axis, DType given) {
-  const ScatterRequest request = scatter_request(op, how, sum, indices, source, layout, axis);
-  with_context(op, axis, sum, given, [&] { run(sum.impl()->storage->backend(), request); });
-}
 
 DType summing_dtype(DType dtype) {
   if (is_floating(dtype)) return dtype_size(dtype) == 2 ? DType::f32 : dtype;
@@ -184,8 +179,9 @@ Tensor request_scatter(const char* op, Combine how, const Tensor& x, const Scatt
       return sum;
     }
   }
-  Tensor sum = x.dtype() == wide ? x.clone() : x.to(wide);
-  combine_at(op, how, sum, s.indices, source.to(wide), layout_of(sum), s.axis, s.given);
+  const Tensor sum = x.dtype() == wide ? x.clone() : x.to(wide), widened = source.to(wide);
+  const ScatterRequest request = scatter_request(op, how, sum, s.indices, widened, layout_of(sum), s.axis);
+  with_context(op, s.axis, x, s.given, [&] { run(sum.impl()->storage->backend(), request); });
   return sum.to(x.dtype());
 }
 
@@ -240,7 +236,9 @@ void detail::write_at(const char* op, const Tensor& x, const Tensor& positions, 
   const Tensor at = apart(positions), from = apart(source);
   require_places(op, x, axis, at);
   x.impl()->storage->bump_version();
-  combine_at(op, Combine::last, x, at, from, take_layout(x.shape(), x.strides(), at, axis), axis, DType::i32);
+  const IndexLayout layout = take_layout(x.shape(), x.strides(), at, axis);
+  const ScatterRequest request = scatter_request(op, Combine::last, x, at, from, layout, axis);
+  with_context(op, axis, x, DType::i32, [&] { run(x.impl()->storage->backend(), request); });
 }
 
 void detail::require_index_dtype(const char* op, const char* name, const Tensor& indices) {

@@ -79,6 +79,16 @@ TEST_P(IndexEdges, PlacesOutsideOfLongLines) {
       EXPECT_EQ(sum(with(place)).item<float>(), 300 * 300) << place;
   }
 }
+TEST_P(IndexEdges, ErrorsNameTheDTypeThatWasGiven) {
+  for (const DType dtype : {f16, bf16, u8, f32}) {
+    const Tensor x = zeros({4, 3}, dtype), at = full({4, 2}, 3, i32), source = ones({4, 2}, dtype);
+    const std::string named = std::string(to_string(dtype)) + "[4, 3]";
+    expect_error(ErrorKind::index, {"scatter_add", "index 3", named.c_str()}, [&] {
+      scatter_add(x, at, source, 1);
+      synchronize(device());
+    });
+  }
+}
 
 // ---- i64 ----
 TEST_P(IndexEdges, SixtyFourBitsServeAsThirtyTwo) {
