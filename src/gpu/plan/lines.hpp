@@ -11,6 +11,19 @@
 
 namespace tern::detail_gpu {
 
+/// The text of a kernel with what a plan binds.
+inline std::string module_text(const GpuBackend& backend, const Plan& plan, const char* title, const std::string& body,
+                               std::vector<Shared> shared, const std::string& functions, bool subgroups) {
+  return backend.dialect().module({.title = title,
+                                   .bindings = plan.launch.bindings,
+                                   .params = plan.launch.params.size(),
+                                   .threads = plan.launch.threads,
+                                   .shared = std::move(shared),
+                                   .functions = functions,
+                                   .body = body,
+                                   .subgroups = subgroups});
+}
+
 /// Kernels over the lines along `axis`: views laid over the other axes (merged) and the axis itself.
 class LinePlan {
  public:
@@ -92,14 +105,7 @@ class LinePlan {
   }
   std::string module(const char* what, const std::string& body, std::vector<Shared> shared,
                      const std::string& functions = "", bool subgroups = false) const {
-    return backend.dialect().module({.title = what,
-                                     .bindings = plan.launch.bindings,
-                                     .params = plan.launch.params.size(),
-                                     .threads = plan.launch.threads,
-                                     .shared = std::move(shared),
-                                     .functions = functions,
-                                     .body = body,
-                                     .subgroups = subgroups});
+    return module_text(backend, plan, what, body, std::move(shared), functions, subgroups);
   }
 
   GpuBackend& backend;

@@ -45,14 +45,7 @@ class MatrixPlan {
   }
   std::string module(const char* what, const std::string& body, std::vector<Shared> shared,
                      const std::string& functions = "", bool subgroups = false) const {
-    return backend.dialect().module({.title = what,
-                                     .bindings = plan.launch.bindings,
-                                     .params = plan.launch.params.size(),
-                                     .threads = plan.launch.threads,
-                                     .shared = std::move(shared),
-                                     .functions = functions,
-                                     .body = body,
-                                     .subgroups = subgroups});
+    return module_text(backend, plan, what, body, std::move(shared), functions, subgroups);
   }
 
   GpuBackend& backend;
