@@ -76,6 +76,16 @@ class RowLayout {
   Int64 phases_, length_;
 };
 
+/// Calls put(kz, ky, z, row) for the elements of the first two axes of the kernel that a place of the result in rows
+/// (z, row) meets in the image, with the rows of the image that they meet.
+template <class Put> void each_row_met(const Geometry& g, Int64 z, Int64 row, Put put) {
+  for (Int64 kz = 0; kz < g.kernel[0]; ++kz)
+    for (Int64 ky = 0; ky < g.kernel[1]; ++ky) {
+      const Int64 from_z = g.met(0, z, kz), from = g.met(1, row, ky);
+      if (g.inside(0, from_z) && g.inside(1, from)) put(kz, ky, from_z, from);
+    }
+}
+
 /// The rows that a few neighbouring rows of the result meet, kept while they are met again.
 class KeptRows {
  public:
@@ -112,12 +122,9 @@ class KeptRows {
   /// Calls put(row of the image, index among the rows of the kernel's elements) for those that a place of the result in
   /// rows (z, row) meets.
   template <class Put> void each_row(const RowSource& where, Int64 z, Int64 row, Put put) {
-    for (Int64 kz = 0; kz < g_.kernel[0]; ++kz)
-      for (Int64 ky = 0; ky < g_.kernel[1]; ++ky) {
-        const Int64 from_z = g_.met(0, z, kz), from = g_.met(1, row, ky);
-        if (g_.inside(0, from_z) && g_.inside(1, from))
-          put(this->row(where, kz, from_z, from), kz * g_.kernel[1] + ky);
-      }
+    each_row_met(g_, z, row, [&](Int64 kz, Int64 ky, Int64 from_z, Int64 from) {
+      put(this->row(where, kz, from_z, from), kz * g_.kernel[1] + ky);
+    });
   }
   /// Taps of the first vector of a place of the result in rows (z, row); weights at `w`, `lanes` for each element of
   /// the kernel.
@@ -181,18 +188,15 @@ class RowsInPlace {
   void runs(Int64 sample, Int64 channel, Int64 z, Int64 row, const std::byte* w, std::vector<TapRun>& runs) const {
     runs.clear();
     const Int64 line = g_.kernels->lanes * g_.wide();
-    for (Int64 kz = 0; kz < g_.kernel[0]; ++kz)
-      for (Int64 ky = 0; ky < g_.kernel[1]; ++ky) {
-        const Int64 from_z = g_.met(0, z, kz), from = g_.met(1, row, ky);
-        if (!g_.inside(0, from_z) || !g_.inside(1, from)) continue;
-        const std::byte* weights = w + (kz * g_.kernel[1] + ky) * g_.kernel[2] * line;
-        const Int64 at = sample * g_.x.batch + from_z * g_.x.axis[0] + from * g_.x.axis[1] + channel;
-        for (std::size_t i = 0; i < runs_.size(); ++i) {
-          runs.push_back(runs_[i]);
-          runs.back().x = g_.x.data + (at + columns_[i] * g_.x.axis[2]) * g_.size();
-          runs.back().w = weights, weights += runs_[i].count * line;
-        }
+    each_row_met(g_, z, row, [&](Int64 kz, Int64 ky, Int64 from_z, Int64 from) {
+      const std::byte* weights = w + (kz * g_.kernel[1] + ky) * g_.kernel[2] * line;
+      const Int64 at = sample * g_.x.batch + from_z * g_.x.axis[0] + from * g_.x.axis[1] + channel;
+      for (std::size_t i = 0; i < runs_.size(); ++i) {
+        runs.push_back(runs_[i]);
+        runs.back().x = g_.x.data + (at + columns_[i] * g_.x.axis[2]) * g_.size();
+        runs.back().w = weights, weights += runs_[i].count * line;
       }
+    });
   }
 
  private:
