@@ -92,6 +92,12 @@ void expand_block(const KernelTable& table, ComputeType type, const void* from, 
 /// that of the smallest operation. False where it is another request.
 bool run_small(const detail::FusedRequest& request, const Tape& tape, const KernelTable& table);
 
+/// The extremes of the blocks before one, and where they stand.
+struct PlacesBefore {
+  const void* extremes;
+  const std::int32_t* places;
+};
+
 class BlockRunner {
  public:
   /// Positions count along `full` (all axes) and `kept` (those not reduced). `rows`: the reduced axes are innermost,
@@ -116,8 +122,9 @@ class BlockRunner {
   void store_outputs(Worker& w, const Block& b, bool full, int pass = kAnyPass) const;
   void execute(const Worker& w, const TapeOp& op, const Block& b) const;
   /// Of a block's rows or columns, the least ordinals of elements that equal their `extremes` (2^31 - 1: none).
+  /// Rows that count up are not looked through where `before`, what the blocks before this one have, stays.
   void find_places(const Worker& w, const TapeOnline& online, const Block& b, const void* extremes,
-                   std::int32_t* places) const;
+                   std::int32_t* places, const PlacesBefore& before = {}) const;
   /// The ops and loops of a list.
   void execute(const Worker& w, const Order& order, const Block& b) const;
   /// What a pass over the full values executes.

@@ -53,7 +53,7 @@ void PartialResults::add_online(const Worker& w, const Block& b, int pass, std::
     const OnlineParts parts = parts_of(online, now), old = before ? parts_of(online, before) : OnlineParts{};
     if (online.is_place()) {
       auto* const places = before ? reinterpret_cast<std::int32_t*>(power) : static_cast<std::int32_t*>(parts.sum);
-      runner_.find_places(w, online, b, parts.pivot, places);
+      runner_.find_places(w, online, b, parts.pivot, places, {old.pivot, static_cast<const std::int32_t*>(old.sum)});
       if (before) online_[i].add_place(old, parts, places, b.kept);
       continue;
     }

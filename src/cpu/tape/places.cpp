@@ -1,6 +1,7 @@
 // First positions of extremes, taken in the pass of the extreme (OnlineSum::kPlace). An ordinal is asked for only where
 // an element is the extreme so far: seldom.
 #include <algorithm>
+#include <cstring>
 
 #include "cpu/tape/block_runner.hpp"
 
@@ -30,7 +31,7 @@ std::int32_t BlockRunner::least_place(const Cursor& ordinals, FindFn find, const
 }
 
 void BlockRunner::find_places(const Worker& w, const TapeOnline& online, const Block& b, const void* extremes,
-                              std::int32_t* places) const {
+                              std::int32_t* places, const PlacesBefore& before) const {
   const TapeOp& pivot = tape_.ops[static_cast<std::size_t>(online.pivot)];
   const auto* const x = static_cast<const std::byte*>(w.at[static_cast<std::size_t>(pivot.args[0])]);
   const auto* const wanted = static_cast<const std::byte*>(extremes);
@@ -52,6 +53,11 @@ void BlockRunner::find_places(const Worker& w, const TapeOnline& online, const B
   const auto type = static_cast<int>(pivot.type);
   const std::int64_t run = b.size() / b.kept;
   const auto kept = static_cast<std::size_t>(b.kept), length = static_cast<std::size_t>(run);
+  const auto stays = [&](std::int64_t k) {  // also beside an equal element, which stands behind it
+    const auto at = static_cast<std::size_t>(k) * size;
+    return before.extremes && before.places[k] < first &&
+           std::memcmp(wanted + at, static_cast<const std::byte*>(before.extremes) + at, size) == 0;
+  };
   if (counts && run > 1 && run <= table_.place_row[type])
     return table_.places_of_rows[pivot.which == Elementary::min][type](x, first, places, kept, length);
   if (counts && run <= kShortPlaces) return table_.find_rows[type](x, extremes, first, places, kept, length);
@@ -61,6 +67,10 @@ void BlockRunner::find_places(const Worker& w, const TapeOnline& online, const B
     const void* const extreme = wanted + static_cast<std::size_t>(k) * size;
     if (!counts) {
       places[k] = least_place(ordinals, find, row, size, extreme, b.position + k * run, run);
+      continue;
+    }
+    if (stays(k)) {
+      places[k] = kNowhere;
       continue;
     }
     const auto i = static_cast<std::int64_t>(find(row, extreme, static_cast<std::size_t>(run)));
