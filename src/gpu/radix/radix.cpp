@@ -139,28 +139,30 @@ void Radix::pass(const Words& from, std::int64_t n, int shift, const Words& to) 
   const View totals{keep_.back().get(), DType::u32, 0, {}};
   {
     Job job(*this, 'N');
-    Holes holes = job.numbers({{"lines", lines_}, {"blocks", blocks}, {"n", n}, {"shift", shift}});
+    job.numbers({{"lines", lines_}, {"blocks", blocks}, {"n", n}, {"shift", shift}});
     const int bits = job.words(from.bits, all, false), out = job.words(counts, count_words, true);
     job.launch("sort, counts of digits", lines_ * blocks, {{job.atomic_word(), "counts", 256}}, [&] {
+      Holes holes = job.holes();
       job.name_words(holes, "bits", bits), holes["tile"] = cat(each), holes["counts"] = job.binding(out);
       return fill_holes(kCount, holes);
     });
   }
   {
     Job job(*this, 'A');
-    Holes holes = job.numbers({{"lines", lines_}, {"blocks", blocks}});
+    job.numbers({{"lines", lines_}, {"blocks", blocks}});
     const bool few = blocks <= kFewBlocks;
     job.note(few);
     const int in = job.words(counts, count_words, true), out = job.words(totals, total_words, true);
     const std::vector<Shared> shared = few ? std::vector<Shared>{} : std::vector<Shared>{{"u32", "sums", 256}};
     const char* const title = few ? "sort, adding up counts of few blocks" : "sort, adding up counts";
     job.launch(title, few ? lines_ : total_words, shared, [&] {
+      Holes holes = job.holes();
       holes["counts"] = job.binding(in), holes["totals"] = job.binding(out);
       return fill_holes(few ? kAddUpFew : kAddUp, holes);
     });
   }
   Job job(*this, 'M');
-  Holes holes = job.numbers({{"lines", lines_}, {"blocks", blocks}, {"n", n}, {"shift", shift}});
+  job.numbers({{"lines", lines_}, {"blocks", blocks}, {"n", n}, {"shift", shift}});
   Moved moved;
   moved.bits = job.words(from.bits, all, false), moved.places = job.words_if_any(from.places, all, false);
   moved.counts = job.words(counts, count_words, false), moved.totals = job.words(totals, total_words, false);
@@ -169,7 +171,7 @@ void Radix::pass(const Words& from, std::int64_t n, int shift, const Words& to) 
     std::vector<Shared> shared = ranking_memory(static_cast<int>(each));
     shared.push_back({"u32", "next", 256});
     return job.launch("sort, moving by digits in subgroups", lines_ * blocks, shared,
-                      [&] { return move_in_subgroups(job, holes, moved); }, "", true);
+                      [&] { return move_in_subgroups(job, job.holes(), moved); }, {}, true);
   }
   job.launch("sort, moving by digits", lines_ * blocks,
              {{"u32", "words", moved_at_once() / 32 * 33},
@@ -178,12 +180,12 @@ void Radix::pass(const Words& from, std::int64_t n, int shift, const Words& to) 
               {"u32", "next", 256},
               {"u32", "first", 256},
               {"u32", "sums", 256}},
-             [&] { return move_in_order(job, holes, moved); });
+             [&] { return move_in_order(job, job.holes(), moved); });
 }
 
 int Radix::moved_at_once() const { return backend_.limits().shared_bytes < (32 << 10) ? 2048 : 4096; }
 
-std::string Radix::move_in_order(const Job& job, Holes& holes, const Moved& m) const {
+std::string Radix::move_in_order(const Job& job, Holes holes, const Moved& m) const {
   const int each = moved_at_once() / static_cast<int>(kRadixThreads);
   holes["part"] = cat(moved_at_once()), holes["each"] = cat(each), holes["elements"] = numbers(0, each);
   holes["tile"] = cat(tile()), holes["counts"] = job.binding(m.counts), holes["totals"] = job.binding(m.totals);
@@ -201,7 +203,7 @@ std::string Radix::move_in_order(const Job& job, Holes& holes, const Moved& m) c
   return fill_holes(kMoveWgsl, holes);
 }
 
-std::string Radix::move_in_subgroups(const Job& job, Holes& holes, const Moved& m) const {
+std::string Radix::move_in_subgroups(const Job& job, Holes holes, const Moved& m) const {
   const int each = static_cast<int>(tile());
   holes.merge(ranking_in_subgroups(job.dialect(), each));  // of a sweep some are there
   holes["tile"] = cat(each), holes["totals"] = job.binding(m.totals);
@@ -235,7 +237,7 @@ Words Radix::select_once(const Words& from, std::int64_t n, std::int64_t parts, 
   const Words to{make_bits(parts * k).bits, make_places(parts * k)};
   const std::int64_t longest = ceil_div(n, parts), masks = ceil_div(ceil_div(longest, 32), kRadixThreads);
   Job job(*this, 'K');
-  Holes holes = job.numbers(
+  job.numbers(
       {{"lines", lines_}, {"parts", parts}, {"n", n}, {"k", k}, {"each_masks", masks},
        {"masks", masks * kRadixThreads}});
   const int bits = job.words(from.bits, lines_ * n, false), places = job.words_if_any(from.places, lines_ * n, false);
@@ -249,6 +251,7 @@ Words Radix::select_once(const Words& from, std::int64_t n, std::int64_t parts, 
               {atomic, "less", kMostMasks},
               {atomic, "alike", kMostMasks}},
              [&] {
+               Holes holes = job.holes();
                job.name_words(holes, "bits", bits);
                job.name_words(holes, "to_bits", to_bits), job.name_words(holes, "to_places", to_places);
                holes["top"] = cat(key_bits(dtype_) - 8, "u"), holes["over"] = cat(key_bits(dtype_), "u");

@@ -91,9 +91,9 @@ class Radix {
   void pass(const Words& from, std::int64_t n, int shift, const Words& to);
   /// Of WebGPU's passes: what a workgroup orders in its memory.
   int moved_at_once() const;
-  std::string move_in_order(const Job& job, Holes& holes, const Moved& m) const;
+  std::string move_in_order(const Job& job, Holes holes, const Moved& m) const;
   /// The same where a workgroup ranks in subgroups.
-  std::string move_in_subgroups(const Job& job, Holes& holes, const Moved& m) const;
+  std::string move_in_subgroups(const Job& job, Holes holes, const Moved& m) const;
   /// Passes that are one kernel each, after all digits were counted: CUDA's (radix_sweep.cu), and WebGPU's in subgroups
   /// where workgroups go on while others wait for them (radix_look_back.wgsl).
   struct Sweeps {
@@ -105,7 +105,7 @@ class Radix {
   const char* sorted_type() const { return halves_ ? "u16" : word_of(dtype_); }
   Sweeps count_digits(const Words& from, std::int64_t n, int passes);
   void sweep(const Sweeps& s, const Words& from, std::int64_t n, int pass, const Words& to);
-  std::string sweep_text(const Job& job, Holes& holes, const Moved& m, int states) const;
+  std::string sweep_text(const Job& job, const Moved& m, int states) const;
   struct Ranked;
   struct RankJob;
   void begin_ranks(const Ranked& ranked, std::int64_t n);

@@ -19,6 +19,14 @@ class Radix::Job {
   }
   template <class T> void note(T choice) { plan_.note(choice); }
   int number(std::uint64_t value) { return plan_.add_param(value); }
+  /// Parameters by name, which the text finds in its holes.
+  void numbers(std::initializer_list<std::pair<const char*, std::int64_t>> values) {
+    for (const auto& [name, value] : values) named_.push_back({name, number(static_cast<std::uint64_t>(value))});
+  }
+  void number_each(const char* name, std::span<const std::int32_t> values) {
+    for (std::size_t i = 0; i < values.size(); ++i)
+      named_.push_back({cat(name, i), number(static_cast<std::uint64_t>(values[i]))});
+  }
   /// Adds words of a view, `count` of them from its first on.
   int words(const View& view, std::int64_t count, bool written) {
     views_.push_back({view.storage, view.dtype, view.offset, {}});
@@ -50,44 +58,44 @@ class Radix::Job {
   /// The words are added to by several workgroups at once.
   void make_atomic(int access) { plan_.make_atomic(access); }
   std::string atomic_word() const { return dialect().native() ? "u32" : "atomic<u32>"; }
+  /// `body` makes a text that is not there yet, and nothing for it is made before: of sums by index of 8192 entries,
+  /// eight launches on CUDA, that took 60 of 110 µs (H200's host, 29 November 2026).
   void launch(const char* title, std::int64_t groups, const std::vector<Shared>& shared,
-              const std::function<std::string()>& body, const std::string& functions = "", bool subgroups = false) {
+              const std::function<std::string()>& body, std::initializer_list<const char*> functions = {},
+              bool subgroups = false) {
     plan_.bind(touched_), plan_.finish_key();
     plan_.launch.groups = static_cast<std::uint64_t>(groups), plan_.launch.threads = kRadixThreads;
     plan_.launch.in_bounds = true;
     radix_.backend_.queue(plan_.launch, [&] {
+      std::string all;
+      for (const char* const text : functions) all += text;
       return dialect().module({.title = title,
                                .bindings = plan_.launch.bindings,
                                .params = plan_.launch.params.size(),
                                .threads = kRadixThreads,
                                .shared = shared,
-                               .functions = functions + key_function(dialect(), radix_.dtype_),
+                               .functions = all + key_function(dialect(), radix_.dtype_),
                                .body = body(),
                                .subgroups = subgroups});
     });
   }
-  /// What every text has.
+  /// What every text has, and the numbers.
   Holes holes() const {
-    return {{"barrier", dialect().barrier()},
-            {"scan", sums_up_to(dialect(), kRadixThreads)},
-            {"word", word_of(radix_.dtype_)},
-            {"flip", p(flip_)}};
+    Holes all{{"barrier", dialect().barrier()},
+              {"scan", sums_up_to(dialect(), kRadixThreads)},
+              {"word", word_of(radix_.dtype_)},
+              {"flip", p(flip_)}};
+    for (const auto& [name, slot] : named_) all[name] = p(slot);
+    return all;
   }
-  Holes numbers(std::initializer_list<std::pair<const char*, std::int64_t>> values);
 
  private:
   Radix& radix_;
   Plan plan_;
   std::deque<View> views_;
   std::vector<ByteRange> touched_;
+  std::vector<std::pair<std::string, int>> named_;
   int flip_;
 };
-
-/// Parameters by name, which the text finds in its holes.
-inline Holes Radix::Job::numbers(std::initializer_list<std::pair<const char*, std::int64_t>> values) {
-  Holes holes = this->holes();
-  for (const auto& [name, value] : values) holes[name] = p(number(static_cast<std::uint64_t>(value)));
-  return holes;
-}
 
 }  // namespace tern::detail_gpu

@@ -38,10 +38,13 @@ struct Radix::Ranked {
 /// A kernel of the search, with the holes that all of them have.
 struct Radix::RankJob : Radix::Job {
   RankJob(Radix& radix, char kind, const Ranked& ranked, std::int64_t n)
-      : Job(radix, kind), all(radix.lines_ * static_cast<std::int64_t>(ranked.ranks.size())) {
-    const int count = static_cast<int>(ranked.ranks.size());
+      : Job(radix, kind), count(static_cast<int>(ranked.ranks.size())), all(radix.lines_ * count) {
     note(count);
-    named = numbers({{"lines", radix.lines_}, {"parts", ranked.parts}, {"n", n}});
+    numbers({{"lines", radix.lines_}, {"parts", ranked.parts}, {"n", n}});
+  }
+  /// For a text, with the accesses that are words of temporaries by name.
+  Holes holes_with(std::initializer_list<std::pair<const char*, int>> accesses) const {
+    Holes named = holes();
     named["count"] = cat(count), named["ranks"] = tern::detail_gpu::numbers(0, count);
     named["part"] = cat(kCountedPart), named.merge(parts_of_lines());
     for (int r = 0; r < count; ++r) {
@@ -49,47 +52,46 @@ struct Radix::RankJob : Radix::Job {
       for (int s = r - 1; s >= 0; --s) lower += cat(lower.empty() ? "" : " ", s);
       named[cat("lower_", r)] = lower;
     }
+    for (const auto& [hole, access] : accesses) named[hole] = binding(access);
+    return named;
   }
-  void name(const char* hole, int access) { named[hole] = binding(access); }
+  int count;         // ranks
   std::int64_t all;  // lines · ranks
-  Holes named;
 };
 
 void Radix::begin_ranks(const Ranked& ranked, std::int64_t n) {
   RankJob job(*this, 'E', ranked, n);
-  for (std::size_t r = 0; r < ranked.ranks.size(); ++r)
-    job.named[cat("rank_", r)] = job.p(job.number(static_cast<std::uint64_t>(ranked.ranks[r])));
+  job.number_each("rank_", ranked.ranks);
   const int totals = job.words(ranked.totals, 256 * job.all, true), known = job.words(ranked.known, job.all, true),
             wanted = job.words(ranked.wanted, job.all, true);
   job.launch("ranks, nothing known yet", lines_, {}, [&] {
-    job.name("totals", totals), job.name_known(job.named, known), job.name("wanted", wanted);
-    return fill_holes(kRanksBegin, job.named);
+    Holes holes = job.holes_with({{"totals", totals}, {"wanted", wanted}});
+    job.name_known(holes, known);
+    return fill_holes(kRanksBegin, holes);
   });
 }
 
 void Radix::find_digits(const Words& from, const Ranked& ranked, std::int64_t n, int shift) {
-  const int count = static_cast<int>(ranked.ranks.size());
   {
     RankJob job(*this, 'P', ranked, n);
-    const auto number = [&](const char* hole, int value) {
-      job.named[hole] = job.p(job.number(static_cast<std::uint64_t>(value)));
-    };
-    number("shift", shift), number("top", shift + 8 == key_bits(dtype_));
+    job.numbers({{"shift", shift}, {"top", shift + 8 == key_bits(dtype_)}});
     const int bits = job.words(from.bits, lines_ * n, false), known = job.words(ranked.known, job.all, false),
               totals = job.words(ranked.totals, 256 * job.all, true);
     job.make_atomic(totals);
-    job.launch("ranks, counts of digits", lines_ * ranked.parts, {{job.atomic_word(), "counts", 256 * count}}, [&] {
-      job.name_words(job.named, "bits", bits), job.name_known(job.named, known), job.name("totals", totals);
-      return fill_holes(kRanksCount, job.named);
+    job.launch("ranks, counts of digits", lines_ * ranked.parts, {{job.atomic_word(), "counts", 256 * job.count}}, [&] {
+      Holes holes = job.holes_with({{"totals", totals}});
+      job.name_words(holes, "bits", bits), job.name_known(holes, known);
+      return fill_holes(kRanksCount, holes);
     });
   }
   RankJob job(*this, 'R', ranked, n);
-  job.named["shift"] = job.p(job.number(static_cast<std::uint64_t>(shift)));
+  job.numbers({{"shift", shift}});
   const int known = job.words(ranked.known, job.all, true), wanted = job.words(ranked.wanted, job.all, true),
             totals = job.words(ranked.totals, 256 * job.all, true);
   job.launch("ranks, a digit", lines_, {{"u32", "sums", 256}}, [&] {
-    job.name_known(job.named, known), job.name("wanted", wanted), job.name("totals", totals);
-    return fill_holes(kRanksFind, job.named);
+    Holes holes = job.holes_with({{"wanted", wanted}, {"totals", totals}});
+    job.name_known(holes, known);
+    return fill_holes(kRanksFind, holes);
   });
 }
 
@@ -101,8 +103,9 @@ void Radix::place_ranks(const Words& from, const Ranked& ranked, std::int64_t n,
               counts = job.words(alike, job.all * ranked.parts, true);
     job.launch("ranks, elements alike", lines_ * ranked.parts,
                {{job.atomic_word(), "counts", detail::SortRequest::kMostRanks}}, [&] {
-                 job.name_words(job.named, "bits", bits), job.name_known(job.named, known), job.name("alike", counts);
-                 return fill_holes(kRanksAlike, job.named);
+                 Holes holes = job.holes_with({{"alike", counts}});
+                 job.name_words(holes, "bits", bits), job.name_known(holes, known);
+                 return fill_holes(kRanksAlike, holes);
                });
   }
   RankJob job(*this, 'j', ranked, n);
@@ -111,9 +114,9 @@ void Radix::place_ranks(const Words& from, const Ranked& ranked, std::int64_t n,
             to = job.words(places, job.all, true);
   job.launch("ranks, places", job.all, {{"u32", "sums", 256}, {"u32", "found", 4}, {job.atomic_word(), "rows", 256}},
              [&] {
-               job.name_words(job.named, "bits", bits), job.name_known(job.named, known);
-               job.name("wanted", wanted), job.name("alike", counts), job.name("places", to);
-               return fill_holes(kRanksPlace, job.named);
+               Holes holes = job.holes_with({{"wanted", wanted}, {"alike", counts}, {"places", to}});
+               job.name_words(holes, "bits", bits), job.name_known(holes, known);
+               return fill_holes(kRanksPlace, holes);
              });
 }
 

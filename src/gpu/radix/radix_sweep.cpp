@@ -40,21 +40,23 @@ Radix::Sweeps Radix::count_digits(const Words& from, std::int64_t n, int passes)
   const Sweeps s{memory(counts, DType::u32), memory(state_count, native ? DType::i64 : DType::u32), blocks, passes};
   {
     Job job(*this, '0');
-    Holes holes = job.numbers({{"count", counts}});
+    job.numbers({{"count", counts}});
     const int totals = job.words(s.totals, counts, true);
     job.launch("sort, no digits yet", ceil_div(counts, kRadixThreads), {}, [&] {
+      Holes holes = job.holes();
       holes["totals"] = job.binding(totals);
       return fill_holes("if (group * 256u + thread < $count) { $totals[group * 256u + thread] = 0u; }\n", holes);
     });
   }
   {
     Job job(*this, 'N');
-    Holes holes = job.numbers({{"lines", lines_}, {"parts", parts}, {"n", n}, {"states_count", state_count}});
+    job.numbers({{"lines", lines_}, {"parts", parts}, {"n", n}, {"states_count", state_count}});
     job.note(static_cast<char>(passes));
     const int bits = job.words(from.bits, lines_ * n, false), totals = job.words(s.totals, counts, true),
               states = job.words(s.states, state_count, true);
     job.make_atomic(totals);
     job.launch("sort, totals of digits", lines_ * parts, {{job.atomic_word(), "counts", 256 * passes}}, [&] {
+      Holes holes = job.holes();
       holes.merge(parts_of_lines());
       holes["part"] = cat(kCountedPart), holes["passes"] = tern::detail_gpu::numbers(0, passes);
       job.name_words(holes, "bits", bits), holes["totals"] = job.binding(totals);
@@ -65,22 +67,23 @@ Radix::Sweeps Radix::count_digits(const Words& from, std::int64_t n, int passes)
   }
   if (!native) return s;  // whose sweeps add up the totals
   Job job(*this, 'A');
-  Holes holes = job.numbers({{"lists", lists}});
+  job.numbers({{"lists", lists}});
   const int totals = job.words(s.totals, counts, true);
   job.launch(
       "sort, starts of digits", lists, {{"u32", "sums", 256}},
       [&] {
+        Holes holes = job.holes();
         holes["totals"] = job.pointer(totals, "u32");
         return fill_holes(kRadixStarts, holes);
       },
-      ranking_functions());
+      {ranking_functions()});
   return s;
 }
 
 void Radix::sweep(const Sweeps& s, const Words& from, std::int64_t n, int pass, const Words& to) {
   const std::int64_t all = lines_ * n, counts = 256 * s.passes * lines_;
   Job job(*this, 'M');
-  Holes holes = job.numbers({{"lines", lines_}, {"blocks", s.blocks}, {"n", n}, {"pass", pass}, {"tickets", counts}});
+  job.numbers({{"lines", lines_}, {"blocks", s.blocks}, {"n", n}, {"pass", pass}, {"tickets", counts}});
   Moved m;
   m.counts = -1;
   m.bits = job.words(from.bits, all, false), m.places = job.words_if_any(from.places, all, false);
@@ -92,22 +95,24 @@ void Radix::sweep(const Sweeps& s, const Words& from, std::int64_t n, int pass, 
   if (backend_.limits().native)
     return job.launch("sort, sweep by digits", groups,
                       {{"u32", "counts", kRadixThreads * 8}, {"u32", "sums", 256}, {word_of(dtype_), "staged", each}},
-                      [&] { return sweep_text(job, holes, m, states); }, cat(ranking_functions(), kSweep));
+                      [&] { return sweep_text(job, m, states); }, {ranking_functions(), kSweep});
   job.make_atomic(m.totals), job.make_atomic(states);
   std::vector<Shared> shared = ranking_memory(each);
   shared.push_back({"u32", "next", 256});
   job.launch("sort, sweep by digits in subgroups", groups, shared, [&] {
+    Holes holes = job.holes();
     holes.merge(pieces(kLookBack));
     holes["states"] = job.binding(states), holes["patience"] = cat(kPatience), holes["shift"] = "(8u * $pass)";
     holes["number"] = "drawn_by_thread_0.y", holes["drawn_too"] = "$next_block";
     holes["in_line"] = "atomicLoad(&$totals[($pass * $lines + line) * 256u + slot])";
     holes["before_ranks"] = "$state_of_block", holes["counted"] = "$say_own", holes["after_ranks"] = "$look_back";
-    return move_in_subgroups(job, holes, m);
-  }, "", true);
+    return move_in_subgroups(job, std::move(holes), m);
+  }, {}, true);
 }
 
-std::string Radix::sweep_text(const Job& job, Holes& holes, const Moved& m, int states) const {
+std::string Radix::sweep_text(const Job& job, const Moved& m, int states) const {
   const std::string type = sorted_type();
+  Holes holes = job.holes();
   holes["type"] = type, holes["each"] = cat(tile() / int{kRadixThreads});
   holes["bits"] = job.pointer(m.bits, "const " + type), holes["places"] = job.pointer(m.places, "const u32");
   holes["to_bits"] = job.pointer(m.to_bits, type), holes["to_places"] = job.pointer(m.to_places, "u32");
