@@ -263,6 +263,8 @@ Holes combining_holes(GpuBackend& backend, const Combining& c, Io& io, std::init
     holes["bisect"] = cat("var low = bitcast<u32>(", io.loaded(starts, io.element(starts, outside, 0)),
                           ");\nlet over = bitcast<u32>(", io.loaded(starts, io.element(starts, next, 0)), ");\n");
   }
+  holes["run_end"] = c.starts >= 0 ? "min(over, $table_end)" : "$table_end";
+  holes["leave_at_others"] = c.starts >= 0 ? "" : "if (bitcast<u32>($key_of_low) != wanted) { break; }";
   name_group(holes, io, outside, inside, c.group, c.old);
   return holes;
 }

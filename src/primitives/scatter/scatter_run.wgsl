@@ -4,8 +4,8 @@ $load_old
 $for e in $elements
   var acc$e = $old_$e;
 $end
-for (; low < $table_end; low += 1u) {
-  if (bitcast<u32>($key_of_low) != wanted) { break; }
+for (; low < $run_end; low += 1u) {
+  $leave_at_others
   let j = bitcast<u32>($place_of_low);
   $entry_coordinates
   $load_new
