@@ -160,7 +160,9 @@ Tensor draw(const char* op, MakeDraw make, const Shape& shape, Generator& own, s
     for (const Tensor& of_word : unstack(drawn, 1)) outputs.push_back(of_word);
   else outputs.push_back(drawn);
   const DrawState from = next_draw(own, (static_cast<std::uint64_t>(count) * halves + 7) / 8);
-  PoolVector<Argument> arguments{Argument(outputs[0])};
+  // What has the dtype and the axes: not a column of the results, which would be copied before they are written.
+  const Tensor like = results ? make_tensor({}, dtype, backend).broadcast_to(space) : outputs[0];
+  PoolVector<Argument> arguments{Argument(like)};
   for (std::size_t i = 0; i < DrawState::kWords; ++i) arguments.push_back(from.word(i));
   for (const Number& n : extra) arguments.push_back(Argument(n));
   run_fused({op, graph_of_draw(make, dtype, layout), 0, space}, arguments, outputs);

@@ -119,6 +119,15 @@ TEST_P(Random, NormalNumbersOfAPairAreIndependent) {
   for (std::size_t i = 0; i < few.size(); ++i) EXPECT_NEAR(few[i], all[i], 4e-7 * std::abs(all[i]));
 }
 
+TEST_P(Random, DrawsAreOneCallThatReadsNothing) {
+  Generator g{1};
+  for (const std::int64_t n : {8, 4096}) {
+    const std::string text = explain([&] { rand({n}, g), randn({n}, g), randint(0, 9, {n}, g); });
+    EXPECT_EQ(text.find("clone"), text.npos) << text;
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << text;
+  }
+}
+
 TEST_P(Random, Errors) {
   Generator g{1};
   expect_error(ErrorKind::dtype, {"rand", "i32"}, [&] { rand({2}, g, i32); });
