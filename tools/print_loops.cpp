@@ -22,6 +22,7 @@ namespace {
 
 using namespace tern;
 using detail_cpu::LoopArg;
+using detail_cpu::LoopLanes;
 using detail_cpu::LoopPlan;
 using Words = std::vector<std::uint64_t>;
 
@@ -43,6 +44,28 @@ std::string literal(std::uint64_t bits) {
   return text;
 }
 
+/// Highway's tag of a vector with such lanes, in the text of a loop.
+const char* tag_of(std::uint64_t lanes) {
+  switch (static_cast<LoopLanes>(lanes)) {
+    case LoopLanes::floats: return "d";
+    case LoopLanes::integers: return "di";
+    case LoopLanes::words: break;
+  }
+  return "du";
+}
+/// The parts of an op's word.
+struct OpWord {
+  explicit OpWord(std::uint64_t word)
+      : which(static_cast<detail::Elementary>(word >> detail_cpu::kLoopFunctionBit)),
+        fast(word >> detail_cpu::kLoopFastBit & 1),
+        arity(word >> detail_cpu::kLoopArityBit & 31),
+        lanes(word & 3) {}
+  detail::Elementary which;
+  bool fast;
+  std::uint64_t arity, lanes;
+  bool of_floats() const { return lanes == static_cast<std::uint64_t>(LoopLanes::floats); }
+};
+
 /// Reads a plan's words one after the other.
 class Reader {
  public:
@@ -62,7 +85,9 @@ class Reader {
       *number = true;
       return value;
     }
-    return index == 0 ? "Num(d, " + value + ")" : "hn::Set(di, static_cast<hn::TFromD<decltype(di)>>(" + value + "))";
+    const std::string tag = tag_of(index);
+    return index == 0 ? "Num(d, " + value + ")"
+                      : "hn::Set(" + tag + ", static_cast<hn::TFromD<decltype(" + tag + ")>>(" + value + "))";
   }
 
  private:
@@ -77,22 +102,29 @@ std::string print_loop(const LoopPlan& plan, std::size_t index) {
   text << "struct Loop" << index << " {\n  static constexpr int kInputs = " << inputs << ", kScalars = " << scalars
        << ", kOutputs = " << outputs << ";\n"
        << "  template <class D, class A>\n  static HWY_INLINE void Step(D d, const A& access, const hn::Vec<D>* s) {\n"
-       << "    const hn::RebindToSigned<D> di;\n    (void)di, (void)s;\n";
-  for (std::uint64_t i = 0; i < inputs; ++i)
-    text << "    const auto x" << i << (read.next() ? " = access.Integers(d, " : " = access.Load(d, ") << i << ");\n";
+       << "    const hn::RebindToSigned<D> di;\n    const hn::RebindToUnsigned<D> du;\n"
+       << "    (void)di, (void)du, (void)s;\n";
+  for (std::uint64_t i = 0; i < inputs; ++i) {
+    const auto lanes = static_cast<LoopLanes>(read.next());
+    const std::string at = "(d, " + std::to_string(i) + ")";
+    text << "    const auto x" << i << " = "
+         << (lanes == LoopLanes::floats  ? "access.Load" + at
+             : lanes == LoopLanes::words ? "hn::BitCast(du, access.Integers" + at + ")"
+                                         : "access.Integers" + at)
+         << ";\n";
+  }
   for (std::uint64_t i = 0; i < ops; ++i) {
-    const std::uint64_t word = read.next();
-    const auto elementary = static_cast<detail::Elementary>(word >> 8);
-    const std::uint64_t arity = word >> 1 & 63;
+    const OpWord op(read.next());
     std::string arguments;
     bool number = false;  // the last argument is
-    for (std::uint64_t a = 0; a < arity; ++a)
-      arguments += ", " + read.argument(arity == 2 && a == 1 && !(word & 1) ? &number : nullptr);
-    const std::string name = std::string("SimdFunction<Elementary::") + detail::rule_of(elementary).name + ">";
-    text << "    const auto v" << i << " = "
-         << (arity == 2 && number ? "RunNumber<" + name + ">(d"
-                                  : name + (word & 128 ? "::RunFast(" : "::Run(") + (word & 1 ? "di" : "d"))
-         << arguments << ");\n";
+    for (std::uint64_t a = 0; a < op.arity; ++a)
+      arguments += ", " + read.argument(op.arity == 2 && a == 1 && op.of_floats() ? &number : nullptr);
+    const std::string name = std::string("SimdFunction<Elementary::") + detail::rule_of(op.which).name + ">";
+    text << "    const auto v" << i << " = ";
+    if (op.which == detail::Elementary::cast) text << "CastTo(" << tag_of(op.lanes);
+    else if (op.arity == 2 && number) text << "RunNumber<" << name << ">(d";
+    else text << name << (op.fast ? "::RunFast(" : "::Run(") << tag_of(op.lanes);
+    text << arguments << ");\n";
   }
   for (std::uint64_t i = 0; i < outputs; ++i) text << "    access.Store(d, v" << read.next() << ", " << i << ");\n";
   text << "  }\n};\n";
@@ -103,8 +135,13 @@ std::string print_loop(const LoopPlan& plan, std::size_t index) {
 bool is_one_of_floats(const LoopPlan& plan) {
   constexpr std::size_t kOps = 2;
   if (plan.words[kOps] != 1) return false;
-  const std::uint64_t op = plan.words[4 + plan.words[0]];
-  return (op & 1) == 0 && detail::rule_of(static_cast<detail::Elementary>(op >> 8)).gives == detail::Gives::same;
+  const OpWord op(plan.words[4 + plan.words[0]]);
+  return op.of_floats() && detail::rule_of(op.which).gives == detail::Gives::same;
+}
+
+/// Whether it computes with words, which there are beside f32 alone.
+bool has_words(const std::string& loop) {
+  return loop.find("(du,") != std::string::npos;
 }
 
 /// The instances of a loop. Fast-math variants are of results of 16 bits: such loops take those from memory, too, and
@@ -114,7 +151,7 @@ std::string instances(const LoopPlan& plan, const std::string& loop, std::size_t
   const std::string halves = ", N::HalfLoop<" + name + ", DType::f16>(), N::HalfLoop<" + name + ", DType::bf16>()";
   const bool fast = loop.find("::RunFast(") != std::string::npos,
              integers = loop.find("access.Integers(") != std::string::npos;
-  const std::string wide = fast ? ", nullptr" : ", " + run + ", double>";
+  const std::string wide = fast || has_words(loop) ? ", nullptr" : ", " + run + ", double>";
   return run + ", float>" + wide + (!integers && (fast || is_one_of_floats(plan)) ? halves : ", nullptr, nullptr");
 }
 

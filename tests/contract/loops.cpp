@@ -207,6 +207,11 @@ TEST(Loops, DrawTheSameNumbers) {
     const Tensor x = numbers<float>({n}, 4);
     draw("two in a formula", [&](Generator&, DType) { return at(x); });
   }
+  if (are_built()) {  // what is made of the words is another
+    const auto compiled = [](const auto& call) { return explain(call).find("2 compiled") != std::string::npos; };
+    EXPECT_TRUE(compiled([] { rand({1000}, Generator{1}); }));
+    EXPECT_TRUE(compiled([] { randn({1000}, Generator{1}); }));
+  }
   // And it is one: of a counter's words, as a formula of four operands has them.
   const auto word = [](int i) { return detail::make_input(i); };
   const auto words = detail::philox({word(0), word(1), word(2), word(3)}, word(4), word(5));

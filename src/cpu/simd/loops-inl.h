@@ -17,6 +17,12 @@ template <class L, class D, class V> HWY_INLINE auto RunNumber(D d, V a, double 
   else return L::Run(d, a, Num(d, number));
 }
 
+/// Integers or words of 32 bits as the others, and integers as floats, rounded to nearest.
+template <class D, class V> HWY_INLINE hn::Vec<D> CastTo(D d, V value) {
+  if constexpr (hwy::IsFloat<hn::TFromD<D>>()) return hn::ConvertTo(d, value);
+  else return hn::BitCast(d, value);
+}
+
 /// Integers as wide as a float vector, kept in the same memory.
 template <class D> HWY_INLINE hn::Vec<hn::RebindToSigned<D>> LoadIntegers(D, const hn::TFromD<D>* from) {
   const hn::RebindToSigned<D> di;

@@ -32,11 +32,14 @@ class Planner {
     std::vector<std::uint64_t> text;
     for (const int i : ops) {
       const TapeOp& op = tape_.ops[static_cast<std::size_t>(i)];
-      if (op.type != plan_.type && op.type != integers()) return {};
-      text.push_back(static_cast<std::uint64_t>(op.which) << 8 | static_cast<std::uint64_t>(op.fast) << 7 |
-                     static_cast<std::uint64_t>(op.arity) << 1 | (op.type != plan_.type));
+      if (!lanes_of(op.type)) return {};
+      const Elementary which = op.kind == TapeOp::OpKind::block ? Elementary::cast : op.which;
+      text.push_back(static_cast<std::uint64_t>(which) << kLoopFunctionBit |
+                     static_cast<std::uint64_t>(op.fast) << kLoopFastBit |
+                     static_cast<std::uint64_t>(op.arity) << kLoopArityBit | *lanes_of(op.type));
       for (int a = 0; a < op.arity; ++a)
-        if (!add_argument(op.args[a], op.type, text)) return {};
+        if (!add_argument(op.args[a], which == Elementary::cast ? compute_type_of(op.args[a]) : op.type, text))
+          return {};
       const std::uint64_t number = results_.size();
       results_[op.result] = number;
     }
@@ -48,7 +51,7 @@ class Planner {
     if (plan_.inputs.size() > kLoopInputs || plan_.scalars.size() > kLoopScalars || last.size() > kLoopOutputs)
       return {};
     plan_.words = {plan_.inputs.size(), plan_.scalars.size(), ops.size(), last.size()};
-    for (const int value : plan_.inputs) plan_.words.push_back(compute_type_of(value) != plan_.type);
+    for (const int value : plan_.inputs) plan_.words.push_back(*lanes_of(compute_type_of(value)));
     plan_.words.insert(plan_.words.end(), text.begin(), text.end());
     plan_.words.insert(plan_.words.end(), last.begin(), last.end());
     return std::move(plan_);
@@ -64,7 +67,14 @@ class Planner {
     }
     return false;
   }
-  ComputeType integers() const { return plan_.type == ComputeType::f64 ? ComputeType::i64 : ComputeType::i32; }
+  /// LoopLanes; nothing where a loop has none of the type.
+  std::optional<std::uint64_t> lanes_of(ComputeType type) const {
+    const bool wide = plan_.type == ComputeType::f64;
+    if (type == plan_.type) return static_cast<std::uint64_t>(LoopLanes::floats);
+    if (type == (wide ? ComputeType::i64 : ComputeType::i32)) return static_cast<std::uint64_t>(LoopLanes::integers);
+    if (type == ComputeType::u32 && !wide) return static_cast<std::uint64_t>(LoopLanes::words);
+    return {};
+  }
   ComputeType compute_type_of(int value) const { return tape_.values[static_cast<std::size_t>(value)].type; }
 
   bool add_argument(int value, ComputeType type, std::vector<std::uint64_t>& text) {
@@ -83,13 +93,15 @@ class Planner {
       // As the tape's own constants: exact in f64, then rounded to the type.
       const double number = v.number.is_integer ? static_cast<double>(v.number.integer) : v.number.real;
       if (v.number.is_integer && std::abs(number) > 0x1p52) return false;
-      word(LoopArg::constant, type != plan_.type);
+      const std::optional<std::uint64_t> lanes = lanes_of(type);
+      if (!lanes) return false;
+      word(LoopArg::constant, *lanes);
       text.push_back(std::bit_cast<std::uint64_t>(number));
       return true;
     }
     const bool scalar = kept || v.kind == StepKind::param || v.kind == StepKind::extent;
     if (scalar && v.type != plan_.type) return false;
-    if (v.type != plan_.type && v.type != integers()) return false;
+    if (!lanes_of(v.type)) return false;
     std::vector<int>& list = scalar ? plan_.scalars : plan_.inputs;
     auto at = std::find(list.begin(), list.end(), value);
     if (at == list.end()) at = list.insert(at, value);
@@ -120,6 +132,17 @@ struct Table {
 };
 
 }  // namespace
+
+bool suits_loops(const Tape& tape, const TapeOp& op) {
+  if (!op.full || op.is_formula()) return false;
+  if (op.kind == TapeOp::OpKind::elementary) return true;
+  if (op.kind != TapeOp::OpKind::block ||
+      tape.values[static_cast<std::size_t>(op.result)].kind != StepKind::convert)
+    return false;
+  const ComputeType from = tape.values[static_cast<std::size_t>(op.args[0])].type;
+  const auto is_word = [](ComputeType type) { return type == ComputeType::i32 || type == ComputeType::u32; };
+  return is_word(from) && (is_word(op.type) || (from == ComputeType::i32 && op.type == ComputeType::f32));
+}
 
 std::optional<LoopPlan> plan_loop(const Tape& tape, const std::vector<int>& ops, const std::vector<int>& outputs,
                                   bool rows) {

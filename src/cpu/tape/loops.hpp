@@ -20,17 +20,27 @@ inline constexpr std::size_t kLoopInputs = 16, kLoopScalars = 8, kLoopOutputs = 
 /// How a loop's text says where an argument comes from: the low two bits of its word.
 enum class LoopArg : std::uint64_t { result = 0, input = 1, scalar = 2, constant = 3 };
 
+/// What a vector's lanes are: of the loop's float type, integers as wide, or (beside f32) words, which have no sign.
+enum class LoopLanes : std::uint64_t { floats = 0, integers = 1, words = 2 };
+
+/// Where the word of an op has these; its arguments' number lies between the last two.
+inline constexpr int kLoopFunctionBit = 8, kLoopFastBit = 7, kLoopArityBit = 2;
+
 /// What ops of a tape compute together, and of which of its values.
 struct LoopPlan {
-  /// Inputs (for each whether it is of integers), scalars (a count), ops (elementary function, whether it is the
-  /// fast-math variant, its number of arguments, whether it computes in integers; its arguments; behind a constant its
-  /// bits), outputs (ops): equal words, equal loops.
+  /// Inputs (for each its lanes), scalars (a count), ops (elementary function, whether it is the fast-math variant, its
+  /// number of arguments, the lanes it computes in; its arguments; behind a constant its bits), outputs (ops): equal
+  /// words, equal loops.
   std::vector<std::uint64_t> words;
   ComputeType type = ComputeType::f32;                      // f32 or f64
   std::vector<int> inputs, scalars, outputs;  // values of the tape
 };
 
-/// `ops`: indices of the tape's ops, all of kind elementary function; `outputs`: the values of them that are wanted;
+/// Whether an op may be part of a loop: a full elementary function that is none of its own kernel, or a cast between
+/// lanes as wide that changes no bits, or from integers to floats.
+bool suits_loops(const Tape& tape, const TapeOp& op);
+
+/// `ops`: indices of the tape's ops, all of which suit; `outputs`: the values of them that are wanted;
 /// `rows`: reduced values that are repeated are scalars of one row. Nothing where one loop cannot do it: another type
 /// than one float type and integers as wide, or too many operands.
 std::optional<LoopPlan> plan_loop(const Tape& tape, const std::vector<int>& ops, const std::vector<int>& outputs,

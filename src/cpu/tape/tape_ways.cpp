@@ -88,17 +88,12 @@ class WaysPlanner {
     append_parts(order, all, loops, [&](const Order& part, std::span<const int>) { return wanted_outside(part); });
     return order;
   }
-  /// Appends ops one by one, but full elementary functions that follow each other as a part, of which `wanted_of(part,
+  /// Appends ops one by one, but those that suit loops and follow each other as a part, of which `wanted_of(part,
   /// later ops)` is kept.
   template <class WantedOf> void append_parts(Order& order, const Order& ops, Loops loops, const WantedOf& wanted_of) {
     for (std::size_t k = 0; k < ops.size();) {
-      const auto is_full_elementary = [&] {
-        if (k >= ops.size() || ops[k] < 0) return false;
-        const TapeOp& op = tape_.ops[at(ops[k])];
-        return op.full && op.kind == TapeOp::OpKind::elementary && !op.is_formula();
-      };
       Order part;
-      for (; is_full_elementary(); ++k) part.push_back(ops[k]);
+      for (; k < ops.size() && ops[k] >= 0 && suits_loops(tape_, tape_.ops[at(ops[k])]); ++k) part.push_back(ops[k]);
       if (part.empty()) order.push_back(ops[k++]);
       else append(order, part, wanted_of(part, std::span(ops).subspan(k)), loops);
     }

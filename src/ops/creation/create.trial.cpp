@@ -142,6 +142,7 @@ const Entries creation{
      .says = "Uniform in [0, 1): multiples of 2^-11 in f16, 2^-8 in bf16, 2^-24 in f32, 2^-53 in f64",
      .differentiable = false,
      .tolerance = kDrawn,
+     .ahead = {[](DType dtype, const Shape&) { rand({kArchivedSide}, Generator{1}, {.dtype = dtype}); }},
      .archived =
          archived_draws([](auto&& generator, DType dtype) { rand({kArchivedSide}, generator, {.dtype = dtype}); }),
      .samples = creates([] { return floor(rand({2}, Generator{1})); }, {2}, {0, 0}),
@@ -152,6 +153,7 @@ const Entries creation{
      .says = "Standard normal (Box-Muller), to 6.7 standard deviations on either side, in f64 to 9.4",
      .differentiable = false,
      .tolerance = kDrawn,
+     .ahead = {[](DType dtype, const Shape&) { randn({kArchivedSide}, Generator{1}, {.dtype = dtype}); }},
      .archived =
          archived_draws([](auto&& generator, DType dtype) { randn({kArchivedSide}, generator, {.dtype = dtype}); }),
      .samples = creates([] { return abs(randn({2}, Generator{1})) < 6.75; }, {2}, {1, 1}),
