@@ -2,8 +2,8 @@
 """tern's attention beside PyTorch's on a GPU, work by work in turn: cuDNN, with deterministic gradients, where there is
 no formula, and else FlexAttention, compiled, with the quickest of a few of its kernel options.
 
-bf16, 4 x 16 x 4096 rows of 128 and 64 elements, forward 4 x 16 x 2048 of 256; a line for each: milliseconds forward and
-of both directions, and the peer's over tern's (quartiles of rounds). Usage:
+bf16, 4 x 16 x 4096 rows of 128 and 64 elements, 4 x 16 x 2048 of 256; a line for each: milliseconds forward and of both
+directions, and the peer's over tern's (quartiles of rounds). Usage:
     beside_torch_attention.py PROGRAM [--seconds=N] [WORK…]
 PROGRAM: tern_beside_torch_attention, as it was built; after N seconds no more of a work's options are compiled.
 """
@@ -119,7 +119,7 @@ def main():
                 if depth == 256 and WORKS[name]:
                     continue
                 calls, ours, theirs, ratios = peer(name, depth, seconds), [], [], []
-                for kind in ("forward",) if depth == 256 else ("forward", "both"):
+                for kind in ("forward", "both"):
                     tern_time(name, depth, kind, 2)
                     pairs = [(tern_time(name, depth, kind, CALLS), milliseconds(calls[kind], CALLS))
                              for _ in range(ROUNDS)]

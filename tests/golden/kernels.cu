@@ -5192,7 +5192,7 @@ enum : u32 {
   kConsumers = 2u, kThreads = 128u * (1u + kConsumers), kRows = 64u * kConsumers,
   kColumns = 128u, kAcross = kColumns / 8u,
   kDepth = 64u, kWidth = 64u, kSumsAcross = kWidth / 8u,
-  kStages = 2u,
+  kStages = 2u, kStagesOfSecond = 2u,
   kPieceOfQ = 128u * kRows, kPiece = 128u * kColumns,  // bytes of 64 elements of all rows
   kBytesOfQ = kPieceOfQ * (kDepth / 64u), kBytesOfK = kPiece * (kDepth / 64u), kBytesOfV = kPiece * (kWidth / 64u),
 };
@@ -5228,12 +5228,15 @@ struct Row8 {
   f32 x[8];
 };
 // Of four blocks, the upper or lower row (h) of a lane.
-struct Ring {
+template <u32 places> struct RingOf {
   u32 stage = 0u, round = 0u;
   __device__ __forceinline__ void advance() {
-    if (++stage == kStages) { stage = 0u, round ^= 1u; }
+    if (++stage == places) { stage = 0u, round ^= 1u; }
   }
 };
+// Of two tiles that pass by together: those that scores are products of, and the others.
+using Ring = RingOf<kStages>;
+using SecondRing = RingOf<kStagesOfSecond>;
 TERN_DEVICE void give_up(u32 barrier, u32 lane) {
   if (lane == 0u) tern_arrive_here(barrier);
 }
@@ -5305,6 +5308,10 @@ template <u32 sent> TERN_DEVICE void wait_for(f32 (&s)[kAcross][4]) {
   if constexpr (sent == 1u) asm volatile("wgmma.wait_group.sync.aligned 1;" : "+f"(s[0][0]), "+f"(s[0][1]), "+f"(s[0][2]), "+f"(s[0][3]), "+f"(s[1][0]), "+f"(s[1][1]), "+f"(s[1][2]), "+f"(s[1][3]), "+f"(s[2][0]), "+f"(s[2][1]), "+f"(s[2][2]), "+f"(s[2][3]), "+f"(s[3][0]), "+f"(s[3][1]), "+f"(s[3][2]), "+f"(s[3][3]), "+f"(s[4][0]), "+f"(s[4][1]), "+f"(s[4][2]), "+f"(s[4][3]), "+f"(s[5][0]), "+f"(s[5][1]), "+f"(s[5][2]), "+f"(s[5][3]), "+f"(s[6][0]), "+f"(s[6][1]), "+f"(s[6][2]), "+f"(s[6][3]), "+f"(s[7][0]), "+f"(s[7][1]), "+f"(s[7][2]), "+f"(s[7][3]), "+f"(s[8][0]), "+f"(s[8][1]), "+f"(s[8][2]), "+f"(s[8][3]), "+f"(s[9][0]), "+f"(s[9][1]), "+f"(s[9][2]), "+f"(s[9][3]), "+f"(s[10][0]), "+f"(s[10][1]), "+f"(s[10][2]), "+f"(s[10][3]), "+f"(s[11][0]), "+f"(s[11][1]), "+f"(s[11][2]), "+f"(s[11][3]), "+f"(s[12][0]), "+f"(s[12][1]), "+f"(s[12][2]), "+f"(s[12][3]), "+f"(s[13][0]), "+f"(s[13][1]), "+f"(s[13][2]), "+f"(s[13][3]), "+f"(s[14][0]), "+f"(s[14][1]), "+f"(s[14][2]), "+f"(s[14][3]), "+f"(s[15][0]), "+f"(s[15][1]), "+f"(s[15][2]), "+f"(s[15][3]) :: "memory");
   else asm volatile("wgmma.wait_group.sync.aligned 0;" : "+f"(s[0][0]), "+f"(s[0][1]), "+f"(s[0][2]), "+f"(s[0][3]), "+f"(s[1][0]), "+f"(s[1][1]), "+f"(s[1][2]), "+f"(s[1][3]), "+f"(s[2][0]), "+f"(s[2][1]), "+f"(s[2][2]), "+f"(s[2][3]), "+f"(s[3][0]), "+f"(s[3][1]), "+f"(s[3][2]), "+f"(s[3][3]), "+f"(s[4][0]), "+f"(s[4][1]), "+f"(s[4][2]), "+f"(s[4][3]), "+f"(s[5][0]), "+f"(s[5][1]), "+f"(s[5][2]), "+f"(s[5][3]), "+f"(s[6][0]), "+f"(s[6][1]), "+f"(s[6][2]), "+f"(s[6][3]), "+f"(s[7][0]), "+f"(s[7][1]), "+f"(s[7][2]), "+f"(s[7][3]), "+f"(s[8][0]), "+f"(s[8][1]), "+f"(s[8][2]), "+f"(s[8][3]), "+f"(s[9][0]), "+f"(s[9][1]), "+f"(s[9][2]), "+f"(s[9][3]), "+f"(s[10][0]), "+f"(s[10][1]), "+f"(s[10][2]), "+f"(s[10][3]), "+f"(s[11][0]), "+f"(s[11][1]), "+f"(s[11][2]), "+f"(s[11][3]), "+f"(s[12][0]), "+f"(s[12][1]), "+f"(s[12][2]), "+f"(s[12][3]), "+f"(s[13][0]), "+f"(s[13][1]), "+f"(s[13][2]), "+f"(s[13][3]), "+f"(s[14][0]), "+f"(s[14][1]), "+f"(s[14][2]), "+f"(s[14][3]), "+f"(s[15][0]), "+f"(s[15][1]), "+f"(s[15][2]), "+f"(s[15][3]) :: "memory");
 }
+// For what memory they have read.
+template <u32 sent> TERN_DEVICE void wait_for_all_but() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(sent) : "memory");
+}
 // Others of the same groups.
 TERN_DEVICE void hold(f32 (&s)[kAcross][4]) { asm volatile("" : "+f"(s[0][0]), "+f"(s[0][1]), "+f"(s[0][2]), "+f"(s[0][3]), "+f"(s[1][0]), "+f"(s[1][1]), "+f"(s[1][2]), "+f"(s[1][3]), "+f"(s[2][0]), "+f"(s[2][1]), "+f"(s[2][2]), "+f"(s[2][3]), "+f"(s[3][0]), "+f"(s[3][1]), "+f"(s[3][2]), "+f"(s[3][3]), "+f"(s[4][0]), "+f"(s[4][1]), "+f"(s[4][2]), "+f"(s[4][3]), "+f"(s[5][0]), "+f"(s[5][1]), "+f"(s[5][2]), "+f"(s[5][3]), "+f"(s[6][0]), "+f"(s[6][1]), "+f"(s[6][2]), "+f"(s[6][3]), "+f"(s[7][0]), "+f"(s[7][1]), "+f"(s[7][2]), "+f"(s[7][3]), "+f"(s[8][0]), "+f"(s[8][1]), "+f"(s[8][2]), "+f"(s[8][3]), "+f"(s[9][0]), "+f"(s[9][1]), "+f"(s[9][2]), "+f"(s[9][3]), "+f"(s[10][0]), "+f"(s[10][1]), "+f"(s[10][2]), "+f"(s[10][3]), "+f"(s[11][0]), "+f"(s[11][1]), "+f"(s[11][2]), "+f"(s[11][3]), "+f"(s[12][0]), "+f"(s[12][1]), "+f"(s[12][2]), "+f"(s[12][3]), "+f"(s[13][0]), "+f"(s[13][1]), "+f"(s[13][2]), "+f"(s[13][3]), "+f"(s[14][0]), "+f"(s[14][1]), "+f"(s[14][2]), "+f"(s[14][3]), "+f"(s[15][0]), "+f"(s[15][1]), "+f"(s[15][2]), "+f"(s[15][3]) :: "memory"); }
 TERN_DEVICE void hold_sums(f32 (&sums)[kSumsAcross][4]) { asm volatile("" : "+f"(sums[0][0]), "+f"(sums[0][1]), "+f"(sums[0][2]), "+f"(sums[0][3]), "+f"(sums[1][0]), "+f"(sums[1][1]), "+f"(sums[1][2]), "+f"(sums[1][3]), "+f"(sums[2][0]), "+f"(sums[2][1]), "+f"(sums[2][2]), "+f"(sums[2][3]), "+f"(sums[3][0]), "+f"(sums[3][1]), "+f"(sums[3][2]), "+f"(sums[3][3]), "+f"(sums[4][0]), "+f"(sums[4][1]), "+f"(sums[4][2]), "+f"(sums[4][3]), "+f"(sums[5][0]), "+f"(sums[5][1]), "+f"(sums[5][2]), "+f"(sums[5][3]), "+f"(sums[6][0]), "+f"(sums[6][1]), "+f"(sums[6][2]), "+f"(sums[6][3]), "+f"(sums[7][0]), "+f"(sums[7][1]), "+f"(sums[7][2]), "+f"(sums[7][3]) :: "memory"); }
@@ -5349,18 +5356,31 @@ struct Barriers {
   __device__ __forceinline__ u32 nowhere() const { return barriers + 16u; }
   __device__ __forceinline__ u32 full_k(Ring r) const { return barriers + 24u + 8u * r.stage; }
   __device__ __forceinline__ u32 empty_k(Ring r) const { return full_k(r) + 8u * kStages; }
-  __device__ __forceinline__ u32 full_v(Ring r) const { return full_k(r) + 16u * kStages; }
-  __device__ __forceinline__ u32 empty_v(Ring r) const { return full_k(r) + 24u * kStages; }
-  __device__ __forceinline__ u32 end() const { return barriers + 24u + 32u * kStages; }
+  __device__ __forceinline__ u32 full_v(SecondRing r) const { return barriers + 24u + 16u * kStages + 8u * r.stage; }
+  __device__ __forceinline__ u32 empty_v(SecondRing r) const { return full_v(r) + 8u * kStagesOfSecond; }
+  __device__ __forceinline__ u32 end() const { return barriers + 24u + 16u * (kStages + kStagesOfSecond); }
+  __device__ __forceinline__ u32 patch() const { return end(); }  // clear_beyond()
   // By one thread.
   __device__ __forceinline__ void init() const {
+    tern_barrier_init(patch(), 1u);
     tern_barrier_init(full_q(), 1u), tern_barrier_init(empty_q(), 4u * kConsumers);
-    for (Ring r; r.round == 0u; r.advance()) {
-      tern_barrier_init(full_k(r), 1u), tern_barrier_init(full_v(r), 1u);
-      tern_barrier_init(empty_k(r), 4u * kConsumers), tern_barrier_init(empty_v(r), 4u * kConsumers);
-    }
+    for (Ring r; r.round == 0u; r.advance())
+      tern_barrier_init(full_k(r), 1u), tern_barrier_init(empty_k(r), 4u * kConsumers);
+    for (SecondRing r; r.round == 0u; r.advance())
+      tern_barrier_init(full_v(r), 1u), tern_barrier_init(empty_v(r), 4u * kConsumers);
   }
 };
+// Rows of a tile from the sample's length on are not its own: 0 times what lies there could be NaN. By a warp, when the
+// tile is there.
+template <u32 elements> TERN_DEVICE void clear_beyond(u32 tile, u32 length, u32 lane) {
+  for (u32 row = length + lane / 8u; row < kColumns; row += 4u)
+#pragma unroll
+    for (u32 i = 0u; i < elements / 64u; ++i)
+      asm volatile("st.shared.v4.b32 [%0], {%1, %1, %1, %1};"
+                   ::"r"(tile + i * kPiece + row * 128u + lane % 8u * 16u), "r"(0u) : "memory");
+  tern_show_to_copies();
+  __syncwarp();
+}
 // ---- rows ----
 // A block of rows, and the columns that they may see. Those from `length` on hold anything.
 struct Work {
@@ -5420,7 +5440,6 @@ struct RowBlocks {
 };
 struct Memory : Barriers {
   u32 q, k, v;
-  __device__ __forceinline__ u32 patch() const { return end(); }  // a barrier: fetch_v()
 };
 struct Attention : RowBlocks {
   // ---- producer ----
@@ -5442,8 +5461,7 @@ struct Attention : RowBlocks {
     tern_expect(at.full_k(ring), kBytesOfK);
     fetch_pieces<kDepth>(to, kPiece, map, column, 0u, 0u, at.full_k(ring), tern_kept());
   }
-  // Rows of v beyond the sample's length are not its own: a share of 0 times what lies there could be NaN.
-  __device__ __forceinline__ void fetch_v(const BoxMap& map, const Work& w, u32 column, Memory at, Ring ring,
+  __device__ __forceinline__ void fetch_v(const BoxMap& map, const Work& w, u32 column, Memory at, SecondRing ring,
                                           u32& patches, u32 lane) const {
     let to = at.v + ring.stage * kBytesOfV;
     const bool whole = !kRagged || column + kColumns <= w.length;
@@ -5458,17 +5476,12 @@ struct Attention : RowBlocks {
     if (whole) return;
     tern_wait(barrier, patches & 1u);
     ++patches;
-    for (u32 row = w.length - column + lane / 8u; row < kColumns; row += 4u)
-#pragma unroll
-      for (u32 i = 0u; i < kWidth / 64u; ++i)
-        asm volatile("st.shared.v4.b32 [%0], {%1, %1, %1, %1};"
-                     ::"r"(to + i * kPiece + row * 128u + lane % 8u * 16u), "r"(0u) : "memory");
-    tern_show_to_copies();
-    __syncwarp();
+    clear_beyond<kWidth>(to, w.length - column, lane);
     if (lane == 0u) tern_arrive_here(at.full_v(ring));
   }
   __device__ void fetch(const BoxMap& of_q, const BoxMap& of_k, const BoxMap& of_v, Memory at, u32 lane) const {
-    Ring ring_k, ring_v;
+    Ring ring_k;
+    SecondRing ring_v;
     u32 blocks = 0u, patches = 0u;
     for (u32 round = 0u; round * gridDim.x < params.v[12]; ++round) {
       let group = group_of(round);
@@ -5591,7 +5604,8 @@ struct Attention : RowBlocks {
     tern_commit_products();
   }
   __device__ void attend(Memory at, u32 thread, u32 member) const {
-    Ring ring_k, ring_v;
+    Ring ring_k;
+    SecondRing ring_v;
     let lane = thread & 31u, own_of_group = member * 64u + thread % 128u / 32u * 16u + lane / 4u;
     let of_q = at.q + member * 8192u;
     u32 blocks = 0u;
@@ -5656,7 +5670,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel(const u32*
   let k = begin + kBytesOfQ, v = k + kStages * kBytesOfK;
   const Memory at{{v + kStages * kBytesOfV}, begin, k, v};
   if (thread == 0u) {
-    at.init(), tern_barrier_init(at.patch(), 1u);
+    at.init();
     tern_barriers_ready();
   }
   __syncthreads();
@@ -5673,12 +5687,16 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel(const u32*
 // ---- attention on Hopper's matrix units: attention, 2 workgroups of 384, 35 words
 // gradient of attention on Hopper, of q
 // The instance.
-enum : bool { kPingPong = true, kBegins = false };
+enum : bool {
+  kPingPong = true, kBegins = false, kRagged = false,
+  kKeeps = false,  // stores shares and slopes, for products by them elsewhere
+  kFewPlaces = false,  // two for k, one for v: each is given up as soon as its products are there
+};
 enum : u32 {
   kConsumers = 2u, kThreads = 128u * (1u + kConsumers), kRows = 64u * kConsumers,
   kColumns = 128u, kAcross = kColumns / 8u,
   kDepth = 64u, kWidth = 64u, kSumsAcross = kDepth / 8u,
-  kStages = 3u,  // three: k serves two tiles' time
+  kStages = 3u, kStagesOfSecond = 3u,  // of k, which serves two tiles' time, and of v
   kPieceOfQ = 128u * kRows, kPiece = 128u * kColumns,  // bytes of 64 elements of all rows
   kBytesOfQ = kPieceOfQ * (kDepth / 64u), kBytesOfOut = kPieceOfQ * (kWidth / 64u),
   kBytesOfK = kPiece * (kDepth / 64u), kBytesOfV = kPiece * (kWidth / 64u),
@@ -5711,12 +5729,9 @@ struct Row8 {
   f32 x[8];
 };
 // Of four blocks, the upper or lower row (h) of a lane.
-struct Ring {
-  u32 stage = 0u, round = 0u;
-  __device__ __forceinline__ void advance() {
-    if (++stage == kStages) { stage = 0u, round ^= 1u; }
-  }
-};
+// Of two tiles that pass by together: those that scores are products of, and the others.
+using Ring = RingOf<kStages>;
+using SecondRing = RingOf<kStagesOfSecond>;
 // Consumers send products off one after the other (ping-pong): consumer i waits at barrier 1 + i, at which the
 // one before arrives.
 // The work of a round. Every other round of the processors goes backwards: none has the long ones of all rounds.
@@ -5731,6 +5746,7 @@ struct Ring {
 // s = a·bᵀ for 64 rows of a and a tile b, which lie in pieces of 64 elements; with `begun` added to what is there.
 // sums += shares·b.
 // Until all groups of products but the last `sent` are there, among them these.
+// For what memory they have read.
 // Others of the same groups.
 // What waits for products is moved up by the compiler as far as memory lets it, in front of a whole tile's formulas. So
 // there is a store before it that depends on their results, to where nothing is read.
@@ -5747,18 +5763,22 @@ struct Barriers {
   __device__ __forceinline__ u32 nowhere() const { return barriers + 16u; }
   __device__ __forceinline__ u32 full_k(Ring r) const { return barriers + 24u + 8u * r.stage; }
   __device__ __forceinline__ u32 empty_k(Ring r) const { return full_k(r) + 8u * kStages; }
-  __device__ __forceinline__ u32 full_v(Ring r) const { return full_k(r) + 16u * kStages; }
-  __device__ __forceinline__ u32 empty_v(Ring r) const { return full_k(r) + 24u * kStages; }
-  __device__ __forceinline__ u32 end() const { return barriers + 24u + 32u * kStages; }
+  __device__ __forceinline__ u32 full_v(SecondRing r) const { return barriers + 24u + 16u * kStages + 8u * r.stage; }
+  __device__ __forceinline__ u32 empty_v(SecondRing r) const { return full_v(r) + 8u * kStagesOfSecond; }
+  __device__ __forceinline__ u32 end() const { return barriers + 24u + 16u * (kStages + kStagesOfSecond); }
+  __device__ __forceinline__ u32 patch() const { return end(); }  // clear_beyond()
   // By one thread.
   __device__ __forceinline__ void init() const {
+    tern_barrier_init(patch(), 1u);
     tern_barrier_init(full_q(), 1u), tern_barrier_init(empty_q(), 4u * kConsumers);
-    for (Ring r; r.round == 0u; r.advance()) {
-      tern_barrier_init(full_k(r), 1u), tern_barrier_init(full_v(r), 1u);
-      tern_barrier_init(empty_k(r), 4u * kConsumers), tern_barrier_init(empty_v(r), 4u * kConsumers);
-    }
+    for (Ring r; r.round == 0u; r.advance())
+      tern_barrier_init(full_k(r), 1u), tern_barrier_init(empty_k(r), 4u * kConsumers);
+    for (SecondRing r; r.round == 0u; r.advance())
+      tern_barrier_init(full_v(r), 1u), tern_barrier_init(empty_v(r), 4u * kConsumers);
   }
 };
+// Rows of a tile from the sample's length on are not its own: 0 times what lies there could be NaN. By a warp, when the
+// tile is there.
 // ---- rows ----
 // A block of rows, and the columns that they may see. Those from `length` on hold anything.
 struct Work {
@@ -5840,22 +5860,33 @@ struct Attention : RowBlocks {
     fetch_pieces<kWidth>(at.out, kPieceOfQ, of_out, w.first_row, head, 0u, full, tern_passing());
   }
   __device__ __forceinline__ void fetch_tile(const BoxMap& of_k, const BoxMap& of_v, const Work& w, u32 column,
-                                             Memory at, Ring ring, u32 lane) const {
+                                             Memory at, Ring ring, SecondRing second, u32& patches, u32 lane) const {
     [[maybe_unused]] let batch = w.batch, head = w.key_head;
+    let k = at.k + ring.stage * kBytesOfK, v = at.v + second.stage * kBytesOfV;
+    const bool whole = !kRagged || column + kColumns <= w.length;
+    let barrier = whole ? at.full_k(ring) : at.patch();
     __syncwarp();
-    if (lane != 0u) return;
     tern_wait(at.empty_k(ring), ring.round ^ 1u);
-    tern_expect(at.full_k(ring), kBytesOfK);
-    let k = at.k + ring.stage * kBytesOfK, v = at.v + ring.stage * kBytesOfV;
-    fetch_pieces<kDepth>(k, kPiece, of_k, column, 0u, 0u, at.full_k(ring), tern_kept());
-    tern_wait(at.empty_v(ring), ring.round ^ 1u);
-    tern_expect(at.full_v(ring), kBytesOfV);
-    fetch_pieces<kWidth>(v, kPiece, of_v, column, 0u, 0u, at.full_v(ring), tern_kept());
+    if (lane == 0u) {
+      tern_expect(barrier, kBytesOfK);
+      fetch_pieces<kDepth>(k, kPiece, of_k, column, 0u, 0u, barrier, tern_kept());
+    }
+    if (!whole) {
+      tern_wait(barrier, patches & 1u);
+      ++patches;
+      clear_beyond<kDepth>(k, w.length - column, lane);
+      if (lane == 0u) tern_arrive_here(at.full_k(ring));
+    }
+    if (lane != 0u) return;
+    tern_wait(at.empty_v(second), second.round ^ 1u);
+    tern_expect(at.full_v(second), kBytesOfV);
+    fetch_pieces<kWidth>(v, kPiece, of_v, column, 0u, 0u, at.full_v(second), tern_kept());
   }
   __device__ void fetch(const BoxMap& of_q, const BoxMap& of_k, const BoxMap& of_v, const BoxMap& of_out,
                         Memory at, u32 lane) const {
     Ring ring;
-    u32 blocks = 0u;
+    SecondRing second;
+    u32 blocks = 0u, patches = 0u;
     for (u32 round = 0u; round * gridDim.x < params.v[12]; ++round) {
       let group = group_of(round);
       if (group >= params.v[12]) continue;
@@ -5863,8 +5894,8 @@ struct Attention : RowBlocks {
       if (w.begin < w.end) fetch_rows(of_q, of_out, w, at, blocks++ & 1u, lane);
 #pragma unroll 1
       for (u32 column = w.begin; column < w.end; column = seek(w, column + kColumns)) {
-        fetch_tile(of_k, of_v, w, column, at, ring, lane);
-        ring.advance();
+        fetch_tile(of_k, of_v, w, column, at, ring, second, patches, lane);
+        ring.advance(), second.advance();
       }
     }
   }
@@ -5885,10 +5916,10 @@ struct Attention : RowBlocks {
     }
     return known;
   }
-  // In place of products the slopes.
-  __device__ __forceinline__ void take_slopes(f32 (&s)[kAcross][4], const f32 (&g)[kAcross][4], const Known& known,
+  // In place of products the slopes, and of what goes toward them, where they are kept, the shares.
+  __device__ __forceinline__ void take_slopes(f32 (&s)[kAcross][4], f32 (&g)[kAcross][4], const Known& known,
                                               const Work& w, u32 column, u32 own, u32 lane) const {
-    [[maybe_unused]] let batch = w.batch, head = w.head, first_row = w.first_row, end = w.end;
+    [[maybe_unused]] let batch = w.batch, head = w.head, first_row = w.first_row, end = w.end, length = w.length;
     const bool edge = column + kColumns > end || i32(column + kColumns) > i32(first_row) + bitcast<i32>(params.v[8]) + 1;
     [[maybe_unused]] let first = column + (lane & 3u) * 2u;
 #pragma unroll
@@ -5909,20 +5940,45 @@ struct Attention : RowBlocks {
         let x0 = bitcast<f32>(((u32*)b6)[params.v[32] + head]);
         let y1 = score_of(params, x, x0, bitcast<i32>(own_row), bitcast<i32>(first), ahead);
         score = y1;
-        let share = tern_power_of_two(fma(score, bitcast<f32>(params.v[11]), -top));
-        f32 incoming = g[j / 2u][2u * h + j % 2u];
+        [[maybe_unused]] f32 &y = g[j / 2u][2u * h + j % 2u], share = tern_power_of_two(fma(score, bitcast<f32>(params.v[11]), -top));
+        f32 incoming = y;
         let toward = share * (incoming - known.means[h]);
         f32 slope;
         let y2 = slope_of(params, toward, ahead);
         slope = y2;
         x = slope;
+        if constexpr (kKeeps) {
+          y = share;
+        }
       }
       if (edge) {
         [[maybe_unused]] let middle = i32(row) + i32(params.v[8]);
 #pragma unroll
         for (u32 j = 0u; j < 2u * kAcross; ++j) {
           let at = first + j / 2u * 8u + j % 2u;
-          if (!((at < params.v[2]) && (bitcast<i32>(at) <= middle))) { s[j / 2u][2u * h + j % 2u] = 0.0f; }
+          if (!((at < params.v[2]) && (bitcast<i32>(at) <= middle))) { s[j / 2u][2u * h + j % 2u] = g[j / 2u][2u * h + j % 2u] = 0.0f; }
+        }
+      }
+    }
+  }
+  // Stores slopes and shares of a tile.
+  __device__ __forceinline__ void keep(f32 (&s)[kAcross][4], f32 (&g)[kAcross][4], const Work& w, u32 column, u32 own,
+                                       u32 lane) const {
+    [[maybe_unused]] let batch = w.batch, head = w.head;
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      let row = own + 8u * h;
+#pragma unroll
+      for (u32 j = 0u; j < kAcross; j += 4u) {
+        let first = column + j * 8u + (lane & 3u) * 8u;
+        const bool inside = row < params.v[1] && first < params.v[2];
+        {
+          [[maybe_unused]] let x = tern_quad_row(&s[j], h);
+          if (inside) {
+          }
+        }
+        [[maybe_unused]] let x = tern_quad_row(&g[j], h);
+        if (inside) {
         }
       }
     }
@@ -5943,24 +5999,75 @@ struct Attention : RowBlocks {
       }
     }
   }
-  // Sends the products of a tile off.
-  __device__ __forceinline__ void send_products(f32 (&s)[kAcross][4], f32 (&g)[kAcross][4], Memory at, Ring ring,
-                                                u32 member) const {
-    let stage = same(ring.stage);
+  // What a consumer works with: the products of a tile, and slopes of the one before.
+  struct Tile {
+    f32 s[kAcross][4], g[kAcross][4];
+    u32 slopes[kAcross / 2u][4];
+    Ring ring, last;  // of k: of this tile, and of the one before
+    SecondRing fewer;
+    // Of v.
+    __device__ __forceinline__ SecondRing second() const {
+      return kFewPlaces ? fewer : SecondRing{ring.stage, ring.round};
+    }
+    __device__ __forceinline__ void advance() { last = ring, ring.advance(), fewer.advance(); }
+  };
+  // Send products off.
+  static __device__ __forceinline__ void send_scores(Tile& t, Memory at, u32 stage, u32 member) {
+    multiply_rows<kDepth, kBegins>(t.s, at.q + member * 8192u, kPieceOfQ, at.k + stage * kBytesOfK, kPiece);
+  }
+  static __device__ __forceinline__ void send_toward(Tile& t, Memory at, u32 stage, u32 member) {
+    multiply_rows<kWidth>(t.g, at.out + member * 8192u, kPieceOfQ, at.v + stage * kBytesOfV, kPiece);
+  }
+  static __device__ __forceinline__ void send_both(Tile& t, Memory at, u32 member) {
+    let stage = same(t.ring.stage);
     tern_begin_products();
-    multiply_rows<kDepth, kBegins>(s, at.q + member * 8192u, kPieceOfQ, at.k + stage * kBytesOfK, kPiece);
-    multiply_rows<kWidth>(g, at.out + member * 8192u, kPieceOfQ, at.v + stage * kBytesOfV, kPiece);
+    send_scores(t, at, stage, member), send_toward(t, at, kFewPlaces ? same(t.fewer.stage) : stage, member);
     tern_commit_products();
   }
-  static __device__ __forceinline__ void send_slopes(f32 (&sums)[kSumsAcross][4], const u32 (&slopes)[kAcross / 2u][4],
-                                                     Memory at, Ring ring) {
-    let stage = same(ring.stage);
+  static __device__ __forceinline__ void send_slopes(f32 (&sums)[kSumsAcross][4], const Tile& t, Memory at) {
+    let stage = same(t.last.stage);
     tern_begin_products();
-    multiply_sums(sums, slopes, at.k + stage * kBytesOfK, kPiece);
+    multiply_sums(sums, t.slopes, at.k + stage * kBytesOfK, kPiece);
     tern_commit_products();
+  }
+  // The products of a tile, and of the slopes of the one before. Of few places: consumer 1, the last to give places up,
+  // begins with v, of which there is one.
+  static __device__ __forceinline__ void send_tile(f32 (&sums)[kSumsAcross][4], Tile& t, Memory at, u32 member) {
+    if constexpr (!kFewPlaces) {
+      send_both(t, at, member);
+      send_slopes(sums, t, at);
+      return;
+    }
+    let odd = (member & 1u) != 0u;
+    if (!odd) send_slopes(sums, t, at);
+    tern_wait(at.full_v(t.fewer), t.fewer.round);
+    tern_begin_products();
+    send_toward(t, at, same(t.fewer.stage), member);
+    tern_commit_products();
+    if (odd) send_slopes(sums, t, at);
+    tern_wait(at.full_k(t.ring), t.ring.round);
+    tern_begin_products();
+    send_scores(t, at, same(t.ring.stage), member);
+    tern_commit_products();
+  }
+  // Until those of a tile are there; the others then still run, or have been waited for before.
+  static __device__ __forceinline__ void wait_for_tile(f32 (&sums)[kSumsAcross][4], Tile& t, Memory at, u32 lane,
+                                                       u32 member) {
+    if constexpr (kFewPlaces) {
+      let odd = (member & 1u) != 0u;
+      let k = at.empty_k(t.last), v = at.empty_v(t.fewer);
+      wait_for_all_but<2u>();
+      give_up(odd ? v : k, lane);
+      wait_for_all_but<1u>();
+      give_up(odd ? k : v, lane);
+      wait_for_sums(sums), hold(t.s), hold(t.g);
+    } else {
+      wait_for<1u>(t.s), hold(t.g);
+      give_up(at.empty_v(t.second()), lane);
+    }
   }
   __device__ void attend(Memory at, u32 thread, u32 member) const {
-    Ring ring, last;
+    Tile t;
     let lane = thread & 31u, own_of_group = member * 64u + thread % 128u / 32u * 16u + lane / 4u;
     u32 blocks = 0u;
     if (member + 1u == kConsumers) pass_ping_pong(member);
@@ -5972,39 +6079,40 @@ struct Attention : RowBlocks {
       let own = w.first_row + own_of_group;
       f32 sums[kSumsAcross][4] = {};
       if (w.begin < w.end) {
-        f32 s[kAcross][4], g[kAcross][4];
-        u32 slopes[kAcross / 2u][4];
         const Known known = known_of(w, own);
         tern_wait(at.full_q(), blocks++ & 1u);
-        tern_wait(at.full_k(ring), ring.round), tern_wait(at.full_v(ring), ring.round);
-        begin_scores(s, w, own, 0u);
-        send_products(s, g, at, ring, member);
-        wait_for<0u>(s), hold(g);
-        give_up(at.empty_v(ring), lane);
-        last = ring, ring.advance();
-        take_slopes(s, g, known, w, w.begin, own, lane);
-        pack(slopes, s);
+        tern_wait(at.full_k(t.ring), t.ring.round), tern_wait(at.full_v(t.second()), t.second().round);
+        begin_scores(t.s, w, own, 0u);
+        send_both(t, at, member);
+        wait_for<0u>(t.s), hold(t.g);
+        give_up(at.empty_v(t.second()), lane);
+        t.advance();
+        take_slopes(t.s, t.g, known, w, w.begin, own, lane);
+        pack(t.slopes, t.s);
+        if constexpr (kKeeps) keep(t.s, t.g, w, w.begin, own, lane);
 #pragma unroll 1
         for (u32 column = seek(w, w.begin + kColumns); column < w.end; column = seek(w, column + kColumns)) {
-          tern_wait(at.full_k(ring), ring.round), tern_wait(at.full_v(ring), ring.round);
-          begin_scores(s, w, own, 0u);
+          if constexpr (!kFewPlaces)
+            tern_wait(at.full_k(t.ring), t.ring.round), tern_wait(at.full_v(t.second()), t.second().round);
+          begin_scores(t.s, w, own, 0u);
           await_ping_pong(member);
-          send_products(s, g, at, ring, member);
-          send_slopes(sums, slopes, at, last);
+          send_tile(sums, t, at, member);
           pass_ping_pong(member);
-          wait_for<1u>(s), hold(g);
-          give_up(at.empty_v(ring), lane);
-          take_slopes(s, g, known, w, column, own, lane);
-          have_now(all_of(s), at.nowhere());
-          wait_for_sums(sums);
-          give_up(at.empty_k(last), lane);
-          last = ring, ring.advance();
-          pack(slopes, s);
+          wait_for_tile(sums, t, at, lane, member);
+          take_slopes(t.s, t.g, known, w, column, own, lane);
+          if constexpr (!kFewPlaces) {
+            have_now(all_of(t.s), at.nowhere());
+            wait_for_sums(sums);
+            give_up(at.empty_k(t.last), lane);
+          }
+          t.advance();
+          pack(t.slopes, t.s);
+          if constexpr (kKeeps) keep(t.s, t.g, w, column, own, lane);
         }
         give_up(at.empty_q(), lane);
-        send_slopes(sums, slopes, at, last);
+        send_slopes(sums, t, at);
         wait_for_sums(sums);
-        give_up(at.empty_k(last), lane);
+        give_up(at.empty_k(t.last), lane);
       }
       finish(sums, w, own, lane);
     }
@@ -6014,7 +6122,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel(const u32*
   extern __shared__ unsigned char memory[];
   let thread = threadIdx.x, q = (tern_shared(memory) + 1023u) & ~1023u;
   let out = q + kBytesOfQ, k = out + kBytesOfOut, v = k + kStages * kBytesOfK;
-  const Memory at{{v + kStages * kBytesOfV}, q, out, k, v};
+  const Memory at{{v + kStagesOfSecond * kBytesOfV}, q, out, k, v};
   if (thread == 0u) {
     at.init();
     tern_barriers_ready();
@@ -6036,12 +6144,12 @@ struct Params {
   u32 v[36];
 };
 // The instance.
-enum : bool { kPingPong = false, kBegins = false };
+enum : bool { kPingPong = false, kBegins = false, kOfK = true, kOfV = true, kOfBoth = kOfK && kOfV };
 enum : u32 {
   kConsumers = 2u, kThreads = 128u * (1u + kConsumers), kColumns = 64u * kConsumers,
   kRows = 96u, kAcross = kRows / 8u,
   kDepth = 64u, kSumsAcross = kDepth / 8u,  // v's rows are padded to as many
-  kStages = 3u,
+  kStages = 3u, kStagesOfSecond = 3u,  // of q, and of the result's gradient
   kPieceOfK = 128u * kColumns, kPiece = 128u * kRows,  // bytes of 64 elements of all rows
   kBytesOfK = kPieceOfK * (kDepth / 64u), kBytesOfQ = kPiece * (kDepth / 64u),
   kKnown = 8u * kRows,  // bytes of what is known of a tile's rows: tops of shares, means
@@ -6074,12 +6182,9 @@ struct Row8 {
   f32 x[8];
 };
 // Of four blocks, the upper or lower row (h) of a lane.
-struct Ring {
-  u32 stage = 0u, round = 0u;
-  __device__ __forceinline__ void advance() {
-    if (++stage == kStages) { stage = 0u, round ^= 1u; }
-  }
-};
+// Of two tiles that pass by together: those that scores are products of, and the others.
+using Ring = RingOf<kStages>;
+using SecondRing = RingOf<kStagesOfSecond>;
 // Consumers send products off one after the other (ping-pong): consumer i waits at barrier 1 + i, at which the
 // one before arrives.
 // The work of a round. Every other round of the processors goes backwards: none has the long ones of all rounds.
@@ -6107,6 +6212,7 @@ template <u32 sent> TERN_DEVICE void wait_for(f32 (&s)[kAcross][4]) {
   if constexpr (sent == 1u) asm volatile("wgmma.wait_group.sync.aligned 1;" : "+f"(s[0][0]), "+f"(s[0][1]), "+f"(s[0][2]), "+f"(s[0][3]), "+f"(s[1][0]), "+f"(s[1][1]), "+f"(s[1][2]), "+f"(s[1][3]), "+f"(s[2][0]), "+f"(s[2][1]), "+f"(s[2][2]), "+f"(s[2][3]), "+f"(s[3][0]), "+f"(s[3][1]), "+f"(s[3][2]), "+f"(s[3][3]), "+f"(s[4][0]), "+f"(s[4][1]), "+f"(s[4][2]), "+f"(s[4][3]), "+f"(s[5][0]), "+f"(s[5][1]), "+f"(s[5][2]), "+f"(s[5][3]), "+f"(s[6][0]), "+f"(s[6][1]), "+f"(s[6][2]), "+f"(s[6][3]), "+f"(s[7][0]), "+f"(s[7][1]), "+f"(s[7][2]), "+f"(s[7][3]), "+f"(s[8][0]), "+f"(s[8][1]), "+f"(s[8][2]), "+f"(s[8][3]), "+f"(s[9][0]), "+f"(s[9][1]), "+f"(s[9][2]), "+f"(s[9][3]), "+f"(s[10][0]), "+f"(s[10][1]), "+f"(s[10][2]), "+f"(s[10][3]), "+f"(s[11][0]), "+f"(s[11][1]), "+f"(s[11][2]), "+f"(s[11][3]) :: "memory");
   else asm volatile("wgmma.wait_group.sync.aligned 0;" : "+f"(s[0][0]), "+f"(s[0][1]), "+f"(s[0][2]), "+f"(s[0][3]), "+f"(s[1][0]), "+f"(s[1][1]), "+f"(s[1][2]), "+f"(s[1][3]), "+f"(s[2][0]), "+f"(s[2][1]), "+f"(s[2][2]), "+f"(s[2][3]), "+f"(s[3][0]), "+f"(s[3][1]), "+f"(s[3][2]), "+f"(s[3][3]), "+f"(s[4][0]), "+f"(s[4][1]), "+f"(s[4][2]), "+f"(s[4][3]), "+f"(s[5][0]), "+f"(s[5][1]), "+f"(s[5][2]), "+f"(s[5][3]), "+f"(s[6][0]), "+f"(s[6][1]), "+f"(s[6][2]), "+f"(s[6][3]), "+f"(s[7][0]), "+f"(s[7][1]), "+f"(s[7][2]), "+f"(s[7][3]), "+f"(s[8][0]), "+f"(s[8][1]), "+f"(s[8][2]), "+f"(s[8][3]), "+f"(s[9][0]), "+f"(s[9][1]), "+f"(s[9][2]), "+f"(s[9][3]), "+f"(s[10][0]), "+f"(s[10][1]), "+f"(s[10][2]), "+f"(s[10][3]), "+f"(s[11][0]), "+f"(s[11][1]), "+f"(s[11][2]), "+f"(s[11][3]) :: "memory");
 }
+// For what memory they have read.
 // Others of the same groups.
 TERN_DEVICE void hold(f32 (&s)[kAcross][4]) { asm volatile("" : "+f"(s[0][0]), "+f"(s[0][1]), "+f"(s[0][2]), "+f"(s[0][3]), "+f"(s[1][0]), "+f"(s[1][1]), "+f"(s[1][2]), "+f"(s[1][3]), "+f"(s[2][0]), "+f"(s[2][1]), "+f"(s[2][2]), "+f"(s[2][3]), "+f"(s[3][0]), "+f"(s[3][1]), "+f"(s[3][2]), "+f"(s[3][3]), "+f"(s[4][0]), "+f"(s[4][1]), "+f"(s[4][2]), "+f"(s[4][3]), "+f"(s[5][0]), "+f"(s[5][1]), "+f"(s[5][2]), "+f"(s[5][3]), "+f"(s[6][0]), "+f"(s[6][1]), "+f"(s[6][2]), "+f"(s[6][3]), "+f"(s[7][0]), "+f"(s[7][1]), "+f"(s[7][2]), "+f"(s[7][3]), "+f"(s[8][0]), "+f"(s[8][1]), "+f"(s[8][2]), "+f"(s[8][3]), "+f"(s[9][0]), "+f"(s[9][1]), "+f"(s[9][2]), "+f"(s[9][3]), "+f"(s[10][0]), "+f"(s[10][1]), "+f"(s[10][2]), "+f"(s[10][3]), "+f"(s[11][0]), "+f"(s[11][1]), "+f"(s[11][2]), "+f"(s[11][3]) :: "memory"); }
 // What waits for products is moved up by the compiler as far as memory lets it, in front of a whole tile's formulas. So
@@ -6120,10 +6226,14 @@ struct Memory {
   __device__ __forceinline__ u32 empty_k() const { return barriers + 8u; }
   __device__ __forceinline__ u32 full(Ring r) const { return barriers + 24u + 8u * r.stage; }
   __device__ __forceinline__ u32 empty(Ring r) const { return full(r) + 8u * kStages; }
+  __device__ __forceinline__ u32 full_out(SecondRing r) const {
+    return barriers + 24u + 16u * kStages + 8u * r.stage;
+  }
+  __device__ __forceinline__ u32 empty_out(SecondRing r) const { return full_out(r) + 8u * kStagesOfSecond; }
 };
-// A block of keys, and the rows that may see them.
+// A block of keys, and the rows that may see them; those from `length` on see nothing.
 struct Work {
-  u32 batch, key_head, first_column, begin, end;
+  u32 batch, key_head, first_column, begin, end, length;
 };
 // A tile of rows of one of the heads that share the keys; sharer = as many as those: none.
 struct Place {
@@ -6159,7 +6269,7 @@ struct Attention {
     var end = params.v[1];
     let middle_of_all = bitcast<i32>(first_column) - bitcast<i32>(params.v[8]);
     begin = u32(clamp(middle_of_all, 0, bitcast<i32>(params.v[1]))) / 32u * 32u;
-    return {batch, key_head_of_all - batch * params.v[6], first_column, begin, end};
+    return {batch, key_head_of_all - batch * params.v[6], first_column, begin, end, params.v[2]};
   }
   __device__ __forceinline__ u32 shared_by() const { return params.v[5] / params.v[6]; }
   // The first place from there on of which something is seen.
@@ -6184,31 +6294,39 @@ struct Attention {
   __device__ void fetch(const BoxMap& of_q, const BoxMap& of_k, const BoxMap& of_v, const BoxMap& of_out,
                         Memory at, u32 lane) const {
     Ring ring;
+    SecondRing second;
     u32 blocks = 0u;
     each_work([&](const Work& w) {
-      [[maybe_unused]] let batch = w.batch;
       for (Place p = seek(w, 0u, w.begin), first = p; p.sharer < shared_by();
            p = seek(w, p.sharer, p.first_row + kRows)) {
-        const Ring now = ring;
-        ring.advance();
         __syncwarp();
-        if (lane != 0u) continue;
-        if (p.sharer == first.sharer && p.first_row == first.first_row) {
-          [[maybe_unused]] let head = w.key_head;
-          tern_wait(at.empty_k(), blocks++ & 1u ^ 1u);
-          let full = at.full_k();
-          tern_expect(full, 2u * kBytesOfK);
-          fetch_pieces<kDepth>(at.k, kPieceOfK, of_k, w.first_column, 0u, 0u, full, tern_passing());
-          fetch_pieces<kDepth>(at.v, kPieceOfK, of_v, w.first_column, 0u, 0u, full, tern_passing());
+        if (lane == 0u) {
+          if (p.sharer == first.sharer && p.first_row == first.first_row) fetch_keys(of_k, of_v, w, at, blocks++ & 1u);
+          fetch_tile(of_q, of_out, w, p, at, ring, second);
         }
-        [[maybe_unused]] let head = w.key_head * shared_by() + p.sharer;
-        let full = at.full(now), to = now.stage * kBytesOfQ;
-        tern_wait(at.empty(now), now.round ^ 1u);
-        tern_expect(full, 2u * kBytesOfQ);
-        fetch_pieces<kDepth>(at.q + to, kPiece, of_q, p.first_row, head, 0u, full, tern_kept());
-        fetch_pieces<kDepth>(at.out + to, kPiece, of_out, p.first_row, head, 0u, full, tern_kept());
+        ring.advance(), second.advance();
       }
     });
+  }
+  __device__ __forceinline__ void fetch_keys(const BoxMap& of_k, const BoxMap& of_v, const Work& w, Memory at,
+                                             u32 round) const {
+    [[maybe_unused]] let batch = w.batch, head = w.key_head;
+    let full = at.full_k();
+    tern_wait(at.empty_k(), round ^ 1u);
+    tern_expect(full, (kOfK ? 2u : 1u) * kBytesOfK);
+    fetch_pieces<kDepth>(at.k, kPieceOfK, of_k, w.first_column, 0u, 0u, full, tern_passing());
+    if (kOfK) fetch_pieces<kDepth>(at.v, kPieceOfK, of_v, w.first_column, 0u, 0u, full, tern_passing());
+  }
+  __device__ __forceinline__ void fetch_tile(const BoxMap& of_q, const BoxMap& of_out, const Work& w, Place p,
+                                             Memory at, Ring ring, SecondRing second) const {
+    [[maybe_unused]] let batch = w.batch, head = w.key_head * shared_by() + p.sharer;
+    let q = at.q + ring.stage * kBytesOfQ, out = at.out + second.stage * kBytesOfQ;
+    tern_wait(at.empty(ring), ring.round ^ 1u);
+    tern_expect(at.full(ring), kBytesOfQ);
+    fetch_pieces<kDepth>(q, kPiece, of_q, p.first_row, head, 0u, at.full(ring), tern_kept());
+    tern_wait(at.empty_out(second), second.round ^ 1u);
+    tern_expect(at.full_out(second), kBytesOfQ);
+    fetch_pieces<kDepth>(out, kPiece, of_out, p.first_row, head, 0u, at.full_out(second), tern_kept());
   }
   // By all lanes of a warp.
   __device__ void fetch_known(Memory at, u32 lane) const {
@@ -6217,19 +6335,25 @@ struct Attention {
       [[maybe_unused]] let batch = w.batch;
       for (Place p = seek(w, 0u, w.begin); p.sharer < shared_by(); p = seek(w, p.sharer, p.first_row + kRows)) {
         [[maybe_unused]] let head = w.key_head * shared_by() + p.sharer;
-        __syncwarp();
-        tern_wait(at.empty(ring), ring.round ^ 1u);
-        for (u32 i = lane; i < kRows; i += 32u) {
-          let own_row = min(p.first_row + i, params.v[1] - 1u);
+        // Loaded before there is a place for them: memory takes as long as half a tile's products.
+        f32 tops[(kRows + 31u) / 32u], means[(kRows + 31u) / 32u];
+#pragma unroll
+        for (u32 i = 0u; i < kRows; i += 32u) {
+          let own_row = min(p.first_row + i + lane, params.v[1] - 1u);
           let x3 = bitcast<f32>(((u32*)b3)[params.v[23] + head * params.v[24] + own_row]);
           let top = x3;
           let x4 = bitcast<f32>(((u32*)b3)[params.v[25] + head * params.v[26] + own_row]);
           let total = x4;
           let x5 = bitcast<f32>(((u32*)b4)[params.v[27] + head * params.v[28] + own_row]);
           let mean = x5;
-          let to = at.known + ring.stage * kKnown + 4u * i;
-          put(to, top_of_shares(top, total)), put(to + 4u * kRows, mean);
+          tops[i / 32u] = top_of_shares(top, total), means[i / 32u] = mean;
         }
+        __syncwarp();
+        tern_wait(at.empty(ring), ring.round ^ 1u);
+        let to = at.known + ring.stage * kKnown + 4u * lane;
+#pragma unroll
+        for (u32 i = 0u; i < kRows; i += 32u)
+          if (i + lane < kRows) put(to + 4u * i, tops[i / 32u]), put(to + 4u * (i + kRows), means[i / 32u]);
         __syncwarp();
         if (lane == 0u) tern_arrive_here(at.full(ring));
         ring.advance();
@@ -6266,13 +6390,13 @@ struct Attention {
                                               u32 known_at, u32 own, u32 lane) const {
     [[maybe_unused]] let batch = w.batch, key_head = w.key_head, first_column = w.first_column;
     [[maybe_unused]] let shared = shared_by(), head = key_head * shared + p.sharer, sharer = p.sharer;
-    let first_row = p.first_row, end = w.end;
-    const bool edge = first_row + kRows > end || first_column + kColumns > params.v[2] || i32(first_column + kColumns) > i32(first_row) + bitcast<i32>(params.v[8]) + 1;
+    let first_row = p.first_row, end = w.end, length = w.length;
+    const bool edge = first_row + kRows > end || first_column + kColumns > length || i32(first_column + kColumns) > i32(first_row) + bitcast<i32>(params.v[8]) + 1;
     [[maybe_unused]] let first = first_row + (lane & 3u) * 2u;
 #pragma unroll
     for (u32 j = 0u; j < kAcross; ++j) {
       let from = known_at + 4u * (j * 8u + (lane & 3u) * 2u);
-      let tops = known(from), means = known(from + 4u * kRows);
+      const vec2<f32> tops = known(from), means = kOfK ? known(from + 4u * kRows) : vec2<f32>{0.0f, 0.0f};
 #pragma unroll
       for (u32 e = 0u; e < 4u; ++e) {
         [[maybe_unused]] let ahead = j * 8u + e % 2u, row = first + ahead, column = own + e / 2u * 8u;
@@ -6300,54 +6424,47 @@ struct Attention {
       if (!(row < params.v[1] && (column < params.v[2]) && (bitcast<i32>(column) <= middle))) { s[j / 4u][j % 4u] = 0.0f, g[j / 4u][j % 4u] = 0.0f; }
     }
   }
-  __device__ __forceinline__ void send_products(f32 (&s)[kAcross][4], f32 (&g)[kAcross][4], Memory at, Ring ring,
-                                                u32 member) const {
-    tern_begin_products();
-    multiply_rows<kDepth, kBegins>(s, at.k + member * 8192u, kPieceOfK, at.q + ring.stage * kBytesOfQ, kPiece);
-    multiply_rows<kDepth>(g, at.v + member * 8192u, kPieceOfK, at.out + ring.stage * kBytesOfQ, kPiece);
-    tern_commit_products();
+  // Send products off.
+  static __device__ __forceinline__ void send_scores(f32 (&s)[kAcross][4], Memory at, Ring ring, u32 member) {
+    multiply_rows<kDepth, kBegins>(s, at.k + member * 8192u, kPieceOfK, at.q + same(ring.stage) * kBytesOfQ, kPiece);
   }
-  struct Sums {
-    f32 of_k[kSumsAcross][4] = {}, of_v[kSumsAcross][4] = {};
-  };
-  static __device__ __forceinline__ void send_shares(Sums& sums, const u32 (&shares)[kAcross / 2u][4],
-                                                     const u32 (&slopes)[kAcross / 2u][4], Memory at, Ring ring) {
-    tern_begin_products();
-    multiply_sums(sums.of_v, shares, at.out + ring.stage * kBytesOfQ, kPiece);
-    multiply_sums(sums.of_k, slopes, at.q + ring.stage * kBytesOfQ, kPiece);
-    tern_commit_products();
+  static __device__ __forceinline__ void send_toward(f32 (&g)[kAcross][4], Memory at, SecondRing ring, u32 member) {
+    multiply_rows<kDepth>(g, at.v + member * 8192u, kPieceOfK, at.out + same(ring.stage) * kBytesOfQ, kPiece);
   }
-  __device__ __forceinline__ void finish(Sums& sums, const Work& w, u32 own, u32 lane) const {
+  // Stores the gradient of k, or else that of v.
+  template <bool of_k>
+  __device__ __forceinline__ void finish(f32 (&sums)[kSumsAcross][4], const Work& w, u32 own, u32 lane) const {
     [[maybe_unused]] let batch = w.batch, key_head = w.key_head;
 #pragma unroll
     for (u32 h = 0u; h < 2u; ++h) {
       let column = own + 8u * h;
 #pragma unroll
       for (u32 j = 0u; j < kSumsAcross; j += 4u) {
+        [[maybe_unused]] let x = tern_quad_row(&sums[j], h);
         let first = j * 8u + (lane & 3u) * 8u;
-        {
-          let x = tern_quad_row(&sums.of_k[j], h);
-          if (column < params.v[2] && first < params.v[3]) {
+        if (column >= params.v[2]) continue;
+        if constexpr (of_k) {
+          if (first < params.v[3]) {
             let w6 = (params.v[29] + column * params.v[30] + first) / 8u;
             b5[w6 + 0u] = vec4<u32>(tern_f32_pair_to_bf16((x.x[0] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[35]))), (x.x[1] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[35])))), tern_f32_pair_to_bf16((x.x[2] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[35]))), (x.x[3] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[35])))), tern_f32_pair_to_bf16((x.x[4] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[35]))), (x.x[5] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[35])))), tern_f32_pair_to_bf16((x.x[6] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[35]))), (x.x[7] * (bitcast<f32>(params.v[10]) * bitcast<f32>(params.v[35])))));
           }
-        }
-        let x = tern_quad_row(&sums.of_v[j], h);
-        if (column < params.v[2] && first < params.v[4]) {
+        } else if (first < params.v[4]) {
           let w7 = (params.v[31] + column * params.v[32] + first) / 8u;
           b6[w7 + 0u] = vec4<u32>(tern_f32_pair_to_bf16((x.x[0]), (x.x[1])), tern_f32_pair_to_bf16((x.x[2]), (x.x[3])), tern_f32_pair_to_bf16((x.x[4]), (x.x[5])), tern_f32_pair_to_bf16((x.x[6]), (x.x[7])));
         }
       }
     }
   }
+  // Of both gradients: of a tile, products, shares and slopes, and their products.
   __device__ void attend(Memory at, u32 thread, u32 member) const {
     Ring ring;
+    SecondRing second;
     let lane = thread & 31u, own_of_group = member * 64u + thread % 128u / 32u * 16u + lane / 4u;
     u32 blocks = 0u;
     if (member + 1u == kConsumers) pass_ping_pong(member);
     each_work([&](const Work& w) {
       let own = w.first_column + own_of_group;
-      Sums sums;
+      f32 of_k[kSumsAcross][4] = {}, of_v[kSumsAcross][4] = {};
       Place p = seek(w, 0u, w.begin);
       if (p.sharer < shared_by()) {
         f32 s[kAcross][4], g[kAcross][4];
@@ -6355,46 +6472,140 @@ struct Attention {
         tern_wait(at.full_k(), blocks++ & 1u);
 #pragma unroll 1
         for (; p.sharer < shared_by(); p = seek(w, p.sharer, p.first_row + kRows)) {
-          tern_wait(at.full(ring), ring.round);
+          tern_wait(at.full(ring), ring.round), tern_wait(at.full_out(second), second.round);
           begin_scores(s, w, p, own, lane);
           await_ping_pong(member);
-          send_products(s, g, at, ring, member);
+          tern_begin_products();
+          send_scores(s, at, ring, member), send_toward(g, at, second, member);
+          tern_commit_products();
           pass_ping_pong(member);
           wait_for<0u>(s), hold(g);
           take_slopes(s, g, w, p, at.known + ring.stage * kKnown, own, lane);
           pack(shares, s), pack(slopes, g);
-          send_shares(sums, shares, slopes, at, ring);
-          wait_for_sums(sums.of_v), hold_sums(sums.of_k);
-          give_up(at.empty(ring), lane);
-          ring.advance();
+          tern_begin_products();
+          multiply_sums(of_v, shares, at.out + second.stage * kBytesOfQ, kPiece);
+          multiply_sums(of_k, slopes, at.q + ring.stage * kBytesOfQ, kPiece);
+          tern_commit_products();
+          wait_for_sums(of_v), hold_sums(of_k);
+          give_up(at.empty(ring), lane), give_up(at.empty_out(second), lane);
+          ring.advance(), second.advance();
         }
         give_up(at.empty_k(), lane);
       }
-      finish(sums, w, own, lane);
+      finish<true>(of_k, w, own, lane), finish<false>(of_v, w, own, lane);
+    });
+  }
+  // ---- consumers of one gradient ----
+  // What a consumer works with: the products of a tile, and shares or slopes of the one before. Those meet the tiles of
+  // the first ring, q, for k's gradient, or else of the second, which come later by one tile then.
+  struct Tile {
+    f32 s[kAcross][4], g[kAcross][4];
+    u32 weights[kAcross / 2u][4];
+    Ring ring, last;  // of this tile, and of the one before
+    SecondRing second;
+  };
+  static __device__ __forceinline__ void send_weights(f32 (&sums)[kSumsAcross][4], const Tile& t, Memory at) {
+    let tile = same(kOfK ? t.last.stage : t.second.stage) * kBytesOfQ;
+    tern_begin_products();
+    multiply_sums(sums, t.weights, (kOfK ? at.q : at.out) + tile, kPiece);
+    tern_commit_products();
+  }
+  // The products of a tile, and unless it is a block's first those of the weights of the one before; until all are
+  // there. What is given up first comes first, and what is fetched anew last.
+  template <bool first>
+  static __device__ __forceinline__ void multiply_tile(f32 (&sums)[kSumsAcross][4], Tile& t, Memory at, u32 lane,
+                                                       u32 member) {
+    if constexpr (!first) {
+      await_ping_pong(member);
+      if constexpr (kOfV) tern_wait(at.full_out(t.second), t.second.round);
+      send_weights(sums, t, at);
+    }
+    if constexpr (kOfK) {
+      tern_wait(at.full_out(t.second), t.second.round);
+      tern_begin_products();
+      send_toward(t.g, at, t.second, member);
+      tern_commit_products();
+    }
+    tern_wait(at.full(t.ring), t.ring.round);
+    tern_begin_products();
+    send_scores(t.s, at, t.ring, member);
+    tern_commit_products();
+    if constexpr (!first) {
+      pass_ping_pong(member);
+      wait_for_all_but<kOfK ? 2u : 1u>();
+      give_up(kOfK ? at.empty(t.last) : at.empty_out(t.second), lane);
+    }
+    if constexpr (kOfK) {
+      wait_for_all_but<1u>();
+      give_up(at.empty_out(t.second), lane);
+    }
+    if constexpr (kOfK || !first) t.second.advance();
+    wait_for<0u>(t.s);
+    if constexpr (kOfK) hold(t.g);
+    if constexpr (!first) hold_sums(sums);
+  }
+  __device__ __forceinline__ void take_weights(Tile& t, const Work& w, Place p, Memory at, u32 own, u32 lane) const {
+    take_slopes(t.s, t.g, w, p, at.known + t.ring.stage * kKnown, own, lane);
+    if constexpr (kOfK) pack(t.weights, t.g);
+    else pack(t.weights, t.s), give_up(at.empty(t.ring), lane);
+    t.last = t.ring, t.ring.advance();
+  }
+  __device__ void attend_to_one(Memory at, u32 thread, u32 member) const {
+    Tile t;
+    let lane = thread & 31u, own_of_group = member * 64u + thread % 128u / 32u * 16u + lane / 4u;
+    u32 blocks = 0u;
+    if (member + 1u == kConsumers) pass_ping_pong(member);
+    each_work([&](const Work& w) {
+      let own = w.first_column + own_of_group;
+      f32 sums[kSumsAcross][4] = {};
+      Place p = seek(w, 0u, w.begin);
+      if (p.sharer < shared_by()) {
+        tern_wait(at.full_k(), blocks++ & 1u);
+        begin_scores(t.s, w, p, own, lane);
+        multiply_tile<true>(sums, t, at, lane, member);
+        take_weights(t, w, p, at, own, lane);
+#pragma unroll 1
+        for (p = seek(w, p.sharer, p.first_row + kRows); p.sharer < shared_by();
+             p = seek(w, p.sharer, p.first_row + kRows)) {
+          begin_scores(t.s, w, p, own, lane);
+          multiply_tile<false>(sums, t, at, lane, member);
+          take_weights(t, w, p, at, own, lane);
+        }
+        give_up(at.empty_k(), lane);
+        if constexpr (kOfV) tern_wait(at.full_out(t.second), t.second.round);
+        send_weights(sums, t, at);
+        wait_for_sums(sums);
+        if constexpr (kOfK) give_up(at.empty(t.last), lane);
+        else give_up(at.empty_out(t.second), lane), t.second.advance();
+      }
+      finish<kOfK>(sums, w, own, lane);
     });
   }
 };
 extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel(const u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, const u32* __restrict__ b3, const u32* __restrict__ b4, vec4<u32>* __restrict__ b5, vec4<u32>* __restrict__ b6, const u32* __restrict__ b7, const __grid_constant__ BoxMap map0, const __grid_constant__ BoxMap map1, const __grid_constant__ BoxMap map2, const __grid_constant__ BoxMap map3, const __grid_constant__ Params params) {
   extern __shared__ unsigned char memory[];
   let thread = threadIdx.x, k = (tern_shared(memory) + 1023u) & ~1023u;
-  let q = k + 2u * kBytesOfK, out = q + kStages * kBytesOfQ, known = out + kStages * kBytesOfQ;
+  let q = k + (kOfK ? 2u : 1u) * kBytesOfK, out = q + kStages * kBytesOfQ, known = out + kStagesOfSecond * kBytesOfQ;
   const Memory at{k, k + kBytesOfK, q, out, known, known + kStages * kKnown};
   if (thread == 0u) {
     tern_barrier_init(at.full_k(), 1u), tern_barrier_init(at.empty_k(), 4u * kConsumers);
     for (Ring r; r.round == 0u; r.advance())
       tern_barrier_init(at.full(r), 2u), tern_barrier_init(at.empty(r), 4u * kConsumers);
+    for (SecondRing r; r.round == 0u; r.advance())
+      tern_barrier_init(at.full_out(r), 1u), tern_barrier_init(at.empty_out(r), 4u * kConsumers);
     tern_barriers_ready();
   }
   __syncthreads();
   const Attention call{params, b0, b1, b2, b3, b4, b5, b6, b7};
   if (thread < 128u) {
-    // Two warps of these have more to do than those of the other kernels.
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
     if (thread < 32u) call.fetch(map0, map1, map2, map3, at, thread);
     else if (thread >= 32u && thread < 64u) call.fetch_known(at, thread - 32u);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
-    call.attend(at, thread, same(thread / 128u) - 1u);
+    let member = same(thread / 128u) - 1u;
+    if constexpr (kOfBoth) call.attend(at, thread, member);
+    else call.attend_to_one(at, thread, member);
   }
 }
 

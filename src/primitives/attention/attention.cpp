@@ -67,6 +67,9 @@ struct AttentionRules {
   bool (*pays)(Backend& backend, const AttentionSizes& s, DType dtype, bool with_gradients);
   std::int64_t (*groups)(Backend& backend, const AttentionSizes& s, DType dtype);
   std::int64_t wanted;
+  bool (*keeps_shares)(Backend& backend, const AttentionBackwardRequest& request) = [](Backend&, const auto&) {
+    return false;
+  };
 };
 constexpr bool always(Backend&, const AttentionSizes&, DType, bool) { return true; }
 template <auto pays> bool asked_on_gpu(Backend& backend, const AttentionSizes& s, DType dtype, bool gradients) {
@@ -89,7 +92,9 @@ const AttentionRules& attention_rules(Backend& backend) {
         kTasks}},
       {kernel_of<detail_gpu::attention_on_cuda>(),
        {asked_on_gpu<detail_gpu::attention_pays_on_cuda>, groups_on_gpu<detail_gpu::attention_groups_on_cuda>,
-        kGroups}},
+        kGroups, [](Backend& backend, const AttentionBackwardRequest& r) {
+          return detail_gpu::attention_keeps_shares_on_cuda(static_cast<detail_gpu::GpuBackend&>(backend), r);
+        }}},
       {kernel_of<detail_gpu::attention_on_gpu>(),
        {asked_on_gpu<[](detail_gpu::GpuBackend&, const AttentionSizes& s, DType, bool gradients) {
           return detail_gpu::attention_pays_on_gpu(s, gradients);
@@ -104,6 +109,9 @@ const AttentionRules& attention_rules(Backend& backend) {
 
 bool attention_pays(Backend& backend, const AttentionSizes& s, DType dtype, bool with_gradients) {
   return backend.offers<AttentionRequest>() && attention_rules(backend).pays(backend, s, dtype, with_gradients);
+}
+bool attention_keeps_shares(Backend& backend, const AttentionBackwardRequest& r) {
+  return attention_rules(backend).keeps_shares(backend, r);
 }
 std::int64_t attention_parts(Backend& backend, const AttentionSizes& s, DType dtype) {
   constexpr std::int64_t kFewestColumns = 512;  // of a stretch

@@ -12,6 +12,9 @@ inline constexpr std::int64_t kMaskBlock = 64;
 /// What a row may see of a block of a mask.
 enum class Seen : std::int32_t { nothing, some, all };
 
+/// As many scores as the decomposed computation keeps for backward; of more it computes blocks again.
+inline constexpr std::int64_t kMostKeptScores = std::int64_t{1} << 28;
+
 /// What both directions know. Heads and groups have an axis each: head h reads group h / (heads / groups).
 struct AttentionSizes {
   std::int64_t batch = 0, heads = 0, groups = 0, rows = 0, columns = 0, depth = 0, width = 0;
@@ -100,6 +103,9 @@ struct AttentionBackwardRequest {
   std::span<const View> none;
   View tops, totals, means, out_grad;
   View q_grad, k_grad, v_grad;
+  /// Of the scores, in the operands' dtype; where these have storage they are written in place of the gradients of k
+  /// and v, which are products by them (attention_keeps_shares): of shares what dropout leaves, and slopes.
+  View shares, slopes;
 
   template <class Self, class Visitor> static void views(Self& r, Visitor&& visit) {
     visit.reads(r.q, r.sizes.of_q()), visit.reads(r.k, r.sizes.of_k()), visit.reads(r.v, r.sizes.of_v());
@@ -111,12 +117,16 @@ struct AttentionBackwardRequest {
     visit.reads(r.tops, r.sizes.of_rows()), visit.reads(r.totals, r.sizes.of_rows());
     visit.reads(r.means, r.sizes.of_rows());
     visit.reads(r.out_grad, r.sizes.of_result());
-    visit.writes(r.q_grad, r.sizes.of_q()), visit.writes(r.k_grad, r.sizes.of_k());
-    visit.writes(r.v_grad, r.sizes.of_v());
+    visit.writes(r.q_grad, r.sizes.of_q());
+    if (r.shares.storage) {
+      visit.writes(r.shares, r.sizes.of_scores()), visit.writes(r.slopes, r.sizes.of_scores());
+    } else {
+      visit.writes(r.k_grad, r.sizes.of_k()), visit.writes(r.v_grad, r.sizes.of_v());
+    }
   }
   template <class Add> void parameters(Add&& add) const {
     sizes.parameters(add), add(sizes.groups), add(q.dtype), add(lengths.storage != nullptr);
-    add(blocks.storage != nullptr);
+    add(blocks.storage != nullptr), add(shares.storage != nullptr);
     for (const Program* p : {programs.score, programs.open, programs.thin, slope, open_slope}) add(p ? p->serial : 0);
   }
   std::int64_t flops() const;
@@ -132,6 +142,8 @@ template <class Request> bool has_positive_scale(const Request& r) {
 /// memory, softmax and a second product are the other one. `with_gradients`: those will be asked for.
 /// TERN_ATTENTION_KERNEL=1: whether it has one (for tests); 0: never on a GPU; mma: likewise, on CUDA never Hopper's.
 bool attention_pays(Backend& backend, const AttentionSizes& sizes, DType dtype, bool with_gradients);
+/// Whether a backend's kernel of the gradients is the fastest where it keeps shares and slopes, for products by them.
+bool attention_keeps_shares(Backend& backend, const AttentionBackwardRequest& request);
 /// Into how many stretches of columns forward is to be divided so that all threads, or processors, have work. Depends
 /// on the sizes, the dtype and the kind of device alone.
 std::int64_t attention_parts(Backend& backend, const AttentionSizes& sizes, DType dtype);

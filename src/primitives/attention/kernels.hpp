@@ -17,6 +17,8 @@ void attention_on_gpu(GpuBackend& backend, const detail::AttentionRequest& reque
 void attention_backward_on_gpu(GpuBackend& backend, const detail::AttentionBackwardRequest& request);
 void attention_on_cuda(GpuBackend& backend, const detail::AttentionRequest& request);
 void attention_backward_on_cuda(GpuBackend& backend, const detail::AttentionBackwardRequest& request);
+/// Whether attention_backward_on_cuda is to keep shares and slopes, from which the gradients of k and v are products.
+bool attention_keeps_shares_on_cuda(GpuBackend& backend, const detail::AttentionBackwardRequest& request);
 /// Workgroups of attention_on_gpu and attention_on_cuda, where columns are not divided.
 std::int64_t attention_groups_on_gpu(GpuBackend& backend, const detail::AttentionSizes& sizes, DType dtype);
 std::int64_t attention_groups_on_cuda(GpuBackend& backend, const detail::AttentionSizes& sizes, DType dtype);

@@ -171,6 +171,32 @@ TEST_P(Attention, EveryKindOfMask) {
   c.options = {.causal = true};  // the first 140 rows see nothing
   expect_decomposed(c, "fewer columns than rows");
 }
+/// What lies beyond a sample's length may be NaN, in both directions, in sizes that Hopper's kernels take; in f32
+/// AttentionEdges.ReadsNothingBeyondTheLengths.
+TEST_P(Attention, WhatLiesBeyondLengthsIn16Bits) {
+  if (in_software(device())) return;
+  const Tensor lengths = tensor({100, 0}, device()), ends = lengths.reshape({2, 1, 1, 1});
+  const Tensor beyond = arange(0, 200, 1, {.device = device()}).reshape({200, 1}) >= ends;
+  for (const DType type : dtypes_of(device(), {f16, bf16}))
+    for (const std::int64_t depth : {64, 200}) {
+      Random random(3);
+      const auto made = [&](std::int64_t heads, std::int64_t rows) {
+        return random.tensor({2, heads, rows, depth}, f32, cpu()).to(type).to(device());
+      };
+      const Tensor of_q = made(2, 130), of_k = made(1, 200), of_v = made(1, 200), grad = made(2, 130);
+      const auto results = [&](double with) {
+        const Tensor fill = full({}, with, {.dtype = type, .device = device()});
+        const Var q = parameter(of_q), k = parameter(where(beyond, fill, of_k)),
+                  v = parameter(where(beyond, fill, of_v));
+        const Var y = attention(q, k, v, {.lengths = lengths});
+        const Gradients g = backward(y, grad);
+        return std::vector<Tensor>{y.value(), g[q], g[k], g[v]};
+      };
+      const std::vector<Tensor> got = results(std::numeric_limits<double>::quiet_NaN()), want = results(0);
+      for (std::size_t i = 0; i < got.size(); ++i)
+        EXPECT_EQ(doubles(got[i]), doubles(want[i])) << to_string(type) << ", " << depth << ": " << i;
+    }
+}
 TEST_P(Attention, FormulasOnScores) {
   AttentionCase c{.batch = 2, .heads = 4, .groups = 2, .rows = 130, .columns = 270, .width = 40};
   if (!in_software(device())) expect_decomposed(c, "formula", soft_alibi);
@@ -207,6 +233,13 @@ TEST_P(Attention, ManyHeads) {
   expect_decomposed(c, "a wide tile", plain, {f32, f16});
   c.depth = c.width = 128, c.rows = c.columns = 200, c.options = {.dropout = 0.25};
   expect_decomposed(c, "dropout in 128 rows", plain, {f32, f16});
+  c.batch = 2, c.heads = 4, c.groups = 2, c.depth = c.width = 256;
+  expect_decomposed(c, "dropout, 256 elements", plain, {f16});
+  c.options = {}, c.columns = 333;
+  c.blocks = [] {
+    return block_mask([](auto, auto, auto i, auto j) { return (j <= i + 133) & (j > i - 90); }, 1, 1, 200, 333);
+  };
+  expect_decomposed(c, "blocks of a mask, 256 elements", plain, {bf16});
 }
 /// In sizes that Hopper's kernels take, with tiles at an edge and others: what formulas leave to a kernel.
 void expect_taken_apart(const Call& call) {
@@ -215,6 +248,10 @@ void expect_taken_apart(const Call& call) {
   if (in_software(default_device())) return;
   c.depth = c.width = 128, c.options = {};
   expect_decomposed(c, "128 elements", call, {bf16});
+  c.depth = c.width = 256, c.columns = 328;  // in eights: shares are kept in backward
+  expect_decomposed(c, "256 elements", call, {bf16});
+  c.depth = 136, c.width = 72, c.columns = 330, c.options = {.causal = true, .window = 50};
+  expect_decomposed(c, "136 and 72 elements", call, {f16});
 }
 TEST_P(Attention, NoFormulaInLargerTiles) { expect_taken_apart(plain); }
 TEST_P(Attention, LinesAreAddedApart) {

@@ -32,8 +32,8 @@
 //
 // Speed. Bound by the matrix units and the power of the chip. On an H200, 26 November 2026, bf16 4×16×4096 in turn with
 // cuDNN 9.19: of 128 elements 0.815 ms (cuDNN 0.943), causal 0.445 (0.550); of 64, 0.534 (0.642), causal 0.345 (0.384);
-// of 256, 4×16×2048, 0.384 (0.462). Formulas are bound by the instructions that they take: of 128 elements causal with
-// ALiBi 0.491, a soft cap 0.985 (docs/benchmarks_families.md).
+// of 256, 4×16×2048, 29 November, 0.380 (0.454). Formulas are bound by the instructions that they take: of 128 elements
+// causal with ALiBi 0.491, a soft cap 0.985 (docs/benchmarks_families.md).
 //
 // (Attention is longer than other classes, and take_shares than other functions: what a consumer does with a tile is
 // spread over the products of its neighbours, and all of it works on the same registers.)
@@ -43,7 +43,7 @@ enum : u32 {
   kConsumers = $consumers, kThreads = 128u * (1u + kConsumers), kRows = 64u * kConsumers,
   kColumns = $columns_at_once, kAcross = kColumns / 8u,
   kDepth = $most_depth, kWidth = $most_width, kSumsAcross = kWidth / 8u,
-  kStages = $stages,
+  kStages = $stages, kStagesOfSecond = $stages_of_second,
   kPieceOfQ = 128u * kRows, kPiece = 128u * kColumns,  // bytes of 64 elements of all rows
   kBytesOfQ = kPieceOfQ * (kDepth / 64u), kBytesOfK = kPiece * (kDepth / 64u), kBytesOfV = kPiece * (kWidth / 64u),
 };
@@ -58,7 +58,6 @@ $row_blocks
 
 struct Memory : Barriers {
   u32 q, k, v;
-  __device__ __forceinline__ u32 patch() const { return end(); }  // a barrier: fetch_v()
 };
 
 struct Attention : RowBlocks {
@@ -81,8 +80,7 @@ struct Attention : RowBlocks {
     tern_expect(at.full_k(ring), kBytesOfK);
     fetch_pieces<kDepth>(to, kPiece, map, column, $k_head, $k_batch, at.full_k(ring), tern_kept());
   }
-  // Rows of v beyond the sample's length are not its own: a share of 0 times what lies there could be NaN.
-  __device__ __forceinline__ void fetch_v(const BoxMap& map, const Work& w, u32 column, Memory at, Ring ring,
+  __device__ __forceinline__ void fetch_v(const BoxMap& map, const Work& w, u32 column, Memory at, SecondRing ring,
                                           u32& patches, u32 lane) const {
     let to = at.v + ring.stage * kBytesOfV;
     const bool whole = !kRagged || column + kColumns <= w.length;
@@ -97,17 +95,12 @@ struct Attention : RowBlocks {
     if (whole) return;
     tern_wait(barrier, patches & 1u);
     ++patches;
-    for (u32 row = w.length - column + lane / 8u; row < kColumns; row += 4u)
-#pragma unroll
-      for (u32 i = 0u; i < kWidth / 64u; ++i)
-        asm volatile("st.shared.v4.b32 [%0], {%1, %1, %1, %1};"
-                     ::"r"(to + i * kPiece + row * 128u + lane % 8u * 16u), "r"(0u) : "memory");
-    tern_show_to_copies();
-    __syncwarp();
+    clear_beyond<kWidth>(to, w.length - column, lane);
     if (lane == 0u) tern_arrive_here(at.full_v(ring));
   }
   __device__ void fetch(const BoxMap& of_q, const BoxMap& of_k, const BoxMap& of_v, Memory at, u32 lane) const {
-    Ring ring_k, ring_v;
+    Ring ring_k;
+    SecondRing ring_v;
     u32 blocks = 0u, patches = 0u;
     for (u32 round = 0u; round * gridDim.x < $works; ++round) {
       let group = group_of(round);
@@ -231,7 +224,8 @@ struct Attention : RowBlocks {
     tern_commit_products();
   }
   __device__ void attend(Memory at, u32 thread, u32 member) const {
-    Ring ring_k, ring_v;
+    Ring ring_k;
+    SecondRing ring_v;
     let lane = thread & 31u, own_of_group = member * 64u + thread % 128u / 32u * 16u + lane / 4u;
     let of_q = at.q + member * 8192u;
     u32 blocks = 0u;
@@ -297,7 +291,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel($parameter
   let k = begin + kBytesOfQ, v = k + kStages * kBytesOfK;
   const Memory at{{v + kStages * kBytesOfV}, begin, k, v};
   if (thread == 0u) {
-    at.init(), tern_barrier_init(at.patch(), 1u);
+    at.init();
     tern_barriers_ready();
   }
   __syncthreads();

@@ -20,21 +20,29 @@
 //   slopes = formula's slope of shares · (toward - means)
 //   v's sums += shares·out_grad, k's sums += slopes·q    (wgmma; shares and slopes never leave registers)
 //
+// Sums of one gradient of up to 256 elements fill the registers, so that each has a kernel of its own then; that of v
+// needs no values, and nothing that goes toward slopes. A consumer sends off the products of shares or slopes with
+// those of the next tile, first of them, so that their tile's place is free while the others run.
+//
 // Nothing is shared between workgroups, so the bits are the same every run. cuda_backward.cpp and cuda_hopper.cpp fill
 // the holes.
 //
 // Speed. Bound by registers: sums of 2·kDepth columns leave none for the products of the next tile, so a consumer waits
 // for its own, and only the other consumer's run beside its formula: on an H100, 25 November 2026, bf16 4×16×4096×128,
 // 585 TFLOP/s of the four products. Tiles of 32 rows, with the products of the next one sent off before, took 2.08 ms
-// in place of 1.88: the matrix units then read more workgroup memory than they can.
+// in place of 1.88: the matrix units then read more workgroup memory than they can. Of 256 elements, on an H200, 29
+// November 2026, 4×16×2048: 0.72 ms (k), 0.37 (v); with the next tile's products first, and what is known of rows
+// loaded when their place is free, 1.48 and 1.62 times as long. Tiles of 48 rows (k) take 1.19 times, of 80 and 96 (v)
+// 1.01 and 1.33. (Longer than other files: consumers of both gradients and of one share the work, the tiles and what
+// becomes of a tile's scores.)
 
 // The instance.
-enum : bool { kPingPong = $ping_pong, kBegins = $begins };
+enum : bool { kPingPong = $ping_pong, kBegins = $begins, kOfK = $of_k, kOfV = $of_v, kOfBoth = kOfK && kOfV };
 enum : u32 {
   kConsumers = $consumers, kThreads = 128u * (1u + kConsumers), kColumns = 64u * kConsumers,
   kRows = $rows_at_once, kAcross = kRows / 8u,
   kDepth = $most_depth, kSumsAcross = kDepth / 8u,  // v's rows are padded to as many
-  kStages = $stages,
+  kStages = $stages, kStagesOfSecond = $stages_of_second,  // of q, and of the result's gradient
   kPieceOfK = 128u * kColumns, kPiece = 128u * kRows,  // bytes of 64 elements of all rows
   kBytesOfK = kPieceOfK * (kDepth / 64u), kBytesOfQ = kPiece * (kDepth / 64u),
   kKnown = 8u * kRows,  // bytes of what is known of a tile's rows: tops of shares, means
@@ -49,10 +57,14 @@ struct Memory {
   __device__ __forceinline__ u32 empty_k() const { return barriers + 8u; }
   __device__ __forceinline__ u32 full(Ring r) const { return barriers + 24u + 8u * r.stage; }
   __device__ __forceinline__ u32 empty(Ring r) const { return full(r) + 8u * kStages; }
+  __device__ __forceinline__ u32 full_out(SecondRing r) const {
+    return barriers + 24u + 16u * kStages + 8u * r.stage;
+  }
+  __device__ __forceinline__ u32 empty_out(SecondRing r) const { return full_out(r) + 8u * kStagesOfSecond; }
 };
-// A block of keys, and the rows that may see them.
+// A block of keys, and the rows that may see them; those from `length` on see nothing.
 struct Work {
-  u32 batch, key_head, first_column, begin, end;
+  u32 batch, key_head, first_column, begin, end, length;
 };
 // A tile of rows of one of the heads that share the keys; sharer = as many as those: none.
 struct Place {
@@ -71,7 +83,8 @@ struct Attention {
     var begin = 0u;
     var end = $rows;
     $range
-    return {batch, key_head_of_all - batch * $groups, first_column, begin, end};
+    $length
+    return {batch, key_head_of_all - batch * $groups, first_column, begin, end, $length_of_all};
   }
   __device__ __forceinline__ u32 shared_by() const { return $heads / $groups; }
   // The first place from there on of which something is seen.
@@ -99,31 +112,39 @@ struct Attention {
   __device__ void fetch(const BoxMap& of_q, const BoxMap& of_k, const BoxMap& of_v, const BoxMap& of_out,
                         Memory at, u32 lane) const {
     Ring ring;
+    SecondRing second;
     u32 blocks = 0u;
     each_work([&](const Work& w) {
-      [[maybe_unused]] let batch = w.batch;
       for (Place p = seek(w, 0u, w.begin), first = p; p.sharer < shared_by();
            p = seek(w, p.sharer, p.first_row + kRows)) {
-        const Ring now = ring;
-        ring.advance();
         __syncwarp();
-        if (lane != 0u) continue;
-        if (p.sharer == first.sharer && p.first_row == first.first_row) {
-          [[maybe_unused]] let head = w.key_head;
-          tern_wait(at.empty_k(), blocks++ & 1u ^ 1u);
-          let full = at.full_k();
-          tern_expect(full, 2u * kBytesOfK);
-          fetch_pieces<kDepth>(at.k, kPieceOfK, of_k, w.first_column, $k_head, $k_batch, full, tern_passing());
-          fetch_pieces<kDepth>(at.v, kPieceOfK, of_v, w.first_column, $v_head, $v_batch, full, tern_passing());
+        if (lane == 0u) {
+          if (p.sharer == first.sharer && p.first_row == first.first_row) fetch_keys(of_k, of_v, w, at, blocks++ & 1u);
+          fetch_tile(of_q, of_out, w, p, at, ring, second);
         }
-        [[maybe_unused]] let head = w.key_head * shared_by() + p.sharer;
-        let full = at.full(now), to = now.stage * kBytesOfQ;
-        tern_wait(at.empty(now), now.round ^ 1u);
-        tern_expect(full, 2u * kBytesOfQ);
-        fetch_pieces<kDepth>(at.q + to, kPiece, of_q, p.first_row, $q_head, $q_batch, full, tern_kept());
-        fetch_pieces<kDepth>(at.out + to, kPiece, of_out, p.first_row, $out_head, $out_batch, full, tern_kept());
+        ring.advance(), second.advance();
       }
     });
+  }
+  __device__ __forceinline__ void fetch_keys(const BoxMap& of_k, const BoxMap& of_v, const Work& w, Memory at,
+                                             u32 round) const {
+    [[maybe_unused]] let batch = w.batch, head = w.key_head;
+    let full = at.full_k();
+    tern_wait(at.empty_k(), round ^ 1u);
+    tern_expect(full, (kOfK ? 2u : 1u) * kBytesOfK);
+    fetch_pieces<kDepth>(at.k, kPieceOfK, of_k, w.first_column, $k_head, $k_batch, full, tern_passing());
+    if (kOfK) fetch_pieces<kDepth>(at.v, kPieceOfK, of_v, w.first_column, $v_head, $v_batch, full, tern_passing());
+  }
+  __device__ __forceinline__ void fetch_tile(const BoxMap& of_q, const BoxMap& of_out, const Work& w, Place p,
+                                             Memory at, Ring ring, SecondRing second) const {
+    [[maybe_unused]] let batch = w.batch, head = w.key_head * shared_by() + p.sharer;
+    let q = at.q + ring.stage * kBytesOfQ, out = at.out + second.stage * kBytesOfQ;
+    tern_wait(at.empty(ring), ring.round ^ 1u);
+    tern_expect(at.full(ring), kBytesOfQ);
+    fetch_pieces<kDepth>(q, kPiece, of_q, p.first_row, $q_head, $q_batch, at.full(ring), tern_kept());
+    tern_wait(at.empty_out(second), second.round ^ 1u);
+    tern_expect(at.full_out(second), kBytesOfQ);
+    fetch_pieces<kDepth>(out, kPiece, of_out, p.first_row, $out_head, $out_batch, at.full_out(second), tern_kept());
   }
   // By all lanes of a warp.
   __device__ void fetch_known(Memory at, u32 lane) const {
@@ -132,14 +153,20 @@ struct Attention {
       [[maybe_unused]] let batch = w.batch;
       for (Place p = seek(w, 0u, w.begin); p.sharer < shared_by(); p = seek(w, p.sharer, p.first_row + kRows)) {
         [[maybe_unused]] let head = w.key_head * shared_by() + p.sharer;
+        // Loaded before there is a place for them: memory takes as long as half a tile's products.
+        f32 tops[(kRows + 31u) / 32u], means[(kRows + 31u) / 32u];
+#pragma unroll
+        for (u32 i = 0u; i < kRows; i += 32u) {
+          let own_row = min(p.first_row + i + lane, $rows - 1u);
+          $load_row
+          tops[i / 32u] = top_of_shares(top, total), means[i / 32u] = mean;
+        }
         __syncwarp();
         tern_wait(at.empty(ring), ring.round ^ 1u);
-        for (u32 i = lane; i < kRows; i += 32u) {
-          let own_row = min(p.first_row + i, $rows - 1u);
-          $load_row
-          let to = at.known + ring.stage * kKnown + 4u * i;
-          put(to, top_of_shares(top, total)), put(to + 4u * kRows, mean);
-        }
+        let to = at.known + ring.stage * kKnown + 4u * lane;
+#pragma unroll
+        for (u32 i = 0u; i < kRows; i += 32u)
+          if (i + lane < kRows) put(to + 4u * i, tops[i / 32u]), put(to + 4u * (i + kRows), means[i / 32u]);
         __syncwarp();
         if (lane == 0u) tern_arrive_here(at.full(ring));
         ring.advance();
@@ -179,15 +206,15 @@ struct Attention {
                                               u32 known_at, u32 own, u32 lane) const {
     [[maybe_unused]] let batch = w.batch, key_head = w.key_head, first_column = w.first_column;
     [[maybe_unused]] let shared = shared_by(), head = key_head * shared + p.sharer, sharer = p.sharer;
-    let first_row = p.first_row, end = w.end;
+    let first_row = p.first_row, end = w.end, length = w.length;
     $seen_of
     $seen_block
-    const bool edge = first_row + kRows > end || first_column + kColumns > $columns$edge;
+    const bool edge = first_row + kRows > end || first_column + kColumns > length$edge;
     [[maybe_unused]] let first = first_row + (lane & 3u) * 2u;
 #pragma unroll
     for (u32 j = 0u; j < kAcross; ++j) {
       let from = known_at + 4u * (j * 8u + (lane & 3u) * 2u);
-      let tops = known(from), means = known(from + 4u * kRows);
+      const vec2<f32> tops = known(from), means = kOfK ? known(from + 4u * kRows) : vec2<f32>{0.0f, 0.0f};
 #pragma unroll
       for (u32 e = 0u; e < 4u; ++e) {
         [[maybe_unused]] let ahead = j * 8u + e % 2u, row = first + ahead, column = own + e / 2u * 8u;
@@ -211,52 +238,45 @@ struct Attention {
       if (!(row < $rows && $seen)) { s[j / 4u][j % 4u] = 0.0f, g[j / 4u][j % 4u] = 0.0f; }
     }
   }
-  __device__ __forceinline__ void send_products(f32 (&s)[kAcross][4], f32 (&g)[kAcross][4], Memory at, Ring ring,
-                                                u32 member) const {
-    tern_begin_products();
-    multiply_rows<kDepth, kBegins>(s, at.k + member * 8192u, kPieceOfK, at.q + ring.stage * kBytesOfQ, kPiece);
-    multiply_rows<kDepth>(g, at.v + member * 8192u, kPieceOfK, at.out + ring.stage * kBytesOfQ, kPiece);
-    tern_commit_products();
+  // Send products off.
+  static __device__ __forceinline__ void send_scores(f32 (&s)[kAcross][4], Memory at, Ring ring, u32 member) {
+    multiply_rows<kDepth, kBegins>(s, at.k + member * 8192u, kPieceOfK, at.q + same(ring.stage) * kBytesOfQ, kPiece);
   }
-  struct Sums {
-    f32 of_k[kSumsAcross][4] = {}, of_v[kSumsAcross][4] = {};
-  };
-  static __device__ __forceinline__ void send_shares(Sums& sums, const u32 (&shares)[kAcross / 2u][4],
-                                                     const u32 (&slopes)[kAcross / 2u][4], Memory at, Ring ring) {
-    tern_begin_products();
-    multiply_sums(sums.of_v, shares, at.out + ring.stage * kBytesOfQ, kPiece);
-    multiply_sums(sums.of_k, slopes, at.q + ring.stage * kBytesOfQ, kPiece);
-    tern_commit_products();
+  static __device__ __forceinline__ void send_toward(f32 (&g)[kAcross][4], Memory at, SecondRing ring, u32 member) {
+    multiply_rows<kDepth>(g, at.v + member * 8192u, kPieceOfK, at.out + same(ring.stage) * kBytesOfQ, kPiece);
   }
-  __device__ __forceinline__ void finish(Sums& sums, const Work& w, u32 own, u32 lane) const {
+  // Stores the gradient of k, or else that of v.
+  template <bool of_k>
+  __device__ __forceinline__ void finish(f32 (&sums)[kSumsAcross][4], const Work& w, u32 own, u32 lane) const {
     [[maybe_unused]] let batch = w.batch, key_head = w.key_head;
 #pragma unroll
     for (u32 h = 0u; h < 2u; ++h) {
       let column = own + 8u * h;
 #pragma unroll
       for (u32 j = 0u; j < kSumsAcross; j += 4u) {
+        [[maybe_unused]] let x = tern_quad_row(&sums[j], h);
         let first = j * 8u + (lane & 3u) * 8u;
-        {
-          let x = tern_quad_row(&sums.of_k[j], h);
-          if (column < $columns && first < $depth) {
+        if (column >= $columns) continue;
+        if constexpr (of_k) {
+          if (first < $depth) {
             $store_k
           }
-        }
-        let x = tern_quad_row(&sums.of_v[j], h);
-        if (column < $columns && first < $width) {
+        } else if (first < $width) {
           $store_v
         }
       }
     }
   }
+  // Of both gradients: of a tile, products, shares and slopes, and their products.
   __device__ void attend(Memory at, u32 thread, u32 member) const {
     Ring ring;
+    SecondRing second;
     let lane = thread & 31u, own_of_group = member * 64u + thread % 128u / 32u * 16u + lane / 4u;
     u32 blocks = 0u;
     if (member + 1u == kConsumers) pass_ping_pong(member);
     each_work([&](const Work& w) {
       let own = w.first_column + own_of_group;
-      Sums sums;
+      f32 of_k[kSumsAcross][4] = {}, of_v[kSumsAcross][4] = {};
       Place p = seek(w, 0u, w.begin);
       if (p.sharer < shared_by()) {
         f32 s[kAcross][4], g[kAcross][4];
@@ -264,22 +284,114 @@ struct Attention {
         tern_wait(at.full_k(), blocks++ & 1u);
 #pragma unroll 1
         for (; p.sharer < shared_by(); p = seek(w, p.sharer, p.first_row + kRows)) {
-          tern_wait(at.full(ring), ring.round);
+          tern_wait(at.full(ring), ring.round), tern_wait(at.full_out(second), second.round);
           begin_scores(s, w, p, own, lane);
           await_ping_pong(member);
-          send_products(s, g, at, ring, member);
+          tern_begin_products();
+          send_scores(s, at, ring, member), send_toward(g, at, second, member);
+          tern_commit_products();
           pass_ping_pong(member);
           wait_for<0u>(s), hold(g);
           take_slopes(s, g, w, p, at.known + ring.stage * kKnown, own, lane);
           pack(shares, s), pack(slopes, g);
-          send_shares(sums, shares, slopes, at, ring);
-          wait_for_sums(sums.of_v), hold_sums(sums.of_k);
-          give_up(at.empty(ring), lane);
-          ring.advance();
+          tern_begin_products();
+          multiply_sums(of_v, shares, at.out + second.stage * kBytesOfQ, kPiece);
+          multiply_sums(of_k, slopes, at.q + ring.stage * kBytesOfQ, kPiece);
+          tern_commit_products();
+          wait_for_sums(of_v), hold_sums(of_k);
+          give_up(at.empty(ring), lane), give_up(at.empty_out(second), lane);
+          ring.advance(), second.advance();
         }
         give_up(at.empty_k(), lane);
       }
-      finish(sums, w, own, lane);
+      finish<true>(of_k, w, own, lane), finish<false>(of_v, w, own, lane);
+    });
+  }
+
+  // ---- consumers of one gradient ----
+  // What a consumer works with: the products of a tile, and shares or slopes of the one before. Those meet the tiles of
+  // the first ring, q, for k's gradient, or else of the second, which come later by one tile then.
+  struct Tile {
+    f32 s[kAcross][4], g[kAcross][4];
+    u32 weights[kAcross / 2u][4];
+    Ring ring, last;  // of this tile, and of the one before
+    SecondRing second;
+  };
+  static __device__ __forceinline__ void send_weights(f32 (&sums)[kSumsAcross][4], const Tile& t, Memory at) {
+    let tile = same(kOfK ? t.last.stage : t.second.stage) * kBytesOfQ;
+    tern_begin_products();
+    multiply_sums(sums, t.weights, (kOfK ? at.q : at.out) + tile, kPiece);
+    tern_commit_products();
+  }
+  // The products of a tile, and unless it is a block's first those of the weights of the one before; until all are
+  // there. What is given up first comes first, and what is fetched anew last.
+  template <bool first>
+  static __device__ __forceinline__ void multiply_tile(f32 (&sums)[kSumsAcross][4], Tile& t, Memory at, u32 lane,
+                                                       u32 member) {
+    if constexpr (!first) {
+      await_ping_pong(member);
+      if constexpr (kOfV) tern_wait(at.full_out(t.second), t.second.round);
+      send_weights(sums, t, at);
+    }
+    if constexpr (kOfK) {
+      tern_wait(at.full_out(t.second), t.second.round);
+      tern_begin_products();
+      send_toward(t.g, at, t.second, member);
+      tern_commit_products();
+    }
+    tern_wait(at.full(t.ring), t.ring.round);
+    tern_begin_products();
+    send_scores(t.s, at, t.ring, member);
+    tern_commit_products();
+    if constexpr (!first) {
+      pass_ping_pong(member);
+      wait_for_all_but<kOfK ? 2u : 1u>();
+      give_up(kOfK ? at.empty(t.last) : at.empty_out(t.second), lane);
+    }
+    if constexpr (kOfK) {
+      wait_for_all_but<1u>();
+      give_up(at.empty_out(t.second), lane);
+    }
+    if constexpr (kOfK || !first) t.second.advance();
+    wait_for<0u>(t.s);
+    if constexpr (kOfK) hold(t.g);
+    if constexpr (!first) hold_sums(sums);
+  }
+  __device__ __forceinline__ void take_weights(Tile& t, const Work& w, Place p, Memory at, u32 own, u32 lane) const {
+    take_slopes(t.s, t.g, w, p, at.known + t.ring.stage * kKnown, own, lane);
+    if constexpr (kOfK) pack(t.weights, t.g);
+    else pack(t.weights, t.s), give_up(at.empty(t.ring), lane);
+    t.last = t.ring, t.ring.advance();
+  }
+  __device__ void attend_to_one(Memory at, u32 thread, u32 member) const {
+    Tile t;
+    let lane = thread & 31u, own_of_group = member * 64u + thread % 128u / 32u * 16u + lane / 4u;
+    u32 blocks = 0u;
+    if (member + 1u == kConsumers) pass_ping_pong(member);
+    each_work([&](const Work& w) {
+      let own = w.first_column + own_of_group;
+      f32 sums[kSumsAcross][4] = {};
+      Place p = seek(w, 0u, w.begin);
+      if (p.sharer < shared_by()) {
+        tern_wait(at.full_k(), blocks++ & 1u);
+        begin_scores(t.s, w, p, own, lane);
+        multiply_tile<true>(sums, t, at, lane, member);
+        take_weights(t, w, p, at, own, lane);
+#pragma unroll 1
+        for (p = seek(w, p.sharer, p.first_row + kRows); p.sharer < shared_by();
+             p = seek(w, p.sharer, p.first_row + kRows)) {
+          begin_scores(t.s, w, p, own, lane);
+          multiply_tile<false>(sums, t, at, lane, member);
+          take_weights(t, w, p, at, own, lane);
+        }
+        give_up(at.empty_k(), lane);
+        if constexpr (kOfV) tern_wait(at.full_out(t.second), t.second.round);
+        send_weights(sums, t, at);
+        wait_for_sums(sums);
+        if constexpr (kOfK) give_up(at.empty(t.last), lane);
+        else give_up(at.empty_out(t.second), lane), t.second.advance();
+      }
+      finish<kOfK>(sums, w, own, lane);
     });
   }
 };
@@ -287,23 +399,26 @@ struct Attention {
 extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel($parameters) {
   extern __shared__ unsigned char memory[];
   let thread = threadIdx.x, k = (tern_shared(memory) + 1023u) & ~1023u;
-  let q = k + 2u * kBytesOfK, out = q + kStages * kBytesOfQ, known = out + kStages * kBytesOfQ;
+  let q = k + (kOfK ? 2u : 1u) * kBytesOfK, out = q + kStages * kBytesOfQ, known = out + kStagesOfSecond * kBytesOfQ;
   const Memory at{k, k + kBytesOfK, q, out, known, known + kStages * kKnown};
   if (thread == 0u) {
     tern_barrier_init(at.full_k(), 1u), tern_barrier_init(at.empty_k(), 4u * kConsumers);
     for (Ring r; r.round == 0u; r.advance())
       tern_barrier_init(at.full(r), 2u), tern_barrier_init(at.empty(r), 4u * kConsumers);
+    for (SecondRing r; r.round == 0u; r.advance())
+      tern_barrier_init(at.full_out(r), 1u), tern_barrier_init(at.empty_out(r), 4u * kConsumers);
     tern_barriers_ready();
   }
   __syncthreads();
   const Attention call{params$buffer_names};
   if (thread < 128u) {
-    // Two warps of these have more to do than those of the other kernels.
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 $producer_registers;");
     if (thread < 32u) call.fetch(map0, map1, map2, map3, at, thread);
     else if (thread >= 32u && thread < 64u) call.fetch_known(at, thread - 32u);
   } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
-    call.attend(at, thread, same(thread / 128u) - 1u);
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 $consumer_registers;");
+    let member = same(thread / 128u) - 1u;
+    if constexpr (kOfBoth) call.attend(at, thread, member);
+    else call.attend_to_one(at, thread, member);
   }
 }

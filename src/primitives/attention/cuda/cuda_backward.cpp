@@ -8,14 +8,14 @@ namespace {
 
 using detail::AttentionBackwardRequest;
 
+constexpr std::int64_t kElementsOfVector = 8;
+
 constexpr const char* kRowsKernel =
 #include "primitives/attention/cuda/attention_mma_rows.cu.inc"
     ;
 constexpr const char* kColumnsKernel =
 #include "primitives/attention/cuda/attention_mma_columns.cu.inc"
     ;
-
-enum class GradientOf { q, k, v, k_and_v };
 
 class MmaBackward : MmaAttention {
  public:
@@ -38,6 +38,8 @@ class MmaBackward : MmaAttention {
         lengths_(r.lengths.storage ? add(r.lengths, Shape{sizes_.batch}) : -1),
         blocks_(r.blocks.storage ? add(r.blocks, sizes_.of_blocks()) : -1),
         q_grad_(of == GradientOf::q ? add(r.q_grad, sizes_.of_q(), true) : -1),
+        shares_(r.shares.storage ? add(r.shares, sizes_.of_scores(), true) : -1),
+        slopes_(r.shares.storage ? add(r.slopes, sizes_.of_scores(), true) : -1),
         k_grad_(of_k() ? add(r.k_grad, sizes_.of_k(), true) : -1),
         v_grad_(of_v() ? add(r.v_grad, sizes_.of_v(), true) : -1) {
     scores_.emplace(plan_, r.programs.score, r.programs.open, r.inputs, 1);
@@ -45,12 +47,13 @@ class MmaBackward : MmaAttention {
     slope_.emplace(plan_, r.slope, r.open_slope, r.slope_inputs, 2);
     scale_is_positive_ = detail::has_positive_scale(r);
     sizes_of_operands();
-    for (const int grad : {q_grad_, k_grad_, v_grad_})
-      if (grad >= 0) store_wide(grad);
+    for (const int written : {q_grad_, shares_, slopes_, k_grad_, v_grad_})
+      if (written >= 0) store_wide(written);
   }
 
   void run() {
     plan_.note(static_cast<char>(lengths_ >= 0)), plan_.note(of_), plan_.note(static_cast<char>(blocks_ >= 0));
+    plan_.note(static_cast<char>(shares_ >= 0));
     const bool hopper = instance_.consumers > 0, rows = of_ == GradientOf::q;
     if (hopper) {
       const int q_rows = rows ? instance_.own() : instance_.others, k_rows = rows ? instance_.others : instance_.own();
@@ -60,7 +63,7 @@ class MmaBackward : MmaAttention {
     }
     finish(r_.programs, {r_.slope, r_.open_slope},
            static_cast<std::uint64_t>(hopper ? std::min(works(), processors_) : works()),
-           hopper ? hopper::backward_bytes(instance_, rows)
+           hopper ? hopper::backward_bytes(instance_, of_)
                   : instance_.shared_bytes(instance_.most_depth + instance_.most_width, rows ? 0 : 3));
     backend_.queue(plan_.launch, [&] { return text(); });
   }
@@ -98,11 +101,12 @@ class MmaBackward : MmaAttention {
     if (instance_.consumers) {
       hopper::fill_instance(h, instance_);
       fill_boxes(h, "q", q_), fill_boxes(h, "k", k_), fill_boxes(h, "v", v_), fill_boxes(h, "out", out_);
-      h["works"] = p(works_), h["length_of_all"] = p(slots_.columns);
+      h["works"] = p(works_), h["ragged"] = lengths_ >= 0 ? "true" : "false";
+      h["length_of_all"] = lengths_ >= 0 ? std::string("length") : p(slots_.columns);
       const bool reads = scores_->reads_by_column(plan_) || slope_->reads_by_column(plan_);
       h["last_column"] = reads ? cat(p(slots_.columns), " - 1u") : std::string("0xffffffffu");
       return module(cat(rows ? "gradient" : "gradients", " of attention on Hopper, of ", rows ? "q" : "k and v"),
-                    hopper::backward_kernel(rows), std::move(h));
+                    hopper::backward_kernel(of_), std::move(h));
     }
     return rows ? module(cat("gradient of attention ", units(), ", of q"), kRowsKernel, std::move(h))
                 : module(cat("gradients of attention ", units(), ", of k and v"), kColumnsKernel, std::move(h));
@@ -114,7 +118,7 @@ class MmaBackward : MmaAttention {
     const std::vector<std::string> at{"batch", "head", "own_row", "at"};
     const ScoreStyle of_shares = style(LeftToKernel::nothing),
                      of_scores = style(LeftToKernel::positive_factor),
-                     of_slopes = style(LeftToKernel::factor);
+                     of_slopes = style(left_of_slopes());
     fill_score(io, h, *scores_, of_scores);
     h["formula"] = scores_->functions(d, "score_of", of_scores) + slope_->functions(d, "slope_of", of_slopes) +
                    thin_->functions(d, "left_of", of_shares);
@@ -128,6 +132,8 @@ class MmaBackward : MmaAttention {
     h["slope"] = cat("f32 slope;\n", slope_->apply(io, d, "slope_of", {"x", "toward"}, at, "slope", of_slopes), to,
                      slope_->stays_finite() ? " = slope;\n" : " = share == 0.0f ? 0.0f : slope;\n");
   }
+  /// Of slopes that are kept the products are not this kernel's.
+  LeftToKernel left_of_slopes() const { return shares_ >= 0 ? LeftToKernel::nothing : LeftToKernel::factor; }
   ScoreStyle style(LeftToKernel left) const { return score_style(of_ == GradientOf::q ? 3 : 2, left); }
   /// What is known of a row: loaded, or sent to workgroup memory.
   void fill_rows(Io& io, Holes& h) const {
@@ -143,9 +149,14 @@ class MmaBackward : MmaAttention {
               from(access, {"batch", "head", "row"}), "), bytes);\n");
   }
   void fill_stores(Io& io, Holes& h) const {
-    const Factor left = slope_->taken(formula_dialect(), style(LeftToKernel::factor)).factor;
+    const Factor left = slope_->taken(formula_dialect(), style(left_of_slopes())).factor;
     const std::string scaled =
         left.trivial() ? cat(" * ", slots_.scaling()) : cat(" * (", slots_.scaling(), " * ", left.text, ")");
+    h["keeps"] = shares_ >= 0 ? "true" : "false", h["store_shares"] = h["store_slopes"] = "";
+    if (shares_ >= 0) {
+      h["store_shares"] = store(io, shares_, "batch", "head", "row", p(slots_.columns), "");
+      h["store_slopes"] = store(io, slopes_, "batch", "head", "row", p(slots_.columns), "");
+    }
     if (of_ == GradientOf::q) h["store"] = store(io, q_grad_, "batch", "head", "row", p(slots_.depth), scaled);
     h["store_k"] = of_k() ? store(io, k_grad_, "batch", "key_head", "column", p(slots_.depth), scaled) : std::string();
     h["store_v"] = of_v() ? store(io, v_grad_, "batch", "key_head", "column", p(slots_.width), "") : std::string();
@@ -154,7 +165,8 @@ class MmaBackward : MmaAttention {
   const AttentionBackwardRequest& r_;
   GradientOf of_;
   std::int64_t processors_;
-  int works_, q_, k_, v_, out_, tops_, totals_, means_, lengths_, blocks_, q_grad_, k_grad_, v_grad_;
+  int works_, q_, k_, v_, out_, tops_, totals_, means_, lengths_, blocks_, q_grad_, shares_, slopes_, k_grad_,
+      v_grad_;
   std::optional<ScorePair> scores_, thin_, slope_;
 };
 
@@ -183,21 +195,44 @@ void attention_backward_by_mma(GpuBackend& backend, const AttentionBackwardReque
       1 + 2 * (2 * aligned_views({&r.q, &r.k, &r.v, &r.out_grad}) + detail::has_positive_scale(r)));
 }
 
+namespace {
+constexpr std::int64_t kWidestOfBoth = 128;  // sums of more elements of k and v together leave no registers
+std::int64_t widest(const detail::AttentionSizes& s) { return std::max(s.depth, s.width); }
+
+bool takes_wgmma(const AttentionBackwardRequest& r, const detail_cuda::MatrixUnits& units) {
+  const detail::AttentionSizes& s = r.sizes;
+  // k and v are padded alike: of up to 128 elements that costs more than what mma.sync takes.
+  return has_wgmma_attention(s, r.q.dtype, units) &&
+         (widest(s) > kWidestOfBoth || (s.depth <= 64) == (s.width <= 64)) &&
+         hopper::in_boxes(r.q, s.of_q()) && hopper::in_boxes(r.k, s.of_k()) && hopper::in_boxes(r.v, s.of_v()) &&
+         hopper::in_boxes(r.out_grad, s.of_result());
+}
+}  // namespace
+
+// Five products in place of eight, for memory of two numbers of 16 bits a score, as the decomposed computation has it
+// for as many scores. Where tiles are left out they would have to be zeros.
+bool wgmma_keeps_shares(const AttentionBackwardRequest& r, const detail_cuda::MatrixUnits& units) {
+  const detail::AttentionSizes& s = r.sizes;
+  return widest(s) > kWidestOfBoth && !s.causal && s.window == 0 && !r.blocks.storage && !r.lengths.storage &&
+         s.of_scores().numel() <= detail::kMostKeptScores && s.columns % kElementsOfVector == 0 &&
+         takes_wgmma(r, units);
+}
 bool attention_backward_by_wgmma(GpuBackend& backend, const AttentionBackwardRequest& r,
                                  const detail_cuda::MatrixUnits& units) {
+  if (!takes_wgmma(r, units)) return false;
   const detail::AttentionSizes& s = r.sizes;
-  // Sums of more than 128 elements leave no registers, and those of k and v are multiplied by one instruction.
-  if (!has_wgmma_attention(s, r.q.dtype, units) || r.lengths.storage || std::max(s.depth, s.width) > 128 ||
-      (s.depth <= 64) != (s.width <= 64) || !hopper::in_boxes(r.q, s.of_q()) || !hopper::in_boxes(r.k, s.of_k()) ||
-      !hopper::in_boxes(r.v, s.of_v()) || !hopper::in_boxes(r.out_grad, s.of_result()))
-    return false;
   const HopperWork work = hopper_work(r);
   backend.run_prepared(
       r,
       [&] {
         require_supported(backend, r);
         MmaBackward(backend, r, GradientOf::q, wgmma_rows_instance(s, work), units.processors).run();
-        MmaBackward(backend, r, GradientOf::k_and_v, wgmma_columns_instance(s, work), units.processors).run();
+        const auto columns = [&](GradientOf of) {
+          MmaBackward(backend, r, of, wgmma_columns_instance(s, work, of), units.processors).run();
+        };
+        if (r.shares.storage) return;
+        if (widest(s) <= kWidestOfBoth) return columns(GradientOf::k_and_v);
+        columns(GradientOf::k), columns(GradientOf::v);
       },
       2 + 2 * (2 * aligned_views({&r.q, &r.k, &r.v, &r.out_grad}) + detail::has_positive_scale(r)));
   return true;

@@ -43,13 +43,12 @@ constexpr int kRowsOfHalf = 64;  // for which half of a workgroup's rows would b
 // On an H100, 25 November 2026: 256 elements (4x16x2048) 2x80 0.370, 0.385; 2x64 0.375.
 MmaInstance wgmma_forward_instance(const AttentionSizes& sizes, const HopperWork& work) {
   MmaInstance i;
-  const auto padded = [](std::int64_t elements) { return elements <= 64 ? 64 : elements <= 128 ? 128 : 256; };
-  i.most_depth = padded(sizes.depth), i.most_width = padded(sizes.width);
+  i.most_depth = padded_elements(sizes.depth), i.most_width = padded_elements(sizes.width);
   i.consumers = 2, i.ping_pong = 1, i.others = i.widest() == 256 ? 80 : 128;
   if (i.widest() == 64 && sizes.rows > 128) i.consumers = 3;
   if (i.widest() == 128 && work.special && !sizes.causal && sizes.window == 0)
     i.consumers = 3, i.ping_pong = 0, i.others = 80;
-  i.warps = 4 * (1 + i.consumers), i.resident = 1;
+  i.warps = 4 * (1 + i.consumers), i.resident = 1, i.producer_registers = i.consumers == 3 ? 32 : 24;
   return i;
 }
 
@@ -57,22 +56,33 @@ MmaInstance wgmma_forward_instance(const AttentionSizes& sizes, const HopperWork
 // 2x64 1.23, 2x80 1.19, 2x96 1.15, causal 2x96 0.622; 64 elements 2x96 0.791, 2x128 0.746, 3x80 0.733, causal 2x128
 // 0.397, 3x80 0.446. With two places in place of three 2x80 took 1.74. On an H200, a day later: ALiBi, causal, 2x64
 // 0.649, 2x96 0.622, of 64 elements 2x80 0.484, 2x128 0.425; a soft cap 2x64 1.34, 2x96 1.28, of 64 elements 2x80 1.10,
-// 2x128 0.989.
+// 2x128 0.989. 256 elements (4x16x2048, 29 November): with places for two tiles and one 2x64 0.721, for two and two
+// 2x48 0.902; not ping-pong 0.725.
 MmaInstance wgmma_rows_instance(const AttentionSizes& sizes, const HopperWork& work) {
   MmaInstance i;
-  i.most_depth = i.most_width = sizes.depth <= 64 ? 64 : 128;
-  i.consumers = 2, i.ping_pong = 1, i.stages = 3, i.warps = 12, i.resident = 1;
+  i.most_depth = i.most_width = padded_elements(std::max(sizes.depth, sizes.width));
+  i.consumers = 2, i.ping_pong = 1, i.stages = i.second_stages = 3, i.warps = 12, i.resident = 1;
+  if (i.widest() == 256) {
+    i.stages = 2, i.second_stages = 1, i.others = 64;
+    return i;
+  }
   i.others = i.widest() == 64 ? (work.light ? 128 : 80) : work.light ? 96 : 64;
   return i;
 }
 // The same by consumers x rows of a tile, not ping-pong: 128 elements 2x48 2.35, 2x64 1.88, causal 1.14, 0.996; 64
 // elements 2x64 1.60, 2x96 1.54, 2x128 1.22, 3x64 1.37, causal 0.723, 0.664, 0.595, 0.670. On an H200, a day later:
 // ALiBi, causal, 2x48 1.01, 2x64 0.909, of 64 elements 2x96 0.580, 2x128 0.667, where registers spilled; a soft cap
-// 2x48 2.03, 2x64 1.95, of 64 elements 2x96 1.25, 2x128 1.21.
-MmaInstance wgmma_columns_instance(const AttentionSizes& sizes, const HopperWork& work) {
+// 2x48 2.03, 2x64 1.95, of 64 elements 2x96 1.25, 2x128 1.21. 256 elements (4x16x2048, 29 November), of k 2x64 0.729,
+// with places for two tiles and two 2x48 0.871; of v 2x64 0.383, 2x80 0.387, with places for two and one 2x96 0.511.
+MmaInstance wgmma_columns_instance(const AttentionSizes& sizes, const HopperWork& work, GradientOf of) {
   MmaInstance i;
-  i.most_depth = i.most_width = sizes.depth <= 64 ? 64 : 128;
-  i.consumers = 2, i.stages = 3, i.warps = 12, i.resident = 1;
+  i.most_depth = i.most_width = padded_elements(std::max(sizes.depth, sizes.width));
+  i.consumers = 2, i.stages = i.second_stages = 3, i.warps = 12, i.resident = 1;
+  if (i.widest() == 256) {
+    i.stages = 2, i.second_stages = of == GradientOf::k ? 1 : 2, i.ping_pong = 1, i.others = 64;
+    return i;
+  }
+  i.producer_registers = 40;  // two of its warps have more to do than those of the other kernels
   i.others = i.widest() == 64 ? (work.plain ? 128 : 96) : work.light ? 64 : 48;
   return i;
 }
@@ -122,17 +132,18 @@ const char* kernel() { return kHopperForward; }
 int shared_bytes(const MmaInstance& i) {
   return 2 * (i.own() * i.most_depth + i.stages * i.others * (i.most_depth + i.most_width)) + kBarriers + kAlignment;
 }
-const char* backward_kernel(bool of_q) { return of_q ? kHopperRows : kHopperColumns; }
-int backward_bytes(const MmaInstance& i, bool of_q) {
-  return 4 * i.most_depth * (i.own() + i.stages * i.others) + (of_q ? 0 : 12 * i.stages * i.others) + kBarriers +
-         kAlignment;
+const char* backward_kernel(GradientOf of) { return of == GradientOf::q ? kHopperRows : kHopperColumns; }
+int backward_bytes(const MmaInstance& i, GradientOf of) {
+  const int own = of == GradientOf::v ? 1 : 2;  // matrices whose rows stay
+  return 2 * i.most_depth * (own * i.own() + (i.stages + i.second_stages) * i.others) +
+         (of == GradientOf::q ? 0 : 8 * i.stages * i.others) + kBarriers + kAlignment;
 }
 
 void fill_instance(Holes& h, const MmaInstance& i) {
-  // Registers are given to a warp in steps of 8; all threads together have 64 K.
   h["consumers"] = cat(i.consumers, "u"), h["stages"] = cat(i.stages, "u"),
-  h["ping_pong"] = i.ping_pong ? "true" : "false";
-  h["producer_registers"] = i.consumers == 3 ? "32" : "24", h["consumer_registers"] = i.consumers == 3 ? "160" : "240";
+  h["stages_of_second"] = cat(i.second_stages, "u"), h["ping_pong"] = i.ping_pong ? "true" : "false";
+  h["few_places"] = i.second_stages < i.stages ? "true" : "false";
+  h["producer_registers"] = cat(i.producer_registers), h["consumer_registers"] = cat(i.consumer_registers());
   h["instructions"] = detail_cuda::kHopperInstructions, h["products"] = kWgmmaUnits, h["row_blocks"] = kWgmmaRowUnits;
   h["rows_of_tile"] = cat(i.others), h["width_of_sums"] = cat(i.most_width);
   // The operands of the instructions: registers by number, and the values they are.

@@ -12,9 +12,8 @@ BoxMap boxes_of(const View& view, const Shape& shape, int rows);
 /// The kernel's file, and the memory of a workgroup.
 const char* kernel();
 int shared_bytes(const MmaInstance& instance);
-/// Of the gradient of q, or else of those of k and v.
-const char* backward_kernel(bool of_q);
-int backward_bytes(const MmaInstance& instance, bool of_q);
+const char* backward_kernel(GradientOf of);
+int backward_bytes(const MmaInstance& instance, GradientOf of);
 /// The holes of the instance and its instructions.
 void fill_instance(Holes& holes, const MmaInstance& instance);
 

@@ -29,11 +29,11 @@ constexpr const char* kFma =
     ;
 
 constexpr int kWarpLanes = 32, kVectorElements = 8;  // of a vector
-int padded(std::int64_t elements) { return elements <= 64 ? 64 : elements <= 128 ? 128 : 256; }
 /// The sums of a warp are what fills its registers: 32 rows of up to 128 elements, or 16 rows.
 MmaInstance instance_of(const AttentionSizes& s, DType dtype) {
   MmaInstance i;
-  i.most_depth = padded(s.depth), i.most_width = padded(s.width), i.bytes = static_cast<int>(dtype_size(dtype));
+  i.most_depth = padded_elements(s.depth), i.most_width = padded_elements(s.width);
+  i.bytes = static_cast<int>(dtype_size(dtype));
   if (i.widest() > (i.bytes == 4 ? 64 : 128)) i.resident = 1;
   return i;
 }

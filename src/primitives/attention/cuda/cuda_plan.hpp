@@ -11,6 +11,9 @@
 
 namespace tern::detail_gpu {
 
+/// As many elements as kernels have rows of.
+inline int padded_elements(std::int64_t elements) { return elements <= 64 ? 64 : elements <= 128 ? 128 : 256; }
+
 /// The instance of a kernel: its own rows stay in workgroup memory, tiles of the others pass by.
 struct MmaInstance {
   int warps = 4, blocks = 2;  // a warp has so many blocks of 16 own rows
@@ -21,6 +24,13 @@ struct MmaInstance {
   int consumers = 0;       // on Hopper: warp groups of 64 own rows, beside the one that fetches; 0: mma.sync
   int ping_pong = 0;       // whether those alternate in sending products off
   int stages = 2;          // places for tiles
+  int second_stages = 2;   // for the second one of two that pass by together
+  int producer_registers = 24;  // of a thread; what the warp group that fetches gives up its consumers get
+  /// Registers are given to a thread in steps of 8; all together have 64 K.
+  int consumer_registers() const {
+    const int groups = 1 + consumers, all = 512 / groups / 8 * 8 * groups;
+    return (all - producer_registers) / consumers / 8 * 8;
+  }
   int widest() const { return std::max(most_depth, most_width); }
   /// Bytes in which a warp of f32 passes scores on.
   int scratch() const { return bytes == 4 ? 16 * blocks * others * 4 : 0; }
@@ -31,6 +41,9 @@ struct MmaInstance {
            warps * scratch();
   }
 };
+/// What a kernel backward is for.
+enum class GradientOf { q, k, v, k_and_v };
+
 MmaInstance mma_forward_instance(const detail::AttentionSizes& sizes, DType dtype);
 /// Of the gradient of q, and of those of k and v.
 MmaInstance mma_rows_instance(const detail::AttentionSizes& sizes, DType dtype);
@@ -57,8 +70,10 @@ MmaInstance wgmma_forward_instance(const detail::AttentionSizes& sizes, const Ho
 
 bool attention_backward_by_wgmma(GpuBackend& backend, const detail::AttentionBackwardRequest& request,
                                  const detail_cuda::MatrixUnits& units);
+/// Whether shares and slopes are to be kept there.
+bool wgmma_keeps_shares(const detail::AttentionBackwardRequest& request, const detail_cuda::MatrixUnits& units);
 MmaInstance wgmma_rows_instance(const detail::AttentionSizes& sizes, const HopperWork& work);
-MmaInstance wgmma_columns_instance(const detail::AttentionSizes& sizes, const HopperWork& work);
+MmaInstance wgmma_columns_instance(const detail::AttentionSizes& sizes, const HopperWork& work, GradientOf of);
 
 /// Whether a function of the program is none of +, -, ·, / and the like.
 bool has_special_functions(const detail::Program& program);

@@ -12,18 +12,32 @@ struct Barriers {
   __device__ __forceinline__ u32 nowhere() const { return barriers + 16u; }
   __device__ __forceinline__ u32 full_k(Ring r) const { return barriers + 24u + 8u * r.stage; }
   __device__ __forceinline__ u32 empty_k(Ring r) const { return full_k(r) + 8u * kStages; }
-  __device__ __forceinline__ u32 full_v(Ring r) const { return full_k(r) + 16u * kStages; }
-  __device__ __forceinline__ u32 empty_v(Ring r) const { return full_k(r) + 24u * kStages; }
-  __device__ __forceinline__ u32 end() const { return barriers + 24u + 32u * kStages; }
+  __device__ __forceinline__ u32 full_v(SecondRing r) const { return barriers + 24u + 16u * kStages + 8u * r.stage; }
+  __device__ __forceinline__ u32 empty_v(SecondRing r) const { return full_v(r) + 8u * kStagesOfSecond; }
+  __device__ __forceinline__ u32 end() const { return barriers + 24u + 16u * (kStages + kStagesOfSecond); }
+  __device__ __forceinline__ u32 patch() const { return end(); }  // clear_beyond()
   // By one thread.
   __device__ __forceinline__ void init() const {
+    tern_barrier_init(patch(), 1u);
     tern_barrier_init(full_q(), 1u), tern_barrier_init(empty_q(), 4u * kConsumers);
-    for (Ring r; r.round == 0u; r.advance()) {
-      tern_barrier_init(full_k(r), 1u), tern_barrier_init(full_v(r), 1u);
-      tern_barrier_init(empty_k(r), 4u * kConsumers), tern_barrier_init(empty_v(r), 4u * kConsumers);
-    }
+    for (Ring r; r.round == 0u; r.advance())
+      tern_barrier_init(full_k(r), 1u), tern_barrier_init(empty_k(r), 4u * kConsumers);
+    for (SecondRing r; r.round == 0u; r.advance())
+      tern_barrier_init(full_v(r), 1u), tern_barrier_init(empty_v(r), 4u * kConsumers);
   }
 };
+
+// Rows of a tile from the sample's length on are not its own: 0 times what lies there could be NaN. By a warp, when the
+// tile is there.
+template <u32 elements> TERN_DEVICE void clear_beyond(u32 tile, u32 length, u32 lane) {
+  for (u32 row = length + lane / 8u; row < kColumns; row += 4u)
+#pragma unroll
+    for (u32 i = 0u; i < elements / 64u; ++i)
+      asm volatile("st.shared.v4.b32 [%0], {%1, %1, %1, %1};"
+                   ::"r"(tile + i * kPiece + row * 128u + lane % 8u * 16u), "r"(0u) : "memory");
+  tern_show_to_copies();
+  __syncwarp();
+}
 
 // ---- rows ----
 // A block of rows, and the columns that they may see. Those from `length` on hold anything.

@@ -3,12 +3,15 @@
 // kernels and how fast they are.
 // ---- rings ----
 // The place of a ring that comes next, and the parity of the round through it.
-struct Ring {
+template <u32 places> struct RingOf {
   u32 stage = 0u, round = 0u;
   __device__ __forceinline__ void advance() {
-    if (++stage == kStages) { stage = 0u, round ^= 1u; }
+    if (++stage == places) { stage = 0u, round ^= 1u; }
   }
 };
+// Of two tiles that pass by together: those that scores are products of, and the others.
+using Ring = RingOf<kStages>;
+using SecondRing = RingOf<kStagesOfSecond>;
 TERN_DEVICE void give_up(u32 barrier, u32 lane) {
   if (lane == 0u) tern_arrive_here(barrier);
 }
@@ -81,6 +84,10 @@ TERN_DEVICE void multiply_sums(f32 (&sums)[kSumsAcross][4], const u32 (&shares)[
 template <u32 sent> TERN_DEVICE void wait_for(f32 (&s)[kAcross][4]) {
   if constexpr (sent == 1u) asm volatile("wgmma.wait_group.sync.aligned 1;" : $scores :: "memory");
   else asm volatile("wgmma.wait_group.sync.aligned 0;" : $scores :: "memory");
+}
+// For what memory they have read.
+template <u32 sent> TERN_DEVICE void wait_for_all_but() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(sent) : "memory");
 }
 // Others of the same groups.
 TERN_DEVICE void hold(f32 (&s)[kAcross][4]) { asm volatile("" : $scores :: "memory"); }

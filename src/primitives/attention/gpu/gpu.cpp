@@ -191,8 +191,8 @@ std::int64_t attention_groups_on_gpu(GpuBackend& backend, const detail::Attentio
 
 bool attention_pays_on_gpu(const detail::AttentionSizes& s, bool with_gradients) {
   // Of more scores than that the decomposed computation cannot keep those, and computes them again.
-  constexpr std::int64_t kMostScores = std::int64_t{1} << 28, kShort = 32, kTile = 64, kFewest = 128, kWidest = 128;
-  if (s.of_scores().numel() > kMostScores) return true;
+  constexpr std::int64_t kShort = 32, kTile = 64, kFewest = 128, kWidest = 128;
+  if (s.of_scores().numel() > detail::kMostKeptScores) return true;
   // Milliseconds of these kernels and of the decomposed computation, H100, 27 November 2026, f32: forward, both.
   // 4x16x16x32 0.012, 0.036; 0.020, 0.054. One row to 8x32x4096x128: both 24; 1.9.
   if (s.rows <= kShort) return s.columns <= kShort;

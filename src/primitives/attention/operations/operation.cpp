@@ -140,8 +140,7 @@ template <TensorOrVar R> struct Attention {
 };
 
 // Masks by place skip what no row of a block sees; and of many scores only one block is there at a time.
-constexpr std::int64_t kFewestBlockRows = 128, kMostScores = std::int64_t{1} << 26,
-                       kMostKeptScores = std::int64_t{1} << 28;
+constexpr std::int64_t kFewestBlockRows = 128, kMostScores = std::int64_t{1} << 26;
 /// How many rows a block has.
 std::int64_t rows_of_blocks(const CallSizes& s, const AttentionOptions& o) {
   if (o.rows_at_once > 0) return o.rows_at_once;

@@ -154,9 +154,8 @@ std::array<Tensor, 3> FusedAttention::backward(const Tensor& q, const Tensor& k,
   const DType wide = wide_type(q);
   const Formula formula(*this, wide, true);
   const Tensor means = dots(out, out_grad).reshape(sizes.of_rows());
-  std::array<Tensor, 3> grads{make_tensor(sizes.of_q(), q.dtype(), backend, kFusedOp),
-                              make_tensor(sizes.of_k(), q.dtype(), backend, kFusedOp),
-                              make_tensor(sizes.of_v(), q.dtype(), backend, kFusedOp)};
+  const auto made = [&](const Shape& shape) { return make_tensor(shape, q.dtype(), backend, kFusedOp); };
+  std::array<Tensor, 3> grads{made(sizes.of_q())};
   AttentionBackwardRequest r;
   r.op = kFusedOp, r.sizes = formula.sizes;
   r.q = view_over(q, sizes.of_q()), r.k = view_over(k, sizes.of_k()), r.v = view_over(v, sizes.of_v());
@@ -167,10 +166,26 @@ std::array<Tensor, 3> FusedAttention::backward(const Tensor& q, const Tensor& k,
   r.tops = view_over(rows[0], sizes.of_rows()), r.totals = view_over(rows[1], sizes.of_rows());
   r.means = view_over(means, sizes.of_rows());
   r.out_grad = view_over(out_grad, sizes.of_result());
-  r.q_grad = view_over(grads[0], sizes.of_q()), r.k_grad = view_over(grads[1], sizes.of_k());
-  r.v_grad = view_over(grads[2], sizes.of_v());
+  r.q_grad = view_over(grads[0], sizes.of_q());
+  if (attention_keeps_shares(backend, r)) {
+    const Tensor shares = made(sizes.of_scores()), slopes = made(sizes.of_scores());
+    r.shares = view_over(shares, sizes.of_scores()), r.slopes = view_over(slopes, sizes.of_scores());
+    run(backend, r);
+    grads[1] = of_keys(slopes, q, r.sizes.scale), grads[2] = of_keys(shares, out_grad, 1);
+    return grads;
+  }
+  grads[1] = made(sizes.of_k()), grads[2] = made(sizes.of_v());
+  r.k_grad = view_over(grads[1], sizes.of_k()), r.v_grad = view_over(grads[2], sizes.of_v());
   run(backend, r);
   return grads;
+}
+/// Σ weights · of, over all rows of the heads that share a key, for each key; times a factor.
+Tensor FusedAttention::of_keys(const Tensor& weights, const Tensor& of, double factor) const {
+  const std::int64_t rows = sizes.shared() * sizes.rows;
+  const Tensor a = weights.reshape({sizes.batch, sizes.groups, rows, sizes.columns}).mT();
+  const Tensor b = of.reshape({sizes.batch, sizes.groups, rows, of.size(-1)});
+  if (factor == 1) return matmul(a, b);
+  return matmul_epilogue(a, b, [](auto sum, auto by) { return sum * by; }, factor);
 }
 
 }  // namespace tern::detail

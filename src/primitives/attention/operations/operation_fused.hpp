@@ -32,6 +32,7 @@ struct FusedAttention {
  private:
   struct Formula;
   FusedAttention with_heads_as_rows() const;
+  Tensor of_keys(const Tensor& weights, const Tensor& of, double factor) const;
 };
 
 }  // namespace tern::detail
