@@ -169,7 +169,9 @@ TEST_P(Convolutions, OfChannelsByThemselvesWhereTheyLie) {
             all.groups = 49;
             return all;
           }();
-          const Tensor x = channels_last(random.tensor({2, 49, 5, width}, dtype, device()));
+          // Rows for the calls of several rows below each other, too, which 16 registers have.
+          const std::int64_t height = width % 2 == 0 ? 5 : 17;
+          const Tensor x = channels_last(random.tensor({2, 49, height, width}, dtype, device()));
           const Tensor w = random.tensor({49, 1, 3, kernel}, dtype, device());
           const Tensor some = channels_last(x.slice(1, 0, 48));
           const Tensor u = random.tensor(conv2d(x, w, {}, more).shape(), dtype, device());

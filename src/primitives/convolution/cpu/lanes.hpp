@@ -37,6 +37,7 @@ struct RunsCall {
   void* out;
   std::int64_t out_step;
   bool whole;  // run_places or half as many, which meet nothing outside of the image
+  bool ones;   // all runs are of one element
 };
 
 /// So many steps of a sum: a(i, p) = a[i · a_row + p], b(p, j) = b[p · panel + j].
@@ -57,6 +58,7 @@ struct ConvKernels {
   std::int64_t run_places;       // of a call of `runs`, at most
   std::int64_t gradient_places;  // and of `gradients`
   std::int64_t rows, panel;      // of a call of `direct`: the most rows and columns
+  bool goes_down;                // whether `runs` is faster for places below each other (DepthwisePlan)
   /// out[t · out_step + lane] = Σ over runs of w · x, for t < places: x and out of the compute type.
   using Runs = void (*)(const RunsCall& call);
   Runs runs;
