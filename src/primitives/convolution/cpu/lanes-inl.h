@@ -211,7 +211,7 @@ template <class T> constexpr ConvKernels KernelsOf() {
   ConvKernels kernels{};
   kernels.lanes = HWY_LANES(T), kernels.gradient_places = kGradientPlaces;
   kernels.rows = kRows, kernels.panel = 2 * HWY_LANES(T);
-  kernels.goes_down = HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3;
+  kernels.goes_down = kGoesDown;
   kernels.gradients = &Gradients<T>, kernels.direct = &Direct<T>;
   if constexpr (kApart) kernels.direct_apart = &DirectApart<T>;
   kernels.spread = &Spread<T>, kernels.run_places = kRunPlaces, kernels.runs = &Runs<T, T>;
