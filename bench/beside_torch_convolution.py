@@ -6,11 +6,10 @@ Everything has its channels last; a line for each work: milliseconds forward, of
 and gelu, and the peer's over tern's. Of a GPU medians, with quartiles of rounds; of a CPU, which others may disturb,
 the fifth percentiles of rounds, with the ratios of the minima and of the quartiles: of processor time with one thread,
 else of the clock's. Usage:
-    beside_torch_convolution.py PROGRAM [--cpu] [--threads=N] [--kinds=KIND,…] [WORK…]
+    beside_torch_convolution.py PROGRAM [--cpu] [--threads=N] [--rounds=N] [--kinds=KIND,…] [WORK…]
 PROGRAM: tern_beside_torch_convolution, as it was built; a kind: forward, both, image (both without the gradient of the
 kernels), gelu; a work: dtype,samples,channels,size,results,kernel,groups[,stride[,dilation]].
 """
-import os
 import statistics
 import subprocess
 import sys
@@ -19,7 +18,9 @@ import time
 import torch
 import torch.nn.functional as F
 
-ROUNDS, CALLS, CPU_ROUNDS, SECONDS = 9, 24, 40, 0.012
+from beside_torch_cpu import Turns, option
+
+ROUNDS, CALLS = 9, 24
 GPU_WORKS = ("bf16,64,256,28,256,3,1", "bf16,64,512,14,512,3,1", "bf16,64,64,56,64,3,1", "bf16,64,256,56,64,1,1",
              "bf16,64,192,56,192,7,192")
 SIZES = ("4,64,56,64,3,1", "4,256,28,256,3,1", "4,512,14,512,3,1", "4,256,56,64,1,1", "4,192,56,192,7,192",
@@ -63,64 +64,46 @@ def calls_of(work):
             "image": lambda: torch.autograd.grad(plain(x, constant), (x,), gradient), "gelu": gelu}
 
 
-def wait():
-    if not ON_CPU:
-        torch.cuda.synchronize()
-
-
-def milliseconds(call, count, clock):
-    wait()
-    begin = clock()
+def milliseconds(call, count):
+    torch.cuda.synchronize()
+    begin = time.perf_counter()
     for _ in range(count):
         call()
-    wait()
-    return (clock() - begin) / count * 1e3
-
-
-def option(name, default):
-    return ([a.split("=")[1] for a in sys.argv[2:] if a.startswith(f"--{name}=")] or [default])[0]
+    torch.cuda.synchronize()
+    return (time.perf_counter() - begin) / count * 1e3
 
 
 def figures(ours, theirs):
-    """Milliseconds of both, and the ratio as text."""
-    slowest = max(ours(3), theirs(3))
-    if not ON_CPU:
-        pairs = [(ours(CALLS), theirs(CALLS)) for _ in range(ROUNDS)]
-        low, middle, high = statistics.quantiles([b / a for a, b in pairs], n=4)
-        a, b = (statistics.median(p[i] for p in pairs) for i in (0, 1))
-        return a, b, f"**{middle:.2f}** ({low:.2f} to {high:.2f})"
-    count, all_ours, all_theirs = max(1, min(100, int(SECONDS * 1e3 / slowest))), [], []
-    for _ in range(CPU_ROUNDS):
-        ours(1), all_ours.append(ours(count))  # threads of the other may still wait for work during the first
-        theirs(1), all_theirs.append(theirs(count))
-    a, b = sorted(all_ours), sorted(all_theirs)
-    fifth, quarter = CPU_ROUNDS // 20, CPU_ROUNDS // 4
-    ratio, best, worse = (b[at] / a[at] for at in (fifth, 0, quarter))
-    return a[fifth], b[fifth], f"**{ratio:.2f}** ({best:.2f}, {worse:.2f})"
+    """Milliseconds of both on a GPU, and the ratio as text."""
+    ours(3), theirs(3)
+    pairs = [(ours(CALLS), theirs(CALLS)) for _ in range(ROUNDS)]
+    low, middle, high = statistics.quantiles([b / a for a, b in pairs], n=4)
+    a, b = (statistics.median(p[i] for p in pairs) for i in (0, 1))
+    return a, b, f"**{middle:.2f}** ({low:.2f} to {high:.2f})"
 
 
 def main():
-    kinds, threads = option("kinds", "forward,both,gelu").split(","), option("threads", "2")
-    clock = time.process_time if ON_CPU and threads == "1" else time.perf_counter
+    kinds = option("kinds", "forward,both,gelu").split(",")
     works = [a for a in sys.argv[2:] if not a.startswith("--")]
-    if ON_CPU:
-        torch.set_num_threads(int(threads))
-        os.environ["TERN_NUM_THREADS"] = threads
-        print(f"{threads} threads, PyTorch {torch.__version__}\n")
-    else:
+    turns = Turns() if ON_CPU else None
+    if not ON_CPU:
         torch.backends.cudnn.benchmark = True
         print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}\n")
     print(f"| work | tern, ms | peer, ms | {' | '.join(kinds)} |\n|---|---|---|{'---|' * len(kinds)}")
     with subprocess.Popen([sys.argv[1], DEVICE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                           bufsize=1) as tern:
         def tern_time(work, kind, count):
+            if ON_CPU:
+                return turns.ours(tern, work, kind, count)
             print(work, kind, count, file=tern.stdin, flush=True)
-            return float(tern.stdout.readline().split()[clock == time.process_time])
+            return float(tern.stdout.readline().split()[0])
+
+        take, time_of = (turns.figures, turns.theirs) if ON_CPU else (figures, milliseconds)
 
         for work in works or (CPU_WORKS if ON_CPU else GPU_WORKS):
             calls, ours, theirs, ratios = calls_of(work), [], [], []
             for kind in kinds:
-                a, b, ratio = figures(lambda n: tern_time(work, kind, n), lambda n: milliseconds(calls[kind], n, clock))
+                a, b, ratio = take(lambda n: tern_time(work, kind, n), lambda n: time_of(calls[kind], n))
                 ours.append(f"{a:.4f}"), theirs.append(f"{b:.4f}"), ratios.append(ratio)
             print(f"| {work} | {', '.join(ours)} | {', '.join(theirs)} | {' | '.join(ratios)} |", flush=True)
         tern.stdin.close()

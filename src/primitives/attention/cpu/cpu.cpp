@@ -39,7 +39,12 @@ constexpr Int64 kForwardRows = 56, kForwardColumns = 256, kFewForward = 1 << 18;
 template <class T> class CpuForward {
  public:
   CpuForward(const AttentionRequest& r, const TileFormulas& formulas)
-      : r_(r), s_(r.sizes), tiles_(r.q.dtype), formulas_(formulas), panel_(tiles_.panel()) {}
+      : r_(r),
+        s_(r.sizes),
+        tiles_(r.q.dtype),
+        formulas_(formulas),
+        panel_(tiles_.panel()),
+        rows_(tiles_.full_rows(kForwardRows)) {}
 
   void run() {
     const Int64 panels = (s_.columns + panel_ - 1) / panel_;
@@ -50,12 +55,12 @@ template <class T> class CpuForward {
     k_ = packed.as<T>();
     v_ = k_ + s_.batch * s_.groups * k_step_;
     const Int64 parts = (s_.columns + kForwardColumns - 1) / kForwardColumns,
-                tiles = (s_.rows + kForwardRows - 1) / kForwardRows;
+                tiles = (s_.rows + rows_ - 1) / rows_;
     for_tasks(s_, kFewForward, s_.batch * s_.groups * parts,
               [&](Int64 task) { pack(task / parts, task % parts * kForwardColumns); });
     for_tasks(s_, kFewForward, s_.batch * s_.heads * tiles * s_.parts, [&](Int64 task) {
       const Int64 of_part = task / s_.parts;
-      rows_of(of_part / tiles, of_part % tiles * kForwardRows, task % s_.parts);
+      rows_of(of_part / tiles, of_part % tiles * rows_, task % s_.parts);
     });
   }
 
@@ -75,13 +80,14 @@ template <class T> class CpuForward {
   /// What a task works with.
   struct RowsOfTask {
     Int64 batch, head, row, count, width, length;
-    T *q, *scores, *sums, *top, *total;
+    const T* q;
+    T *scores, *sums, *top, *total;
   };
   void rows_of(Int64 head, Int64 row, Int64 part) const {
     RowsOfTask t{head / s_.heads,
                  head % s_.heads,
                  row,
-                 std::min(kForwardRows, s_.rows - row),
+                 std::min(rows_, s_.rows - row),
                  round_up(s_.width, panel_),
                  0,
                  nullptr,
@@ -91,16 +97,19 @@ template <class T> class CpuForward {
                  nullptr};
     t.length = length_of(r_.lengths, t.batch, s_.columns);
     ScratchBuffer& scratch = detail::of_thread<TileMemory>().buffer;
-    t.q = reinterpret_cast<T*>(
-        scratch.reserve(kForwardRows * (s_.depth + kForwardColumns + panel_ + t.width + 2) * Int64{sizeof(T)}));
-    t.scores = t.q + kForwardRows * s_.depth;
-    t.sums = t.scores + kForwardRows * (kForwardColumns + panel_);
-    t.top = t.sums + kForwardRows * t.width;
-    t.total = t.top + kForwardRows;
-    tiles_.copy(head_of(r_.q, t.batch, t.head), row, t.count, s_.depth, t.q, s_.depth);
-    std::fill_n(t.sums, kForwardRows * t.width, T{0});
-    std::fill_n(t.top, kForwardRows, -std::numeric_limits<T>::infinity());
-    std::fill_n(t.total, kForwardRows, T{0});
+    T* const copied = reinterpret_cast<T*>(
+        scratch.reserve(rows_ * (s_.depth + kForwardColumns + panel_ + t.width + 2) * Int64{sizeof(T)}));
+    t.scores = copied + rows_ * s_.depth;
+    t.sums = t.scores + rows_ * (kForwardColumns + panel_);
+    t.top = t.sums + rows_ * t.width;
+    t.total = t.top + rows_;
+    const HeadOf q = head_of(r_.q, t.batch, t.head);
+    const bool there = dtype_size(q.dtype) == sizeof(T) && q.col == 1 && q.row == s_.depth;
+    t.q = there ? reinterpret_cast<const T*>(q.at(row)) : copied;
+    if (!there) tiles_.copy(q, row, t.count, s_.depth, copied, s_.depth);
+    std::fill_n(t.sums, rows_ * t.width, T{0});
+    std::fill_n(t.top, rows_, -std::numeric_limits<T>::infinity());
+    std::fill_n(t.total, rows_, T{0});
     const Int64 from = part * s_.part_columns(), to = std::min(from + s_.part_columns(), s_.columns);
     const Int64 end = std::min(to, s_.end(row + t.count - 1, t.length));
     Int64 j = std::max(from, s_.first(row) / kForwardColumns * kForwardColumns);
@@ -140,7 +149,7 @@ template <class T> class CpuForward {
   const detail::AttentionSizes& s_;
   TileProducts<T> tiles_;
   const TileFormulas& formulas_;
-  Int64 panel_, k_step_ = 0, v_step_ = 0;
+  Int64 panel_, rows_, k_step_ = 0, v_step_ = 0;
   T *k_ = nullptr, *v_ = nullptr;
 };
 

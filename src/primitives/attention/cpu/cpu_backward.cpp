@@ -44,7 +44,8 @@ template <class T> class CpuBackward {
         formulas_(formulas),
         panel_(tiles_.panel()),
         depth_(round_up(s_.depth, panel_)),
-        width_(round_up(s_.width, panel_)) {}
+        width_(round_up(s_.width, panel_)),
+        rows_(tiles_.full_rows(kBackwardRows)) {}
 
   void run() {
     const Int64 keys = s_.batch * s_.groups,
@@ -71,13 +72,13 @@ template <class T> class CpuBackward {
   Work work() const {
     ScratchBuffer& scratch = detail::of_thread<TaskMemory>().buffer;
     const Int64 columns = kBackwardColumns * (2 * depth_ + s_.depth + s_.width + width_),
-                rows = kBackwardRows * (depth_ + width_), tile = kBackwardRows * (kBackwardColumns + panel_);
+                rows = rows_ * (depth_ + width_), tile = rows_ * (kBackwardColumns + panel_);
     Work w{};
     T* at = reinterpret_cast<T*>(scratch.reserve((columns + rows + 4 * tile + 64) * Int64{sizeof(T)}));
     const auto take = [&](Int64 count) { return std::exchange(at, at + count); };
     w.k = take(kBackwardColumns * depth_), w.k_grad = take(kBackwardColumns * depth_),
     w.v_grad = take(kBackwardColumns * width_);
-    w.q = take(kBackwardRows * depth_), w.out_grad = take(kBackwardRows * width_);
+    w.q = take(rows_ * depth_), w.out_grad = take(rows_ * width_);
     w.shares = take(tile), w.slopes = take(tile), w.scores = take(tile), w.kept = take(tile);
     w.k_transposed = take(kBackwardColumns * s_.depth), w.v_transposed = take(kBackwardColumns * s_.width);
     return w;
@@ -120,8 +121,8 @@ template <class T> class CpuBackward {
     tiles_.copy_transposed(v, column, there, s_.width, w.v_transposed);
   }
   void rows_against(const Work& w, Int64 column, Int64 cols) const {
-    for (Int64 row = 0; row < s_.rows; row += kBackwardRows) {
-      const Int64 rows = std::min(kBackwardRows, s_.rows - row);
+    for (Int64 row = 0; row < s_.rows; row += rows_) {
+      const Int64 rows = std::min(rows_, s_.rows - row);
       if (s_.first(row) >= column + cols || s_.end(row + rows - 1, w.length) <= column) continue;
       tiles_.copy(head_of(r_.q, w.batch, w.head), row, rows, s_.depth, w.q, depth_);
       tiles_.copy(head_of(r_.out_grad, w.batch, w.head), row, rows, s_.width, w.out_grad, width_);
@@ -180,7 +181,7 @@ template <class T> class CpuBackward {
   const detail::AttentionSizes& s_;
   TileProducts<T> tiles_;
   const TileFormulas& formulas_;
-  Int64 panel_, depth_, width_;
+  Int64 panel_, depth_, width_, rows_;
   Int64 stretches_ = 1, per_stretch_ = 0, head_ = 0;
   T* sums_ = nullptr;
 };

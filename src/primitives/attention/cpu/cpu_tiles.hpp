@@ -50,6 +50,8 @@ template <class T> class TileProducts {
   explicit TileProducts(DType type)
       : types_(gemm_types(type)), rows_(sizeof(T) == 4 ? attention_kernels().f32 : attention_kernels().f64) {}
   Int64 panel() const { return types_.computed->panel_cols; }
+  /// So many rows, or a few more, so that calls of the micro-kernel are full.
+  Int64 full_rows(Int64 rows) const { return round_up(rows, types_.computed->max_rows); }
   const AttentionKernelsOf& rows() const { return rows_; }
 
   /// Rows [first, first + count) of a head, `width` elements each, `to_row` apart, with zeros behind them.
@@ -72,25 +74,16 @@ template <class T> class TileProducts {
                 bool add) const {
     const GemmKernelsOf& k = *types_.computed;
     const bool beside = a.row == 1;
-    for (Int64 j = 0; j < cols; j += k.panel_cols)
+    GemmMicro call{a.data, a.row, a.col, b.data, b.row, nullptr, c_row, nullptr, c_row, depth, 0, 0, nullptr, 0};
+    for (Int64 j = 0; j < cols; j += k.panel_cols) {
+      call.b = b.data + j / k.panel_cols * b.panels, call.cols = std::min<Int64>(k.panel_cols, cols - j);
       for (Int64 i = 0; i < rows; i += k.max_rows) {
         T* const to = c + i * c_row + j;
-        const GemmMicro call{a.data + i * a.row,
-                             a.row,
-                             a.col,
-                             b.data + j / k.panel_cols * b.panels,
-                             b.row,
-                             add ? to : nullptr,
-                             c_row,
-                             to,
-                             c_row,
-                             depth,
-                             std::min<Int64>(k.max_rows, rows - i),
-                             std::min<Int64>(k.panel_cols, cols - j),
-                             nullptr,
-                             0};
+        call.a = a.data + i * a.row, call.rows = std::min<Int64>(k.max_rows, rows - i);
+        call.c = to, call.from = add ? to : nullptr;
         (beside ? k.micro_packed : k.micro)(call);
       }
+    }
   }
   /// Stores `width` elements, times `factor`, as row `i` of a head.
   void store(const KernelTable& table, T* from, Int64 width, T factor, const HeadOf& to, Int64 i) const {

@@ -1,4 +1,5 @@
-// Channels by themselves (depthwise): each vector of channels slides over its own rows, which are kept in L1.
+// Channels by themselves (depthwise): each vector of channels slides over its own rows, which are kept in L1, or all of
+// them are read where they lie (DepthwisePlan says when).
 #include "cpu/machine/threads.hpp"
 #include "cpu/products/tile_epilogue.hpp"
 #include "cpu/tape/tapes.hpp"
@@ -24,15 +25,16 @@ DepthwiseScratch& depthwise_scratch() { return detail::of_thread<DepthwiseScratc
 class DepthwiseForward {
  public:
   DepthwiseForward(const detail::ConvRequest& r, const TileEpilogue& epilogue)
-      : g_(r.sizes, r.x, r.w),
-        plan_(g_),
+      : g_(geometry_of(r)),
+        plan_(g_, goes_down(r)),
         epilogue_(epilogue),
-        of_kernel_(runs_of_kernel(g_)),
+        of_kernel_(plan_.down ? elements_of_kernel(g_) : runs_of_kernel(g_)),
         lanes_(g_.kernels->lanes) {
     straight_ = goes_straight(r, epilogue.stores_accumulators());
     if (g_.size() == 2 && goes_straight(r, epilogue.stores_accumulators(), true))
       round_ = round_of(*g_.kernels, g_.dtype);
     if (straight_ || round_) y_ = Geometry::of_image(r.outputs[0], r.sizes.axes);
+    if (plan_.down) std::swap(y_.axis[1], y_.axis[2]), across_ = runs_of_kernel(g_.transposed());
   }
   void run() {
     pack_weights();
@@ -48,6 +50,13 @@ class DepthwiseForward {
   }
 
  private:
+  static bool goes_down(const detail::ConvRequest& r) {
+    return DepthwisePlan::pays_down(Geometry(r.sizes, r.x, r.w));
+  }
+  static Geometry geometry_of(const detail::ConvRequest& r) {
+    const Geometry g(r.sizes, r.x, r.w);
+    return DepthwisePlan::pays_down(g) ? g.transposed() : g;
+  }
   void pack_weights() {
     weights_ = depthwise_scratch().weights.reserve(plan_.vectors * g_.taps() * lanes_ * g_.wide());
     std::byte* to = weights_;
@@ -93,22 +102,26 @@ class DepthwiseForward {
     mine.runs.resize(static_cast<std::size_t>(rows.count));
     for (Int64 r = 0; r < rows.count; ++r) {
       std::vector<TapRun>& runs = mine.runs[static_cast<std::size_t>(r)];
-      if (plan_.in_place) in_place.runs(p.sample, first, p.z, rows.begin + r, w, runs);
+      if (plan_.down) in_place.runs_down(p.sample, first, p.z, rows.begin + r, w, across_, runs);
+      else if (plan_.in_place) in_place.runs(p.sample, first, p.z, rows.begin + r, w, runs);
       else kept.runs(where, p.z, rows.begin + r, w, of_kernel_, runs);
     }
     const RowsInPlace::Inside inside = plan_.in_place ? in_place.inside() : RowsInPlace::Inside{0, p.stretch.places};
     const auto sums = plan_.in_place ? runs_of(*g_.kernels, g_.dtype, whole && round_) : g_.kernels->runs;
     const Int64 size = whole ? g_.size() : g_.wide();
-    const Int64 most = g_.kernels->run_places / (plan_.in_place && g_.size() > 2 ? 2 : 1);
-    const Int64 apart = place_step(g_), out_step = whole ? y_.axis[2] : columns;
+    const Int64 most = g_.kernels->run_places / (plan_.in_place && !plan_.down && g_.size() > 2 ? 2 : 1);
+    const Int64 apart = plan_.down ? 1 : place_step(g_);
+    const Int64 out_step = whole ? y_.axis[2] : plan_.down ? rows.count * columns : columns;
     const Int64 x_place = plan_.in_place ? g_.stride[2] * g_.x.axis[2] : lanes_;
     RunsCall call{};
+    call.ones = plan_.down;
     call.x_step = apart * x_place, call.x_vector = plan_.in_place ? lanes_ : plan_.layout.elements(lanes_);
     call.w_vector = g_.taps() * lanes_, call.out_step = apart * out_step;
     // From place `first_place` on, each so far apart.
     const auto run_places = [&](Int64 r, Int64 v, Int64 vectors, Int64 first_place, Int64 place) {
       const std::vector<TapRun>& runs = mine.runs[static_cast<std::size_t>(r)];
-      std::byte* const row = whole ? result(p, rows.begin + r) + first * size : results + r * row_bytes;
+      std::byte* const row = whole ? result(p, rows.begin + r) + first * size
+                                   : results + r * (plan_.down ? columns * size : row_bytes);
       const Int64 at = first_place + place * apart;
       call.runs = runs.data(), call.count = static_cast<Int64>(runs.size()), call.vectors = vectors;
       call.place = place, call.places = std::min(most, ceil_div(p.stretch.places - at, apart));
@@ -117,7 +130,7 @@ class DepthwiseForward {
       call.whole = call.places == most && place >= inside.first && place + most <= inside.end;
       sums(call);
     };
-    if (plan_.few(g_)) {  // the vectors of a few places, as they lie in memory
+    if (plan_.in_place || plan_.few(g_)) {  // the vectors of a few places, as they lie in memory
       for (Int64 i = 0; i < apart; ++i)
         for (Int64 place = 0; i + place * apart < p.stretch.places; place += most)
           for (Int64 r = 0; r < rows.count; ++r) run_places(r, 0, p.vectors.count, i, place);
@@ -127,17 +140,29 @@ class DepthwiseForward {
           for (Int64 i = 0; i < apart; ++i)
             for (Int64 place = 0; i + place * apart < p.stretch.places; place += most) run_places(r, v, 1, i, place);
     }
-    if (whole) return;
-    if (round_) {
-      for (Int64 r = 0; r < rows.count; ++r)
-        round_(results + r * row_bytes, columns, p.stretch.places, channels,
-               result(p, rows.begin + r) + first * g_.size(), y_.axis[2]);
+    if (!whole) end(p, rows, {results, columns, 0, p.stretch.places, channels, g_.groups});
+  }
+  /// Of results that do not go straight: `of` says where those of the first row are.
+  void end(const RowPlace& p, EvenPart rows, FinishedTile of) const {
+    const Int64 first = p.vectors.begin * lanes_, row_bytes = of.rows * of.stride * g_.wide();
+    const auto* const results = static_cast<const std::byte*>(of.acc);
+    if (plan_.down) {
+      of.rows = rows.count;
+      for (Int64 t = 0; t < p.stretch.places; ++t) {
+        of.acc = results + t * rows.count * of.stride * g_.wide();
+        of.position = g_.transposed().position(p.sample, p.z, p.stretch.column + t, rows.begin) + first;
+        epilogue_.finish(of);
+      }
       return;
     }
-    for (Int64 r = 0; r < rows.count; ++r)
-      epilogue_.finish({results + r * row_bytes, columns,
-                        g_.position(p.sample, p.z, rows.begin + r, p.stretch.column) + first, p.stretch.places,
-                        channels, g_.groups});
+    for (Int64 r = 0; r < rows.count; ++r) {
+      of.acc = results + r * row_bytes;
+      of.position = g_.position(p.sample, p.z, rows.begin + r, p.stretch.column) + first;
+      if (round_)
+        round_(of.acc, of.stride, of.rows, of.cols, result(p, rows.begin + r) + first * g_.size(), y_.axis[2]);
+      else
+        epilogue_.finish(of);
+    }
   }
   std::byte* result(const RowPlace& p, Int64 row) const {
     return y_.data +
@@ -146,7 +171,7 @@ class DepthwiseForward {
   Geometry g_;
   DepthwisePlan plan_;
   const TileEpilogue& epilogue_;
-  std::vector<KernelRun> of_kernel_;
+  std::vector<KernelRun> of_kernel_, across_;
   Int64 lanes_, parts_ = 1;
   bool straight_ = false;
   ConvKernels::Round round_ = nullptr;  // where the rounded sums are the result

@@ -10,7 +10,7 @@
 #include "cpu/products/gemm_pairs.hpp"
 #include "cpu/products/tile_epilogue.hpp"
 #include "cpu/tape/tapes.hpp"
-#include "primitives/convolution/cpu/cpu_geometry.hpp"
+#include "primitives/convolution/cpu/cpu_packing.hpp"
 #include "primitives/convolution/kernels.hpp"
 #include "process/of_thread.hpp"
 
@@ -21,8 +21,9 @@ namespace {
 /// L2 together.
 constexpr Int64 kImageBytes = 320 << 10, kKernelBytes = 256 << 10;
 /// Places of the result that a task has at least, where memory allows: every panel of the kernels is read once for
-/// them.
-constexpr Int64 kTaskPlaces = 112;
+/// them. More where calls go over the ends of rows (Zen 3: 3 channels of 112² and 7 x 7 with stride 2 1.03 of the
+/// speed, 64 of 56² and 3 x 3 1.01).
+constexpr Int64 kTaskPlaces = 112, kTaskPlacesApart = 224;
 /// Panels whose results the epilogue takes together.
 constexpr Int64 kPanelsAtOnce = 2;
 /// Multiply-adds that are worth a task of their own.
@@ -46,41 +47,6 @@ const PairKernels* pairs_for(const Geometry& g) {
   if (g.dtype != DType::bf16 || g.c < kFewestChannels || g.kernels->panel != kPairCols) return nullptr;
   const PairKernels* const kernels = pair_kernels();
   return kernels && (g.c % 2 == 0 || !reads_any_length(*kernels)) ? kernels : nullptr;
-}
-
-/// Factors of bf16 that were widened, in pairs: for each of `taps` those of the channels, padded with zeros.
-void pair_up(const std::uint32_t* from, std::uint32_t* to, Int64 taps, Int64 channels, Int64 padded) {
-  for (Int64 tap = 0; tap < taps; ++tap)
-    for (Int64 ch = 0; ch < padded; ch += 2, to += kPairCols) {
-      const Int64 count = std::clamp<Int64>(channels - ch, 0, 2);
-      for (Int64 j = 0; j < kPairCols; ++j)
-        to[j] = (count > 0 ? from[j] >> 16 : 0) | (count > 1 ? from[kPairCols + j] & 0xffff0000u : 0);
-      from += count * kPairCols;
-    }
-}
-/// Panel `panel` of a group: for each element of the kernel and channel the factors of as many results as a panel has.
-void pack_kernels(const Geometry& g, Int64 group, Int64 panel, std::byte* to) {
-  const Int64 width = g.kernels->panel, first = panel * width, cols = std::min(width, g.o - first), wide = g.wide(),
-              c = g.c;
-  const std::byte* const from = g.w.data + (group * g.w.group + first * g.w.batch) * g.size();
-  const Strided& w = g.w;
-  const auto copy = g.types.kernels->copy;
-  const Int64 step = w.axis[2] < 0 ? -1 : 1, taps = g.taps();
-  const bool run = (w.axis[2] == step || g.kernel[2] == 1) && (g.kernel[1] == 1 || w.axis[1] == step * g.kernel[2]) &&
-                   (g.kernel[0] == 1 || w.axis[0] == step * g.kernel[1] * g.kernel[2]);
-  if (taps >= 4 && run && w.channel != 1 && w.batch != 1) {  // elements of the kernel side by side
-    const std::byte* const begin = step > 0 ? from : from - (taps - 1) * g.size();
-    for (Int64 i = 0; i < c; ++i)
-      copy({begin + i * w.channel * g.size(), 1, w.batch}, taps, cols,
-           to + ((step > 0 ? 0 : (taps - 1) * c) + i) * width * wide, step * c * width, width);
-    return;
-  }
-  std::byte* at = to;
-  for (Int64 z = 0; z < g.kernel[0]; ++z)
-    for (Int64 y = 0; y < g.kernel[1]; ++y)
-      for (Int64 x = 0; x < g.kernel[2]; ++x, at += c * width * wide)
-        copy({from + (z * w.axis[0] + y * w.axis[1] + x * w.axis[2]) * g.size(), w.channel, w.batch}, c, cols, at,
-             width, width);
 }
 
 /// i modulo the size; i becomes the quotient. Divisions took half of the time of images of 2 x 3.
@@ -141,7 +107,8 @@ class Direct {
     runs_ = pitch_ == channels_ && (g_.dilation[2] == 1 || g_.kernel[2] == 1);
     segments_at_once_ = pairs_ ? segments() : std::max<Int64>(1, kKernelBytes / (steps() * panel_ * g_.wide()));
     const Int64 row = length_ * pitch_ * element() * g_.kernel[0];
-    Int64 rows = std::min(g_.out[1], std::max<Int64>(1, kTaskPlaces / places));
+    const Int64 least = g_.kernels->direct_apart ? kTaskPlacesApart : kTaskPlaces;
+    Int64 rows = std::min(g_.out[1], std::max<Int64>(1, least / places));
     while (rows > 1 && ((rows - 1) * g_.stride[1] + g_.reach(1)) * row > kImageBytes) --rows;
     blocks_ = ceil_div(g_.out[1], rows);
     most_rows_ = ceil_div(g_.out[1], blocks_);
@@ -256,11 +223,12 @@ class Direct {
                 (t.image - t.images.begin) * bytes;
     for (Int64 p = 0; p < t.panels.count; ++p)
       for (Int64 begin = 0, count = segments_at_once_; begin < segments(); begin += count)
-        for (Int64 r = 0; r < t.rows.count; ++r) {
+        for (Int64 r = 0, rows = 1; r < t.rows.count; r += rows) {
           std::byte* to = straight_ ? result(t, t.rows.begin + r) + (channel + p * panel_) * result_size()
                                     : results + (r * t.columns.count * row + p * panel_) * g_.wide();
-          run_row(t, r, t.panels.begin + p, {begin, std::min(count, segments() - begin)}, to,
-                  straight_ ? y_.axis[2] : row);
+          rows = alike(t, r);
+          run_rows(t, {r, rows}, t.panels.begin + p, {begin, std::min(count, segments() - begin)}, to,
+                   straight_ ? y_.axis[2] : row, straight_ ? y_.axis[1] : t.columns.count * row);
         }
     if (!straight_) end(t, results, row, channel, cols);
   }
@@ -290,7 +258,22 @@ class Direct {
   Int64 segments() const { return runs_ ? g_.kernel[0] * g_.kernel[1] : g_.taps(); }
   /// Of each segment.
   Int64 steps() const { return runs_ ? g_.kernel[2] * channels_ : channels_; }
-  void run_row(const Task& t, Int64 r, Int64 panel, EvenPart part, std::byte* to, Int64 step) const {
+  /// How many rows from row r on are multiplied together, as they meet the same rows of the kernel: where calls would
+  /// else end before they have all their places.
+  Int64 alike(const Task& t, Int64 r) const {
+    const Int64 most = g_.kernels->rows, columns = t.columns.count;
+    if (pairs_ || !g_.kernels->direct_apart || columns % most == 0) return 1;
+    Int64 rows = 0;
+    const auto inside = [&](Int64 row) {
+      return g_.inside(1, g_.met(1, row, 0)) && g_.inside(1, g_.met(1, row, g_.kernel[1] - 1));
+    };
+    while (r + rows < t.rows.count && inside(t.rows.begin + r + rows)) ++rows;
+    return rows * ceil_div(columns, most) > ceil_div(rows * columns, most) ? rows : 1;
+  }
+  /// Results of a row `step` from each other, of rows `row_step`.
+  void run_rows(const Task& t, EvenPart rows, Int64 panel, EvenPart part, std::byte* to, Int64 step,
+                Int64 row_step) const {
+    const Int64 r = rows.begin, columns = t.columns.count;
     std::vector<Segment>& list = direct_scratch().segments;
     list.clear();
     const Int64 across = runs_ ? 1 : g_.kernel[2], steps = this->steps();
@@ -303,17 +286,38 @@ class Direct {
       list.push_back({image_row(kz, row - g_.met(1, t.rows.begin, 0)) + k * g_.dilation[2] * pitch_ * element(),
                       b + s * steps * panel_ * element()});
     }
-    if (pairs_) return run_pairs(list, t.columns.count, steps / 2, std::min(panel_, g_.o - panel * panel_), to, step);
+    if (pairs_) return run_pairs(list, columns, steps / 2, std::min(panel_, g_.o - panel * panel_), to, step);
     if (list.empty() && part.begin > 0) return;
-    const Int64 most = g_.kernels->rows, calls = t.columns.count <= most ? 1 : ceil_div(t.columns.count, most),
-                a_row = g_.stride[2] * pitch_;
+    const Int64 most = g_.kernels->rows, all = rows.count * columns, calls = all <= most ? 1 : ceil_div(all, most);
+    const Int64 a_row = g_.stride[2] * pitch_, a_step = g_.stride[1] * length_ * pitch_;
     DirectCall call{list.data(), static_cast<Int64>(list.size()),         steps,         a_row, to, step,
                     0,           std::min(panel_, g_.o - panel * panel_), part.begin > 0};
+    if (rows.count > 1) return run_apart(call, columns, calls, all, a_step, row_step);
     for (Int64 i = 0; i < calls; ++i) {
-      const EvenPart places = even_part(i, calls, t.columns.count);
+      const EvenPart places = even_part(i, calls, all);
       call.rows = places.count, call.c = to + places.begin * step * g_.wide();
       g_.kernels->direct(call);
       for (Segment& s : list) s.a = static_cast<const std::byte*>(s.a) + places.count * a_row * g_.wide();
+    }
+  }
+  /// Places of several rows, one after the other.
+  void run_apart(DirectCall call, Int64 columns, Int64 calls, Int64 all, Int64 a_step, Int64 c_step) const {
+    constexpr Int64 kMost = 16;
+    Int64 a_at[kMost], c_at[kMost];
+    call.a_at = a_at, call.c_at = c_at;
+    Int64 row = 0, column = 0;
+    if (call.count > 0) {  // else places of the first axis that meet nothing
+      const Int64 next = call.count * call.depth * panel_ * g_.wide();  // bytes of kernels
+      call.ahead = static_cast<const char*>(call.segments[0].b) + next;
+      call.lines = ceil_div(next, 64 * calls * call.count);
+    }
+    for (Int64 i = 0; i < calls; ++i, call.ahead += call.lines * call.count * 64) {
+      call.rows = even_part(i, calls, all).count;
+      for (Int64 p = 0; p < call.rows; ++p) {
+        a_at[p] = row * a_step + column * call.a_row, c_at[p] = row * c_step + column * call.c_row;
+        if (++column == columns) column = 0, ++row;
+      }
+      g_.kernels->direct_apart(call);
     }
   }
 

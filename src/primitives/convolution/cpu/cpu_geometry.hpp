@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "cpu/products/gemm_depth.hpp"
 #include "cpu/products/gemm_kernels.hpp"
@@ -48,6 +49,13 @@ struct Geometry {
       before[i] -= (kernel[i] - 1) * dilation[i], dilation[i] = -dilation[i];
       w.data += (kernel[i] - 1) * w.axis[i] * static_cast<Int64>(dtype_size(weight.dtype)), w.axis[i] = -w.axis[i];
     }
+  }
+  /// The same with the last two axes exchanged.
+  Geometry transposed() const {
+    Geometry g = *this;
+    for (Int64* sizes : {g.in, g.out, g.kernel, g.stride, g.dilation, g.before, g.x.axis, g.w.axis})
+      std::swap(sizes[1], sizes[2]);
+    return g;
   }
   static std::byte* address(const detail::View& v) {
     return static_cast<std::byte*>(v.storage->data()) + v.offset * static_cast<Int64>(dtype_size(v.dtype));

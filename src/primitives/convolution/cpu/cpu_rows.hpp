@@ -31,6 +31,12 @@ inline std::vector<KernelRun> runs_of_kernel(const Geometry& g) {
       runs.push_back({k, step, std::min(kMostRun, ceil_div(kernel - k, step))});
   return runs;
 }
+/// Each element by itself.
+inline std::vector<KernelRun> elements_of_kernel(const Geometry& g) {
+  std::vector<KernelRun> runs;
+  for (Int64 k = 0; k < g.kernel[2]; ++k) runs.push_back({k, 1, 1});
+  return runs;
+}
 inline Int64 place_step(const Geometry& g) { return g.dilation[2] / std::gcd(g.stride[2], g.dilation[2]); }
 
 /// How a row for such a stretch is laid out.
@@ -167,9 +173,8 @@ class KeptRows {
 /// that copying them takes longer than all else.
 class RowsInPlace {
  public:
-  static bool fits(const Geometry& g) {
-    return g.x.channel == 1 && g.groups % g.kernels->lanes == 0 && place_step(g) == 1;
-  }
+  static bool fits(const Geometry& g) { return channels_fit(g) && place_step(g) == 1; }
+  static bool channels_fit(const Geometry& g) { return g.x.channel == 1 && g.groups % g.kernels->lanes == 0; }
   RowsInPlace(const Geometry& g, std::span<const KernelRun> of, Stretch s) : g_(g), inside_{0, s.places} {
     for (const KernelRun& run : of) {
       const Int64 column = g.met(2, s.column, run.k), stride = g.stride[2];
@@ -198,6 +203,27 @@ class RowsInPlace {
       }
     });
   }
+  /// The same of a transposed image, with runs of one element each, in the order in which they are summed where it is
+  /// not transposed: `across` has that of the elements that are the transposed one's rows.
+  void runs_down(Int64 sample, Int64 channel, Int64 z, Int64 row, const std::byte* w, std::span<const KernelRun> across,
+                 std::vector<TapRun>& runs) const {
+    runs.clear();
+    const Int64 line = g_.kernels->lanes * g_.wide();
+    for (Int64 kz = 0; kz < g_.kernel[0]; ++kz) {
+      const Int64 from_z = g_.met(0, z, kz);
+      if (!g_.inside(0, from_z)) continue;
+      const Int64 at = sample * g_.x.batch + from_z * g_.x.axis[0] + channel;
+      for (std::size_t i = 0; i < runs_.size(); ++i)
+        for (const KernelRun& some : across)
+          for (Int64 k = some.k; k < some.k + some.count * some.step; k += some.step) {
+            const Int64 from = g_.met(1, row, k);
+            if (!g_.inside(1, from)) continue;
+            runs.push_back(runs_[i]);
+            runs.back().x = g_.x.data + (at + from * g_.x.axis[1] + columns_[i] * g_.x.axis[2]) * g_.size();
+            runs.back().w = w + ((kz * g_.kernel[1] + k) * g_.kernel[2] + static_cast<Int64>(i)) * line;
+          }
+    }
+  }
 
  private:
   const Geometry& g_;
@@ -208,28 +234,38 @@ class RowsInPlace {
 
 /// How channels by themselves are divided: into tasks of `blocks` vectors of channels, stretches of the last axis, and
 /// `rows` of the result that are computed together.
+///
+/// `down`: of a transposed image. What registers hold are then the results of several rows below each other, and the
+/// next ones are their neighbours to the right: each row that is met is read from its begin to its end, which is what
+/// processors fetch ahead by themselves.
 struct DepthwisePlan {
   Int64 vectors;
-  bool in_place;
+  bool in_place, down;
   Int64 blocks, tasks_of_channels, stretches, places, rows = 1;
   RowLayout layout;
-  explicit DepthwisePlan(const Geometry& g)
+  explicit DepthwisePlan(const Geometry& g, bool transposed = false)
       : vectors(ceil_div(g.groups, g.kernels->lanes)),
-        in_place(few(g) && RowsInPlace::fits(g)),
+        in_place(transposed || (few(g) && RowsInPlace::fits(g))),
+        down(transposed),
         blocks(std::min(vectors, std::max<Int64>(1, (in_place ? kChannelsInPlace : kChannels) / g.kernels->lanes))),
         tasks_of_channels(ceil_div(vectors, blocks)),
-        stretches(ceil_div(g.out[2], kPlaces)),
-        places(ceil_div(g.out[2], stretches)),
+        stretches(ceil_div(g.out[2], down ? g.kernels->run_places : kPlaces)),
+        places(down ? g.kernels->run_places : ceil_div(g.out[2], stretches)),
         layout(g, places) {
     // Many elements: a vector of channels takes several rows, while L1 has what they meet. Few: all vectors take one
     // place after the other, as they lie in memory.
     if (in_place) rows = std::min<Int64>(g.out[1], kRowsInPlace);
-    if (few(g)) return;
+    if (down) rows = std::clamp<Int64>(kResultsDown / (places * blocks * g.kernels->lanes * g.wide()), 1, g.out[1]);
+    if (in_place || few(g)) return;
     const Int64 fit = kBytes / (layout.elements(g.kernels->lanes) * g.wide() * g.kernel[0]);
     rows = std::clamp<Int64>((fit - g.reach(1)) / g.stride[1] + 1, 1, std::min<Int64>(g.out[1], 8));
   }
   static bool few(const Geometry& g) { return g.taps() < kManyTaps; }
+  static bool pays_down(const Geometry& g) {
+    return g.kernels->goes_down && g.out[1] > 1 && g.taps() <= kMostTapsDown && RowsInPlace::channels_fit(g);
+  }
   Stretch stretch(const Geometry& g, Int64 i) const {
+    if (down) return {i * places, std::min(places, g.out[2] - i * places)};
     const EvenPart part = even_part(i, stretches, g.out[2]);
     return {part.begin, part.count};
   }
@@ -240,6 +276,9 @@ struct DepthwisePlan {
   /// Of rows that are read where they lie. 192 channels of 56² and 3 × 3, f32, Emerald Rapids: 1.43 ms by 64 channels,
   /// 1.33 by 128, 1.11 by all, with two rows together 1.07 (four: 1.05), and 7 places a call instead of 14 1.01.
   static constexpr Int64 kChannelsInPlace = 1024, kRowsInPlace = 2;
+  /// Bytes of results, which an epilogue finds in L2, and elements of the kernel. 192 channels on a Zen 3, f32, the
+  /// speed of calls of rows over that of these: 3 × 3 0.5 to 0.6, 5 × 5 with dilation 2 0.56, 7 × 7 1.14.
+  static constexpr Int64 kResultsDown = 288 << 10, kMostTapsDown = 32;
 };
 
 }  // namespace tern::detail_cpu::conv

@@ -27,8 +27,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3
 constexpr int kGradientPlaces = 10, kRows = 6;  // 16 registers
+constexpr bool kApart = true;
 #else
 constexpr int kGradientPlaces = 24, kRows = HWY_ARCH_X86 ? 14 : 12;  // 32 registers
+constexpr bool kApart = false;
 #endif
 constexpr int kChains = 4;  // of additions of a gradient, side by side
 
@@ -104,13 +106,14 @@ void RoundTo(const void* from, std::int64_t step, std::int64_t places, std::int6
 }
 
 /// The registers' tile to memory; past `cols` only to a scratch tile.
-template <class T, int kCount, int kVectors, class V>
+template <class T, bool kRowsApart = false, int kCount, int kVectors, class V>
 HWY_INLINE void StoreSums(const V (&sum)[kCount][kVectors], const DirectCall& call) {
   const hn::ScalableTag<T> d;
   constexpr std::int64_t kLanes = HWY_LANES(T);
   T* c = static_cast<T*>(call.c);
   if (HWY_LIKELY(call.cols == kVectors * kLanes)) {
     TERN_CONV_UNROLL for (int i = 0; i < kCount; ++i) {
+      if constexpr (kRowsApart) c = static_cast<T*>(call.c) + call.c_at[i];
       TERN_CONV_UNROLL for (int v = 0; v < kVectors; ++v) {
         V value = sum[i][v];
         if (call.add) value = hn::Add(hn::LoadU(d, c + v * kLanes), value);
@@ -123,8 +126,10 @@ HWY_INLINE void StoreSums(const V (&sum)[kCount][kVectors], const DirectCall& ca
   HWY_ALIGN T edge[kCount][kVectors * kLanes];
   TERN_CONV_UNROLL for (int i = 0; i < kCount; ++i) TERN_CONV_UNROLL for (int v = 0; v < kVectors; ++v)
       hn::Store(sum[i][v], d, &edge[i][v * kLanes]);
-  for (int i = 0; i < kCount; ++i, c += call.c_row)
+  for (int i = 0; i < kCount; ++i, c += call.c_row) {
+    if constexpr (kRowsApart) c = static_cast<T*>(call.c) + call.c_at[i];
     for (std::int64_t j = 0; j < call.cols; ++j) c[j] = call.add ? c[j] + edge[i][j] : edge[i][j];
+  }
 }
 
 /// Rows at a_row from each other, as x86 addresses them from three pointers: 0, 1, 2, 3 and 4 rows on from each.
@@ -155,8 +160,43 @@ template <class T, int kCount, int kVectors> void DirectTile(const DirectCall& c
       if constexpr (kCount > 10) ++a2;
     }
   }
-  StoreSums<T, kCount, kVectors>(sum, call);
+  StoreSums<T>(sum, call);
 }
+
+/// Rows with an address each.
+template <class T, int kCount, int kVectors> void DirectTileApart(const DirectCall& call) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr std::int64_t kLanes = HWY_LANES(T), kPanel = 2 * kLanes;
+  V sum[kCount][kVectors];
+  TERN_CONV_UNROLL for (int i = 0; i < kCount; ++i) TERN_CONV_UNROLL for (int v = 0; v < kVectors; ++v) sum[i][v] =
+      hn::Zero(d);
+  for (std::int64_t s = 0; s < call.count; ++s) {
+    const T* a[kCount];
+    const char* const ahead = call.ahead + s * call.lines * 64;
+    for (std::int64_t line = 0; line < call.lines; ++line) __builtin_prefetch(ahead + line * 64, 0, 2);
+    TERN_CONV_UNROLL for (int i = 0; i < kCount; ++i) a[i] = static_cast<const T*>(call.segments[s].a) + call.a_at[i];
+    const T* b = static_cast<const T*>(call.segments[s].b);
+    for (std::int64_t p = 0; p < call.depth; ++p, b += kPanel) {
+      V factor[kVectors];
+      TERN_CONV_UNROLL for (int v = 0; v < kVectors; ++v) factor[v] = hn::LoadU(d, b + v * kLanes);
+      TERN_CONV_UNROLL for (int i = 0; i < kCount; ++i) {
+        const V x = hn::Set(d, a[i][p]);
+        TERN_CONV_UNROLL for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::MulAdd(x, factor[v], sum[i][v]);
+      }
+    }
+  }
+  StoreSums<T, true>(sum, call);
+}
+
+template <class T, int kCount> HWY_INLINE void PickDirectApart(const DirectCall& call) {
+  if constexpr (kCount > 1) {
+    if (call.rows != kCount) return PickDirectApart<T, kCount - 1>(call);
+  }
+  constexpr std::int64_t kLanes = HWY_LANES(T);
+  call.cols <= kLanes ? DirectTileApart<T, kCount, 1>(call) : DirectTileApart<T, kCount, 2>(call);
+}
+template <class T> void DirectApart(const DirectCall& call) { PickDirectApart<T, kRows>(call); }
 
 template <class T, int kCount> HWY_INLINE void PickDirect(const DirectCall& call) {
   if constexpr (kCount > 1) {
@@ -171,7 +211,9 @@ template <class T> constexpr ConvKernels KernelsOf() {
   ConvKernels kernels{};
   kernels.lanes = HWY_LANES(T), kernels.gradient_places = kGradientPlaces;
   kernels.rows = kRows, kernels.panel = 2 * HWY_LANES(T);
+  kernels.goes_down = kGoesDown;
   kernels.gradients = &Gradients<T>, kernels.direct = &Direct<T>;
+  if constexpr (kApart) kernels.direct_apart = &DirectApart<T>;
   kernels.spread = &Spread<T>, kernels.run_places = kRunPlaces, kernels.runs = &Runs<T, T>;
   if constexpr (sizeof(T) == 4) {
     kernels.spread_f16 = &SpreadHalves<DType::f16>, kernels.spread_bf16 = &SpreadHalves<DType::bf16>;

@@ -37,6 +37,7 @@ struct RunsCall {
   void* out;
   std::int64_t out_step;
   bool whole;  // run_places or half as many, which meet nothing outside of the image
+  bool ones;   // all runs are of one element
 };
 
 /// So many steps of a sum: a(i, p) = a[i · a_row + p], b(p, j) = b[p · panel + j].
@@ -50,6 +51,11 @@ struct DirectCall {
   void* c;
   std::int64_t c_row, rows, cols;
   bool add;
+  /// Of `direct_apart`: a(i, ·) lies at a + a_at[i] in place of i · a_row, c(i, ·) at c + c_at[i].
+  const std::int64_t *a_at = nullptr, *c_at = nullptr;
+  /// And for each segment so many lines of memory from here on are fetched into L2.
+  const char* ahead = nullptr;
+  std::int64_t lines = 0;
 };
 
 struct ConvKernels {
@@ -57,6 +63,7 @@ struct ConvKernels {
   std::int64_t run_places;       // of a call of `runs`, at most
   std::int64_t gradient_places;  // and of `gradients`
   std::int64_t rows, panel;      // of a call of `direct`: the most rows and columns
+  bool goes_down;                // whether `runs` is faster for places below each other (DepthwisePlan)
   /// out[t · out_step + lane] = Σ over runs of w · x, for t < places: x and out of the compute type.
   using Runs = void (*)(const RunsCall& call);
   Runs runs;
@@ -74,6 +81,8 @@ struct ConvKernels {
   Spread spread, spread_f16, spread_bf16;
   Round round_f16, round_bf16;
   void (*direct)(const DirectCall& call);
+  /// The same of rows wherever they lie: null where a call has more rows than there are registers for their addresses.
+  void (*direct_apart)(const DirectCall& call);
 };
 inline ConvKernels::Spread spread_of(const ConvKernels& kernels, DType dtype) {
   return dtype == DType::f16 ? kernels.spread_f16 : dtype == DType::bf16 ? kernels.spread_bf16 : kernels.spread;

@@ -14,8 +14,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3
 constexpr int kRunPlaces = 6;  // 16 registers
+constexpr bool kGoesDown = true;
 #else
 constexpr int kRunPlaces = 14;  // 32
+constexpr bool kGoesDown = false;
 #endif
 
 /// What elements of memory are computed in.
@@ -51,7 +53,9 @@ template <class In, class Out, int kPlaces, bool kWhole> void RunsOf(const RunsC
   for (std::int64_t v = 0; v < call.vectors; ++v, call.x_at += call.x_vector, call.w_at += call.w_vector) {
     V sum[kPlaces];
     TERN_CONV_UNROLL for (int t = 0; t < kPlaces; ++t) sum[t] = hn::Zero(d);
-    for (std::int64_t i = 0; i < call.count; ++i) {
+    const bool ones = kGoesDown && call.ones;
+    for (std::int64_t i = 0; ones && i < call.count; ++i) AddRun<In, 1, kWhole>(call.runs[i], call, sum);
+    for (std::int64_t i = ones ? call.count : 0; i < call.count; ++i) {
       const TapRun& run = call.runs[i];
       switch (run.count) {
         case 1: AddRun<In, 1, kWhole>(run, call, sum); break;
