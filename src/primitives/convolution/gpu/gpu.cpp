@@ -222,5 +222,10 @@ bool convolution_pays_on_gpu(GpuBackend& backend, const ConvSizes& s, DType dtyp
   return std::max({s.of_x().numel(), s.of_y().numel(), s.of_w().numel()}) < most &&
          s.flops() / 2 / s.n <= static_cast<std::int64_t>(limits.steps);
 }
+bool convolution_phases_join_on_gpu(const ConvSizes& s, DType) {
+  std::int64_t phases = 1;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(s.axes); ++i) phases *= s.stride[i];
+  return phases > 1 && s.groups == 1 && phases * s.c <= WindowFactor::kNarrow;
+}
 
 }  // namespace tern::detail_gpu
