@@ -4513,6 +4513,620 @@ fn finish(v1: f32) -> f32 {
   }
 }
 
+// ---- convolution of few channels, and its gradients: conv2d, 1 workgroups of 64, 32 words
+// convolution, few channels, tiles of 32x32x8
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
+var<workgroup> tile_a: array<vec4<f32>, 64>;
+var<workgroup> tile_b: array<vec4<f32>, 64>;
+fn epilogue(v0: f32) -> f32 {
+  return v0;
+}
+  let tiles = params.v[1].x * params.v[1].y;
+  let batch = group / tiles;
+  let tile = group - batch * tiles;
+  let band = tile / (8u * params.v[1].y);
+  let in_band = tile - band * 8u * params.v[1].y;
+  let band_rows = min(8u, params.v[1].x - band * 8u);
+  let first_m = (band * 8u + in_band % band_rows) * 32u;
+  let first_n = in_band / band_rows * 32u;
+  let ty = thread / 8u;
+  let tx = thread - ty * 8u;
+  var acc0_0 = vec4<f32>();
+  var acc1_0 = vec4<f32>();
+  var acc2_0 = vec4<f32>();
+  var acc3_0 = vec4<f32>();
+  let base_a = params.v[6].z;
+  let base_b = params.v[7].z;
+  let place0 = first_m + (thread + 0u * 64u) / 8u;
+  var rest0 = place0;
+  let corner0_1 = bitcast<i32>(rest0 % params.v[4].z * params.v[4].w) - bitcast<i32>(params.v[5].x);
+  rest0 = rest0 / params.v[4].z;
+  let corner0_0 = bitcast<i32>(rest0 % params.v[2].z * params.v[2].w) - bitcast<i32>(params.v[3].x);
+  rest0 = rest0 / params.v[2].z;
+  let image0 = base_a + rest0 * params.v[6].w;
+// … 2 more of these 7 lines (a35b86b7), and
+  let place3 = first_m + (thread + 3u * 64u) / 8u;
+  var rest3 = place3;
+  let corner3_1 = bitcast<i32>(rest3 % params.v[4].z * params.v[4].w) - bitcast<i32>(params.v[5].x);
+  rest3 = rest3 / params.v[4].z;
+  let corner3_0 = bitcast<i32>(rest3 % params.v[2].z * params.v[2].w) - bitcast<i32>(params.v[3].x);
+  rest3 = rest3 / params.v[2].z;
+  let image3 = base_a + rest3 * params.v[6].w;
+  var tap_0 = i32(0);
+  var tap_1 = i32(0);
+  var channel = thread % 8u * 1u;
+  while (channel >= params.v[6].y) {
+    channel -= params.v[6].y;
+    tap_1 += bitcast<i32>(params.v[5].z);
+    if (tap_1 == bitcast<i32>(params.v[6].x)) {
+      tap_1 = i32(0);
+      tap_0 += bitcast<i32>(params.v[3].z);
+    }
+  }
+  {
+    var kt = 0u;
+    var unit0_0 = f32();
+    var unit0_1 = f32();
+    var unit0_2 = f32();
+    var unit0_3 = f32();
+    var unit1_0 = vec4<u32>();
+    {
+      let major = thread / 8u;
+      let minor = (thread - major * 8u) * 1u;
+      let o = major;
+      let kk = minor;
+      let at = image0 + bitcast<u32>(corner0_0 + tap_0) * params.v[7].x + bitcast<u32>(corner0_1 + tap_1 + bitcast<i32>(channel));
+      unit0_0 = f32();
+      if (place0 < params.v[0].y && kt + kk < params.v[0].w && bitcast<u32>(corner0_0 + tap_0) < params.v[2].y && bitcast<u32>(corner0_1 + tap_1 + bitcast<i32>(channel)) < params.v[4].y) { unit0_0 = bitcast<f32>(b1[at]); }
+    }
+    {
+      let major = (thread + 64u) / 8u;
+      let minor = ((thread + 64u) - major * 8u) * 1u;
+// … 1 more of these 9 lines (bbfd3b0f), and
+      let o = major;
+      let kk = minor;
+      let at = image2 + bitcast<u32>(corner2_0 + tap_0) * params.v[7].x + bitcast<u32>(corner2_1 + tap_1 + bitcast<i32>(channel));
+      unit0_2 = f32();
+      if (place2 < params.v[0].y && kt + kk < params.v[0].w && bitcast<u32>(corner2_0 + tap_0) < params.v[2].y && bitcast<u32>(corner2_1 + tap_1 + bitcast<i32>(channel)) < params.v[4].y) { unit0_2 = bitcast<f32>(b1[at]); }
+    }
+    {
+      let major = (thread + 192u) / 8u;
+      let minor = ((thread + 192u) - major * 8u) * 1u;
+      let o = major;
+      let kk = minor;
+      let at = image3 + bitcast<u32>(corner3_0 + tap_0) * params.v[7].x + bitcast<u32>(corner3_1 + tap_1 + bitcast<i32>(channel));
+      unit0_3 = f32();
+      if (place3 < params.v[0].y && kt + kk < params.v[0].w && bitcast<u32>(corner3_0 + tap_0) < params.v[2].y && bitcast<u32>(corner3_1 + tap_1 + bitcast<i32>(channel)) < params.v[4].y) { unit0_3 = bitcast<f32>(b1[at]); }
+    }
+    {
+      let major = thread / 8u;
+      let minor = (thread - major * 8u) * 4u;
+      let o = minor;
+      let kk = major;
+      let at = base_b + (first_n + o) + (kt + kk) * params.v[7].w;
+      unit1_0 = vec4<u32>();
+      if (first_n + o < params.v[0].z && kt + kk < params.v[0].w) { unit1_0 = b2[at / 4u]; }
+    }
+    while (kt < params.v[0].w) {
+      {
+        let major = thread / 8u;
+        let minor = (thread - major * 8u) * 1u;
+        let o = major;
+        let kk = minor;
+        tile_a[(kk + 0u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = unit0_0;
+      }
+      {
+        let major = (thread + 64u) / 8u;
+        let minor = ((thread + 64u) - major * 8u) * 1u;
+// … 1 more of these 7 lines (3d82f6e9), and
+        let o = major;
+        let kk = minor;
+        tile_a[(kk + 0u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = unit0_2;
+      }
+      {
+        let major = (thread + 192u) / 8u;
+        let minor = ((thread + 192u) - major * 8u) * 1u;
+        let o = major;
+        let kk = minor;
+        tile_a[(kk + 0u) * 8u + ((o / 4u) ^ (((kk / 4u) & 3u) * 2u))][o & 3u] = unit0_3;
+      }
+      {
+        let major = thread / 8u;
+        let minor = (thread - major * 8u) * 4u;
+        let o = minor;
+        let kk = major;
+        tile_b[kk * 8u + o / 4u + 0u] = vec4<f32>(bitcast<f32>(unit1_0.x), bitcast<f32>(unit1_0.y), bitcast<f32>(unit1_0.z), bitcast<f32>(unit1_0.w));
+      }
+      workgroupBarrier();
+      kt += 8u;
+      channel += 8u;
+      while (channel >= params.v[6].y) {
+        channel -= params.v[6].y;
+        tap_1 += bitcast<i32>(params.v[5].z);
+        if (tap_1 == bitcast<i32>(params.v[6].x)) {
+          tap_1 = i32(0);
+          tap_0 += bitcast<i32>(params.v[3].z);
+        }
+      }
+      if (kt < params.v[0].w) {
+        {
+          let major = thread / 8u;
+          let minor = (thread - major * 8u) * 1u;
+          let o = major;
+          let kk = minor;
+          let at = image0 + bitcast<u32>(corner0_0 + tap_0) * params.v[7].x + bitcast<u32>(corner0_1 + tap_1 + bitcast<i32>(channel));
+          unit0_0 = f32();
+          if (place0 < params.v[0].y && kt + kk < params.v[0].w && bitcast<u32>(corner0_0 + tap_0) < params.v[2].y && bitcast<u32>(corner0_1 + tap_1 + bitcast<i32>(channel)) < params.v[4].y) { unit0_0 = bitcast<f32>(b1[at]); }
+        }
+        {
+          let major = (thread + 64u) / 8u;
+          let minor = ((thread + 64u) - major * 8u) * 1u;
+// … 1 more of these 9 lines (9c6cf36f), and
+          let o = major;
+          let kk = minor;
+          let at = image2 + bitcast<u32>(corner2_0 + tap_0) * params.v[7].x + bitcast<u32>(corner2_1 + tap_1 + bitcast<i32>(channel));
+          unit0_2 = f32();
+          if (place2 < params.v[0].y && kt + kk < params.v[0].w && bitcast<u32>(corner2_0 + tap_0) < params.v[2].y && bitcast<u32>(corner2_1 + tap_1 + bitcast<i32>(channel)) < params.v[4].y) { unit0_2 = bitcast<f32>(b1[at]); }
+        }
+        {
+          let major = (thread + 192u) / 8u;
+          let minor = ((thread + 192u) - major * 8u) * 1u;
+          let o = major;
+          let kk = minor;
+          let at = image3 + bitcast<u32>(corner3_0 + tap_0) * params.v[7].x + bitcast<u32>(corner3_1 + tap_1 + bitcast<i32>(channel));
+          unit0_3 = f32();
+          if (place3 < params.v[0].y && kt + kk < params.v[0].w && bitcast<u32>(corner3_0 + tap_0) < params.v[2].y && bitcast<u32>(corner3_1 + tap_1 + bitcast<i32>(channel)) < params.v[4].y) { unit0_3 = bitcast<f32>(b1[at]); }
+        }
+        {
+          let major = thread / 8u;
+          let minor = (thread - major * 8u) * 4u;
+          let o = minor;
+          let kk = major;
+          let at = base_b + (first_n + o) + (kt + kk) * params.v[7].w;
+          unit1_0 = vec4<u32>();
+          if (first_n + o < params.v[0].z && kt + kk < params.v[0].w) { unit1_0 = b2[at / 4u]; }
+        }
+      }
+      {
+        let a0 = tile_a[0u + ty];
+        let c0 = tile_b[0u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+// … 2 more of these 8 lines (312ec3ad), and
+      }
+      {
+        let a0 = tile_a[24u + ty];
+        let c0 = tile_b[24u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+      }
+      {
+        let a0 = tile_a[32u + (ty ^ 2u)];
+        let c0 = tile_b[32u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+// … 2 more of these 8 lines (11d46b09), and
+      }
+      {
+        let a0 = tile_a[56u + (ty ^ 2u)];
+        let c0 = tile_b[56u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+      }
+      workgroupBarrier();
+    }
+  }
+  for (var i = 0u; i < 4u; i += 1u) {
+    let row = first_m + (i / 4u) * 32u + ty * 4u + (i & 3u);
+    if (row < params.v[0].y) {
+      if (first_n + 0u + tx * 4u < params.v[0].z) {
+        let col = first_n + 0u + tx * 4u;
+        let y0 = epilogue(acc0_0.x);
+        let y1 = epilogue(acc0_0.y);
+        let y2 = epilogue(acc0_0.z);
+        let y3 = epilogue(acc0_0.w);
+        let w4 = (params.v[1].w + row * params.v[2].x + col) / 4u;
+        b0[w4 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+      }
+    }
+    acc0_0 = acc1_0;
+    acc1_0 = acc2_0;
+    acc2_0 = acc3_0;
+  }
+}
+
+// ---- convolution of few channels, and its gradients: conv2d, 1 workgroups of 64, 35 words
+// gradient of a convolution's kernels, few channels, tiles of 32x32x8
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
+var<workgroup> tile_a: array<vec4<f32>, 64>;
+var<workgroup> tile_b: array<vec4<f32>, 64>;
+fn epilogue(v0: f32) -> f32 {
+  return v0;
+}
+  let tiles = params.v[1].x * params.v[1].y;
+  let batch = group / tiles;
+  let tile = group - batch * tiles;
+  let band = tile / (8u * params.v[1].y);
+  let in_band = tile - band * 8u * params.v[1].y;
+  let band_rows = min(8u, params.v[1].x - band * 8u);
+  let first_m = (band * 8u + in_band % band_rows) * 32u;
+  let first_n = in_band / band_rows * 32u;
+  let ty = thread / 8u;
+  let tx = thread - ty * 8u;
+  var acc0_0 = vec4<f32>();
+  var acc1_0 = vec4<f32>();
+  var acc2_0 = vec4<f32>();
+  var acc3_0 = vec4<f32>();
+  let base_a = params.v[7].y;
+  let base_b = params.v[8].y;
+  let first_place = (params.v[7].x) * params.v[6].w;
+  let depth_here = min(params.v[6].w, params.v[6].z - first_place);
+  let window = first_m + thread % 32u * 1u;
+  var rest = window / params.v[6].y;
+  let channel = window - rest * params.v[6].y;
+  let tap_1 = bitcast<i32>(rest % params.v[5].y) * bitcast<i32>(params.v[5].z) - bitcast<i32>(params.v[5].x);
+  rest = rest / params.v[5].y;
+  let tap_0 = bitcast<i32>(rest % params.v[3].y) * bitcast<i32>(params.v[3].z) - bitcast<i32>(params.v[3].x);
+  rest = rest / params.v[3].y;
+  var rest0 = first_place + (thread + 0u * 64u) / 32u;
+  var corner0_1 = rest0 % params.v[4].z * params.v[4].w;
+  rest0 = rest0 / params.v[4].z;
+  var corner0_0 = rest0 % params.v[2].z * params.v[2].w;
+  rest0 = rest0 / params.v[2].z;
+  var image0 = base_a + rest0 * params.v[7].z;
+// … 2 more of these 6 lines (e5b4cc1b), and
+  var rest3 = first_place + (thread + 3u * 64u) / 32u;
+  var corner3_1 = rest3 % params.v[4].z * params.v[4].w;
+  rest3 = rest3 / params.v[4].z;
+  var corner3_0 = rest3 % params.v[2].z * params.v[2].w;
+  rest3 = rest3 / params.v[2].z;
+  var image3 = base_a + rest3 * params.v[7].z;
+  {
+    var kt = 0u;
+    var unit0_0 = f32();
+    var unit0_1 = f32();
+    var unit0_2 = f32();
+    var unit0_3 = f32();
+    var unit1_0 = vec4<u32>();
+    {
+      let major = thread / 32u;
+      let minor = (thread - major * 32u) * 1u;
+      let o = minor;
+      let kk = major;
+      let at = image0 + bitcast<u32>(bitcast<i32>(corner0_0) + tap_0) * params.v[7].w + bitcast<u32>(bitcast<i32>(corner0_1) + tap_1 + bitcast<i32>(channel));
+      unit0_0 = f32();
+      if (window < params.v[0].y && kt + kk < depth_here && bitcast<u32>(bitcast<i32>(corner0_0) + tap_0) < params.v[2].y && bitcast<u32>(bitcast<i32>(corner0_1) + tap_1 + bitcast<i32>(channel)) < params.v[4].y) { unit0_0 = bitcast<f32>(b1[at]); }
+    }
+    {
+      let major = (thread + 64u) / 32u;
+      let minor = ((thread + 64u) - major * 32u) * 1u;
+// … 1 more of these 9 lines (124f243b), and
+      let o = minor;
+      let kk = major;
+      let at = image2 + bitcast<u32>(bitcast<i32>(corner2_0) + tap_0) * params.v[7].w + bitcast<u32>(bitcast<i32>(corner2_1) + tap_1 + bitcast<i32>(channel));
+      unit0_2 = f32();
+      if (window < params.v[0].y && kt + kk < depth_here && bitcast<u32>(bitcast<i32>(corner2_0) + tap_0) < params.v[2].y && bitcast<u32>(bitcast<i32>(corner2_1) + tap_1 + bitcast<i32>(channel)) < params.v[4].y) { unit0_2 = bitcast<f32>(b1[at]); }
+    }
+    {
+      let major = (thread + 192u) / 32u;
+      let minor = ((thread + 192u) - major * 32u) * 1u;
+      let o = minor;
+      let kk = major;
+      let at = image3 + bitcast<u32>(bitcast<i32>(corner3_0) + tap_0) * params.v[7].w + bitcast<u32>(bitcast<i32>(corner3_1) + tap_1 + bitcast<i32>(channel));
+      unit0_3 = f32();
+      if (window < params.v[0].y && kt + kk < depth_here && bitcast<u32>(bitcast<i32>(corner3_0) + tap_0) < params.v[2].y && bitcast<u32>(bitcast<i32>(corner3_1) + tap_1 + bitcast<i32>(channel)) < params.v[4].y) { unit0_3 = bitcast<f32>(b1[at]); }
+    }
+    {
+      let major = thread / 8u;
+      let minor = (thread - major * 8u) * 4u;
+      let o = minor;
+      let kk = major;
+      let at = base_b + (first_n + o) + (kt + kk) * params.v[8].z;
+      unit1_0 = vec4<u32>();
+      if (first_n + o < params.v[0].z && kt + kk < depth_here) { unit1_0 = b2[at / 4u]; }
+    }
+    while (kt < depth_here) {
+      {
+        let major = thread / 32u;
+        let minor = (thread - major * 32u) * 1u;
+        let o = minor;
+        let kk = major;
+        tile_a[kk * 8u + (o + 0u) / 4u][(o + 0u) & 3u] = unit0_0;
+      }
+      {
+        let major = (thread + 64u) / 32u;
+        let minor = ((thread + 64u) - major * 32u) * 1u;
+// … 1 more of these 7 lines (48f5ff68), and
+        let o = minor;
+        let kk = major;
+        tile_a[kk * 8u + (o + 0u) / 4u][(o + 0u) & 3u] = unit0_2;
+      }
+      {
+        let major = (thread + 192u) / 32u;
+        let minor = ((thread + 192u) - major * 32u) * 1u;
+        let o = minor;
+        let kk = major;
+        tile_a[kk * 8u + (o + 0u) / 4u][(o + 0u) & 3u] = unit0_3;
+      }
+      {
+        let major = thread / 8u;
+        let minor = (thread - major * 8u) * 4u;
+        let o = minor;
+        let kk = major;
+        tile_b[kk * 8u + o / 4u + 0u] = vec4<f32>(bitcast<f32>(unit1_0.x), bitcast<f32>(unit1_0.y), bitcast<f32>(unit1_0.z), bitcast<f32>(unit1_0.w));
+      }
+      workgroupBarrier();
+      kt += 8u;
+      corner0_1 += 8u * params.v[4].w;
+      while (corner0_1 >= params.v[5].w) {
+        corner0_1 -= params.v[5].w;
+        corner0_0 += params.v[2].w;
+        if (corner0_0 == params.v[3].w) {
+          corner0_0 = 0u;
+          image0 += params.v[7].z;
+        }
+      }
+// … 2 more of these 9 lines (f2bcd27e), and
+      corner3_1 += 8u * params.v[4].w;
+      while (corner3_1 >= params.v[5].w) {
+        corner3_1 -= params.v[5].w;
+        corner3_0 += params.v[2].w;
+        if (corner3_0 == params.v[3].w) {
+          corner3_0 = 0u;
+          image3 += params.v[7].z;
+        }
+      }
+      if (kt < depth_here) {
+        {
+          let major = thread / 32u;
+          let minor = (thread - major * 32u) * 1u;
+          let o = minor;
+          let kk = major;
+          let at = image0 + bitcast<u32>(bitcast<i32>(corner0_0) + tap_0) * params.v[7].w + bitcast<u32>(bitcast<i32>(corner0_1) + tap_1 + bitcast<i32>(channel));
+          unit0_0 = f32();
+          if (window < params.v[0].y && kt + kk < depth_here && bitcast<u32>(bitcast<i32>(corner0_0) + tap_0) < params.v[2].y && bitcast<u32>(bitcast<i32>(corner0_1) + tap_1 + bitcast<i32>(channel)) < params.v[4].y) { unit0_0 = bitcast<f32>(b1[at]); }
+        }
+        {
+          let major = (thread + 64u) / 32u;
+          let minor = ((thread + 64u) - major * 32u) * 1u;
+// … 1 more of these 9 lines (e8b25b6b), and
+          let o = minor;
+          let kk = major;
+          let at = image2 + bitcast<u32>(bitcast<i32>(corner2_0) + tap_0) * params.v[7].w + bitcast<u32>(bitcast<i32>(corner2_1) + tap_1 + bitcast<i32>(channel));
+          unit0_2 = f32();
+          if (window < params.v[0].y && kt + kk < depth_here && bitcast<u32>(bitcast<i32>(corner2_0) + tap_0) < params.v[2].y && bitcast<u32>(bitcast<i32>(corner2_1) + tap_1 + bitcast<i32>(channel)) < params.v[4].y) { unit0_2 = bitcast<f32>(b1[at]); }
+        }
+        {
+          let major = (thread + 192u) / 32u;
+          let minor = ((thread + 192u) - major * 32u) * 1u;
+          let o = minor;
+          let kk = major;
+          let at = image3 + bitcast<u32>(bitcast<i32>(corner3_0) + tap_0) * params.v[7].w + bitcast<u32>(bitcast<i32>(corner3_1) + tap_1 + bitcast<i32>(channel));
+          unit0_3 = f32();
+          if (window < params.v[0].y && kt + kk < depth_here && bitcast<u32>(bitcast<i32>(corner3_0) + tap_0) < params.v[2].y && bitcast<u32>(bitcast<i32>(corner3_1) + tap_1 + bitcast<i32>(channel)) < params.v[4].y) { unit0_3 = bitcast<f32>(b1[at]); }
+        }
+        {
+          let major = thread / 8u;
+          let minor = (thread - major * 8u) * 4u;
+          let o = minor;
+          let kk = major;
+          let at = base_b + (first_n + o) + (kt + kk) * params.v[8].z;
+          unit1_0 = vec4<u32>();
+          if (first_n + o < params.v[0].z && kt + kk < depth_here) { unit1_0 = b2[at / 4u]; }
+        }
+      }
+      {
+        let a0 = tile_a[0u + ty];
+        let c0 = tile_b[0u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+// … 6 more of these 8 lines (af3c3b8d), and
+      }
+      {
+        let a0 = tile_a[56u + ty];
+        let c0 = tile_b[56u + tx];
+        acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+        acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+        acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+        acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+      }
+      workgroupBarrier();
+    }
+  }
+  for (var i = 0u; i < 4u; i += 1u) {
+    let row = first_m + (i / 4u) * 32u + ty * 4u + (i & 3u);
+    if (row < params.v[0].y) {
+      if (first_n + 0u + tx * 4u < params.v[0].z) {
+        let col = first_n + 0u + tx * 4u;
+        let y0 = epilogue(acc0_0.x);
+        let y1 = epilogue(acc0_0.y);
+        let y2 = epilogue(acc0_0.z);
+        let y3 = epilogue(acc0_0.w);
+        let w4 = (params.v[1].w + row * params.v[2].x + col) / 4u;
+        b0[w4 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+      }
+    }
+    acc0_0 = acc1_0;
+    acc1_0 = acc2_0;
+    acc2_0 = acc3_0;
+  }
+}
+
+// ---- channels by themselves, and their gradients: conv1d, 1 workgroups of 128, 24 words
+// channels convolved by themselves
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+fn epilogue(v0: f32) -> f32 {
+  return v0;
+}
+  let channel = (group % params.v[0].y * 2u + thread % 2u) * 2u;
+  let first_strip = group / params.v[0].y * 64u + thread / 2u;
+  let strip = first_strip;
+  let down = strip % params.v[1].y;
+  let along = strip / params.v[1].y;
+  let sample = along / params.v[1].z;
+  let line = down * 1u;
+  let row = (along - sample * params.v[1].z) * 8u;
+  if (sample >= params.v[1].x || channel >= params.v[0].z) { return; }
+  let first_line = line * 1u - params.v[2].w;
+  let first_row = row * 1u - params.v[3].x;
+  let corner = (params.v[4].w + sample * params.v[4].y + channel) / 2u + first_line * params.v[4].z
+             + first_row * 2u;
+  let weights = (params.v[5].z + channel) / 2u;
+  let weights_0 = b2[weights + 0u * params.v[0].w];
+  let w_0_0 = tern_f16_first(weights_0);
+  let w_0_1 = tern_f16_second(weights_0);
+  let weights_1 = b2[weights + 1u * params.v[0].w];
+  let w_1_0 = tern_f16_first(weights_1);
+  let w_1_1 = tern_f16_second(weights_1);
+  var sum_0_0_0 = f32(0.0);
+// … 14 more of these 1 lines (6708cfed), and
+  var sum_0_7_1 = f32(0.0);
+  if (first_line + 0u < params.v[1].w) {
+    let at = corner + 0u * params.v[4].z;
+    var word_0 = 0u;
+    if (first_row + 0u < params.v[2].x) { word_0 = b1[at + 0u * 2u]; }
+    let x_0_0 = tern_f16_first(word_0);
+    let x_0_1 = tern_f16_second(word_0);
+// … 7 more of these 4 lines (32717a64), and
+    var word_8 = 0u;
+    if (first_row + 8u < params.v[2].x) { word_8 = b1[at + 8u * 2u]; }
+    let x_8_0 = tern_f16_first(word_8);
+    let x_8_1 = tern_f16_second(word_8);
+    sum_0_0_0 = fma(x_0_0, w_0_0, sum_0_0_0);
+// … 30 more of these 1 lines (9e64f8c8), and
+    sum_0_7_1 = fma(x_8_1, w_1_1, sum_0_7_1);
+  }
+  let col = channel;
+  for (var i = 0u; i < 1u; i += 1u) {
+    let line_now = line + i;
+    if (line_now < params.v[2].y) {
+      if (row + 0u < params.v[2].z) {
+        let row_now = row + 0u;
+        let y0 = epilogue(sum_0_0_0);
+        let y1 = epilogue(sum_0_0_1);
+        let w2 = (params.v[3].z + sample * params.v[3].w + row_now * params.v[4].x + col) / 2u;
+        b0[w2 + 0u] = tern_f32_pair_to_f16(y0, y1);
+      }
+// … 6 more of these 7 lines (1bccb31f), and
+      if (row + 7u < params.v[2].z) {
+        let row_now = row + 7u;
+        let y21 = epilogue(sum_0_7_0);
+        let y22 = epilogue(sum_0_7_1);
+        let w23 = (params.v[3].z + sample * params.v[3].w + row_now * params.v[4].x + col) / 2u;
+        b0[w23 + 0u] = tern_f32_pair_to_f16(y21, y22);
+      }
+    }
+  }
+}
+
+// ---- channels by themselves, and their gradients: conv1d, 1 workgroups of 128, 28 words
+// gradient of kernels of channels by themselves
+struct Params { v: array<vec4<u32>, 8> }
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<u32>;
+  let channel = (group % params.v[0].y * 2u + thread % 2u) * 2u;
+  let first_strip = group / params.v[0].y * 64u + thread / 2u;
+  if (channel >= params.v[0].z || first_strip >= params.v[3].y) { return; }
+  var sum_0_0 = f32(0.0);
+  var sum_0_1 = f32(0.0);
+  var sum_1_0 = f32(0.0);
+  var sum_1_1 = f32(0.0);
+  for (var strip = first_strip; strip < params.v[3].z; strip += params.v[3].y) {
+    let down = strip % params.v[1].y;
+    let along = strip / params.v[1].y;
+    let sample = along / params.v[1].z;
+    let line = down * 1u;
+    let row = (along - sample * params.v[1].z) * 4u;
+    if (line + 1u <= params.v[2].y && row + 4u <= params.v[2].z) {
+      let first_line = line * 1u - params.v[2].w;
+      let first_row = row * 1u - params.v[3].x;
+      let corner = (params.v[4].y + sample * params.v[3].w + channel) / 2u + first_line * params.v[4].x
+                 + first_row * 2u;
+      let result = (params.v[5].z + sample * params.v[5].x + channel) / 2u + line * params.v[5].y
+                 + row * 2u;
+      let result_0_0 = b1[result + 0u * params.v[5].y + 0u * 2u];
+      let y_0_0_0 = tern_f16_first(result_0_0);
+      let y_0_0_1 = tern_f16_second(result_0_0);
+// … 2 more of these 3 lines (c7a7f529), and
+      let result_0_3 = b1[result + 0u * params.v[5].y + 3u * 2u];
+      let y_0_3_0 = tern_f16_first(result_0_3);
+      let y_0_3_1 = tern_f16_second(result_0_3);
+      if (first_line + 0u < params.v[1].w) {
+        let at = corner + 0u * params.v[4].x;
+        var word_0 = 0u;
+        if (first_row + 0u < params.v[2].x) { word_0 = b0[at + 0u * 2u]; }
+        let x_0_0 = tern_f16_first(word_0);
+        let x_0_1 = tern_f16_second(word_0);
+// … 3 more of these 4 lines (71b8fbf1), and
+        var word_4 = 0u;
+        if (first_row + 4u < params.v[2].x) { word_4 = b0[at + 4u * 2u]; }
+        let x_4_0 = tern_f16_first(word_4);
+        let x_4_1 = tern_f16_second(word_4);
+        sum_0_0 = fma(x_0_0, y_0_0_0, sum_0_0);
+// … 14 more of these 1 lines (f2594098), and
+        sum_1_1 = fma(x_4_1, y_0_3_1, sum_1_1);
+      }
+    } else {
+      for (var line_now = line; line_now < min(line + 1u, params.v[2].y); line_now += 1u) {
+        for (var row_now = row; row_now < min(row + 4u, params.v[2].z); row_now += 1u) {
+          let line = line_now;
+          let row = row_now;
+          let first_line = line * 1u - params.v[2].w;
+          let first_row = row * 1u - params.v[3].x;
+          let corner = (params.v[4].y + sample * params.v[3].w + channel) / 2u + first_line * params.v[4].x
+                     + first_row * 2u;
+          let result = (params.v[5].z + sample * params.v[5].x + channel) / 2u + line * params.v[5].y
+                     + row * 2u;
+          let result_0_0 = b1[result];
+          let y_0_0_0 = tern_f16_first(result_0_0);
+          let y_0_0_1 = tern_f16_second(result_0_0);
+          if (first_line + 0u < params.v[1].w) {
+            let at = corner + 0u * params.v[4].x;
+            var word_0 = 0u;
+            if (first_row + 0u < params.v[2].x) { word_0 = b0[at + 0u * 2u]; }
+            let x_0_0 = tern_f16_first(word_0);
+            let x_0_1 = tern_f16_second(word_0);
+            var word_1 = 0u;
+            if (first_row + 1u < params.v[2].x) { word_1 = b0[at + 1u * 2u]; }
+            let x_1_0 = tern_f16_first(word_1);
+            let x_1_1 = tern_f16_second(word_1);
+            sum_0_0 = fma(x_0_0, y_0_0_0, sum_0_0);
+            sum_0_1 = fma(x_0_1, y_0_0_1, sum_0_1);
+            sum_1_0 = fma(x_1_0, y_0_0_0, sum_1_0);
+            sum_1_1 = fma(x_1_1, y_0_0_1, sum_1_1);
+          }
+        }
+      }
+    }
+  }
+  let part = first_strip;
+  let to0 = params.v[6].y + part * params.v[6].z + 0u * params.v[6].w + channel;
+  b2[to0] = bitcast<u32>(sum_0_0);
+  let to1 = params.v[6].y + part * params.v[6].z + 0u * params.v[6].w + (channel + 1u);
+  b2[to1] = bitcast<u32>(sum_0_1);
+  let to2 = params.v[6].y + part * params.v[6].z + 1u * params.v[6].w + channel;
+  b2[to2] = bitcast<u32>(sum_1_0);
+  let to3 = params.v[6].y + part * params.v[6].z + 1u * params.v[6].w + (channel + 1u);
+  b2[to3] = bitcast<u32>(sum_1_1);
+}
+
 // ---- attention: attention, 2 workgroups of 64, 23 words
 // attention, tiles of 32x32
 @group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;

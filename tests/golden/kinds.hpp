@@ -126,7 +126,7 @@ inline std::vector<Kind> product_kinds() {
   };
 }
 
-/// By the kernel of products that the GPU languages share. On CUDA such are products over windows.
+/// By the kernels that the GPU languages share. On CUDA such are products over windows.
 inline std::vector<Kind> convolution_kinds() {
   using P = Printing;
   const auto call = [](P& p, DType d) {
@@ -135,7 +135,19 @@ inline std::vector<Kind> convolution_kinds() {
     const Var x(p.make({2, 5, 6, 8}, d).permute({0, 3, 1, 2})), w(p.make({8, 8, 3, 3}, d));
     backward(conv2d(x, w, {}, same), p.make({2, 5, 6, 8}, d).permute({0, 3, 1, 2}));
   };
-  return {{"convolution, and its gradients", f32, Kind::in_wgsl, call}};
+  const auto few = [](P& p, DType d) {
+    if (p.in_cuda()) return;
+    const Var x(p.make({2, 6, 8, 3}, d).permute({0, 3, 1, 2})), w(p.make({8, 3, 3, 3}, d));
+    backward(conv2d(x, w, {}, {.stride = 2, .padding = 1}), p.make({2, 3, 4, 8}, d).permute({0, 3, 1, 2}));
+  };
+  const auto alone = [](P& p, DType d) {
+    if (p.in_cuda()) return;
+    const Var x(p.make({2, 24, 4}, d).permute({0, 2, 1})), w(p.make({4, 1, 2}, d));
+    backward(conv1d(x, w, {}, {.groups = 4}), p.make({2, 23, 4}, d).permute({0, 2, 1}));
+  };
+  return {{"convolution, and its gradients", f32, Kind::in_wgsl, call},
+          {"convolution of few channels, and its gradients", f32, Kind::in_wgsl, few},
+          {"channels by themselves, and their gradients", f16, Kind::in_wgsl, alone}};
 }
 
 /// CUDA's kernels of f32 differ from those of 16-bit floats in how tiles are multiplied (../cuda/attention.cpp).

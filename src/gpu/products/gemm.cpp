@@ -37,6 +37,8 @@ std::string base(const GemmPlan& gemm, const GemmFactor& f, const std::vector<st
 /// (64×256×28², 3×3) 35.7 in place of 34.1.
 bool is_swizzled(const GemmPlan& gemm, const GemmFactor& f) {
   const bool gathered = gemm.gathered && &f == &gemm.a;
+  const int across = &f == &gemm.a ? gemm.tile.m : gemm.tile.n;
+  if (across % 32 != 0) return false;  // blocks of eight vectors are permuted
   return f.along_k && (gathered || gemm.plan.access(f.access).size() == 2);
 }
 

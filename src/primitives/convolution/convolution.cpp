@@ -37,11 +37,12 @@ template <> const Primitive& primitive_of<ConvWeightRequest>() {
 }
 namespace {
 /// Whether a kernel is faster than products over windows; and that of the weights, where it is; and whether products
-/// whose sums are placed are faster for the transpose.
+/// whose sums are placed are faster for the transpose, or one convolution of all phases of its stride.
 struct ConvRules {
   bool (*pays)(Backend& backend, const ConvSizes& sizes, DType dtype);
   bool (*weight_pays)(const ConvSizes& sizes, DType dtype);
   bool (*blocks_pay)(const ConvSizes& sizes, DType dtype);
+  bool (*phases_join)(const ConvSizes& sizes, DType dtype);
 };
 template <auto pays> bool asked_on_gpu(Backend& backend, const ConvSizes& sizes, DType dtype) {
   return pays(static_cast<detail_gpu::GpuBackend&>(backend), sizes, dtype);
@@ -53,12 +54,12 @@ const ConvRules& convolution_rules(Backend& backend) {
   static constexpr RulesOfKernel<ConvRules> list[] = {
       {kernel_of<detail_cpu::convolution_on_cpu>(),
        {[](Backend&, const ConvSizes&, DType) { return true; }, detail_cpu::conv::direct_weight_pays,
-        detail_cpu::conv::blocks_pay}},
+        detail_cpu::conv::blocks_pay, never}},
       {kernel_of<detail_gpu::convolution_on_cuda>(),
-       {asked_on_gpu<detail_gpu::convolution_pays_on_cuda>, always, never}},
+       {asked_on_gpu<detail_gpu::convolution_pays_on_cuda>, always, never, never}},
       {kernel_of<detail_gpu::convolution_on_gpu>(),
-       {asked_on_gpu<detail_gpu::convolution_pays_on_gpu>, always, never}}};
-  static constexpr ConvRules otherwise{[](Backend&, const ConvSizes&, DType) { return true; }, always, never};
+       {asked_on_gpu<detail_gpu::convolution_pays_on_gpu>, always, never, detail_gpu::convolution_phases_join_on_gpu}}};
+  static constexpr ConvRules otherwise{[](Backend&, const ConvSizes&, DType) { return true; }, always, never, never};
   return rules_of<ConvRequest, ConvRules>(backend, "convolution", list, otherwise);
 }
 }  // namespace
@@ -80,6 +81,9 @@ bool convolution_weight_pays(Backend& backend, const ConvSizes& sizes, DType dty
 }
 bool convolution_blocks_pay(Backend& backend, const ConvSizes& sizes, DType dtype) {
   return backend.offers<ConvRequest>() && convolution_rules(backend).blocks_pay(sizes, dtype);
+}
+bool convolution_phases_join(Backend& backend, const ConvSizes& sizes, DType dtype) {
+  return convolution_pays(backend, sizes, dtype) && convolution_rules(backend).phases_join(sizes, dtype);
 }
 
 template void run(Backend&, const ConvRequest&);

@@ -93,5 +93,7 @@ bool convolution_weight_pays(Backend& backend, const ConvSizes& sizes, DType dty
 /// Whether the transpose of such a convolution, whose stride is its kernel's extent, is faster as products whose sums
 /// are placed.
 bool convolution_blocks_pay(Backend& backend, const ConvSizes& sizes, DType dtype);
+/// And whether that of one with a stride is faster with the phases of the stride as channels of one convolution.
+bool convolution_phases_join(Backend& backend, const ConvSizes& sizes, DType dtype);
 
 }  // namespace tern::detail

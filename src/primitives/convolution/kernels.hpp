@@ -27,6 +27,8 @@ bool convolution_pays_on_cuda(GpuBackend& backend, const detail::ConvSizes& size
 void convolution_on_gpu(GpuBackend& backend, const detail::ConvRequest& request);
 void convolution_weight_on_gpu(GpuBackend& backend, const detail::ConvWeightRequest& request);
 bool convolution_pays_on_gpu(GpuBackend& backend, const detail::ConvSizes& sizes, DType dtype);
+/// Whether the phases of a transpose's stride are few columns of a product each, and together fill it better.
+bool convolution_phases_join_on_gpu(const detail::ConvSizes& sizes, DType dtype);
 /// convolution_on_cuda by units that are given.
 void convolution_by_units(GpuBackend& backend, const detail::ConvRequest& request,
                           const detail_cuda::MatrixUnits& units);

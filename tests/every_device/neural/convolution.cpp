@@ -119,6 +119,18 @@ constexpr ConvolutionSizes kConvolutionSizes[] = {
     {3, 16, 1, 1, {5, 1}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
     {1, 32, 1, 1, {9, 31}, {5, 5}, {1, 1}, {2, 2}, {4, 4}},   // every second place meets neighbouring elements
     {1, 19, 1, 1, {7, 29}, {9, 9}, {1, 2}, {2, 3}, {8, 12}},  // more elements than a run has
+    // Around what GPUs have a kernel for: elements in registers, steps, pairs of channels in 16 bits, strips cut short.
+    {1, 6, 1, 1, {15, 17}, {8, 8}, {1, 1}, {1, 1}, {4, 3}},
+    {1, 6, 1, 1, {9, 17}, {5, 13}, {1, 1}, {1, 1}, {2, 6}},
+    {2, 34, 1, 1, {19, 23}, {3, 2}, {3, 3}, {1, 3}, {1, 4}},
+    {2, 34, 1, 1, {19, 23}, {3, 2}, {3, 3}, {3, 1}, {1, 0}},
+    {1, 2, 1, 1, {19, 23}, {3, 3}, {4, 1}, {1, 4}, {1, 1}},
+    {1, 7, 1, 1, {13, 11}, {3, 3}, {1, 1}, {1, 1}, {0, 2}},
+    // Few channels: elements along the last axis in one line with them, phases of a stride as channels of one result.
+    {1, 1, 2, 5, {8, 9}, {3, 4}, {2, 3}, {1, 1}, {2, 0}},
+    {1, 1, 2, 5, {8, 10}, {3, 4}, {2, 2}, {2, 1}, {2, 3}},
+    {2, 1, 1, 4, {6, 9}, {1, 2}, {3, 3}, {1, 1}, {0, 0}},
+    {2, 1, 3, 9, {7, 9}, {2, 5}, {1, 1}, {2, 1}, {1, 2}},
     // Elements so far apart that most of the kernel meets padding alone, as it lies and between places of a stride.
     {1, 1, 3, 4, {9, 9}, {3, 3}, {1, 1}, {20000, 4}, {20000, 4}},
     {2, 6, 1, 1, {9, 9}, {3, 3}, {1, 1}, {20000, 20000}, {20000, 20000}},
@@ -240,8 +252,57 @@ TEST_P(Convolutions, InLargerTiles) {
   if (device() == cpu() || in_software(device())) GTEST_SKIP() << "no larger tiles";
   for (const DType dtype : dtypes_of(device(), {f32, f16}))
     for (const ConvolutionSizes& s : {ConvolutionSizes{4, 1, 16, 40, {64, 63}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
+                                      ConvolutionSizes{4, 1, 16, 96, {64, 63}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
+                                      ConvolutionSizes{3, 1, 3, 40, {128, 126}, {7, 7}, {2, 2}, {1, 1}, {3, 3}},
                                       ConvolutionSizes{4, 2, 5, 65, {64, 63}, {2, 3}, {1, 1}, {1, 2}, {1, 1}}})
       compare_convolutions(s, dtype, true, device(), to_string(s.of_w()));
+}
+/// As many places as tiles of few columns are for: the gradient of an image of three channels.
+TEST_P(Convolutions, OfManyPlacesByFewColumns) {
+  if (device() == cpu()) GTEST_SKIP() << "no such tiles";
+  for (const DType dtype : dtypes_of(device(), {f32, f16}))
+    compare_convolutions({1, 1, 3, 8, {256, 258}, {3, 3}, {2, 2}, {1, 1}, {1, 1}}, dtype, true, device(), "256x258");
+}
+/// Places of the image that no result meets, beside those that the last ones do: neither NaN there nor an infinite
+/// gradient of a result that is not there comes into a sum.
+TEST_P(Convolutions, OfChannelsByThemselvesReadNothingBehindTheLast) {
+  Random random(7);
+  for (const DType dtype : dtypes_of(device(), {f32, f16}))
+    for (const std::int64_t out : {11, 13}) {
+      const std::int64_t in = 2 * out + 2;  // the last element meets nothing
+      const Tensor x = random.tensor({2, 4, in, in}, dtype, device()), w = random.tensor({4, 1, 3, 3}, dtype, device());
+      const auto outside = [&](double value) {
+        Tensor t = x.clone();
+        t.slice(2, in - 1).copy_from(full({}, value, {.dtype = dtype, .device = device()}).broadcast_to({2, 4, 1, in}));
+        t.slice(3, in - 1).copy_from(full({}, value, {.dtype = dtype, .device = device()}).broadcast_to({2, 4, in, 1}));
+        return Var(channels_last(t));
+      };
+      const Var nan = outside(NAN), zero = outside(0), kernel(w);
+      const ConvOptions options{.stride = 2, .groups = 4};
+      const Var of_nan = conv2d(nan, kernel, {}, options), of_zero = conv2d(zero, kernel, {}, options);
+      ASSERT_EQ(of_nan.shape(), (Shape{2, 4, out, out}));
+      EXPECT_EQ(doubles(of_nan.value()), doubles(of_zero.value())) << out;
+      const Tensor u = random.tensor({2, 4, out, out}, dtype, device());
+      EXPECT_EQ(doubles(backward(of_nan, u)[kernel]), doubles(backward(of_zero, u)[kernel])) << out;
+    }
+}
+/// Images that are parts of larger ones, read backwards, of every other place and of channels from one on.
+TEST_P(Convolutions, OfChannelsByThemselvesInViews) {
+  Random random(9);
+  for (const DType dtype : dtypes_of(device(), {f32, f16})) {
+    const Tensor all = channels_last(random.tensor({2, 9, 13, 26}, dtype, device()));
+    const Tensor w = random.tensor({6, 1, 3, 3}, dtype, device());
+    const ConvOptions options{.padding = 1, .groups = 6};
+    for (const std::int64_t first : {0, 1, 2})
+      for (const std::int64_t step : {-1, -2, 1, 2}) {
+        const Tensor part = all.slice(1, first, first + 6).slice(3, {}, {}, step).slice(2, {}, {}, -1);
+        const Tensor u = random.tensor(part.shape(), dtype, device());
+        const Var view(part), copy(part.clone()), of_view(w), of_copy(w);
+        const Var got = conv2d(view, of_view, {}, options), want = conv2d(copy, of_copy, {}, options);
+        EXPECT_EQ(doubles(got.value()), doubles(want.value())) << first << " by " << step;
+        EXPECT_EQ(doubles(backward(got, u)[of_view]), doubles(backward(want, u)[of_copy])) << first << " by " << step;
+      }
+  }
 }
 TEST_P(Convolutions, CountPositionsInTheirEpilogue) {
   const Tensor x = ones({1, 4, 5, 6}, {.device = device()}), w = zeros({3, 4, 2, 2}, {.device = device()});

@@ -5,7 +5,7 @@
 #include "gpu/products/epilogue.hpp"
 #include "gpu/products/gemm_pass.hpp"
 #include "gpu/text/text.hpp"
-#include "primitives/fused/fused.hpp"
+#include "primitives/convolution/gpu/gpu_depthwise_common.hpp"
 
 namespace tern::detail_gpu::conv {
 namespace {
@@ -23,15 +23,6 @@ constexpr const char* kTiles =
     ;
 constexpr std::int64_t kMostTaps = 64;  // two weights of each in registers
 constexpr std::int64_t kChannels = 64;  // of a workgroup
-
-/// The last axis, or the one before it, of which there is none where there is one axis.
-struct AxisOf {
-  std::size_t last;
-  bool lines;
-  std::int64_t operator()(const ConvSizes::Sizes& numbers, std::int64_t none) const {
-    return !lines ? numbers[last] : last == 0 ? none : numbers[last - 1];
-  }
-};
 
 /// How results are divided: what a lane has, warps of a workgroup, and memory for one tile's part of the image or two.
 struct Tiles {
@@ -286,43 +277,6 @@ class DepthwiseWeight : Depthwise {
   int parts_ = -1;
 };
 
-/// Kernels [channels, 1, 1, k..] as [k.., channels], elements counted so that dilations are positive. They are read as
-/// they lie, once by each workgroup: with a copy by taps 64x192x56x56 7x7 took the same 139 us.
-View kernels_by_tap(const ConvSizes& s, const std::array<bool, 3>& axes, const View& view) {
-  View w{view.storage, view.dtype, view.offset, {}};
-  for (std::size_t i = 0; i < static_cast<std::size_t>(s.axes); ++i) {
-    const std::int64_t stride = view.strides[3 + i];
-    if (axes[i]) w.offset += (s.kernel[i] - 1) * stride;
-    w.strides.push_back(axes[i] ? -stride : stride);
-  }
-  w.strides.push_back(view.strides[0]);
-  return w;
-}
-
-/// Parts [shares, taps, channels] added up into the gradient of the kernels.
-void add_parts(GpuBackend& backend, const detail::ConvWeightRequest& r, const View& parts, std::int64_t shares) {
-  const ConvSizes& s = r.sizes;
-  View sums{parts.storage, DType::f32, 0, {s.taps() * s.groups}}, w{r.w.storage, r.w.dtype, r.w.offset, {0}};
-  Shape space{shares};
-  std::int64_t step = s.taps() * s.groups;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(s.axes); ++i) {
-    step /= s.kernel[i], space.push_back(s.kernel[i]);
-    sums.strides.push_back(step), w.strides.push_back(r.w.strides[3 + i]);
-  }
-  space.push_back(s.groups), sums.strides.push_back(1), w.strides.push_back(r.w.strides[0]);
-  static const detail::FormulaGraph* const total = [] {
-    const Expr x = sum(detail::make_input(0));
-    return detail::make_graph({&x, 1}, 1);
-  }();
-  const detail::InputType type{r.w.dtype, false};  // summed in f32, as the parts are
-  const detail::Operand operand{sums, {}, nullptr};
-  detail::FusedRequest pass;
-  pass.op = r.op, pass.space = space, pass.reduced = 1;
-  pass.program = &detail::type_program(r.op, total, {&type, 1});
-  pass.inputs = {&operand, 1}, pass.outputs = {&w, 1};
-  backend.execute(pass);
-}
-
 }  // namespace
 
 bool has_depthwise(const ConvSizes& s, DType dtype, const MatrixUnits& units) {
@@ -348,6 +302,7 @@ bool run_depthwise(GpuBackend& backend, const detail::ConvRequest& r, const Matr
   const ConvSizes s = with_flipped_axes(r.sizes, axes);
   const Tiles tiles = TilesOf(s, r.x.dtype, false, units).best();
   Temporaries temporaries;
+  // Read as they lie, once by each workgroup: with a copy by taps 64x192x56x56 7x7 took the same 139 us.
   const View w = kernels_by_tap(s, axes, r.w);
   const View x = in_places(r.x, s.of_x()) ? r.x : row_major(backend, r.op, r.x, s.of_x(), temporaries);
   DepthwiseResult(backend, g, s, x, w, tiles, shares_of(tiles, s, units)).run();

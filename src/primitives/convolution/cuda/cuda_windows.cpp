@@ -27,29 +27,6 @@ std::optional<BoxMap> matrix_across(const View& view, std::int64_t elements, std
 
 }  // namespace
 
-ConvSizes with_flipped_axes(ConvSizes s, std::array<bool, 3>& axes) {
-  for (std::size_t i = 0; i < static_cast<std::size_t>(s.axes); ++i) {
-    if (s.kernel[i] == 1) s.dilation[i] = 1;
-    axes[i] = s.dilation[i] < 0;
-    if (axes[i]) s.before[i] -= (s.kernel[i] - 1) * s.dilation[i], s.dilation[i] = -s.dilation[i];
-  }
-  return s;
-}
-
-detail::GemmRequest product_of(const detail::ConvRequest& r) {
-  const Shape y = r.sizes.of_y();
-  const std::size_t last = y.size() - 2;
-  detail::GemmRequest g;
-  g.op = r.op, g.m = y[last], g.n = r.sizes.groups * r.sizes.o, g.k = 1;
-  for (std::size_t i = 0; i < last; ++i) g.batch.push_back(y[i]);
-  // Places follow each other; what the factors are besides is the kernel's.
-  g.a = {r.x.storage, r.x.dtype, 0, {}}, g.b = {r.w.storage, r.w.dtype, 0, {}};
-  g.a.strides.resize(y.size(), 1), g.b.strides.resize(y.size(), 0);
-  for (std::size_t i = last; i-- > 0;) g.a.strides[i] = g.a.strides[i + 1] * y[i + 1];
-  g.epilogue = r.epilogue, g.inputs = r.inputs, g.outputs = r.outputs;
-  return g;
-}
-
 bool fetches_windows(const ConvSizes& sizes, DType dtype) {
   if ((dtype != DType::f16 && dtype != DType::bf16) || sizes.groups != 1) return false;
   if (sizes.c % kAligned != 0 || sizes.o % kAligned != 0) return false;

@@ -8,18 +8,10 @@
 
 namespace tern::detail_gpu::conv {
 
-using detail::ConvSizes;
 using detail_cuda::wgmma::FetchedFactor;
 using detail_cuda::wgmma::kTileK;
 using detail_cuda::wgmma::kTileM;
 using detail_cuda::wgmma::StepsText;
-
-/// With dilations that are positive, and which axes were flipped for that: elements of their kernels are counted from
-/// the last one.
-ConvSizes with_flipped_axes(ConvSizes sizes, std::array<bool, 3>& axes);
-/// A convolution as a product, over whose rows, the places, outputs and operands are laid; its factors are those of
-/// another kernel.
-detail::GemmRequest product_of(const detail::ConvRequest& request);
 
 /// Whether the copy engine can find the windows: of 16-bit floats, channels in vectors, corners and taps within reach.
 bool fetches_windows(const ConvSizes& sizes, DType dtype);

@@ -2,11 +2,11 @@
 // products, with its tiles and its epilogue (src/gpu/products/gemm.wgsl).
 #include <algorithm>
 #include <optional>
-#include <set>
 
 #include "gpu/products/gemm.hpp"
 #include "gpu/products/gemm_pass.hpp"
 #include "primitives/convolution/gpu/gpu_common.hpp"
+#include "primitives/convolution/gpu/gpu_depthwise.hpp"
 #include "primitives/convolution/gpu/gpu_windows.hpp"
 #include "primitives/convolution/kernels.hpp"
 #include "primitives/gemm/prepared.hpp"
@@ -41,18 +41,11 @@ std::optional<View> as_rows(const View& view, const Shape& shape, std::int64_t g
   return of;
 }
 
-/// Whether all that a view reaches over is in one binding.
-bool in_one_binding(const GpuBackend& backend, const View& view, const Shape& shape) {
-  const ByteRange touched = bytes_touched(view, {shape.begin(), shape.size()});
-  const auto most = static_cast<std::int64_t>(backend.limits().binding_bytes) - backend.limits().binding_alignment;
-  return touched.end - touched.begin + kVectorBytes <= most;
-}
-
 /// With channels next to each other in memory, copied where they are not.
 View channels_in_memory(GpuBackend& backend, const char* op, const View& image, const Shape& shape,
                         Temporaries& temporaries) {
   const std::size_t channel = shape.size() - 1;
-  if ((shape[channel] == 1 || image.strides[channel] == 1) && in_one_binding(backend, image, shape)) return image;
+  if ((shape[channel] == 1 || image.strides[channel] == 1) && conv::in_one_binding(backend, image, shape)) return image;
   return conv::row_major(backend, op, image, shape, temporaries);
 }
 
@@ -82,51 +75,28 @@ View kernel_matrices(GpuBackend& backend, const char* op, const ConvSizes& s, co
   return matrices;
 }
 
-/// Part of a request: samples from one on.
-struct Samples {
-  std::int64_t first = 0, count = 0;
-  View of(View view) const { return view.offset += first * view.strides[0], view; }
-};
-
 /// Runs a product with its epilogue; false, having done nothing, where an operand or output does not lie over the
 /// places as over the rows of a matrix.
-bool run_rows(GpuBackend& backend, const ConvRequest& r, const View& x, const View& kernels, const Samples& samples) {
-  ConvSizes s = r.sizes;
-  s.n = samples.count;
-  if (conv::counts_places(*r.epilogue)) return false;
+bool run_rows(GpuBackend& backend, const ConvRequest& r, const View& image, const View& kernels) {
+  const ConvSizes& s = r.sizes;
+  if (conv::counts_places(*r.epilogue) || !conv::fits_bindings(backend, r, image, kernels)) return false;
   std::vector<detail::Operand> inputs(r.inputs.begin(), r.inputs.end());
-  std::vector<View> outputs;
-  std::set<const Storage*> storages{x.storage, kernels.storage};
-  const Shape y = s.of_y();
+  std::vector<View> outputs(r.outputs.begin(), r.outputs.end());
   const auto rows_of = [&](View& view) {
-    const View part = samples.of(view);
-    const std::optional<View> rows = as_rows(part, y, s.groups);
-    if (!rows || !in_one_binding(backend, part, y)) return false;
-    storages.insert(view.storage), view = *rows;
-    return true;
+    const std::optional<View> rows = as_rows(view, s.of_y(), s.groups);
+    return rows && (view = *rows, true);
   };
   for (detail::Operand& input : inputs)
     if (input.view.storage && !rows_of(input.view)) return false;
-  for (View output : r.outputs) {
+  for (View& output : outputs)
     if (!rows_of(output)) return false;
-    outputs.push_back(output);
-  }
-  if (storages.size() > backend.limits().bindings) return false;
   GemmRequest g;
   g.op = r.op, g.m = positions(s), g.n = s.o, g.k = s.taps() * s.c;
   if (s.groups > 1) g.batch = {s.groups};
-  const View image = samples.of(x);
   g.a = of_no_rows(image, g.batch), g.b = kernels, g.epilogue = r.epilogue, g.inputs = inputs, g.outputs = outputs;
   WindowFactor windows(s, image);
   run_gathered_product(backend, g, windows);
   return true;
-}
-
-/// Of a launch's length: Limits::steps.
-std::int64_t samples_at_once(const GpuBackend& backend, const ConvSizes& s) {
-  const std::int64_t steps = s.flops() / 2 / std::max<std::int64_t>(s.n, 1);
-  return std::clamp<std::int64_t>(static_cast<std::int64_t>(backend.limits().steps) / std::max<std::int64_t>(steps, 1),
-                                  1, std::max<std::int64_t>(s.n, 1));
 }
 
 /// Splits of k, which goes over places, for the gradient of the kernels: as many as give the device work.
@@ -141,12 +111,28 @@ PlaceSplits splits_of(const ConvSizes& s) {
   return splits;
 }
 
+void run_result(GpuBackend& backend, const ConvRequest& r) {
+  Temporaries temporaries;
+  const View x = channels_in_memory(backend, r.op, r.x, r.sizes.of_x(), temporaries);
+  const View kernels = kernel_matrices(backend, r.op, r.sizes, r.w, temporaries);
+  const std::int64_t at_once = conv::samples_at_once(backend, r.sizes);
+  const auto run = [&](const ConvRequest& part) {
+    for (conv::Samples some; some.first < r.sizes.n; some.first += some.count) {
+      some.count = std::min(at_once, r.sizes.n - some.first);
+      const conv::SomeSamples now(part, some);
+      if (!run_rows(backend, now.request, some.of(x), kernels)) return false;
+    }
+    return true;
+  };
+  if (!run(r)) conv::run_with_pass(backend, r, run);
+}
+
 void run_weight(GpuBackend& backend, const ConvWeightRequest& r) {
   const ConvSizes& s = r.sizes;
   Temporaries temporaries;
   const View x = channels_in_memory(backend, r.op, r.x, s.of_x(), temporaries);
   std::optional<View> y = as_rows(r.y, s.of_y(), s.groups);
-  if (!y || !in_one_binding(backend, r.y, s.of_y()))
+  if (!y || !conv::in_one_binding(backend, r.y, s.of_y()))
     y = as_rows(conv::row_major(backend, r.op, r.y, s.of_y(), temporaries), s.of_y(), s.groups);
   const PlaceSplits all = splits_of(s);
   const std::int64_t m = s.taps() * s.c, results = s.groups * m * s.o;
@@ -193,34 +179,31 @@ void convolution_on_gpu(GpuBackend& backend, const ConvRequest& r) {
   run_prepared_products(backend, r, [&] {
     backend.require_supported(r.op, *r.epilogue);
     backend.require_supported(r.op, r.x.dtype);
-    Temporaries temporaries;
-    const View x = channels_in_memory(backend, r.op, r.x, r.sizes.of_x(), temporaries);
-    const View kernels = kernel_matrices(backend, r.op, r.sizes, r.w, temporaries);
-    const std::int64_t at_once = samples_at_once(backend, r.sizes);
-    const auto run = [&](const ConvRequest& part) {
-      for (Samples some; some.first < r.sizes.n; some.first += some.count) {
-        some.count = std::min(at_once, r.sizes.n - some.first);
-        if (!run_rows(backend, part, x, kernels, some)) return false;
-      }
-      return true;
-    };
+    if (!r.sizes.one_channel_a_group()) return run_result(backend, r);
+    const auto run = [&](const ConvRequest& part) { return conv::run_depthwise(backend, part); };
     if (!run(r)) conv::run_with_pass(backend, r, run);
   });
 }
 void convolution_weight_on_gpu(GpuBackend& backend, const ConvWeightRequest& r) {
   run_prepared_products(backend, r, [&] {
     backend.require_supported(r.op, r.x.dtype);
-    run_weight(backend, r);
+    r.sizes.one_channel_a_group() ? conv::run_depthwise_weight(backend, r) : run_weight(backend, r);
   });
 }
 bool convolution_pays_on_gpu(GpuBackend& backend, const ConvSizes& s, DType dtype) {
-  if (s.one_channel_a_group() || !is_floating(dtype) || dtype == DType::f64 || backend.limits().archived) return false;
+  if (!is_floating(dtype) || dtype == DType::f64 || backend.limits().archived) return false;
+  if (s.one_channel_a_group() && !conv::has_depthwise(s, dtype)) return false;
   if (s.of_x().numel() == 0 || s.of_y().numel() == 0) return false;
   // What products in parts are for: more than a binding shows, or a sample that takes too long.
   const Limits& limits = backend.limits();
   const auto most = static_cast<std::int64_t>(limits.binding_bytes) / 8;
   return std::max({s.of_x().numel(), s.of_y().numel(), s.of_w().numel()}) < most &&
          s.flops() / 2 / s.n <= static_cast<std::int64_t>(limits.steps);
+}
+bool convolution_phases_join_on_gpu(const ConvSizes& s, DType) {
+  std::int64_t phases = 1;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(s.axes); ++i) phases *= s.stride[i];
+  return phases > 1 && s.groups == 1 && phases * s.c <= WindowFactor::kNarrow;
 }
 
 }  // namespace tern::detail_gpu

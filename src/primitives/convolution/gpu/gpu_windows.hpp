@@ -15,25 +15,31 @@ struct PlaceSplits {
 
 class WindowFactor final : public GatheredFactor {
  public:
+  /// Columns of the narrowest tiles.
+  static constexpr int kNarrow = 16;
+
   /// Rows are places where there are no splits, else channels of taps. Groups are the last batch axis, splits the
   /// first, where there are several.
-  WindowFactor(const detail::ConvSizes& sizes, const View& image, const PlaceSplits& splits = {})
-      : s_(sizes), image_(image), splits_(splits) {}
+  WindowFactor(const detail::ConvSizes& sizes, const View& image, const PlaceSplits& splits = {});
 
   int add(Plan& plan) override;
   const View& view() const override { return image_; }
-  Shape sizes() const override { return s_.of_x(); }
+  Shape sizes() const override { return whole_; }
   void choose(GemmPlan& gemm) const override;
   FactorText text(const GemmPlan& gemm, const std::vector<std::string>& batch) const override;
 
  private:
   bool of_places() const { return splits_.length == 0; }
   std::size_t axes() const { return static_cast<std::size_t>(s_.axes); }
+  GemmTile tile_of_places(const GemmPlan& gemm) const;
+  GemmTile tile_of_taps(const GemmPlan& gemm) const;
   std::string stride_of(const GemmPlan& gemm, std::size_t axis) const;
   void fill_sizes(const GemmPlan& gemm, Holes& h) const;
   void fill_carries(Holes& h, int copies) const;
 
-  const detail::ConvSizes& s_;
+  Shape whole_;        // of the image
+  bool joined_;        // taps along the last axis and channels are one axis
+  detail::ConvSizes s_;  // with that as its channels, and elements in place of places along the last axis
   const View& image_;
   PlaceSplits splits_;
   int access_ = -1;

@@ -68,6 +68,15 @@ PoolVector<Tensor> direct_input(const Conv& conv, const Tensor& y, const Tensor&
 bool falls_into_blocks(const Conv& conv, const Tensor& y);
 PoolVector<Tensor> input_of_blocks(const Conv& conv, const Tensor& y, const Tensor& w, const FormulaGraph* epilogue,
                                    std::span<const Argument> operands);
+/// The image whose blocks of g.kernel places are given as [N, out, kernel, out, kernel.., G, c], and the formula of
+/// them.
+PoolVector<Tensor> image_of_blocks(const Conv& g, const Tensor& sums, DType dtype, const FormulaGraph* formula,
+                                   std::span<const Argument> operands);
+/// Whether the phases of a transpose's stride are faster as further channels of one convolution
+/// (operation_phases.cpp).
+bool phases_join(const Conv& conv, const Tensor& y);
+PoolVector<Tensor> input_of_joined_phases(const Conv& conv, const Tensor& y, const Tensor& w,
+                                          const FormulaGraph* epilogue, std::span<const Argument> operands);
 /// The gradient of the weight.
 Tensor direct_weight(const Conv& conv, const Tensor& x, const Tensor& y);
 

@@ -70,7 +70,11 @@ PoolVector<Tensor> input_of_blocks(const Conv& g, const Tensor& y, const Tensor&
                                    std::span<const Argument> operands) {
   if (formula && counts_positions(formula))  // which are those of the blocks here
     return with_formula(g, input_of_blocks(g, y, w, nullptr, {})[0], formula, operands);
-  const Tensor sums = in_order(g, sums_of_blocks(g, y, w));
+  return image_of_blocks(g, in_order(g, sums_of_blocks(g, y, w)), y.dtype(), formula, operands);
+}
+
+PoolVector<Tensor> image_of_blocks(const Conv& g, const Tensor& sums, DType dtype, const FormulaGraph* formula,
+                                   std::span<const Argument> operands) {
   Shape image{g.n}, result{g.n, g.groups * g.c};
   for (int i = 0; i < g.axes; ++i) image.push_back(g.in[g.at(i)]), result.push_back(g.in[g.at(i)]);
   image.push_back(g.groups * g.c);
@@ -82,7 +86,7 @@ PoolVector<Tensor> input_of_blocks(const Conv& g, const Tensor& y, const Tensor&
     all.push_back(a.tensor ? Argument(laid.back()) : a);
   }
   FusedCall call{g.op, formula_or_sums(formula), 0, blocks_shape(g)};
-  if (sums.dtype() != y.dtype()) call.wide.arguments.set(0), call.wide.dtype = y.dtype();
+  if (sums.dtype() != dtype) call.wide.arguments.set(0), call.wide.dtype = dtype;
   PoolVector<Tensor> images = run_fused(call, all);
   for (Tensor& t : images) t = channels_second(t.reshape(image));
   return images;

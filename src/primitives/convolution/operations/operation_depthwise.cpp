@@ -1,5 +1,5 @@
-// Convolution of each channel by itself where there is no kernel for it (operation_direct.cpp), such as on WebGPU: a
-// sum over the window, which GPUs read from their caches.
+// Convolution of each channel by itself where there is no kernel for it (operation_direct.cpp), such as on GPUs for
+// kernels of many elements: a sum over the window, which they read from their caches.
 #include "primitives/convolution/operations/operation.hpp"
 
 namespace tern::detail {

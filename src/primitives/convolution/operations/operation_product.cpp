@@ -316,6 +316,7 @@ PoolVector<Tensor> convolve_met(ConvPart part, const Conv& g, const Tensor& a, c
                                 const FormulaGraph* epilogue, std::span<const Argument> operands) {
   if (part == ConvPart::weight && weight_goes_directly(g, a)) return {direct_weight(g, a, b)};
   if (part == ConvPart::input && falls_into_blocks(g, a)) return input_of_blocks(g, a, b, epilogue, operands);
+  if (part == ConvPart::input && phases_join(g, a)) return input_of_joined_phases(g, a, b, epilogue, operands);
   if (part != ConvPart::weight && goes_directly(g, a))
     return part == ConvPart::result ? direct_result(g, a, b, epilogue, operands)
                                     : direct_input(g, a, b, epilogue, operands);
