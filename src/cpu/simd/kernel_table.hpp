@@ -195,6 +195,7 @@ struct KernelTable {
   std::int64_t place_row[kComputeTypeCount];
   /// Of what gives a predicate, as bytes of 0 and 1; null for others.
   ElementaryFn predicates[kElementaryCount][kComputeTypeCount];
+  ElementaryFn saturate[kDTypeCount];  // f32 to integers of 8 and 16 bits; else null
   ElementaryFn known[kKnownFunctionCount][2];
   ElementaryFn logaddexp[2];  // of f32 and f64: what running logarithms of sums are joined by
   /// Of counters whose first two words, or all four, are inputs (cpu/simd/philox-inl.h).

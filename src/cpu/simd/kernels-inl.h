@@ -276,6 +276,23 @@ template <DType D, bool kClamp, class T> void Wrap(const void* in, void* out, st
   for (; i < n; ++i) y[i] = WrapOne<D, kClamp>(x[i]);
 }
 
+/// Floats as integers of 8 or 16 bits, which saturate; NaN gives 0. Memory to memory.
+template <DType D> void SaturateFloats(const void* const* args, void* out, std::size_t n) {
+  const hn::ScalableTag<float> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  const hn::Rebind<MemoryT<D>, decltype(d)> narrow;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto* const x = static_cast<const float*>(args[0]);
+  auto* const y = static_cast<MemoryT<D>*>(out);
+  const auto most = hn::Set(d, hwy::LimitsMax<MemoryT<D>>());  // what is too low becomes the least by itself
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto v = hn::LoadU(d, x + i), number = hn::IfThenZeroElse(hn::IsNaN(v), v);
+    hn::StoreU(hn::DemoteTo(narrow, hn::ConvertTo(di, hn::Min(number, most))), narrow, y + i);
+  }
+  for (; i < n; ++i) y[i] = static_cast<MemoryT<D>>(WrapOne<D, true>(ConvertOne<std::int32_t>(x[i])));
+}
+
 template <DType D> HWY_INLINE CppType<WideType(D)> LoadOne(MemoryT<D> x) {
   if constexpr (D == DType::f16 || D == DType::bf16) return FromBits16(D, x);
   else return static_cast<CppType<WideType(D)>>(x);
@@ -445,6 +462,7 @@ template <DType D> void AddMemory(KernelTable& t) {
 template <DType D> void AddNarrow(KernelTable& t) {
   t.wrap[static_cast<int>(ComputeType::i32)][static_cast<int>(D)] = &Wrap<D, false, std::int32_t>;
   t.clamp[static_cast<int>(ComputeType::i32)][static_cast<int>(D)] = &Wrap<D, true, std::int32_t>;
+  t.saturate[static_cast<int>(D)] = &SaturateFloats<D>;
 }
 template <DType D> void AddHalf(KernelTable& t) {
   t.wrap[static_cast<int>(ComputeType::f32)][static_cast<int>(D)] = &Wrap<D, false, float>;

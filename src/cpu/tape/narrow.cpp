@@ -135,6 +135,22 @@ class NarrowRun {
   bool moves_[2];
 };
 
+/// Of a cast of f32 to a narrow integer alone: a conversion and what saturates it; null where the tape is another.
+/// (2^22 of f32 to u8, Zen 3: through blocks of 32 bits 2.7 ms, so 2.4; to i16 3.3 and 2.5.)
+NarrowFn saturating_cast(const Tape& tape, DType result, const KernelTable& table) {
+  if (tape.outputs.size() != 1 || tape.ops.size() != 2) return nullptr;
+  const TapeOp &convert = tape.ops[0], &clamp = tape.ops[1];
+  const auto step = [&](int value) -> const detail::Step& {
+    return tape.program->steps[static_cast<std::size_t>(value)];
+  };
+  if (convert.kind != TapeOp::OpKind::block || clamp.kind != TapeOp::OpKind::block || clamp.args[0] != convert.result ||
+      tape.outputs[0] != clamp.result || step(convert.result).kind != StepKind::convert ||
+      step(convert.result).from != ComputeType::f32 || convert.type != ComputeType::i32 ||
+      step(clamp.result).kind != StepKind::wrap || !step(clamp.result).saturate || step(clamp.result).dtype != result)
+    return nullptr;
+  return table.saturate[static_cast<int>(result)];
+}
+
 /// Null where the operation has none: comparisons give a byte for an element as it is computed, and what computes in
 /// narrow integers stores them.
 NarrowLoop loop_of(const TapeOp& op, DType result, const KernelTable& table) {
@@ -147,6 +163,8 @@ NarrowLoop loop_of(const TapeOp& op, DType result, const KernelTable& table) {
 
 bool run_narrow(const detail::FusedRequest& r, const Tape& tape, const KernelTable& table) {
   if (tape.program->reduces || r.outputs.size() != 1) return false;
+  if (const NarrowFn cast = saturating_cast(tape, r.outputs[0].dtype, table))
+    return NarrowRun(r, tape, table, {cast, DType::f32}).run(tape.ops[0]);
   const TapeOp* const op = only_op(tape);
   if (!op) return false;
   const NarrowLoop loop = loop_of(*op, r.outputs[0].dtype, table);

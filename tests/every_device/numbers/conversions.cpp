@@ -67,6 +67,8 @@ TEST_P(Conversions, FloatsToIntegers) {
   const double inf = INFINITY;
   std::vector<double> numbers = kNumbers;
   for (double v : {inf, -inf, std::nan("")}) numbers.push_back(v);
+  for (const double edge : {127., 128., 129., 255., 256., 32767., 32768., 65535., 65536.})  // in each lane of a vector
+    for (int lane = 0; lane < 17; ++lane) numbers.push_back(lane % 2 == 0 ? edge : -edge - 0.5);
   const Shape shape{numbers.size()};
   for (const DType from : all_floats(device()))
     for (const IntegerRange& to : integer_ranges(device())) {
