@@ -49,6 +49,26 @@ TEST_P(NeuralEdges, SumsOfAnAxisReadTheirOwnElementsAlone) {
   }
   EXPECT_EQ(doubles(adaptive_avg_pool(line(4, kInf), 2)), (std::vector<double>{kInf, 2.5}));
 }
+
+/// Zeros that fill up a kernel, or a window, are not multiplied by what the image's places do not meet.
+TEST_P(NeuralEdges, AnInfiniteCotangentStaysInItsWindow) {
+  struct Case {
+    std::int64_t channels, kernel, stride, padding;
+  };
+  for (const Case& c : {Case{3, 7, 2, 3}, {3, 3, 2, 1}, {2, 4, 2, 2}, {2, 4, 2, 1}, {1, 2, 2, 0}, {8, 3, 2, 1}}) {
+    const Var x = parameter(zeros({1, c.channels, 16, 16}, device()));
+    const Var y = conv2d(x, ones({4, c.channels, c.kernel, c.kernel}, device()), {},
+                         {.stride = {c.stride, c.stride}, .padding = {c.padding, c.padding}});
+    Tensor cotangent = zeros(y.shape(), device());
+    cotangent(0, 1, 3, 3).copy_from(full({}, INFINITY, device()));
+    std::int64_t infinite = 0;
+    for (const double v : doubles(backward(y, cotangent)[x])) {
+      EXPECT_TRUE(v == 0 || v == INFINITY) << v << " by " << c.kernel << " and " << c.stride;
+      infinite += v == INFINITY;
+    }
+    EXPECT_EQ(infinite, c.channels * c.kernel * c.kernel);
+  }
+}
 TEST_P(NeuralEdges, ResultsAreCopies) {
   const Tensor x = line(5, 0), one = line(4, 0).reshape({1, 1, 2, 2});
   Tensor windows = unfold(x, 3), elements = unfold(one, 1), same = interpolate(x, 5);
