@@ -263,6 +263,7 @@ Holes combining_holes(GpuBackend& backend, const Combining& c, Io& io, std::init
     holes["bisect"] = cat("var low = bitcast<u32>(", io.loaded(starts, io.element(starts, outside, 0)),
                           ");\nlet over = bitcast<u32>(", io.loaded(starts, io.element(starts, next, 0)), ");\n");
   }
+  holes["keys_of_line"] = c.starts >= 0 ? "" : "let keys = $first_key;";  // read where no list says what they are
   holes["run_end"] = c.starts >= 0 ? "min(over, $table_end)" : "$table_end";
   holes["leave_at_others"] = c.starts >= 0 ? "" : "if (bitcast<u32>($key_of_low) != wanted) { break; }";
   name_group(holes, io, outside, inside, c.group, c.old);

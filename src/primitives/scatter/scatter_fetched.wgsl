@@ -26,7 +26,7 @@ let row = thread / ${across}u;
 let stands = (group - wanted * tiles) * ${across}u + column;
 let k = min(stands, $kept - 1u);
 $kept_coordinates
-let keys = $first_key;
+$keys_of_line
 let places = $first_place;
 $bisect
 let first = max(low, $begin);

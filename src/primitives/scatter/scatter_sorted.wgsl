@@ -17,7 +17,7 @@ if (t >= $outputs) { return; }
 let wanted = t / $kept;
 let k = (t - wanted * $kept) * ${each}u;
 $kept_coordinates
-let keys = $first_key;
+$keys_of_line
 let places = $first_place;
 $bisect
 low = max(low, $begin);
