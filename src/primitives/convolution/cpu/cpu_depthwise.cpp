@@ -25,17 +25,7 @@ DepthwiseScratch& depthwise_scratch() { return detail::of_thread<DepthwiseScratc
 class DepthwiseForward {
  public:
   DepthwiseForward(const detail::ConvRequest& r, const TileEpilogue& epilogue)
-      : g_(geometry_of(r)),
-        plan_(g_, goes_down(r)),
-        epilogue_(epilogue),
-        of_kernel_(plan_.down ? elements_of_kernel(g_) : runs_of_kernel(g_)),
-        lanes_(g_.kernels->lanes) {
-    straight_ = goes_straight(r, epilogue.stores_accumulators());
-    if (g_.size() == 2 && goes_straight(r, epilogue.stores_accumulators(), true))
-      round_ = round_of(*g_.kernels, g_.dtype);
-    if (straight_ || round_) y_ = Geometry::of_image(r.outputs[0], r.sizes.axes);
-    if (plan_.down) std::swap(y_.axis[1], y_.axis[2]), across_ = runs_of_kernel(g_.transposed());
-  }
+      : DepthwiseForward(r, epilogue, Geometry(r.sizes, r.x, r.w)) {}
   void run() {
     pack_weights();
     const Int64 whole = g_.n * plan_.tasks_of_channels * g_.out[0] * plan_.stretches;
@@ -50,12 +40,18 @@ class DepthwiseForward {
   }
 
  private:
-  static bool goes_down(const detail::ConvRequest& r) {
-    return DepthwisePlan::pays_down(Geometry(r.sizes, r.x, r.w));
-  }
-  static Geometry geometry_of(const detail::ConvRequest& r) {
-    const Geometry g(r.sizes, r.x, r.w);
-    return DepthwisePlan::pays_down(g) ? g.transposed() : g;
+  /// `lies`: as in memory.
+  DepthwiseForward(const detail::ConvRequest& r, const TileEpilogue& epilogue, const Geometry& lies)
+      : g_(DepthwisePlan::pays_down(lies) ? lies.transposed() : lies),
+        plan_(g_, DepthwisePlan::pays_down(lies)),
+        epilogue_(epilogue),
+        of_kernel_(plan_.down ? elements_of_kernel(g_) : runs_of_kernel(g_)),
+        lanes_(g_.kernels->lanes) {
+    straight_ = goes_straight(r, epilogue.stores_accumulators());
+    if (g_.size() == 2 && goes_straight(r, epilogue.stores_accumulators(), true))
+      round_ = round_of(*g_.kernels, g_.dtype);
+    if (straight_ || round_) y_ = Geometry::of_image(r.outputs[0], r.sizes.axes);
+    if (plan_.down) std::swap(y_.axis[1], y_.axis[2]), across_ = runs_of_kernel(lies);
   }
   void pack_weights() {
     weights_ = depthwise_scratch().weights.reserve(plan_.vectors * g_.taps() * lanes_ * g_.wide());

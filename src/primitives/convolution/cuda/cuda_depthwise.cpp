@@ -223,10 +223,7 @@ class DepthwiseResult : Depthwise {
     const std::vector<std::int64_t> over = sizes_over_tile(g);
     for (const Access& a : plan_.accesses) touched_.push_back(bytes_touched(*a.view, over));
     add_image("image", image, s_.of_x());
-    Shape taps;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(s_.axes); ++i) taps.push_back(s_.kernel[i]);
-    taps.push_back(s_.groups);
-    w_ = add_access(kernels, taps);
+    w_ = add_access(kernels, shape_by_tap(s_));
     bind();
     plan_.note(g.epilogue->serial);
   }

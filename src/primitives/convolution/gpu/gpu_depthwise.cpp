@@ -185,10 +185,7 @@ class StripsOfResult : Strips {
     const std::vector<std::int64_t> over = sizes_over_tile(g);
     for (const Access& a : plan_.accesses) touched_.push_back(bytes_touched(*a.view, over));
     add_image("image", image, s_.of_x());
-    Shape taps;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(s_.axes); ++i) taps.push_back(s_.kernel[i]);
-    taps.push_back(s_.groups);
-    w_ = add_access(kernels, taps);
+    w_ = add_access(kernels, shape_by_tap(s_));
     plan_.bind(touched_);
     for (const int i : epilogue_.outputs()) {
       const Access& x = plan_.access(i);
@@ -292,10 +289,7 @@ bool run_depthwise(GpuBackend& backend, const detail::ConvRequest& r) {
   std::array<bool, 3> axes{};
   const ConvSizes s = with_flipped_axes(r.sizes, axes);
   Temporaries temporaries;
-  Shape taps;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(s.axes); ++i) taps.push_back(s.kernel[i]);
-  taps.push_back(s.groups);
-  const View w = row_major(backend, r.op, kernels_by_tap(s, axes, r.w), taps, temporaries);
+  const View w = row_major(backend, r.op, kernels_by_tap(s, axes, r.w), shape_by_tap(s), temporaries);
   const View x = as_words(backend, r.op, r.x, s.of_x(), temporaries);
   if (!fits_bindings(backend, r, x, w)) return false;
   const std::int64_t at_once = samples_at_once(backend, s);

@@ -4,6 +4,13 @@
 
 namespace tern::detail_gpu::conv {
 
+Shape shape_by_tap(const ConvSizes& s) {
+  Shape taps;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(s.axes); ++i) taps.push_back(s.kernel[i]);
+  taps.push_back(s.groups);
+  return taps;
+}
+
 View kernels_by_tap(const ConvSizes& s, const std::array<bool, 3>& axes, const View& view) {
   View w{view.storage, view.dtype, view.offset, {}};
   for (std::size_t i = 0; i < static_cast<std::size_t>(s.axes); ++i) {

@@ -13,6 +13,8 @@ struct AxisOf {
   }
 };
 
+/// [k.., channels], as which the kernels are read.
+Shape shape_by_tap(const ConvSizes& sizes);
 /// Kernels [channels, 1, 1, k..] as [k.., channels], elements counted so that dilations are positive.
 View kernels_by_tap(const ConvSizes& sizes, const std::array<bool, 3>& flipped, const View& view);
 /// Adds up parts [shares, taps, channels] into the gradient of the kernels.
