@@ -2566,7 +2566,11 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b
   }
 }
 
-// ---- scatter of long rows: scatter_add, 1 workgroups of 256, 5 words (dae237e2)
+// ---- scatter of long rows: scatter_add, 1 workgroups of 256, 4 words (379142ee)
+// ---- scatter of long rows: scatter_add, 12 workgroups of 256, 11 words (d69af5c0)
+// ---- scatter of long rows: scatter_add, 102 workgroups of 256, 10 words (e5d43d0d)
+// ---- scatter of long rows: scatter_add, 1037 workgroups of 256, 22 words (6a961429)
+// ---- scatter of long rows by a sorted table: scatter_add, 8 workgroups of 256, 5 words (dae237e2)
 // ---- cholesky of small matrices: cholesky, 3 workgroups of 32, 11 words (f950acaf)
 // ---- exponentials of small matrices: expm, 5 workgroups of 32, 11 words (b9759062)
 // ---- lu of small matrices: lu_factor, 3 workgroups of 32, 13 words

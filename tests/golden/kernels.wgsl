@@ -8781,7 +8781,250 @@ fn combine(v0: f32, v1: f32) -> f32 {
   }
 }
 
-// ---- scatter of long rows: scatter_add, 1 workgroups of 256, 5 words
+// ---- scatter of long rows: scatter_add, 1 workgroups of 256, 4 words
+// scatter, no entries yet
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+  let t = group * 256u + thread;
+  if (t <= params.v[0].y) { b0[t] = 0u; }
+  if (t == params.v[0].y) { b1[2u * params.v[0].y] = 0u; }
+}
+
+// ---- scatter of long rows: scatter_add, 12 workgroups of 256, 11 words
+// scatter, reading the table into buckets
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<atomic<u32>>;
+@group(0) @binding(4) var<storage, read_write> b3: array<atomic<u32>>;
+@group(0) @binding(5) var<storage, read_write> b4: array<u32>;
+@group(0) @binding(6) var<storage, read_write> b5: array<u32>;
+  let t = group * 256u + thread;
+  if (t >= params.v[0].y) { return; }
+  let index = bitcast<i32>(b1[params.v[1].y + t]);
+  var place = bitcast<u32>(index) + select(0u, params.v[0].z, index < 0);
+  if (place >= params.v[0].z) {
+    if (atomicCompareExchangeWeak(&b2[0], 0u, params.v[1].w).exchanged) { atomicStore(&b2[1], u32(index)); }
+    place = params.v[0].z;
+  }
+  b0[params.v[1].x + t] = bitcast<u32>(bitcast<i32>(place));
+  if (place < params.v[0].z) {
+    let slot = atomicAdd(&b3[place], 1u);
+    if (slot < 32u) { b4[place * 32u + slot] = t; }
+    if (slot == 32u) { b5[atomicAdd(&b3[params.v[0].z], 1u)] = place; }
+  }
+}
+
+// ---- scatter of long rows: scatter_add, 102 workgroups of 256, 10 words
+// scatter, ranks in buckets
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+@group(0) @binding(4) var<storage, read> b3: array<u32>;
+@group(0) @binding(5) var<storage, read_write> b4: array<atomic<u32>>;
+@group(0) @binding(6) var<storage, read_write> b5: array<u32>;
+var<workgroup> sums: array<u32, 256>;
+var<workgroup> behind: array<u32, 1>;
+  if (group < params.v[0].w) {
+    let t = group * 256u + thread;
+    if (t < params.v[0].y) {
+      let own = b0[t];
+      if (own <= 32u) {
+        atomicStore(&b4[2u * t], t * 32u);
+        atomicStore(&b4[2u * t + 1u], t * 32u + own);
+      }
+    }
+    if (t < params.v[0].z) {
+      let place = b3[t];
+      if (place < params.v[0].y) {
+        let count = b0[place];
+        if (count <= 32u) {
+          var rank = 0u;
+          for (var i = 0u; i < count; i += 1u) { rank += select(0u, 1u, b1[place * 32u + i] < t); }
+          b5[place * 32u + rank] = t;
+        }
+      }
+    }
+    return;
+  }
+  if (group - params.v[0].w >= b0[params.v[0].y]) { return; }
+  let place = b2[group - params.v[0].w];
+  let each = (params.v[0].z + 256u - 1u) / 256u;
+  let first = thread * each;
+  let end = min(params.v[0].z, first + each);
+  var own = 0u;
+  for (var i = first; i < end; i += 1u) { own += select(0u, 1u, b3[i] == place); }
+  sums[thread] = own;
+  if (thread == 0u) { behind[0] = params.v[0].y * 32u + atomicAdd(&b4[2u * params.v[0].y], b0[place]); }
+  workgroupBarrier();
+  {
+    let with1 = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+    workgroupBarrier();
+    sums[thread] = with1;
+    workgroupBarrier();
+// … 6 more of these 4 lines (cf271037), and
+    let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+    workgroupBarrier();
+    sums[thread] = with128;
+    workgroupBarrier();
+  }
+  var to = behind[0] + sums[thread] - own;
+  for (var i = first; i < end; i += 1u) {
+    if (b3[i] == place) {
+      b5[to] = i;
+      to += 1u;
+    }
+  }
+  if (thread == 0u) {
+    atomicStore(&b4[2u * place], behind[0]);
+    atomicStore(&b4[2u * place + 1u], behind[0] + b0[place]);
+  }
+}
+
+// ---- scatter of long rows: scatter_add, 1037 workgroups of 256, 22 words
+// scatter, with crowded places
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+@group(0) @binding(4) var<storage, read> b3: array<vec4<u32>>;
+@group(0) @binding(5) var<storage, read> b4: array<u32>;
+@group(0) @binding(6) var<storage, read> b5: array<u32>;
+@group(0) @binding(7) var<storage, read> b6: array<u32>;
+var<workgroup> values: array<f32, 2048>;
+fn combine(v0: f32, v1: f32) -> f32 {
+  let v2 = (v0 + v1);
+  return v2;
+}
+  if (group < 1024u) {
+    let tiles = (params.v[0].z + 2u - 1u) / 2u;
+    let lane = thread % 2u;
+    let row = thread / 2u;
+    for (var work = group; work < b6[params.v[5].y + 0u] * tiles; work += 1024u) {
+      let wanted = b5[params.v[5].x + work / tiles];
+      let stands = work % tiles * 2u + lane;
+      let k = min(stands, params.v[0].z - 1u) * 4u;
+      let places = params.v[3].y + 0u;
+      var low = bitcast<u32>(bitcast<i32>(b4[params.v[4].x + wanted * params.v[4].y]));
+      let over = bitcast<u32>(bitcast<i32>(b4[params.v[4].z + wanted * params.v[4].w]));
+      let w0 = (params.v[3].z + k + wanted * params.v[3].w) / 4u;
+      let q1 = b3[w0 + 0u];
+      let x2 = bitcast<f32>(q1.x);
+      let x3 = bitcast<f32>(q1.y);
+      let x4 = bitcast<f32>(q1.z);
+      let x5 = bitcast<f32>(q1.w);
+      var acc0 = x2;
+      var acc1 = x3;
+      var acc2 = x4;
+      var acc3 = x5;
+      var start = low;
+      var count = 0u;  // of the entries fetched before
+      for (;;) {
+        var value0_0 = f32();
+        var value0_1 = f32();
+        var value0_2 = f32();
+        var value0_3 = f32();
+        let entry0 = start + row + 0u * 128u;
+        if (entry0 < over) {
+          let j = bitcast<u32>(bitcast<i32>(b2[places + entry0]));
+          let w6 = (params.v[2].z + k + j * params.v[2].w) / 4u;
+          let q7 = b1[w6 + 0u];
+          let x8 = bitcast<f32>(q7.x);
+          let x9 = bitcast<f32>(q7.y);
+          let x10 = bitcast<f32>(q7.z);
+          let x11 = bitcast<f32>(q7.w);
+          value0_0 = x8;
+          value0_1 = x9;
+          value0_2 = x10;
+          value0_3 = x11;
+        }
+        var value1_0 = f32();
+        var value1_1 = f32();
+        var value1_2 = f32();
+        var value1_3 = f32();
+        let entry1 = start + row + 1u * 128u;
+        if (entry1 < over) {
+          let j = bitcast<u32>(bitcast<i32>(b2[places + entry1]));
+          let w6 = (params.v[2].z + k + j * params.v[2].w) / 4u;
+          let q7 = b1[w6 + 0u];
+          let x8 = bitcast<f32>(q7.x);
+          let x9 = bitcast<f32>(q7.y);
+          let x10 = bitcast<f32>(q7.z);
+          let x11 = bitcast<f32>(q7.w);
+          value1_0 = x8;
+          value1_1 = x9;
+          value1_2 = x10;
+          value1_3 = x11;
+        }
+        if (row == 0u) {
+          var i = 0u;
+          for (; i + 4u <= count; i += 4u) {
+            let next0_0 = values[((i + 0u) * 2u + lane) * 4u + 0u];
+// … 14 more of these 1 lines (139b7f7f), and
+            let next3_3 = values[((i + 3u) * 2u + lane) * 4u + 3u];
+            acc0 = combine(acc0, next0_0);
+// … 14 more of these 1 lines (a6534ec7), and
+            acc3 = combine(acc3, next3_3);
+          }
+          for (; i < count; i += 1u) {
+            acc0 = combine(acc0, values[(i * 2u + lane) * 4u + 0u]);
+            acc1 = combine(acc1, values[(i * 2u + lane) * 4u + 1u]);
+            acc2 = combine(acc2, values[(i * 2u + lane) * 4u + 2u]);
+            acc3 = combine(acc3, values[(i * 2u + lane) * 4u + 3u]);
+          }
+        }
+        workgroupBarrier();
+        if (start >= over) { break; }
+        values[(thread + 0u * 256u) * 4u + 0u] = value0_0;
+// … 6 more of these 1 lines (0e6f753d), and
+        values[(thread + 1u * 256u) * 4u + 3u] = value1_3;
+        count = min(128u * 2u, over - start);
+        start += 128u * 2u;
+        workgroupBarrier();
+      }
+      if (row == 0u && stands < params.v[0].z) {
+        let w12 = (params.v[2].x + k + wanted * params.v[2].y) / 4u;
+        b0[w12 + 0u] = vec4<u32>(bitcast<u32>(acc0), bitcast<u32>(acc1), bitcast<u32>(acc2), bitcast<u32>(acc3));
+      }
+    }
+  } else {
+    let t = (group - 1024u) * 256u + thread;
+    if (t >= params.v[0].y) { return; }
+    let wanted = t / params.v[0].z;
+    let k = (t - wanted * params.v[0].z) * 4u;
+    let places = params.v[3].y + 0u;
+    var low = bitcast<u32>(bitcast<i32>(b4[params.v[4].x + wanted * params.v[4].y]));
+    let over = bitcast<u32>(bitcast<i32>(b4[params.v[4].z + wanted * params.v[4].w]));
+    let crowded = over - low >= 33u;
+    low = max(low, params.v[1].x);
+    let w0 = (params.v[3].z + k + wanted * params.v[3].w) / 4u;
+    let q1 = b3[w0 + 0u];
+    let x2 = bitcast<f32>(q1.x);
+    let x3 = bitcast<f32>(q1.y);
+    let x4 = bitcast<f32>(q1.z);
+    let x5 = bitcast<f32>(q1.w);
+    var acc0 = x2;
+    var acc1 = x3;
+    var acc2 = x4;
+    var acc3 = x5;
+    for (; low < select(over, low, crowded); low += 1u) {
+      let j = bitcast<u32>(bitcast<i32>(b2[places + low]));
+      let w6 = (params.v[2].z + k + j * params.v[2].w) / 4u;
+      let q7 = b1[w6 + 0u];
+      let x8 = bitcast<f32>(q7.x);
+      let x9 = bitcast<f32>(q7.y);
+      let x10 = bitcast<f32>(q7.z);
+      let x11 = bitcast<f32>(q7.w);
+      acc0 = combine(acc0, x8);
+      acc1 = combine(acc1, x9);
+      acc2 = combine(acc2, x10);
+      acc3 = combine(acc3, x11);
+    }
+    if (crowded) { return; }
+    let w12 = (params.v[2].x + k + wanted * params.v[2].y) / 4u;
+    b0[w12 + 0u] = vec4<u32>(bitcast<u32>(acc0), bitcast<u32>(acc1), bitcast<u32>(acc2), bitcast<u32>(acc3));
+  }
+}
+
+// ---- scatter of long rows by a sorted table: scatter_add, 8 workgroups of 256, 5 words
 // scatter, starts
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;

@@ -237,6 +237,8 @@ inline std::vector<Kind> line_kinds() {
        [](P& p, DType d) { scatter_add(p.make({64, 9}, d), p.make({64, 300}, i32), p.make({64, 300}, d), 1); }},
       {"scatter of long rows", f32, Kind::in_wgsl,
        [](P& p, DType d) { scatter_add(p.make({99, 128}, d), p.make({3000}, i32), p.make({3000, 128}, d)); }},
+      {"scatter of long rows by a sorted table", f32, Kind::in_wgsl,
+       [](P& p, DType d) { scatter_add(p.make({1999, 64}, d), p.make({65537}, i32), p.make({65537, 64}, d)); }},
   };
 }
 

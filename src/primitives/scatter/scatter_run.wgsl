@@ -13,4 +13,5 @@ for (; low < $run_end; low += 1u) {
     acc$e = combine(acc$e, $new_$e);
   $end
 }
+$leave_crowded
 $store
