@@ -2296,6 +2296,8 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
       [&](u32 w) { return u32(key_of(w, params.v[1]) >> (8u * params.v[5])) & 255u; });
 }
 
+// ---- sort of halves, read and written: sort, 5 workgroups of 256, 8 words (3679fcd9)
+// ---- sort of halves, read and written: sort, 5 workgroups of 256, 12 words (53acf588)
 // ---- order of booleans: argsort, 3 workgroups of 128, 7 words (be869c8c)
 // ---- order of booleans: argsort, 3 workgroups of 128, 9 words (73daf7a4)
 // ---- ranks in a long line: quantile, 1 workgroups of 256, 11 words (99d0c096)
