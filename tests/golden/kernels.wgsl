@@ -8821,6 +8821,160 @@ fn combine(v0: f32, v1: f32) -> f32 {
   }
 }
 
+// ---- scatter with a long table for each line, in subgroups: scatter_add, 64 workgroups of 512, 16 words
+// scatter, lines in subgroups
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+@group(0) @binding(4) var<storage, read_write> b3: array<atomic<u32>>;
+@group(0) @binding(5) var<storage, read> b4: array<u32>;
+var<workgroup> results: array<f32, 4104>;
+var<workgroup> numbers: array<f32, 512>;
+var<workgroup> tags: array<atomic<u32>, 1024>;
+var<workgroup> most: array<atomic<u32>, 2>;
+var<workgroup> turns_of_all: array<u32, 1>;
+var<workgroup> drawn: array<atomic<u32>, 1>;
+var<workgroup> sums: array<vec2<u32>, 1>;
+fn combine(v0: f32, v1: f32) -> f32 {
+  let v2 = (v0 + v1);
+  return v2;
+}
+        @builtin(subgroup_invocation_id) lane: u32, @builtin(subgroup_size) lanes: u32) {
+  if (thread == 0u) {
+    atomicStore(&drawn[0], 0u);
+    sums[0] = vec2<u32>(lanes, 0u);
+  }
+  let drawn_by_thread_0 = workgroupUniformLoad(&sums[0]);
+  let width = drawn_by_thread_0.x;  // for conditions around barriers
+  var drawn_by_first = 0u;
+  if (lane == 0u) { drawn_by_first = atomicAdd(&drawn[0], lanes); }
+  let first_slot = subgroupBroadcast(drawn_by_first, 0u);
+  let slot = first_slot + lane;
+  let part = min(width, 32u);
+  let in_part = lane & (part - 1u);
+  let column = slot % 1u;
+  let row = slot / 1u;
+  let line = group * 1u + column;
+  let inside = line < params.v[0].w;
+  let unit = 1u << (slot / 32u);
+  let lanes_before = (1u << in_part) - 1u;
+  var place0 = 0x80000000u;
+  var value0 = f32();
+  place0 = 0x80000000u;
+  {
+    let j = 0u + 0u * 512u + row;
+    if (inside && j < params.v[0].y) {
+      let index = bitcast<i32>(b2[params.v[2].z + line * params.v[2].w + j]);
+      place0 = bitcast<u32>(index) + select(0u, params.v[0].z, index < 0);
+      let x2 = bitcast<f32>(b1[params.v[2].x + line * params.v[2].y + j]);
+      value0 = x2;
+    }
+  }
+  if (inside) {
+    for (var begin = row; begin < params.v[0].z; begin += 4u * 512u) {
+      var old0 = f32();
+      {
+        let k = min(begin + 0u * 512u, params.v[0].z - 1u);
+        let x0 = bitcast<f32>(b4[params.v[3].z + line * params.v[3].w + k]);
+        old0 = x0;
+      }
+// … 2 more of these 6 lines (307b5308), and
+      var old3 = f32();
+      {
+        let k = min(begin + 3u * 512u, params.v[0].z - 1u);
+        let x0 = bitcast<f32>(b4[params.v[3].z + line * params.v[3].w + k]);
+        old3 = x0;
+      }
+      if (begin + 0u * 512u < params.v[0].z) { results[column * 4104u + begin + 0u * 512u] = old0; }
+      if (begin + 1u * 512u < params.v[0].z) { results[column * 4104u + begin + 1u * 512u] = old1; }
+      if (begin + 2u * 512u < params.v[0].z) { results[column * 4104u + begin + 2u * 512u] = old2; }
+      if (begin + 3u * 512u < params.v[0].z) { results[column * 4104u + begin + 3u * 512u] = old3; }
+    }
+  }
+  for (var i = thread; i < 1024u; i += 512u) { atomicStore(&tags[i], 0u); }
+  if (thread < 2u) { atomicStore(&most[thread], 0u); }
+  var parity = 0u;
+  workgroupBarrier();
+  for (var start = 0u; start < params.v[0].y; start += 512u) {
+    let place = place0;
+    let value = value0;
+    place0 = 0x80000000u;
+    {
+      let j = start + 512u + 0u * 512u + row;
+      if (inside && j < params.v[0].y) {
+        let index = bitcast<i32>(b2[params.v[2].z + line * params.v[2].w + j]);
+        place0 = bitcast<u32>(index) + select(0u, params.v[0].z, index < 0);
+        let x2 = bitcast<f32>(b1[params.v[2].x + line * params.v[2].y + j]);
+        value0 = x2;
+      }
+    }
+    if (place >= params.v[0].z && place != 0x80000000u) {
+      let index = bitcast<i32>(place - select(0u, params.v[0].z, place > 0x80000000u));
+      if (atomicCompareExchangeWeak(&b3[0], 0u, params.v[3].y).exchanged) { atomicStore(&b3[1], u32(index)); }
+    }
+    var alike = subgroupBallot(place < params.v[0].z)[lane >> 5u];
+    {
+      let voted = place + column * 4096u;
+      let bit0 = (voted >> 0u) & 1u;
+      alike &= subgroupBallot(bit0 == 1u)[lane >> 5u] ^ (bit0 - 1u);
+// … 10 more of these 2 lines (c8d64be3), and
+      let bit11 = (voted >> 11u) & 1u;
+      alike &= subgroupBallot(bit11 == 1u)[lane >> 5u] ^ (bit11 - 1u);
+    }
+    let at = column * 4104u + place;
+    let tag = at % 1024u;
+    let first = place < params.v[0].z && (alike & lanes_before) == 0u;
+    if (first) { atomicOr(&tags[tag], unit); }
+    numbers[slot] = value;
+    workgroupBarrier();
+    var my_turn = 0xffffffffu;
+    if (first) {
+      my_turn = countOneBits(atomicLoad(&tags[tag]) & (unit - 1u)) * (32u / part) + (slot & 31u) / part;
+    }
+    let turns_of_subgroup = subgroupMax(my_turn + 1u);
+    if (lane == 0u) { atomicMax(&most[parity], turns_of_subgroup); }
+    if (my_turn == 0u) {
+      var sum = combine(results[at], value);
+      for (var others = alike & (alike - 1u); others != 0u; others &= others - 1u) {
+        sum = combine(sum, numbers[slot - in_part + firstTrailingBit(others)]);
+      }
+      results[at] = sum;
+    }
+    workgroupBarrier();
+    if (my_turn == 1u) {
+      var sum = combine(results[at], value);
+      for (var others = alike & (alike - 1u); others != 0u; others &= others - 1u) {
+        sum = combine(sum, numbers[slot - in_part + firstTrailingBit(others)]);
+      }
+      results[at] = sum;
+    }
+    if (first) { atomicStore(&tags[tag], 0u); }
+    if (thread == 0u) {
+      turns_of_all[0] = atomicLoad(&most[parity]);
+      atomicStore(&most[1u - parity], 0u);
+    }
+    parity = 1u - parity;
+    let turns = workgroupUniformLoad(&turns_of_all[0]);
+    for (var turn = 2u; turn < turns; turn += 1u) {
+      if (my_turn == turn) {
+        var sum = combine(results[at], value);
+        for (var others = alike & (alike - 1u); others != 0u; others &= others - 1u) {
+          sum = combine(sum, numbers[slot - in_part + firstTrailingBit(others)]);
+        }
+        results[at] = sum;
+      }
+      workgroupBarrier();
+    }
+  }
+  workgroupBarrier();
+  if (inside) {
+    for (var k = row; k < params.v[0].z; k += 512u) {
+      let to1 = params.v[1].z + line * params.v[1].w + k;
+      b0[to1] = bitcast<u32>(results[column * 4104u + k]);
+    }
+  }
+}
+
 // ---- scatter of long rows: scatter_add, 1 workgroups of 256, 5 words
 // scatter, starts
 @group(0) @binding(1) var<storage, read> b0: array<u32>;

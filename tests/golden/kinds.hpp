@@ -237,6 +237,11 @@ inline std::vector<Kind> line_kinds() {
        [](P& p, DType d) { scatter_add(p.make({9, 64}, d), p.make({300, 64}, i32), p.make({300, 64}, d)); }},
       {"scatter with a table for each line, whose entries lie together", f32, Kind::in_both,
        [](P& p, DType d) { scatter_add(p.make({64, 9}, d), p.make({64, 300}, i32), p.make({64, 300}, d), 1); }},
+      {"scatter with a long table for each line, in subgroups", f32, Kind::in_wgsl,
+       [](P& p, DType d) {
+         p.in_subgroups(
+             [&] { scatter_add(p.make({64, 3000}, d), p.make({64, 300}, i32), p.make({64, 300}, d), 1); });
+       }},
       {"scatter of long rows", f32, Kind::in_wgsl,
        [](P& p, DType d) { scatter_add(p.make({99, 128}, d), p.make({3000}, i32), p.make({3000, 128}, d)); }},
   };

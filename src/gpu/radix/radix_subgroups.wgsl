@@ -1,5 +1,6 @@
 // Pieces (kernel_file.hpp) of WebGPU's kernels in which a workgroup ranks elements by a digit of 8 bits with votes in
-// subgroups: radix_move_in_subgroups.wgsl and primitives/sort/sort_tile.wgsl. CUDA's: radix_rank.cu.
+// subgroups: radix_move_in_subgroups.wgsl and primitives/sort/sort_tile.wgsl. CUDA's: radix_rank.cu. Slots are drawn
+// likewise in primitives/scatter/scatter_lines_in_subgroups.wgsl.
 //
 // How many invocations a subgroup has is known at run time alone (4 to 128), and which ones, not even there. So each
 // draws as many of the slots 0 … $workers - 1 as it has lanes, and an invocation's slot says which elements it has; the
