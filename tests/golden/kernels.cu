@@ -2296,6 +2296,8 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
       [&](u32 w) { return u32(key_of(w, params.v[1]) >> (8u * params.v[5])) & 255u; });
 }
 
+// ---- sort of halves, read and written: sort, 5 workgroups of 256, 8 words (3679fcd9)
+// ---- sort of halves, read and written: sort, 5 workgroups of 256, 12 words (53acf588)
 // ---- order of booleans: argsort, 3 workgroups of 128, 7 words (be869c8c)
 // ---- order of booleans: argsort, 3 workgroups of 128, 9 words (73daf7a4)
 // ---- ranks in a long line: quantile, 1 workgroups of 256, 11 words (99d0c096)
@@ -2569,7 +2571,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b
 // ---- scatter of long rows: scatter_add, 1 workgroups of 256, 4 words (379142ee)
 // ---- scatter of long rows: scatter_add, 12 workgroups of 256, 11 words (d69af5c0)
 // ---- scatter of long rows: scatter_add, 102 workgroups of 256, 10 words (e5d43d0d)
-// ---- scatter of long rows: scatter_add, 1037 workgroups of 256, 22 words (6a961429)
+// ---- scatter of long rows: scatter_add, 1037 workgroups of 256, 22 words (09d26756)
 // ---- scatter of long rows by a sorted table: scatter_add, 8 workgroups of 256, 5 words (dae237e2)
 // ---- cholesky of small matrices: cholesky, 3 workgroups of 32, 11 words (f950acaf)
 // ---- exponentials of small matrices: expm, 5 workgroups of 32, 11 words (b9759062)

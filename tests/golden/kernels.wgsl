@@ -7004,66 +7004,50 @@ fn key_of(w: u32, flip: u32) -> u32 {
   b1[group * 256u + thread] = carry;
 }
 
-// ---- sort of halves, read and written: sort, 5 workgroups of 256, 8 words
+// ---- sort of halves, read and written: sort, 10 workgroups of 256, 8 words
 // sort, reading
-@group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
 @group(0) @binding(2) var<storage, read_write> b1: array<vec4<u32>>;
-  let i = (group * 256u + thread) * 8u;
+  let i = (group * 256u + thread) * 4u;
   if (i >= params.v[0].z * params.v[0].y) { return; }
   let line = i / params.v[0].z;
   let at = i - line * params.v[0].z;
-  let w0 = (params.v[1].x + line * params.v[1].y + at) / 8u;
-  let q1 = b0[w0 + 0u];
-  let x2 = (bitcast<i32>(((q1.x & 0xffffu)) << 16u) >> 16u);
-  let x3 = (bitcast<i32>(((q1.x >> 16u)) << 16u) >> 16u);
-  let x4 = (bitcast<i32>(((q1.y & 0xffffu)) << 16u) >> 16u);
-  let x5 = (bitcast<i32>(((q1.y >> 16u)) << 16u) >> 16u);
-  let x6 = (bitcast<i32>(((q1.z & 0xffffu)) << 16u) >> 16u);
-  let x7 = (bitcast<i32>(((q1.z >> 16u)) << 16u) >> 16u);
-  let x8 = (bitcast<i32>(((q1.w & 0xffffu)) << 16u) >> 16u);
-  let x9 = (bitcast<i32>(((q1.w >> 16u)) << 16u) >> 16u);
-  let w10 = (params.v[1].z + line * params.v[1].w + at) / 4u;
-  b1[w10 + 0u] = vec4<u32>(bitcast<u32>((bitcast<u32>(x2) & 0xffffu)), bitcast<u32>((bitcast<u32>(x3) & 0xffffu)), bitcast<u32>((bitcast<u32>(x4) & 0xffffu)), bitcast<u32>((bitcast<u32>(x5) & 0xffffu)));
-  b1[w10 + 1u] = vec4<u32>(bitcast<u32>((bitcast<u32>(x6) & 0xffffu)), bitcast<u32>((bitcast<u32>(x7) & 0xffffu)), bitcast<u32>((bitcast<u32>(x8) & 0xffffu)), bitcast<u32>((bitcast<u32>(x9) & 0xffffu)));
+  let at0 = params.v[1].x + line + at * params.v[1].y;
+  let x1 = (bitcast<i32>((((b0[(at0) >> 1u] >> (((at0) & 1u) * 16u)) & 0xffffu)) << 16u) >> 16u);
+  let at2 = params.v[1].x + line + (at + 1u) * params.v[1].y;
+  let x3 = (bitcast<i32>((((b0[(at2) >> 1u] >> (((at2) & 1u) * 16u)) & 0xffffu)) << 16u) >> 16u);
+  let at4 = params.v[1].x + line + (at + 2u) * params.v[1].y;
+  let x5 = (bitcast<i32>((((b0[(at4) >> 1u] >> (((at4) & 1u) * 16u)) & 0xffffu)) << 16u) >> 16u);
+  let at6 = params.v[1].x + line + (at + 3u) * params.v[1].y;
+  let x7 = (bitcast<i32>((((b0[(at6) >> 1u] >> (((at6) & 1u) * 16u)) & 0xffffu)) << 16u) >> 16u);
+  let w8 = (params.v[1].z + line * params.v[1].w + at) / 4u;
+  b1[w8 + 0u] = vec4<u32>(bitcast<u32>((bitcast<u32>(x1) & 0xffffu)), bitcast<u32>((bitcast<u32>(x3) & 0xffffu)), bitcast<u32>((bitcast<u32>(x5) & 0xffffu)), bitcast<u32>((bitcast<u32>(x7) & 0xffffu)));
 }
 
-// ---- sort of halves, read and written: sort, 5 workgroups of 256, 12 words
+// ---- sort of halves, read and written: sort, 40 workgroups of 256, 12 words
 // sort, writing
-@group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
-@group(0) @binding(3) var<storage, read_write> b2: array<vec4<u32>>;
-@group(0) @binding(4) var<storage, read_write> b3: array<vec4<u32>>;
-  let i = (group * 256u + thread) * 8u;
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<atomic<u32>>;
+@group(0) @binding(4) var<storage, read_write> b3: array<u32>;
+  let i = (group * 256u + thread) * 1u;
   if (i >= params.v[0].z * params.v[0].y) { return; }
   let line = i / params.v[0].z;
   let at = i - line * params.v[0].z;
-  let w0 = (params.v[1].x + line * params.v[1].y + at) / 4u;
-  let q1 = b0[w0 + 0u];
-  let x2 = q1.x;
-  let x3 = q1.y;
-  let x4 = q1.z;
-  let x5 = q1.w;
-  let q6 = b0[w0 + 1u];
-  let x7 = q6.x;
-  let x8 = q6.y;
-  let x9 = q6.z;
-  let x10 = q6.w;
-  let w11 = (params.v[1].z + line * params.v[1].w + at) / 4u;
-  let q12 = b1[w11 + 0u];
-  let x13 = q12.x;
-  let x14 = q12.y;
-  let x15 = q12.z;
-  let x16 = q12.w;
-  let q17 = b1[w11 + 1u];
-  let x18 = q17.x;
-  let x19 = q17.y;
-  let x20 = q17.z;
-  let x21 = q17.w;
-  let w22 = (params.v[2].x + line * params.v[2].y + at) / 8u;
-  b2[w22 + 0u] = vec4<u32>((bitcast<u32>((bitcast<i32>((x2) << 16u) >> 16u)) & 0xffffu) | ((bitcast<u32>((bitcast<i32>((x3) << 16u) >> 16u)) & 0xffffu) << 16u), (bitcast<u32>((bitcast<i32>((x4) << 16u) >> 16u)) & 0xffffu) | ((bitcast<u32>((bitcast<i32>((x5) << 16u) >> 16u)) & 0xffffu) << 16u), (bitcast<u32>((bitcast<i32>((x7) << 16u) >> 16u)) & 0xffffu) | ((bitcast<u32>((bitcast<i32>((x8) << 16u) >> 16u)) & 0xffffu) << 16u), (bitcast<u32>((bitcast<i32>((x9) << 16u) >> 16u)) & 0xffffu) | ((bitcast<u32>((bitcast<i32>((x10) << 16u) >> 16u)) & 0xffffu) << 16u));
-  let w23 = (params.v[2].z + line * params.v[2].w + at) / 4u;
-  b3[w23 + 0u] = vec4<u32>(bitcast<u32>(bitcast<i32>(x13)), bitcast<u32>(bitcast<i32>(x14)), bitcast<u32>(bitcast<i32>(x15)), bitcast<u32>(bitcast<i32>(x16)));
-  b3[w23 + 1u] = vec4<u32>(bitcast<u32>(bitcast<i32>(x18)), bitcast<u32>(bitcast<i32>(x19)), bitcast<u32>(bitcast<i32>(x20)), bitcast<u32>(bitcast<i32>(x21)));
+  let x0 = b0[params.v[1].x + line * params.v[1].y + at];
+  let x1 = b1[params.v[1].z + line * params.v[1].w + at];
+  let to2 = params.v[2].x + line + at * params.v[2].y;
+  let by3 = (to2 & 1u) * 16u;
+  {
+    var old = atomicLoad(&b2[to2 >> 1u]);
+    loop {
+      let tried = atomicCompareExchangeWeak(&b2[to2 >> 1u], old, (old & ~((0xffffu << by3))) | (((bitcast<u32>((bitcast<i32>((x0) << 16u) >> 16u)) & 0xffffu) << by3)));
+      if (tried.exchanged) { break; }
+      old = tried.old_value;
+    }
+  }
+  let to4 = params.v[2].z + line + at * params.v[2].w;
+  b3[to4] = bitcast<u32>(bitcast<i32>(x1));
 }
 
 // ---- sort of a line in subgroups: sort, 3 workgroups of 256, 11 words
@@ -7072,8 +7056,7 @@ fn key_of(w: u32, flip: u32) -> u32 {
 @group(0) @binding(2) var<storage, read_write> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read_write> b2: array<vec4<u32>>;
 var<workgroup> drawn: array<atomic<u32>, 1>;
-var<workgroup> counts: array<atomic<u32>, 2048>;
-var<workgroup> words: array<u32, 2048>;
+var<workgroup> words: array<atomic<u32>, 2048>;
 var<workgroup> sums: array<vec2<u32>, 64>;
 fn key_of(w: u32, flip: u32) -> u32 {
   return tern_sort_key(bitcast<f32>(w)) ^ flip;
@@ -7089,10 +7072,10 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     let x3 = bitcast<f32>(q1.y);
     let x4 = bitcast<f32>(q1.z);
     let x5 = bitcast<f32>(q1.w);
-    words[i + 0u] = bitcast<u32>(x2);
-    words[i + 1u] = bitcast<u32>(x3);
-    words[i + 2u] = bitcast<u32>(x4);
-    words[i + 3u] = bitcast<u32>(x5);
+    atomicStore(&words[i + 0u], bitcast<u32>(x2));
+    atomicStore(&words[i + 1u], bitcast<u32>(x3));
+    atomicStore(&words[i + 2u], bitcast<u32>(x4));
+    atomicStore(&words[i + 3u], bitcast<u32>(x5));
   }
   if (thread == 0u) {
     atomicStore(&drawn[0], 0u);
@@ -7107,16 +7090,21 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   let part = min(width, 32u);
   let in_part = lane & (part - 1u);
   let at = (slot - in_part) * 8u + in_part;
-  let table = slot / 32u * 256u;
-  var word0 = words[at + 0u * part];
+  let counters = slot / 64u * 256u;
+  let half = (slot & 32u) / 2u;
+  let has_digit = slot < 256u;
+  let own_digit = min(slot, 255u);
+  var word0 = atomicLoad(&words[at + 0u * part]);
   var place0 = at + 0u * part;
-// … 6 more of these 2 lines (217e64c9), and
-  var word7 = words[at + 7u * part];
+// … 6 more of these 2 lines (fec77141), and
+  var word7 = atomicLoad(&words[at + 7u * part]);
   var place7 = at + 7u * part;
   for (var shift = 0u; shift < 32u; shift += 8u) {
-    atomicStore(&counts[0u * 256u + thread], 0u);
-// … 6 more of these 1 lines (06311434), and
-    atomicStore(&counts[7u * 256u + thread], 0u);
+    workgroupBarrier();  // of words[], which all have read by now, the counters take the place
+    atomicStore(&words[0u * 256u + thread], 0u);
+    atomicStore(&words[1u * 256u + thread], 0u);
+    atomicStore(&words[2u * 256u + thread], 0u);
+    atomicStore(&words[3u * 256u + thread], 0u);
     let all_lanes = 0xffffffffu >> (32u - part);
     let lanes_before = (1u << in_part) - 1u;
     var rank0 = 0u;
@@ -7170,71 +7158,86 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     for (var turn = 0u; turn < 32u / part; turn += 1u) {
       let my_turn = turn == (slot & 31u) / part;
       if (my_turn && (rank0 & (31u << 14u)) == 0u) {
-        rank0 |= atomicAdd(&counts[table + (rank0 >> 24u)], ((rank0 >> 9u) & 31u) + 1u);
+        let shown = atomicAdd(&words[counters + (rank0 >> 24u)], (((rank0 >> 9u) & 31u) + 1u) << half);
+        rank0 = (rank0 & 0xffffc000u) | ((shown >> half) & 0x3fffu);
       }
       workgroupBarrier();
-// … 6 more of these 4 lines (8bf78015), and
+// … 6 more of these 5 lines (90b4d602), and
       if (my_turn && (rank7 & (31u << 14u)) == 0u) {
-        rank7 |= atomicAdd(&counts[table + (rank7 >> 24u)], ((rank7 >> 9u) & 31u) + 1u);
+        let shown = atomicAdd(&words[counters + (rank7 >> 24u)], (((rank7 >> 9u) & 31u) + 1u) << half);
+        rank7 = (rank7 & 0xffffc000u) | ((shown >> half) & 0x3fffu);
       }
       workgroupBarrier();
     }
-    let of_first0 = subgroupShuffle(rank0, lane - in_part + ((rank0 >> 19u) & 31u)) & 511u;
+    let of_first0 = subgroupShuffle(rank0, lane - in_part + ((rank0 >> 19u) & 31u)) & 0x3fffu;
     rank0 = (rank0 & 0xff000000u) | (of_first0 + ((rank0 >> 14u) & 31u));
-// … 6 more of these 2 lines (506732d0), and
-    let of_first7 = subgroupShuffle(rank7, lane - in_part + ((rank7 >> 19u) & 31u)) & 511u;
+// … 6 more of these 2 lines (87cc7558), and
+    let of_first7 = subgroupShuffle(rank7, lane - in_part + ((rank7 >> 19u) & 31u)) & 0x3fffu;
     rank7 = (rank7 & 0xff000000u) | (of_first7 + ((rank7 >> 14u) & 31u));
     var own = vec2<u32>(0u, 0u);
-    let own0 = own.x;
-    own.x += atomicLoad(&counts[0u * 256u + slot]);
-// … 6 more of these 2 lines (a47065a5), and
-    let own7 = own.x;
-    own.x += atomicLoad(&counts[7u * 256u + slot]);
+    var before0 = 0u;
+    var before1 = 0u;
+    var before2 = 0u;
+    var before3 = 0u;
+    if (has_digit) {
+      own.y = 0u;
+      let both0 = atomicLoad(&words[0u * 256u + own_digit]);
+      before0 = own.x | ((own.x + (both0 & 0xffffu)) << 16u);
+      own.x += (both0 & 0xffffu) + (both0 >> 16u);
+// … 2 more of these 3 lines (494597ad), and
+      let both3 = atomicLoad(&words[3u * 256u + own_digit]);
+      before3 = own.x | ((own.x + (both3 & 0xffffu)) << 16u);
+      own.x += (both3 & 0xffffu) + (both3 >> 16u);
+    }
     let up_to = subgroupInclusiveAdd(own);
-    if (lane == lanes - 1u) { sums[first_slot / 4u] = up_to; }
+    if (lane == lanes - 1u && has_digit) { sums[first_slot / 4u] = up_to; }
     workgroupBarrier();
     var less = up_to - own;
-    for (var other = 0u; other < first_slot; other += lanes) { less += sums[other / 4u]; }
-    atomicStore(&counts[0u * 256u + slot], own0 + less.x);
-// … 6 more of these 1 lines (b1775c09), and
-    atomicStore(&counts[7u * 256u + slot], own7 + less.x);
+    if (has_digit) {
+      for (var other = 0u; other < first_slot; other += lanes) { less += sums[other / 4u]; }
+      atomicStore(&words[0u * 256u + own_digit], before0 + less.x * 0x10001u);
+      atomicStore(&words[1u * 256u + own_digit], before1 + less.x * 0x10001u);
+      atomicStore(&words[2u * 256u + own_digit], before2 + less.x * 0x10001u);
+      atomicStore(&words[3u * 256u + own_digit], before3 + less.x * 0x10001u);
+    }
     workgroupBarrier();
-    rank0 = (rank0 & 0xffffffu) + atomicLoad(&counts[table + (rank0 >> 24u)]);
-// … 6 more of these 1 lines (784dc6f0), and
-    rank7 = (rank7 & 0xffffffu) + atomicLoad(&counts[table + (rank7 >> 24u)]);
-    words[rank0] = word0;
-// … 6 more of these 1 lines (f0dbb169), and
-    words[rank7] = word7;
+    rank0 = (rank0 & 0xffffffu) + ((atomicLoad(&words[counters + (rank0 >> 24u)]) >> half) & 0xffffu);
+// … 6 more of these 1 lines (2997c334), and
+    rank7 = (rank7 & 0xffffffu) + ((atomicLoad(&words[counters + (rank7 >> 24u)]) >> half) & 0xffffu);
+    workgroupBarrier();
+    atomicStore(&words[rank0], word0);
+// … 6 more of these 1 lines (036cd5d9), and
+    atomicStore(&words[rank7], word7);
     workgroupBarrier();
     if (shift + 8u < 32u) {
-      word0 = words[at + 0u * part];
-// … 6 more of these 1 lines (6c809b93), and
-      word7 = words[at + 7u * part];
+      word0 = atomicLoad(&words[at + 0u * part]);
+// … 6 more of these 1 lines (487dc731), and
+      word7 = atomicLoad(&words[at + 7u * part]);
     } else {
       for (var i = thread * 4u; i < params.v[0].z; i += 256u * 4u) {
         let w6 = (params.v[1].z + group * params.v[1].w + i) / 4u;
-        b1[w6 + 0u] = vec4<u32>(bitcast<u32>(bitcast<f32>(words[i + 0u])), bitcast<u32>(bitcast<f32>(words[i + 1u])), bitcast<u32>(bitcast<f32>(words[i + 2u])), bitcast<u32>(bitcast<f32>(words[i + 3u])));
+        b1[w6 + 0u] = vec4<u32>(bitcast<u32>(bitcast<f32>(atomicLoad(&words[i + 0u]))), bitcast<u32>(bitcast<f32>(atomicLoad(&words[i + 1u]))), bitcast<u32>(bitcast<f32>(atomicLoad(&words[i + 2u]))), bitcast<u32>(bitcast<f32>(atomicLoad(&words[i + 3u]))));
       }
     }
     workgroupBarrier();
-    words[rank0] = place0;
-// … 6 more of these 1 lines (77c09a41), and
-    words[rank7] = place7;
+    atomicStore(&words[rank0], place0);
+// … 6 more of these 1 lines (4379fb03), and
+    atomicStore(&words[rank7], place7);
     workgroupBarrier();
     if (shift + 8u < 32u) {
-      place0 = words[at + 0u * part];
-// … 6 more of these 1 lines (faf14153), and
-      place7 = words[at + 7u * part];
+      place0 = atomicLoad(&words[at + 0u * part]);
+// … 6 more of these 1 lines (7e3cfcaf), and
+      place7 = atomicLoad(&words[at + 7u * part]);
     } else {
       for (var i = thread * 4u; i < params.v[0].z; i += 256u * 4u) {
         let w7 = (params.v[2].x + group * params.v[2].y + i) / 4u;
-        b2[w7 + 0u] = vec4<u32>(bitcast<u32>(i32(words[i + 0u])), bitcast<u32>(i32(words[i + 1u])), bitcast<u32>(i32(words[i + 2u])), bitcast<u32>(i32(words[i + 3u])));
+        b2[w7 + 0u] = vec4<u32>(bitcast<u32>(i32(atomicLoad(&words[i + 0u]))), bitcast<u32>(i32(atomicLoad(&words[i + 1u]))), bitcast<u32>(i32(atomicLoad(&words[i + 2u]))), bitcast<u32>(i32(atomicLoad(&words[i + 3u]))));
       }
     }
   }
 }
 
-// ---- sort of a long line in subgroups: sort, 6 workgroups of 256, 11 words
+// ---- sort of a long line in subgroups: sort, 4 workgroups of 512, 11 words
 // sort, moving by digits in subgroups
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
 @group(0) @binding(2) var<storage, read> b1: array<u32>;
@@ -7242,13 +7245,13 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
 @group(0) @binding(4) var<storage, read_write> b3: array<u32>;
 @group(0) @binding(5) var<storage, read_write> b4: array<u32>;
 var<workgroup> drawn: array<atomic<u32>, 1>;
-var<workgroup> counts: array<atomic<u32>, 2048>;
-var<workgroup> words: array<u32, 3584>;
+var<workgroup> words: array<atomic<u32>, 5120>;
 var<workgroup> sums: array<vec2<u32>, 64>;
 var<workgroup> next: array<u32, 256>;
 fn key_of(w: u32, flip: u32) -> u32 {
   return tern_sort_key(bitcast<f32>(w)) ^ flip;
 }
+@compute @workgroup_size(512)
         @builtin(subgroup_invocation_id) lane: u32, @builtin(subgroup_size) lanes: u32) {
   if (group >= params.v[0].z * params.v[0].w) { return; }
   if (thread == 0u) {
@@ -7263,22 +7266,26 @@ fn key_of(w: u32, flip: u32) -> u32 {
   let slot = first_slot + lane;
   let part = min(width, 32u);
   let in_part = lane & (part - 1u);
-  let at = (slot - in_part) * 14u + in_part;
-  let table = slot / 32u * 256u;
+  let at = (slot - in_part) * 10u + in_part;
+  let counters = slot / 64u * 256u;
+  let half = (slot & 32u) / 2u;
+  let has_digit = slot < 256u;
+  let own_digit = min(slot, 255u);
   let number = group;
   let line = number / params.v[0].w;
   let block = number - line * params.v[0].w;
-  let begin = block * 3584u;
-  let here = min(params.v[1].x - begin, 3584u);
+  let begin = block * 5120u;
+  let here = min(params.v[1].x - begin, 5120u);
   let first = line * params.v[1].x + begin;
-  let in_line = b2[line * 256u + slot];
-  let in_blocks_before = b1[(line * 256u + slot) * params.v[0].w + block];
+  let in_line = b2[line * 256u + own_digit];
+  let in_blocks_before = b1[(line * 256u + own_digit) * params.v[0].w + block];
   let word0 = b0[params.v[1].z + first + min(at + 0u * part, here - 1u)];
-// … 12 more of these 1 lines (596531a7), and
-  let word13 = b0[params.v[1].z + first + min(at + 13u * part, here - 1u)];
-  atomicStore(&counts[0u * 256u + thread], 0u);
-// … 6 more of these 1 lines (143cd734), and
-  atomicStore(&counts[7u * 256u + thread], 0u);
+// … 8 more of these 1 lines (7f2feb25), and
+  let word9 = b0[params.v[1].z + first + min(at + 9u * part, here - 1u)];
+  atomicStore(&words[0u * 512u + thread], 0u);
+  atomicStore(&words[1u * 512u + thread], 0u);
+  atomicStore(&words[2u * 512u + thread], 0u);
+  atomicStore(&words[3u * 512u + thread], 0u);
   let all_lanes = 0xffffffffu >> (32u - part);
   let lanes_before = (1u << in_part) - 1u;
   var rank0 = 0u;
@@ -7304,10 +7311,10 @@ fn key_of(w: u32, flip: u32) -> u32 {
     rank0 = (digit << 24u) | (firstTrailingBit(alike) << 19u) | (countOneBits(alike & lanes_before) << 14u) |
              ((countOneBits(alike) - 1u) << 9u);
   }
-// … 12 more of these 23 lines (fecd5d81), and
-  var rank13 = 0u;
+// … 8 more of these 23 lines (237520ad), and
+  var rank9 = 0u;
   {
-    let digit = select(255u, (key_of(word13, params.v[0].y) >> params.v[1].y) & 255u, at + 13u * part < here);
+    let digit = select(255u, (key_of(word9, params.v[0].y) >> params.v[1].y) & 255u, at + 9u * part < here);
     var alike = all_lanes;
     let bit0 = (digit >> 0u) & 1u;
     alike &= subgroupBallot(bit0 == 1u)[lane >> 5u] ^ (bit0 - 1u);
@@ -7325,66 +7332,81 @@ fn key_of(w: u32, flip: u32) -> u32 {
     alike &= subgroupBallot(bit6 == 1u)[lane >> 5u] ^ (bit6 - 1u);
     let bit7 = (digit >> 7u) & 1u;
     alike &= subgroupBallot(bit7 == 1u)[lane >> 5u] ^ (bit7 - 1u);
-    rank13 = (digit << 24u) | (firstTrailingBit(alike) << 19u) | (countOneBits(alike & lanes_before) << 14u) |
+    rank9 = (digit << 24u) | (firstTrailingBit(alike) << 19u) | (countOneBits(alike & lanes_before) << 14u) |
              ((countOneBits(alike) - 1u) << 9u);
   }
   workgroupBarrier();
   for (var turn = 0u; turn < 32u / part; turn += 1u) {
     let my_turn = turn == (slot & 31u) / part;
     if (my_turn && (rank0 & (31u << 14u)) == 0u) {
-      rank0 |= atomicAdd(&counts[table + (rank0 >> 24u)], ((rank0 >> 9u) & 31u) + 1u);
+      let shown = atomicAdd(&words[counters + (rank0 >> 24u)], (((rank0 >> 9u) & 31u) + 1u) << half);
+      rank0 = (rank0 & 0xffffc000u) | ((shown >> half) & 0x3fffu);
     }
     workgroupBarrier();
-// … 12 more of these 4 lines (409618b3), and
-    if (my_turn && (rank13 & (31u << 14u)) == 0u) {
-      rank13 |= atomicAdd(&counts[table + (rank13 >> 24u)], ((rank13 >> 9u) & 31u) + 1u);
+// … 8 more of these 5 lines (ed5bdcad), and
+    if (my_turn && (rank9 & (31u << 14u)) == 0u) {
+      let shown = atomicAdd(&words[counters + (rank9 >> 24u)], (((rank9 >> 9u) & 31u) + 1u) << half);
+      rank9 = (rank9 & 0xffffc000u) | ((shown >> half) & 0x3fffu);
     }
     workgroupBarrier();
   }
-  let of_first0 = subgroupShuffle(rank0, lane - in_part + ((rank0 >> 19u) & 31u)) & 511u;
+  let of_first0 = subgroupShuffle(rank0, lane - in_part + ((rank0 >> 19u) & 31u)) & 0x3fffu;
   rank0 = (rank0 & 0xff000000u) | (of_first0 + ((rank0 >> 14u) & 31u));
-// … 12 more of these 2 lines (cba274b6), and
-  let of_first13 = subgroupShuffle(rank13, lane - in_part + ((rank13 >> 19u) & 31u)) & 511u;
-  rank13 = (rank13 & 0xff000000u) | (of_first13 + ((rank13 >> 14u) & 31u));
-  var own = vec2<u32>(0u, in_line);
-  let own0 = own.x;
-  own.x += atomicLoad(&counts[0u * 256u + slot]);
-// … 6 more of these 2 lines (8fbc343d), and
-  let own7 = own.x;
-  own.x += atomicLoad(&counts[7u * 256u + slot]);
+// … 8 more of these 2 lines (3d287255), and
+  let of_first9 = subgroupShuffle(rank9, lane - in_part + ((rank9 >> 19u) & 31u)) & 0x3fffu;
+  rank9 = (rank9 & 0xff000000u) | (of_first9 + ((rank9 >> 14u) & 31u));
+  var own = vec2<u32>(0u, 0u);
+  var before0 = 0u;
+// … 6 more of these 1 lines (c8129b28), and
+  var before7 = 0u;
+  if (has_digit) {
+    own.y = in_line;
+    let both0 = atomicLoad(&words[0u * 256u + own_digit]);
+    before0 = own.x | ((own.x + (both0 & 0xffffu)) << 16u);
+    own.x += (both0 & 0xffffu) + (both0 >> 16u);
+// … 6 more of these 3 lines (445f3e5d), and
+    let both7 = atomicLoad(&words[7u * 256u + own_digit]);
+    before7 = own.x | ((own.x + (both7 & 0xffffu)) << 16u);
+    own.x += (both7 & 0xffffu) + (both7 >> 16u);
+  }
   let up_to = subgroupInclusiveAdd(own);
-  if (lane == lanes - 1u) { sums[first_slot / 4u] = up_to; }
+  if (lane == lanes - 1u && has_digit) { sums[first_slot / 4u] = up_to; }
   workgroupBarrier();
   var less = up_to - own;
-  for (var other = 0u; other < first_slot; other += lanes) { less += sums[other / 4u]; }
-  atomicStore(&counts[0u * 256u + slot], own0 + less.x);
-// … 6 more of these 1 lines (2556f7c9), and
-  atomicStore(&counts[7u * 256u + slot], own7 + less.x);
+  if (has_digit) {
+    for (var other = 0u; other < first_slot; other += lanes) { less += sums[other / 4u]; }
+    atomicStore(&words[0u * 256u + own_digit], before0 + less.x * 0x10001u);
+// … 6 more of these 1 lines (b54e1215), and
+    atomicStore(&words[7u * 256u + own_digit], before7 + less.x * 0x10001u);
+  }
   workgroupBarrier();
-  rank0 = (rank0 & 0xffffffu) + atomicLoad(&counts[table + (rank0 >> 24u)]);
-// … 12 more of these 1 lines (9625afe6), and
-  rank13 = (rank13 & 0xffffffu) + atomicLoad(&counts[table + (rank13 >> 24u)]);
-  words[rank0] = word0;
-// … 12 more of these 1 lines (c0a1c76f), and
-  words[rank13] = word13;
-  next[slot] = line * params.v[1].x + less.y + in_blocks_before - less.x;
+  rank0 = (rank0 & 0xffffffu) + ((atomicLoad(&words[counters + (rank0 >> 24u)]) >> half) & 0xffffu);
+// … 8 more of these 1 lines (b4401b4d), and
+  rank9 = (rank9 & 0xffffffu) + ((atomicLoad(&words[counters + (rank9 >> 24u)]) >> half) & 0xffffu);
   workgroupBarrier();
-  let bits0 = words[slot + 0u * 256u];
-  let to0 = next[(key_of(bits0, params.v[0].y) >> params.v[1].y) & 255u] + slot + 0u * 256u;
-// … 12 more of these 2 lines (cda3581e), and
-  let bits13 = words[slot + 13u * 256u];
-  let to13 = next[(key_of(bits13, params.v[0].y) >> params.v[1].y) & 255u] + slot + 13u * 256u;
-  if (slot + 0u * 256u < here) { b3[params.v[2].y + to0] = bits0; }
-// … 12 more of these 1 lines (4550ad58), and
-  if (slot + 13u * 256u < here) { b3[params.v[2].y + to13] = bits13; }
+  atomicStore(&words[rank0], word0);
+// … 8 more of these 1 lines (98236b55), and
+  atomicStore(&words[rank9], word9);
+  if (has_digit) { next[own_digit] = line * params.v[1].x + less.y + in_blocks_before - less.x; }
   workgroupBarrier();
-  words[rank0] = begin + min(at + 0u * part, here - 1u);
-// … 12 more of these 1 lines (92d37051), and
-  words[rank13] = begin + min(at + 13u * part, here - 1u);
+  let bits0 = atomicLoad(&words[slot + 0u * 512u]);
+  let to0 = next[(key_of(bits0, params.v[0].y) >> params.v[1].y) & 255u] + slot + 0u * 512u;
+// … 8 more of these 2 lines (31781a95), and
+  let bits9 = atomicLoad(&words[slot + 9u * 512u]);
+  let to9 = next[(key_of(bits9, params.v[0].y) >> params.v[1].y) & 255u] + slot + 9u * 512u;
+  if (slot + 0u * 512u < here) { b3[params.v[2].y + to0] = bits0; }
+// … 8 more of these 1 lines (ea39ef45), and
+  if (slot + 9u * 512u < here) { b3[params.v[2].y + to9] = bits9; }
   workgroupBarrier();
-  if (slot + 0u * 256u < here) { b4[params.v[2].z + to0] = words[slot + 0u * 256u]; }
-// … 12 more of these 1 lines (475ac60c), and
-  if (slot + 13u * 256u < here) { b4[params.v[2].z + to13] = words[slot + 13u * 256u]; }
+  atomicStore(&words[rank0], begin + min(at + 0u * part, here - 1u));
+// … 8 more of these 1 lines (92e35f35), and
+  atomicStore(&words[rank9], begin + min(at + 9u * part, here - 1u));
+  workgroupBarrier();
+  let from0 = slot + 0u * 512u;
+  if (from0 < here) { b4[params.v[2].z + to0] = atomicLoad(&words[from0]); }
+// … 8 more of these 2 lines (6b7e024d), and
+  let from9 = slot + 9u * 512u;
+  if (from9 < here) { b4[params.v[2].z + to9] = atomicLoad(&words[from9]); }
 }
 
 // ---- sort of a long line in subgroups that go on: sort, 5 workgroups of 256, 4 words
@@ -7442,7 +7464,7 @@ fn key_of(w: u32, flip: u32) -> u32 {
   if (count3 != 0u) { atomicAdd(&b1[(3u * params.v[0].z + line) * 256u + thread], count3); }
 }
 
-// ---- sort of a long line in subgroups that go on: sort, 6 workgroups of 256, 12 words
+// ---- sort of a long line in subgroups that go on: sort, 4 workgroups of 512, 12 words
 // sort, sweep by digits in subgroups
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
 @group(0) @binding(2) var<storage, read_write> b1: array<atomic<u32>>;
@@ -7450,8 +7472,7 @@ fn key_of(w: u32, flip: u32) -> u32 {
 @group(0) @binding(4) var<storage, read_write> b3: array<u32>;
 @group(0) @binding(5) var<storage, read_write> b4: array<u32>;
 var<workgroup> drawn: array<atomic<u32>, 1>;
-var<workgroup> counts: array<atomic<u32>, 2048>;
-var<workgroup> words: array<u32, 3584>;
+var<workgroup> words: array<atomic<u32>, 5120>;
 var<workgroup> sums: array<vec2<u32>, 64>;
 var<workgroup> next: array<u32, 256>;
 fn key_of(w: u32, flip: u32) -> u32 {
@@ -7471,22 +7492,26 @@ fn key_of(w: u32, flip: u32) -> u32 {
   let slot = first_slot + lane;
   let part = min(width, 32u);
   let in_part = lane & (part - 1u);
-  let at = (slot - in_part) * 14u + in_part;
-  let table = slot / 32u * 256u;
+  let at = (slot - in_part) * 10u + in_part;
+  let counters = slot / 64u * 256u;
+  let half = (slot & 32u) / 2u;
+  let has_digit = slot < 256u;
+  let own_digit = min(slot, 255u);
   let number = drawn_by_thread_0.y;
   let line = number / params.v[0].w;
   let block = number - line * params.v[0].w;
-  let begin = block * 3584u;
-  let here = min(params.v[1].x - begin, 3584u);
+  let begin = block * 5120u;
+  let here = min(params.v[1].x - begin, 5120u);
   let first = line * params.v[1].x + begin;
-  let in_line = atomicLoad(&b1[(params.v[1].y * params.v[0].z + line) * 256u + slot]);
-  let state = number * 256u + slot;
+  let in_line = atomicLoad(&b1[(params.v[1].y * params.v[0].z + line) * 256u + own_digit]);
+  let state = number * 256u + own_digit;
   let word0 = b0[params.v[1].w + first + min(at + 0u * part, here - 1u)];
-// … 12 more of these 1 lines (dbcae579), and
-  let word13 = b0[params.v[1].w + first + min(at + 13u * part, here - 1u)];
-  atomicStore(&counts[0u * 256u + thread], 0u);
-// … 6 more of these 1 lines (143cd734), and
-  atomicStore(&counts[7u * 256u + thread], 0u);
+// … 8 more of these 1 lines (d282eecd), and
+  let word9 = b0[params.v[1].w + first + min(at + 9u * part, here - 1u)];
+  atomicStore(&words[0u * 512u + thread], 0u);
+  atomicStore(&words[1u * 512u + thread], 0u);
+  atomicStore(&words[2u * 512u + thread], 0u);
+  atomicStore(&words[3u * 512u + thread], 0u);
   let all_lanes = 0xffffffffu >> (32u - part);
   let lanes_before = (1u << in_part) - 1u;
   var rank0 = 0u;
@@ -7512,10 +7537,10 @@ fn key_of(w: u32, flip: u32) -> u32 {
     rank0 = (digit << 24u) | (firstTrailingBit(alike) << 19u) | (countOneBits(alike & lanes_before) << 14u) |
              ((countOneBits(alike) - 1u) << 9u);
   }
-// … 12 more of these 23 lines (fac226b5), and
-  var rank13 = 0u;
+// … 8 more of these 23 lines (22a36755), and
+  var rank9 = 0u;
   {
-    let digit = select(255u, (key_of(word13, params.v[0].y) >> (8u * params.v[1].y)) & 255u, at + 13u * part < here);
+    let digit = select(255u, (key_of(word9, params.v[0].y) >> (8u * params.v[1].y)) & 255u, at + 9u * part < here);
     var alike = all_lanes;
     let bit0 = (digit >> 0u) & 1u;
     alike &= subgroupBallot(bit0 == 1u)[lane >> 5u] ^ (bit0 - 1u);
@@ -7533,53 +7558,66 @@ fn key_of(w: u32, flip: u32) -> u32 {
     alike &= subgroupBallot(bit6 == 1u)[lane >> 5u] ^ (bit6 - 1u);
     let bit7 = (digit >> 7u) & 1u;
     alike &= subgroupBallot(bit7 == 1u)[lane >> 5u] ^ (bit7 - 1u);
-    rank13 = (digit << 24u) | (firstTrailingBit(alike) << 19u) | (countOneBits(alike & lanes_before) << 14u) |
+    rank9 = (digit << 24u) | (firstTrailingBit(alike) << 19u) | (countOneBits(alike & lanes_before) << 14u) |
              ((countOneBits(alike) - 1u) << 9u);
   }
   workgroupBarrier();
   for (var turn = 0u; turn < 32u / part; turn += 1u) {
     let my_turn = turn == (slot & 31u) / part;
     if (my_turn && (rank0 & (31u << 14u)) == 0u) {
-      rank0 |= atomicAdd(&counts[table + (rank0 >> 24u)], ((rank0 >> 9u) & 31u) + 1u);
+      let shown = atomicAdd(&words[counters + (rank0 >> 24u)], (((rank0 >> 9u) & 31u) + 1u) << half);
+      rank0 = (rank0 & 0xffffc000u) | ((shown >> half) & 0x3fffu);
     }
     workgroupBarrier();
-// … 12 more of these 4 lines (409618b3), and
-    if (my_turn && (rank13 & (31u << 14u)) == 0u) {
-      rank13 |= atomicAdd(&counts[table + (rank13 >> 24u)], ((rank13 >> 9u) & 31u) + 1u);
+// … 8 more of these 5 lines (ed5bdcad), and
+    if (my_turn && (rank9 & (31u << 14u)) == 0u) {
+      let shown = atomicAdd(&words[counters + (rank9 >> 24u)], (((rank9 >> 9u) & 31u) + 1u) << half);
+      rank9 = (rank9 & 0xffffc000u) | ((shown >> half) & 0x3fffu);
     }
     workgroupBarrier();
   }
-  let of_first0 = subgroupShuffle(rank0, lane - in_part + ((rank0 >> 19u) & 31u)) & 511u;
+  let of_first0 = subgroupShuffle(rank0, lane - in_part + ((rank0 >> 19u) & 31u)) & 0x3fffu;
   rank0 = (rank0 & 0xff000000u) | (of_first0 + ((rank0 >> 14u) & 31u));
-// … 12 more of these 2 lines (cba274b6), and
-  let of_first13 = subgroupShuffle(rank13, lane - in_part + ((rank13 >> 19u) & 31u)) & 511u;
-  rank13 = (rank13 & 0xff000000u) | (of_first13 + ((rank13 >> 14u) & 31u));
-  var own = vec2<u32>(0u, in_line);
-  let own0 = own.x;
-  own.x += atomicLoad(&counts[0u * 256u + slot]);
-// … 6 more of these 2 lines (8fbc343d), and
-  let own7 = own.x;
-  own.x += atomicLoad(&counts[7u * 256u + slot]);
-  let own_state = own.x - select(0u, 3584u - here, slot == 255u);
+// … 8 more of these 2 lines (3d287255), and
+  let of_first9 = subgroupShuffle(rank9, lane - in_part + ((rank9 >> 19u) & 31u)) & 0x3fffu;
+  rank9 = (rank9 & 0xff000000u) | (of_first9 + ((rank9 >> 14u) & 31u));
+  var own = vec2<u32>(0u, 0u);
+  var before0 = 0u;
+// … 6 more of these 1 lines (c8129b28), and
+  var before7 = 0u;
+  if (has_digit) {
+    own.y = in_line;
+    let both0 = atomicLoad(&words[0u * 256u + own_digit]);
+    before0 = own.x | ((own.x + (both0 & 0xffffu)) << 16u);
+    own.x += (both0 & 0xffffu) + (both0 >> 16u);
+// … 6 more of these 3 lines (445f3e5d), and
+    let both7 = atomicLoad(&words[7u * 256u + own_digit]);
+    before7 = own.x | ((own.x + (both7 & 0xffffu)) << 16u);
+    own.x += (both7 & 0xffffu) + (both7 >> 16u);
+  }
+  let own_state = own.x - select(0u, 5120u - here, own_digit == 255u);
   let has_own = 2u * params.v[1].y + 1u;
-  atomicStore(&b2[state], ((has_own + select(0u, 1u, block == 0u)) << 28u) | own_state);
+  if (has_digit) { atomicStore(&b2[state], ((has_own + select(0u, 1u, block == 0u)) << 28u) | own_state); }
   let up_to = subgroupInclusiveAdd(own);
-  if (lane == lanes - 1u) { sums[first_slot / 4u] = up_to; }
+  if (lane == lanes - 1u && has_digit) { sums[first_slot / 4u] = up_to; }
   workgroupBarrier();
   var less = up_to - own;
-  for (var other = 0u; other < first_slot; other += lanes) { less += sums[other / 4u]; }
-  atomicStore(&counts[0u * 256u + slot], own0 + less.x);
-// … 6 more of these 1 lines (2556f7c9), and
-  atomicStore(&counts[7u * 256u + slot], own7 + less.x);
+  if (has_digit) {
+    for (var other = 0u; other < first_slot; other += lanes) { less += sums[other / 4u]; }
+    atomicStore(&words[0u * 256u + own_digit], before0 + less.x * 0x10001u);
+// … 6 more of these 1 lines (b54e1215), and
+    atomicStore(&words[7u * 256u + own_digit], before7 + less.x * 0x10001u);
+  }
   workgroupBarrier();
-  rank0 = (rank0 & 0xffffffu) + atomicLoad(&counts[table + (rank0 >> 24u)]);
-// … 12 more of these 1 lines (9625afe6), and
-  rank13 = (rank13 & 0xffffffu) + atomicLoad(&counts[table + (rank13 >> 24u)]);
-  words[rank0] = word0;
-// … 12 more of these 1 lines (c0a1c76f), and
-  words[rank13] = word13;
+  rank0 = (rank0 & 0xffffffu) + ((atomicLoad(&words[counters + (rank0 >> 24u)]) >> half) & 0xffffu);
+// … 8 more of these 1 lines (b4401b4d), and
+  rank9 = (rank9 & 0xffffffu) + ((atomicLoad(&words[counters + (rank9 >> 24u)]) >> half) & 0xffffu);
+  workgroupBarrier();
+  atomicStore(&words[rank0], word0);
+// … 8 more of these 1 lines (98236b55), and
+  atomicStore(&words[rank9], word9);
   var in_blocks_before = 0u;
-  if (block != 0u) {
+  if (block != 0u && has_digit) {
     var other = block - 1u;
     var waited = 0u;
     var found = false;
@@ -7603,9 +7641,9 @@ fn key_of(w: u32, flip: u32) -> u32 {
       if (found) { break; }
       waited = select(0u, waited + 1u, other == at_first);
       if (waited >= 512u) {
-        for (var i = 0u; i < 3584u; i += 1u) {
-          let its_key = key_of(b0[params.v[1].w + line * params.v[1].x + other * 3584u + i], params.v[0].y);
-          in_blocks_before += select(0u, 1u, ((its_key >> (8u * params.v[1].y)) & 255u) == slot);
+        for (var i = 0u; i < 5120u; i += 1u) {
+          let its_key = key_of(b0[params.v[1].w + line * params.v[1].x + other * 5120u + i], params.v[0].y);
+          in_blocks_before += select(0u, 1u, ((its_key >> (8u * params.v[1].y)) & 255u) == own_digit);
         }
         if (other == 0u) { break; }
         other -= 1u;
@@ -7613,24 +7651,26 @@ fn key_of(w: u32, flip: u32) -> u32 {
     }
     atomicStore(&b2[state], ((has_own + 1u) << 28u) | (in_blocks_before + own_state));
   }
-  next[slot] = line * params.v[1].x + less.y + in_blocks_before - less.x;
+  if (has_digit) { next[own_digit] = line * params.v[1].x + less.y + in_blocks_before - less.x; }
   workgroupBarrier();
-  let bits0 = words[slot + 0u * 256u];
-  let to0 = next[(key_of(bits0, params.v[0].y) >> (8u * params.v[1].y)) & 255u] + slot + 0u * 256u;
-// … 12 more of these 2 lines (f5833e54), and
-  let bits13 = words[slot + 13u * 256u];
-  let to13 = next[(key_of(bits13, params.v[0].y) >> (8u * params.v[1].y)) & 255u] + slot + 13u * 256u;
-  if (slot + 0u * 256u < here) { b3[params.v[2].z + to0] = bits0; }
-// … 12 more of these 1 lines (da517b6c), and
-  if (slot + 13u * 256u < here) { b3[params.v[2].z + to13] = bits13; }
+  let bits0 = atomicLoad(&words[slot + 0u * 512u]);
+  let to0 = next[(key_of(bits0, params.v[0].y) >> (8u * params.v[1].y)) & 255u] + slot + 0u * 512u;
+// … 8 more of these 2 lines (286a75c5), and
+  let bits9 = atomicLoad(&words[slot + 9u * 512u]);
+  let to9 = next[(key_of(bits9, params.v[0].y) >> (8u * params.v[1].y)) & 255u] + slot + 9u * 512u;
+  if (slot + 0u * 512u < here) { b3[params.v[2].z + to0] = bits0; }
+// … 8 more of these 1 lines (a81209ed), and
+  if (slot + 9u * 512u < here) { b3[params.v[2].z + to9] = bits9; }
   workgroupBarrier();
-  words[rank0] = begin + min(at + 0u * part, here - 1u);
-// … 12 more of these 1 lines (92d37051), and
-  words[rank13] = begin + min(at + 13u * part, here - 1u);
+  atomicStore(&words[rank0], begin + min(at + 0u * part, here - 1u));
+// … 8 more of these 1 lines (92e35f35), and
+  atomicStore(&words[rank9], begin + min(at + 9u * part, here - 1u));
   workgroupBarrier();
-  if (slot + 0u * 256u < here) { b4[params.v[2].w + to0] = words[slot + 0u * 256u]; }
-// … 12 more of these 1 lines (7652b21c), and
-  if (slot + 13u * 256u < here) { b4[params.v[2].w + to13] = words[slot + 13u * 256u]; }
+  let from0 = slot + 0u * 512u;
+  if (from0 < here) { b4[params.v[2].w + to0] = atomicLoad(&words[from0]); }
+// … 8 more of these 2 lines (8c30feb5), and
+  let from9 = slot + 9u * 512u;
+  if (from9 < here) { b4[params.v[2].w + to9] = atomicLoad(&words[from9]); }
 }
 
 // ---- order of booleans: argsort, 3 workgroups of 128, 7 words
@@ -8781,6 +8821,160 @@ fn combine(v0: f32, v1: f32) -> f32 {
   }
 }
 
+// ---- scatter with a long table for each line, in subgroups: scatter_add, 64 workgroups of 512, 16 words
+// scatter, lines in subgroups
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+@group(0) @binding(4) var<storage, read_write> b3: array<atomic<u32>>;
+@group(0) @binding(5) var<storage, read> b4: array<u32>;
+var<workgroup> results: array<f32, 4104>;
+var<workgroup> numbers: array<f32, 512>;
+var<workgroup> tags: array<atomic<u32>, 1024>;
+var<workgroup> most: array<atomic<u32>, 2>;
+var<workgroup> turns_of_all: array<u32, 1>;
+var<workgroup> drawn: array<atomic<u32>, 1>;
+var<workgroup> sums: array<vec2<u32>, 1>;
+fn combine(v0: f32, v1: f32) -> f32 {
+  let v2 = (v0 + v1);
+  return v2;
+}
+        @builtin(subgroup_invocation_id) lane: u32, @builtin(subgroup_size) lanes: u32) {
+  if (thread == 0u) {
+    atomicStore(&drawn[0], 0u);
+    sums[0] = vec2<u32>(lanes, 0u);
+  }
+  let drawn_by_thread_0 = workgroupUniformLoad(&sums[0]);
+  let width = drawn_by_thread_0.x;  // for conditions around barriers
+  var drawn_by_first = 0u;
+  if (lane == 0u) { drawn_by_first = atomicAdd(&drawn[0], lanes); }
+  let first_slot = subgroupBroadcast(drawn_by_first, 0u);
+  let slot = first_slot + lane;
+  let part = min(width, 32u);
+  let in_part = lane & (part - 1u);
+  let column = slot % 1u;
+  let row = slot / 1u;
+  let line = group * 1u + column;
+  let inside = line < params.v[0].w;
+  let unit = 1u << (slot / 32u);
+  let lanes_before = (1u << in_part) - 1u;
+  var place0 = 0x80000000u;
+  var value0 = f32();
+  place0 = 0x80000000u;
+  {
+    let j = 0u + 0u * 512u + row;
+    if (inside && j < params.v[0].y) {
+      let index = bitcast<i32>(b2[params.v[2].z + line * params.v[2].w + j]);
+      place0 = bitcast<u32>(index) + select(0u, params.v[0].z, index < 0);
+      let x2 = bitcast<f32>(b1[params.v[2].x + line * params.v[2].y + j]);
+      value0 = x2;
+    }
+  }
+  if (inside) {
+    for (var begin = row; begin < params.v[0].z; begin += 4u * 512u) {
+      var old0 = f32();
+      {
+        let k = min(begin + 0u * 512u, params.v[0].z - 1u);
+        let x0 = bitcast<f32>(b4[params.v[3].z + line * params.v[3].w + k]);
+        old0 = x0;
+      }
+// … 2 more of these 6 lines (307b5308), and
+      var old3 = f32();
+      {
+        let k = min(begin + 3u * 512u, params.v[0].z - 1u);
+        let x0 = bitcast<f32>(b4[params.v[3].z + line * params.v[3].w + k]);
+        old3 = x0;
+      }
+      if (begin + 0u * 512u < params.v[0].z) { results[column * 4104u + begin + 0u * 512u] = old0; }
+      if (begin + 1u * 512u < params.v[0].z) { results[column * 4104u + begin + 1u * 512u] = old1; }
+      if (begin + 2u * 512u < params.v[0].z) { results[column * 4104u + begin + 2u * 512u] = old2; }
+      if (begin + 3u * 512u < params.v[0].z) { results[column * 4104u + begin + 3u * 512u] = old3; }
+    }
+  }
+  for (var i = thread; i < 1024u; i += 512u) { atomicStore(&tags[i], 0u); }
+  if (thread < 2u) { atomicStore(&most[thread], 0u); }
+  var parity = 0u;
+  workgroupBarrier();
+  for (var start = 0u; start < params.v[0].y; start += 512u) {
+    let place = place0;
+    let value = value0;
+    place0 = 0x80000000u;
+    {
+      let j = start + 512u + 0u * 512u + row;
+      if (inside && j < params.v[0].y) {
+        let index = bitcast<i32>(b2[params.v[2].z + line * params.v[2].w + j]);
+        place0 = bitcast<u32>(index) + select(0u, params.v[0].z, index < 0);
+        let x2 = bitcast<f32>(b1[params.v[2].x + line * params.v[2].y + j]);
+        value0 = x2;
+      }
+    }
+    if (place >= params.v[0].z && place != 0x80000000u) {
+      let index = bitcast<i32>(place - select(0u, params.v[0].z, place > 0x80000000u));
+      if (atomicCompareExchangeWeak(&b3[0], 0u, params.v[3].y).exchanged) { atomicStore(&b3[1], u32(index)); }
+    }
+    var alike = subgroupBallot(place < params.v[0].z)[lane >> 5u];
+    {
+      let voted = place + column * 4096u;
+      let bit0 = (voted >> 0u) & 1u;
+      alike &= subgroupBallot(bit0 == 1u)[lane >> 5u] ^ (bit0 - 1u);
+// … 10 more of these 2 lines (c8d64be3), and
+      let bit11 = (voted >> 11u) & 1u;
+      alike &= subgroupBallot(bit11 == 1u)[lane >> 5u] ^ (bit11 - 1u);
+    }
+    let at = column * 4104u + place;
+    let tag = at % 1024u;
+    let first = place < params.v[0].z && (alike & lanes_before) == 0u;
+    if (first) { atomicOr(&tags[tag], unit); }
+    numbers[slot] = value;
+    workgroupBarrier();
+    var my_turn = 0xffffffffu;
+    if (first) {
+      my_turn = countOneBits(atomicLoad(&tags[tag]) & (unit - 1u)) * (32u / part) + (slot & 31u) / part;
+    }
+    let turns_of_subgroup = subgroupMax(my_turn + 1u);
+    if (lane == 0u) { atomicMax(&most[parity], turns_of_subgroup); }
+    if (my_turn == 0u) {
+      var sum = combine(results[at], value);
+      for (var others = alike & (alike - 1u); others != 0u; others &= others - 1u) {
+        sum = combine(sum, numbers[slot - in_part + firstTrailingBit(others)]);
+      }
+      results[at] = sum;
+    }
+    workgroupBarrier();
+    if (my_turn == 1u) {
+      var sum = combine(results[at], value);
+      for (var others = alike & (alike - 1u); others != 0u; others &= others - 1u) {
+        sum = combine(sum, numbers[slot - in_part + firstTrailingBit(others)]);
+      }
+      results[at] = sum;
+    }
+    if (first) { atomicStore(&tags[tag], 0u); }
+    if (thread == 0u) {
+      turns_of_all[0] = atomicLoad(&most[parity]);
+      atomicStore(&most[1u - parity], 0u);
+    }
+    parity = 1u - parity;
+    let turns = workgroupUniformLoad(&turns_of_all[0]);
+    for (var turn = 2u; turn < turns; turn += 1u) {
+      if (my_turn == turn) {
+        var sum = combine(results[at], value);
+        for (var others = alike & (alike - 1u); others != 0u; others &= others - 1u) {
+          sum = combine(sum, numbers[slot - in_part + firstTrailingBit(others)]);
+        }
+        results[at] = sum;
+      }
+      workgroupBarrier();
+    }
+  }
+  workgroupBarrier();
+  if (inside) {
+    for (var k = row; k < params.v[0].z; k += 512u) {
+      let to1 = params.v[1].z + line * params.v[1].w + k;
+      b0[to1] = bitcast<u32>(results[column * 4104u + k]);
+    }
+  }
+}
+
 // ---- scatter of long rows: scatter_add, 1 workgroups of 256, 4 words
 // scatter, no entries yet
 @group(0) @binding(1) var<storage, read_write> b0: array<u32>;
@@ -8889,7 +9083,7 @@ var<workgroup> behind: array<u32, 1>;
 @group(0) @binding(5) var<storage, read> b4: array<u32>;
 @group(0) @binding(6) var<storage, read> b5: array<u32>;
 @group(0) @binding(7) var<storage, read> b6: array<u32>;
-var<workgroup> values: array<f32, 2048>;
+var<workgroup> values: array<f32, 1024>;
 fn combine(v0: f32, v1: f32) -> f32 {
   let v2 = (v0 + v1);
   return v2;
@@ -8936,24 +9130,6 @@ fn combine(v0: f32, v1: f32) -> f32 {
           value0_2 = x10;
           value0_3 = x11;
         }
-        var value1_0 = f32();
-        var value1_1 = f32();
-        var value1_2 = f32();
-        var value1_3 = f32();
-        let entry1 = start + row + 1u * 128u;
-        if (entry1 < over) {
-          let j = bitcast<u32>(bitcast<i32>(b2[places + entry1]));
-          let w6 = (params.v[2].z + k + j * params.v[2].w) / 4u;
-          let q7 = b1[w6 + 0u];
-          let x8 = bitcast<f32>(q7.x);
-          let x9 = bitcast<f32>(q7.y);
-          let x10 = bitcast<f32>(q7.z);
-          let x11 = bitcast<f32>(q7.w);
-          value1_0 = x8;
-          value1_1 = x9;
-          value1_2 = x10;
-          value1_3 = x11;
-        }
         if (row == 0u) {
           var i = 0u;
           for (; i + 4u <= count; i += 4u) {
@@ -8974,10 +9150,11 @@ fn combine(v0: f32, v1: f32) -> f32 {
         workgroupBarrier();
         if (start >= over) { break; }
         values[(thread + 0u * 256u) * 4u + 0u] = value0_0;
-// … 6 more of these 1 lines (0e6f753d), and
-        values[(thread + 1u * 256u) * 4u + 3u] = value1_3;
-        count = min(128u * 2u, over - start);
-        start += 128u * 2u;
+        values[(thread + 0u * 256u) * 4u + 1u] = value0_1;
+        values[(thread + 0u * 256u) * 4u + 2u] = value0_2;
+        values[(thread + 0u * 256u) * 4u + 3u] = value0_3;
+        count = min(128u * 1u, over - start);
+        start += 128u * 1u;
         workgroupBarrier();
       }
       if (row == 0u && stands < params.v[0].z) {

@@ -180,7 +180,8 @@ inline std::vector<Kind> attention_kinds() {
   };
 }
 
-/// Of scan, sort and scatter, which launch several kernels each: the titles of their texts say which.
+/// Of scan, sort and scatter, which launch several kernels each: the titles of their texts say which. (Longer than other
+/// functions: it is one list.)
 inline std::vector<Kind> line_kinds() {
   using P = Printing;
   return {
@@ -210,7 +211,8 @@ inline std::vector<Kind> line_kinds() {
       {"sort of a line", f32, Kind::in_cuda, [](P& p, DType d) { sort(p.make({3, 3000}, d), 1); }},
       {"sort of a long line", f32, Kind::in_both, [](P& p, DType d) { sort(p.make({1 << 19}, d), 0); }},
       {"sort of long lines", f32, Kind::in_wgsl, [](P& p, DType d) { sort(p.make({2, 5000}, d), 1, true); }},
-      {"sort of halves, read and written", bf16, Kind::in_wgsl, [](P& p, DType d) { sort(p.make({2, 5000}, d), 1); }},
+      {"sort of halves, read and written", bf16, Kind::in_wgsl, [](P& p, DType d) { sort(p.make({5000, 2}, d), 0); }},
+      {"sort of halves where they lie", bf16, Kind::in_wgsl, [](P& p, DType d) { sort(p.make({2, 5000}, d), 1); }},
       {"sort of a line in subgroups", f32, Kind::in_wgsl,
        [](P& p, DType d) { p.in_subgroups([&] { sort(p.make({3, 2048}, d), 1); }); }},
       {"sort of a long line in subgroups", f32, Kind::in_wgsl,
@@ -235,6 +237,11 @@ inline std::vector<Kind> line_kinds() {
        [](P& p, DType d) { scatter_add(p.make({9, 64}, d), p.make({300, 64}, i32), p.make({300, 64}, d)); }},
       {"scatter with a table for each line, whose entries lie together", f32, Kind::in_both,
        [](P& p, DType d) { scatter_add(p.make({64, 9}, d), p.make({64, 300}, i32), p.make({64, 300}, d), 1); }},
+      {"scatter with a long table for each line, in subgroups", f32, Kind::in_wgsl,
+       [](P& p, DType d) {
+         p.in_subgroups(
+             [&] { scatter_add(p.make({64, 3000}, d), p.make({64, 300}, i32), p.make({64, 300}, d), 1); });
+       }},
       {"scatter of long rows", f32, Kind::in_wgsl,
        [](P& p, DType d) { scatter_add(p.make({99, 128}, d), p.make({3000}, i32), p.make({3000, 128}, d)); }},
       {"scatter of long rows by a sorted table", f32, Kind::in_wgsl,

@@ -61,7 +61,7 @@ class Printing final : public detail_gpu::GpuBackend {
       detail_gpu::Limits& limits;
       ~Guard() { limits = {}; }
     } guard{limits_};
-    limits_.subgroups = true, limits_.progress = progress, limits_.shared_bytes = 32 << 10;
+    limits_.subgroups = true, limits_.progress = progress, limits_.shared_bytes = 32 << 10, limits_.threads = 1024;
     call();
   }
   bool has_subgroups = true;

@@ -62,7 +62,7 @@ Tensor numbers(const Sample& s) {
 }
 
 /// Bits of sorted values, as integers so that NaN are compared, and places, of lines on both sides of each threshold:
-/// what one workgroup sorts (1025 to 4096), and blocks of 4096.
+/// what one workgroup sorts (1025 to 4096), and blocks of 4096 without subgroups and of 5120 with them.
 std::vector<std::vector<std::int32_t>> sorted_everything() {
   std::vector<std::vector<std::int32_t>> results;
   const auto add = [&](const Tensor& t) { results.push_back(t.to(cpu()).to_vector<std::int32_t>()); };
@@ -72,8 +72,9 @@ std::vector<std::vector<std::int32_t>> sorted_everything() {
     return words;
   };
   for (const Sample& s : {Sample{{3, 1025}, f32, false}, Sample{{2, 2049}, i32, true}, Sample{{2, 4095}, bf16, false},
-                          Sample{{3, 4096}, f32, true}, Sample{{2, 4097}, f32, false}, Sample{{1, 20'001}, i32, false},
-                          Sample{{2, 9000}, bf16, true}, Sample{{1, (1 << 17) + 1}, f32, false}})
+                          Sample{{3, 4096}, f32, true}, Sample{{2, 4097}, f32, false}, Sample{{1, 5121}, u8, false},
+                          Sample{{1, 20'001}, i32, false}, Sample{{2, 9000}, bf16, true},
+                          Sample{{1, (1 << 17) + 1}, f32, false}})
     for (const bool descending : {false, true}) {
       const Tensor x = numbers(s).to(webgpu());
       const Sorted<Tensor> sorted = sort(x, 1, descending);

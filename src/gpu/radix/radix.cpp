@@ -51,11 +51,17 @@ Holes parts_of_lines() { return pieces(kParts); }
 
 bool ranks_in_subgroups(const Limits& limits) { return limits.subgroups && limits.shared_bytes >= (32 << 10); }
 
-Holes ranking_in_subgroups(const Dialect& dialect, int tile) {
+Holes drawing_in_subgroups(const Dialect& dialect) {
   Holes holes = pieces(kSubgroups);
-  const int held = tile / int{kRadixThreads};
-  holes["barrier"] = dialect.barrier(), holes["held"] = cat(held), holes["ranked"] = numbers(0, held);
-  holes["drawn_too"] = "0u", holes["counted"] = "";
+  holes["barrier"] = dialect.barrier(), holes["drawn_too"] = "0u";
+  return holes;
+}
+
+Holes ranking_in_subgroups(const Dialect& dialect, int tile, int threads) {
+  Holes holes = drawing_in_subgroups(dialect);
+  const int held = tile / threads;
+  holes["workers"] = cat(threads), holes["counter_words"] = numbers(0, threads / 64);
+  holes["held"] = cat(held), holes["ranked"] = numbers(0, held), holes["counted"] = "";
   return holes;
 }
 
@@ -63,8 +69,9 @@ std::string sums_up_to(const Dialect& dialect, int threads) {
   return fill_holes(kRadixScan, {{"barrier", dialect.barrier()}, {"reaches", powers_of_two(threads)}});
 }
 
-std::vector<Shared> ranking_memory(int tile) {
-  return {{"atomic<u32>", "drawn", 1}, {"atomic<u32>", "counts", 8 * 256}, {"u32", "words", tile},
+std::vector<Shared> ranking_memory(int tile, int threads) {
+  return {{"atomic<u32>", "drawn", 1},
+          {"atomic<u32>", "words", std::max(tile, threads / 64 * 256)},
           {"vec2<u32>", "sums", 64}};
 }
 
@@ -99,13 +106,14 @@ std::string words_of(const Access& a) {
   return cat("((u", 8 * a.size(), "*)b", a.binding, ")");
 }
 
-// In subgroups 14 elements an invocation: with 15 or 16, whose ranks and words are in registers, fewer workgroups fit a
-// processor, and a pass moves 2^24 of f32 in 273 µs instead of 181; with 12 in 185, with 8 in 213 (H200, 28 November
-// 2026).
+// In subgroups 512 invocations with 10 elements each, in 22 KiB: on an H200 two such workgroups fit a processor, of 24
+// to 48 KiB one, of up to 16 KiB three. 2^24 of f32 take 770 to 784 us in all; with 9 elements 810, with 11 777 and,
+// after a change of little but names, 1028; of 384 with 13 and 14 795 and 800, of 256 with 14 and 15 808 and 909, of
+// 1024 with 8 924 (30 November 2026).
+int Radix::moving_threads() const { return backend_.limits().threads < 512 ? 256 : 512; }
 std::int64_t Radix::tile() const {
-  const std::int64_t longest = longest_line(dtype_);
-  return !backend_.dialect().native() && ranks_in_subgroups(backend_.limits()) ? std::min<std::int64_t>(longest, 3584)
-                                                                                : longest;
+  if (backend_.dialect().native() || !ranks_in_subgroups(backend_.limits())) return longest_line(dtype_);
+  return moving_threads() == 256 ? 256 * 14 : 512 * 10;
 }
 View Radix::make_places(std::int64_t n) {
   keep_.push_back(backend_.temporary(lines_ * n, DType::u32));
@@ -168,10 +176,10 @@ void Radix::pass(const Words& from, std::int64_t n, int shift, const Words& to) 
   moved.counts = job.words(counts, count_words, false), moved.totals = job.words(totals, total_words, false);
   moved.to_bits = job.words_if_any(to.bits, all, true), moved.to_places = job.words_if_any(to.places, all, true);
   if (ranks_in_subgroups(backend_.limits())) {
-    std::vector<Shared> shared = ranking_memory(static_cast<int>(each));
+    std::vector<Shared> shared = ranking_memory(static_cast<int>(each), moving_threads());
     shared.push_back({"u32", "next", 256});
     return job.launch("sort, moving by digits in subgroups", lines_ * blocks, shared,
-                      [&] { return move_in_subgroups(job, job.holes(), moved); }, {}, true);
+                      [&] { return move_in_subgroups(job, job.holes(), moved); }, {}, true, moving_threads());
   }
   job.launch("sort, moving by digits", lines_ * blocks,
              {{"u32", "words", moved_at_once() / 32 * 33},
@@ -205,13 +213,13 @@ std::string Radix::move_in_order(const Job& job, Holes holes, const Moved& m) co
 
 std::string Radix::move_in_subgroups(const Job& job, Holes holes, const Moved& m) const {
   const int each = static_cast<int>(tile());
-  holes.merge(ranking_in_subgroups(job.dialect(), each));  // of a sweep some are there
+  holes.merge(ranking_in_subgroups(job.dialect(), each, moving_threads()));  // of a sweep some are there
   holes["tile"] = cat(each), holes["totals"] = job.binding(m.totals);
   holes["beside"] = "in_line", holes["place"] = "begin + ${0}";
   if (m.counts >= 0) {
     holes["counts"] = job.binding(m.counts);
-    holes["number"] = "group", holes["in_line"] = "$totals[line * 256u + slot]", holes["after_ranks"] = "";
-    holes["before_ranks"] = "let in_blocks_before = $counts[(line * 256u + slot) * $blocks + block];";
+    holes["number"] = "group", holes["in_line"] = "$totals[line * 256u + own_digit]", holes["after_ranks"] = "";
+    holes["before_ranks"] = "let in_blocks_before = $counts[(line * 256u + own_digit) * $blocks + block];";
   }
   job.name_words(holes, "bits", m.bits);
   if (m.places >= 0) {

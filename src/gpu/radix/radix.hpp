@@ -31,10 +31,12 @@ inline constexpr std::int64_t kCountedPart = 16384;
 const char* ranking_functions();
 
 /// Whether WebGPU's workgroups rank by digits with votes in subgroups (radix_subgroups.wgsl), and have the memory for
-/// it; the holes of a text that does, of `tile` elements; and that memory.
+/// it; the holes of a text that does, of `tile` elements for so many invocations; and that memory.
 bool ranks_in_subgroups(const Limits& limits);
-Holes ranking_in_subgroups(const Dialect& dialect, int tile);
-std::vector<Shared> ranking_memory(int tile);
+Holes ranking_in_subgroups(const Dialect& dialect, int tile, int threads);
+std::vector<Shared> ranking_memory(int tile, int threads);
+/// What draws slots there, which is of use to other kernels with subgroups.
+Holes drawing_in_subgroups(const Dialect& dialect);
 /// Lines (radix_scan.wgsl) that put the sum of sums[0 … thread] in place of sums[thread], of so many invocations.
 std::string sums_up_to(const Dialect& dialect, int threads);
 
@@ -84,6 +86,8 @@ class Radix {
 
  private:
   class Job;
+  /// Invocations of a workgroup that moves a block in subgroups.
+  int moving_threads() const;
   /// The accesses of a pass: what it moves, and by what; of sweeps there are no counts.
   struct Moved {
     int bits, places, counts, totals, to_bits, to_places;

@@ -28,7 +28,7 @@ for (var i = begin + thread; i < end; i += 1024u) {
   // Four loads on their way at once; the last of the block stands for those behind it.
   let last = end - 1u;
   $for e in 0 256 512 768
-    let key$e = key_of($bits[$bits_first + min(i + ${e}u, last)], $flip);
+    let key$e = key_of($bits_at(min(i + ${e}u, last)), $flip);
   $end
   $for e in 0 256 512 768
     if (i + ${e}u < end) { atomicAdd(&counts[u32(key$e >> $shift) & 255u], 1u); }

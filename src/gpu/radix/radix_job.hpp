@@ -30,6 +30,7 @@ class Radix::Job {
   /// Adds words of a view, `count` of them from its first on.
   int words(const View& view, std::int64_t count, bool written) {
     views_.push_back({view.storage, view.dtype, view.offset, {}});
+    plan_.note(dtype_size(view.dtype));
     const auto size = static_cast<std::int64_t>(dtype_size(view.dtype));
     touched_.push_back({view.offset * size, (view.offset + count) * size});
     return plan_.add_access(views_.back(), {}, written);
@@ -41,9 +42,19 @@ class Radix::Job {
   }
   const Dialect& dialect() const { return radix_.backend_.dialect(); }
   std::string p(int slot) const { return dialect().param(slot); }
-  /// $name, the words, and $name_first, where they begin.
+  /// $name, the words, $name_first, where they begin, and $name_at(i), one of them, which in WebGPU's memory may be a
+  /// part of a word.
   void name_words(Holes& holes, const std::string& name, int access) const {
-    holes[name] = words_of(plan_.access(access)), holes[name + "_first"] = p(plan_.access(access).base);
+    const Access& a = plan_.access(access);
+    holes[name] = words_of(a), holes[name + "_first"] = p(a.base);
+    const std::string at = cat(p(a.base), " + ${0}");
+    if (dialect().native() || a.size() == 4) {
+      holes[name + "_at"] = cat(words_of(a), "[", at, "]");
+    } else {
+      const std::string each = cat(4 / a.size(), "u"), bits = cat(8 * a.size(), "u");
+      holes[name + "_at"] = cat("((b", a.binding, "[(", at, ") / ", each, "] >> ((", at, ") % ", each, " * ", bits,
+                                ")) & ", (1u << (8 * a.size())) - 1, "u)");
+    }
   }
   /// Of words of a temporary, which begin where the binding does.
   std::string binding(int access) const { return cat("b", plan_.access(access).binding); }
@@ -62,9 +73,9 @@ class Radix::Job {
   /// eight launches on CUDA, that took 60 of 110 µs (H200's host, 29 November 2026).
   void launch(const char* title, std::int64_t groups, const std::vector<Shared>& shared,
               const std::function<std::string()>& body, std::initializer_list<const char*> functions = {},
-              bool subgroups = false) {
+              bool subgroups = false, std::uint32_t threads = kRadixThreads) {
     plan_.bind(touched_), plan_.finish_key();
-    plan_.launch.groups = static_cast<std::uint64_t>(groups), plan_.launch.threads = kRadixThreads;
+    plan_.launch.groups = static_cast<std::uint64_t>(groups), plan_.launch.threads = threads;
     plan_.launch.in_bounds = true;
     radix_.backend_.queue(plan_.launch, [&] {
       std::string all;
@@ -72,7 +83,7 @@ class Radix::Job {
       return dialect().module({.title = title,
                                .bindings = plan_.launch.bindings,
                                .params = plan_.launch.params.size(),
-                               .threads = kRadixThreads,
+                               .threads = threads,
                                .shared = shared,
                                .functions = all + key_function(dialect(), radix_.dtype_),
                                .body = body(),

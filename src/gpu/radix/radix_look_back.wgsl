@@ -23,19 +23,20 @@ $define next_block
 $end
 Where the slot's digit has its state.
 $define state_of_block
-  let state = number * 256u + slot;
+  let state = number * 256u + own_digit;
 $end
 Says how many elements with the slot's digit the block has: those behind the end have the last digit.
 $define say_own
-  let own_state = own.x - select(0u, ${tile}u - here, slot == 255u);
+  let own_state = own.x - select(0u, ${tile}u - here, own_digit == 255u);
   let has_own = 2u * $pass + 1u;
-  atomicStore(&$states[state], ((has_own + select(0u, 1u, block == 0u)) << 28u) | own_state);
+  if (has_digit) { atomicStore(&$states[state], ((has_own + select(0u, 1u, block == 0u)) << 28u) | own_state); }
 $end
-How many the blocks before it have. Four states are on their way at once: a sort of 2^24 in f32 takes 887 µs on an
-H200, 29 November 2026, with one 963, with eight 985, and with passes of three kernels (radix_count.wgsl) 971.
+How many the blocks before it have. Four states are on their way at once: with blocks of 3584 a sort of 2^24 in f32 took
+887 µs on an H200, 29 November 2026, with one 963, with eight 985, and with passes of three kernels (radix_count.wgsl)
+971.
 $define look_back
   var in_blocks_before = 0u;
-  if (block != 0u) {
+  if (block != 0u && has_digit) {
     var other = block - 1u;
     var waited = 0u;
     var found = false;
@@ -55,8 +56,8 @@ $define look_back
       waited = select(0u, waited + 1u, other == at_first);
       if (waited >= ${patience}u) {
         for (var i = 0u; i < ${tile}u; i += 1u) {
-          let its_key = key_of($bits[$bits_first + line * $n + other * ${tile}u + i], $flip);
-          in_blocks_before += select(0u, 1u, ((its_key >> $shift) & 255u) == slot);
+          let its_key = key_of($bits_at(line * $n + other * ${tile}u + i), $flip);
+          in_blocks_before += select(0u, 1u, ((its_key >> $shift) & 255u) == own_digit);
         }
         if (other == 0u) { break; }
         other -= 1u;

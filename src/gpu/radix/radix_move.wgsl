@@ -36,7 +36,7 @@ for (var start = begin; start < end; start += ${part}u) {
   $for e in $elements
     var digit$e = 255u;
     if (start + ${e}u * 256u + thread < end) {
-      digit$e = (key_of($bits[$bits_first + line * $n + start + ${e}u * 256u + thread], $flip) >> $shift) & 255u;
+      digit$e = (key_of($bits_at(line * $n + start + ${e}u * 256u + thread), $flip) >> $shift) & 255u;
     }
   $end
   $for e in $elements
@@ -86,7 +86,7 @@ for (var start = begin; start < end; start += ${part}u) {
       let digit = sorted$e >> 16u;
       let i = start + (sorted$e & 0xffffu);
       let source = line * $n + i;
-      let bits = $bits[$bits_first + source];
+      let bits = $bits_at(source);
       let to = next[digit] + at$e - first[digit];
       $store
     }

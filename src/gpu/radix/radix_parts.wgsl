@@ -11,6 +11,6 @@ $end
 Four keys from element i on, 256 apart, all loads on their way at once.
 $define four_keys
   $for e in 0 256 512 768
-    let key$e = key_of($bits[$bits_first + line * $n + min(i + ${e}u, end - 1u)], $flip);
+    let key$e = key_of($bits_at(line * $n + min(i + ${e}u, end - 1u)), $flip);
   $end
 $end

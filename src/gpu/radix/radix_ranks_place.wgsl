@@ -55,7 +55,7 @@ $barrier
 let at = begin + found[2] * 256u + thread;
 var alike = 0u;
 if (at < end) {
-  if (key_of($bits[$bits_first + line * $n + at], $flip) == known) { alike = 1u; }
+  if (key_of($bits_at(line * $n + at), $flip) == known) { alike = 1u; }
 }
 sums[thread] = alike;
 $barrier

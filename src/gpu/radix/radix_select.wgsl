@@ -37,7 +37,7 @@ for (var shift = $top; shift < $over; shift -= 8u) {
   $barrier
   for (var i = begin + thread; i < end; i += 1024u) {
     $for e in 0 256 512 768
-      let key$e = key_of($bits[$bits_first + min(i + ${e}u, last)], $flip);
+      let key$e = key_of($bits_at(min(i + ${e}u, last)), $flip);
     $end
     $for e in 0 256 512 768
       if (i + ${e}u < end && (key$e & mask) == known) { atomicAdd(&counts[u32(key$e >> shift) & 255u], 1u); }
@@ -66,7 +66,7 @@ for (var i = thread; i < $masks; i += 256u) {
 $barrier
 for (var i = begin + thread; i < end; i += 1024u) {
   $for e in 0 256 512 768
-    let key$e = key_of($bits[$bits_first + min(i + ${e}u, last)], $flip);
+    let key$e = key_of($bits_at(min(i + ${e}u, last)), $flip);
   $end
   $for e in 0 256 512 768
     if (i + ${e}u < end) {
@@ -108,7 +108,7 @@ for (var j = 0u; j < $each_masks; j += 1u) {
     }
     if (take) {
       let source = begin + word * 32u + bit;
-      $to_bits[$to_bits_first + to] = $bits[$bits_first + source];
+      $to_bits[$to_bits_first + to] = $bits_at(source);
       $to_places[$to_places_first + to] = $source_place;
       to += 1u;
     }

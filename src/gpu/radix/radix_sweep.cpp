@@ -97,17 +97,17 @@ void Radix::sweep(const Sweeps& s, const Words& from, std::int64_t n, int pass, 
                       {{"u32", "counts", kRadixThreads * 8}, {"u32", "sums", 256}, {word_of(dtype_), "staged", each}},
                       [&] { return sweep_text(job, m, states); }, {ranking_functions(), kSweep});
   job.make_atomic(m.totals), job.make_atomic(states);
-  std::vector<Shared> shared = ranking_memory(each);
+  std::vector<Shared> shared = ranking_memory(each, moving_threads());
   shared.push_back({"u32", "next", 256});
   job.launch("sort, sweep by digits in subgroups", groups, shared, [&] {
     Holes holes = job.holes();
     holes.merge(pieces(kLookBack));
     holes["states"] = job.binding(states), holes["patience"] = cat(kPatience), holes["shift"] = "(8u * $pass)";
     holes["number"] = "drawn_by_thread_0.y", holes["drawn_too"] = "$next_block";
-    holes["in_line"] = "atomicLoad(&$totals[($pass * $lines + line) * 256u + slot])";
+    holes["in_line"] = "atomicLoad(&$totals[($pass * $lines + line) * 256u + own_digit])";
     holes["before_ranks"] = "$state_of_block", holes["counted"] = "$say_own", holes["after_ranks"] = "$look_back";
     return move_in_subgroups(job, std::move(holes), m);
-  }, {}, true);
+  }, {}, true, moving_threads());
 }
 
 std::string Radix::sweep_text(const Job& job, const Moved& m, int states) const {

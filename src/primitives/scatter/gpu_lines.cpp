@@ -1,9 +1,11 @@
 // Scatter-reduce where every line of the output has a table of its own: a warp to a line (scatter_lines.cu), or a
-// workgroup to a few that are neighbours in memory (scatter_columns.cu). WebGPU's are added by teams of 32
-// (scatter_teams.wgsl).
+// workgroup to a few that are neighbours in memory (scatter_columns.cu). WebGPU's are added by invocations that vote
+// (scatter_lines_in_subgroups.wgsl) or by teams of 32 (scatter_teams.wgsl).
 #include <algorithm>
+#include <bit>
 
 #include "formula/compute_types.hpp"
+#include "gpu/radix/radix.hpp"
 #include "gpu/text/combining.hpp"
 #include "gpu/text/io.hpp"
 #include "primitives/scatter/gpu.hpp"
@@ -24,6 +26,9 @@ constexpr const char* kColumnsText =
 constexpr const char* kTeams =
 #include "primitives/scatter/scatter_teams.wgsl.inc"
     ;
+constexpr const char* kInSubgroups =
+#include "primitives/scatter/scatter_lines_in_subgroups.wgsl.inc"
+    ;
 constexpr const char* kInLaneOrder =
 #include "primitives/scatter/scatter_in_lane_order.cu.inc"
     ;
@@ -40,6 +45,13 @@ constexpr int kAhead = 4, kAheadAcross = 2;
 // processor of an H100.
 constexpr int kLinesAcross = 4;
 constexpr int kTeamThreads = 256, kTeam = 32;  // of WebGPU's
+// Of WebGPU's that vote, of each line: 32 share a bit of a tag, of two lines all 32 bits. And results that a line has
+// there at least. Along rows and columns of 4096² 512 took 287 and 593 us, 768 290 and 532, 1024 292 and 476 (H200, 30
+// November 2026), and all entries in one place, along rows, 2971, 2952 and 2982.
+constexpr int kVoters = 512, kLeastVotedOn = 4096, kLeastTags = 512;
+// Memory of a workgroup up to which there is another beside it on an H200.
+constexpr std::int64_t kSharedByTwo = 24 << 10;
+constexpr std::int64_t kDrawingBytes = 32;  // what draws slots, and counts turns
 constexpr int kWordsApart = 8;                // words between what neighbours have, so that they do not meet in a bank
 
 class LineScatter {
@@ -52,7 +64,7 @@ class LineScatter {
     for (std::size_t i = 0; i < axes_.kept.sizes.size(); ++i)
       if (axes_.kept.strides[2][i] == 0) return false;  // lines that share a table
     return axes_.kept.count() >= kLeastLines && axes_.summed.count() >= kLeastEntries &&
-           r_.target.size * type_bytes() <= kLineBytes && (native() || lines_of_teams(held()) > 0);
+           r_.target.size * type_bytes() <= kLineBytes && (native() || lines_of_workgroup() > 0);
   }
   void run() {
     count_ = plan_.add_param(static_cast<std::uint64_t>(axes_.summed.count()));
@@ -65,7 +77,7 @@ class LineScatter {
     const int across = lines_across(held);
     plan_.note(r_.combine), plan_.note(r_.source.dtype), plan_.note(held), plan_.note(across);
     plan_.finish_key();
-    plan_.launch.threads = static_cast<std::uint32_t>(native() ? kWarp * across : kTeamThreads);
+    plan_.launch.threads = static_cast<std::uint32_t>(native() ? kWarp * across : workers(across, votes()));
     plan_.launch.groups = static_cast<std::uint64_t>(ceil_div(axes_.kept.count(), across));
     plan_.launch.in_bounds = true;
     if (native() && across > 1) plan_.launch.shared_bytes = static_cast<std::uint32_t>(across_bytes(held));
@@ -80,10 +92,32 @@ class LineScatter {
     while (held < r_.target.size) held *= 2;
     return held;
   }
-  /// Lines there is room for beside each other in scatter_teams.wgsl, 1, 2 or none.
-  int lines_of_teams(int held) const {
-    const std::int64_t room = backend_.limits().shared_bytes - kTeamThreads * (type_bytes() + 4);
-    return static_cast<int>(std::clamp<std::int64_t>(room / ((held + kWordsApart) * type_bytes()), 0, 2));
+  /// Whether WebGPU's workgroups vote (scatter_lines_in_subgroups.wgsl): where lines have few results, entries meet so
+  /// often that teams are quicker (1000 places 206 and 214 us, 10 places 350 and 531 of 4096², H200, 30 November 2026).
+  bool votes() const {
+    return !native() && backend_.limits().subgroups && held() >= kLeastVotedOn && fits_beside(1, true);
+  }
+  std::int64_t workers(int lines, bool voting) const { return voting ? lines * kVoters : kTeamThreads; }
+  /// Memory of a workgroup of WebGPU's, tags aside.
+  std::int64_t workgroup_bytes(int lines, bool voting) const {
+    const std::int64_t entry = voting ? type_bytes() : type_bytes() + 4, drawing = voting ? kDrawingBytes : 0;
+    return lines * (held() + kWordsApart) * type_bytes() + workers(lines, voting) * entry + drawing;
+  }
+  bool fits_beside(int lines, bool voting) const {
+    const Limits& limits = backend_.limits();
+    return workers(lines, voting) <= limits.threads &&
+           workgroup_bytes(lines, voting) + (voting ? 4 * kLeastTags : 0) <= limits.shared_bytes;
+  }
+  /// Lines there is room for beside each other on WebGPU, 1, 2 or none.
+  int lines_of_workgroup() const {
+    const bool voting = votes();
+    return fits_beside(2, voting) ? 2 : fits_beside(1, voting) ? 1 : 0;
+  }
+  /// Tags of places: as many as there is room for without fewer workgroups beside each other.
+  int tag_count(int lines) const {
+    const std::int64_t bytes = workgroup_bytes(lines, true), most = backend_.limits().shared_bytes;
+    const std::int64_t all = bytes + 4 * kLeastTags <= kSharedByTwo ? std::min(kSharedByTwo, most) : most;
+    return static_cast<int>(std::bit_floor(static_cast<std::uint64_t>(all - bytes) / 4));
   }
   std::int64_t type_bytes() const {
     return static_cast<std::int64_t>(dtype_size(dtype_computed_in(detail::compute_type_of(r_.source.dtype))));
@@ -97,14 +131,14 @@ class LineScatter {
     const std::size_t inner = axes_.kept.sizes.size() - 1;
     const bool neighbours = std::abs(axes_.kept.strides[1][inner]) == 1 && std::abs(axes_.kept.strides[2][inner]) == 1;
     if (!neighbours) return 1;
-    if (!native()) return lines_of_teams(held);
+    if (!native()) return lines_of_workgroup();
     return across_bytes(held) <= backend_.limits().most_shared_bytes ? kLinesAcross : 1;
   }
   std::string text(int held, int across) const {
     const Dialect& d = backend_.dialect();
     Io io(plan_, d);
     const detail::ComputeType type = detail::compute_type_of(r_.source.dtype);
-    const int ahead = native() && across > 1 ? kAheadAcross : kAhead;
+    const int ahead = votes() ? 1 : native() && across > 1 ? kAheadAcross : kAhead;
     Position line, outside, inside;
     std::vector<std::string> entry, old;
     Holes holes{{"type", compute_type_name(type)},
@@ -125,7 +159,7 @@ class LineScatter {
     inside.coordinates.push_back("0u");
     outside.coordinates.resize(inside.coordinates.size() - 1, "0u"), outside.coordinates.push_back("k");
     holes["load_old"] = io.load(old_, outside, old), holes["old_0"] = old[0];
-    const char* const results = native() ? "results" : "sums";
+    const char* const results = native() || votes() ? "results" : "sums";
     const std::string result = of_group ? "sums[k]" : cat(results, "[column * ", held + kWordsApart, "u + k]");
     holes["store"] = io.store(0, outside, {result}, "");
     name_index(holes, plan_, io, d, 2, 3, inside);
@@ -134,25 +168,52 @@ class LineScatter {
       holes[cat("load_", e)] = io.load(1, inside, values), holes[cat("new_", e)] = values[0];
     }
     const std::string combine = combining_function(d, r_.combine, type);
-    if (!native()) {
-      const int each = kTeamThreads / across;
-      holes["barrier"] = d.barrier(), holes["each"] = cat(each);
-      holes["fours"] = numbers(0, kTeam / 4), holes["turns"] = numbers(0, each / kTeam);
-      return d.module({"scatter, lines by teams",
-                       plan_.launch.bindings,
-                       plan_.launch.params.size(),
-                       plan_.launch.threads,
-                       {{compute_type_name(type), "sums", across * (held + kWordsApart)},
-                        {"vec4<u32>", "named", kTeamThreads / 4},
-                        {compute_type_name(type), "numbers", kTeamThreads}},
-                       combine,
-                       fill_holes(kTeams, holes)});
-    }
+    if (!native() && votes()) return voting_module(holes, held, across, combine);
+    if (!native()) return team_module(holes, held, across, combine);
     if (across > 1)
       return d.module({"scatter, neighbouring lines", plan_.launch.bindings, plan_.launch.params.size(),
                        plan_.launch.threads, {}, combine, fill_holes(kColumnsText, holes)});
     return d.module({"scatter, lines", plan_.launch.bindings, plan_.launch.params.size(), plan_.launch.threads,
                      {{compute_type_name(type), "sums", held}}, combine, fill_holes(kLines, holes)});
+  }
+
+  std::string module_of_workgroup(const char* title, std::vector<Shared> shared, const std::string& combine,
+                                  const std::string& body) const {
+    return backend_.dialect().module({.title = title,
+                                      .bindings = plan_.launch.bindings,
+                                      .params = plan_.launch.params.size(),
+                                      .threads = plan_.launch.threads,
+                                      .shared = std::move(shared),
+                                      .functions = combine,
+                                      .body = body,
+                                      .subgroups = votes()});
+  }
+  std::string team_module(Holes& holes, int held, int across, const std::string& combine) const {
+    const std::string type = compute_type_name(detail::compute_type_of(r_.source.dtype));
+    const int each = kTeamThreads / across;
+    holes["barrier"] = backend_.dialect().barrier(), holes["each"] = cat(each);
+    holes["fours"] = numbers(0, kTeam / 4), holes["turns"] = numbers(0, each / kTeam);
+    return module_of_workgroup("scatter, lines by teams",
+                               {{type, "sums", across * (held + kWordsApart)},
+                                {"vec4<u32>", "named", kTeamThreads / 4},
+                                {type, "numbers", kTeamThreads}},
+                               combine, fill_holes(kTeams, holes));
+  }
+  std::string voting_module(Holes& holes, int held, int across, const std::string& combine) const {
+    const std::string type = compute_type_name(detail::compute_type_of(r_.source.dtype));
+    const int tags = tag_count(across), voters = kVoters * across;
+    holes.merge(drawing_in_subgroups(backend_.dialect()));
+    holes["workers"] = cat(voters), holes["each"] = cat(kVoters), holes["tags"] = cat(tags);
+    holes["held"] = cat(held), holes["bits"] = numbers(0, std::bit_width(static_cast<unsigned>(held * across - 1)));
+    return module_of_workgroup("scatter, lines in subgroups",
+                               {{type, "results", across * (held + kWordsApart)},
+                                {type, "numbers", voters},
+                                {"atomic<u32>", "tags", tags},
+                                {"atomic<u32>", "most", 2},
+                                {"u32", "turns_of_all", 1},
+                                {"atomic<u32>", "drawn", 1},
+                                {"vec2<u32>", "sums", 1}},
+                               combine, fill_holes(kInSubgroups, holes));
   }
 
   GpuBackend& backend_;

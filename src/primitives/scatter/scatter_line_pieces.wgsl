@@ -1,5 +1,8 @@
-// Pieces (kernel_file.hpp) of scatter_lines.cu, scatter_columns.cu and scatter_teams.wgsl, in what the GPU languages
-// share (dialect.hpp).
+// Pieces (kernel_file.hpp) of scatter_lines.cu, scatter_columns.cu, scatter_teams.wgsl and
+// scatter_lines_in_subgroups.wgsl, in what the GPU languages share (dialect.hpp).
+//
+// Workgroup memory, of the last of them alone: results[column · $pitch + place], the lines' results; numbers[$workers],
+// the values of the entries.
 
 The places and values of an invocation's next $ahead entries from $start + $first on, $step apart; behind the last
 $nowhere, which no index gives: one below 0 gives at least $nowhere + $size. Places are looked at when they are used: a
@@ -32,5 +35,44 @@ $define look_at(place)
   if ($place >= $size && $place != $nowhere) {
     let index = bitcast<i32>($place - select(0u, $size, $place > $nowhere));
     $report
+  }
+$end
+Of scatter_lines_in_subgroups.wgsl: what the results were before, four loads on their way at once.
+$define load_results
+  if (inside) {
+    for (var begin = row; begin < $size; begin += 4u * ${each}u) {
+      $for o in 0 1 2 3
+        var old$o = $type();
+        {
+          let k = min(begin + ${o}u * ${each}u, $size - 1u);
+          $load_old
+          old$o = $old_0;
+        }
+      $end
+      $for o in 0 1 2 3
+        if (begin + ${o}u * ${each}u < $size) { results[column * ${pitch}u + begin + ${o}u * ${each}u] = old$o; }
+      $end
+    }
+  }
+$end
+Likewise: alike, the lanes of the part that have the same place, of all that have one.
+$define vote_on_places
+  var alike = subgroupBallot(place < $size)[lane >> 5u];
+  {
+    let voted = place + column * ${held}u;
+    $for bit in $bits
+      let bit$bit = (voted >> ${bit}u) & 1u;
+      alike &= subgroupBallot(bit$bit == 1u)[lane >> 5u] ^ (bit$bit - 1u);
+    $end
+  }
+$end
+Likewise: an invocation whose turn it is adds the entries of its part that have its place.
+$define add_in_turn(turn)
+  if (my_turn == $turn) {
+    var sum = combine(results[at], value);
+    for (var others = alike & (alike - 1u); others != 0u; others &= others - 1u) {
+      sum = combine(sum, numbers[slot - in_part + firstTrailingBit(others)]);
+    }
+    results[at] = sum;
   }
 $end

@@ -1,4 +1,5 @@
-// The same as scatter_lines.cu where the lanes of a warp cannot compare their places: WebGPU's. A workgroup of 256 has
+// The same as scatter_lines.cu on WebGPU, where lines have few results or invocations cannot vote (else
+// scatter_lines_in_subgroups.wgsl). A workgroup of 256 has
 // a line, whose results it keeps in its memory, or $across lines that are neighbours in memory, and takes $each entries
 // of each at once, in order, the next ones loaded while these are added:
 //

@@ -132,8 +132,8 @@ std::string write_text(const SortJob& job, const LinePlan& l, int places, const 
   return l.module("sort, results", fill_holes(kWrite, holes), {});
 }
 
-/// Values, as they lie, and places from lines of the sorted bits, access 0, and of their places, access 1.
-std::string write_words_text(const SortJob& job, const LinePlan& l, DType bits) {
+/// Values, as they lie, from lines of the sorted bits, access 0, and with `with_places` these from access 1.
+std::string write_words_text(const SortJob& job, const LinePlan& l, DType bits, bool with_places) {
   Io io(l.plan, job.dialect());
   std::vector<std::string> line;
   SortResults results;
@@ -141,11 +141,13 @@ std::string write_words_text(const SortJob& job, const LinePlan& l, DType bits) 
   holes["coordinates"] = io.coordinates(l.lines, "line", "c", line);
   const Position at = l.group_at(line, "at");
   const DType dtype = as_it_lies(job.r.values).dtype;
-  holes["load_bits"] = io.load(0, at, results.values), holes["load_places"] = io.load(1, at, results.places);
+  holes["load_bits"] = io.load(0, at, results.values);
+  holes["load_places"] = with_places ? io.load(1, at, results.places) : std::string();
   for (std::string& value : results.values)
     if (bits != dtype) value = unpacked(dtype, value);
   for (std::string& place : results.places) place = cat("bitcast<i32>(", place, ")");
-  store_results(holes, job, io, at, 2, results);
+  holes["store_values"] = io.store(with_places ? 2 : 1, at, results.values, "");
+  holes["store_places"] = with_places ? io.store(3, at, results.places, "") : std::string();
   return l.module("sort, writing", fill_holes(kWriteWords, holes), {});
 }
 
@@ -161,9 +163,10 @@ Strides line_strides(const Shape& space, int axis) {
     if (i != axis) strides[static_cast<std::size_t>(i)] = step, step *= space[static_cast<std::size_t>(i)];
   return strides;
 }
-/// The elements' bits, a word each: the input's own where it consists of such.
+/// The elements' bits: the input's own where its lines follow each other, else copied to a word each.
 Words read_words(const SortJob& job, Radix& radix) {
-  if (in_words(job.r.input, job.r.space, job.r.axis, job.halves)) return {job.r.input, {}};
+  const bool narrow = job.halves || !job.backend.limits().native;
+  if (in_words(job.r.input, job.r.space, job.r.axis, narrow)) return {as_it_lies(job.r.input), {}};
   Words words = radix.make_bits(job.n);
   words.bits.strides = line_strides(job.r.space, job.r.axis);
   const View input = as_it_lies(job.r.input);
@@ -221,17 +224,20 @@ void write_by_place(const SortJob& job, const Radix::Places& places) {
     return l.launch_each(kSortThreads, [&] { return write_text(job, l, s.places, l.p(s.padded)); });
   });
 }
-/// Writes the results of words in order.
+/// Writes the results of words in order; their places only where there are any.
 void write_words(const SortJob& job, const Words& sorted) {
   const Strides strides = line_strides(job.results, job.r.axis);
   View bits = sorted.bits, places = sorted.places, values = as_it_lies(job.r.values);
   bits.strides = places.strides = strides;
-  std::vector<const View*> views{&bits, &places, &values};
-  if (job.to_indices()) views.push_back(&job.r.indices);
+  std::vector<const View*> views{&bits};
+  const bool with_places = job.to_indices() && sorted.places.storage;
+  if (with_places) views.push_back(&places);
+  views.push_back(&values);
+  if (with_places) views.push_back(&job.r.indices);
   run_in_layouts(job.backend.limits(), [&](Layouts layouts) {
-    LinePlan l(job.backend, job.r.op, 'W', job.results, job.r.axis, views, 2, layouts);
-    l.plan.note(job.to_indices());
-    return l.launch_each(kSortThreads, [&] { return write_words_text(job, l, bits.dtype); });
+    LinePlan l(job.backend, job.r.op, 'W', job.results, job.r.axis, views, with_places ? 2 : 1, layouts);
+    l.plan.note(with_places);
+    return l.launch_each(kSortThreads, [&] { return write_words_text(job, l, bits.dtype, with_places); });
   });
 }
 
@@ -247,10 +253,11 @@ void sort_by_digits(const SortJob& job, Radix& radix) {
   };
   if (n == job.wanted && !words.places.storage && lie_in_words(job.r.values) && lie_in_words(job.r.indices))
     return radix.sort(words, n, key_bits(job.dtype), {job.r.values, job.r.indices});
-  const Radix::Places places{radix.make_places(n), n};
+  const bool in_place = n == job.wanted && !words.places.storage && job.to_indices() && lie_in_words(job.r.indices);
+  const Radix::Places places{in_place ? job.r.indices : radix.make_places(n), n};
   const View bits = n == job.wanted && job.to_values() ? radix.make_bits(n).bits : View{};
   radix.sort(words, n, key_bits(job.dtype), {bits, places.view});
-  if (bits.storage) return write_words(job, {bits, places.view});
+  if (bits.storage) return write_words(job, {bits, in_place ? View{} : places.view});
   write_by_place(job, places);
 }
 
@@ -297,8 +304,8 @@ void run_sort(GpuBackend& backend, const SortRequest& r) {
 
 }  // namespace
 
-bool in_words(const View& v, const Shape& space, int axis, bool halves) {
-  if (dtype_size(v.dtype) < 4 && !halves) return false;
+bool in_words(const View& v, const Shape& space, int axis, bool narrow) {
+  if (dtype_size(v.dtype) < 4 && !narrow) return false;
   std::int64_t step = space[static_cast<std::size_t>(axis)];
   if (step != 1 && v.strides[static_cast<std::size_t>(axis)] != 1) return false;
   for (int i = space.rank() - 1; i >= 0; --i) {

@@ -5,9 +5,8 @@
 
 namespace tern::detail_gpu {
 
-/// Whether the view's lines along the axis are dense, one after the other, in words of their own (or halves of words,
-/// where such are sorted).
-bool in_words(const detail::View& v, const Shape& space, int axis, bool halves);
+/// Whether the view's lines along the axis are dense, one after the other, of words (or, where `narrow`, of anything).
+bool in_words(const detail::View& v, const Shape& space, int axis, bool narrow);
 
 /// The places of booleans in order, by two kernels and a scan; false, having done nothing, where the request is
 /// another.

@@ -25,8 +25,9 @@ std::string tile_text(const SortJob& job, const LinePlan& l, int tile, int flip)
   holes["coordinates"] = io.coordinates(l.lines, "group", "c", line);
   load_bits(holes, l, io, l.group_at(line, "i"), job.dtype);
   for (int e = 0; e < l.group; ++e) {
-    results.values.push_back(unpacked(job.dtype, cat(in_warps ? "staged" : "words", "[i + ", e, "u]")));
-    results.places.push_back(cat("i32(", in_warps ? "places" : "words", "[i + ", e, "u])"));
+    const std::string at = cat("[i + ", e, "u]"), word = cat("atomicLoad(&words", at, ")");
+    results.values.push_back(unpacked(job.dtype, in_warps ? "staged" + at : word));
+    results.places.push_back(cat("i32(", in_warps ? "places" + at : word, ")"));
   }
   store_results(holes, job, io, l.group_at(line, "i"), 1, results);
   holes["key_bits"] = cat(key_bits(job.dtype)), holes["tile_each"] = cat(tile / 256), holes["flip"] = l.p(flip);
@@ -36,9 +37,10 @@ std::string tile_text(const SortJob& job, const LinePlan& l, int tile, int flip)
         "sort, tiles", fill_holes(kSortTile, holes),
         {{word_of(job.dtype), "staged", tile}, {"u16", "places", tile}, {"u32", "counts", 2048}, {"u32", "sums", 256}},
         ranking_functions() + key);
-  holes.merge(ranking_in_subgroups(job.dialect(), tile));
+  holes.merge(ranking_in_subgroups(job.dialect(), tile, kSortThreads));
   holes["shift"] = "shift", holes["beside"] = "0u";
-  return l.module("sort, tiles in subgroups", fill_holes(kTileInSubgroups, holes), ranking_memory(tile), key, true);
+  return l.module("sort, tiles in subgroups", fill_holes(kTileInSubgroups, holes), ranking_memory(tile, kSortThreads),
+                  key, true);
 }
 
 bool sorts_whole_line(const SortJob& job) {

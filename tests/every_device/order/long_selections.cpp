@@ -1,6 +1,7 @@
 // What GPUs have kernels of their own for: the order of booleans, elements at a few ranks of long lines, sums by index
 // in lines with tables of their own and in 16 bits, running results of long lines.
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "every_device/reference.hpp"
@@ -169,6 +170,48 @@ TEST_P(LongSelections, SumsThatFillTheMemoryOfAWorkgroup) {
               doubles(scatter_add(x.to(cpu()), indices.to(cpu()), from.to(cpu()), 1)))
         << n;
   }
+}
+
+/// Sums of numbers that round, in the order of the entries whatever meets where: places that repeat next to each other,
+/// 32, 512 and 1024 entries apart, everywhere, and by chance; along rows and, of an odd number of lines, along columns.
+TEST_P(LongSelections, SumsInLongTablesKeepTheOrder) {
+  constexpr std::int64_t kLines = 65, kEntries = 1800, kSize = 3001;
+  std::vector<std::int32_t> at;
+  std::vector<float> source, old;
+  for (std::int64_t line = 0; line < kLines; ++line)
+    for (std::int64_t i = 0; i < kEntries; ++i) {
+      const std::int64_t way = line % 8;
+      const std::int64_t place = way == 0   ? i / 3
+                                 : way == 1 ? i % 32
+                                 : way == 2 ? i % 512
+                                 : way == 3 ? i % 1024
+                                 : way == 4 ? 7
+                                 : way == 5 ? i * 1024 % kSize
+                                            : scrambled_below(line * kEntries + i, way == 6 ? kSize : 40);
+      at.push_back(static_cast<std::int32_t>(i % 5 == 0 ? place - kSize : place));  // some count from the end
+      const auto number = static_cast<float>(scrambled(static_cast<std::uint32_t>(line * kEntries + i)));
+      source.push_back(number * 0x1p-28f - 7.3f);
+      if (line == 6 && i % 400 == 17) source.back() = i % 800 == 17 ? INFINITY : NAN;
+    }
+  for (std::int64_t i = 0; i < kLines * kSize; ++i) old.push_back(static_cast<float>(i % 17) * 0.1f);
+  const Tensor x = tensor(old, {kLines, kSize}), from = tensor(source, {kLines, kEntries}),
+               index = tensor(at, {kLines, kEntries});
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    const std::int64_t place = at[i] < 0 ? at[i] + kSize : at[i];
+    old[static_cast<std::size_t>(static_cast<std::int64_t>(i) / kEntries * kSize + place)] += source[i];
+  }
+  const auto bits = [](const std::vector<float>& values) {
+    std::vector<std::uint32_t> words;
+    for (const float v : values) words.push_back(v == v ? std::bit_cast<std::uint32_t>(v) : 0x7fc00000u);
+    return words;
+  };
+  EXPECT_EQ(bits(scatter_add(x, index, from, 1).to_vector<float>()), bits(old));
+  const auto turned = [](const Tensor& t) { return t.transpose(0, 1).contiguous(); };
+  const Tensor columns = scatter_add(turned(x), turned(index), turned(from), 0);
+  EXPECT_EQ(bits(turned(columns).to_vector<float>()), bits(old));
+  const Tensor smallest = scatter_reduce(x, index, from, Reduce::minimum, 1);
+  EXPECT_EQ(bits(smallest.to_vector<float>()),
+            bits(scatter_reduce(x.to(cpu()), index.to(cpu()), from.to(cpu()), Reduce::minimum, 1).to_vector<float>()));
 }
 
 std::vector<float> noise_of(std::int64_t count) {

@@ -68,7 +68,8 @@ void expect_sorted(const std::string& name, const Tensor& x, int axis, bool desc
 }
 
 TEST_P(Sorting, LinesOfEveryLength) {
-  const std::vector<std::int64_t> every{1, 2, 255, 513, 1024, 1025, 2049, 4096, 4097, 9001}, few{1, 513, 1025, 4097};
+  const std::vector<std::int64_t> every{1, 2, 255, 513, 1024, 1025, 2049, 4096, 4097, 5120, 5121, 10241},
+      few{1, 513, 1025, 4097};
   int turn = 0;
   for (const DType d : few_of(device(), kSortedDTypes))
     for (const std::int64_t n : in_software(device()) ? few : every) {
@@ -99,6 +100,21 @@ TEST_P(Sorting, AnyLayout) {
       expect_sorted(name + " cut", cut, 2, true, sort(cut, 2, true));
       expect_sorted(name + " repeated", repeated, 1, false, sort(repeated, 1));
       expect_sorted(name + " batches along the middle", batches, 1, false, sort(batches, 1));
+    }
+}
+
+/// WebGPU sorts elements of 8 and 16 bits from where they lie, parts of words.
+TEST_P(Sorting, NarrowElementsFromAnyPlace) {
+  constexpr std::int64_t kLength = 5123;
+  for (const DType d : few_of(device(), {bf16, u8, i16, i8, f16}))
+    for (const std::int64_t begin : {0, 1, 3}) {
+      if (left_out(device(), 2)) continue;
+      const Tensor all = mixed_numbers({2 * kLength + begin}, d, 200).to(device()),
+                   lines = all.slice(0, begin, 2 * kLength + begin).reshape({2, kLength});
+      const std::string name = std::string(to_string(d)) + " from " + std::to_string(begin);
+      expect_sorted(name, lines, 1, begin == 1, sort(lines, 1, begin == 1));
+      expect_sorted(name + ", the first", lines, 1, true, topk(lines, 9, 1), 9);
+      EXPECT_EQ(argsort(lines, 1).to_vector<std::int32_t>(), sort(lines, 1).indices.to_vector<std::int32_t>()) << name;
     }
 }
 
