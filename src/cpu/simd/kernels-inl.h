@@ -166,8 +166,7 @@ template <Elementary L, int kArity> constexpr ElementaryFn FastKernel() {
 struct LogAddExp {
   template <class D, class V> static HWY_INLINE V Run(D d, V a, V b) {
     const V larger = hn::IfThenElse(hn::Or(hn::Gt(a, b), hn::IsNaN(a)), a, b);
-    const V share = SimdFunction<Elementary::exp>::Run(d, hn::Neg(hn::Abs(hn::Sub(a, b))));
-    const V sum = hn::Add(larger, SimdFunction<Elementary::log1p>::Run(d, share));
+    const V sum = hn::Add(larger, SimdFunction<Elementary::softplus>::Run(d, hn::Neg(hn::Abs(hn::Sub(a, b)))));
     return hn::IfThenElse(hn::Eq(a, b), hn::Add(a, hn::Set(d, static_cast<hn::TFromD<D>>(0.6931471805599453))), sum);
   }
 };
