@@ -100,8 +100,16 @@ struct ScannedLines {
   bool reverse;
 };
 using ScanLinesFn = void (*)(const ScannedLines& lines);
-/// out[i] = *before combined with out[i].
-using JoinScannedFn = void (*)(const void* before, void* out, std::size_t n);
+/// out[i] = *before combined with in[i], or in[i] where `before` is null; `out` may be `in`. `stream`: past the caches,
+/// to memory aligned to 64 bytes. `fetch`: as many elements that are read next, or null.
+struct JoinedScan {
+  const void *before, *in;
+  void* out;
+  std::size_t n;
+  bool stream;
+  const void* fetch;
+};
+using JoinScannedFn = void (*)(const JoinedScan& run);
 /// Runs of so many are combined on their own and joined, so that errors grow with kScanRun + n/kScanRun terms, not with
 /// n.
 inline constexpr std::size_t kScanRun = 256;
