@@ -146,6 +146,18 @@ using SplitColumnsFn = void (*)(const void* rows, std::int64_t step, std::size_t
 using JoinColumnsFn = void (*)(const void* const* in, std::size_t columns, void* rows, std::int64_t step,
                                std::size_t n);
 
+/// to[i * to_row + j] = from[j * from_row + i] for i < rows and j < cols, other memory. `stream`: past the caches,
+/// to rows that begin with a cache line and are whole ones.
+struct Transposition {
+  const void* from;
+  std::int64_t from_row;
+  void* to;
+  std::int64_t to_row;
+  std::size_t rows, cols;
+  bool stream;
+};
+using TransposeFn = void (*)(const Transposition& matrix);
+
 /// Of n complex numbers as they lie in memory: a and b, or a alone. `stream`: the results, in memory aligned to 64
 /// bytes, pass by the caches. They may be one of the operands.
 using PairsFn = void (*)(const void* a, const void* b, void* out, std::size_t n, bool stream);
@@ -163,6 +175,7 @@ struct KernelTable {
   PairsFunctions pairs;
   SplitColumnsFn split_columns;
   JoinColumnsFn join_columns;
+  TransposeFn transpose[2];  // of elements of 4 and of 8 bytes
   /// Elements of a row from which loops are called for its reduced values as numbers.
   std::int64_t loop_row;
   ElementaryFn elementary[kElementaryCount]

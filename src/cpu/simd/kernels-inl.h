@@ -9,6 +9,7 @@
 #include "cpu/simd/functions-inl.h"
 #include "cpu/simd/by_number-inl.h"
 #include "cpu/simd/columns-inl.h"
+#include "cpu/simd/matrix_transpose-inl.h"
 #include "cpu/simd/moments-inl.h"
 #include "cpu/simd/philox-inl.h"
 #include "cpu/simd/reductions-inl.h"
@@ -483,6 +484,7 @@ void FillTable(KernelTable& t) {
   t.target = hwy::TargetName(HWY_TARGET);
   t.loop_row = kLoopRow;
   t.split_columns = &SplitColumns, t.join_columns = &JoinColumns;
+  t.transpose[0] = &TransposeMatrix<std::int32_t>, t.transpose[1] = &TransposeMatrix<std::int64_t>;
   t.pairs = {.product = {&ProductsOfPairs<float, false>, &ProductsOfPairs<double, false>},
              .conjugate_product = {&ProductsOfPairs<float, true>, &ProductsOfPairs<double, true>},
              .quotient = {&QuotientsOfPairs<float>, &QuotientsOfPairs<double>},
