@@ -216,6 +216,9 @@ struct KernelTable {
   std::int64_t place_row[kComputeTypeCount];
   /// Of what gives a predicate, as bytes of 0 and 1; null for others.
   ElementaryFn predicates[kElementaryCount][kComputeTypeCount];
+  /// Of u8, i8 and i16 as they lie in memory, of two arguments; null for others, and where low bits do not follow from
+  /// the operands' alone.
+  ElementaryFn narrow[kDTypeCount][kElementaryCount];
   ElementaryFn saturate[kDTypeCount];  // f32 to integers of 8 and 16 bits; else null
   ElementaryFn known[kKnownFunctionCount][2];
   ElementaryFn logaddexp[2];  // of f32 and f64: what running logarithms of sums are joined by

@@ -145,7 +145,8 @@ class ElementwiseRun {
   /// Whether the tape does nothing with an element of the one operand but store it elsewhere, in whatever dtype.
   bool only_stores() const {
     const detail::FusedRequest& r = run_.request;
-    if (!run_.tape.ops.empty() || r.inputs.size() != 1 || r.outputs.size() != 1 || r.inputs[0].gather) return false;
+    if (std::ranges::find(run_.tape.live, true) != run_.tape.live.end()) return false;
+    if (r.inputs.size() != 1 || r.outputs.size() != 1 || r.inputs[0].gather) return false;
     const detail::View &from = r.inputs[0].view, &to = r.outputs[0];
     return run_.tape.values[static_cast<std::size_t>(run_.tape.outputs[0])].kind == detail::StepKind::input &&
            from.storage && from.storage != to.storage;
