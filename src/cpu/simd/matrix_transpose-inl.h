@@ -29,7 +29,8 @@ void TransposeTile(const T* from, std::int64_t step, std::size_t rows, std::size
     for (std::size_t i = 0; i < whole_rows; i += block)
       gemm_simd::TransposeBlock(d, line + i, step, tile + i * kPitch + j, static_cast<std::int64_t>(kPitch));
     for (std::size_t i = whole_rows; i < rows; ++i)
-      for (std::size_t k = 0; k < lanes; ++k) tile[i * kPitch + j + k] = (line + static_cast<std::int64_t>(k) * step)[i];
+      for (std::size_t k = 0; k < lanes; ++k)
+        tile[i * kPitch + j + k] = (line + static_cast<std::int64_t>(k) * step)[i];
   }
   for (std::size_t j = whole_cols; j < cols; ++j)
     for (std::size_t i = 0; i < rows; ++i) tile[i * kPitch + j] = (from + static_cast<std::int64_t>(j) * step)[i];

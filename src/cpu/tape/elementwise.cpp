@@ -76,6 +76,7 @@ class RunsOfNeighbours {
   std::int64_t at_[kMaxRank] = {}, read_[kMaxRank], written_[kMaxRank];
 };
 
+/// (Longer than other classes: each way that needs no block is a few lines on the same request and the same axes.)
 class ElementwiseRun {
  public:
   explicit ElementwiseRun(Run& run) : run_(run), runner_(run.runner), full_(run.layout.full) {}

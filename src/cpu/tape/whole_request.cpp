@@ -33,13 +33,13 @@ class PlacedValues {
     return true;
   }
   std::byte* at(int value, std::int64_t element) const {
-    const Place& place = places_[static_cast<std::size_t>(value)];
+    const PlacedValue& place = places_[static_cast<std::size_t>(value)];
     return place.at + element * place.step;
   }
   bool has(int value) const { return places_[static_cast<std::size_t>(value)].at != nullptr; }
 
  private:
-  struct Place {
+  struct PlacedValue {
     std::byte* at;
     std::int64_t step;
   };
@@ -65,7 +65,7 @@ class PlacedValues {
   static constexpr std::size_t kNumbers = 4;
   std::int64_t bits_[kNumbers];
   std::size_t numbers_ = 0;
-  detail::SmallVector<Place, 8> places_;
+  detail::SmallVector<PlacedValue, 8> places_;
 };
 
 void run_op(const TapeOp& op, const PlacedValues& values, std::int64_t first, std::int64_t count) {

@@ -42,7 +42,8 @@ TEST_P(Transposed, EveryElementIsInItsPlace) {
     for (const auto& [batch, m, n] : sizes) {
       if (!takes(device(), d)) continue;
       const Tensor x = arange(0, batch * m * n, 1, {.dtype = i32}).to(d).reshape({batch, m, n});
-      const Tensor turned = x.transpose(1, 2).contiguous().to(i32), part = x.slice(2, 1, n).transpose(1, 2).contiguous();
+      const Tensor turned = x.transpose(1, 2).contiguous().to(i32),
+                   part = x.slice(2, 1, n).transpose(1, 2).contiguous();
       const std::vector<std::int32_t> got = turned.to_vector<std::int32_t>(),
                                       of_part = part.to(i32).to_vector<std::int32_t>();
       std::size_t at = 0, within = 0;
