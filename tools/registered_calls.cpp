@@ -121,10 +121,12 @@ void call_formulas(DType dtype, const Shape& shape) {
 }
 
 void call_later(DType dtype, const Shape& shape) {
-  const Tensor operand = full(shape, 0.5, dtype);
-  const detail::Argument x(operand);
-  for (const Pointwise<>* formula : later())
-    if (formula->graph()->inputs == 1) attempt([&] { applied(*formula, {&x, 1}); });
+  const std::vector<Tensor> operands(4, full(shape, 0.5, dtype));
+  const std::vector<detail::Argument> arguments(operands.begin(), operands.end());
+  for (const Pointwise<>* formula : later()) {
+    const auto count = static_cast<std::size_t>(formula->graph()->inputs);
+    if (count <= arguments.size()) attempt([&] { applied(*formula, std::span(arguments).first(count)); });
+  }
 }
 
 void call_epilogues(DType dtype, const Shape& shape) {

@@ -96,6 +96,18 @@ template <DType D, class V> HWY_INLINE auto Narrow(hn::ScalableTag<float> d, V x
                        hn::DemoteTo(hn::Rebind<hwy::float16_t, decltype(d)>(), number));
   }
 }
+#if HWY_TARGET == HWY_AVX2
+/// Whether f16 are stored four vectors at a time where none has a NaN, which is asked of all four at once (2^16 in
+/// cache, Zen 3: 13 us by a comparison and a blend for each, 6.4 so, and without NaN 6.7).
+inline constexpr bool kFourHalves = true;
+HWY_INLINE bool AnyNaN(hn::Vec256<float> a, hn::Vec256<float> b, hn::Vec256<float> c, hn::Vec256<float> e) {
+  const __m256 first = _mm256_cmp_ps(a.raw, b.raw, _CMP_UNORD_Q), second = _mm256_cmp_ps(c.raw, e.raw, _CMP_UNORD_Q);
+  return _mm256_movemask_ps(_mm256_or_ps(first, second)) != 0;
+}
+#else
+inline constexpr bool kFourHalves = false;
+template <class V> HWY_INLINE bool AnyNaN(V, V, V, V) { return true; }  // not called
+#endif
 /// The reverse of LoadOperand; `stream`: past the caches, to memory aligned to the vector's bytes.
 template <class D, class V> HWY_INLINE void StoreOperand(D d, V v, hn::TFromD<D>* to, bool stream) {
   if (HWY_UNLIKELY(stream)) hn::Stream(v, d, to);

@@ -100,8 +100,16 @@ struct ScannedLines {
   bool reverse;
 };
 using ScanLinesFn = void (*)(const ScannedLines& lines);
-/// out[i] = *before combined with out[i].
-using JoinScannedFn = void (*)(const void* before, void* out, std::size_t n);
+/// out[i] = *before combined with in[i], or in[i] where `before` is null; `out` may be `in`. `stream`: past the caches,
+/// to memory aligned to 64 bytes. `fetch`: as many elements that are read next, or null.
+struct JoinedScan {
+  const void *before, *in;
+  void* out;
+  std::size_t n;
+  bool stream;
+  const void* fetch;
+};
+using JoinScannedFn = void (*)(const JoinedScan& run);
 /// Runs of so many are combined on their own and joined, so that errors grow with kScanRun + n/kScanRun terms, not with
 /// n.
 inline constexpr std::size_t kScanRun = 256;
@@ -138,6 +146,18 @@ using SplitColumnsFn = void (*)(const void* rows, std::int64_t step, std::size_t
 using JoinColumnsFn = void (*)(const void* const* in, std::size_t columns, void* rows, std::int64_t step,
                                std::size_t n);
 
+/// to[i * to_row + j] = from[j * from_row + i] for i < rows and j < cols, other memory. `stream`: past the caches,
+/// to rows that begin with a cache line and are whole ones.
+struct Transposition {
+  const void* from;
+  std::int64_t from_row;
+  void* to;
+  std::int64_t to_row;
+  std::size_t rows, cols;
+  bool stream;
+};
+using TransposeFn = void (*)(const Transposition& matrix);
+
 /// Of n complex numbers as they lie in memory: a and b, or a alone. `stream`: the results, in memory aligned to 64
 /// bytes, pass by the caches. They may be one of the operands.
 using PairsFn = void (*)(const void* a, const void* b, void* out, std::size_t n, bool stream);
@@ -155,6 +175,7 @@ struct KernelTable {
   PairsFunctions pairs;
   SplitColumnsFn split_columns;
   JoinColumnsFn join_columns;
+  TransposeFn transpose[2];  // of elements of 4 and of 8 bytes
   /// Elements of a row from which loops are called for its reduced values as numbers.
   std::int64_t loop_row;
   ElementaryFn elementary[kElementaryCount]
@@ -195,6 +216,9 @@ struct KernelTable {
   std::int64_t place_row[kComputeTypeCount];
   /// Of what gives a predicate, as bytes of 0 and 1; null for others.
   ElementaryFn predicates[kElementaryCount][kComputeTypeCount];
+  /// Of u8, i8 and i16 as they lie in memory, of two arguments; null for others, and where low bits do not follow from
+  /// the operands' alone.
+  ElementaryFn narrow[kDTypeCount][kElementaryCount];
   ElementaryFn saturate[kDTypeCount];  // f32 to integers of 8 and 16 bits; else null
   ElementaryFn known[kKnownFunctionCount][2];
   ElementaryFn logaddexp[2];  // of f32 and f64: what running logarithms of sums are joined by

@@ -9,7 +9,9 @@
 #include "cpu/simd/functions-inl.h"
 #include "cpu/simd/by_number-inl.h"
 #include "cpu/simd/columns-inl.h"
+#include "cpu/simd/matrix_transpose-inl.h"
 #include "cpu/simd/moments-inl.h"
+#include "cpu/simd/narrow-inl.h"
 #include "cpu/simd/philox-inl.h"
 #include "cpu/simd/reductions-inl.h"
 #include "cpu/simd/pairs-inl.h"
@@ -121,6 +123,11 @@ template <class L, int kArity, class T> void PredicateLoop(const void* const* ar
   for (int a = 0; a < kArity; ++a) in[a] = static_cast<const T*>(args[a]);
   auto* const result = static_cast<std::uint8_t*>(out);
   std::size_t i = 0;
+  if constexpr (kJoinsBytes && sizeof(T) == 4)
+    for (; i + 4 * lanes <= n; i += 4 * lanes) {
+      const auto lane = [&](std::size_t k) HWY_ATTR { return RunOn<L, kArity>(d, Whole<T>{in, i + k * lanes}); };
+      StoreAsBytes<false>(lane(0), lane(1), lane(2), lane(3), result + i);
+    }
   for (; i + lanes <= n; i += lanes)
     hn::StoreU(PredicateBytes(d, RunOn<L, kArity>(d, Whole<T>{in, i})), bytes, result + i);
   if (i == n) return;
@@ -166,8 +173,7 @@ template <Elementary L, int kArity> constexpr ElementaryFn FastKernel() {
 struct LogAddExp {
   template <class D, class V> static HWY_INLINE V Run(D d, V a, V b) {
     const V larger = hn::IfThenElse(hn::Or(hn::Gt(a, b), hn::IsNaN(a)), a, b);
-    const V share = SimdFunction<Elementary::exp>::Run(d, hn::Neg(hn::Abs(hn::Sub(a, b))));
-    const V sum = hn::Add(larger, SimdFunction<Elementary::log1p>::Run(d, share));
+    const V sum = hn::Add(larger, SimdFunction<Elementary::softplus>::Run(d, hn::Neg(hn::Abs(hn::Sub(a, b)))));
     return hn::IfThenElse(hn::Eq(a, b), hn::Add(a, hn::Set(d, static_cast<hn::TFromD<D>>(0.6931471805599453))), sum);
   }
 };
@@ -286,6 +292,12 @@ template <DType D> void SaturateFloats(const void* const* args, void* out, std::
   auto* const y = static_cast<MemoryT<D>*>(out);
   const auto most = hn::Set(d, hwy::LimitsMax<MemoryT<D>>());  // what is too low becomes the least by itself
   std::size_t i = 0;
+  if constexpr (kJoinsBytes && sizeof(MemoryT<D>) == 1) {
+    constexpr bool is_signed = D == DType::i8;
+    for (; i + 4 * lanes <= n; i += 4 * lanes)
+      StoreAsBytes<is_signed>(ForBytes<is_signed>(x + i), ForBytes<is_signed>(x + i + lanes),
+                              ForBytes<is_signed>(x + i + 2 * lanes), ForBytes<is_signed>(x + i + 3 * lanes), y + i);
+  }
   for (; i + lanes <= n; i += lanes) {
     const auto v = hn::LoadU(d, x + i), number = hn::IfThenZeroElse(hn::IsNaN(v), v);
     hn::StoreU(hn::DemoteTo(narrow, hn::ConvertTo(di, hn::Min(number, most))), narrow, y + i);
@@ -345,6 +357,21 @@ template <DType D, bool kStream> HWY_INLINE void StoreRun(const void* in, void* 
         const auto pair = NarrowPair(d, hn::LoadU(d, x + i), hn::LoadU(d, x + i + hn::Lanes(d)));
         if constexpr (kStream) hn::Stream(pair, dp, y + i);
         else hn::StoreU(pair, dp, y + i);
+      }
+    }
+    if constexpr (kFourHalves && D == DType::f16) {
+      const hn::Rebind<hwy::float16_t, decltype(d)> df;
+      for (; i + 4 * hn::Lanes(d) <= n; i += 4 * hn::Lanes(d)) {
+        const auto lane = [&](std::size_t k) HWY_ATTR { return hn::LoadU(d, x + i + k * hn::Lanes(d)); };
+        const auto a = lane(0), b = lane(1), c = lane(2), e = lane(3);
+        const auto put = [&](auto half, std::size_t k) HWY_ATTR {
+          StoreOperand(dh, hn::BitCast(dh, half), y + i + k * hn::Lanes(d), kStream);
+        };
+        if (HWY_UNLIKELY(AnyNaN(a, b, c, e)))
+          put(Narrow<D>(d, a), 0), put(Narrow<D>(d, b), 1), put(Narrow<D>(d, c), 2), put(Narrow<D>(d, e), 3);
+        else
+          put(hn::DemoteTo(df, a), 0), put(hn::DemoteTo(df, b), 1), put(hn::DemoteTo(df, c), 2),
+              put(hn::DemoteTo(df, e), 3);
       }
     }
     for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) {
@@ -484,6 +511,7 @@ void FillTable(KernelTable& t) {
   t.target = hwy::TargetName(HWY_TARGET);
   t.loop_row = kLoopRow;
   t.split_columns = &SplitColumns, t.join_columns = &JoinColumns;
+  t.transpose[0] = &TransposeMatrix<std::int32_t>, t.transpose[1] = &TransposeMatrix<std::int64_t>;
   t.pairs = {.product = {&ProductsOfPairs<float, false>, &ProductsOfPairs<double, false>},
              .conjugate_product = {&ProductsOfPairs<float, true>, &ProductsOfPairs<double, true>},
              .quotient = {&QuotientsOfPairs<float>, &QuotientsOfPairs<double>},
@@ -509,6 +537,8 @@ void FillTable(KernelTable& t) {
   AddMemory<DType::bf16>(t), AddMemory<DType::f32>(t), AddMemory<DType::f64>(t);
   AddNarrow<DType::boolean>(t), AddNarrow<DType::u8>(t), AddNarrow<DType::i8>(t), AddNarrow<DType::i16>(t);
   AddHalf<DType::f16>(t), AddHalf<DType::bf16>(t);
+  AddNarrowLoops<std::uint8_t>(t, DType::u8), AddNarrowLoops<std::int8_t>(t, DType::i8);
+  AddNarrowLoops<std::int16_t>(t, DType::i16);
   AddMoments<float>(t, ComputeType::f32), AddMoments<double>(t, ComputeType::f64);
   AddShortRows<float, float>(t, DType::f32), AddShortRows<double, double>(t, DType::f64);
   AddShortRows<float, Half<DType::f16>>(t, DType::f16), AddShortRows<float, Half<DType::bf16>>(t, DType::bf16);

@@ -400,6 +400,16 @@ template <class D, class V> HWY_INLINE V Log1pInRange(D d, V x) {
   return hn::IfThenElse(tiny, x, LogOfParts(d, p));
 }
 
+/// The same for 0 <= x <= 1: beyond sqrt(2) - 1 k is 1 and f half of x - 1, and nothing is rounded.
+template <class D, class V> HWY_INLINE V Log1pOfShare(D d, V x) {
+  using R = Traits<D>;
+  const auto doubled = hn::Gt(x, Num(d, 0.41421356237309503));
+  const auto tiny = hn::Lt(x, Num(d, kSingle<D> ? 0x1p-25 : 0x1p-54));
+  const V half = Num(d, 0.5), f = hn::IfThenElse(doubled, hn::MulSub(x, half, half), x);
+  const V tail = LogTail(d, hn::IfThenZeroElse(tiny, f), hn::IfThenElseZero(doubled, Num(d, R::kLn2Low)));
+  return hn::Add(hn::IfThenElseZero(doubled, Num(d, R::kLn2High)), hn::Add(f, tail));
+}
+
 /// ((log(1 + f)/s - 2)/z - 2/3)/z with z = s², s = f/(2 + f). Error in log(1 + f): f32 2^-36.8, f64 2^-73.5.
 template <class D, class V> HWY_INLINE V PairLogSeries(D d, V z) {
   if constexpr (kSingle<D>) {

@@ -152,18 +152,24 @@ HWY_INLINE void ScanSome(const ScannedLines& lines, std::size_t first) {
 template <Combine kCombine, class T> void ScanLines(const ScannedLines& lines) {
   ScanSome<kCombine, T, 64 / sizeof(T)>(lines, 0);
 }
-/// out[i] = `before` combined with out[i].
-template <Combine kCombine, class T> void JoinScanned(const void* before, void* out, std::size_t n) {
+template <Combine kCombine, class T> void JoinScanned(const JoinedScan& run) {
   const hn::ScalableTag<T> d;
-  const std::size_t lanes = hn::Lanes(d);
-  T* const x = static_cast<T*>(out);
-  const auto of_all = hn::Set(d, *static_cast<const T*>(before));
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) hn::StoreU(CombineLanes<kCombine>(d, of_all, hn::LoadU(d, x + i)), d, x + i);
   const hn::CappedTag<T, 1> one;
-  for (; i < n; ++i)
-    hn::StoreU(CombineLanes<kCombine>(one, hn::Set(one, *static_cast<const T*>(before)), hn::LoadU(one, x + i)), one,
-               x + i);
+  const std::size_t lanes = hn::Lanes(d), n = run.n;
+  const T *const x = static_cast<const T*>(run.in), *const before = static_cast<const T*>(run.before);
+  T* const y = static_cast<T*>(run.out);
+  const auto of_all = hn::Set(d, before ? *before : T{});
+  if (run.fetch)
+    for (std::size_t i = 0; i < n; i += 64 / sizeof(T)) __builtin_prefetch(static_cast<const T*>(run.fetch) + i, 0, 2);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto v = hn::LoadU(d, x + i), joined = before ? CombineLanes<kCombine>(d, of_all, v) : v;
+    StoreOperand(d, joined, y + i, run.stream);
+  }
+  for (; i < n; ++i) {
+    const auto v = hn::LoadU(one, x + i);
+    hn::StoreU(before ? CombineLanes<kCombine>(one, hn::Set(one, *before), v) : v, one, y + i);
+  }
 }
 template <Combine kCombine, ComputeType kType, class T> void AddScan(KernelTable& t) {
   const auto how = static_cast<std::size_t>(kCombine), type = static_cast<std::size_t>(kType);

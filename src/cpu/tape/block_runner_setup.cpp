@@ -72,7 +72,7 @@ BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<c
       in_place_ |= operand.view.storage && operand.view.storage == output.storage;
   if (full.count() >= kTapeBlock * 1024) {
     const std::int64_t bytes = bytes_of(inputs, outputs, full);
-    streams_ = !in_place_ && bytes > (skip > 0 ? cache_bytes() / kProductShare : cache_bytes());
+    streams_ = !in_place_ && bytes >= (skip > 0 ? cache_bytes() / kProductShare : cache_bytes());
     fetches_ = bytes > cache_bytes() / 2;
   }
   for (const int v : tape.given) {

@@ -43,7 +43,7 @@ void run_empty(FusedRequest request, const Tape& tape, const KernelTable& table)
 
 }  // namespace
 
-bool Run::worth_threads(std::int64_t elements) const {
+bool worth_threads(const Tape& tape, std::int64_t elements) {
   return elements * static_cast<std::int64_t>(tape.ops.size() + 1) > parallel_work();
 }
 
@@ -62,7 +62,9 @@ void Run::describe(const char* mode, bool parallel, int passes) const {
 void run_tape(const FusedRequest& request, const Tape& tape, const KernelTable& table) {
   if (std::ranges::find(request.space, 0) != request.space.end()) return run_empty(request, tape, table);
   if (!detail::tracing() && run_small(request, tape, table)) return;
-  if (!detail::tracing() && (run_narrow(request, tape, table) || run_pairs(request, table))) return;
+  if (!detail::tracing() && (run_narrow(request, tape, table) || run_pairs(request, table) ||
+                             run_whole(request, tape, table)))
+    return;
   run_any(request, tape, table);
 }
 

@@ -17,38 +17,6 @@ using detail::StepKind;
 /// Bytes of a block of a number, and elements that are worth a second thread.
 constexpr std::int64_t kNumbers = 4096, kParallelNarrow = std::int64_t{1} << 18;
 
-/// Of contiguous memory; the compiler's vectors of the baseline target, which meet memory's speed. Null: an elementary
-/// function whose low bits do not follow from its operands' alone, or that is not one of them.
-using NarrowFn = void (*)(const void* const* args, void* out, std::size_t n);
-template <class M, class F> void narrow_loop(const void* const* args, void* out, std::size_t n) {
-  const M *const x = static_cast<const M*>(args[0]), *const y = static_cast<const M*>(args[1]);
-  M* const to = static_cast<M*>(out);
-#pragma GCC ivdep  // `out` is an operand, or apart from them
-  for (std::size_t i = 0; i < n; ++i) to[i] = static_cast<M>(F()(x[i], y[i]));
-}
-template <class M> NarrowFn narrow_function(Elementary elementary) {
-  const auto loop = []<class F>(F) -> NarrowFn { return &narrow_loop<M, F>; };
-  switch (elementary) {
-    case Elementary::add: return loop([](M x, M y) { return x + y; });
-    case Elementary::sub: return loop([](M x, M y) { return x - y; });
-    case Elementary::mul: return loop([](M x, M y) { return x * y; });
-    case Elementary::maximum: return loop([](M x, M y) { return x < y ? y : x; });
-    case Elementary::minimum: return loop([](M x, M y) { return y < x ? y : x; });
-    case Elementary::bit_and: return loop([](M x, M y) { return x & y; });
-    case Elementary::bit_or: return loop([](M x, M y) { return x | y; });
-    case Elementary::bit_xor: return loop([](M x, M y) { return x ^ y; });
-    default: return nullptr;
-  }
-}
-NarrowFn narrow_function(DType dtype, Elementary elementary) {
-  switch (dtype) {
-    case DType::u8: return narrow_function<std::uint8_t>(elementary);
-    case DType::i8: return narrow_function<std::int8_t>(elementary);
-    case DType::i16: return narrow_function<std::int16_t>(elementary);
-    default: return nullptr;
-  }
-}
-
 bool is_input_or_number(StepKind kind) {
   return kind == StepKind::input || kind == StepKind::number || kind == StepKind::param;
 }
@@ -64,7 +32,7 @@ const TapeOp* only_op(const Tape& tape) {
 
 /// A loop from memory to memory: what its operands are there, and in it.
 struct NarrowLoop {
-  NarrowFn run;
+  ElementaryFn run;
   DType operands;
   bool compares = false;
 };
@@ -137,7 +105,7 @@ class NarrowRun {
 
 /// Of a cast of f32 to a narrow integer alone: a conversion and what saturates it; null where the tape is another.
 /// (2^22 of f32 to u8, Zen 3: through blocks of 32 bits 2.7 ms, so 2.4; to i16 3.3 and 2.5.)
-NarrowFn saturating_cast(const Tape& tape, DType result, const KernelTable& table) {
+ElementaryFn saturating_cast(const Tape& tape, DType result, const KernelTable& table) {
   if (tape.outputs.size() != 1 || tape.ops.size() != 2) return nullptr;
   const TapeOp &convert = tape.ops[0], &clamp = tape.ops[1];
   const auto step = [&](int value) -> const detail::Step& {
@@ -156,14 +124,15 @@ NarrowFn saturating_cast(const Tape& tape, DType result, const KernelTable& tabl
 NarrowLoop loop_of(const TapeOp& op, DType result, const KernelTable& table) {
   if (result == DType::boolean)
     return {table.predicates[static_cast<int>(op.which)][static_cast<int>(op.type)], dtype_computed_in(op.type), true};
-  return {op.type == ComputeType::i32 ? narrow_function(result, op.which) : nullptr, result};
+  const bool computes = op.type == ComputeType::i32 && op.arity == 2;
+  return {computes ? table.narrow[static_cast<int>(result)][static_cast<int>(op.which)] : nullptr, result};
 }
 
 }  // namespace
 
 bool run_narrow(const detail::FusedRequest& r, const Tape& tape, const KernelTable& table) {
   if (tape.program->reduces || r.outputs.size() != 1) return false;
-  if (const NarrowFn cast = saturating_cast(tape, r.outputs[0].dtype, table))
+  if (const ElementaryFn cast = saturating_cast(tape, r.outputs[0].dtype, table))
     return NarrowRun(r, tape, table, {cast, DType::f32}).run(tape.ops[0]);
   const TapeOp* const op = only_op(tape);
   if (!op) return false;

@@ -130,7 +130,7 @@ bool run_pairs(const detail::FusedRequest& r, const KernelTable& table) {
       r.inputs, [&](const detail::Operand& operand) { return operand.view.storage == r.outputs[0].storage; });
   // A real result is none of the operands; and what is read again must not be written before.
   if (in_place && ((k->results == 1 && !k->apart) || k->operations.size() > 1)) return false;
-  const bool stream = !in_place && count >= kStreamed && count * parts * size > cache_bytes() &&
+  const bool stream = !in_place && count >= kStreamed && count * parts * size >= cache_bytes() &&
                       std::ranges::all_of(k->operations, [&](const Operation& o) {
                         return reinterpret_cast<std::uintptr_t>(output(o.out)) % 64 == 0;
                       });

@@ -12,6 +12,9 @@ namespace tern::detail_cpu {
 /// 4096 in memory and in cache: 4 blocks' worth 1.06 to 1.15 of the speed of one, 16 1.09 to 1.17, 64 1.09 to 1.18).
 inline constexpr std::int64_t kLargeBlock = 8 * kTapeBlock;
 
+/// Whether so many elements of a tape pay for waking a second thread.
+bool worth_threads(const Tape& tape, std::int64_t elements);
+
 /// A request, how it lies, and what runs its blocks.
 struct Run {
   Run(const detail::FusedRequest& request, const Tape& tape, const KernelTable& table)
@@ -24,7 +27,7 @@ struct Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  bool worth_threads(std::int64_t elements) const;
+  bool worth_threads(std::int64_t elements) const { return detail_cpu::worth_threads(tape, elements); }
   /// Tells a trace how the request is run.
   void describe(const char* mode, bool parallel, int passes = 0) const;
   /// Calls body(first, last) on ranges that cover [0, count), in parallel where it pays.

@@ -180,9 +180,9 @@ void join(const std::byte* from, std::int64_t step, std::int64_t count, std::byt
   for (std::int64_t i = 0; i < count; ++i, y += step)
     for (std::int64_t j = 0; j < kLength; ++j) y[j] = x[j * count + i];
 }
-using TransposeFn = void (*)(const std::byte*, std::int64_t, std::int64_t, std::byte*);
+using MoveColumnsFn = void (*)(const std::byte*, std::int64_t, std::int64_t, std::byte*);
 template <class T, bool kSplit, std::size_t... kLengths>
-constexpr std::array<TransposeFn, sizeof...(kLengths)> all_transposes(std::index_sequence<kLengths...>) {
+constexpr std::array<MoveColumnsFn, sizeof...(kLengths)> all_transposes(std::index_sequence<kLengths...>) {
   return {(kSplit ? &split<T, static_cast<std::int64_t>(kLengths)> : &join<T, static_cast<std::int64_t>(kLengths)>)...};
 }
 template <class T, bool kSplit>

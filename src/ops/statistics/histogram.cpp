@@ -28,7 +28,9 @@ void require_countable(const char* op, const Tensor& x) {
 /// How often each of [0, size) is among these positions.
 Tensor counted(const Tensor& positions, std::int64_t size) {
   const Options like{.dtype = DType::i32, .device = positions.device()};
-  return scatter_add(zeros({size}, like), positions.reshape({-1}), ones({positions.numel()}, like));
+  const Shape shape{positions.numel()};  // in host memory one 1 is read for all of them
+  const Tensor units = in_host_memory(positions) ? ones({1}, like).broadcast_to(shape) : ones(shape, like);
+  return scatter_add(zeros({size}, like), positions.reshape({-1}), units);
 }
 
 /// The sums of the weights of each of [0, size) among these positions.

@@ -1,8 +1,12 @@
-// Running sums along an axis: line by line, or where lines lie side by side or are short, many of them at once.
+// Running sums along an axis: line by line, or where lines lie side by side or are short, many of them at once. (Longer
+// than other files: each way that lines may lie, on the same cursors and kernels.)
 #include <algorithm>
 #include <limits>
 #include <vector>
 
+#include <hwy/cache_control.h>
+
+#include "cpu/machine/caches.hpp"
 #include "cpu/tape/block_runner.hpp"
 #include "cpu/line_tools.hpp"
 #include "cpu/scratch.hpp"
@@ -57,27 +61,33 @@ template <class T, Combine kCombine> class RunsOfLine {
 
   explicit RunsOfLine(const ScanKernels<T, kCombine>& kernels) : kernels_(kernels) {}
 
-  /// `out` may be x.
-  void scan(const T* x, T* out, std::int64_t n, bool reverse) {
+  /// Each run by itself, in `part`, which may be x; then join().
+  void scan(const T* x, T* part, std::int64_t n, bool reverse) const {
     const std::int64_t runs = n / kRun, rest = n % kRun;
     if (!kernels_.scan) {
-      for (std::int64_t begin = 0; begin < n; begin += kRun) scan_run(x, out, n, begin, reverse);
+      for (std::int64_t begin = 0; begin < n; begin += kRun) scan_run(x, part, n, begin, reverse);
     } else {
       const std::int64_t all = reverse ? rest : 0, last = reverse ? 0 : n - rest;
-      kernels_.scan({x + all, out + all, kRun, kRun, static_cast<std::size_t>(runs), kScanRun, reverse});
-      if (rest > 0) kernels_.scan({x + last, out + last, 0, 0, 1, static_cast<std::size_t>(rest), reverse});
+      kernels_.scan({x + all, part + all, kRun, kRun, static_cast<std::size_t>(runs), kScanRun, reverse});
+      if (rest > 0) kernels_.scan({x + last, part + last, 0, 0, 1, static_cast<std::size_t>(rest), reverse});
     }
-    join(out, n, reverse);
   }
-  /// Each run with all before it.
-  void join(T* out, std::int64_t n, bool reverse) {
+  /// How join() writes: past the caches or not, and what is read next, as many elements, or null.
+  struct Writing {
+    bool stream = false;
+    const T* fetch = nullptr;
+  };
+  /// Each run of `part` with all before it, to `out`, which may be `part`.
+  void join(const T* part, T* out, std::int64_t n, bool reverse, const Writing& writing = {}) {
     for (std::int64_t begin = 0; begin < n; begin += kRun, first_ = false) {
-      const std::int64_t count = std::min(kRun, n - begin);
-      T* const run = out + (reverse ? n - begin - count : begin);
-      if (!first_ && kernels_.join) kernels_.join(&before_, run, static_cast<std::size_t>(count));
-      else if (!first_)
-        for (std::int64_t i = 0; i < count; ++i) run[i] = combined(kCombine, before_, run[i]);
-      before_ = run[reverse ? 0 : count - 1];
+      const std::int64_t count = std::min(kRun, n - begin), at = reverse ? n - begin - count : begin;
+      const T last = part[at + (reverse ? 0 : count - 1)], all = first_ ? last : combined(kCombine, before_, last);
+      if (kernels_.join && (!first_ || part != out))
+        kernels_.join({first_ ? nullptr : &before_, part + at, out + at, static_cast<std::size_t>(count),
+                       writing.stream, writing.fetch ? writing.fetch + at : nullptr});
+      else
+        for (std::int64_t i = at; i < at + count; ++i) out[i] = first_ ? part[i] : combined(kCombine, before_, part[i]);
+      before_ = all;
     }
   }
 
@@ -226,12 +236,22 @@ class Scan {
     constexpr std::int64_t most = RunsOfLine<T, kCombine>::kPart;
     buffer.resize(static_cast<std::size_t>(std::min(n_, most)));
     T* const x = reinterpret_cast<T*>(buffer.data());
+    const bool streams = may_stream<T>();
     for (std::int64_t begin = 0; begin < n_; begin += most) {
       const std::int64_t count = std::min(most, n_ - begin), position = r_.reverse ? n_ - begin - count : begin;
       const ElementsThere<T> at = placed(input, output, position, count, x);
-      runs.scan(at.from, at.to, count, r_.reverse);
+      const bool lines = reinterpret_cast<std::uintptr_t>(at.to) % 64 == 0 && (!r_.reverse || count % kRun == 0),
+                 past = streams && at.direct && lines, reads_on = past && at.from != x && begin + 2 * most <= n_;
+      T* const part = past ? x : at.to;
+      runs.scan(at.from, part, count, r_.reverse);
+      runs.join(part, at.to, count, r_.reverse, {past, reads_on ? at.from + (r_.reverse ? -most : most) : nullptr});
       if (!at.direct) output.store(table_, position, count, at.to);
     }
+    if (streams) hwy::FlushStream();
+  }
+  /// Whether what is read and written cannot stay in the caches.
+  template <class T> bool may_stream() const {
+    return r_.space.numel() * 2 * static_cast<std::int64_t>(sizeof(T)) >= cache_bytes();
   }
   /// Elements where they lie and where they go, as they are computed: in memory, or in the buffer.
   template <class T> struct ElementsThere {
@@ -287,9 +307,12 @@ class Scan {
       to_columns(at.from, columns, apart, rows);
       if (rows == most)
         kernels.scan({apart, apart, kRun, kRun, static_cast<std::size_t>(rows / kRun * columns), kScanRun, r_.reverse});
-      for (std::int64_t c = 0; c < columns; ++c)
-        if (rows == most) runs[static_cast<std::size_t>(c)].join(apart + c * rows, rows, r_.reverse);
-        else runs[static_cast<std::size_t>(c)].scan(apart + c * rows, apart + c * rows, rows, r_.reverse);
+      for (std::int64_t c = 0; c < columns; ++c) {
+        RunsOfLine<T, kCombine>& line = runs[static_cast<std::size_t>(c)];
+        T* const column = apart + c * rows;
+        if (rows < most) line.scan(column, column, rows, r_.reverse);
+        line.join(column, column, rows, r_.reverse);
+      }
       to_rows(apart, columns, at.to, rows);
       if (!at.direct) output.store(table_, position, rows * columns, at.to);
     }

@@ -5,7 +5,8 @@
 #include <bit>
 #include <cstdint>
 #include <limits>
-#include <vector>
+#include <optional>
+#include <utility>
 
 #include "cpu/tape/block_runner.hpp"
 #include "cpu/line_tools.hpp"
@@ -74,22 +75,26 @@ std::int32_t key_in(const Item& item) {
 }
 std::int64_t key_in(const WideItem& item) { return static_cast<std::int64_t>(item.key ^ (std::uint64_t{1} << 63)); }
 
+template <class I> inline constexpr int kDigits = sizeof(I) == sizeof(Item) ? 4 : 8;
+/// How many items have each byte.
+template <class I> struct DigitCounts {
+  std::uint32_t of[kDigits<I>][256] = {};
+  void add(const I& item) {
+    for (int d = 0; d < kDigits<I>; ++d) ++of[d][digit_of(item, d)];
+  }
+};
+/// Counts as where each of these begins.
+void counts_to_begins(std::uint32_t* counts) {
+  std::uint32_t at = 0;
+  for (int v = 0; v < 256; ++v) at += std::exchange(counts[v], at);
+}
 /// By the least byte first; bytes that are the same in all keys are passed over.
-template <class I> void radix_sort(CallVector<I>& items, CallVector<I>& other) {
-  constexpr int kDigits = sizeof(I) == sizeof(Item) ? 4 : 8;
-  std::uint32_t counts[kDigits][256] = {};
-  for (const I& item : items)
-    for (int d = 0; d < kDigits; ++d) ++counts[d][digit_of(item, d)];
+template <class I> void radix_sort(CallVector<I>& items, CallVector<I>& other, DigitCounts<I>& counts) {
   other.resize(items.size());
-  for (int d = 0; d < kDigits; ++d) {
-    std::uint32_t* const begins = counts[d];
+  for (int d = 0; d < kDigits<I>; ++d) {
+    std::uint32_t* const begins = counts.of[d];
     if (begins[digit_of(items[0], d)] == items.size()) continue;
-    std::uint32_t at = 0;
-    for (int v = 0; v < 256; ++v) {
-      const std::uint32_t count = begins[v];
-      begins[v] = at;
-      at += count;
-    }
+    counts_to_begins(begins);
     for (const I& item : items) other[begins[digit_of(item, d)]++] = item;
     items.swap(other);
   }
@@ -116,15 +121,30 @@ template <class T> class LineSort {
     auto& items = lines_.items;
     items.clear();
     const bool selected = wanted < n / 8 && n > kSelectFrom;
-    if (selected) {
-      select(x, n, wanted);
-    } else {
-      items.resize(static_cast<std::size_t>(n));
-      for (std::int64_t i = 0; i < n; ++i) items[static_cast<std::size_t>(i)] = item_of(key(x[i]), i);
-    }
     // By bytes equal keys stay in the order they stand in, which after a selection is not that of their places.
-    if (!selected && n >= kRadixFrom) radix_sort(items, lines_.other);
-    else std::sort(items.begin(), items.end());
+    if (selected) select(x, n, wanted);
+    else items.resize(static_cast<std::size_t>(n));
+    if (selected || n < kRadixFrom) {
+      for (std::int64_t i = 0; !selected && i < n; ++i) items[static_cast<std::size_t>(i)] = item_of(key(x[i]), i);
+      std::sort(items.begin(), items.end());
+      return;
+    }
+    DigitCounts<ItemOf<T>> counts;
+    for (std::int64_t i = 0; i < n; ++i) counts.add(items[static_cast<std::size_t>(i)] = item_of(key(x[i]), i));
+    radix_sort(items, lines_.other, counts);
+  }
+
+  /// The element at a place of the order, of x: from its key, if that tells it from all others.
+  T value(const T* x, std::size_t rank) const {
+    const ItemOf<T>& item = lines_.items[rank];
+    const KeyOf<T> key = descending_ ? ~key_in(item) : key_in(item);
+    constexpr KeyOf<T> most = std::numeric_limits<KeyOf<T>>::max();
+    if constexpr (std::is_floating_point_v<T>) {
+      if (key == 0 || key == most) [[unlikely]] return x[place_of(item)];  // of either sign, any NaN
+      return std::bit_cast<T>(key ^ ((key >> (8 * sizeof(key) - 1)) & most));
+    } else {
+      return static_cast<T>(static_cast<T>(key) ^ (std::is_unsigned_v<T> ? T(1) << (8 * sizeof(T) - 1) : 0));
+    }
   }
 
  private:
@@ -161,6 +181,41 @@ template <class T> class LineSort {
   bool descending_;
 };
 
+/// Elements as they are computed: where they lie, or copied.
+template <class T>
+const T* elements(const Cursor& input, std::int64_t position, std::int64_t count, CallVector<T>& copy,
+                  const KernelTable& table) {
+  if (stored_as_computed(input.dtype()))
+    if (const void* const there = input.direct(position, count)) return static_cast<const T*>(there);
+  copy.resize(static_cast<std::size_t>(count));
+  input.load(table, position, count, copy.data());
+  return copy.data();
+}
+/// Where results are written: to memory as it is, or to a copy that is then stored; null where they are not wanted.
+template <class T> class Destination {
+ public:
+  T* to = nullptr;
+
+  Destination(const std::optional<Cursor>& output, bool there, std::int64_t position, std::int64_t count,
+              CallVector<T>& copy)
+      : output_(output), position_(position), count_(count) {
+    if (!output) return;
+    if (there && stored_as_computed(output->dtype()))
+      to = static_cast<T*>(const_cast<void*>(output->direct(position, count)));
+    if (to) return;
+    copy.resize(static_cast<std::size_t>(count));
+    to = copy.data(), copied_ = true;
+  }
+  void finish(const KernelTable& table) const {
+    if (copied_) output_->store(table, position_, count_, to);
+  }
+
+ private:
+  const std::optional<Cursor>& output_;
+  std::int64_t position_, count_;
+  bool copied_ = false;
+};
+
 /// As many lines as fit a block are read and written together.
 template <class T> void sort_lines(const SortRequest& r, const KernelTable& table) {
   const std::int64_t n = r.space[static_cast<std::size_t>(r.axis)], wanted = r.first > 0 ? std::min(r.first, n) : n;
@@ -172,38 +227,76 @@ template <class T> void sort_lines(const SortRequest& r, const KernelTable& tabl
   AxisOrder results = order;
   results.sizes[results.rank - 1] = given;
   const Cursor input(r.input, order);
-  const auto cursor_of = [&](const detail::View& view) { return view.storage ? Cursor(view, results) : Cursor(); };
-  const Cursor values = cursor_of(r.values), indices = cursor_of(r.indices);
+  const auto cursor_of = [&](const detail::View& view) {
+    return view.storage ? std::optional<Cursor>(Cursor(view, results)) : std::nullopt;
+  };
+  const std::optional<Cursor> values = cursor_of(r.values), indices = cursor_of(r.indices);
+  const auto apart = [&](const detail::View& view) { return view.storage != r.input.storage; };
   for_lines(count, n, [&](std::int64_t first, std::int64_t last) {
     auto& lines = detail::of_thread<KeyLines<T>>();
     LineSort<T> sorter(lines, r.descending);
     for (std::int64_t line = first; line < last; line += together) {
-      const std::int64_t some = std::min(together, last - line);
-      lines.values.resize(static_cast<std::size_t>(some * n));
-      lines.sorted.resize(static_cast<std::size_t>(some * given)), lines.places.resize(lines.sorted.size());
-      input.load(table, line * n, some * n, lines.values.data());
+      const std::int64_t some = std::min(together, last - line), results_of_some = some * given;
+      const T* const from = elements<T>(input, line * n, some * n, lines.values, table);
+      const Destination<T> sorted(values, apart(r.values), line * given, results_of_some, lines.sorted);
+      const Destination<std::int32_t> places(indices, apart(r.indices), line * given, results_of_some, lines.places);
       std::size_t to = 0;
       for (std::int64_t k = 0; k < some; ++k) {
-        const T* const x = lines.values.data() + k * n;
+        const T* const x = from + k * n;
         sorter.sort(x, n, wanted);
         for (std::int64_t i = 0; i < given; ++i, ++to) {
           const auto rank = static_cast<std::size_t>(r.rank_count > 0 ? r.ranks[static_cast<std::size_t>(i)] : i);
-          const std::uint32_t place = place_of(lines.items[rank]);
-          lines.places[to] = static_cast<std::int32_t>(place), lines.sorted[to] = x[place];
+          if (places.to) places.to[to] = static_cast<std::int32_t>(place_of(lines.items[rank]));
+          if (sorted.to) sorted.to[to] = sorter.value(x, rank);
         }
       }
-      if (r.values.storage) values.store(table, line * given, some * given, lines.sorted.data());
-      if (r.indices.storage) indices.store(table, line * given, some * given, lines.places.data());
+      sorted.finish(table), places.finish(table);
     }
     lines.end();
   });
+}
+
+/// All of a line of bytes: each value's place is where those before it end.
+void sort_line_of_bytes(const std::uint8_t* x, std::int64_t n, std::uint8_t flip, std::uint8_t* values,
+                        std::int32_t* places) {
+  std::uint32_t counts[256] = {};
+  for (std::int64_t i = 0; i < n; ++i) ++counts[x[i] ^ flip];
+  if (values) {
+    std::uint8_t* to = values;
+    for (std::size_t v = 0; v < 256; ++v) to = std::fill_n(to, counts[v], static_cast<std::uint8_t>(v ^ flip));
+  }
+  if (!places) return;
+  counts_to_begins(counts);
+  for (std::int64_t i = 0; i < n; ++i) places[counts[x[i] ^ flip]++] = static_cast<std::int32_t>(i);
+}
+/// Of what is stored in bytes, sorted from memory to memory; false: it lies otherwise, or not all of it is wanted.
+bool sort_bytes(const SortRequest& r) {
+  const auto axis = static_cast<std::size_t>(r.axis);
+  const std::int64_t n = r.space[axis];
+  const auto lies_so = [&](const detail::View& view) {
+    return !view.storage || (view.strides[axis] == 1 && view.storage != r.input.storage);
+  };
+  if (dtype_size(r.input.dtype) != 1 || n < kRadixFrom || r.rank_count > 0) return false;
+  if ((r.first > 0 && r.first < n) || r.input.strides[axis] != 1) return false;
+  if (!lies_so(r.values) || !lies_so(r.indices)) return false;
+  const auto flip = static_cast<std::uint8_t>((r.descending ? 0xff : 0) ^ (r.input.dtype == DType::i8 ? 0x80 : 0));
+  const AxisOrder lines = lines_of(r.space, r.axis);
+  for_lines(lines.count(), n, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t line = first; line < last; ++line) {
+      const auto at = [&](const detail::View& view) { return at_line(view, lines, line); };
+      sort_line_of_bytes(pointer<std::uint8_t>(at(r.input)), n, flip,
+                         r.values.storage ? pointer<std::uint8_t>(at(r.values)) : nullptr,
+                         r.indices.storage ? pointer<std::int32_t>(at(r.indices)) : nullptr);
+    }
+  });
+  return true;
 }
 
 }  // namespace
 
 void sort_on_cpu(detail::Backend&, const SortRequest& r) {
   with_threads_noted([&] {
-    if (r.space.numel() == 0) return;
+    if (r.space.numel() == 0 || sort_bytes(r)) return;
     with_type(dtype_computed_in(detail::compute_type_of(r.input.dtype)), r.op,
               [&]<class T>(T) { sort_lines<T>(r, kernels()); });
   });

@@ -1,5 +1,6 @@
 // Operands whose neighbours lie along another axis than the results': GPUs take them in tiles.
 #include <algorithm>
+#include <array>
 
 #include "every_device.hpp"
 #include "every_device/reference.hpp"
@@ -30,6 +31,44 @@ TEST_P(Transposed, CopiesOfEveryDtypeAndSize) {
          {std::pair{16, 16}, {48, 64}, {33, 40}, {200, 17}, {15, 64}, {64, 15}, {31, 256}, {1000, 24}})
       expect_like_cpu(std::string(to_string(d)) + " " + std::to_string(m) + "x" + std::to_string(n),
                       {counted_to_251({m, n}, d)}, [](const auto& x) { return x[0].transpose(0, 1).contiguous(); });
+  }
+}
+
+/// Sizes on both sides of the CPU's tiles, and of what it writes past the caches.
+TEST_P(Transposed, EveryElementIsInItsPlace) {
+  std::vector<std::array<std::int64_t, 3>> sizes{{2, 9, 63}, {3, 64, 128}, {2, 65, 129}, {1, 131, 200}, {2, 300, 70}};
+  if (device() == cpu()) sizes.push_back({1, 2048, 2064}), sizes.push_back({2, 1032, 2056});
+  for (const DType d : {f32, i32, f64, i64})
+    for (const auto& [batch, m, n] : sizes) {
+      if (!takes(device(), d)) continue;
+      const Tensor x = arange(0, batch * m * n, 1, {.dtype = i32}).to(d).reshape({batch, m, n});
+      const Tensor turned = x.transpose(1, 2).contiguous().to(i32),
+                   part = x.slice(2, 1, n).transpose(1, 2).contiguous();
+      const std::vector<std::int32_t> got = turned.to_vector<std::int32_t>(),
+                                      of_part = part.to(i32).to_vector<std::int32_t>();
+      std::size_t at = 0, within = 0;
+      for (std::int64_t b = 0; b < batch; ++b)
+        for (std::int64_t j = 0; j < n; ++j)
+          for (std::int64_t i = 0; i < m; ++i) {
+            const std::int64_t want = (b * m + i) * n + j;
+            ASSERT_EQ(got[at++], want) << to_string(d) << " " << m << "x" << n;
+            if (j > 0) ASSERT_EQ(of_part[within++], want) << to_string(d) << " part of " << m << "x" << n;
+          }
+    }
+}
+
+/// Runs that stay together, within the caches and past them.
+TEST_P(Transposed, RunsAreInTheirPlaces) {
+  std::vector<std::array<std::int64_t, 3>> sizes{{3, 5, 20}, {7, 40, 16}};
+  if (device() == cpu()) sizes.push_back({130, 510, 64}), sizes.push_back({510, 130, 65});
+  for (const auto& [m, n, run] : sizes) {
+    const Tensor x = arange(0, m * n * run, 1, {.dtype = i32}).to(f32).reshape({m, n, run});
+    const std::vector<float> got = x.transpose(0, 1).contiguous().to_vector<float>();
+    std::size_t at = 0;
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = 0; i < m; ++i)
+        for (std::int64_t k = 0; k < run; ++k)
+          ASSERT_EQ(got[at++], static_cast<float>((i * n + j) * run + k)) << m << "x" << n << "x" << run;
   }
 }
 

@@ -152,6 +152,19 @@ TEST_P(Conversions, SixteenBitsRoundToNearestEven) {
     expect_values(x.to(to), {values.size()}, want, std::string(to_string(to)));
   }
 }
+/// Not a number at each place among numbers: vectors are looked at several at a time.
+TEST_P(Conversions, NaNAmongSixteenBits) {
+  constexpr std::size_t n = 75;
+  std::vector<float> x(n * n);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = i / n == i % n ? -NAN : 0.25f * static_cast<float>(i % n);
+  for (const DType to : {f16, bf16}) {
+    if (!supports(device(), to)) continue;
+    const std::vector<double> got = doubles(tensor(x, Shape{n * n}, device()).to(to));
+    for (std::size_t i = 0; i < x.size(); ++i)
+      ASSERT_TRUE(std::isnan(x[i]) ? std::isnan(got[i]) : got[i] == x[i]) << to_string(to) << " " << i;
+  }
+}
+
 TEST_P(Conversions, DoublesAreRoundedOnce) {
   if (refuses_f64(device())) return;
   const double near = 1 + 0x1p-11 + 0x1p-40, below = 1 + 0x1p-11 - 0x1p-40;
