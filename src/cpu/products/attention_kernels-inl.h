@@ -7,6 +7,9 @@
 #include <limits>
 
 #include "cpu/products/attention_kernels.hpp"
+#if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3
+#include "cpu/products/attention_lanes-inl.h"
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace tern::detail_cpu {
@@ -111,8 +114,14 @@ template <class T> void Slopes(const AttentionSlopes& r) {
   for (; i < r.count; ++i) g[i] = p[i] * (g[i] - mean);
 }
 
-inline constexpr AttentionKernels kAttentionKernels = {{&Shares<float>, &RowPowers<float>, &Slopes<float>},
-                                                       {&Shares<double>, &RowPowers<double>, &Slopes<double>}};
+template <class T> constexpr AttentionKernelsOf KernelsOfAttention() {
+  AttentionKernelsOf kernels{nullptr, nullptr, nullptr, &Shares<T>, &RowPowers<T>, &Slopes<T>};
+#if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3  // 16 registers, of which 6 columns by two vectors of rows take 12
+  kernels.lanes = &Lanes<T>, kernels.elements_beside = &ElementsBeside<T>, kernels.columns_beside = &ColumnsBeside<T>;
+#endif
+  return kernels;
+}
+inline constexpr AttentionKernels kAttentionKernels = {KernelsOfAttention<float>(), KernelsOfAttention<double>()};
 
 }  // namespace attention_simd
 }  // namespace HWY_NAMESPACE

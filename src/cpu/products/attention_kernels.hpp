@@ -31,7 +31,31 @@ struct AttentionSlopes {
   double mean;
 };
 
+/// Forward of a panel of rows, two vectors, one to each lane, and a tile of columns: the shares of its scores, and the
+/// sums of v by them. q: depth × panel; k(p, j) at j / 6 · 6 · depth + 6 · p + j % 6, v(j, w) at w / 6 · v_block +
+/// 6 · j + w % 6. Rows see columns [first, end), of compute type as all is; null: all. top and total are those of
+/// AttentionShares and go on by this tile, as the sums do, width × panel.
+inline constexpr int kAttentionBeside = 6;
+struct AttentionLanes {
+  const void *q, *k, *v;
+  std::int64_t depth, cols, width, v_block;
+  double scale;  // > 0
+  const void *first, *end;
+  void *scores, *sums, *top, *total;  // scores: cols × panel
+};
+
+/// Rows of compute type as AttentionLanes reads v: to[w / 6 · block + 6 · j + w % 6] = from[j · row + w], j < count and
+/// w < width; as it reads k: to[j / 6 · block + 6 · w + j % 6].
+struct AttentionBeside {
+  const void* from;
+  std::int64_t row, count, width;
+  void* to;
+  std::int64_t block;
+};
+
 struct AttentionKernelsOf {
+  void (*lanes)(const AttentionLanes& tile);  // null where products of rows are faster; the next two then as well
+  void (*elements_beside)(const AttentionBeside& v), (*columns_beside)(const AttentionBeside& k);
   void (*shares)(const AttentionShares& row);
   void (*powers)(const AttentionPowers& row);
   void (*slopes)(const AttentionSlopes& row);

@@ -10,6 +10,9 @@ bool has_few_rows(const detail::AttentionSizes& sizes);
 /// How many tasks there are where columns are not divided.
 std::int64_t attention_tasks_on_cpu(const detail::AttentionSizes& sizes);
 void attention_of_few_rows(const detail::AttentionRequest& request);
+/// Whether a row to each lane is the fastest way of many rows.
+bool goes_by_lanes(const detail::AttentionRequest& request);
+void attention_by_lanes(const detail::AttentionRequest& request);
 }  // namespace tern::detail_cpu
 namespace tern::detail_gpu {
 class GpuBackend;

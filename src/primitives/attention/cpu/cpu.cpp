@@ -161,6 +161,7 @@ std::int64_t attention_tasks_on_cpu(const detail::AttentionSizes& s) {
 void attention_on_cpu(detail::Backend&, const AttentionRequest& r) {
   if (r.sizes.of_result().numel() == 0) return;
   if (has_few_rows(r.sizes)) return attention_of_few_rows(r);
+  if (goes_by_lanes(r)) return attention_by_lanes(r);
   const TileFormulas formulas(r, r.out);
   with_threads_noted([&] {
     if (r.q.dtype == DType::f64) CpuForward<double>(r, formulas).run();

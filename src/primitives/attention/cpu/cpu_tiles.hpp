@@ -64,6 +64,14 @@ template <class T> class TileProducts {
       types_.kernels->copy({head.at(first + i), head.col, head.row}, width, std::min(panel(), count - i), to, panel(),
                            panel());
   }
+  /// Rows [0, count) of a matrix, `width` ≤ kAttentionBeside elements each, as those of that many, with zeros.
+  void copy_beside(const HeadOf& from, Int64 count, Int64 width, T* to) const {
+    types_.kernels->copy({from.data, from.row, from.col}, count, width, to, kAttentionBeside, kAttentionBeside);
+  }
+  /// to(i, j) = from(j, i) for i < rows and j < width, `from` having rows of panel() elements.
+  void turn(const T* from, Int64 rows, Int64 width, T* to) const {
+    types_.computed->copy({reinterpret_cast<const std::byte*>(from), 1, panel()}, rows, width, to, width, width);
+  }
   /// A side of a product: element (i, j) at data[i · row + j · col]. `panels`: columns in panels, so far apart.
   struct ProductSide {
     const T* data;

@@ -105,7 +105,8 @@ class DepthwiseForward {
     const RowsInPlace::Inside inside = plan_.in_place ? in_place.inside() : RowsInPlace::Inside{0, p.stretch.places};
     const auto sums = plan_.in_place ? runs_of(*g_.kernels, g_.dtype, whole && round_) : g_.kernels->runs;
     const Int64 size = whole ? g_.size() : g_.wide();
-    const Int64 most = g_.kernels->run_places / (plan_.in_place && !plan_.down && g_.size() > 2 ? 2 : 1);
+    const Int64 most =
+        plan_.down ? plan_.places : g_.kernels->run_places / (plan_.in_place && g_.size() > 2 ? 2 : 1);
     const Int64 apart = plan_.down ? 1 : place_step(g_);
     const Int64 out_step = whole ? y_.axis[2] : plan_.down ? rows.count * columns : columns;
     const Int64 x_place = plan_.in_place ? g_.stride[2] * g_.x.axis[2] : lanes_;

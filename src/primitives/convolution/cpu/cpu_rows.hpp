@@ -249,8 +249,8 @@ struct DepthwisePlan {
         down(transposed),
         blocks(std::min(vectors, std::max<Int64>(1, (in_place ? kChannelsInPlace : kChannels) / g.kernels->lanes))),
         tasks_of_channels(ceil_div(vectors, blocks)),
-        stretches(ceil_div(g.out[2], down ? g.kernels->run_places : kPlaces)),
-        places(down ? g.kernels->run_places : ceil_div(g.out[2], stretches)),
+        stretches(ceil_div(g.out[2], down ? places_down(g) : kPlaces)),
+        places(down ? places_down(g) : ceil_div(g.out[2], stretches)),
         layout(g, places) {
     // Many elements: a vector of channels takes several rows, while L1 has what they meet. Few: all vectors take one
     // place after the other, as they lie in memory.
@@ -263,6 +263,12 @@ struct DepthwisePlan {
   static bool few(const Geometry& g) { return g.taps() < kManyTaps; }
   static bool pays_down(const Geometry& g) {
     return g.kernels->goes_down && g.out[1] > 1 && g.taps() <= kMostTapsDown && RowsInPlace::channels_fit(g);
+  }
+  /// Of a transposed image: all that a call has, while L2 has the rows that are met and those of the result.
+  static Int64 places_down(const Geometry& g) {
+    const Int64 most = g.kernels->run_places, met = (most - 1) * g.stride[2] + g.reach(2);
+    const Int64 bytes = g.groups * (met * g.in[1] + most * g.out[1]) * g.size();
+    return bytes <= kHeldDown ? most : g.kernels->down_places;
   }
   Stretch stretch(const Geometry& g, Int64 i) const {
     if (down) return {i * places, std::min(places, g.out[2] - i * places)};
@@ -279,6 +285,9 @@ struct DepthwisePlan {
   /// Bytes of results, which an epilogue finds in L2, and elements of the kernel. 192 channels on a Zen 3, f32, the
   /// speed of calls of rows over that of these: 3 × 3 0.5 to 0.6, 5 × 5 with dilation 2 0.56, 7 × 7 1.14.
   static constexpr Int64 kResultsDown = 288 << 10, kMostTapsDown = 32;
+  /// Seven rows of the result in place of six, the time of six over theirs: 28² and 5 × 5 1.10, with dilation 2 1.05;
+  /// where L2 has them not, 56² and 3 × 3 0.95, 5 × 5 0.73.
+  static constexpr Int64 kHeldDown = 480 << 10;
 };
 
 }  // namespace tern::detail_cpu::conv

@@ -214,7 +214,8 @@ template <class T> constexpr ConvKernels KernelsOf() {
   kernels.goes_down = kGoesDown;
   kernels.gradients = &Gradients<T>, kernels.direct = &Direct<T>;
   if constexpr (kApart) kernels.direct_apart = &DirectApart<T>;
-  kernels.spread = &Spread<T>, kernels.run_places = kRunPlaces, kernels.runs = &Runs<T, T>;
+  kernels.spread = &Spread<T>, kernels.runs = &Runs<T, T>;
+  kernels.run_places = kRunPlaces, kernels.down_places = kDownPlaces;
   if constexpr (sizeof(T) == 4) {
     kernels.spread_f16 = &SpreadHalves<DType::f16>, kernels.spread_bf16 = &SpreadHalves<DType::bf16>;
     using F16 = detail_cpu::HWY_NAMESPACE::Half<DType::f16>;

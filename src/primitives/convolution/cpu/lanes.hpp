@@ -36,7 +36,7 @@ struct RunsCall {
   std::int64_t x_at, x_step, x_vector, w_at, w_vector;
   void* out;
   std::int64_t out_step;
-  bool whole;  // run_places or half as many, which meet nothing outside of the image
+  bool whole;  // run_places, half as many or down_places, which meet nothing outside of the image
   bool ones;   // all runs are of one element
 };
 
@@ -61,6 +61,7 @@ struct DirectCall {
 struct ConvKernels {
   std::int64_t lanes;
   std::int64_t run_places;       // of a call of `runs`, at most
+  std::int64_t down_places;      // the fewer of two numbers for places below each other
   std::int64_t gradient_places;  // and of `gradients`
   std::int64_t rows, panel;      // of a call of `direct`: the most rows and columns
   bool goes_down;                // whether `runs` is faster for places below each other (DepthwisePlan)

@@ -13,10 +13,10 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3
-constexpr int kRunPlaces = 6;  // 16 registers
+constexpr int kRunPlaces = 7, kDownPlaces = 6;  // 16 registers: 7 sums, 7 weights and a vector of the image
 constexpr bool kGoesDown = true;
 #else
-constexpr int kRunPlaces = 14;  // 32
+constexpr int kRunPlaces = 14, kDownPlaces = 14;  // 32
 constexpr bool kGoesDown = false;
 #endif
 
@@ -80,6 +80,8 @@ template <class In, class Out, int kPlaces, bool kWhole> void RunsOf(const RunsC
 template <class In, class Out> void Runs(const RunsCall& call) {
   constexpr int kFew = kRunPlaces / 2;
   if (call.places <= kFew) return call.whole ? RunsOf<In, Out, kFew, true>(call) : RunsOf<In, Out, kFew, false>(call);
+  if constexpr (kDownPlaces < kRunPlaces)
+    if (call.whole && call.places == kDownPlaces) return RunsOf<In, Out, kDownPlaces, true>(call);
   call.whole ? RunsOf<In, Out, kRunPlaces, true>(call) : RunsOf<In, Out, kRunPlaces, false>(call);
 }
 
