@@ -15,9 +15,9 @@
 //
 // Workgroup memory: values[$rows · $fetched · $lanes · $each] of the computing type.
 //
-// Bound by memory where no place is crowded: 16,384 rows of 768 in f32 into 50,304 take 99 µs by CUDA and 147 by
+// Bound by memory where no place is crowded: 16,384 rows of 768 in f32 into 50,304 take 105 µs by CUDA and 151 by
 // WebGPU, an H200, 30 November 2026; else by latency, as an entry, and then its row, are waited for every round: with
-// words' frequencies 118 and 163, PyTorch with atomics 163 (docs/benchmarks.md).
+// words' frequencies 124 and 164, PyTorch with atomics 168 and 164 (docs/benchmarks.md).
 //
 // (The kernel is longer than other functions: crowded places and all others are one launch, as a launch that waits for
 // another takes 10 µs through WebGPU.)

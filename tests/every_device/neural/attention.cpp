@@ -102,6 +102,11 @@ TEST_P(Attention, LengthsAroundTiles) {
   }
   expect_decomposed({.rows = 70, .columns = 1}, "one column");
   expect_decomposed({.rows = 1, .columns = 300}, "one row");
+  // A tile of the CPU's rows by lanes has up to 270 columns.
+  for (const std::int64_t columns : {270, 271, 541})
+    if (device().kind() == DeviceKind::cpu)
+      expect_decomposed({.heads = 2, .rows = 67, .columns = columns, .options = {.causal = columns == 541}},
+                        "tiles of " + std::to_string(columns) + " columns");
   if (full_test()) expect_decomposed({.rows = 1000, .columns = 1000, .options = {.causal = true}}, "1000");
 }
 TEST_P(Attention, DepthsAndWidths) {
