@@ -24,14 +24,14 @@ struct PanelMemory {
 
 using detail::AttentionRequest;
 /// Panels of a task, which read a tile of k and v one after the other; columns of a tile, whose scores take half of L1.
-constexpr Int64 kPanelsOfTask = 4, kTileColumns = 45 * kAttentionBeside, kFewByLanes = 1 << 18;
+constexpr Int64 kPanelsOfTask = 4, kColumnsByLanes = 45 * kAttentionBeside, kFewByLanes = 1 << 18;
 
 template <class T> class ByLanes {
  public:
   explicit ByLanes(const AttentionRequest& r)
       : r_(r), s_(r.sizes), tiles_(r.q.dtype), panel_(tiles_.panel()), rows_(kPanelsOfTask * panel_) {
     // Tiles of about one size.
-    const Int64 tiles = std::max<Int64>(1, (s_.columns + kTileColumns - 1) / kTileColumns);
+    const Int64 tiles = std::max<Int64>(1, (s_.columns + kColumnsByLanes - 1) / kColumnsByLanes);
     tile_ = round_up(std::max<Int64>(1, (s_.columns + tiles - 1) / tiles), kAttentionBeside);
   }
 
@@ -80,12 +80,12 @@ template <class T> class ByLanes {
   };
   PanelsOfTask task_of(Int64 head) const {
     ScratchBuffer& scratch = detail::of_thread<PanelMemory>().buffer;
-    const Int64 count = rows_ * (s_.depth + s_.width + 2) + panel_ * (kTileColumns + 2 + s_.width);
+    const Int64 count = rows_ * (s_.depth + s_.width + 2) + panel_ * (kColumnsByLanes + 2 + s_.width);
     T* at = reinterpret_cast<T*>(scratch.reserve(count * Int64{sizeof(T)}));
     const auto take = [&](Int64 n) { return std::exchange(at, at + n); };
     PanelsOfTask t{};
     t.batch = head / s_.heads, t.head = head % s_.heads, t.length = length_of(r_.lengths, t.batch, s_.columns);
-    t.scores = take(panel_ * kTileColumns), t.q = take(rows_ * s_.depth), t.sums = take(rows_ * s_.width);
+    t.scores = take(panel_ * kColumnsByLanes), t.q = take(rows_ * s_.depth), t.sums = take(rows_ * s_.width);
     t.top = take(rows_), t.total = take(rows_), t.first = take(panel_), t.end = take(panel_);
     t.turned = take(panel_ * s_.width);
     std::fill_n(t.sums, rows_ * s_.width, T{0});
