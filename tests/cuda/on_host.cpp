@@ -99,6 +99,21 @@ TEST_F(OnHost, ReversedViews) {
   }
 }
 
+/// An invocation has groups of four columns, of which the last may be cut short: nothing before an operand's first
+/// element is read for the others, nor far behind its last.
+TEST_F(OnHost, OperandsOfColumnsThatAreNotThere) {
+  HostGpu gpu(false);
+  static constexpr Pointwise joined{"joined", [](auto acc, auto bias, auto apart) { return acc * bias + apart; }};
+  for (const DType dtype : {f64, f32})
+    for (const std::int64_t n : {5, 6, 7}) {
+      const Tensor a = random({9, 12}, dtype), b = random({12, n}, dtype), bias = random({n}, dtype),
+                   apart = random({n, 9}, dtype);
+      expect_equal("columns " + std::to_string(n), gpu, {a, b, bias, apart}, tolerance(dtype), [](const Tensors& t) {
+        return matmul_epilogue(t[0], t[1], joined, t[2].slice(0, {}, {}, -1), t[3].slice(0, {}, {}, -1).transpose(0, 1));
+      });
+    }
+}
+
 /// Layouts at random: broadcast, permuted, cut, backwards, of the archive's kernels and of those made when they are
 /// met.
 TEST_F(OnHost, PointwiseInAnyLayout) {

@@ -158,9 +158,11 @@ std::string Epilogue::finish(Io& io, const Dialect& dialect, const Function& f, 
     for (std::size_t o = 0; o < outputs_.size(); ++o) results[o].push_back(ProgramPrinter::result(f, value, o));
   }
   std::string stores;
+  Position guarded = at;
+  guarded.last.clear();
   for (std::size_t o = 0; o < outputs_.size(); ++o) {
     const std::string taken = kept ? kept(o, results[o]) : std::string();
-    stores += taken.empty() ? io.store(outputs_[o], at, results[o], guard) : taken;
+    stores += taken.empty() ? io.store(outputs_[o], guarded, results[o], guard) : taken;
   }
   return lines + (inside.empty() ? stores : cat("if (", inside, ") {\n", indented(stores), "}\n"));
 }

@@ -84,6 +84,8 @@ std::string finish_row(const GemmPlan& gemm, Io& io, const Function& f, const st
     at.coordinates.push_back("row"), at.coordinates.push_back("col");
     at.inner = static_cast<int>(at.coordinates.size()) - 1;
     const std::string guard = gemm.whole || gemm.whole_columns ? std::string() : cat("col + $0 < ", n);
+    // CUDA reads what a place says, whether or not it is an operand's: one read backwards has its end behind it.
+    if (!guard.empty() && gemm.plan.native()) at.last = cat("(", n, " - 1u)");
     const auto sum = [j](int e) { return cat("acc0_", j, ".", "xyzw"[e]); };
     const std::string one = cat("let col = ", col, ";\n",
                                 gemm.epilogue.finish(io, gemm.backend.dialect(), f, at, gemm.kept, sum, guard));

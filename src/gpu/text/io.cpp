@@ -69,6 +69,7 @@ std::string Io::element(const Access& a, const Position& at, int e) const {
     std::string c = at.coordinates[i];
     if (static_cast<int>(i) == at.inner && !at.ahead.empty()) c = cat("(", c, " + (", at.ahead, " + ", e, "u))");
     else if (static_cast<int>(i) == at.inner && e) c = cat("(", c, " + ", e, "u)");
+    if (static_cast<int>(i) == at.inner && e && !at.last.empty()) c = cat("min(", c, ", ", at.last, ")");
     sum += a.steps[i] == '1' ? cat(" + ", c) : cat(" + ", c, " * ", param(a.strides[i]));
   }
   return sum;

@@ -18,6 +18,7 @@ struct Position {
   int inner = -1;  // the axis the group runs along
   int group = 1;
   std::string ahead = {};  // where there is one, groups share an address: constants become part of instructions
+  std::string last = {};   // of a group that may be cut short: the axis's last coordinate, read in place of any beyond
 };
 
 /// The words of a tile that an invocation reads and writes alone.
