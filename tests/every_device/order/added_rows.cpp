@@ -1,5 +1,6 @@
 // Rows added where a table names them, with tables of up to 65,536 entries, which GPUs put in order by buckets of 32 a
 // place: fractions, whose sums show the order, as the CPU has them to the last bit.
+#include "every_device/order/scrambled.hpp"
 #include "every_device/reference.hpp"
 
 namespace tern::test {
@@ -7,12 +8,6 @@ namespace {
 
 class AddedRows : public EveryDevice {};
 TERN_EVERY_DEVICE(AddedRows);
-
-std::uint32_t scrambled(std::uint32_t i) {
-  i = (i ^ (i >> 15)) * 2246822519u;
-  i = (i ^ (i >> 13)) * 3266489917u;
-  return i ^ (i >> 16);
-}
 
 struct Added {
   std::int64_t entries, places;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <numeric>
 
+#include "every_device/order/scrambled.hpp"
 #include "every_device/reference.hpp"
 
 namespace tern::test {
@@ -12,11 +13,6 @@ namespace {
 class LongSelections : public EveryDevice {};
 TERN_EVERY_DEVICE(LongSelections);
 
-std::uint32_t scrambled(std::uint32_t i) {
-  i = (i ^ (i >> 15)) * 2246822519u;
-  i = (i ^ (i >> 13)) * 3266489917u;
-  return i ^ (i >> 16);
-}
 std::int32_t scrambled_below(std::int64_t i, std::int64_t bound) {
   return static_cast<std::int32_t>(scrambled(static_cast<std::uint32_t>(i)) % static_cast<std::uint32_t>(bound));
 }
