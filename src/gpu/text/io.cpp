@@ -68,8 +68,8 @@ std::string Io::element(const Access& a, const Position& at, int e) const {
     if (a.steps[i] == '0') continue;
     std::string c = at.coordinates[i];
     if (static_cast<int>(i) == at.inner && !at.ahead.empty()) c = cat("(", c, " + (", at.ahead, " + ", e, "u))");
-    else if (static_cast<int>(i) == at.inner && e) c = cat("(", c, " + ", e, "u)");
-    if (static_cast<int>(i) == at.inner && e && !at.last.empty()) c = cat("min(", c, ", ", at.last, ")");
+    else if (static_cast<int>(i) == at.inner && e)
+      c = at.last.empty() ? cat("(", c, " + ", e, "u)") : cat("min(", c, " + ", e, "u, ", at.last, ")");
     sum += a.steps[i] == '1' ? cat(" + ", c) : cat(" + ", c, " * ", param(a.strides[i]));
   }
   return sum;
@@ -326,9 +326,8 @@ std::string joined_word(const Access& a, const std::vector<std::string>& values,
 }  // namespace
 
 std::string Io::stored(const Access& a, const std::string& element, const std::string& value) const {
-  if (plan_.native())
-    return cat(dialect_.element(a.binding, a.size(), element), " = ", packed(a.dtype(), value), ";\n");
-  return write(a, element, packed(a.dtype(), value));
+  if (!plan_.native()) return write(a, element, packed(a.dtype(), value));
+  return cat(dialect_.element(a.binding, a.size(), element), " = ", packed(a.dtype(), value), ";\n");
 }
 
 std::string Io::store_elements(const Access& a, const Position& at, const std::vector<std::string>& values, int first,
