@@ -91,12 +91,19 @@ TEST_F(CudaTexts, EveryElementaryFunctionAndFormula) {
   EXPECT_GT(compiled.count(), contract::registry().size());
 }
 
+/// In parts, which script/test runs in several processes: of one part five texts take 15 to 30 s each.
+class CudaTextsInParts : public CudaTexts, public testing::WithParamInterface<int> {};
+constexpr int kParts = 5;  // not 4, as in is_compiled_in
+INSTANTIATE_TEST_SUITE_P(Parts, CudaTextsInParts, testing::Range(0, kParts));
+
 /// With every file's kernel among them: none/kernel_files.cpp.
-TEST_F(CudaTexts, EveryKind) {
+TEST_P(CudaTextsInParts, EveryKind) {
   Compiled compiled({kNewest}), oldest({kOldest});
+  std::size_t kinds = 0;
   int turn = 0;
   for (const Kind& kind : kinds_with_samples()) {
-    ++turn;
+    if (++turn % kParts != GetParam()) continue;
+    ++kinds;
     for (const DType d : kDTypes) {
       if (!is_compiled_in(kind.dtype, d, turn)) continue;
       const std::string what = std::string(kind.name) + " of " + std::string(to_string(d));
@@ -104,7 +111,7 @@ TEST_F(CudaTexts, EveryKind) {
       if (d == kind.dtype && kind.architecture <= kOldest) oldest(what, [&](Printing& p) { kind.call(p, d); });
     }
   }
-  EXPECT_GT(compiled.count(), every_kind().size());
+  EXPECT_GT(compiled.count(), kinds);
 }
 
 TEST_F(CudaTexts, EveryProductOnMatrixUnits) {
