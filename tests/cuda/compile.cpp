@@ -91,7 +91,8 @@ TEST_F(CudaTexts, EveryElementaryFunctionAndFormula) {
   EXPECT_GT(compiled.count(), contract::registry().size());
 }
 
-/// In parts, which script/test runs in several processes: of one part five texts take 15 to 30 s each.
+/// In parts, which script/test runs in several processes: five texts of one part take 31 to 58 s each beside another
+/// build.
 class CudaTextsInParts : public CudaTexts, public testing::WithParamInterface<int> {};
 constexpr int kParts = 5;  // not 4, as in is_compiled_in
 INSTANTIATE_TEST_SUITE_P(Parts, CudaTextsInParts, testing::Range(0, kParts));
