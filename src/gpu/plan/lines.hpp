@@ -13,7 +13,8 @@ namespace tern::detail_gpu {
 
 /// The text of a kernel with what a plan binds.
 inline std::string module_text(const GpuBackend& backend, const Plan& plan, const char* title, const std::string& body,
-                               std::vector<Shared> shared, const std::string& functions, bool subgroups) {
+                               std::vector<Shared> shared = {}, const std::string& functions = {},
+                               bool subgroups = false) {
   return backend.dialect().module({.title = title,
                                    .bindings = plan.launch.bindings,
                                    .params = plan.launch.params.size(),

@@ -62,8 +62,8 @@ void empty_counts(GpuBackend& backend, const char* op, const Buckets& b) {
   prepare_entries(backend, plan);
   launch_entries(backend, plan, b.size + 1, [&] {
     const Dialect& d = backend.dialect();
-    return entries_module(backend, plan, "scatter, no entries yet",
-                          fill_holes("let t = group * ${threads}u + thread;\n"
+    return module_text(backend, plan, "scatter, no entries yet",
+                       fill_holes("let t = group * ${threads}u + thread;\n"
                                      "if (t <= $size) { $counts[t] = 0u; }\n"
                                      "if (t == $size) { $ranges[2u * $size] = 0u; }\n",
                                      {{"threads", cat(plan.launch.threads)},
@@ -92,21 +92,21 @@ void rank_entries(GpuBackend& backend, const char* op, const Buckets& b, const O
   plan.launch.in_bounds = true;  // entries name places (scatter_read.wgsl), and slots hold entries
   launch_entries(backend, plan, (few_groups + b.most_crowded) * kEntryThreads, [&] {
     const Dialect& d = backend.dialect();
-    return entries_module(backend, plan, "scatter, ranks in buckets",
-                          fill_holes(kRankEntries, {{"threads", cat(plan.launch.threads)},
-                                             {"bucket", cat(kBucket)},
-                                             {"size", d.param(size)},
-                                             {"length", d.param(length)},
-                                             {"few", d.param(few)},
-                                             {"barrier", d.barrier()},
-                                             {"scan", sums_up_to(d, static_cast<int>(kEntryThreads))},
-                                             {"counts", binding(plan, counts)},
-                                             {"slots", binding(plan, slots)},
-                                             {"crowded", binding(plan, crowded)},
-                                             {"entries", binding(plan, entries)},
-                                             {"ranges", binding(plan, ranges)},
-                                             {"order", binding(plan, order)}}),
-                          {{"u32", "sums", static_cast<int>(kEntryThreads)}, {"u32", "behind", 1}});
+    const Holes holes{{"threads", cat(plan.launch.threads)},
+                      {"bucket", cat(kBucket)},
+                      {"size", d.param(size)},
+                      {"length", d.param(length)},
+                      {"few", d.param(few)},
+                      {"barrier", d.barrier()},
+                      {"scan", sums_up_to(d, static_cast<int>(kEntryThreads))},
+                      {"counts", binding(plan, counts)},
+                      {"slots", binding(plan, slots)},
+                      {"crowded", binding(plan, crowded)},
+                      {"entries", binding(plan, entries)},
+                      {"ranges", binding(plan, ranges)},
+                      {"order", binding(plan, order)}};
+    return module_text(backend, plan, "scatter, ranks in buckets", fill_holes(kRankEntries, holes),
+                       {{"u32", "sums", static_cast<int>(kEntryThreads)}, {"u32", "behind", 1}});
   });
 }
 

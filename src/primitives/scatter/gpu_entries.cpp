@@ -63,7 +63,7 @@ EntryWords find_starts(GpuBackend& backend, const ScatterRequest& r, const Entry
                 {"bisect", kBisectForStarts},          {"searched", "low"},      {"bound_of_low", "wanted"}};
     holes["key_of_low_middle"] = cat("b", plan.access(sorted).binding, "[low_middle]");
     holes["starts"] = cat("b", plan.access(found).binding);
-    return entries_module(backend, plan, "scatter, starts", fill_holes(kScatterStarts, holes));
+    return module_text(backend, plan, "scatter, starts", fill_holes(kScatterStarts, holes));
   });
   starts.view.strides = {1};
   return starts;
@@ -102,11 +102,6 @@ void launch_entries(GpuBackend& backend, Plan& plan, std::int64_t invocations,
   plan.launch.groups = static_cast<std::uint64_t>(ceil_div(invocations, plan.launch.threads));
   backend.queue(plan.launch, text);
 }
-std::string entries_module(GpuBackend& backend, const Plan& plan, const char* title, std::string body,
-                           std::vector<Shared> shared, std::string functions) {
-  return backend.dialect().module({title, plan.launch.bindings, plan.launch.params.size(), plan.launch.threads,
-                                   std::move(shared), std::move(functions), std::move(body)});
-}
 
 void read_table(GpuBackend& backend, const ScatterRequest& r, const EntryLines& lines, const View& entries,
                 const Buckets* buckets) {
@@ -139,7 +134,7 @@ void read_table(GpuBackend& backend, const ScatterRequest& r, const EntryLines& 
     holes["store"] = io.stored(plan.access(0), io.element(plan.access(0), at, 0), "bitcast<i32>(place)");
     name_filling(holes, plan, first_bucket);
     const char* const title = buckets ? "scatter, reading the table into buckets" : "scatter, reading the table";
-    return entries_module(backend, plan, title, fill_holes(kReadKeys, holes));
+    return module_text(backend, plan, title, fill_holes(kReadKeys, holes));
   });
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gpu/gpu_backend.hpp"
+#include "gpu/plan/lines.hpp"
 #include "gpu/plan/plan.hpp"
 #include "gpu/text/kernel_file.hpp"
 #include "gpu/text/text.hpp"
@@ -60,8 +61,6 @@ inline constexpr std::uint32_t kEntryThreads = 256;
 void prepare_entries(GpuBackend& backend, Plan& plan);
 void launch_entries(GpuBackend& backend, Plan& plan, std::int64_t invocations,
                     const std::function<std::string()>& text);
-std::string entries_module(GpuBackend& backend, const Plan& plan, const char* title, std::string body,
-                           std::vector<Shared> shared = {}, std::string functions = {});
 
 struct Buckets;
 /// Reads the entries, counted from 0, and fills buckets with them where there are any.

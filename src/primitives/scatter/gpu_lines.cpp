@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "formula/compute_types.hpp"
+#include "gpu/plan/lines.hpp"
 #include "gpu/radix/radix.hpp"
 #include "gpu/text/combining.hpp"
 #include "gpu/text/io.hpp"
@@ -177,27 +178,16 @@ class LineScatter {
                      {{compute_type_name(type), "sums", held}}, combine, fill_holes(kLines, holes)});
   }
 
-  std::string module_of_workgroup(const char* title, std::vector<Shared> shared, const std::string& combine,
-                                  const std::string& body) const {
-    return backend_.dialect().module({.title = title,
-                                      .bindings = plan_.launch.bindings,
-                                      .params = plan_.launch.params.size(),
-                                      .threads = plan_.launch.threads,
-                                      .shared = std::move(shared),
-                                      .functions = combine,
-                                      .body = body,
-                                      .subgroups = votes()});
-  }
   std::string team_module(Holes& holes, int held, int across, const std::string& combine) const {
     const std::string type = compute_type_name(detail::compute_type_of(r_.source.dtype));
     const int each = kTeamThreads / across;
     holes["barrier"] = backend_.dialect().barrier(), holes["each"] = cat(each);
     holes["fours"] = numbers(0, kTeam / 4), holes["turns"] = numbers(0, each / kTeam);
-    return module_of_workgroup("scatter, lines by teams",
-                               {{type, "sums", across * (held + kWordsApart)},
-                                {"vec4<u32>", "named", kTeamThreads / 4},
-                                {type, "numbers", kTeamThreads}},
-                               combine, fill_holes(kTeams, holes));
+    return module_text(backend_, plan_, "scatter, lines by teams", fill_holes(kTeams, holes),
+                       {{type, "sums", across * (held + kWordsApart)},
+                        {"vec4<u32>", "named", kTeamThreads / 4},
+                        {type, "numbers", kTeamThreads}},
+                       combine, votes());
   }
   std::string voting_module(Holes& holes, int held, int across, const std::string& combine) const {
     const std::string type = compute_type_name(detail::compute_type_of(r_.source.dtype));
@@ -205,15 +195,15 @@ class LineScatter {
     holes.merge(drawing_in_subgroups(backend_.dialect()));
     holes["workers"] = cat(voters), holes["each"] = cat(kVoters), holes["tags"] = cat(tags);
     holes["held"] = cat(held), holes["bits"] = numbers(0, std::bit_width(static_cast<unsigned>(held * across - 1)));
-    return module_of_workgroup("scatter, lines in subgroups",
-                               {{type, "results", across * (held + kWordsApart)},
-                                {type, "numbers", voters},
-                                {"atomic<u32>", "tags", tags},
-                                {"atomic<u32>", "most", 2},
-                                {"u32", "turns_of_all", 1},
-                                {"atomic<u32>", "drawn", 1},
-                                {"vec2<u32>", "sums", 1}},
-                               combine, fill_holes(kInSubgroups, holes));
+    return module_text(backend_, plan_, "scatter, lines in subgroups", fill_holes(kInSubgroups, holes),
+                       {{type, "results", across * (held + kWordsApart)},
+                        {type, "numbers", voters},
+                        {"atomic<u32>", "tags", tags},
+                        {"atomic<u32>", "most", 2},
+                        {"u32", "turns_of_all", 1},
+                        {"atomic<u32>", "drawn", 1},
+                        {"vec2<u32>", "sums", 1}},
+                       combine, votes());
   }
 
   GpuBackend& backend_;

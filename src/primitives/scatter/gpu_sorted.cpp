@@ -194,7 +194,7 @@ std::string crowded_text(GpuBackend& backend, const Combining& c, Holes holes, d
   holes["lanes"] = cat(lanes), holes["rows"] = cat(static_cast<int>(kFetching) / lanes);
   holes["fetched"] = cat(fetched), holes["entries"] = numbers(0, fetched);
   const int values = static_cast<int>(kFetching) * fetched * c.group;
-  return entries_module(backend, c.plan, "scatter, with crowded places", fill_holes(kCrowded, holes),
+  return module_text(backend, c.plan, "scatter, with crowded places", fill_holes(kCrowded, holes),
                         {{compute_type_name(type), "values", values}}, combine);
 }
 
@@ -208,17 +208,17 @@ std::string combining_text(GpuBackend& backend, const ScatterRequest& r, const C
   static_assert(kFetchedEach <= 8 && kCrowdedValues <= 8 * int{kFetching}, "as many as there are entries above");
   if (c.by_entry) {
     holes["size"] = backend.dialect().param(c.size);
-    return entries_module(backend, c.plan, "scatter, by entry", fill_holes(kEntries, holes), {}, combine);
+    return module_text(backend, c.plan, "scatter, by entry", fill_holes(kEntries, holes), {}, combine);
   }
   holes["bound_of_low"] = "wanted", holes["bound_of_over"] = "wanted + 1u";
   holes["searched"] = c.fetched ? "low over" : "low";
   holes["type"] = compute_type_name(type);
   if (c.crowded_from > 0) return crowded_text(backend, c, std::move(holes), type, combine);
-  if (!c.fetched) return entries_module(backend, c.plan, "scatter, sorted", fill_holes(kSorted, holes), {}, combine);
+  if (!c.fetched) return module_text(backend, c.plan, "scatter, sorted", fill_holes(kSorted, holes), {}, combine);
   holes["across"] = cat(c.across), holes["rows"] = cat(static_cast<int>(kFetching) / c.across);
   holes["entries"] = numbers(0, kFetchedEach), holes["entries_each"] = cat(kFetchedEach);
   holes["added"] = numbers(0, kAddedAtOnce), holes["adding"] = cat(kAddedAtOnce);
-  return entries_module(backend, c.plan, "scatter, fetched", fill_holes(kFetched, holes),
+  return module_text(backend, c.plan, "scatter, fetched", fill_holes(kFetched, holes),
                         {{compute_type_name(type), "values", static_cast<int>(kFetching) * kFetchedEach}}, combine);
 }
 
