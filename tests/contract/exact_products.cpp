@@ -177,18 +177,20 @@ TEST_P(ExactProducts, OfFewColumns) {
     }
 }
 
-/// Both operands end where their memory does: what is read beyond would end the program.
+/// Calls `check` with the same elements, or those of the matrices stored transposed, that end where their memory does:
+/// what is read beyond ends the program.
+template <class Check> void at_end_of_memory(const Tensor& t, bool turned, const Check& check) {
+  const Tensor whole = turned ? t.transpose(-2, -1).contiguous() : t.contiguous();
+  const Guarded memory(static_cast<std::size_t>(t.numel()) * dtype_size(t.dtype()));
+  Tensor end = t.dtype() == f16    ? Tensor::view(memory.as<float16>(), whole.shape())
+               : t.dtype() == bf16 ? Tensor::view(memory.as<bfloat16>(), whole.shape())
+               : t.dtype() == f32  ? Tensor::view(memory.as<float>(), whole.shape())
+                                   : Tensor::view(memory.as<double>(), whole.shape());
+  end.copy_from(whole);
+  check(turned ? end.transpose(-2, -1) : end);
+}
+
 TEST_P(ExactProducts, ReadNothingBehindTheirOperands) {
-  const auto at_end = [](const Tensor& t, bool turned, auto check) {
-    const Tensor whole = turned ? t.transpose(0, 1).contiguous() : t.contiguous();
-    const Guarded memory(static_cast<std::size_t>(t.numel()) * dtype_size(t.dtype()));
-    Tensor end = t.dtype() == f16    ? Tensor::view(memory.as<float16>(), whole.shape())
-                 : t.dtype() == bf16 ? Tensor::view(memory.as<bfloat16>(), whole.shape())
-                 : t.dtype() == f32  ? Tensor::view(memory.as<float>(), whole.shape())
-                                     : Tensor::view(memory.as<double>(), whole.shape());
-    end.copy_from(whole);
-    check(turned ? end.transpose(0, 1) : end);
-  };
   std::vector<Sizes> sizes{{29, 1029, 131}, {75, 1029, 131}, {15, 701, 144}, {29, 1024, 48}, {31, 17, 7}};
   for (const std::int64_t m : {6, 7, 8, 13})  // calls of 3 and 4 rows, of 6 and 7, whose widest tiles differ
     for (const std::int64_t n : {12, 24, 31, 48, 64, 257, 300, 4099}) sizes.push_back({m, 3, n});
@@ -197,10 +199,30 @@ TEST_P(ExactProducts, ReadNothingBehindTheirOperands) {
       for (const bool b_turned : {false, true}) {
         const Tensor a = laid_out(s.m, s.k, GetParam(), 'r', 19), b = laid_out(s.k, s.n, GetParam(), 'r', 23);
         const std::vector<double> want = sums(a, b);
-        at_end(a, a_turned, [&](const Tensor& x) {
-          at_end(b, b_turned, [&](const Tensor& y) { expect(x, y, want, s.text() + "at the end of memory"); });
+        at_end_of_memory(a, a_turned, [&](const Tensor& x) {
+          at_end_of_memory(b, b_turned, [&](const Tensor& y) { expect(x, y, want, s.text() + "at memory's end"); });
         });
       }
+}
+
+/// Batches of small products, of which vectors hold several.
+TEST_P(ExactProducts, ReadNothingBehindABatch) {
+  for (const Sizes s : {Sizes{2, 2, 2}, {3, 3, 3}, {3, 3, 1}, {1, 3, 3}, {4, 4, 4}, {1, 1, 2}, {2, 5, 3}, {5, 5, 5},
+                        {6, 6, 6}, {3, 4, 7}})
+    for (const std::int64_t batches : {40, 133})
+      for (const bool a_turned : {false, true})
+        for (const bool b_turned : {false, true}) {
+          const Tensor a = laid_out(batches * s.m, s.k, GetParam(), 'r', 19).reshape({batches, s.m, s.k}),
+                       b = laid_out(batches * s.k, s.n, GetParam(), 'r', 23).reshape({batches, s.k, s.n});
+          std::vector<double> want;
+          for (std::int64_t i = 0; i < batches; ++i) {
+            const std::vector<double> one = sums(a[i], b[i]);
+            want.insert(want.end(), one.begin(), one.end());
+          }
+          at_end_of_memory(a, a_turned, [&](const Tensor& x) {
+            at_end_of_memory(b, b_turned, [&](const Tensor& y) { expect(x, y, want, s.text() + "at memory's end"); });
+          });
+        }
 }
 
 /// Integers, whose sums wrap.

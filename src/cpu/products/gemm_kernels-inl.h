@@ -518,11 +518,11 @@ template <class T, class S> constexpr GemmKernelsOf FloatKernels() {
   constexpr bool kSlow = sizeof(S) < sizeof(T) && HWY_ARCH_X86 && HWY_TARGET > HWY_AVX2;
   return {HWY_LANES(T), kMaxRows, kPanelVectors * HWY_LANES(T), kSlow ? kWideningRows : kDirectRows, Copy<T, S>,
           Widest<T>, Micro<T, T, kMaxRows, false>, Micro<T, S, kStoredRows, false>, Micro<T, T, kMaxRows, true>,
-          MicroPacking<T, S>, Dot<T, S>, Outer<T>, Small<T>, kTiny<T>};
+          MicroPacking<T, S>, Dot<T, S>, Outer<T>, Small<T>, kTiny<T>, kTinyByStep};
 }
 template <class T> constexpr GemmKernelsOf IntegerKernels() {
   return {HWY_LANES(T), 8, kPanelVectors * HWY_LANES(T), kDirectRows, Copy<T, T>, Widest<T>, MicroInteger<T>,
-          MicroInteger<T>, nullptr, nullptr, nullptr, Outer<T>, Small<T>, nullptr};
+          MicroInteger<T>, nullptr, nullptr, nullptr, Outer<T>, Small<T>, nullptr, false};
 }
 
 inline constexpr GemmKernels kGemmKernels = {

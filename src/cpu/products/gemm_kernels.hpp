@@ -78,7 +78,8 @@ struct TinySide {
   /// That are loaded for each group; 0: the operand is the same for all; kTinyQuads: each step takes four elements that
   /// lie in a run, from at[p][0] on, for each four lanes.
   int vectors;
-  std::int32_t at[kTinyDepth][kTinyLanes];  // of each width at each step of k, counted from there
+  std::int64_t start[kTinyDepth];           // where the vectors of each step of k begin, counted from there
+  std::int32_t at[kTinyDepth][kTinyLanes];  // of each lane at each step, counted from where its vectors begin
 };
 struct TinyUnit {
   TinySide a, b;
@@ -125,6 +126,7 @@ struct GemmKernelsOf {
   void (*outer)(const GemmOuter& call);  // a: depth elements a row
   void (*small)(const GemmSmall& call);
   void (*tiny)(const GemmTiny& call);  // null where the target picks lanes too slowly, and for integers
+  bool tiny_by_step;                   // each step of k loads its own vectors; else all pick from the same
 };
 
 struct GemmKernels {

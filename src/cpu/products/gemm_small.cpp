@@ -20,6 +20,8 @@ constexpr Int64 kMostMultiplications = 4096, kFewestProducts = 4;
 constexpr Int64 kMostOfB = 64, kFewestRowsOfA = 64;
 /// Rows that are one task, and multiplications that are worth a second thread.
 constexpr Int64 kSmallRowsTogether = 256, kParallelSteps = Int64{1} << 18;
+/// Results that are one task where they lie in vectors: 16 KiB of f32.
+constexpr Int64 kTinyResultsTogether = 4096;
 /// Multiplications of a batch from which its operands are picked by lists, which take a µs to make.
 constexpr Int64 kFewestTinySteps = 512;
 
@@ -115,7 +117,7 @@ class TinyRun {
   TinyRun(const GemmProblem& g, const GemmTypes& types, const TinyPlan& plan) : g_(g), types_(types), plan_(plan) {}
 
   void run() const {
-    const Int64 together = std::max<Int64>(1, kSmallRowsTogether / (g_.m * plan_.together)),
+    const Int64 together = std::max<Int64>(1, kTinyResultsTogether / (g_.m * g_.n * plan_.together)),
                 groups = plan_.groups(g_.batches), whole = ceil_div(groups, together);
     const SmallProducts others(g_, types_);
     const Int64 done = groups * plan_.together;
@@ -167,7 +169,7 @@ bool run_tiny(const GemmProblem& problem, const GemmTypes& types) {
   if (g.c && ((g.n > 1 && g.m > 1 && g.c_row != g.n) || steps.c != g.m * g.n)) return false;
   if (steps.a < 0 || steps.b < 0) return false;
   const TinyPlan& plan =
-      tiny_plan({g.m, g.n, g.k, g.a_row, g.a_col, steps.a, g.b_row, g.b_col, steps.b}, types.computed->lanes);
+      tiny_plan({g.m, g.n, g.k, g.a_row, g.a_col, steps.a, g.b_row, g.b_col, steps.b}, *types.computed);
   if (plan.together == 0) return false;
   TinyRun(g, types, plan).run();
   return true;

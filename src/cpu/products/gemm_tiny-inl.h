@@ -1,7 +1,10 @@
 // Products of 1 to 5 steps, many at once: a vector holds results of several, and the operands of its lanes are picked
 // by permutations from the one to three vectors of memory in which they lie. So how a product lies (transposed, a part
 // of a larger one) costs nothing, and a batch no instruction by the product. Included by gemm_kernels-inl.h.
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+#if HWY_TARGET <= HWY_AVX3
+
+inline constexpr bool kTinyByStep = false;
 
 HWY_INLINE __m512i TinyIndices(float, const std::int32_t* at) { return _mm512_loadu_si512(at); }
 HWY_INLINE __m512i TinyIndices(double, const std::int32_t* at) {
@@ -53,13 +56,66 @@ template <class T, int kDepth, int kVectors> struct TinyOperand {
   decltype(InThird(T(), __m512i())) third[kDepth];
   hn::Vec<D> low, high, last;
 };
+#else
+
+/// A permutation takes lanes of one vector alone here, and registers are few: each step loads its own vectors, from
+/// which it picks by the same list as the others.
+inline constexpr bool kTinyByStep = true;
+
+HWY_INLINE __m256i TinyIndices(float, const std::int32_t* at) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+}
+/// Of both halves of a double.
+HWY_INLINE __m256i TinyIndices(double, const std::int32_t* at) {
+  const __m256i twice = _mm256_cvtepi32_epi64(_mm_slli_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)), 1));
+  const __m256i both = _mm256_or_si256(twice, _mm256_slli_epi64(twice, 32));
+  return _mm256_add_epi32(both, _mm256_set1_epi64x(std::int64_t{1} << 32));
+}
+HWY_INLINE __m256 Pick(__m256i at, __m256 from) { return _mm256_permutevar8x32_ps(from, at); }
+HWY_INLINE __m256d Pick(__m256i at, __m256d from) { return _mm256_castps_pd(Pick(at, _mm256_castpd_ps(from))); }
+HWY_INLINE __m256 Choose(__m256i these, __m256 yes, __m256 no) {
+  return _mm256_blendv_ps(no, yes, _mm256_castsi256_ps(these));
+}
+HWY_INLINE __m256d Choose(__m256i these, __m256d yes, __m256d no) {
+  return _mm256_blendv_pd(no, yes, _mm256_castsi256_pd(these));
+}
+HWY_INLINE __m256 Repeat(const float* quad) { return _mm256_broadcast_ps(reinterpret_cast<const __m128*>(quad)); }
+HWY_INLINE __m256d Repeat(const double* quad) { return _mm256_loadu_pd(quad); }
+
+/// One operand of a vector of results, which lies in kVectors vectors for each group and step, or is the same for all.
+template <class T, int kDepth, int kVectors> struct TinyOperand {
+  using D = hn::ScalableTag<T>;
+  TinyOperand(const TinySide& side, const void* data, std::int64_t step)
+      : from(static_cast<const T*>(data) + side.from), group(step), at(TinyIndices(T(), side.at[0])) {
+    TERN_GEMM_UNROLL for (int p = 0; p < kDepth; ++p) start[p] = side.start[p];
+    second = _mm256_cmpgt_epi32(at, _mm256_set1_epi32(7));  // the vector of 32 bytes that a lane's element is in
+    third = _mm256_cmpgt_epi32(at, _mm256_set1_epi32(15));
+    TERN_GEMM_UNROLL for (int i = 0; i < 4; ++i) lane[i] = side.at[0][i];
+  }
+  HWY_INLINE void Load(std::int64_t i) { here = from + i * group; }
+  HWY_INLINE hn::Vec<D> operator[](int p) const {
+    const T* const first = here + start[p];
+    if constexpr (kVectors == 3 && sizeof(T) == 8)  // four loads beside three, as many permutations and two choices
+      return hn::Vec<D>{_mm256_set_pd(first[lane[3]], first[lane[2]], first[lane[1]], first[lane[0]])};
+    auto picked = Pick(at, hn::LoadU(D(), first).raw);
+    if constexpr (kVectors >= 2) picked = Choose(second, Pick(at, hn::LoadU(D(), first + hn::Lanes(D())).raw), picked);
+    if constexpr (kVectors == 3)
+      picked = Choose(third, Pick(at, hn::LoadU(D(), first + 2 * hn::Lanes(D())).raw), picked);
+    return hn::Vec<D>{picked};
+  }
+  const T *from, *here;
+  std::int64_t group, start[kDepth], lane[4];
+  __m256i at, second, third;
+};
+#endif
+
 template <class T, int kDepth> struct TinyOperand<T, kDepth, 0> {
   using D = hn::ScalableTag<T>;
   TinyOperand(const TinySide& side, const void* data, std::int64_t) {
     const T* const from = static_cast<const T*>(data) + side.from;
     HWY_ALIGN T lanes[kTinyLanes];
     for (int p = 0; p < kDepth; ++p) {
-      for (std::size_t i = 0; i < hn::Lanes(D()); ++i) lanes[i] = from[side.at[p][i]];
+      for (std::size_t i = 0; i < hn::Lanes(D()); ++i) lanes[i] = from[side.start[p] + side.at[p][i]];
       values[p] = hn::Load(D(), lanes);
     }
   }
@@ -71,7 +127,7 @@ template <class T, int kDepth> struct TinyOperand<T, kDepth, 0> {
 template <class T, int kDepth> struct TinyOperand<T, kDepth, kTinyQuads> {
   TinyOperand(const TinySide& side, const void* data, std::int64_t step)
       : from(static_cast<const T*>(data) + side.from), group(step) {
-    TERN_GEMM_UNROLL for (int p = 0; p < kDepth; ++p) at[p] = side.at[p][0];
+    TERN_GEMM_UNROLL for (int p = 0; p < kDepth; ++p) at[p] = side.start[p] + side.at[p][0];
   }
   HWY_INLINE void Load(std::int64_t i) { here = from + i * group; }
   HWY_INLINE hn::Vec<hn::ScalableTag<T>> operator[](int p) const {
@@ -145,5 +201,6 @@ template <class T> void Tiny(const GemmTiny& call) {
 }
 template <class T> inline constexpr auto kTiny = &Tiny<T>;
 #else
+inline constexpr bool kTinyByStep = false;
 template <class T> inline constexpr void (*kTiny)(const GemmTiny&) = nullptr;
 #endif

@@ -17,6 +17,7 @@ struct TinyProducts {
 struct TinyPlan {
   TinyProducts of;
   std::int64_t vector = 0;    // lanes of a vector; 0: there is no plan
+  bool by_step = false;       // see GemmKernelsOf::tiny_by_step
   std::int64_t together = 0;  // products of a group; 0: their operands lie too far apart
   int units = 0;
   TinyUnit unit[kTinyUnits];
@@ -25,7 +26,7 @@ struct TinyPlan {
   std::int64_t groups(std::int64_t count) const;
 };
 
-/// This thread's plan, made anew where it is none of the last few.
-const TinyPlan& tiny_plan(const TinyProducts& products, std::int64_t vector);
+/// This thread's plan for a kernel, made anew where it is none of the last few.
+const TinyPlan& tiny_plan(const TinyProducts& products, const GemmKernelsOf& kernels);
 
 }  // namespace tern::detail_cpu
