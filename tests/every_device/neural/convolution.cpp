@@ -119,6 +119,7 @@ constexpr ConvolutionSizes kConvolutionSizes[] = {
     {3, 16, 1, 1, {5, 1}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
     {1, 32, 1, 1, {9, 31}, {5, 5}, {1, 1}, {2, 2}, {4, 4}},   // every second place meets neighbouring elements
     {1, 19, 1, 1, {7, 29}, {9, 9}, {1, 2}, {2, 3}, {8, 12}},  // more elements than a run has
+    {3, 24, 1, 1, {9, 130}, {5, 5}, {2, 1}, {1, 2}, {2, 4}},  // rows in two stretches, of vectors that are put together
     // Around what GPUs have a kernel for: elements in registers, steps, pairs of channels in 16 bits, strips cut short.
     {1, 6, 1, 1, {15, 17}, {8, 8}, {1, 1}, {1, 1}, {4, 3}},
     {1, 6, 1, 1, {9, 17}, {5, 13}, {1, 1}, {1, 1}, {2, 6}},

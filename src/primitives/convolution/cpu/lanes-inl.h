@@ -64,6 +64,13 @@ template <class T> void Gradients(const TapsCall& call, const void* y, std::int6
   PickGradients<T, kGradientPlaces>(call, static_cast<const T*>(y), places);
 }
 
+/// Of what is copied place by place, so many places ahead. Vectors that are half of a line are: 4 × 192 × 56² on a Zen
+/// 3, 7 × 7 1.2 and 28² with 5 × 5 and dilation 2 1.4 of the speed.
+constexpr std::int64_t kPlacesAhead = HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3 ? 8 : 0;
+template <class T> HWY_INLINE void FetchAhead(const T* at) {
+  if constexpr (kPlacesAhead > 0) __builtin_prefetch(at, 0, 3);
+}
+
 template <class T>
 void Spread(const void* from, std::int64_t step, std::int64_t places, std::int64_t vectors, void* to,
             std::int64_t vector) {
@@ -72,7 +79,23 @@ void Spread(const void* from, std::int64_t step, std::int64_t places, std::int64
   const T* x = static_cast<const T*>(from);
   T* y = static_cast<T*>(to);
   for (std::int64_t t = 0; t < places; ++t, x += step, y += kLanes)
-    for (std::int64_t v = 0; v < vectors; ++v) hn::StoreU(hn::LoadU(d, x + v * kLanes), d, y + v * vector);
+    for (std::int64_t v = 0; v < vectors; ++v) {
+      FetchAhead(x + kPlacesAhead * step + v * kLanes), FetchAhead(y + kPlacesAhead * kLanes + v * vector);
+      hn::StoreU(hn::LoadU(d, x + v * kLanes), d, y + v * vector);
+    }
+}
+template <class T>
+void Join(const void* from, std::int64_t vector, std::int64_t places, std::int64_t vectors, void* to,
+          std::int64_t step) {
+  const hn::ScalableTag<T> d;
+  constexpr std::int64_t kLanes = HWY_LANES(T);
+  const T* x = static_cast<const T*>(from);
+  T* y = static_cast<T*>(to);
+  for (std::int64_t t = 0; t < places; ++t, x += kLanes, y += step)
+    for (std::int64_t v = 0; v < vectors; ++v) {
+      FetchAhead(y + kPlacesAhead * step + v * kLanes);
+      hn::StoreU(hn::LoadU(d, x + v * vector), d, y + v * kLanes);
+    }
 }
 
 template <DType D>
@@ -214,7 +237,7 @@ template <class T> constexpr ConvKernels KernelsOf() {
   kernels.goes_down = kGoesDown;
   kernels.gradients = &Gradients<T>, kernels.direct = &Direct<T>;
   if constexpr (kApart) kernels.direct_apart = &DirectApart<T>;
-  kernels.spread = &Spread<T>, kernels.runs = &Runs<T, T>;
+  kernels.spread = &Spread<T>, kernels.join = &Join<T>, kernels.runs = &Runs<T, T>;
   kernels.run_places = kRunPlaces, kernels.down_places = kDownPlaces;
   if constexpr (sizeof(T) == 4) {
     kernels.spread_f16 = &SpreadHalves<DType::f16>, kernels.spread_bf16 = &SpreadHalves<DType::bf16>;

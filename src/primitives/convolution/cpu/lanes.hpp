@@ -75,6 +75,9 @@ struct ConvKernels {
   /// to[v · vector + t · lanes + lane] = from[t · step + v · lanes + lane], for t < places and v < vectors.
   using Spread = void (*)(const void* from, std::int64_t step, std::int64_t places, std::int64_t vectors, void* to,
                           std::int64_t vector);
+  /// The other way round: to[t · step + v · lanes + lane] = from[v · vector + t · lanes + lane], of the compute type.
+  void (*join)(const void* from, std::int64_t vector, std::int64_t places, std::int64_t vectors, void* to,
+               std::int64_t step);
   /// to[t · to_step + j] = from[t · step + j], rounded, for t < places and j < cols. Whole vectors of from are read.
   using Round = void (*)(const void* from, std::int64_t step, std::int64_t places, std::int64_t cols, void* to,
                          std::int64_t to_step);
