@@ -125,6 +125,7 @@ class DepthwiseForward {
       call.place = place, call.places = std::min(most, ceil_div(p.stretch.places - at, apart));
       call.x_at = at * x_place + v * call.x_vector, call.w_at = v * call.w_vector;
       call.out = row + (at * out_step + v * out_vector) * size;
+      if (plan_.down) in_place.fetch(p.sample, first, p.z, rows.begin + r, call.places, call);
       call.whole = call.places == most && place >= inside.first && place + most <= inside.end;
       sums(call);
     };

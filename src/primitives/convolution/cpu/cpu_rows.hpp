@@ -203,7 +203,17 @@ class RowsInPlace {
       }
     });
   }
-  /// The same of a transposed image, with runs of one element each, in the order in which they are summed where it is
+  /// Of a transposed image: what the row `kRowsAhead` on is the first to meet, in a call of so many places. Processors
+  /// follow fewer streams by themselves: 3 × 3 of 192 channels of 56² on a Zen 3 1.1 of the speed, with stride 2 1.2.
+  void fetch(Int64 sample, Int64 channel, Int64 z, Int64 row, Int64 places, RunsCall& call) const {
+    constexpr Int64 kRowsAhead = 2;
+    const Int64 last = g_.met(1, row + kRowsAhead, g_.kernel[1] - 1);
+    const Int64 at = sample * g_.x.batch + g_.met(0, z, 0) * g_.x.axis[0] + last * g_.x.axis[1] + channel;
+    call.ahead = g_.kernel[0] == 1 ? g_.x.data + (at + columns_[0] * g_.x.axis[2]) * g_.size() : nullptr;
+    call.ahead_rows = (places - 1) * g_.stride[2] + g_.reach(2), call.ahead_row = g_.x.axis[2];
+    call.ahead_places = std::min(g_.stride[1], g_.reach(1)), call.ahead_place = g_.x.axis[1];
+  }
+  /// runs() of a transposed image, with runs of one element each, in the order in which they are summed where it is
   /// not transposed: `across` has that of the elements that are the transposed one's rows.
   void runs_down(Int64 sample, Int64 channel, Int64 z, Int64 row, const std::byte* w, std::span<const KernelRun> across,
                  std::vector<TapRun>& runs) const {

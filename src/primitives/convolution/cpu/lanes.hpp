@@ -38,6 +38,10 @@ struct RunsCall {
   std::int64_t out_step;
   bool whole;  // run_places, half as many or down_places, which meet nothing outside of the image
   bool ones;   // all runs are of one element
+  /// Where it is not null, so many rows of x from there on, each so many elements after the one before, are fetched: of
+  /// each so many places, the second `ahead_place` elements in front of the first.
+  const void* ahead;
+  std::int64_t ahead_rows, ahead_row, ahead_places, ahead_place;
 };
 
 /// So many steps of a sum: a(i, p) = a[i · a_row + p], b(p, j) = b[p · panel + j].
