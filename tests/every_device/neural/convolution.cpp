@@ -108,6 +108,8 @@ constexpr ConvolutionSizes kConvolutionSizes[] = {
     {1, 3, 16, 17, {10, 12}, {2, 3}, {3, 2}, {2, 3}, {1, 2}},  // groups
     {2, 1, 3, 16, {16, 18}, {7, 7}, {2, 2}, {1, 1}, {3, 3}},   // a first layer
     {1, 1, 20, 24, {9, 9}, {1, 1}, {2, 2}, {1, 1}, {0, 0}},    // one element, some places
+    {2, 1, 3, 20, {9, 66}, {3, 7}, {2, 2}, {1, 1}, {1, 3}},    // long rows of few channels: rows of elements together
+    {1, 1, 9, 5, {6, 40}, {2, 3}, {1, 1}, {1, 2}, {0, 2}},     // the same, but elements lie apart
     {0, 1, 3, 4, {5, 5}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},      // no samples
     {5, 3, 3, 2, {4, 9}, {2, 3}, {2, 3}, {1, 1}, {0, 0}},      // windows side by side
     {1, 1, 20, 33, {6, 4}, {3, 1}, {3, 1}, {1, 1}, {0, 0}},    // the same, many channels
