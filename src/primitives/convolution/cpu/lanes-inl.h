@@ -186,6 +186,47 @@ template <class T, int kCount, int kVectors> void DirectTile(const DirectCall& c
   StoreSums<T>(sum, call);
 }
 
+/// Few results (the gradient of a first layer's image has 3): a vector has steps of a sum in place of results, which
+/// would leave most of it empty. 3 places by 3 results are six loads for nine multiply-adds.
+template <class T, int kCount, int kCols> HWY_INLINE void NarrowTile(const DirectCall& call, std::int64_t first) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr std::int64_t kLanes = HWY_LANES(T);
+  V sum[kCount][kCols];
+  TERN_CONV_UNROLL for (int i = 0; i < kCount; ++i) TERN_CONV_UNROLL for (int j = 0; j < kCols; ++j) sum[i][j] =
+      hn::Zero(d);
+  for (std::int64_t s = 0; s < call.count; ++s) {
+    const T* a[kCount];
+    TERN_CONV_UNROLL for (int i = 0; i < kCount; ++i) a[i] =
+        static_cast<const T*>(call.segments[s].a) + call.a_at[first + i];
+    const T* b = static_cast<const T*>(call.segments[s].b);
+    for (std::int64_t p = 0; p < call.depth; p += kLanes) {
+      V factor[kCols];
+      TERN_CONV_UNROLL for (int j = 0; j < kCols; ++j) factor[j] = hn::LoadU(d, b + j * call.b_row + p);
+      TERN_CONV_UNROLL for (int i = 0; i < kCount; ++i) {
+        const V x = hn::LoadU(d, a[i] + p);
+        TERN_CONV_UNROLL for (int j = 0; j < kCols; ++j) sum[i][j] = hn::MulAdd(x, factor[j], sum[i][j]);
+      }
+    }
+  }
+  for (int i = 0; i < kCount; ++i) {
+    T* const c = static_cast<T*>(call.c) + call.c_at[first + i];
+    TERN_CONV_UNROLL for (int j = 0; j < kCols; ++j) {
+      const T all = hn::GetLane(hn::SumOfLanes(d, sum[i][j]));
+      c[j] = call.add ? c[j] + all : all;
+    }
+  }
+}
+template <class T, int kCols> void NarrowRows(const DirectCall& call) {
+  std::int64_t i = 0;
+  for (; i + 3 <= call.rows; i += 3) NarrowTile<T, 3, kCols>(call, i);
+  for (; i < call.rows; ++i) NarrowTile<T, 1, kCols>(call, i);
+}
+template <class T> void DirectNarrow(const DirectCall& call) {
+  static_assert(kNarrowResults == 3);
+  call.cols == 1 ? NarrowRows<T, 1>(call) : call.cols == 2 ? NarrowRows<T, 2>(call) : NarrowRows<T, 3>(call);
+}
+
 /// Rows with an address each.
 template <class T, int kCount, int kVectors> void DirectTileApart(const DirectCall& call) {
   const hn::ScalableTag<T> d;
@@ -236,7 +277,7 @@ template <class T> constexpr ConvKernels KernelsOf() {
   kernels.rows = kRows, kernels.panel = 2 * HWY_LANES(T);
   kernels.goes_down = kGoesDown;
   kernels.gradients = &Gradients<T>, kernels.direct = &Direct<T>;
-  if constexpr (kApart) kernels.direct_apart = &DirectApart<T>;
+  if constexpr (kApart) kernels.direct_apart = &DirectApart<T>, kernels.direct_narrow = &DirectNarrow<T>;
   kernels.spread = &Spread<T>, kernels.join = &Join<T>, kernels.runs = &Runs<T, T>;
   kernels.run_places = kRunPlaces, kernels.down_places = kDownPlaces;
   if constexpr (sizeof(T) == 4) {

@@ -49,6 +49,7 @@ struct Segment {
   const void *a, *b;
 };
 /// c(i, j) = or += Σ over segments and p < depth of a(i, p) · b(p, j), i < rows, j < cols.
+inline constexpr std::int64_t kNarrowResults = 3;
 struct DirectCall {
   const Segment* segments;
   std::int64_t count, depth, a_row;
@@ -57,6 +58,8 @@ struct DirectCall {
   bool add;
   /// Of `direct_apart`: a(i, ·) lies at a + a_at[i] in place of i · a_row, c(i, ·) at c + c_at[i].
   const std::int64_t *a_at = nullptr, *c_at = nullptr;
+  /// Of `direct_narrow`: b(p, j) = b[j · b_row + p].
+  std::int64_t b_row = 0;
   /// And for each segment so many lines of memory from here on are fetched into L2.
   const char* ahead = nullptr;
   std::int64_t lines = 0;
@@ -91,6 +94,8 @@ struct ConvKernels {
   void (*direct)(const DirectCall& call);
   /// The same of rows wherever they lie: null where a call has more rows than there are registers for their addresses.
   void (*direct_apart)(const DirectCall& call);
+  /// direct_apart of up to kNarrowResults columns, in vectors of steps, whose number is a multiple of `lanes`.
+  void (*direct_narrow)(const DirectCall& call);
 };
 inline ConvKernels::Spread spread_of(const ConvKernels& kernels, DType dtype) {
   return dtype == DType::f16 ? kernels.spread_f16 : dtype == DType::bf16 ? kernels.spread_bf16 : kernels.spread;
