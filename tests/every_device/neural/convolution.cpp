@@ -171,15 +171,13 @@ TEST_P(Convolutions, OfManyGroupsByAnyNumberOfThreads) {
   }
   set_num_threads(before);
 }
-/// Around how many the CPU sums by vectors of channels: results, and channels that fill vectors and do not.
+/// Around how many the CPU sums by vectors of channels: 1 to 4 results, and channels that fill vectors and do not.
 TEST_P(Convolutions, OfFewResults) {
-  for (const DType dtype : dtypes_of(device(), {f32, f64, f16}))
-    for (const std::int64_t results : {1, 2, 3, 4})
-      for (const std::int64_t channels : {8, 12, 16}) {
-        if (left_out(device(), 8)) continue;
-        const ConvolutionSizes s{2, 1, channels, results, {5, 11}, {3, 3}, {1, 1}, {1, results % 2 + 1}, {1, 2}};
-        compare_convolutions(s, dtype, true, device(), to_string(s.of_w()) + " " + std::string(to_string(dtype)));
-      }
+  if (device() != cpu()) return;
+  for (const DType dtype : {f32, f64, f16})
+    for (std::int64_t i = 0; i < 12; ++i)
+      compare_convolutions({2, 1, 8 + i / 4 * 4, i % 4 + 1, {5, 11}, {3, 3}, {1, 1}, {1, i % 2 + 1}, {1, 2}}, dtype,
+                           true, device(), std::to_string(i) + " " + std::string(to_string(dtype)));
 }
 /// Places of the first of three axes that meet padding alone, in rows that do not fill calls.
 TEST_P(Convolutions, OfPaddingAlone) {
