@@ -108,6 +108,8 @@ constexpr ConvolutionSizes kConvolutionSizes[] = {
     {1, 3, 16, 17, {10, 12}, {2, 3}, {3, 2}, {2, 3}, {1, 2}},  // groups
     {2, 1, 3, 16, {16, 18}, {7, 7}, {2, 2}, {1, 1}, {3, 3}},   // a first layer
     {1, 1, 20, 24, {9, 9}, {1, 1}, {2, 2}, {1, 1}, {0, 0}},    // one element, some places
+    {2, 1, 3, 20, {9, 66}, {3, 7}, {2, 2}, {1, 1}, {1, 3}},    // long rows of few channels: rows of elements together
+    {1, 1, 9, 5, {6, 40}, {2, 3}, {1, 1}, {1, 2}, {0, 2}},     // the same, but elements lie apart
     {0, 1, 3, 4, {5, 5}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},      // no samples
     {5, 3, 3, 2, {4, 9}, {2, 3}, {2, 3}, {1, 1}, {0, 0}},      // windows side by side
     {1, 1, 20, 33, {6, 4}, {3, 1}, {3, 1}, {1, 1}, {0, 0}},    // the same, many channels
@@ -119,6 +121,7 @@ constexpr ConvolutionSizes kConvolutionSizes[] = {
     {3, 16, 1, 1, {5, 1}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
     {1, 32, 1, 1, {9, 31}, {5, 5}, {1, 1}, {2, 2}, {4, 4}},   // every second place meets neighbouring elements
     {1, 19, 1, 1, {7, 29}, {9, 9}, {1, 2}, {2, 3}, {8, 12}},  // more elements than a run has
+    {3, 24, 1, 1, {9, 130}, {5, 5}, {2, 1}, {1, 2}, {2, 4}},  // rows in two stretches, of vectors that are put together
     // Around what GPUs have a kernel for: elements in registers, steps, pairs of channels in 16 bits, strips cut short.
     {1, 6, 1, 1, {15, 17}, {8, 8}, {1, 1}, {1, 1}, {4, 3}},
     {1, 6, 1, 1, {9, 17}, {5, 13}, {1, 1}, {1, 1}, {2, 6}},
@@ -167,6 +170,14 @@ TEST_P(Convolutions, OfManyGroupsByAnyNumberOfThreads) {
         compare_convolutions(s, dtype, false, device(), to_string(s.of_x()) + " by " + std::to_string(threads));
   }
   set_num_threads(before);
+}
+/// Around how many the CPU sums by vectors of channels: 1 to 4 results, and channels that fill vectors and do not.
+TEST_P(Convolutions, OfFewResults) {
+  if (device() != cpu()) return;
+  for (const DType dtype : {f32, f64, f16})
+    for (std::int64_t i = 0; i < 12; ++i)
+      compare_convolutions({2, 1, 8 + i / 4 * 4, i % 4 + 1, {5, 11}, {3, 3}, {1, 1}, {1, i % 2 + 1}, {1, 2}}, dtype,
+                           true, device(), std::to_string(i) + " " + std::string(to_string(dtype)));
 }
 /// Places of the first of three axes that meet padding alone, in rows that do not fill calls.
 TEST_P(Convolutions, OfPaddingAlone) {

@@ -91,8 +91,8 @@ class DepthwiseForward {
     DepthwiseScratch& mine = depthwise_scratch();
     const Int64 columns = p.vectors.count * lanes_, first = p.vectors.begin * lanes_;
     const Int64 channels = std::min(columns, g_.groups - first), row_bytes = p.stretch.places * columns * g_.wide();
-    const bool whole = straight_ ? channels == columns : round_ && plan_.in_place;
-    std::byte* const results = whole ? nullptr : mine.results.reserve(rows.count * row_bytes);
+    const bool whole = straight_ ? channels == columns && !plan_.joins : round_ && plan_.in_place;
+    std::byte* const results = whole ? nullptr : mine.results.reserve((rows.count + plan_.joins) * row_bytes);
     const KeptRows::RowSource where{p.sample, first, channels, p.stretch};
     const std::byte* const w = weights_ + p.vectors.begin * g_.taps() * lanes_ * g_.wide();
     mine.runs.resize(static_cast<std::size_t>(rows.count));
@@ -108,7 +108,9 @@ class DepthwiseForward {
     const Int64 most =
         plan_.down ? plan_.places : g_.kernels->run_places / (plan_.in_place && g_.size() > 2 ? 2 : 1);
     const Int64 apart = plan_.down ? 1 : place_step(g_);
-    const Int64 out_step = whole ? y_.axis[2] : plan_.down ? rows.count * columns : columns;
+    const Int64 out_step = whole ? y_.axis[2] : plan_.joins ? lanes_ : plan_.down ? rows.count * columns : columns;
+    const Int64 out_vector = plan_.joins ? rows.count * p.stretch.places * lanes_ : lanes_;
+    const Int64 out_row = plan_.down ? columns : p.stretch.places * out_step;
     const Int64 x_place = plan_.in_place ? g_.stride[2] * g_.x.axis[2] : lanes_;
     RunsCall call{};
     call.ones = plan_.down;
@@ -117,13 +119,13 @@ class DepthwiseForward {
     // From place `first_place` on, each so far apart.
     const auto run_places = [&](Int64 r, Int64 v, Int64 vectors, Int64 first_place, Int64 place) {
       const std::vector<TapRun>& runs = mine.runs[static_cast<std::size_t>(r)];
-      std::byte* const row = whole ? result(p, rows.begin + r) + first * size
-                                   : results + r * (plan_.down ? columns * size : row_bytes);
+      std::byte* const row = whole ? result(p, rows.begin + r) + first * size : results + r * out_row * size;
       const Int64 at = first_place + place * apart;
       call.runs = runs.data(), call.count = static_cast<Int64>(runs.size()), call.vectors = vectors;
       call.place = place, call.places = std::min(most, ceil_div(p.stretch.places - at, apart));
       call.x_at = at * x_place + v * call.x_vector, call.w_at = v * call.w_vector;
-      call.out = row + (at * out_step + v * lanes_) * size;
+      call.out = row + (at * out_step + v * out_vector) * size;
+      if (plan_.down) in_place.fetch(p.sample, first, p.z, rows.begin + r, call.places, call);
       call.whole = call.places == most && place >= inside.first && place + most <= inside.end;
       sums(call);
     };
@@ -137,7 +139,22 @@ class DepthwiseForward {
           for (Int64 i = 0; i < apart; ++i)
             for (Int64 place = 0; i + place * apart < p.stretch.places; place += most) run_places(r, v, 1, i, place);
     }
-    if (!whole) end(p, rows, {results, columns, 0, p.stretch.places, channels, g_.groups});
+    const FinishedTile of{results, columns, 0, p.stretch.places, channels, g_.groups};
+    if (plan_.joins) end_joined(p, rows, of, results + rows.count * row_bytes);
+    else if (!whole) end(p, rows, of);
+  }
+  /// Of results that lie vector by vector: `row` has room for one row as others lie.
+  void end_joined(const RowPlace& p, EvenPart rows, FinishedTile of, std::byte* row) const {
+    const bool straight = straight_ && of.cols == of.stride;
+    const Int64 line = of.rows * lanes_;
+    for (Int64 r = 0; r < rows.count; ++r) {
+      std::byte* const to = straight ? result(p, rows.begin + r) + p.vectors.begin * lanes_ * g_.size() : row;
+      g_.kernels->join(static_cast<const std::byte*>(of.acc) + r * line * g_.wide(), rows.count * line, of.rows,
+                       p.vectors.count, to, straight ? y_.axis[2] : of.stride);
+      FinishedTile one = of;
+      one.acc = row;
+      if (!straight) end_row(p, rows.begin + r, one);
+    }
   }
   /// Of results that do not go straight: `of` says where those of the first row are.
   void end(const RowPlace& p, EvenPart rows, FinishedTile of) const {
@@ -154,12 +171,14 @@ class DepthwiseForward {
     }
     for (Int64 r = 0; r < rows.count; ++r) {
       of.acc = results + r * row_bytes;
-      of.position = g_.position(p.sample, p.z, rows.begin + r, p.stretch.column) + first;
-      if (round_)
-        round_(of.acc, of.stride, of.rows, of.cols, result(p, rows.begin + r) + first * g_.size(), y_.axis[2]);
-      else
-        epilogue_.finish(of);
+      end_row(p, rows.begin + r, of);
     }
+  }
+  void end_row(const RowPlace& p, Int64 row, FinishedTile of) const {
+    const Int64 first = p.vectors.begin * lanes_;
+    of.position = g_.position(p.sample, p.z, row, p.stretch.column) + first;
+    if (round_) round_(of.acc, of.stride, of.rows, of.cols, result(p, row) + first * g_.size(), y_.axis[2]);
+    else epilogue_.finish(of);
   }
   std::byte* result(const RowPlace& p, Int64 row) const {
     return y_.data +

@@ -105,7 +105,9 @@ class Direct {
     // Rows of a call that lie multiples of 2048 bytes apart would share two sets of L1.
     if (g_.stride[2] * pitch_ * element() % 2048 == 0) pitch_ += 64 / element();
     runs_ = pitch_ == channels_ && (g_.dilation[2] == 1 || g_.kernel[2] == 1);
-    segments_at_once_ = pairs_ ? segments() : std::max<Int64>(1, kKernelBytes / (steps() * panel_ * g_.wide()));
+    narrow_ = !pairs_ && g_.kernels->direct_narrow && g_.o <= kNarrowResults && steps() % g_.kernels->lanes == 0;
+    segments_at_once_ =
+        pairs_ || narrow_ ? segments() : std::max<Int64>(1, kKernelBytes / (steps() * panel_ * g_.wide()));
     const Int64 row = length_ * pitch_ * element() * g_.kernel[0];
     const Int64 least = g_.kernels->direct_apart ? kTaskPlacesApart : kTaskPlaces;
     Int64 rows = std::min(g_.out[1], std::max<Int64>(1, least / places));
@@ -117,9 +119,11 @@ class Direct {
 
   void pack_panel(Int64 group, Int64 panel) {
     std::byte* const to = panel_at(group, panel);
-    if (!pairs_) return pack_kernels(g_, group, panel, to);
-    std::byte* const apart = direct_scratch().panel.reserve(g_.taps() * g_.c * panel_ * 4);
+    if (!pairs_ && !narrow_) return pack_kernels(g_, group, panel, to);
+    std::byte* const apart = direct_scratch().panel.reserve(g_.taps() * g_.c * panel_ * g_.wide());
     pack_kernels(g_, group, panel, apart);
+    if (narrow_)  // result by result
+      return g_.types.computed->copy({apart, 1, panel_}, g_.o, depth(), to, depth(), depth());
     pair_up(reinterpret_cast<const std::uint32_t*>(apart), reinterpret_cast<std::uint32_t*>(to), g_.taps(), g_.c,
             channels_);
   }
@@ -284,7 +288,7 @@ class Direct {
       const Int64 row = g_.met(1, t.rows.begin + r, ky);
       if (!g_.inside(0, g_.met(0, t.z, kz)) || !g_.inside(1, row)) continue;
       list.push_back({image_row(kz, row - g_.met(1, t.rows.begin, 0)) + k * g_.dilation[2] * pitch_ * element(),
-                      b + s * steps * panel_ * element()});
+                      b + s * steps * (narrow_ ? 1 : panel_) * element()});
     }
     if (pairs_) return run_pairs(list, columns, steps / 2, std::min(panel_, g_.o - panel * panel_), to, step);
     if (list.empty() && part.begin > 0) return;
@@ -292,7 +296,8 @@ class Direct {
     const Int64 a_row = g_.stride[2] * pitch_, a_step = g_.stride[1] * length_ * pitch_;
     DirectCall call{list.data(), static_cast<Int64>(list.size()),         steps,         a_row, to, step,
                     0,           std::min(panel_, g_.o - panel * panel_), part.begin > 0};
-    if (rows.count > 1) return run_apart(call, columns, calls, all, a_step, row_step);
+    call.b_row = depth();
+    if (rows.count > 1 || narrow_) return run_apart(call, columns, calls, all, a_step, row_step);
     for (Int64 i = 0; i < calls; ++i) {
       const EvenPart places = even_part(i, calls, all);
       call.rows = places.count, call.c = to + places.begin * step * g_.wide();
@@ -306,7 +311,7 @@ class Direct {
     Int64 a_at[kMost], c_at[kMost];
     call.a_at = a_at, call.c_at = c_at;
     Int64 row = 0, column = 0;
-    if (call.count > 0) {  // else places of the first axis that meet nothing
+    if (call.count > 0 && !narrow_) {  // else places of the first axis that meet nothing
       const Int64 next = call.count * call.depth * panel_ * g_.wide();  // bytes of kernels
       call.ahead = static_cast<const char*>(call.segments[0].b) + next;
       call.lines = ceil_div(next, 64 * calls * call.count);
@@ -317,7 +322,7 @@ class Direct {
         a_at[p] = row * a_step + column * call.a_row, c_at[p] = row * c_step + column * call.c_row;
         if (++column == columns) column = 0, ++row;
       }
-      g_.kernels->direct_apart(call);
+      narrow_ ? g_.kernels->direct_narrow(call) : g_.kernels->direct_apart(call);
     }
   }
 
@@ -356,6 +361,7 @@ class Direct {
   Int64 groups_of_images_ = 1, stretches_ = 1, blocks_ = 1, parts_ = 1, most_rows_ = 1, segments_at_once_ = 1;
   Int64 length_ = 0, pitch_ = 0, image_rows_ = 0;  // of a copied row: places, and elements from place to place; rows
   bool runs_ = false;                              // a row of the kernel and its channels are one run of memory
+  bool narrow_ = false;                            // few results: kernels lie result by result
   bool straight_ = false;
   ConvKernels::Round round_ = nullptr;  // where the rounded sums are the result
   Strided y_;

@@ -203,7 +203,17 @@ class RowsInPlace {
       }
     });
   }
-  /// The same of a transposed image, with runs of one element each, in the order in which they are summed where it is
+  /// Of a transposed image: what the row `kRowsAhead` on is the first to meet, in a call of so many places. Processors
+  /// follow fewer streams by themselves: 3 × 3 of 192 channels of 56² on a Zen 3 1.1 of the speed, with stride 2 1.2.
+  void fetch(Int64 sample, Int64 channel, Int64 z, Int64 row, Int64 places, RunsCall& call) const {
+    constexpr Int64 kRowsAhead = 2;
+    const Int64 last = g_.met(1, row + kRowsAhead, g_.kernel[1] - 1);
+    const Int64 at = sample * g_.x.batch + g_.met(0, z, 0) * g_.x.axis[0] + last * g_.x.axis[1] + channel;
+    call.ahead = g_.kernel[0] == 1 ? g_.x.data + (at + columns_[0] * g_.x.axis[2]) * g_.size() : nullptr;
+    call.ahead_rows = (places - 1) * g_.stride[2] + g_.reach(2), call.ahead_row = g_.x.axis[2];
+    call.ahead_places = std::min(g_.stride[1], g_.reach(1)), call.ahead_place = g_.x.axis[1];
+  }
+  /// runs() of a transposed image, with runs of one element each, in the order in which they are summed where it is
   /// not transposed: `across` has that of the elements that are the transposed one's rows.
   void runs_down(Int64 sample, Int64 channel, Int64 z, Int64 row, const std::byte* w, std::span<const KernelRun> across,
                  std::vector<TapRun>& runs) const {
@@ -241,13 +251,17 @@ class RowsInPlace {
 struct DepthwisePlan {
   Int64 vectors;
   bool in_place, down;
+  bool joins;  // the sums of each vector lie by themselves until all of a row's are there
   Int64 blocks, tasks_of_channels, stretches, places, rows = 1;
   RowLayout layout;
   explicit DepthwisePlan(const Geometry& g, bool transposed = false)
       : vectors(ceil_div(g.groups, g.kernels->lanes)),
         in_place(transposed || (few(g) && RowsInPlace::fits(g))),
         down(transposed),
-        blocks(std::min(vectors, std::max<Int64>(1, (in_place ? kChannelsInPlace : kChannels) / g.kernels->lanes))),
+        joins(!in_place && !few(g) && !fills_lines(g)),
+        blocks(std::clamp<Int64>(joins ? joined_vectors(g)
+                                       : (in_place ? kChannelsInPlace : kChannels) / g.kernels->lanes,
+                                 1, vectors)),
         tasks_of_channels(ceil_div(vectors, blocks)),
         stretches(ceil_div(g.out[2], down ? places_down(g) : kPlaces)),
         places(down ? places_down(g) : ceil_div(g.out[2], stretches)),
@@ -258,11 +272,19 @@ struct DepthwisePlan {
     if (down) rows = std::clamp<Int64>(kResultsDown / (places * blocks * g.kernels->lanes * g.wide()), 1, g.out[1]);
     if (in_place || few(g)) return;
     const Int64 fit = kBytes / (layout.elements(g.kernels->lanes) * g.wide() * g.kernel[0]);
-    rows = std::clamp<Int64>((fit - g.reach(1)) / g.stride[1] + 1, 1, std::min<Int64>(g.out[1], 8));
+    const Int64 most = std::min(g.out[1], joins ? kRowsJoined : kRowsKept);
+    rows = std::clamp<Int64>((fit - g.reach(1)) / g.stride[1] + 1, 1, most);
+  }
+  static bool fills_lines(const Geometry& g) { return g.kernels->lanes * g.wide() >= 64; }
+  /// While L2 has the rows of all, and there are tasks for several threads.
+  static Int64 joined_vectors(const Geometry& g) {
+    const Int64 lanes = g.kernels->lanes, rows = g.kernel[0] * (g.reach(1) + (kRowsJoined - 1) * g.stride[1]);
+    const Int64 row = RowLayout(g, std::min(g.out[2], kPlaces)).elements(lanes) * g.wide();
+    return std::min(kRing / (rows * row), ceil_div(ceil_div(g.groups, lanes) * g.n * g.out[0], kFewestTasks));
   }
   static bool few(const Geometry& g) { return g.taps() < kManyTaps; }
   static bool pays_down(const Geometry& g) {
-    return g.kernels->goes_down && g.out[1] > 1 && g.taps() <= kMostTapsDown && RowsInPlace::channels_fit(g);
+    return g.kernels->goes_down && g.out[1] > 1 && few(g) && RowsInPlace::channels_fit(g);
   }
   /// Of a transposed image: all that a call has, while L2 has the rows that are met and those of the result.
   static Int64 places_down(const Geometry& g) {
@@ -277,16 +299,21 @@ struct DepthwisePlan {
   }
 
  private:
-  /// Channels of a task; places of a stretch; bytes of the rows that a vector of channels meets, which L1 is to hold.
-  static constexpr Int64 kChannels = 64, kPlaces = 112, kBytes = 36 << 10, kManyTaps = 16;
+  /// Channels of a task; places of a stretch; bytes of the rows that a vector of channels meets, which L1 is to hold;
+  /// rows of the result at a time.
+  static constexpr Int64 kChannels = 64, kPlaces = 112, kBytes = 36 << 10, kManyTaps = 16, kRowsKept = 8;
   /// Of rows that are read where they lie. 192 channels of 56² and 3 × 3, f32, Emerald Rapids: 1.43 ms by 64 channels,
   /// 1.33 by 128, 1.11 by all, with two rows together 1.07 (four: 1.05), and 7 places a call instead of 14 1.01.
   static constexpr Int64 kChannelsInPlace = 1024, kRowsInPlace = 2;
-  /// Bytes of results, which an epilogue finds in L2, and elements of the kernel. 192 channels on a Zen 3, f32, the
-  /// speed of calls of rows over that of these: 3 × 3 0.5 to 0.6, 5 × 5 with dilation 2 0.56, 7 × 7 1.14.
-  static constexpr Int64 kResultsDown = 288 << 10, kMostTapsDown = 32;
-  /// Seven rows of the result in place of six, the time of six over theirs: 28² and 5 × 5 1.10, with dilation 2 1.05;
-  /// where L2 has them not, 56² and 3 × 3 0.95, 5 × 5 0.73.
+  /// Of vectors that are shorter than a line, so that neither what is copied nor results are written in parts of
+  /// lines: bytes of rows that L2 is to hold, rows of the result, tasks. 192 channels on a Zen 3, f32, the speed of
+  /// before over that of these, with what is copied fetched ahead: 7 × 7 of 56² 0.65 to 0.84, 5 × 5 of 28² with
+  /// dilation 2 0.65.
+  static constexpr Int64 kRing = 432 << 10, kRowsJoined = 3, kFewestTasks = 4;
+  /// Bytes of results, which an epilogue finds in L2. 192 channels on a Zen 3, f32, the speed of calls of rows over
+  /// that of these: 3 × 3 0.5 to 0.6; of kept rows 5 × 5 1.25.
+  static constexpr Int64 kResultsDown = 288 << 10;
+  /// Seven rows of the result in place of six, the time of six over theirs: where L2 has them not, 56² and 3 × 3 0.95.
   static constexpr Int64 kHeldDown = 480 << 10;
 };
 

@@ -53,6 +53,7 @@ class Weight {
     in_parts(rows, parallel, [&](Int64 row) { copy_row(row); });
     const Int64 whole = g_.groups * panels_, want = parallel ? 4 * max_threads() : 1;
     parts_ = std::clamp<Int64>(ceil_div(want, whole), 1, ceil_div(g_.c, kRows));
+    fold_ = !pairs_ && parts_ == 1 && g_.dilation[2] == 1 ? g_.kernel[2] : 1;
     in_parts(whole * parts_, parallel, [&](Int64 task) { run_task(task); });
   }
 
@@ -137,7 +138,8 @@ class Weight {
       std::byte* const y = weight_scratch().panel.reserve(near * panel_bytes());
       for (Int64 r = 0; r < some.count; ++r)
         copy_panel(some.begin + r, group * g_.o + panel * panel_, cols, y + r * panel_bytes());
-      for (Int64 tap = 0; tap < g_.taps(); ++tap) add_tap(tap, group, channels, some, y, cols, sums);
+      for (Int64 tap = 0; tap < g_.taps(); tap += fold_)
+        add_tap(tap, group, {channels.begin, fold_ * channels.count}, some, y, cols, sums);
     }
     if (pairs_) pairs_->end();
     if (pairs_) store<std::uint16_t>(group, panel, channels, cols, sums);
@@ -174,7 +176,7 @@ class Weight {
                        reinterpret_cast<std::uint32_t*>(to), kPairCols, kPairCols);
   }
 
-  /// The sums of one element of the kernel over some rows.
+  /// The sums of one element of the kernel over some rows; or of a row of elements, as further channels.
   void add_tap(Int64 tap, Int64 group, EvenPart channels, EvenPart rows, const std::byte* y, Int64 cols,
                std::byte* sums) const {
     const Int64 kx = tap % g_.kernel[2], ky = tap / g_.kernel[2] % g_.kernel[1], kz = tap / g_.kernel[2] / g_.kernel[1];
@@ -185,7 +187,7 @@ class Weight {
       const EvenPart some = tiles_ ? EvenPart{call * most, std::min(most, channels.count - call * most)}
                                    : even_part(call, calls, channels.count);
       const Int64 first = channels.begin + some.begin;
-      std::byte* const to = sums + (tap * sums_of(channels) + some.begin) * panel_ * g_.wide();
+      std::byte* const to = sums + (tap * (sums_of(channels) / fold_) + some.begin) * panel_ * g_.wide();
       segments.clear();
       for (Int64 r = 0; r < rows.count; ++r) {
         const ImageRow p = place_of(rows.begin + r);
@@ -244,18 +246,21 @@ class Weight {
   const PairKernels* pairs_;
   bool tiles_;
   Int64 panel_, panels_, phases_, length_, line_, parts_ = 1;
+  Int64 fold_ = 1;  // elements of the kernel whose channels are one run of memory, and rows of one product
   std::byte* image_ = nullptr;
 };
 
 }  // namespace
 
 /// Zen 5, one thread, the time of products over windows over this: f32 64 channels of 56² 1.13, groups of 32 of 28²
-/// 1.7, but 256 channels of 28² 0.93, 512 of 14² 0.7, 3 of 112² 0.6; bf16 1.3 to 2.5 where there are pairs.
+/// 1.7, but 256 channels of 28² 0.93, 512 of 14² 0.7; bf16 1.3 to 2.5 where there are pairs.
 bool direct_weight_pays(const detail::ConvSizes& s, DType dtype) {
   constexpr Int64 kFewestChannels = 8, kFewestPlaces = 32;
-  const Int64 places = s.out[static_cast<std::size_t>(s.axes) - 1];
-  if (s.c < kFewestChannels) return false;
-  if (dtype == DType::bf16 && pair_kernels()) return pair_kernels()->read_rows > 1 || places % 2 == 0;
+  const auto last = static_cast<std::size_t>(s.axes) - 1;
+  const bool pairs = dtype == DType::bf16 && pair_kernels();
+  const Int64 places = s.out[last], folded = !pairs && s.dilation[last] == 1 ? s.kernel[last] : 1;
+  if (s.c * folded < kFewestChannels) return false;
+  if (pairs) return pair_kernels()->read_rows > 1 || places % 2 == 0;
   return s.groups > 1 || places >= kFewestPlaces;
 }
 void run_direct_weight(const detail::ConvWeightRequest& request) { Weight(request).run(); }

@@ -38,6 +38,10 @@ struct RunsCall {
   std::int64_t out_step;
   bool whole;  // run_places, half as many or down_places, which meet nothing outside of the image
   bool ones;   // all runs are of one element
+  /// Where it is not null, so many rows of x from there on, each so many elements after the one before, are fetched: of
+  /// each so many places, the second `ahead_place` elements in front of the first.
+  const void* ahead;
+  std::int64_t ahead_rows, ahead_row, ahead_places, ahead_place;
 };
 
 /// So many steps of a sum: a(i, p) = a[i · a_row + p], b(p, j) = b[p · panel + j].
@@ -45,6 +49,7 @@ struct Segment {
   const void *a, *b;
 };
 /// c(i, j) = or += Σ over segments and p < depth of a(i, p) · b(p, j), i < rows, j < cols.
+inline constexpr std::int64_t kNarrowResults = 3;
 struct DirectCall {
   const Segment* segments;
   std::int64_t count, depth, a_row;
@@ -53,6 +58,8 @@ struct DirectCall {
   bool add;
   /// Of `direct_apart`: a(i, ·) lies at a + a_at[i] in place of i · a_row, c(i, ·) at c + c_at[i].
   const std::int64_t *a_at = nullptr, *c_at = nullptr;
+  /// Of `direct_narrow`: b(p, j) = b[j · b_row + p].
+  std::int64_t b_row = 0;
   /// And for each segment so many lines of memory from here on are fetched into L2.
   const char* ahead = nullptr;
   std::int64_t lines = 0;
@@ -75,6 +82,9 @@ struct ConvKernels {
   /// to[v · vector + t · lanes + lane] = from[t · step + v · lanes + lane], for t < places and v < vectors.
   using Spread = void (*)(const void* from, std::int64_t step, std::int64_t places, std::int64_t vectors, void* to,
                           std::int64_t vector);
+  /// The other way round: to[t · step + v · lanes + lane] = from[v · vector + t · lanes + lane], of the compute type.
+  void (*join)(const void* from, std::int64_t vector, std::int64_t places, std::int64_t vectors, void* to,
+               std::int64_t step);
   /// to[t · to_step + j] = from[t · step + j], rounded, for t < places and j < cols. Whole vectors of from are read.
   using Round = void (*)(const void* from, std::int64_t step, std::int64_t places, std::int64_t cols, void* to,
                          std::int64_t to_step);
@@ -84,6 +94,8 @@ struct ConvKernels {
   void (*direct)(const DirectCall& call);
   /// The same of rows wherever they lie: null where a call has more rows than there are registers for their addresses.
   void (*direct_apart)(const DirectCall& call);
+  /// direct_apart of up to kNarrowResults columns, in vectors of steps, whose number is a multiple of `lanes`.
+  void (*direct_narrow)(const DirectCall& call);
 };
 inline ConvKernels::Spread spread_of(const ConvKernels& kernels, DType dtype) {
   return dtype == DType::f16 ? kernels.spread_f16 : dtype == DType::bf16 ? kernels.spread_bf16 : kernels.spread;

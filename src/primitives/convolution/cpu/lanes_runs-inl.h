@@ -45,6 +45,15 @@ HWY_INLINE void AddRun(const TapRun& run, const RunsCall& call, V (&sum)[kPlaces
   }
 }
 
+/// For the vectors of a line of memory from `v` on, before the first of them.
+template <class In> HWY_INLINE void FetchRows(const RunsCall& call, std::int64_t v) {
+  constexpr std::int64_t kPerLine = 64 / (HWY_LANES(typename WideOf<In>::T) * sizeof(In));
+  if (!call.ahead || v % kPerLine != 0) return;
+  const auto* row = static_cast<const In*>(call.ahead) + call.x_at;
+  for (std::int64_t i = 0; i < call.ahead_rows; ++i, row += call.ahead_row)
+    for (std::int64_t t = 0; t < call.ahead_places; ++t) __builtin_prefetch(row - t * call.ahead_place, 0, 3);
+}
+
 template <class In, class Out, int kPlaces, bool kWhole> void RunsOf(const RunsCall& all) {
   using T = typename WideOf<In>::T;
   const hn::ScalableTag<T> d;
@@ -54,6 +63,7 @@ template <class In, class Out, int kPlaces, bool kWhole> void RunsOf(const RunsC
     V sum[kPlaces];
     TERN_CONV_UNROLL for (int t = 0; t < kPlaces; ++t) sum[t] = hn::Zero(d);
     const bool ones = kGoesDown && call.ones;
+    if constexpr (kGoesDown && kWhole) FetchRows<In>(call, v);
     for (std::int64_t i = 0; ones && i < call.count; ++i) AddRun<In, 1, kWhole>(call.runs[i], call, sum);
     for (std::int64_t i = ones ? call.count : 0; i < call.count; ++i) {
       const TapRun& run = call.runs[i];
