@@ -84,6 +84,12 @@ template <class L, int kArity, class D, class A> HWY_INLINE auto RunOn(D d, cons
   }
 }
 
+/// Whether four vectors are a step: of functions of few instructions, which are those that integers have, too. (floor
+/// of 2048 f32 in L1 by hand, Zen 3 with other work beside it: 160 ns by one vector, 102 by four.)
+template <class L> inline constexpr bool kIsShort = false;
+template <Elementary L> inline constexpr bool kIsShort<SimdFunction<L>> =
+    (SimdFunction<L>::kTypes & kIntegerTypes) != 0;
+
 /// The tail takes the same code as the other elements, whatever their position: with masks, or through a small block.
 template <class L, int kArity, class T> void ElementaryLoop(const void* const* args, void* out, std::size_t n) {
   const hn::ScalableTag<T> d;
@@ -94,6 +100,13 @@ template <class L, int kArity, class T> void ElementaryLoop(const void* const* a
   const hn::Rebind<R, decltype(d)> dr;
   R* result = static_cast<R*>(out);
   std::size_t i = 0;
+  if constexpr (kIsShort<L>)
+    for (; i + 4 * lanes <= n; i += 4 * lanes) {
+      const auto run = [&](std::size_t k) HWY_ATTR { return RunOn<L, kArity>(d, Whole<T>{in, i + k * lanes}); };
+      const auto a = run(0), b = run(1), c = run(2), e = run(3);
+      hn::StoreU(a, dr, result + i), hn::StoreU(b, dr, result + i + lanes);
+      hn::StoreU(c, dr, result + i + 2 * lanes), hn::StoreU(e, dr, result + i + 3 * lanes);
+    }
   for (; i + lanes <= n; i += lanes) hn::StoreU(RunOn<L, kArity>(d, Whole<T>{in, i}), dr, result + i);
   if (i == n) return;
   if constexpr (kWide) {

@@ -11,27 +11,36 @@ namespace tern::detail_cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The first of n elements that equals a value, or that is NaN as the value is; n: none.
-template <class T> std::size_t FindElement(const void* in, const void* value, std::size_t n) {
+/// The first of n elements for which is_it holds, a function of vectors and of elements; n: none.
+template <class T, class F> HWY_INLINE std::size_t FindFirst(const T* x, std::size_t n, const F& is_it) {
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d);
-  const T* const x = static_cast<const T*>(in);
-  const T wanted = *static_cast<const T*>(value);
-  const bool is_nan = !(wanted == wanted);
-  const auto v = hn::Set(d, wanted);
-  const auto is_it = [&](auto e) {
-    if constexpr (hwy::IsFloat<T>()) return is_nan ? hn::IsNaN(e) : hn::Eq(e, v);
-    else return hn::Eq(e, v);
-  };
+  const auto at = [&](std::size_t i) HWY_ATTR { return is_it(hn::LoadU(d, x + i)); };
   std::size_t i = 0;
   for (; i + 4 * lanes <= n; i += 4 * lanes) {
-    const auto a = is_it(hn::LoadU(d, x + i)), b = is_it(hn::LoadU(d, x + i + lanes));
-    const auto e = is_it(hn::LoadU(d, x + i + 2 * lanes)), f = is_it(hn::LoadU(d, x + i + 3 * lanes));
-    if (HWY_UNLIKELY(!hn::AllFalse(d, hn::Or(hn::Or(a, b), hn::Or(e, f))))) break;
+    const auto first = hn::Or(at(i), at(i + lanes)), second = hn::Or(at(i + 2 * lanes), at(i + 3 * lanes));
+    if (HWY_UNLIKELY(!hn::AllFalse(d, hn::Or(first, second)))) break;
   }
-  for (; i < n; ++i)
-    if (x[i] == wanted || (is_nan && !(x[i] == x[i]))) return i;
-  return n;
+  for (; i + lanes <= n; i += lanes)
+    if (const std::intptr_t k = hn::FindFirstTrue(d, at(i)); k >= 0) return i + static_cast<std::size_t>(k);
+  while (i < n && !is_it(x[i])) ++i;
+  return i;
+}
+/// The first of n elements that equals a value, or that is NaN as the value is; n: none.
+template <class T> std::size_t FindElement(const void* in, const void* value, std::size_t n) {
+  const T* const x = static_cast<const T*>(in);
+  const T wanted = *static_cast<const T*>(value);
+  const auto v = hn::Set(hn::ScalableTag<T>(), wanted);
+  if constexpr (hwy::IsFloat<T>())
+    if (HWY_UNLIKELY(!(wanted == wanted)))
+      return FindFirst(x, n, [&](auto e) HWY_ATTR {
+        if constexpr (std::is_same_v<decltype(e), T>) return !(e == e);
+        else return hn::IsNaN(e);
+      });
+  return FindFirst(x, n, [&](auto e) HWY_ATTR {
+    if constexpr (std::is_same_v<decltype(e), T>) return e == wanted;
+    else return hn::Eq(e, v);
+  });
 }
 
 /// The same of rows that follow each other. There is one in each.

@@ -15,28 +15,44 @@ namespace tern::detail_cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+/// kVectors vectors of columns side by side: whole lines of memory, where one vector of a row is less than that.
+template <class L, std::size_t kVectors, class D, class Load>
+HWY_INLINE void ReduceSomeColumns(D d, std::size_t groups, const Load& load, hn::Vec<D>* sums) {
+  hn::Vec<D> even[kVectors], odd[kVectors];
+  TERN_UNROLL for (std::size_t v = 0; v < kVectors; ++v) even[v] = odd[v] = L::Identity(d);
+  std::size_t g = 0;
+  for (; g + 2 <= groups; g += 2) {
+    TERN_UNROLL for (std::size_t v = 0; v < kVectors; ++v) even[v] = L::Run(d, even[v], load(g, v));
+    TERN_UNROLL for (std::size_t v = 0; v < kVectors; ++v) odd[v] = L::Run(d, odd[v], load(g + 1, v));
+  }
+  if (g < groups)
+    TERN_UNROLL for (std::size_t v = 0; v < kVectors; ++v) even[v] = L::Run(d, even[v], load(g, v));
+  TERN_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[v] = L::Run(d, even[v], odd[v]);
+}
 template <class L, class T, class M = T>
 void ReduceColumnsInTurn(const void* in, void* out, std::size_t groups, std::size_t length) {
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d);
   const M* x = static_cast<const M*>(in);
   T* result = static_cast<T*>(out);
-  const auto reduce = [&](std::size_t c, const auto& load) HWY_ATTR {
-    auto even = L::Identity(d), odd = even;
-    std::size_t g = 0;
-    for (; g + 2 <= groups; g += 2) {
-      even = L::Run(d, even, load(x + g * length + c));
-      odd = L::Run(d, odd, load(x + (g + 1) * length + c));
-    }
-    if (g < groups) even = L::Run(d, even, load(x + g * length + c));
-    return L::Run(d, even, odd);
-  };
+  hn::Vec<decltype(d)> sums[4];
   std::size_t c = 0;
-  for (; c + lanes <= length; c += lanes)
-    hn::StoreU(reduce(c, [&](const M* at) HWY_ATTR { return LoadOperand(d, at); }), d, result + c);
+  const auto whole = [&](std::size_t g, std::size_t v) HWY_ATTR {
+    return LoadOperand(d, x + g * length + c + v * lanes);
+  };
+  for (; c + 4 * lanes <= length; c += 4 * lanes) {
+    ReduceSomeColumns<L, 4>(d, groups, whole, sums);
+    TERN_UNROLL for (std::size_t v = 0; v < 4; ++v) hn::StoreU(sums[v], d, result + c + v * lanes);
+  }
+  for (; c + lanes <= length; c += lanes) {
+    ReduceSomeColumns<L, 1>(d, groups, whole, sums);
+    hn::StoreU(sums[0], d, result + c);
+  }
   if (c == length) return;
   HWY_ALIGN T tail[hn::MaxLanes(d)];
-  hn::Store(reduce(c, [&](const M* at) HWY_ATTR { return LoadEnd<L>(d, at, length - c); }), d, tail);
+  const auto end = [&](std::size_t g, std::size_t) HWY_ATTR { return LoadEnd<L>(d, x + g * length + c, length - c); };
+  ReduceSomeColumns<L, 1>(d, groups, end, sums);
+  hn::Store(sums[0], d, tail);
   for (std::size_t j = 0; j < length - c; ++j) result[c + j] = tail[j];
 }
 

@@ -1,5 +1,8 @@
 // Counts: histograms, and how often each number stands in a list.
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <utility>
@@ -25,12 +28,26 @@ void require_countable(const char* op, const Tensor& x) {
     throw Error(ErrorKind::shape, std::string(op) + ": i32 cannot count the elements of " + describe(x) +
                                       ", which are more than 2^31-1; take them in parts");
 }
-/// How often each of [0, size) is among these positions.
+/// Where a loop over the elements themselves may take the place of requests.
+bool are_at_hand(const Tensor& x) { return in_host_memory(x) && !current_capture(); }
+template <class T> void count(const Tensor& positions, std::int32_t* counts) {
+  const Tensor line = positions.contiguous();
+  const T* const at = line.data_ptr<const T>();
+  const std::int64_t n = line.numel();
+  for (std::int64_t i = 0; i < n; ++i) ++counts[at[i]];
+}
+/// How often each of [0, size) is among these positions, none of which is outside.
 Tensor counted(const Tensor& positions, std::int64_t size) {
   const Options like{.dtype = DType::i32, .device = positions.device()};
-  const Shape shape{positions.numel()};  // in host memory one 1 is read for all of them
-  const Tensor units = in_host_memory(positions) ? ones({1}, like).broadcast_to(shape) : ones(shape, like);
-  return scatter_add(zeros({size}, like), positions.reshape({-1}), units);
+  Tensor counts = zeros({size}, like);
+  if (!are_at_hand(positions)) {
+    const Shape shape{positions.numel()};  // in host memory one 1 is read for all of them
+    const Tensor units = in_host_memory(positions) ? ones({1}, like).broadcast_to(shape) : ones(shape, like);
+    return scatter_add(counts, positions.reshape({-1}), units);
+  }
+  if (positions.dtype() == DType::i64) count<std::int64_t>(positions, counts.data_ptr<std::int32_t>());
+  else count<std::int32_t>(positions, counts.data_ptr<std::int32_t>());
+  return counts;
 }
 
 /// The sums of the weights of each of [0, size) among these positions.
@@ -102,13 +119,22 @@ template <TensorOrVar T> T density_of(const T& counts, const Tensor& edges, DTyp
   return (wide / (sum(wide) * widths)).to(dtype);
 }
 
+/// The least and the largest element, in one pass.
+template <class T> std::pair<T, T> extremes_of(const char* op, const Tensor& x, DType dtype) {
+  static const FormulaGraph* const graph = graph_of([](auto v) { return std::array{min(v), max(v)}; });
+  const Tensor line = x.reshape({-1});
+  Tensor ends[2];
+  fused({op, graph, 1, {}}, std::array{Argument(line)}, ends);
+  const auto number = [&](const Tensor& end) { return end.to(cpu()).to(dtype).template item<T>(); };
+  return {number(ends[0]), number(ends[1])};
+}
+
 using EdgeRange = std::pair<double, double>;
 EdgeRange range_of(const char* op, const Tensor& x, HistogramRange given) {
   EdgeRange range = given.value_or(EdgeRange{0, 1});
   if (!given && x.numel() > 0) {
     require_values(op);
-    const auto number = [](const Tensor& t) { return t.to(cpu()).to(DType::f64).item<double>(); };
-    range = {number(min(x)), number(max(x))};
+    range = extremes_of<double>(op, x, DType::f64);
   }
   const auto [begin, end] = range;
   if (!std::isfinite(begin) || !std::isfinite(end) || begin > end)
@@ -195,8 +221,7 @@ std::int64_t checked_size(const char* op, const Tensor& x, std::int64_t minlengt
   require_countable(op, x);
   if (x.numel() == 0) return minlength;
   require_values(op);
-  const auto number = [](const Tensor& t) { return t.to(cpu()).to(DType::i64).item<std::int64_t>(); };
-  const std::int64_t least = number(min(x)), most = number(max(x));
+  const auto [least, most] = extremes_of<std::int64_t>(op, x, DType::i64);
   if (least < 0 || most >= kMostPositions)
     throw Error(ErrorKind::index,
                 std::string(op) + ": elements must be in [0, 2^31-1), got " + std::to_string(least < 0 ? least : most));

@@ -34,14 +34,17 @@ Steps steps_along(const ScatterRequest& r, int axis) {
   return {r.source.strides[a], r.output.strides[a], r.target.table.strides[a]};
 }
 
-/// Calls row(source, output, table) with the offsets of each row along the last axis, in order.
+/// Calls row(offsets, left) with the offsets of each row along the last axis, in order, and how many rows follow it
+/// along the axis before.
 template <class Row> void for_rows(const ScatterRequest& r, const Shape& space, const Strides& first, const Row& row) {
+  const int before = space.rank() - 2;
+  const std::int64_t rows = before < 0 ? 1 : space[static_cast<std::size_t>(before)];
   std::int64_t coordinates[kMaxRank] = {};
   Steps at{first[0], first[1], first[2]};
   for (bool more = true; more;) {
-    row(at);
+    row(at, before < 0 ? 0 : rows - 1 - coordinates[before]);
     more = false;
-    for (int i = space.rank() - 2; i >= 0 && !more; --i) {
+    for (int i = before; i >= 0 && !more; --i) {
       const std::int64_t size = space[static_cast<std::size_t>(i)];
       const Steps step = steps_along(r, i);
       at.source += step.source, at.output += step.output, at.table += step.table;
@@ -71,6 +74,10 @@ void scatter_row(const T* source, std::int64_t source_step, T* output, std::int6
   for (std::int64_t i = 0; i < n; ++i)
     output[i * output_step] = combined(kCombine, output[i * output_step], source[i * source_step]);
 }
+/// What a row is added to is fetched so many rows before, up to so many bytes of it: it lies anywhere. (2^16 rows of 64
+/// f32 into as many by hand, Zen 3, ms: 0 5.0, 4 3.9, 8 3.0, 16 2.9, 32 3.4.)
+constexpr std::int64_t kRowsAhead = 8, kBytesAhead = 1024, kLineAhead = 64;
+
 /// In the order of the space, one element after the other.
 template <class T, Combine kCombine>
 void scatter_part(const ScatterRequest& r, const Shape& space, const Strides& first) {
@@ -85,13 +92,20 @@ void scatter_part(const ScatterRequest& r, const Shape& space, const Strides& fi
     const std::int64_t value = table[at];
     return (value < 0 ? value + target_size : value) * target_step;
   };
+  const Steps next = last < 1 ? Steps{} : steps_along(r, last - 1);
+  constexpr std::int64_t line = kLineAhead / sizeof(T);
+  const std::int64_t fetched = std::min(n, kBytesAhead / kLineAhead * line);
   std::vector<std::int64_t> places;  // of a row whose entries are those of all, found once
   if (step.table != 0 && space.numel() > n && is_one_row(r, space))
     for (std::int64_t i = 0; i < n; ++i) places.push_back(i * step.output + place(first[2] + i * step.table));
-  for_rows(r, space, first, [&](const Steps& at) {
+  for_rows(r, space, first, [&](const Steps& at, std::int64_t left) {
     const T* const from = source + at.source;
     T* const to = output + at.output;
     if (step.table == 0) {
+      if (left >= kRowsAhead && step.output == 1) {  // not a function: GCC leaves out calls that only fetch
+        const std::int64_t ahead = place(at.table + kRowsAhead * next.table) + kRowsAhead * next.output;
+        for (std::int64_t i = 0; i < fetched; i += line) __builtin_prefetch(to + ahead + i, 1);
+      }
       scatter_row<T, kCombine>(from, step.source, to + place(at.table), step.output, n);
     } else if (!places.empty()) {
       const std::int64_t* const where = places.data();
@@ -132,7 +146,7 @@ void check_table(const ScatterRequest& r) {
                      step = last < 0 ? 0 : steps_along(r, last).table;
   Strides first;
   first.resize(3, 0);
-  for_rows(r, space, first, [&](const Steps& at) {
+  for_rows(r, space, first, [&](const Steps& at, std::int64_t) {
     if (step == 1 && are_within(table + at.table, n, r.target.size)) return;
     for (std::int64_t i = 0; i < n; ++i) {
       const std::int64_t value = table[at.table + i * step];
