@@ -2001,9 +2001,76 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
 }
 
 // ---- the gradients of attention: attention, 1 workgroups of 64, 13 words (2d8942ea)
-// ---- scan: cumsum, 6 workgroups of 256, 8 words (3d8ac92b)
+// ---- scan: cumsum, 6 workgroups of 256, 8 words (d6c49bb4)
+// ---- scan of short lines: cumsum, 8 workgroups of 256, 8 words
+// scan, short lines
+struct Params {
+  u32 v[8];
+};
+TERN_DEVICE f32 combine(f32 v0, f32 v1) {
+  let v2 = (v0 + v1);
+  return v2;
+}
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
+  __shared__ f32 sums[256];
+  let line = group * 128u + thread / 2u;
+  let part = 0u;
+  let place = thread % 2u;
+  let begin = part * params.v[2];
+  let end = min(begin + params.v[2], params.v[2]);
+  var carry = f32();
+  for (var start = begin; start < end; start += 2u * 4u) {
+    var s0 = f32();
+    var s1 = f32();
+    var s2 = f32();
+    var s3 = f32();
+    let i0 = start + place * 4u + 0u;
+    let line_at0 = i0;
+    if (i0 < end && line < params.v[1]) {
+      let x0 = bitcast<f32>(((u32*)b0)[params.v[4] + line * params.v[5] + line_at0]);
+      s0 = x0;
+    }
+// … 2 more of these 6 lines (604dc6e0), and
+    let i3 = start + place * 4u + 3u;
+    let line_at3 = i3;
+    if (i3 < end && line < params.v[1]) {
+      let x3 = bitcast<f32>(((u32*)b0)[params.v[4] + line * params.v[5] + line_at3]);
+      s3 = x3;
+    }
+    var sum = s0;
+    sum = combine(sum, s1);
+    s1 = sum;
+    sum = combine(sum, s2);
+    s2 = sum;
+    sum = combine(sum, s3);
+    s3 = sum;
+    sums[thread] = sum;
+    __syncthreads();
+    var t1 = sums[thread];
+    if (place >= 1u) { t1 = combine(sums[thread - 1u], t1); }
+    __syncthreads();
+    sums[thread] = t1;
+    __syncthreads();
+    var before = carry;
+    if (place > 0u) { before = combine(carry, sums[thread - 1u]); }
+    let y0 = combine(before, s0);
+    let y1 = combine(before, s1);
+    let y2 = combine(before, s2);
+    let y3 = combine(before, s3);
+    if (i0 < end && line < params.v[1]) {
+      ((u32*)b1)[params.v[6] + line * params.v[7] + line_at0] = bitcast<u32>(y0);
+    }
+// … 2 more of these 3 lines (28277164), and
+    if (i3 < end && line < params.v[1]) {
+      ((u32*)b1)[params.v[6] + line * params.v[7] + line_at3] = bitcast<u32>(y3);
+    }
+    carry = combine(carry, sums[thread - place + 1u]);
+    __syncthreads();
+  }
+}
+
 // ---- scan of a long line: cumsum, 3 workgroups of 256, 9 words (a1c8b317)
-// ---- scan of a long line: cumsum, 3 workgroups of 256, 10 words (2f9b620e)
+// ---- scan of a long line: cumsum, 3 workgroups of 256, 10 words (18a0e3e9)
 // ---- scan of columns: cumsum, 64 workgroups of 256, 8 words (b865acde)
 // ---- sort: sort, 1 workgroups of 256, 9 words (4b519267)
 // ---- sort: sort, 1 workgroups of 256, 14 words (2f65d469)
@@ -2316,10 +2383,6 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
 struct Params {
   u32 v[16];
 };
-TERN_DEVICE f32 combine(f32 v0, f32 v1) {
-  let v2 = (v0 + v1);
-  return v2;
-}
 extern "C" __global__ void __launch_bounds__(128) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const u32* __restrict__ b4, const __grid_constant__ Params params) {
   extern __shared__ u64 shared_words[];
   f32* const results = (f32*)shared_words;

@@ -6418,6 +6418,7 @@ fn combine(v0: f32, v1: f32) -> f32 {
 }
   let line = group / 1u;
   let part = group - line * 1u;
+  let place = thread % 256u;
   let begin = part * params.v[0].z;
   let end = min(begin + params.v[0].z, params.v[0].z);
   var carry = f32();
@@ -6426,7 +6427,7 @@ fn combine(v0: f32, v1: f32) -> f32 {
     var s1 = f32();
     var s2 = f32();
     var s3 = f32();
-    let i0 = start + thread * 4u + 0u;
+    let i0 = start + place * 4u + 0u;
     let line_at0 = i0;
     if (i0 < end) {
       let w0 = (params.v[1].x + line * params.v[1].y + line_at0) / 4u;
@@ -6450,18 +6451,18 @@ fn combine(v0: f32, v1: f32) -> f32 {
     sums[thread] = sum;
     workgroupBarrier();
     var t1 = sums[thread];
-    if (thread >= 1u) { t1 = combine(sums[thread - 1u], t1); }
+    if (place >= 1u) { t1 = combine(sums[thread - 1u], t1); }
     workgroupBarrier();
     sums[thread] = t1;
-// … 6 more of these 5 lines (48fa53a7), and
+// … 6 more of these 5 lines (198a0b81), and
     workgroupBarrier();
     var t128 = sums[thread];
-    if (thread >= 128u) { t128 = combine(sums[thread - 128u], t128); }
+    if (place >= 128u) { t128 = combine(sums[thread - 128u], t128); }
     workgroupBarrier();
     sums[thread] = t128;
     workgroupBarrier();
     var before = carry;
-    if (thread > 0u) { before = combine(carry, sums[thread - 1u]); }
+    if (place > 0u) { before = combine(carry, sums[thread - 1u]); }
     let y0 = combine(before, s0);
     let y1 = combine(before, s1);
     let y2 = combine(before, s2);
@@ -6470,7 +6471,74 @@ fn combine(v0: f32, v1: f32) -> f32 {
       let w6 = (params.v[1].z + line * params.v[1].w + line_at0) / 4u;
       b1[w6 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
     }
-    carry = combine(carry, sums[256u - 1u]);
+    carry = combine(carry, sums[255u]);
+    workgroupBarrier();
+  }
+}
+
+// ---- scan of short lines: cumsum, 8 workgroups of 256, 8 words
+// scan, short lines
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+var<workgroup> sums: array<f32, 256>;
+fn combine(v0: f32, v1: f32) -> f32 {
+  let v2 = (v0 + v1);
+  return v2;
+}
+  let line = group * 128u + thread / 2u;
+  let part = 0u;
+  let place = thread % 2u;
+  let begin = part * params.v[0].z;
+  let end = min(begin + params.v[0].z, params.v[0].z);
+  var carry = f32();
+  for (var start = begin; start < end; start += 2u * 4u) {
+    var s0 = f32();
+    var s1 = f32();
+    var s2 = f32();
+    var s3 = f32();
+    let i0 = start + place * 4u + 0u;
+    let line_at0 = i0;
+    if (i0 < end && line < params.v[0].y) {
+      let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + line_at0]);
+      s0 = x0;
+    }
+// … 2 more of these 6 lines (f8357008), and
+    let i3 = start + place * 4u + 3u;
+    let line_at3 = i3;
+    if (i3 < end && line < params.v[0].y) {
+      let x6 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + line_at3]);
+      s3 = x6;
+    }
+    var sum = s0;
+    sum = combine(sum, s1);
+    s1 = sum;
+    sum = combine(sum, s2);
+    s2 = sum;
+    sum = combine(sum, s3);
+    s3 = sum;
+    sums[thread] = sum;
+    workgroupBarrier();
+    var t1 = sums[thread];
+    if (place >= 1u) { t1 = combine(sums[thread - 1u], t1); }
+    workgroupBarrier();
+    sums[thread] = t1;
+    workgroupBarrier();
+    var before = carry;
+    if (place > 0u) { before = combine(carry, sums[thread - 1u]); }
+    let y0 = combine(before, s0);
+    let y1 = combine(before, s1);
+    let y2 = combine(before, s2);
+    let y3 = combine(before, s3);
+    if (i0 < end && line < params.v[0].y) {
+      let to1 = params.v[1].z + line * params.v[1].w + line_at0;
+      b1[to1] = bitcast<u32>(y0);
+    }
+// … 2 more of these 4 lines (5faa0454), and
+    if (i3 < end && line < params.v[0].y) {
+      let to7 = params.v[1].z + line * params.v[1].w + line_at3;
+      b1[to7] = bitcast<u32>(y3);
+    }
+    carry = combine(carry, sums[thread - place + 1u]);
     workgroupBarrier();
   }
 }
@@ -6526,6 +6594,7 @@ fn combine(v0: f32, v1: f32) -> f32 {
 }
   let line = group / params.v[1].y;
   let part = group - line * params.v[1].y;
+  let place = thread % 256u;
   let begin = part * params.v[2].x;
   let end = min(begin + params.v[2].x, params.v[0].z);
   var carry = f32();
@@ -6535,7 +6604,7 @@ fn combine(v0: f32, v1: f32) -> f32 {
     var s1 = f32();
     var s2 = f32();
     var s3 = f32();
-    let i0 = start + thread * 4u + 0u;
+    let i0 = start + place * 4u + 0u;
     let line_at0 = i0;
     if (i0 < end) {
       let w0 = (params.v[0].w + line_at0) / 4u;
@@ -6559,18 +6628,18 @@ fn combine(v0: f32, v1: f32) -> f32 {
     sums[thread] = sum;
     workgroupBarrier();
     var t1 = sums[thread];
-    if (thread >= 1u) { t1 = combine(sums[thread - 1u], t1); }
+    if (place >= 1u) { t1 = combine(sums[thread - 1u], t1); }
     workgroupBarrier();
     sums[thread] = t1;
-// … 6 more of these 5 lines (48fa53a7), and
+// … 6 more of these 5 lines (198a0b81), and
     workgroupBarrier();
     var t128 = sums[thread];
-    if (thread >= 128u) { t128 = combine(sums[thread - 128u], t128); }
+    if (place >= 128u) { t128 = combine(sums[thread - 128u], t128); }
     workgroupBarrier();
     sums[thread] = t128;
     workgroupBarrier();
     var before = carry;
-    if (thread > 0u) { before = combine(carry, sums[thread - 1u]); }
+    if (place > 0u) { before = combine(carry, sums[thread - 1u]); }
     let y0 = combine(before, s0);
     let y1 = combine(before, s1);
     let y2 = combine(before, s2);
@@ -6579,7 +6648,7 @@ fn combine(v0: f32, v1: f32) -> f32 {
       let w6 = (params.v[1].x + line_at0) / 4u;
       b1[w6 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
     }
-    carry = combine(carry, sums[256u - 1u]);
+    carry = combine(carry, sums[255u]);
     workgroupBarrier();
   }
 }

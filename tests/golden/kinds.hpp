@@ -185,10 +185,12 @@ inline std::vector<Kind> attention_kinds() {
 inline std::vector<Kind> line_kinds() {
   using P = Printing;
   return {
-      {"scan", f32, Kind::in_wgsl, [](P& p, DType d) { cumsum(p.make({6, 100}, d), 1); }},
+      {"scan", f32, Kind::in_wgsl, [](P& p, DType d) { cumsum(p.make({6, 1000}, d), 1); }},
+      {"scan of short lines", f32, Kind::in_both, [](P& p, DType d) { cumsum(p.make({1000, 6}, d), 1); }},
+      {"scan of short columns", f32, Kind::nowhere, [](P& p, DType d) { cumsum(p.make({6, 100}, d), 0); }},
       {"scan of a long line", f32, Kind::in_wgsl, [](P& p, DType d) { cumsum(p.make({20000}, d), 0); }},
       {"scan of columns", f32, Kind::in_wgsl, [](P& p, DType d) { cumsum(p.make({100, 2048}, d), 0); }},
-      {"scan of one element each", f32, Kind::nowhere, [](P& p, DType d) { cumsum(p.make({6, 101}, d), 1); }},
+      {"scan of one element each", f32, Kind::nowhere, [](P& p, DType d) { cumsum(p.make({6, 1001}, d), 1); }},
       {"scan backwards", f32, Kind::nowhere,
        [](P& p, DType d) {
          if (!is_floating(d)) return;

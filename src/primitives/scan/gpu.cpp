@@ -1,5 +1,6 @@
 // Scan: running results along one axis.
 #include <algorithm>
+#include <bit>
 
 #include "formula/compute_types.hpp"
 #include "gpu/text/combining.hpp"
@@ -37,6 +38,8 @@ constexpr std::int64_t kWholeLine = 2 * kScanSegment, kManyLines = 256, kLongest
 // Where other lines are the neighbours in memory, and many: 32 lines a workgroup, eight invocations to a line.
 constexpr int kColumns = 32, kRowsEach = 8, kRowsOfThreads = kScanThreads / kColumns;
 constexpr std::int64_t kManyScanColumns = 2048;
+// Up to this, an invocation takes a column by itself.
+constexpr std::int64_t kShortColumn = 64;
 
 /// Segments of the lines, and the buffer of a number for each: [line, segment].
 struct Segments {
@@ -54,6 +57,7 @@ struct ScanText {
   const LinePlan& l;
   const ScanRequest& r;
   SegmentSlots slots = {};
+  int of_line = kScanThreads;  // invocations
 };
 
 // ---- text ----
@@ -115,7 +119,15 @@ std::string scan_text(const ScanText& t) {
   Holes holes = shared_holes(t, l.group);
   holes["coordinates"] = io.coordinates(l.lines, "line", "c", line);
   holes["each"] = cat(each), holes["elements"] = numbers(0, each), holes["later_elements"] = numbers(1, each);
-  holes["groups"] = numbers(0, each, l.group), holes["reaches"] = powers_of_two(kScanThreads);
+  holes["groups"] = numbers(0, each, l.group), holes["reaches"] = powers_of_two(t.of_line);
+  holes["of_line"] = cat(t.of_line);
+  const bool several = t.of_line < kScanThreads;
+  holes["line"] = several ? cat("let line = group * ", kScanThreads / t.of_line, "u + thread / ", t.of_line, "u;\n",
+                                "let part = 0u;\n")
+                          : cat("let line = group / ", holes["parts"], ";\nlet part = group - line * ", holes["parts"],
+                                ";\n");
+  holes["is_line"] = several ? cat(" && line < ", l.p(l.lines_slot)) : std::string();
+  holes["last"] = several ? cat("thread - place + ", t.of_line - 1, "u") : cat(kScanThreads - 1, "u");
   holes["carry_in"] = "";
   if (t.slots.sums >= 0)
     holes["carry_in"] = cat("if (part + ", l.p(t.slots.first), " > 0u) { carry = ",
@@ -131,7 +143,8 @@ std::string scan_text(const ScanText& t) {
     }
     holes[cat("store_", e)] = io.store(1, at, in_order(results, t.r.reverse), "");
   }
-  return scan_module(t, t.slots.sums < 0 ? "scan" : "scan, segments", kScan, holes);
+  const char* const title = several ? "scan, short lines" : t.slots.sums < 0 ? "scan" : "scan, segments";
+  return scan_module(t, title, kScan, holes);
 }
 
 std::string columns_text(const ScanText& t) {
@@ -160,25 +173,39 @@ void note(LinePlan& l, const ScanRequest& r) {
   l.plan.note(r.combine), l.plan.note(r.reverse), l.plan.note(r.input.dtype);
 }
 
-/// A workgroup to a line.
+/// Whether neighbours in memory are elements of other lines.
+bool lies_in_columns(const LinePlan& l) {
+  for (const Access& a : l.plan.accesses)
+    if (l.lines.sizes.empty() || a.steps[l.lines.sizes.size() - 1] != '1' || a.steps.back() == '1') return false;
+  return true;
+}
+
+/// Invocations of a line that a workgroup scans whole: of columns one, whose loads are then of neighbours.
+int invocations_of(const LinePlan& l, std::int64_t length) {
+  if (lies_in_columns(l) && length <= kShortColumn) return 1;
+  const std::int64_t wanted = ceil_div(length, kScanEach);
+  return wanted >= kScanThreads ? kScanThreads : static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(wanted)));
+}
+
+/// A workgroup to a line, or to several short ones: 2^20 lines of 3 took 1681 us with one each, where as many elements
+/// in lines of 768 take 11 (H200, CUDA, 30 November 2026).
 void scan_whole(GpuBackend& backend, const ScanRequest& r) {
   run_in_layouts(backend.limits(), [&](Layouts layouts) {
     LinePlan l(backend, r.op, 'c', r.space, r.axis, {&r.input, &r.output}, 1, layouts);
-    note(l, r);
-    return l.launch_grouped(static_cast<std::uint64_t>(l.lines.count()), kScanThreads, length_of(r),
-                            [&] { return scan_text({l, r}); });
+    const int of_line = backend.limits().archived ? kScanThreads : invocations_of(l, length_of(r));
+    note(l, r), l.plan.note(of_line);
+    return l.launch_grouped(static_cast<std::uint64_t>(ceil_div(l.lines.count(), kScanThreads / of_line)), kScanThreads,
+                            length_of(r), [&] { return scan_text({l, r, {}, of_line}); });
   });
 }
 
-/// False, having done nothing, where lines are not columns, or few.
+/// False, having done nothing, where lines are not columns, or few, or short.
 bool scan_columns(GpuBackend& backend, const ScanRequest& r) {
   if (backend.limits().archived || backend.limits().threads < kScanThreads) return false;
   LinePlan l(backend, r.op, 'f', r.space, r.axis, {&r.input, &r.output}, 1);
   if (l.lines.sizes.empty() || l.lines.sizes.back() < kColumns || l.lines.count() < kManyScanColumns ||
-      length_of(r) > kLongestLine)
+      length_of(r) > kLongestLine || length_of(r) <= kShortColumn || !lies_in_columns(l))
     return false;
-  for (const Access& a : l.plan.accesses)
-    if (a.steps[l.lines.sizes.size() - 1] != '1' || a.steps.back() == '1') return false;
   note(l, r);
   l.launch(static_cast<std::uint64_t>(ceil_div(l.lines.count(), kColumns)), kScanThreads,
            [&] { return columns_text({l, r}); });

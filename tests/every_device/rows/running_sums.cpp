@@ -60,6 +60,27 @@ TEST_P(RunningSums, AreExactOfWholeNumbers) {
         for (const int axis : {0, 1}) check(shape, axis, dtype, device());
 }
 
+/// GPUs take several short lines in a workgroup, of rows and of columns, up to lengths that fill it.
+TEST_P(RunningSums, OfShortLinesOfEveryKindAreTheCpus) {
+  if (device() == cpu()) return;
+  std::vector<std::int64_t> lengths{3, 33};
+  if (!in_software(device())) lengths = {1, 2, 3, 4, 5, 8, 9, 17, 63, 64, 65, 128, 129, 513, 1024, 1025};
+  const auto same = [&](const Shape& shape, int axis) {
+    const Tensor here = (arange(shape.numel(), {.device = cpu()}) * 7919 % 23 - 11).to(f32).reshape(shape) * 0.125,
+                 there = here.to(device());
+    const std::string at = to_string(shape) + " along " + std::to_string(axis);
+    EXPECT_EQ(doubles(cumsum(there, axis)), doubles(cumsum(here, axis))) << at;
+    EXPECT_EQ(doubles(cummax(there, axis).values), doubles(cummax(here, axis).values)) << at;
+    EXPECT_EQ(doubles(cummax(there, axis).indices), doubles(cummax(here, axis).indices)) << at;
+    EXPECT_TRUE(allclose(logcumsumexp(there, axis).to(cpu()), logcumsumexp(here, axis), 1e-5, 1e-5)) << at;
+    EXPECT_EQ(doubles(cumsum(flip(there, {axis}), axis)), doubles(cumsum(flip(here, {axis}), axis))) << at;
+  };
+  for (const std::int64_t n : lengths) {
+    same({67, n}, 1), same({n, 300}, 0);
+    if (!in_software(device())) same({9, n, 2}, 1), same({n}, 0);
+  }
+}
+
 /// The order of sums is that of a line, however it lies.
 TEST_P(RunningSums, AreTheSameBitsOfRowsAndOfColumns) {
   if (device() != cpu()) return;
