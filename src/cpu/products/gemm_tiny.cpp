@@ -76,7 +76,7 @@ double cost_one_by_one(const TinyProducts& t, Int64 lanes) {
   const auto steps = static_cast<double>(t.k), rows = static_cast<double>(t.m), columns = static_cast<double>(t.n);
   const bool partial = t.n > 2 && t.n != 4 && t.n % lanes != 0;
   const double packing = t.b_col != 1 && t.n > 1 ? 1.5 * steps * columns : 0;
-  return 0.6 * (20 + rows * steps * static_cast<double>(ceil_div(t.n, lanes)) + (partial ? 4 * rows : 0) + packing);
+  return 0.6 * (8 + rows * steps * static_cast<double>(ceil_div(t.n, lanes)) + (partial ? 4 * rows : 0) + packing);
 }
 
 TinySide side(const TinyProducts& t, const TinyLayout& x, Int64 first, Int64 count, const TinyVectors& v) {
