@@ -208,7 +208,7 @@ TEST_P(ExactProducts, ReadNothingBehindTheirOperands) {
 /// Batches of small products, of which vectors hold several.
 TEST_P(ExactProducts, ReadNothingBehindABatch) {
   for (const Sizes s : {Sizes{2, 2, 2}, {3, 3, 3}, {3, 3, 1}, {1, 3, 3}, {4, 4, 4}, {1, 1, 2}, {2, 5, 3}, {5, 5, 5},
-                        {6, 6, 6}, {3, 4, 7}})
+                        {6, 6, 6}, {3, 4, 7}, {8, 8, 8}, {9, 7, 12}})
     for (const std::int64_t batches : {40, 133})
       for (const bool a_turned : {false, true})
         for (const bool b_turned : {false, true}) {
