@@ -186,10 +186,15 @@ TEST_F(OnHost, RunningSums) {
   HostGpu gpu(false);
   for (const DType d : {f32, bf16}) {
     const std::string name(to_string(d));
-    for (const Shape& shape : {Shape{1, 2048}, Shape{65, 2070}, Shape{200, 2048}}) {
+    for (const Shape& shape : {Shape{1, 2048}, Shape{64, 300}, Shape{65, 2070}, Shape{200, 2048}}) {
       expect_equal(name + " columns", gpu, {random(shape, d)}, tolerance(d),
                    [](const Tensors& t) { return cumsum(t[0], 0); });
-      EXPECT_NE(gpu.last_text.find("scan, columns"), std::string::npos);
+      EXPECT_NE(gpu.last_text.find(shape[0] <= 64 ? "scan, short lines" : "scan, columns"), std::string::npos);
+    }
+    for (const Shape& shape : {Shape{300, 3}, Shape{70, 7}, Shape{9, 100}}) {
+      expect_equal(name + " short rows", gpu, {random(shape, d)}, tolerance(d),
+                   [](const Tensors& t) { return cumsum(t[0], 1); });
+      EXPECT_NE(gpu.last_text.find("scan, short lines"), std::string::npos);
     }
     expect_equal(name + " columns of batches", gpu, {random({2, 70, 3, 400}, d)}, tolerance(d),
                  [](const Tensors& t) { return cumsum(t[0], 1); });
