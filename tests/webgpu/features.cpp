@@ -78,7 +78,8 @@ TEST_F(Features, TracesTellHowLongKernelsTakeOnTheDevice) {
   const std::string product = explain([&] { (void)matmul(a, b); }), sums = explain([&] { (void)cumsum(line, 0); });
   const std::regex one("; on the device [0-9]+\\.[0-9] us \\(product, [^)]*\\);"),
       three(
-          "; on the device [0-9.]+ us \\(scan, sums of segments\\) \\+ [0-9.]+ us \\(scan\\) \\+ [0-9.]+ us "
+          "; on the device [0-9.]+ us \\(scan, sums of segments\\) \\+ [0-9.]+ us \\(scan, short "
+          "lines\\) \\+ [0-9.]+ us "
           "\\(scan, segments\\)");
   if (!offered(WGPUFeatureName_TimestampQuery)) {
     EXPECT_EQ(product.find("on the device"), std::string::npos) << product;
