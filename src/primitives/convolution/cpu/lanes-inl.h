@@ -71,31 +71,33 @@ template <class T> HWY_INLINE void FetchAhead(const T* at) {
   if constexpr (kPlacesAhead > 0) __builtin_prefetch(at, 0, 3);
 }
 
+/// Elements from place to place, and from vector to vector.
+struct PlaceSteps {
+  std::int64_t place, vector;
+};
+/// Vectors moved place by place. What is written is fetched ahead, and what is read where it does not lie in runs.
+template <bool kFetchesRead, class T>
+HWY_INLINE void MoveVectors(const T* x, PlaceSteps from, T* y, PlaceSteps to, std::int64_t places,
+                            std::int64_t vectors) {
+  const hn::ScalableTag<T> d;
+  for (std::int64_t t = 0; t < places; ++t, x += from.place, y += to.place)
+    for (std::int64_t v = 0; v < vectors; ++v) {
+      if constexpr (kFetchesRead) FetchAhead(x + kPlacesAhead * from.place + v * from.vector);
+      FetchAhead(y + kPlacesAhead * to.place + v * to.vector);
+      hn::StoreU(hn::LoadU(d, x + v * from.vector), d, y + v * to.vector);
+    }
+}
 template <class T>
 void Spread(const void* from, std::int64_t step, std::int64_t places, std::int64_t vectors, void* to,
             std::int64_t vector) {
-  const hn::ScalableTag<T> d;
-  constexpr std::int64_t kLanes = HWY_LANES(T);
-  const T* x = static_cast<const T*>(from);
-  T* y = static_cast<T*>(to);
-  for (std::int64_t t = 0; t < places; ++t, x += step, y += kLanes)
-    for (std::int64_t v = 0; v < vectors; ++v) {
-      FetchAhead(x + kPlacesAhead * step + v * kLanes), FetchAhead(y + kPlacesAhead * kLanes + v * vector);
-      hn::StoreU(hn::LoadU(d, x + v * kLanes), d, y + v * vector);
-    }
+  MoveVectors<true>(static_cast<const T*>(from), {step, HWY_LANES(T)}, static_cast<T*>(to), {HWY_LANES(T), vector},
+                    places, vectors);
 }
 template <class T>
 void Join(const void* from, std::int64_t vector, std::int64_t places, std::int64_t vectors, void* to,
           std::int64_t step) {
-  const hn::ScalableTag<T> d;
-  constexpr std::int64_t kLanes = HWY_LANES(T);
-  const T* x = static_cast<const T*>(from);
-  T* y = static_cast<T*>(to);
-  for (std::int64_t t = 0; t < places; ++t, x += kLanes, y += step)
-    for (std::int64_t v = 0; v < vectors; ++v) {
-      FetchAhead(y + kPlacesAhead * step + v * kLanes);
-      hn::StoreU(hn::LoadU(d, x + v * vector), d, y + v * kLanes);
-    }
+  MoveVectors<false>(static_cast<const T*>(from), {HWY_LANES(T), vector}, static_cast<T*>(to), {step, HWY_LANES(T)},
+                     places, vectors);
 }
 
 template <DType D>
