@@ -146,6 +146,7 @@ void EvenColumns(D d, const GemmSmall& given, const T* a, const T* b, T* c, std:
                                 c + first * given.c_step, cols);
   }
 }
+/// Columns from `col` on of all products: of those with lists of offsets, one after the other.
 template <int kVectors, int kDepth, bool kFull, class D, class T = hn::TFromD<D>>
 void SmallColumns(D d, const GemmSmall& given, std::int64_t col, std::int64_t cols) {
   const T *const a = static_cast<const T*>(given.a), *const b = static_cast<const T*>(given.b) + col * given.b_col;
