@@ -40,19 +40,27 @@ template <class D> class ByNumber {
     odd_ = hn::Set(d, odd), reciprocal_ = hn::Set(d, 1 / odd);
     power_ = hn::Set(d, power), scale_ = hn::Set(d, 1 / power);
   }
-  HWY_INLINE V Run(D d, V x) const {
-    if (way_ == DivisionMethod::divide) return hn::Div(x, number_);
-    const V q = hn::Mul(x, reciprocal_);
-    if (way_ == DivisionMethod::multiply) return q;
-    const V y = hn::NegMulAdd(hn::MulSub(q, odd_, x), reciprocal_, q);  // in this order -0 for -0
-    const bool scales = way_ == DivisionMethod::correct_and_scale;
-    const V z = scales ? hn::Mul(y, scale_) : y;
-    if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Eq(scales ? hn::Mul(z, power_) : z, y)))) return hn::Div(x, number_);
-    return z;
+  HWY_INLINE V Run(D d, V x) const { return RunBy(d, x, way_); }
+  /// By a number that is known when this is compiled.
+  template <std::size_t kNumber> HWY_INLINE V RunBy(D d, V x) const {
+    constexpr DivisionMethod kWay = kNumber % 2 != 0           ? DivisionMethod::correct
+                                    : (kNumber & (kNumber - 1)) ? DivisionMethod::correct_and_scale
+                                                                : DivisionMethod::multiply;
+    return RunBy(d, x, HWY_NATIVE_FMA || kWay == DivisionMethod::multiply ? kWay : DivisionMethod::divide);
   }
 
  private:
   enum class DivisionMethod : std::uint8_t { divide, multiply, correct, correct_and_scale };
+  HWY_INLINE V RunBy(D d, V x, DivisionMethod way) const {
+    if (way == DivisionMethod::divide) return hn::Div(x, number_);
+    const V q = hn::Mul(x, reciprocal_);
+    if (way == DivisionMethod::multiply) return q;
+    const V error = hn::MulSub(q, odd_, x), y = hn::NegMulAdd(error, reciprocal_, q);  // in this order -0 for -0
+    if (way == DivisionMethod::correct) return hn::IfThenElse(hn::IsNaN(error), q, y);
+    const V z = hn::Mul(y, scale_);
+    if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Eq(hn::Mul(z, power_), y)))) return hn::Div(x, number_);
+    return z;
+  }
   static constexpr T kMost = 65536;
   static HWY_INLINE bool IsPowerOfTwo(T x) {  // of those that are normal
     hwy::MakeUnsigned<T> bits;

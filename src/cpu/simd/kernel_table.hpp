@@ -24,10 +24,9 @@ using StridedStoreFn = void (*)(const void* in, void* out, std::int64_t stride, 
 /// `stream`, of rows: the results, in memory aligned to 64 bytes, may pass by the caches.
 using ReduceFn = void (*)(const void* in, void* out, std::size_t groups, std::size_t length, bool stream);
 
-/// Rows of ReduceFn that are summed as they lie and stored as such, divided by *divisor (in the type that is computed
-/// in) unless that is null; `out` is aligned to 64 bytes where `stream`.
-using RowSumsFn = void (*)(const void* in, void* out, std::size_t groups, std::size_t length, const void* divisor,
-                           bool stream);
+/// Rows of ReduceFn that are summed as they lie and stored as such, or their means; `out` is aligned to 64 bytes where
+/// `stream`.
+using RowSumsFn = void (*)(const void* in, void* out, std::size_t groups, std::size_t length, bool mean, bool stream);
 /// out[i * times + j] = f(x[i * times + j], column[i]), or f of them the other way around, as they lie in memory.
 /// `stream` as above. `out` may be x.
 using WithColumnFn = void (*)(const void* x, const void* column, void* out, std::size_t rows, std::size_t times,

@@ -111,21 +111,22 @@ template <bool kGreatest, bool kChanges, std::size_t kLength, class D> struct Pl
   hn::Vec<DI> changed;
   std::int32_t first;
 
-  HWY_INLINE hn::Vec<D> Load(D d, const hn::TFromD<D>* x) const {
-    const auto lies = hn::LoadU(d, x);
+  HWY_INLINE hn::Vec<D> Load(D d, const hn::TFromD<D>* x, std::size_t i) const {
+    const auto lies = LoadOfRows<kLength>(d, x, i);
     if constexpr (!kChanges) return lies;
     else return hn::BitCast(d, hn::Xor(hn::BitCast(DI(), lies), changed));
   }
-  /// kVectors vectors of elements, as JoinNeighbours.
-  template <std::size_t kVectors> HWY_INLINE Best<D> Join(D d, const hn::TFromD<D>* x) const {
+  /// kVectors vectors of elements, from vector `from` of the rows, as JoinNeighbours.
+  template <std::size_t kVectors> HWY_INLINE Best<D> Join(D d, const hn::TFromD<D>* x, std::size_t from) const {
     const DI di;
     if constexpr (kVectors == 1) {
-      return {Load(d, x), hn::Zero(di)};
+      return {Load(d, x, from), hn::Zero(di)};
     } else {
-      const Best<D> a = Join<kVectors / 2>(d, x), b = Join<kVectors / 2>(d, x + kVectors / 2 * hn::Lanes(d));
-      const Best<D> even{hn::ConcatEven(d, b.value, a.value), hn::ConcatEven(di, b.place, a.place)};
-      const Best<D> odd{hn::ConcatOdd(d, b.value, a.value),
-                        hn::Add(hn::ConcatOdd(di, b.place, a.place), hn::Set(di, static_cast<I>(kVectors / 2)))};
+      const Best<D> a = Join<kVectors / 2>(d, x, from), b = Join<kVectors / 2>(d, x, from + kVectors / 2);
+      const Best<D> even{NeighboursOfRows<false>(d, a.value, b.value), NeighboursOfRows<false>(di, a.place, b.place)};
+      const Best<D> odd{NeighboursOfRows<true>(d, a.value, b.value),
+                        hn::Add(NeighboursOfRows<true>(di, a.place, b.place),
+                                hn::Set(di, static_cast<I>(kVectors / 2)))};
       return Better<kGreatest>(d, even, odd);
     }
   }
@@ -133,7 +134,7 @@ template <bool kGreatest, bool kChanges, std::size_t kLength, class D> struct Pl
     const DI di;
     hn::Vec<D> values[kOdd], places[kOdd];
     TERN_UNROLL for (std::size_t j = 0; j < kOdd; ++j) {
-      const Best<D> part = Join<kPart>(d, x + j * kPart * hn::Lanes(d));
+      const Best<D> part = Join<kPart>(d, x, j * kPart);
       values[j] = part.value, places[j] = hn::BitCast(d, part.place);
     }
     transpose.Run(d, values);

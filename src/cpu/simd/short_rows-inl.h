@@ -12,14 +12,13 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 /// Of as many rows of kLength as a vector has lanes: what ReduceRows, the division and the store give one after the
 /// other, each with its bits.
-template <std::size_t kLength, class D> struct StoredSums {
+template <std::size_t kLength, bool kMean, class D> struct StoredSums {
   JoinedRows<SimdFunction<Elementary::sum>, kLength, D> rows;
-  bool divides;
-  ByNumber<D> divisor;
+  ByNumber<D> by_length;
 
   template <class M> HWY_INLINE void Run(D d, const M* x, M* out, bool stream) const {
     auto sum = rows.Join(d, x);
-    if (divides) sum = divisor.Run(d, sum);
+    if constexpr (kMean) sum = by_length.template RunBy<kLength>(d, sum);
     StoreOperand(d, sum, out, stream);
   }
 };
@@ -30,17 +29,16 @@ struct HalfPair {
 };
 /// Rows of an odd number of bf16, two of which are that number of pairs: these are transposed, half as many as elements
 /// widened before would be, and the sums of two rows are a pair again. In the order of StoredSums.
-template <std::size_t kLength, class D> struct SumsOfPairs {
+template <std::size_t kLength, bool kMean, class D> struct SumsOfPairs {
   using L = SimdFunction<Elementary::sum>;
   using Pairs = hn::RebindToUnsigned<D>;
   TransposeRows<kLength, Pairs> transpose;
-  bool divides;
-  ByNumber<D> divisor;
+  ByNumber<D> by_length;
 
   HWY_INLINE void Run(D d, const HalfPair* x, HalfPair* out, bool stream) const {
     const Pairs du;
     hn::Vec<Pairs> v[kLength];
-    TERN_UNROLL for (std::size_t k = 0; k < kLength; ++k) v[k] = LoadPairs(d, x[k * hn::Lanes(d)].of);
+    TERN_UNROLL for (std::size_t k = 0; k < kLength; ++k) v[k] = LoadPairs<2 * kLength>(d, x->of, k);
     transpose.Run(du, v);
     const auto element = [&](std::size_t i)
                              HWY_ATTR { return i % 2 ? UpperOfPairs(d, v[i / 2]) : LowerOfPairs(d, v[i / 2]); };
@@ -49,9 +47,9 @@ template <std::size_t kLength, class D> struct SumsOfPairs {
       first = L::Run(d, first, element(j));
       second = L::Run(d, second, element(kLength + j));
     }
-    if (divides) {
-      first = divisor.Run(d, first);
-      second = divisor.Run(d, second);
+    if constexpr (kMean) {
+      first = by_length.template RunBy<kLength>(d, first);
+      second = by_length.template RunBy<kLength>(d, second);
     }
     const auto lower = hn::ShiftRight<16>(RoundedBits(d, first)),
                upper = hn::And(RoundedBits(d, second), hn::Set(du, 0xffff0000u));
@@ -61,25 +59,29 @@ template <std::size_t kLength, class D> struct SumsOfPairs {
   }
 };
 
-template <class T, class M>
-void SumShortRows(const void* in, void* out, std::size_t groups, std::size_t length, const void* divisor, bool stream) {
+template <bool kMean, class T, class M>
+void SumShortRowsBy(const M* x, M* to, std::size_t groups, std::size_t length, bool stream) {
   using D = hn::ScalableTag<T>;
   const D d;
-  const bool divides = divisor != nullptr;
-  const ByNumber<D> number(d, divides ? *static_cast<const T*>(divisor) : T{1});
-  const M* x = static_cast<const M*>(in);
-  M* to = static_cast<M*>(out);
+  const ByNumber<D> by_length(d, static_cast<T>(length));
   const auto run = [&]<std::size_t kLength>() HWY_ATTR {
     if constexpr (kInPairs<M> && kLength % 2 == 1) {
-      const SumsOfPairs<kLength, D> sums{TransposeRows<kLength, hn::RebindToUnsigned<D>>({}), divides, number};
+      const SumsOfPairs<kLength, kMean, D> sums{TransposeRows<kLength, hn::RebindToUnsigned<D>>({}), by_length};
       ByVectorsOfRows<kLength>(d, sums, reinterpret_cast<const HalfPair*>(x), reinterpret_cast<HalfPair*>(to),
                                groups / 2, stream);
       x += groups / 2 * 2 * kLength, to += groups / 2 * 2, groups %= 2;  // a last row
     }
-    const StoredSums<kLength, D> sums{JoinedRows<SimdFunction<Elementary::sum>, kLength, D>(d), divides, number};
+    const StoredSums<kLength, kMean, D> sums{JoinedRows<SimdFunction<Elementary::sum>, kLength, D>(d), by_length};
     ByVectorsOfRows<kLength>(d, sums, x, to, groups, stream);
   };
   WithLength<2, kMostJoined<T>>(length, run);
+}
+template <class T, class M>
+void SumShortRows(const void* in, void* out, std::size_t groups, std::size_t length, bool mean, bool stream) {
+  const M* const x = static_cast<const M*>(in);
+  M* const to = static_cast<M*>(out);
+  if (mean) SumShortRowsBy<true, T>(x, to, groups, length, stream);
+  else SumShortRowsBy<false, T>(x, to, groups, length, stream);
 }
 
 template <class L, bool kColumnFirst, class D, class M>

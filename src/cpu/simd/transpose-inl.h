@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <type_traits>
+#include <utility>
 
 // Vectors in an array stay in registers only where loops over them are unrolled.
 #undef TERN_UNROLL
@@ -13,6 +14,62 @@ HWY_BEFORE_NAMESPACE();
 namespace tern::detail_cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_TARGET == HWY_AVX2
+/// Whether the lower halves of vectors hold the first half of as many rows as there are lanes, and the upper halves the
+/// others. Then nothing has to cross from half to half, which takes two or three operations where lanes move within a
+/// half by one.
+inline constexpr bool kRowsByHalves = true;
+/// Lanes of a half of a and of b, as the instruction numbers them, and the same of the other halves.
+template <int kLanes, class V> HWY_INLINE V ShuffleHalves(V a, V b) {
+  using T = hn::TFromV<V>;
+  const hn::Full256<T> d;
+  const hn::Full256<hwy::MakeFloat<T>> df;
+  const auto x = hn::BitCast(df, a), y = hn::BitCast(df, b);
+  if constexpr (sizeof(T) == 4) return hn::BitCast(d, hn::Vec256<float>{_mm256_shuffle_ps(x.raw, y.raw, kLanes)});
+  else return hn::BitCast(d, hn::Vec256<double>{_mm256_shuffle_pd(x.raw, y.raw, kLanes * 5)});
+}
+/// b's lanes where a bit of kLanesOfB is set, in either half, and a's where not.
+template <int kLanesOfB, class V> HWY_INLINE V BlendHalves(V a, V b) {
+  using T = hn::TFromV<V>;
+  const hn::Full256<T> d;
+  const hn::Full256<hwy::MakeFloat<T>> df;
+  const auto x = hn::BitCast(df, a), y = hn::BitCast(df, b);
+  if constexpr (sizeof(T) == 4) return hn::BitCast(d, hn::Vec256<float>{_mm256_blend_ps(x.raw, y.raw, kLanesOfB * 17)});
+  else return hn::BitCast(d, hn::Vec256<double>{_mm256_blend_pd(x.raw, y.raw, kLanesOfB * 5)});
+}
+#else
+inline constexpr bool kRowsByHalves = false;
+template <int kLanesOfB, class V> HWY_INLINE V BlendHalves(V a, V) { return a; }  // not called
+#endif
+/// Vector i of as many rows of kLength elements as a vector has lanes, which are kLength vectors. M: what memory holds.
+template <std::size_t kLength, class D, class M>
+HWY_INLINE hn::Vec<D> LoadOfRows(D d, const M* x, std::size_t i) {
+  if constexpr (!kRowsByHalves) {
+    return LoadOperand(d, x + i * hn::Lanes(d));
+  } else {
+    constexpr std::size_t kHalf = hn::MaxLanes(D()) / 2;
+    const M *const lower = x + i * kHalf, *const upper = lower + kHalf * kLength;
+    if constexpr (std::is_same_v<M, hn::TFromD<D>>) {
+      const hn::Half<D> half;
+      return hn::Combine(d, hn::LoadU(half, upper), hn::LoadU(half, lower));
+    } else {
+      const hn::Rebind<std::uint16_t, D> dh;
+      const hn::Half<decltype(dh)> half;
+      return WidenBits<M::kDType>(d, hn::Combine(dh, hn::LoadU(half, &upper->bits), hn::LoadU(half, &lower->bits)));
+    }
+  }
+}
+/// Every other lane of two vectors of rows, those of a before those of b: the first of neighbours, or the second.
+template <bool kSecond, class D, class V> HWY_INLINE V NeighboursOfRows(D d, V a, V b) {
+  (void)d;
+#if HWY_TARGET == HWY_AVX2
+  if constexpr (sizeof(hn::TFromD<D>) == 4) return ShuffleHalves<kSecond ? 0xdd : 0x88>(a, b);
+  else return ShuffleHalves<kSecond ? 3 : 0>(a, b);
+#else
+  return kSecond ? hn::ConcatOdd(d, b, a) : hn::ConcatEven(d, b, a);
+#endif
+}
 
 /// Lanes of two vectors, those of the second behind those of the first: one instruction where the target has masks.
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
@@ -57,7 +114,37 @@ template <class Index, std::size_t kColumns, std::size_t kLanes, std::size_t kBi
 inline constexpr TransposePlaces<Index, kColumns, kLanes, kBits, kOfTwo> kTransposePlaces;
 
 /// A vector for each column of rows of `kColumns` elements, an odd number: as many rows as a vector has lanes, in
-/// kColumns vectors one behind the other. Column j's elements lie in lanes that differ (lanes are a power of two), each
+/// kColumns vectors of LoadOfRows.
+#if HWY_TARGET == HWY_AVX2
+/// By halves, of four or two lanes, a column's are in at most as many vectors: two blends and a shuffle of what they
+/// give, or a shuffle alone.
+template <std::size_t kColumns, class D> struct TransposeRows {
+  using V = hn::Vec<D>;
+  static constexpr std::size_t kHalf = hn::MaxLanes(D()) / 2;
+
+  HWY_INLINE explicit TransposeRows(D) {}
+  /// v[j]: column j.
+  HWY_INLINE void Run(D, V* v) const { Columns(v, std::make_index_sequence<kColumns>()); }
+
+ private:
+  template <std::size_t... kJ> static HWY_INLINE void Columns(V* v, std::index_sequence<kJ...>) {
+    const V columns[kColumns] = {Column<kJ>(v)...};
+    ((v[kJ] = columns[kJ]), ...);
+  }
+  template <std::size_t kJ> static HWY_INLINE V Column(const V* v) {
+    constexpr auto vector = [](std::size_t row) { return (row * kColumns + kJ) / kHalf; };
+    constexpr auto lane = [](std::size_t row) { return static_cast<int>((row * kColumns + kJ) % kHalf); };
+    if constexpr (kHalf == 2) {
+      return ShuffleHalves<lane(0) | lane(1) << 1>(v[vector(0)], v[vector(1)]);
+    } else {
+      const V first = BlendHalves<1 << lane(1)>(v[vector(0)], v[vector(1)]);
+      const V last = BlendHalves<1 << lane(3)>(v[vector(2)], v[vector(3)]);
+      return ShuffleHalves<lane(0) | lane(1) << 2 | lane(2) << 4 | lane(3) << 6>(first, last);
+    }
+  }
+};
+#else
+/// Where they are one behind the other, column j's elements lie in lanes that differ (lanes are a power of two), each
 /// in one of the vectors: rotating the vectors by a number that depends on the lane alone, a bit of it at a time with a
 /// blend for each vector, brings them into one, in which a permutation orders them. So three columns take 6 blends and
 /// 3 permutations, seven 21 and 7. A permutation of two vectors does the last of the blends as well.
@@ -97,6 +184,7 @@ template <std::size_t kColumns, class D> struct TransposeRows {
     (void)d;
   }
 };
+#endif
 template <class D> struct TransposeRows<1, D> {
   HWY_INLINE explicit TransposeRows(D) {}
   HWY_INLINE void Run(D, hn::Vec<D>*) const {}

@@ -78,12 +78,22 @@ void expand_block(const KernelTable& table, ComputeType type, const void* in, vo
   }
 }
 
+/// Bytes of an element of what is repeated: as loops take it from memory, or widened.
+std::size_t BlockRunner::pattern_element(const BlockInput& input) const {
+  return half_loop_ ? dtype_size(input.cursor.dtype())
+                    : compute_size(tape_.values[static_cast<std::size_t>(input.value)].type);
+}
 void BlockRunner::fill_patterns(const Worker& w, std::int64_t block) const {
   for (const BlockInput& input : inputs_) {
     if (input.period == 0) continue;
-    const std::size_t type = compute_size(tape_.values[static_cast<std::size_t>(input.value)].type);
+    const std::size_t type = pattern_element(input);
     std::byte* const to = w.patterns + input.pattern * kPatternBytes;
     input.cursor.load(table_, 0, input.period, to);
+    if (half_loop_) {  // which are the same halves again
+      float wide[Cursor::kLongestPeriod];
+      std::memcpy(wide, to, static_cast<std::size_t>(input.period) * sizeof(float));
+      table_.store[static_cast<int>(input.cursor.dtype())](wide, to, static_cast<std::size_t>(input.period));
+    }
     const std::size_t wanted = static_cast<std::size_t>(block + input.period) * type;
     for (std::size_t bytes = static_cast<std::size_t>(input.period) * type; bytes < wanted;) {
       const std::size_t more = std::min(bytes, wanted - bytes);
@@ -127,7 +137,7 @@ void BlockRunner::load(Worker& w, const BlockInput& input, std::int64_t position
   if (value.slot < 0) return;
   if (rows == 1 && input.period > 0 && cols <= std::min(block_, kPatternBlock)) {
     at = w.patterns + input.pattern * kPatternBytes +
-         static_cast<std::size_t>(position % input.period) * compute_size(value.type);
+         static_cast<std::size_t>(position % input.period) * pattern_element(input);
     return;
   }
   std::byte* to = slot(w, input.value);

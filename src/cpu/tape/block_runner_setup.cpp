@@ -137,6 +137,16 @@ void BlockRunner::find_patterns(std::int64_t count) {
   }
 }
 
+bool BlockRunner::take_halves_by_patterns(std::int64_t count) {
+  const auto lies_so = [&](const auto& operand) { return operand.cursor.direct(0, count) != nullptr; };
+  if (!half_rows_ || !std::ranges::all_of(outputs_, lies_so) ||
+      !std::ranges::all_of(inputs_, [&](const BlockInput& i) { return i.period > 0 || lies_so(i); }))
+    return false;
+  half_loop_ = half_rows_;
+  for (BlockOutput& output : outputs_) output.direct = true;
+  return true;
+}
+
 /// The loop that takes 16-bit floats from memory, and gives such; null where the tape is more than it, or an operand is
 /// of another type.
 LoopFn BlockRunner::find_half_loop() const {

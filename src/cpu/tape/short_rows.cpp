@@ -1,6 +1,5 @@
 // What goes along short rows that lie one behind the other from memory to memory, without blocks: sums and means, and
 // one operation with a column.
-#include "cpu/tape/numbers.hpp"
 #include "cpu/tape/run.hpp"
 
 namespace tern::detail_cpu {
@@ -48,15 +47,15 @@ bool run_short_sums(Run& run) {
   const Cursor::StridedMemory from = Cursor(in, layout.full).line(), to = Cursor(out, layout.kept).line();
   if (from.step != 1 || to.step != 1) return false;
 
-  const std::int64_t divisor = number_bits(type, Number(layout.length)), rows = layout.kept.count(),
-                     size = static_cast<std::int64_t>(dtype_size(in.dtype)), some = rows_of_part(layout.length);
+  const std::int64_t rows = layout.kept.count(), size = static_cast<std::int64_t>(dtype_size(in.dtype)),
+                     some = rows_of_part(layout.length);
   const bool parallel = run.worth_threads(layout.full.count()), streams = streams_to(run, to);
   run.describe("short rows from memory to memory", parallel);
   run.ranges((rows + some - 1) / some, parallel, [&](std::int64_t first, std::int64_t last) {
     const std::int64_t begin = first * some, end = std::min(last * some, rows);
     run.table.row_sums[dtype](from.begin + begin * layout.length * size, to.begin + begin * size,
                               static_cast<std::size_t>(end - begin), static_cast<std::size_t>(layout.length),
-                              run.tape.ops.size() == 2 ? &divisor : nullptr, streams);
+                              run.tape.ops.size() == 2, streams);
   });
   return true;
 }
