@@ -178,6 +178,19 @@ TEST_P(Statistics, HistogramsOfEvenEdgesAreThoseOfTheEdges) {
   EXPECT_EQ(doubles(sum(narrow.counts))[0], 2) << "edges that are hardly apart";
   EXPECT_EQ(doubles(narrow.counts), doubles(histogram(tensor({1.f, std::nextafter(1.f, 2.f)}), narrow.edges).counts));
 }
+/// Both sides of how narrow parts may be (64 of f32's numbers) for an element to be looked for where it would lie.
+TEST_P(Statistics, HistogramsOfNarrowPartsAreThoseOfTheEdges) {
+  Generator g{3};
+  const Tensor drawn = rand({9000}, g) + 1;
+  for (const std::int64_t bins : {65535, 65536, 65537}) {
+    const Histogram none = histogram(drawn, bins, std::pair{1.0, 2.0});
+    const Tensor x = concatenate({drawn, none.edges, none.edges.slice(0, {}, {}, 3) + 0x1p-23});
+    const Histogram even = histogram(x, bins, std::pair{1.0, 2.0});
+    EXPECT_TRUE(even.counts.to_vector<std::int32_t>() == histogram(x, even.edges).counts.to_vector<std::int32_t>())
+        << bins;
+    EXPECT_GE(doubles(sum(even.counts))[0], 9000 + static_cast<double>(bins)) << bins;
+  }
+}
 /// Densities are weights over a sum of weights: Σ over the parts of density·width is 1, whatever the weights.
 TEST_P(Statistics, HistogramsOfWeightsHaveGradients) {
   const Tensor x = tensor({0.f, 1.f, 1.5f, 3.f, 9.f}), edges = tensor({0.f, 1.f, 2.f, 4.f});
