@@ -128,11 +128,13 @@ Tensor parts_nearby(const Tensor& x, const Tensor& edges) {
   return formula_at("histogram", exact, std::array{x, part, last}, std::array{edges, edges.slice(0, 1)}, part);
 }
 /// Whether edges of such a dtype are as far apart as 64 of its numbers there, so that rounding moves no element further
-/// than into the next part.
+/// than into the next part; and neither so far nor so near that what parts_nearby computes is not finite.
 bool are_apart(EdgeRange range, std::int64_t bins, DType dtype) {
-  const double epsilon = dtype == DType::f64 ? 0x1p-52 : 0x1p-23;
+  const bool wide = dtype == DType::f64;
   const double largest = std::max(std::abs(range.first), std::abs(range.second));
-  return (range.second - range.first) / static_cast<double>(bins) >= 64 * epsilon * largest;
+  const double width = (range.second - range.first) / static_cast<double>(bins);
+  return width >= 64 * (wide ? 0x1p-52 : 0x1p-23) * largest && width >= (wide ? 0x1p-1000 : 0x1p-100) &&
+         largest <= (wide ? 0x1p1000 : 0x1p100);
 }
 Tensor parts_of_even(const Tensor& x, const Tensor& edges, EdgeRange range) {
   const DType both = promote_types(x.dtype(), edges.dtype());
