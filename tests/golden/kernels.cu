@@ -2631,6 +2631,222 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b
   }
 }
 
+// ---- scatter of integers: scatter_add, 1 workgroups of 512, 13 words
+// scatter, integers in tables
+extern "C" __global__ void __launch_bounds__(512) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
+  __shared__ u32 sums[2048];
+  let line = group / params.v[4];
+  if (line >= params.v[1]) { return; }
+  let begin = (group - line * params.v[4]) * params.v[5];
+  let end = min(begin + params.v[5], params.v[3]);
+  let copy = thread & (params.v[6] - 1u);
+  for (var at = thread; at < params.v[2] * params.v[6]; at += 512u) {
+    atomicStore(&sums[at + 0u * 2048u], 0u);
+  }
+  __syncthreads();
+  var place0 = 0x80000000u;
+  var value0 = i32();
+// … 2 more of these 2 lines (0672c17f), and
+  var place3 = 0x80000000u;
+  var value3 = i32();
+  for (var start = begin; start < end; start += 4u * 512u) {
+    place0 = 0x80000000u;
+    {
+      let j = start + 0u * 512u + thread;
+      if (true && j < end) {
+        let index = bitcast<i32>(((u32*)b2)[params.v[10] + j]);
+        place0 = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
+        let x0 = bitcast<i32>(((u32*)b1)[params.v[9] + j]);
+        value0 = x0;
+      }
+    }
+// … 2 more of these 10 lines (2e915b63), and
+    place3 = 0x80000000u;
+    {
+      let j = start + 3u * 512u + thread;
+      if (true && j < end) {
+        let index = bitcast<i32>(((u32*)b2)[params.v[10] + j]);
+        place3 = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
+        let x3 = bitcast<i32>(((u32*)b1)[params.v[9] + j]);
+        value3 = x3;
+      }
+    }
+    if (place0 < params.v[2]) {
+      let at = place0 * params.v[6] + copy;
+      atomicAdd(&sums[at], bitcast<u32>(value0));
+    }
+    if (place0 >= params.v[2] && place0 != 0x80000000u) {
+      let index = bitcast<i32>(place0 - select(0u, params.v[2], place0 > 0x80000000u));
+      if (atomicCAS(&b3[0], 0u, params.v[12]) == 0u) { b3[1] = u32(index); }
+    }
+// … 2 more of these 8 lines (6e59805a), and
+    if (place3 < params.v[2]) {
+      let at = place3 * params.v[6] + copy;
+      atomicAdd(&sums[at], bitcast<u32>(value3));
+    }
+    if (place3 >= params.v[2] && place3 != 0x80000000u) {
+      let index = bitcast<i32>(place3 - select(0u, params.v[2], place3 > 0x80000000u));
+      if (atomicCAS(&b3[0], 0u, params.v[12]) == 0u) { b3[1] = u32(index); }
+    }
+  }
+  __syncthreads();
+  for (var place = thread; place < params.v[2]; place += 512u) {
+    var sum = u32();
+    for (var c = 0u; c < params.v[6]; c += 1u) {
+      let at = place * params.v[6] + ((place + c) & (params.v[6] - 1u));
+      sum += atomicLoad(&sums[at]);
+    }
+    if (sum != u32()) {
+      let to = params.v[8] + place;
+      atomicAdd(&((u32*)b0)[to], sum);
+    }
+  }
+}
+
+// ---- scatter of integers of 64 bits: scatter_add, 1 workgroups of 512, 13 words
+// scatter, integers of 64 bits in tables
+extern "C" __global__ void __launch_bounds__(512) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
+  __shared__ u32 sums[4096];
+  let line = group / params.v[4];
+  if (line >= params.v[1]) { return; }
+  let begin = (group - line * params.v[4]) * params.v[5];
+  let end = min(begin + params.v[5], params.v[3]);
+  let copy = thread & (params.v[6] - 1u);
+  for (var at = thread; at < params.v[2] * params.v[6]; at += 512u) {
+    atomicStore(&sums[at + 0u * 2048u], 0u);
+    atomicStore(&sums[at + 1u * 2048u], 0u);
+  }
+  __syncthreads();
+  var place0 = 0x80000000u;
+  var value0 = i64();
+// … 2 more of these 2 lines (9a9fbfef), and
+  var place3 = 0x80000000u;
+  var value3 = i64();
+  for (var start = begin; start < end; start += 4u * 512u) {
+    place0 = 0x80000000u;
+    {
+      let j = start + 0u * 512u + thread;
+      if (true && j < end) {
+        let index = bitcast<i32>(((u32*)b2)[params.v[10] + j]);
+        place0 = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
+        let x0 = bitcast<i64>(((u64*)b1)[params.v[9] + j]);
+        value0 = x0;
+      }
+    }
+// … 2 more of these 10 lines (23923a53), and
+    place3 = 0x80000000u;
+    {
+      let j = start + 3u * 512u + thread;
+      if (true && j < end) {
+        let index = bitcast<i32>(((u32*)b2)[params.v[10] + j]);
+        place3 = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
+        let x3 = bitcast<i64>(((u64*)b1)[params.v[9] + j]);
+        value3 = x3;
+      }
+    }
+    if (place0 < params.v[2]) {
+      let at = place0 * params.v[6] + copy;
+      let low = u32(value0);
+      let before = atomicAdd(&sums[at], low);
+      let high = u32(u64(value0) >> 32u) + select(0u, 1u, before + low < low);
+      if (high != 0u) { atomicAdd(&sums[at + 2048u], high); }
+    }
+    if (place0 >= params.v[2] && place0 != 0x80000000u) {
+      let index = bitcast<i32>(place0 - select(0u, params.v[2], place0 > 0x80000000u));
+      if (atomicCAS(&b3[0], 0u, params.v[12]) == 0u) { b3[1] = u32(index); }
+    }
+// … 2 more of these 11 lines (1ab79ff1), and
+    if (place3 < params.v[2]) {
+      let at = place3 * params.v[6] + copy;
+      let low = u32(value3);
+      let before = atomicAdd(&sums[at], low);
+      let high = u32(u64(value3) >> 32u) + select(0u, 1u, before + low < low);
+      if (high != 0u) { atomicAdd(&sums[at + 2048u], high); }
+    }
+    if (place3 >= params.v[2] && place3 != 0x80000000u) {
+      let index = bitcast<i32>(place3 - select(0u, params.v[2], place3 > 0x80000000u));
+      if (atomicCAS(&b3[0], 0u, params.v[12]) == 0u) { b3[1] = u32(index); }
+    }
+  }
+  __syncthreads();
+  for (var place = thread; place < params.v[2]; place += 512u) {
+    var sum = u64();
+    for (var c = 0u; c < params.v[6]; c += 1u) {
+      let at = place * params.v[6] + ((place + c) & (params.v[6] - 1u));
+      sum += u64(sums[at]) + (u64(sums[at + 2048u]) << 32u);
+    }
+    if (sum != u64()) {
+      let to = params.v[8] + place;
+      atomicAdd(&((u64*)b0)[to], sum);
+    }
+  }
+}
+
+// ---- scatter of integers to many: scatter_add, 3 workgroups of 256, 10 words
+// scatter, integers in memory
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
+  var place0 = 0x80000000u;
+  var value0 = i32();
+  var to0 = 0u;
+  {
+    let j = (group * 4u + 0u) * 256u + thread;
+    if (j < params.v[3]) {
+      let index = bitcast<i32>(((u32*)b2)[params.v[7] + j]);
+      place0 = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
+      let x0 = bitcast<i32>(((u32*)b1)[params.v[6] + j]);
+      value0 = x0;
+      to0 = params.v[5] + place0;
+    }
+  }
+// … 2 more of these 13 lines (8803ae8f), and
+  var place3 = 0x80000000u;
+  var value3 = i32();
+  var to3 = 0u;
+  {
+    let j = (group * 4u + 3u) * 256u + thread;
+    if (j < params.v[3]) {
+      let index = bitcast<i32>(((u32*)b2)[params.v[7] + j]);
+      place3 = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
+      let x3 = bitcast<i32>(((u32*)b1)[params.v[6] + j]);
+      value3 = x3;
+      to3 = params.v[5] + place3;
+    }
+  }
+  #if __CUDA_ARCH__ >= 800
+  {
+    let alike = __match_any_sync(0xffffffffu, place0);
+    if (place0 < params.v[2]) {
+      var sum = bitcast<u32>(value0);
+      if (__popc(alike) > 1) { sum = __reduce_add_sync(alike, sum); }
+      if ((alike & ((1u << (thread & 31u)) - 1u)) == 0u) { atomicAdd(&((u32*)b0)[to0], sum); }
+    }
+  }
+  #else
+  if (place0 < params.v[2]) { atomicAdd(&((u32*)b0)[to0], bitcast<u32>(value0)); }
+  #endif
+  if (place0 >= params.v[2] && place0 != 0x80000000u) {
+    let index = bitcast<i32>(place0 - select(0u, params.v[2], place0 > 0x80000000u));
+    if (atomicCAS(&b3[0], 0u, params.v[9]) == 0u) { b3[1] = u32(index); }
+  }
+// … 2 more of these 16 lines (2ff7f3d6), and
+  #if __CUDA_ARCH__ >= 800
+  {
+    let alike = __match_any_sync(0xffffffffu, place3);
+    if (place3 < params.v[2]) {
+      var sum = bitcast<u32>(value3);
+      if (__popc(alike) > 1) { sum = __reduce_add_sync(alike, sum); }
+      if ((alike & ((1u << (thread & 31u)) - 1u)) == 0u) { atomicAdd(&((u32*)b0)[to3], sum); }
+    }
+  }
+  #else
+  if (place3 < params.v[2]) { atomicAdd(&((u32*)b0)[to3], bitcast<u32>(value3)); }
+  #endif
+  if (place3 >= params.v[2] && place3 != 0x80000000u) {
+    let index = bitcast<i32>(place3 - select(0u, params.v[2], place3 > 0x80000000u));
+    if (atomicCAS(&b3[0], 0u, params.v[9]) == 0u) { b3[1] = u32(index); }
+  }
+}
+
 // ---- scatter of long rows: scatter_add, 1 workgroups of 256, 4 words (379142ee)
 // ---- scatter of long rows: scatter_add, 12 workgroups of 256, 11 words (d69af5c0)
 // ---- scatter of long rows: scatter_add, 102 workgroups of 256, 10 words (e5d43d0d)

@@ -9044,6 +9044,127 @@ fn combine(v0: f32, v1: f32) -> f32 {
   }
 }
 
+// ---- scatter of integers: scatter_add, 1 workgroups of 256, 13 words
+// scatter, integers in tables
+@group(0) @binding(1) var<storage, read_write> b0: array<atomic<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+@group(0) @binding(4) var<storage, read_write> b3: array<atomic<u32>>;
+var<workgroup> sums: array<atomic<u32>, 2048>;
+  let line = group / params.v[1].x;
+  if (line >= params.v[0].y) { return; }
+  let begin = (group - line * params.v[1].x) * params.v[1].y;
+  let end = min(begin + params.v[1].y, params.v[0].w);
+  let copy = thread & (params.v[1].z - 1u);
+  for (var at = thread; at < params.v[0].z * params.v[1].z; at += 256u) {
+    atomicStore(&sums[at + 0u * 2048u], 0u);
+  }
+  workgroupBarrier();
+  var place0 = 0x80000000u;
+  var value0 = i32();
+// … 2 more of these 2 lines (0672c17f), and
+  var place3 = 0x80000000u;
+  var value3 = i32();
+  for (var start = begin; start < end; start += 4u * 256u) {
+    place0 = 0x80000000u;
+    {
+      let j = start + 0u * 256u + thread;
+      if (true && j < end) {
+        let index = bitcast<i32>(b2[params.v[2].z + j]);
+        place0 = bitcast<u32>(index) + select(0u, params.v[0].z, index < 0);
+        let x0 = bitcast<i32>(b1[params.v[2].y + j]);
+        value0 = x0;
+      }
+    }
+// … 2 more of these 10 lines (16673cc9), and
+    place3 = 0x80000000u;
+    {
+      let j = start + 3u * 256u + thread;
+      if (true && j < end) {
+        let index = bitcast<i32>(b2[params.v[2].z + j]);
+        place3 = bitcast<u32>(index) + select(0u, params.v[0].z, index < 0);
+        let x3 = bitcast<i32>(b1[params.v[2].y + j]);
+        value3 = x3;
+      }
+    }
+    if (place0 < params.v[0].z) {
+      let at = place0 * params.v[1].z + copy;
+      atomicAdd(&sums[at], bitcast<u32>(value0));
+    }
+    if (place0 >= params.v[0].z && place0 != 0x80000000u) {
+      let index = bitcast<i32>(place0 - select(0u, params.v[0].z, place0 > 0x80000000u));
+      if (atomicCompareExchangeWeak(&b3[0], 0u, params.v[3].x).exchanged) { atomicStore(&b3[1], u32(index)); }
+    }
+// … 2 more of these 8 lines (23e7ab26), and
+    if (place3 < params.v[0].z) {
+      let at = place3 * params.v[1].z + copy;
+      atomicAdd(&sums[at], bitcast<u32>(value3));
+    }
+    if (place3 >= params.v[0].z && place3 != 0x80000000u) {
+      let index = bitcast<i32>(place3 - select(0u, params.v[0].z, place3 > 0x80000000u));
+      if (atomicCompareExchangeWeak(&b3[0], 0u, params.v[3].x).exchanged) { atomicStore(&b3[1], u32(index)); }
+    }
+  }
+  workgroupBarrier();
+  for (var place = thread; place < params.v[0].z; place += 256u) {
+    var sum = u32();
+    for (var c = 0u; c < params.v[1].z; c += 1u) {
+      let at = place * params.v[1].z + ((place + c) & (params.v[1].z - 1u));
+      sum += atomicLoad(&sums[at]);
+    }
+    if (sum != u32()) {
+      let to = params.v[2].x + place;
+      atomicAdd(&b0[to], sum);
+    }
+  }
+}
+
+// ---- scatter of integers to many: scatter_add, 3 workgroups of 256, 10 words
+// scatter, integers in memory
+@group(0) @binding(1) var<storage, read_write> b0: array<atomic<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+@group(0) @binding(4) var<storage, read_write> b3: array<atomic<u32>>;
+  var place0 = 0x80000000u;
+  var value0 = i32();
+  var to0 = 0u;
+  {
+    let j = (group * 4u + 0u) * 256u + thread;
+    if (j < params.v[0].w) {
+      let index = bitcast<i32>(b2[params.v[1].w + j]);
+      place0 = bitcast<u32>(index) + select(0u, params.v[0].z, index < 0);
+      let x0 = bitcast<i32>(b1[params.v[1].z + j]);
+      value0 = x0;
+      to0 = params.v[1].y + place0;
+    }
+  }
+// … 2 more of these 13 lines (761c041f), and
+  var place3 = 0x80000000u;
+  var value3 = i32();
+  var to3 = 0u;
+  {
+    let j = (group * 4u + 3u) * 256u + thread;
+    if (j < params.v[0].w) {
+      let index = bitcast<i32>(b2[params.v[1].w + j]);
+      place3 = bitcast<u32>(index) + select(0u, params.v[0].z, index < 0);
+      let x3 = bitcast<i32>(b1[params.v[1].z + j]);
+      value3 = x3;
+      to3 = params.v[1].y + place3;
+    }
+  }
+  if (place0 < params.v[0].z) { atomicAdd(&b0[to0], bitcast<u32>(value0)); }
+  if (place0 >= params.v[0].z && place0 != 0x80000000u) {
+    let index = bitcast<i32>(place0 - select(0u, params.v[0].z, place0 > 0x80000000u));
+    if (atomicCompareExchangeWeak(&b3[0], 0u, params.v[2].y).exchanged) { atomicStore(&b3[1], u32(index)); }
+  }
+// … 2 more of these 5 lines (be8e3f6e), and
+  if (place3 < params.v[0].z) { atomicAdd(&b0[to3], bitcast<u32>(value3)); }
+  if (place3 >= params.v[0].z && place3 != 0x80000000u) {
+    let index = bitcast<i32>(place3 - select(0u, params.v[0].z, place3 > 0x80000000u));
+    if (atomicCompareExchangeWeak(&b3[0], 0u, params.v[2].y).exchanged) { atomicStore(&b3[1], u32(index)); }
+  }
+}
+
 // ---- scatter of long rows: scatter_add, 1 workgroups of 256, 4 words
 // scatter, no entries yet
 @group(0) @binding(1) var<storage, read_write> b0: array<u32>;

@@ -244,6 +244,14 @@ inline std::vector<Kind> line_kinds() {
          p.in_subgroups(
              [&] { scatter_add(p.make({64, 3000}, d), p.make({64, 300}, i32), p.make({64, 300}, d), 1); });
        }},
+      {"scatter of integers", i32, Kind::in_both,
+       [](P& p, DType) { scatter_add(p.make({9}, i32), p.make({3000}, i32), p.make({3000}, i32)); }},
+      {"scatter of integers of 64 bits", i64, Kind::in_cuda,
+       [](P& p, DType) { scatter_add(p.make({9}, i64), p.make({3000}, i32), p.make({3000}, i64)); }},
+      {"scatter of integers to many", i32, Kind::in_both,
+       [](P& p, DType) { scatter_add(p.make({9999}, i32), p.make({3000}, i32), p.make({3000}, i32)); }},
+      {"scatter of rows of integers", i32, Kind::nowhere,
+       [](P& p, DType) { scatter_add(p.make({99, 4}, i32), p.make({3000}, i32), p.make({3000, 4}, i32)); }},
       {"scatter of long rows", f32, Kind::in_wgsl,
        [](P& p, DType d) { scatter_add(p.make({99, 128}, d), p.make({3000}, i32), p.make({3000, 128}, d)); }},
       {"scatter of long rows by a sorted table", f32, Kind::in_wgsl,

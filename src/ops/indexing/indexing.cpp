@@ -255,7 +255,7 @@ void write_into(const char* op, const IndexedView<Tensor>& s, const Tensor& give
   const Tensor source = values.broadcast_to(part).reshape(shape);
   const Tensor lined = target.reshape(m.shape);
   if (lined.impl()->storage == target.impl()->storage && dtype_size(lined.dtype()) >= 4 && !is_complex(lined.dtype()))
-    return write_at(op, lined, flat, source, *s.place);
+    return combine_at(op, Combine::last, lined, flat, source, *s.place);
   const Tensor writer = last_writers(op, flat, m.size);
   const Tensor written = take(source, maximum(writer - 1, 0), *s.place);
   target.copy_from(where((writer > 0).reshape(chosen), written.reshape(target.shape()), target));

@@ -13,6 +13,7 @@
 #include "ops/statistics/ranks.hpp"
 #include "primitives/fused/operation_complex.hpp"
 #include "primitives/fused/operation_widened.hpp"
+#include "primitives/scatter/operation.hpp"
 #include "tern/creation.hpp"
 #include "tern/sets.hpp"
 #include "tern/statistics.hpp"
@@ -41,9 +42,9 @@ Tensor counted(const Tensor& positions, std::int64_t size) {
   const Options like{.dtype = DType::i32, .device = positions.device()};
   Tensor counts = zeros({size}, like);
   if (!are_at_hand(positions)) {
-    const Shape shape{positions.numel()};  // in host memory one 1 is read for all of them
-    const Tensor units = in_host_memory(positions) ? ones({1}, like).broadcast_to(shape) : ones(shape, like);
-    return scatter_add(counts, positions.reshape({-1}), units);
+    const Tensor at = as_i32("scatter_add", positions.reshape({-1}));
+    combine_at("scatter_add", Combine::add, counts, at, ones({1}, like).broadcast_to(at.shape()), 0);
+    return counts;
   }
   if (positions.dtype() == DType::i64) count<std::int64_t>(positions, counts.data_ptr<std::int32_t>());
   else count<std::int32_t>(positions, counts.data_ptr<std::int32_t>());
@@ -55,6 +56,8 @@ template <TensorOrVar W> W weighed(const Tensor& positions, const W& weights, st
   const Tensor none = zeros({size}, {.dtype = weights.dtype(), .device = weights.device()});
   return scatter_add(none, positions.reshape({-1}), weights.reshape({-1}));
 }
+
+using EdgeRange = std::pair<double, double>;
 
 bool is_wide_integer(DType dtype) { return is_integer(dtype) && dtype_size(dtype) >= 4; }
 
@@ -105,8 +108,39 @@ template <class T> Tensor parts_evenly(const Tensor& x, const Tensor& edges) {
   }
   return parts;
 }
-Tensor parts_of_even(const Tensor& x, const Tensor& edges) {
+/// The same on GPUs: where an element would lie, and then between the edges there, or one further; -1 outside, which
+/// counts from the end. (Bisection takes as many passes as the number of edges has bits: of 2^22 between 101 edges it
+/// took 223 us by CUDA and 266 by WebGPU.)
+Tensor parts_nearby(const Tensor& x, const Tensor& edges) {
+  static const FormulaGraph* const near = graph_of([](auto v, auto first, auto last, auto bins) {
+    const auto inside = (v >= first) & (v <= last);
+    const auto at = (v - first) * (bins / (last - first));
+    return cast(where(inside, minimum(at, bins - 1), -1), DType::i32);
+  });
+  static const FormulaGraph* const exact = graph_of([](auto v, auto part, auto last, auto from, auto to) {
+    const auto later = cast((v >= to) & (v < last), DType::i32), earlier = cast(v < from, DType::i32);
+    return where(part < 0, part, part + later - earlier);
+  });
+  const std::int64_t bins = edges.numel() - 1;
+  const Tensor first = edges.slice(0, 0, 1).reshape({}), last = edges.slice(0, bins).reshape({});
+  const Argument arguments[] = {Argument(x), Argument(first), Argument(last), Argument(bins)};
+  const Tensor part = fused_one<Tensor>({"histogram", near, 0, {}}, arguments);
+  return formula_at("histogram", exact, std::array{x, part, last}, std::array{edges, edges.slice(0, 1)}, part);
+}
+/// Whether edges of such a dtype are as far apart as 64 of its numbers there, so that rounding moves no element further
+/// than into the next part; and neither so far nor so near that what parts_nearby computes is not finite.
+bool are_apart(EdgeRange range, std::int64_t bins, DType dtype) {
+  const bool wide = dtype == DType::f64;
+  const double largest = std::max(std::abs(range.first), std::abs(range.second));
+  const double width = (range.second - range.first) / static_cast<double>(bins);
+  return width >= 64 * (wide ? 0x1p-52 : 0x1p-23) * largest && width >= (wide ? 0x1p-1000 : 0x1p-100) &&
+         largest <= (wide ? 0x1p1000 : 0x1p100);
+}
+Tensor parts_of_even(const Tensor& x, const Tensor& edges, EdgeRange range) {
   const DType both = promote_types(x.dtype(), edges.dtype());
+  const bool one_type = x.dtype() == edges.dtype() && dtype_size(both) >= 4;
+  if (x.numel() > 0 && !in_host_memory(x) && one_type && are_apart(range, edges.numel() - 1, both))
+    return parts_nearby(x, edges);
   if (x.device() != cpu() || current_capture() || x.numel() == 0) return parts_between(x, edges);
   if (both == DType::f64) return parts_evenly<double>(x.to(both), edges.to(both));
   return parts_evenly<float>(x.to(DType::f32), edges.to(DType::f32));
@@ -122,14 +156,13 @@ template <TensorOrVar T> T density_of(const T& counts, const Tensor& edges, DTyp
 /// The least and the largest element, in one pass.
 template <class T> std::pair<T, T> extremes_of(const char* op, const Tensor& x, DType dtype) {
   static const FormulaGraph* const graph = graph_of([](auto v) { return std::array{min(v), max(v)}; });
-  const Tensor line = x.reshape({-1});
-  Tensor ends[2];
-  fused({op, graph, 1, {}}, std::array{Argument(line)}, ends);
-  const auto number = [&](const Tensor& end) { return end.to(cpu()).to(dtype).template item<T>(); };
-  return {number(ends[0]), number(ends[1])};
+  const Tensor line = x.reshape({-1}), both = empty({2}, {.dtype = x.dtype(), .device = x.device()});
+  Tensor ends[2];  // written beside each other, so that they are waited for once
+  run_fused({op, graph, 1, {}}, std::array{Argument(line)}, std::array{both.slice(0, 0, 1), both.slice(0, 1)}, ends);
+  const std::vector<T> values = both.to(cpu()).to(dtype).template to_vector<T>();
+  return {values[0], values[1]};
 }
 
-using EdgeRange = std::pair<double, double>;
 EdgeRange range_of(const char* op, const Tensor& x, HistogramRange given) {
   EdgeRange range = given.value_or(EdgeRange{0, 1});
   if (!given && x.numel() > 0) {
@@ -165,13 +198,14 @@ HistogramParts parts_of(const Tensor& x, std::int64_t bins, HistogramRange range
   if (bins < 1 || bins >= kMostPositions)
     throw Error(ErrorKind::value, "histogram: bins must be from 1 to 2^31-2, got " + std::to_string(bins));
   require_countable(op, x);
-  const auto [begin, end] = range_of(op, x, range);
+  const EdgeRange between = range_of(op, x, range);
   const bool wide = is_wide_integer(x.dtype()) && x.impl()->storage->backend().supports(DType::f64);
   const DType dtype = is_floating(x.dtype()) ? x.dtype() : wide ? DType::f64 : DType::f32;
-  const Tensor edges = linspace(begin, end, bins + 1, {.dtype = dtype, .device = x.device()});
-  return {parts_of_even(x, edges), edges};
+  const Tensor edges = linspace(between.first, between.second, bins + 1, {.dtype = dtype, .device = x.device()});
+  return {parts_of_even(x, edges, between), edges};
 }
 Histogram counted(const Tensor& x, const HistogramParts& parts, bool density) {
+  // What lies outside is in one part more, the last.
   const Tensor counts = counted(parts.places, parts.count() + 1).slice(0, 0, parts.count());
   if (!density) return {counts.clone(), parts.edges};
   return {density_of(counts, parts.edges, is_floating(x.dtype()) ? x.dtype() : DType::f32), parts.edges};

@@ -1,7 +1,7 @@
 // Scatter-reduce without float atomics: an invocation owns an element of the output, or a few neighbours in vectors,
 // and looks through the table in order, so that sums have the same bits every time. Work: output elements × table
-// entries; large tables are sorted first (gpu_sorted.cpp). Cut into launches of 2^33 steps, so that no launch holds
-// a display for long.
+// entries; large tables are sorted first (gpu_sorted.cpp), but for sums of integers (gpu_integers.cpp). Cut into
+// launches of 2^33 steps, so that no launch holds a display for long.
 #include "primitives/scatter/gpu.hpp"
 
 #include <algorithm>
@@ -152,6 +152,7 @@ void scatter_what_fits(GpuBackend& backend, const ScatterRequest& r, EntryRange 
   if (r.space.numel() == 0 || entries.first >= entries.last) return;
   const int axis = axis_to_cut(backend, r);
   if (axis < 0 && run_scatter_lines(backend, r)) return;
+  if (axis < 0 && adds_integers(backend, r)) return run_scatter_integers(backend, r);
   if (axis < 0 && should_sort(backend, r)) return run_scatter_sorted(backend, r);
   if (axis < 0)
     return run_in_layouts(backend.limits(),
@@ -168,11 +169,11 @@ void scatter_what_fits(GpuBackend& backend, const ScatterRequest& r, EntryRange 
 
 }  // namespace
 
-ScatterAxes::ScatterAxes(const ScatterRequest& r) {
+ScatterAxes::ScatterAxes(const ScatterRequest& r, bool in_one) {
   const std::uint32_t all = (1u << r.space.rank()) - 1;
   std::uint32_t along_summed = 0;
   for (int i = 0; i < r.space.rank(); ++i)
-    if (r.output.strides[static_cast<std::size_t>(i)] == 0) along_summed |= 1u << i;
+    if (in_one || r.output.strides[static_cast<std::size_t>(i)] == 0) along_summed |= 1u << i;
   const View* views[] = {&r.output, &r.source, &r.target.table};
   kept = merge_axes(r.space, all & ~along_summed, views, 0), summed = merge_axes(r.space, along_summed, views, 0);
 }
@@ -242,10 +243,11 @@ void name_index(Holes& holes, const Plan& plan, const Io& io, const Dialect& dia
   holes["report"] = dialect.report_index(plan.access(flags).binding, dialect.param(plan.launch.check_slot), "index");
 }
 
-detail::AtOnce scatters_at_once(const GpuBackend& backend, const ScatterRequest& r) {
+detail::AtOnce scatters_at_once(GpuBackend& backend, const ScatterRequest& r) {
   using detail::AtOnce;
   // (Each way would be a text more in the archive.)
   if (r.space.numel() == 0 || backend.limits().archived || axis_to_cut(backend, r) >= 0) return AtOnce::no;
+  if (adds_integers(backend, r) && !fits_scatter_lines(backend, r)) return AtOnce::in_place;
   const Meeting m(r);
   if (!should_sort(backend, r)) return m.outputs * m.length <= kMostScatterSteps ? AtOnce::afresh : AtOnce::no;
   if (m.length > kMostAtOnce) return AtOnce::no;

@@ -11,7 +11,8 @@ namespace tern::detail_gpu {
 
 /// The axes that the output has, and those along which entries meet in an element: of output, source and table.
 struct ScatterAxes {
-  explicit ScatterAxes(const detail::ScatterRequest& r);
+  /// `in_one`: all of them in `summed`, whether entries meet along them or not.
+  explicit ScatterAxes(const detail::ScatterRequest& r, bool in_one = false);
   MergedAxes kept, summed;
 };
 /// The views of a plan, which lives no longer, beside those of the request.
@@ -44,6 +45,11 @@ void name_index(Holes& holes, const Plan& plan, const Io& io, const Dialect& dia
 
 /// A line with a table of its own to a warp; false, having done nothing, where the request is not of such lines.
 bool run_scatter_lines(GpuBackend& backend, const detail::ScatterRequest& request);
+bool fits_scatter_lines(GpuBackend& backend, const detail::ScatterRequest& request);
+
+/// Whether the request is a sum of integers, and of more entries than are looked through; then by atomics.
+bool adds_integers(const GpuBackend& backend, const detail::ScatterRequest& request);
+void run_scatter_integers(GpuBackend& backend, const detail::ScatterRequest& request);
 
 /// Sorted entries that an invocation goes through in one launch.
 inline constexpr std::int64_t kMostAtOnce = std::int64_t{1} << 20;

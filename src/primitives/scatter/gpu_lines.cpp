@@ -216,6 +216,10 @@ class LineScatter {
 
 }  // namespace
 
+bool fits_scatter_lines(GpuBackend& backend, const ScatterRequest& request) {
+  return LineScatter(backend, request).fits();
+}
+
 bool run_scatter_lines(GpuBackend& backend, const ScatterRequest& request) {
   LineScatter scatter(backend, request);
   if (!scatter.fits()) return false;

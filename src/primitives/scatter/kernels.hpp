@@ -9,5 +9,5 @@ namespace tern::detail_gpu {
 class GpuBackend;
 void scatter_on_gpu(GpuBackend& backend, const detail::ScatterRequest& request);
 /// Whether that takes one kernel that combines, and its results are all written.
-detail::AtOnce scatters_at_once(const GpuBackend& backend, const detail::ScatterRequest& request);
+detail::AtOnce scatters_at_once(GpuBackend& backend, const detail::ScatterRequest& request);
 }  // namespace tern::detail_gpu

@@ -1,5 +1,6 @@
 // Selecting by index: take, gather and their transpose scatter_add; one_hot.
 #include <string>
+#include <vector>
 
 #include "backend/instruments/trace.hpp"
 
@@ -230,15 +231,41 @@ Tensor detail::scattered(const char* op, Combine how, const Tensor& x, const Ten
                          int axis) {
   return request_scatter(op, how, x, checked_scatter(op, x, indices, source, axis), source);
 }
-void detail::write_at(const char* op, const Tensor& x, const Tensor& positions, const Tensor& source, int axis) {
+void detail::combine_at(const char* op, Combine how, const Tensor& x, const Tensor& positions, const Tensor& source,
+                        int axis) {
   // x(x) = …: what is read while x is written must not change.
   const auto apart = [&](const Tensor& read) { return may_share_memory(read, x) ? read.clone() : read; };
   const Tensor at = apart(positions), from = apart(source);
   require_places(op, x, axis, at);
   x.impl()->storage->bump_version();
   const IndexLayout layout = take_layout(x.shape(), x.strides(), at, axis);
-  const ScatterRequest request = scatter_request(op, Combine::last, x, at, from, layout, axis);
+  const ScatterRequest request = scatter_request(op, how, x, at, from, layout, axis);
   with_context(op, axis, x, DType::i32, [&] { run(x.impl()->storage->backend(), request); });
+}
+
+Tensor detail::formula_at(const char* op, const FormulaGraph* graph, std::span<const Tensor> arguments,
+                          std::span<const Tensor> lines, const Tensor& positions) {
+  const Shape& space = positions.shape();
+  Backend& backend = positions.impl()->storage->backend();
+  SmallVector<InputType, 8> types;
+  SmallVector<Operand, 8> operands;
+  std::vector<Gather> gathers;
+  gathers.reserve(lines.size());
+  for (const Tensor& a : arguments) types.push_back({a.dtype(), false}), operands.push_back({view_over(a, space), {}});
+  Strides none;
+  none.resize(space.size(), 0);
+  for (const Tensor& line : lines) {
+    const TensorImpl& t = *line.impl();
+    gathers.push_back(table_of(positions, positions.strides(), t.strides[0], t.shape[0]));
+    types.push_back({t.dtype, false});
+    operands.push_back({{t.storage.get(), t.dtype, t.offset, none}, {}, &gathers.back()});
+  }
+  const Program& program = type_program(op, graph, types);
+  backend.require<FusedRequest>(op);
+  Tensor result = make_tensor(space, program.outputs[0].dtype, backend, op);
+  const View view = view_over(result, space);
+  run(backend, FusedRequest{op, &program, space, 0, operands, {&view, 1}});
+  return result;
 }
 
 void detail::require_index_dtype(const char* op, const char* name, const Tensor& indices) {

@@ -1,8 +1,9 @@
-// Pieces (kernel_file.hpp) of scatter_lines.cu, scatter_columns.cu, scatter_teams.wgsl and
-// scatter_lines_in_subgroups.wgsl, in what the GPU languages share (dialect.hpp).
+// Pieces (kernel_file.hpp) of scatter_lines.cu, scatter_columns.cu, scatter_teams.wgsl,
+// scatter_lines_in_subgroups.wgsl, scatter_integers.wgsl and scatter_integers_in_memory.wgsl, in what the GPU languages
+// share (dialect.hpp).
 //
-// Workgroup memory, of the last of them alone: results[column · $pitch + place], the lines' results; numbers[$workers],
-// the values of the entries.
+// Workgroup memory, of scatter_lines_in_subgroups.wgsl alone: results[column · $pitch + place], the lines' results;
+// numbers[$workers], the values of the entries.
 
 The places and values of an invocation's next $ahead entries from $start + $first on, $step apart; behind the last
 $nowhere, which no index gives: one below 0 gives at least $nowhere + $size. Places are looked at when they are used: a
@@ -36,6 +37,41 @@ $define look_at(place)
     let index = bitcast<i32>($place - select(0u, $size, $place > $nowhere));
     $report
   }
+$end
+Of scatter_integers.wgsl: a value is added to a word of a table, or to two of 64 bits (CUDA's), and what was added.
+$define add_to_one_word(value)
+  atomicAdd(&sums[at], bitcast<u32>($value));
+$end
+$define one_word
+  atomicLoad(&sums[at])
+$end
+$define add_to_two_words(value)
+  let low = u32($value);
+  let before = atomicAdd(&sums[at], low);
+  let high = u32(u64($value) >> 32u) + select(0u, 1u, before + low < low);
+  if (high != 0u) { atomicAdd(&sums[at + ${words}u], high); }
+$end
+$define two_words
+  u64(sums[at]) + (u64(sums[at + ${words}u]) << 32u)
+$end
+Of scatter_integers_in_memory.wgsl: an entry is added by an atomic of its own; or (CUDA's, of one line) together with
+those of its warp that have its place, which would wait for each other: 2^22 in one of 2^16 places 3098 µs and 102.
+$define add_alone(place, value, to)
+  if ($place < $size) { atomicAdd(&$output_at($to), $bits($value)); }
+$end
+$define add_alike(place, value, to)
+  #if __CUDA_ARCH__ >= 800
+  {
+    let alike = __match_any_sync(0xffffffffu, $place);
+    if ($place < $size) {
+      var sum = $bits($value);
+      if (__popc(alike) > 1) { sum = __reduce_add_sync(alike, sum); }
+      if ((alike & ((1u << (thread & 31u)) - 1u)) == 0u) { atomicAdd(&$output_at($to), sum); }
+    }
+  }
+  #else
+  $add_alone($place, $value, $to)
+  #endif
 $end
 Of scatter_lines_in_subgroups.wgsl: what the results were before, four loads on their way at once.
 $define load_results

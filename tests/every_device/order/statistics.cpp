@@ -178,6 +178,23 @@ TEST_P(Statistics, HistogramsOfEvenEdgesAreThoseOfTheEdges) {
   EXPECT_EQ(doubles(sum(narrow.counts))[0], 2) << "edges that are hardly apart";
   EXPECT_EQ(doubles(narrow.counts), doubles(histogram(tensor({1.f, std::nextafter(1.f, 2.f)}), narrow.edges).counts));
 }
+/// Both sides of how narrow parts may be (64 of f32's numbers) for an element to be looked for where it would lie; and
+/// ranges of which a dtype cannot say how wide they are, or how many parts one of its numbers has.
+TEST_P(Statistics, HistogramsOfNarrowAndWidePartsAreThoseOfTheEdges) {
+  Generator g{3};
+  const auto check = [&](std::int64_t bins, double begin, double end, DType dtype) {
+    const Tensor chance = rand({9000}, g, {.dtype = dtype}), drawn = chance * end + (1 - chance) * begin;
+    const Histogram none = histogram(drawn, bins, std::pair{begin, end});
+    const Tensor x = concatenate({drawn, none.edges, none.edges.slice(0, {}, {}, 3) * (1 + 0x1p-23)});
+    const Histogram even = histogram(x, bins, std::pair{begin, end});
+    EXPECT_TRUE(even.counts.to_vector<std::int32_t>() == histogram(x, even.edges).counts.to_vector<std::int32_t>())
+        << bins << " from " << begin << " to " << end << ", " << dtype;
+  };
+  for (const std::int64_t bins : {65535, 65536, 65537}) check(bins, 1, 2, f32);
+  for (const DType dtype : dtypes_of(device(), {f32, f64})) {
+    check(30, -1.6e38, 1.6e38, dtype), check(1000, -3, 5, dtype), check(30, 0.1, 0.7, dtype);
+  }
+}
 /// Densities are weights over a sum of weights: Σ over the parts of density·width is 1, whatever the weights.
 TEST_P(Statistics, HistogramsOfWeightsHaveGradients) {
   const Tensor x = tensor({0.f, 1.f, 1.5f, 3.f, 9.f}), edges = tensor({0.f, 1.f, 2.f, 4.f});
