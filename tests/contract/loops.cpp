@@ -206,21 +206,36 @@ TEST(Loops, DrawTheSameNumbers) {
         "at", [](auto x) { return x + random_uniform(index(x, 0), 3, 9) * random_uniform(index(x, 0) + 1, 3, 9); });
     const Tensor x = numbers<float>({n}, 4);
     draw("two in a formula", [&](Generator&, DType) { return at(x); });
+    constexpr Pointwise<> keyed("keyed", [](auto of, auto seed, auto stream) {
+      return of + random_uniform(index(of, 0), seed, stream);
+    });
+    const Tensor seeds = arange(5, 5 + n, 1).to(i32), streams = (seeds * 7 + 1).to(i32);
+    draw("a key for each", [&](Generator&, DType) { return keyed(x, seeds, streams); });
+    constexpr Pointwise<> first("first", [](auto a, auto b, auto key, auto other) {
+      const auto word = [](auto e) { return cast(e, DType::u32); };
+      return cast(detail::philox({word(a), word(b), word(b), word(a)}, word(key), word(other))[0] >> 8, DType::i32);
+    });
+    draw("one word of each", [&](Generator&, DType) { return first(seeds, streams, streams, seeds); });
+    draw("one word of a key", [&](Generator&, DType) { return first(seeds, streams, streams[0], seeds[0]); });
   }
   if (are_built()) {  // what is made of the words is another
     const auto compiled = [](const auto& call) { return explain(call).find("2 compiled") != std::string::npos; };
     EXPECT_TRUE(compiled([] { rand({1000}, Generator{1}); }));
     EXPECT_TRUE(compiled([] { randn({1000}, Generator{1}); }));
   }
-  // And it is one: of a counter's words, as a formula of four operands has them.
+  // And it is one: of a counter's words and a key, as a formula of six operands has them; all its words or the first.
   const auto word = [](int i) { return detail::make_input(i); };
   const auto words = detail::philox({word(0), word(1), word(2), word(3)}, word(4), word(5));
-  std::vector<detail::InputType> types(4, {DType::u32, false});
-  types.resize(6, {DType::f32, true});
-  const auto& program = detail::type_program("words", detail::make_graph(words, 6), types);
-  const auto tape = detail_cpu::compile_tape("words", program, detail_cpu::kernels());
-  EXPECT_EQ(tape->compiled.block.size(), 1u);
-  EXPECT_GT(tape->plain.block.size(), 70u);
+  for (const bool number : {true, false})
+    for (const std::size_t count : {4u, 1u}) {
+      std::vector<detail::InputType> types(4, {DType::u32, false});
+      types.resize(6, number ? detail::InputType{DType::f32, true} : types[0]);
+      const auto& program =
+          detail::type_program("words", detail::make_graph(std::span(words).first(count), 6), types);
+      const auto tape = detail_cpu::compile_tape("words", program, detail_cpu::kernels());
+      EXPECT_EQ(tape->compiled.block.size(), 1u) << number << count;
+      EXPECT_GT(tape->plain.block.size(), 70u) << number << count;
+    }
 }
 
 /// The elementary functions of loops that were looked for.

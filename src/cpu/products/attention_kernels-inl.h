@@ -9,6 +9,7 @@
 #include "cpu/products/attention_kernels.hpp"
 #if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3
 #include "cpu/products/attention_lanes-inl.h"
+#include "cpu/products/attention_lanes_backward-inl.h"
 #endif
 
 HWY_BEFORE_NAMESPACE();
@@ -115,9 +116,10 @@ template <class T> void Slopes(const AttentionSlopes& r) {
 }
 
 template <class T> constexpr AttentionKernelsOf KernelsOfAttention() {
-  AttentionKernelsOf kernels{nullptr, nullptr, nullptr, &Shares<T>, &RowPowers<T>, &Slopes<T>};
+  AttentionKernelsOf kernels{nullptr, nullptr, nullptr, nullptr, &Shares<T>, &RowPowers<T>, &Slopes<T>};
 #if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3  // 16 registers, of which 6 columns by two vectors of rows take 12
-  kernels.lanes = &Lanes<T>, kernels.elements_beside = &ElementsBeside<T>, kernels.columns_beside = &ColumnsBeside<T>;
+  kernels.lanes = &Lanes<T>, kernels.lanes_backward = &LanesBackward<T>;
+  kernels.elements_beside = &ElementsBeside<T>, kernels.columns_beside = &ColumnsBeside<T>;
 #endif
   return kernels;
 }

@@ -44,6 +44,21 @@ struct AttentionLanes {
   void *scores, *sums, *top, *total;  // scores: cols × panel
 };
 
+/// Backward of the same, of a group of such panels side by side, and with both sides of each product: q and out_grad
+/// as AttentionLanes reads q (depth and width elements a panel), k and v as it reads k; k_beside as it reads v, its
+/// blocks k_block apart; of rows in the group's order q_rows(i, p) at p / panel · rows_block + i · panel + p % panel,
+/// and out_grad_rows. A row's shares are exp(scale · score - shift) · factor, its slopes shares · (share_grad - mean).
+/// The gradients, without the scale, are added to q_grad (as q lies), k_grad and v_grad (cols × k_row and v_row).
+struct AttentionLanesBackward {
+  const void *q, *out_grad, *q_rows, *out_grad_rows, *k, *v, *k_beside;
+  std::int64_t panels, depth, width, cols, rows_block, k_block;
+  double scale;
+  const void *shift, *factor, *mean, *first, *end;  // first, end: as those of AttentionLanes
+  void *shares, *slopes;                            // panels × cols × panel each
+  void *q_grad, *k_grad, *v_grad;
+  std::int64_t k_row, v_row;  // whole panels
+};
+
 /// Rows of compute type as AttentionLanes reads v: to[w / 6 · block + 6 · j + w % 6] = from[j · row + w], j < count and
 /// w < width; as it reads k: to[j / 6 · block + 6 · w + j % 6].
 struct AttentionBeside {
@@ -54,7 +69,8 @@ struct AttentionBeside {
 };
 
 struct AttentionKernelsOf {
-  void (*lanes)(const AttentionLanes& tile);  // null where products of rows are faster; the next two then as well
+  void (*lanes)(const AttentionLanes& tile);  // null where products of rows are faster; the next three then as well
+  void (*lanes_backward)(const AttentionLanesBackward& tile);
   void (*elements_beside)(const AttentionBeside& v), (*columns_beside)(const AttentionBeside& k);
   void (*shares)(const AttentionShares& row);
   void (*powers)(const AttentionPowers& row);

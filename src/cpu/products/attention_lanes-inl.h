@@ -17,6 +17,7 @@
 
 #include "cpu/products/attention_kernels.hpp"
 
+#undef TERN_ATTENTION_UNROLL
 #if defined(__clang__)
 #define TERN_ATTENTION_UNROLL _Pragma("clang loop unroll(full)")
 #else
@@ -46,18 +47,25 @@ HWY_INLINE void LaneSteps(V (&sum)[kRows][2], const T*& a, const T*& b) {
   a += kSteps * kBeside, b += 2 * kSteps * kLanes;
 }
 
+/// sum(i) = Σ_p a(i, p) · b(p, ·) for i < kRows.
+template <class T, int kRows, class V>
+HWY_INLINE void LaneSums(const T* a, const T* b, std::int64_t depth, V (&sum)[kRows][2]) {
+  const hn::ScalableTag<T> d;
+  constexpr int kSteps = 4;
+  TERN_ATTENTION_UNROLL for (int i = 0; i < kRows; ++i) sum[i][0] = sum[i][1] = hn::Zero(d);
+  std::int64_t left = depth;
+  for (; left >= kSteps; left -= kSteps) LaneSteps<T, kSteps>(sum, a, b);
+  for (; left > 0; --left) LaneSteps<T, 1>(sum, a, b);
+}
+
 /// c(i, ·) = or += Σ_p a(i, p) · b(p, ·) for i < kRows; `greatest` by lanes of what is written, where it is not null.
 template <class T, int kRows>
 void LaneTile(const T* a, const T* b, std::int64_t depth, T* c, bool add, T* greatest) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   constexpr std::int64_t kLanes = HWY_LANES(T);
-  constexpr int kSteps = 4;
   V sum[kRows][2];
-  TERN_ATTENTION_UNROLL for (int i = 0; i < kRows; ++i) sum[i][0] = sum[i][1] = hn::Zero(d);
-  std::int64_t left = depth;
-  for (; left >= kSteps; left -= kSteps) LaneSteps<T, kSteps>(sum, a, b);
-  for (; left > 0; --left) LaneSteps<T, 1>(sum, a, b);
+  LaneSums<T, kRows>(a, b, depth, sum);
   TERN_ATTENTION_UNROLL for (int v = 0; v < 2; ++v) {
     TERN_ATTENTION_UNROLL for (int i = 0; i < kRows; ++i) {
       T* const to = c + (2 * i + v) * kLanes;
@@ -101,16 +109,15 @@ template <class D, int kCount, class V> HWY_INLINE void ExpBeside(D d, V (&x)[kC
 }
 
 /// Scores of columns that a row does not see become -inf; the greatest of the others.
-template <class T> void HideLanes(const AttentionLanes& r, T* greatest) {
+template <class T>
+void HideLanes(T* scores, std::int64_t cols, const T* firsts, const T* ends, T* greatest) {
   const hn::ScalableTag<T> d;
   constexpr std::int64_t kLanes = HWY_LANES(T);
   const auto hidden = hn::Set(d, -std::numeric_limits<T>::infinity());
-  T* const scores = static_cast<T*>(r.scores);
   for (int v = 0; v < 2; ++v) {
-    const auto first = hn::LoadU(d, static_cast<const T*>(r.first) + v * kLanes);
-    const auto end = hn::LoadU(d, static_cast<const T*>(r.end) + v * kLanes);
+    const auto first = hn::LoadU(d, firsts + v * kLanes), end = hn::LoadU(d, ends + v * kLanes);
     auto most = hidden;
-    for (std::int64_t j = 0; j < r.cols; ++j) {
+    for (std::int64_t j = 0; j < cols; ++j) {
       T* const at = scores + (2 * j + v) * kLanes;
       const auto column = hn::Set(d, static_cast<T>(j));
       const auto seen = hn::And(hn::Ge(column, first), hn::Lt(column, end));
@@ -169,7 +176,8 @@ template <class T> void Lanes(const AttentionLanes& r) {
   for (std::int64_t j = 0; j < r.cols; j += kBeside)
     PickLaneTile<T, kBeside>(r.cols - j, static_cast<const T*>(r.k) + j * r.depth, static_cast<const T*>(r.q), r.depth,
                              scores + j * kPanel, false, greatest);
-  if (r.first) HideLanes(r, greatest);
+  if (r.first)
+    HideLanes(scores, r.cols, static_cast<const T*>(r.first), static_cast<const T*>(r.end), greatest);
   const bool moved = MoveTops(r, greatest, shift, factor);
   const V scale = hn::Set(d, static_cast<T>(r.scale)), less0 = hn::Load(d, shift), less1 = hn::Load(d, shift + kLanes);
   V sum[2] = {hn::Zero(d), hn::Zero(d)};
@@ -224,4 +232,3 @@ template <class T> void ColumnsBeside(const AttentionBeside& k) {
 }  // namespace HWY_NAMESPACE
 }  // namespace tern::detail_cpu
 HWY_AFTER_NAMESPACE();
-#undef TERN_ATTENTION_UNROLL

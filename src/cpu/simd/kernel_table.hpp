@@ -221,8 +221,9 @@ struct KernelTable {
   ElementaryFn saturate[kDTypeCount];  // f32 to integers of 8 and 16 bits; else null
   ElementaryFn known[kKnownFunctionCount][2];
   ElementaryFn logaddexp[2];  // of f32 and f64: what running logarithms of sums are joined by
-  /// Of counters whose first two words, or all four, are inputs (cpu/simd/philox-inl.h).
-  LoopFn philox_of_two, philox_of_four;
+  /// Philox's words (cpu/simd/philox-inl.h): [all words of a counter are inputs, not the first two alone][so is its
+  /// key][the first of the words is wanted alone].
+  LoopFn philox[2][2][2];
 };
 
 }  // namespace tern::detail_cpu

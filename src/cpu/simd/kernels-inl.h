@@ -534,7 +534,7 @@ void FillTable(KernelTable& t) {
   AddKnown<SinhKernel>(t, KnownFunction::sinh), AddKnown<CoshKernel>(t, KnownFunction::cosh);
   AddKnown<AsinhKernel>(t, KnownFunction::asinh), AddKnown<AcoshKernel>(t, KnownFunction::acosh);
   AddKnown<AtanhKernel>(t, KnownFunction::atanh);
-  t.philox_of_two = &PhiloxLoop<2>, t.philox_of_four = &PhiloxLoop<4>;
+  FillPhilox(t.philox);
 #define TERN_ELEMENTARY(name, arity) AddElementary<Elementary::name, arity>(t);
 #define TERN_ELEMENTARY_INNER(name, arity)
 #define TERN_ELEMENTARY_SLOPE(name, arity) AddElementary<Elementary::name, arity>(t);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include <hwy/cache_control.h>
 
@@ -304,7 +305,8 @@ BlockRunner::Fetches BlockRunner::fetches_for(const Block& b) const {
 /// while it computes, not when they are written.
 BlockRunner::Fetches BlockRunner::fetches_of_draw(const TapeLoop& loop, const Block& b) const {
   Fetches list;
-  if (streams_ || (loop.run != table_.philox_of_two && loop.run != table_.philox_of_four)) return list;
+  const std::span draws(&table_.philox[0][0][0], sizeof table_.philox / sizeof(LoopFn));
+  if (streams_ || std::ranges::find(draws, loop.run) == draws.end()) return list;
   for (const Columns& columns : output_columns_) {
     const std::int64_t bytes = columns.line.step * static_cast<std::int64_t>(sizeof(std::uint32_t));
     list.push_back({columns.line.begin + b.position * bytes, static_cast<std::size_t>(bytes)});

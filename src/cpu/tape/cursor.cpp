@@ -146,8 +146,9 @@ void Cursor::load(const KernelTable& table, std::int64_t position, std::int64_t 
          std::byte* to = static_cast<std::byte*>(values) + first * width;
          const auto count = static_cast<std::size_t>(length);
          if (counts_) {
-           for (std::int64_t i = 0; i < length; ++i)
-             reinterpret_cast<std::int32_t*>(to)[i] = static_cast<std::int32_t>(offset + i * stride);
+           const auto begin = static_cast<std::uint32_t>(offset), step = static_cast<std::uint32_t>(stride);
+           if (stride == 0) return table.fill[static_cast<int>(type)](&begin, to, count);
+           for (std::uint32_t i = 0; i < count; ++i) reinterpret_cast<std::uint32_t*>(to)[i] = begin + i * step;
            return;
          }
          const std::byte* from = base_ + offset * size;

@@ -35,22 +35,24 @@ class Match {
 
   /// The values, where `last` is the first of the words.
   std::optional<PhiloxValues> of(int last) {
-    place_.assign(pattern().steps.size(), -1), operand_.fill(-1);
+    place_.assign(pattern().steps.size(), kUnknown), operand_.fill(-1);
     if (!unify(pattern().outputs[0].step, last)) return {};
     PhiloxValues found;
     for (std::size_t i = 0; i < 4; ++i) {
       found.words[i] = located(pattern().outputs[i].step), found.counter[i] = operand_[i];
-      if (found.words[i] < 0 || found.counter[i] < 0) return {};
+      if (found.counter[i] < 0) return {};
     }
-    for (std::size_t i = 0; i < 2; ++i) {
-      found.key[i] = operand_[kKey + i];
-      if (found.key[i] < 0 || varies(found.key[i])) return {};
-    }
+    const auto absent = std::ranges::count(found.words, -1);
+    if (absent != 0 && (absent != 3 || found.words[0] < 0)) return {};
+    for (std::size_t i = 0; i < 2; ++i)
+      if (found.key[i] = operand_[kKey + i]; found.key[i] < 0) return {};
     const int* const c = found.counter;
+    found.key_varies = varies(found.key[0]);
+    if (varies(found.key[1]) != found.key_varies) return {};
     if (!varies(c[0]) || !varies(c[1]) || varies(c[2]) != varies(c[3])) return {};
     found.varying = varies(c[2]) ? 4 : 2;
     for (std::size_t p = 0; p < place_.size(); ++p)
-      if (pattern().steps[p].kind == StepKind::elementary) found.results.push_back(place_[p]);
+      if (place_[p] >= 0 && pattern().steps[p].kind == StepKind::elementary) found.results.push_back(place_[p]);
     return found;
   }
 
@@ -82,22 +84,23 @@ class Match {
     place(p) = s;
     return true;
   }
-  /// The step that computes what the pattern's step p does, of operands that are known; -1: none.
+  /// The step that computes what the pattern's step p does, of operands that are known; negative: none.
   int located(int p) {
     const Step& step = wanted(p);
     if (step.kind == StepKind::input) return operand_[static_cast<std::size_t>(step.index)];
-    if (place(p) >= 0) return place(p);
+    if (place(p) != kUnknown) return place(p);
     const auto has_argument = [&](const Step& s, int a) {
       const int from = step.args[a];
       return wanted(from).kind == StepKind::number ? alike(wanted(from), at(s.args[a])) : located(from) == s.args[a];
     };
     const auto found = std::ranges::find_if(
         program_.steps, [&](const Step& s) { return alike(step, s) && has_argument(s, 0) && has_argument(s, 1); });
-    return place(p) = found == program_.steps.end() ? -1 : static_cast<int>(found - program_.steps.begin());
+    return place(p) = found == program_.steps.end() ? kAbsent : static_cast<int>(found - program_.steps.begin());
   }
 
+  static constexpr int kAbsent = -1, kUnknown = -2;
   const Program& program_;
-  std::vector<int> place_;
+  std::vector<int> place_;  // of each step of the pattern
   std::array<int, kOperands> operand_{};
 };
 
@@ -149,7 +152,8 @@ bool PhiloxLoops::is_closed(const PhiloxValues& values, const Tape& tape) const 
     return !of(op.result) && std::any_of(op.args, op.args + op.arity, inner);
   };
   return std::ranges::none_of(tape.outputs, inner) && std::ranges::none_of(tape.ops, reads_inner) &&
-         std::ranges::none_of(values.counter, [&](int word) { return of(word) != nullptr; });
+         std::ranges::none_of(values.counter, [&](int word) { return of(word) != nullptr; }) &&
+         std::ranges::none_of(values.key, [&](int half) { return of(half) != nullptr; });
 }
 
 Order PhiloxLoops::in_place_of_ops(const Order& ops, Tape& tape, const KernelTable& table) const {
@@ -169,10 +173,11 @@ Order PhiloxLoops::in_place_of_ops(const Order& ops, Tape& tape, const KernelTab
       order.push_back(~static_cast<int>(tape.loops.size()));
       TapeLoop& loop = tape.loops.emplace_back();
       const int* const varying = v.counter + v.varying;
-      loop.run = v.varying == 2 ? table.philox_of_two : table.philox_of_four;
+      loop.run = table.philox[v.varying == 4][v.key_varies][v.wanted() == 1];
       loop.inputs.assign(v.counter, varying), loop.scalars.assign(varying, std::end(v.counter));
-      loop.scalars.insert(loop.scalars.end(), std::begin(v.key), std::end(v.key));
-      loop.outputs.assign(std::begin(v.words), std::end(v.words));
+      std::vector<int>& keys = v.key_varies ? loop.inputs : loop.scalars;
+      keys.insert(keys.end(), std::begin(v.key), std::end(v.key));
+      loop.outputs.assign(v.words, v.words + v.wanted());
       loop.kept.assign(loop.scalars.size(), false);
     }
   }

@@ -8,13 +8,15 @@
 
 namespace tern::detail_cpu {
 
-/// Values of a tape: the counter's words, the key's halves, the four words they give, and the results of all ops
-/// between, those four among them. The first two or all four words of the counter vary; the others, and the key, are
-/// numbers.
+/// Values of a tape: the counter's words, the key's halves, the words they give (all four, or the first alone: the
+/// others are -1), and the results of all ops between, those words among them. The first two or all four words of the
+/// counter vary; the others are numbers, and the key's halves both are or both vary.
 struct PhiloxValues {
   int counter[4], key[2], words[4];
   std::vector<int> results;
   int varying = 4;
+  bool key_varies = false;
+  int wanted() const { return words[1] < 0 ? 1 : 4; }
 };
 
 class PhiloxLoops {

@@ -12,7 +12,9 @@ std::int64_t attention_tasks_on_cpu(const detail::AttentionSizes& sizes);
 void attention_of_few_rows(const detail::AttentionRequest& request);
 /// Whether a row to each lane is the fastest way of many rows.
 bool goes_by_lanes(const detail::AttentionRequest& request);
+bool goes_by_lanes(const detail::AttentionBackwardRequest& request);
 void attention_by_lanes(const detail::AttentionRequest& request);
+void attention_backward_by_lanes(const detail::AttentionBackwardRequest& request);
 }  // namespace tern::detail_cpu
 namespace tern::detail_gpu {
 class GpuBackend;

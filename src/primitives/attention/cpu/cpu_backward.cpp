@@ -1,4 +1,4 @@
-// The gradient of attention on the CPU.
+// The gradient of attention on the CPU, where it does not go by lanes (cpu_lanes_backward.cpp).
 //
 // A task has the columns of one key head (or a stretch of them, where there are few heads), 128 at a time, with their
 // gradients of k and v in L2, and goes over the rows of all query heads that share it, 112 at a time:
@@ -11,7 +11,10 @@
 //
 // The sums over stretches are added up in their order at the end: the same bits whatever the number of threads. Five
 // products of depth D for each score, against the two of forward.
+#include <bit>
+#include <cstdint>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "cpu/simd/dispatch.hpp"
@@ -33,7 +36,7 @@ struct TaskMemory {
 };
 
 using detail::AttentionBackwardRequest;
-constexpr Int64 kBackwardRows = 112, kBackwardColumns = 128, kFewestTasks = 16, kFewBackward = 1 << 17;
+constexpr Int64 kBackwardRows = 112, kBackwardColumns = 128, kFewBackward = 1 << 17;
 
 template <class T> class CpuBackward {
  public:
@@ -45,20 +48,16 @@ template <class T> class CpuBackward {
         panel_(tiles_.panel()),
         depth_(round_up(s_.depth, panel_)),
         width_(round_up(s_.width, panel_)),
-        rows_(tiles_.full_rows(kBackwardRows)) {}
+        rows_(tiles_.full_rows(kBackwardRows)),
+        stretches_(stretches_of(s_)) {}
 
   void run() {
-    const Int64 keys = s_.batch * s_.groups,
-                parts = std::max<Int64>((s_.columns + kBackwardColumns - 1) / kBackwardColumns, 1);
-    stretches_ = std::min(parts, std::max<Int64>((kFewestTasks + keys - 1) / keys, 1));
-    per_stretch_ = (parts + stretches_ - 1) / stretches_ * kBackwardColumns;
-    stretches_ = std::max<Int64>((s_.columns + per_stretch_ - 1) / per_stretch_, 1);
     head_ = s_.rows * depth_;
     const CallMemory sums(detail::of_thread<TaskSums>().buffer,
-                          stretches_ * s_.batch * s_.heads * head_ * Int64{sizeof(T)});
+                          stretches_.count * s_.batch * s_.heads * head_ * Int64{sizeof(T)});
     sums_ = sums.as<T>();
-    for_tasks(s_, kFewBackward, keys * stretches_,
-              [&](Int64 task) { columns_of(task / stretches_, task % stretches_); });
+    for_tasks(s_, kFewBackward, s_.batch * s_.groups * stretches_.count,
+              [&](Int64 task) { columns_of(task / stretches_.count, task % stretches_.count); });
     for_tasks(s_, kFewBackward, s_.batch * s_.heads, [&](Int64 head) { add_up(head); });
   }
 
@@ -67,19 +66,21 @@ template <class T> class CpuBackward {
   /// the rows of a head, and tiles.
   struct Work {
     Int64 batch, group, head, length;
-    T *k_transposed, *v_transposed, *k, *k_grad, *v_grad, *q, *out_grad, *shares, *slopes, *scores, *kept, *sums;
+    T *k_transposed, *v_transposed, *k, *k_grad, *v_grad, *q, *out_grad;
+    T *shares, *slopes, *scores, *kept, *factors, *sums;
   };
   Work work() const {
     ScratchBuffer& scratch = detail::of_thread<TaskMemory>().buffer;
     const Int64 columns = kBackwardColumns * (2 * depth_ + s_.depth + s_.width + width_),
                 rows = rows_ * (depth_ + width_), tile = rows_ * (kBackwardColumns + panel_);
     Work w{};
-    T* at = reinterpret_cast<T*>(scratch.reserve((columns + rows + 4 * tile + 64) * Int64{sizeof(T)}));
+    T* at = reinterpret_cast<T*>(scratch.reserve((columns + rows + 5 * tile + 64) * Int64{sizeof(T)}));
     const auto take = [&](Int64 count) { return std::exchange(at, at + count); };
     w.k = take(kBackwardColumns * depth_), w.k_grad = take(kBackwardColumns * depth_),
     w.v_grad = take(kBackwardColumns * width_);
     w.q = take(rows_ * depth_), w.out_grad = take(rows_ * width_);
     w.shares = take(tile), w.slopes = take(tile), w.scores = take(tile), w.kept = take(tile);
+    w.factors = take(tile);
     w.k_transposed = take(kBackwardColumns * s_.depth), w.v_transposed = take(kBackwardColumns * s_.width);
     return w;
   }
@@ -88,10 +89,10 @@ template <class T> class CpuBackward {
     Work w = work();
     w.batch = key / s_.groups, w.group = key % s_.groups;
     w.length = length_of(r_.lengths, w.batch, s_.columns);
-    const Int64 shared = s_.heads / s_.groups, first = stretch * per_stretch_;
+    const Int64 shared = s_.heads / s_.groups, first = stretch * stretches_.columns;
     for (Int64 h = 0; h < shared; ++h)
       std::fill_n(sums_of(stretch, w.batch * s_.heads + w.group * shared + h), head_, T{0});
-    for (Int64 column = first; column < std::min(first + per_stretch_, s_.columns); column += kBackwardColumns) {
+    for (Int64 column = first; column < std::min(first + stretches_.columns, s_.columns); column += kBackwardColumns) {
       const Int64 cols = std::min(kBackwardColumns, s_.columns - column);
       const HeadOf k = head_of(r_.k, w.batch, w.group), v = head_of(r_.v, w.batch, w.group);
       copy_columns(w, k, v, column, cols);
@@ -148,13 +149,14 @@ template <class T> class CpuBackward {
     }
     T* kept = w.shares;  // by dropout
     if (thin) {
-      std::copy_n(w.shares, rows * cols, kept = w.kept);
-      thin->run({bytes(kept), nullptr}, 0, head, row, column, rows, cols);
+      std::fill_n(w.factors, rows * cols, T{1});
+      thin->run({bytes(w.factors), nullptr}, 0, head, row, column, rows, cols);
+      multiply_kept(w.shares, w.factors, rows * cols, kept = w.kept);
     }
     tiles_.multiply({kept, 1, cols, 0}, {w.out_grad, width_, 1, panel_}, w.v_grad, width_, rows, cols, s_.width, true);
     tiles_.multiply({w.out_grad, width_, 1, 0}, {w.v_transposed, panel_, 1, s_.width * panel_}, w.slopes, cols,
                     s_.width, rows, cols, false);
-    if (thin) thin->run({bytes(w.slopes), nullptr}, 0, head, row, column, rows, cols);
+    if (thin) multiply_kept(w.slopes, w.factors, rows * cols, w.slopes);
     for (Int64 i = 0; i < rows; ++i)
       tiles_.rows().slopes(
           {w.shares + i * cols, w.slopes + i * cols, cols, element_of_rows<T>(r_.means, w.batch, w.head, row + i)});
@@ -163,11 +165,20 @@ template <class T> class CpuBackward {
     tiles_.multiply({w.slopes, cols, 1, 0}, {w.k, depth_, 1, panel_}, w.sums + row * depth_, depth_, cols, rows,
                     s_.depth, true);
   }
+  /// What dropout leaves of x, by what it leaves of 1, which is drawn once for shares and slopes: Philox is most of it.
+  /// By bits, which a compiler makes vectors of: a condition on floats was a branch, 2.4 ns an element.
+  static void multiply_kept(const T* x, const T* factors, Int64 count, T* to) {
+    using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    for (Int64 i = 0; i < count; ++i) {
+      const auto product = std::bit_cast<Bits>(x[i] * factors[i]);
+      to[i] = std::bit_cast<T>(std::bit_cast<Bits>(factors[i]) == 0 ? Bits{0} : product);
+    }
+  }
   /// The gradient of a head of q from those of the stretches.
   void add_up(Int64 head) const {
     const HeadOf to = head_of(r_.q_grad, head / s_.heads, head % s_.heads);
     T* const sums = sums_of(0, head);
-    for (Int64 k = 1; k < stretches_; ++k) {
+    for (Int64 k = 1; k < stretches_.count; ++k) {
       const T* const more = sums_of(k, head);
       for (Int64 i = 0; i < head_; ++i) sums[i] += more[i];
     }
@@ -182,7 +193,8 @@ template <class T> class CpuBackward {
   TileProducts<T> tiles_;
   const TileFormulas& formulas_;
   Int64 panel_, depth_, width_, rows_;
-  Int64 stretches_ = 1, per_stretch_ = 0, head_ = 0;
+  Stretches stretches_;
+  Int64 head_ = 0;
   T* sums_ = nullptr;
 };
 
@@ -190,6 +202,7 @@ template <class T> class CpuBackward {
 
 void attention_backward_on_cpu(detail::Backend&, const AttentionBackwardRequest& r) {
   if (r.sizes.batch * r.sizes.groups == 0) return;
+  if (goes_by_lanes(r)) return attention_backward_by_lanes(r);
   const TileFormulas formulas(r, r.q_grad);
   with_threads_noted([&] {
     if (r.q.dtype == DType::f64) CpuBackward<double>(r, formulas).run();

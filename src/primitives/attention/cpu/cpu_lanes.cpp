@@ -1,8 +1,8 @@
 // Attention forward on the CPU with a row to each lane, where scores have no formula and the target says that it pays:
-// k and v are packed once for all heads and rows that share them, six columns, or elements of v, side by side. A task
-// has four panels of rows of one head (f32: 64 rows); each meets a tile of up to 270 columns in one call of a kernel,
-// which has the rest (src/cpu/products/attention_lanes-inl.h). Bound by the multiply-adds and by about 22 instructions
-// of a vector of exponentials.
+// k and v are packed once for all heads and rows that share them, six columns, or elements of v, side by side. Four
+// panels of rows of one head (f32: 64 rows) each meet a tile of up to 270 columns in one call of a kernel, which has
+// the rest (src/cpu/products/attention_lanes-inl.h). They are a task; or where there are many heads, all rows of those
+// that share keys are. Bound by the multiply-adds and by about 22 instructions of a vector of exponentials.
 #include <limits>
 #include <utility>
 
@@ -25,6 +25,8 @@ struct PanelMemory {
 using detail::AttentionRequest;
 /// Panels of a task, which read a tile of k and v one after the other; columns of a tile, whose scores take half of L1.
 constexpr Int64 kPanelsOfTask = 4, kColumnsByLanes = 45 * kAttentionBeside, kFewByLanes = 1 << 18;
+/// Where each thread has so many heads of keys, a task has all rows of one, and packs for itself: k and v stay in L2.
+constexpr Int64 kHeadsOfThread = 8;
 
 template <class T> class ByLanes {
  public:
@@ -38,52 +40,50 @@ template <class T> class ByLanes {
   void run() {
     k_step_ = round_up(s_.columns, kAttentionBeside) * s_.depth;
     v_step_ = s_.columns * round_up(s_.width, kAttentionBeside);
-    const CallMemory packed(detail::of_thread<PackedBeside>().buffer,
-                            s_.batch * s_.groups * (k_step_ + v_step_) * Int64{sizeof(T)});
-    k_ = packed.as<T>();
-    v_ = k_ + s_.batch * s_.groups * k_step_;
+    const Int64 keys = s_.batch * s_.groups, bytes = (k_step_ + v_step_) * Int64{sizeof(T)};
     const Int64 parts = (s_.columns + tile_ - 1) / tile_, tasks = (s_.rows + rows_ - 1) / rows_;
-    for_tasks(s_, kFewByLanes, s_.batch * s_.groups * parts,
-              [&](Int64 task) { pack(task / parts, task % parts * tile_); });
-    for_tasks(s_, kFewByLanes, s_.batch * s_.heads * tasks,
-              [&](Int64 task) { rows_of(task / tasks, task % tasks * rows_); });
+    if (max_threads() == 1 || keys >= kHeadsOfThread * max_threads())
+      return for_tasks(s_, kFewByLanes, keys, [&](Int64 key) {
+        const CallMemory packed(detail::of_thread<PackedBeside>().buffer, bytes);
+        for (Int64 part = 0; part < parts; ++part) pack(packed.as<T>(), key, part * tile_);
+        for (Int64 row = 0; row < s_.shared() * tasks; ++row)
+          rows_of(packed.as<T>(), key * s_.shared() + row / tasks, row % tasks * rows_);
+      });
+    const CallMemory all(detail::of_thread<PackedBeside>().buffer, keys * bytes);
+    T* const packed = all.as<T>();
+    const Int64 step = k_step_ + v_step_;
+    for_tasks(s_, kFewByLanes, keys * parts,
+              [&](Int64 task) { pack(packed + task / parts * step, task / parts, task % parts * tile_); });
+    for_tasks(s_, kFewByLanes, s_.batch * s_.heads * tasks, [&](Int64 task) {
+      const Int64 head = task / tasks;
+      rows_of(packed + head / s_.shared() * step, head, task % tasks * rows_);
+    });
   }
 
  private:
-  void pack(Int64 group, Int64 column) const {
+  /// Columns from `column` on of k and v, which lie behind each other.
+  void pack(T* packed, Int64 key, Int64 column) const {
     const Int64 cols = std::min(tile_, s_.columns - column);
-    const HeadOf k = head_of(r_.k, group / s_.groups, group % s_.groups);
-    const HeadOf v = head_of(r_.v, group / s_.groups, group % s_.groups);
-    T* const k_to = k_ + group * k_step_ + column * s_.depth;
-    T* const v_to = v_ + group * v_step_ + column * kAttentionBeside;
-    const bool computed = dtype_size(k.dtype) == sizeof(T);
-    if (computed && k.col == 1) {
-      tiles_.rows().columns_beside({k.at(column), k.row, cols, s_.depth, k_to, kAttentionBeside * s_.depth});
-    } else {
-      for (Int64 j = 0; j < cols; j += kAttentionBeside)
-        tiles_.copy_beside({k.at(column + j), k.dtype, k.col, k.row}, s_.depth,
-                           std::min<Int64>(kAttentionBeside, cols - j), k_to + j * s_.depth);
-    }
-    if (computed && v.col == 1) {
-      tiles_.rows().elements_beside({v.at(column), v.row, cols, s_.width, v_to, kAttentionBeside * s_.columns});
-    } else {
-      for (Int64 w = 0; w < s_.width; w += kAttentionBeside)
-        tiles_.copy_beside({v.at(column, w), v.dtype, v.row, v.col}, cols,
-                           std::min<Int64>(kAttentionBeside, s_.width - w), v_to + w * s_.columns);
-    }
+    const HeadOf k = head_of(r_.k, key / s_.groups, key % s_.groups);
+    const HeadOf v = head_of(r_.v, key / s_.groups, key % s_.groups);
+    tiles_.columns_beside(k, column, cols, s_.depth, packed + column * s_.depth);
+    tiles_.elements_beside(v, column, cols, s_.width, packed + k_step_ + column * kAttentionBeside,
+                           kAttentionBeside * s_.columns);
   }
 
   /// What a task works with; of each of its panels q, sums, top and total.
   struct PanelsOfTask {
     Int64 batch, head, length;
+    const T* packed;
     T *q, *sums, *top, *total, *scores, *first, *end, *turned;
   };
-  PanelsOfTask task_of(Int64 head) const {
+  PanelsOfTask task_of(const T* packed, Int64 head) const {
     ScratchBuffer& scratch = detail::of_thread<PanelMemory>().buffer;
     const Int64 count = rows_ * (s_.depth + s_.width + 2) + panel_ * (kColumnsByLanes + 2 + s_.width);
     T* at = reinterpret_cast<T*>(scratch.reserve(count * Int64{sizeof(T)}));
     const auto take = [&](Int64 n) { return std::exchange(at, at + n); };
     PanelsOfTask t{};
+    t.packed = packed;
     t.batch = head / s_.heads, t.head = head % s_.heads, t.length = length_of(r_.lengths, t.batch, s_.columns);
     t.scores = take(panel_ * kColumnsByLanes), t.q = take(rows_ * s_.depth), t.sums = take(rows_ * s_.width);
     t.top = take(rows_), t.total = take(rows_), t.first = take(panel_), t.end = take(panel_);
@@ -93,8 +93,8 @@ template <class T> class ByLanes {
     std::fill_n(t.total, rows_, T{0});
     return t;
   }
-  void rows_of(Int64 head, Int64 row) const {
-    const PanelsOfTask t = task_of(head);
+  void rows_of(const T* packed, Int64 head, Int64 row) const {
+    const PanelsOfTask t = task_of(packed, head);
     const Int64 count = std::min(rows_, s_.rows - row), end = s_.end(row + count - 1, t.length);
     tiles_.copy_transposed(head_of(r_.q, t.batch, t.head), row, count, s_.depth, t.q);
     for (Int64 j = s_.first(row) / tile_ * tile_; j < end; j += tile_)
@@ -111,39 +111,47 @@ template <class T> class ByLanes {
       t.first[i] = static_cast<T>(std::clamp<Int64>(s_.first(of) - column, 0, cols));
       t.end[i] = static_cast<T>(std::clamp<Int64>(s_.end(of, t.length) - column, 0, cols));
     }
-    const Int64 group = t.batch * s_.groups + t.head / s_.shared();
-    tiles_.rows().lanes({t.q + at * s_.depth, k_ + group * k_step_ + column * s_.depth,
-                         v_ + group * v_step_ + column * kAttentionBeside, s_.depth, cols, s_.width,
+    tiles_.rows().lanes({t.q + at * s_.depth, t.packed + column * s_.depth,
+                         t.packed + k_step_ + column * kAttentionBeside, s_.depth, cols, s_.width,
                          s_.columns * kAttentionBeside, s_.scale, whole ? nullptr : t.first, t.end, t.scores,
                          t.sums + at * s_.width, t.top + at, t.total + at});
   }
   void finish(const PanelsOfTask& t, Int64 at, Int64 row, Int64 count) const {
     const HeadOf out = head_of(r_.out, t.batch, t.head);
-    tiles_.turn(t.sums + at * s_.width, count, s_.width, t.turned);
-    for (Int64 i = 0; i < count; ++i) {
+    T* const sums = t.sums + at * s_.width;
+    T* const factors = t.first;
+    for (Int64 i = 0; i < panel_; ++i) {
       const T total = t.total[at + i];
-      tiles_.store(kernels(), t.turned + i * s_.width, s_.width, total == 0 ? T{1} : 1 / total, out, row + i);
-      if (!r_.tops.storage) continue;
+      factors[i] = total == 0 ? T{1} : 1 / total;
+      if (i >= count || !r_.tops.storage) continue;
       element_of_rows<T>(r_.tops, t.batch, t.head, row + i) = t.top[at + i];
       element_of_rows<T>(r_.totals, t.batch, t.head, row + i) = total;
     }
+    for (Int64 w = 0; w < s_.width; ++w)
+      for (Int64 i = 0; i < panel_; ++i) sums[w * panel_ + i] *= factors[i];
+    if (tiles_.is_there(out)) return tiles_.turn(sums, count, s_.width, reinterpret_cast<T*>(out.at(row)), out.row);
+    tiles_.turn(sums, count, s_.width, t.turned, s_.width);
+    for (Int64 i = 0; i < count; ++i) tiles_.store(kernels(), t.turned + i * s_.width, s_.width, T{1}, out, row + i);
   }
 
   const AttentionRequest& r_;
   const detail::AttentionSizes& s_;
   TileProducts<T> tiles_;
   Int64 panel_, rows_, tile_ = 0, k_step_ = 0, v_step_ = 0;
-  T *k_ = nullptr, *v_ = nullptr;
 };
 
 }  // namespace
 
-bool goes_by_lanes(const AttentionRequest& r) {
+namespace {
+template <class Request> bool suits_lanes(const Request& r) {
   const AttentionKernels& kernels = attention_kernels();
   const AttentionKernelsOf& rows = r.q.dtype == DType::f64 ? kernels.f64 : kernels.f32;
   return rows.lanes && r.sizes.scale > 0 && r.sizes.parts == 1 && !r.programs.score && !r.programs.thin &&
          !r.blocks.storage;
 }
+}  // namespace
+bool goes_by_lanes(const AttentionRequest& r) { return suits_lanes(r); }
+bool goes_by_lanes(const detail::AttentionBackwardRequest& r) { return suits_lanes(r) && !has_few_rows(r.sizes); }
 void attention_by_lanes(const AttentionRequest& r) {
   with_threads_noted([&] {
     if (r.q.dtype == DType::f64) ByLanes<double>(r).run();

@@ -64,13 +64,26 @@ template <class T> class TileProducts {
       types_.kernels->copy({head.at(first + i), head.col, head.row}, width, std::min(panel(), count - i), to, panel(),
                            panel());
   }
-  /// Rows [0, count) of a matrix, `width` ≤ kAttentionBeside elements each, as those of that many, with zeros.
-  void copy_beside(const HeadOf& from, Int64 count, Int64 width, T* to) const {
-    types_.kernels->copy({from.data, from.row, from.col}, count, width, to, kAttentionBeside, kAttentionBeside);
+  /// `count` rows of a head from `first` on as AttentionLanes reads k: six side by side.
+  void columns_beside(const HeadOf& head, Int64 first, Int64 count, Int64 depth, T* to) const {
+    if (is_there(head))
+      return rows_.columns_beside({head.at(first), head.row, count, depth, to, kAttentionBeside * depth});
+    for (Int64 j = 0; j < count; j += kAttentionBeside)
+      copy_beside({head.at(first + j), head.dtype, head.col, head.row}, depth,
+                  std::min<Int64>(kAttentionBeside, count - j), to + j * depth);
   }
+  /// The same as it reads v: six elements side by side, these blocks `block` apart.
+  void elements_beside(const HeadOf& head, Int64 first, Int64 count, Int64 width, T* to, Int64 block) const {
+    if (is_there(head)) return rows_.elements_beside({head.at(first), head.row, count, width, to, block});
+    for (Int64 w = 0; w < width; w += kAttentionBeside)
+      copy_beside({head.at(first, w), head.dtype, head.row, head.col}, count,
+                  std::min<Int64>(kAttentionBeside, width - w), to + w / kAttentionBeside * block);
+  }
+  /// Whether elements lie side by side in the compute type.
+  static bool is_there(const HeadOf& head) { return dtype_size(head.dtype) == sizeof(T) && head.col == 1; }
   /// to(i, j) = from(j, i) for i < rows and j < width, `from` having rows of panel() elements.
-  void turn(const T* from, Int64 rows, Int64 width, T* to) const {
-    types_.computed->copy({reinterpret_cast<const std::byte*>(from), 1, panel()}, rows, width, to, width, width);
+  void turn(const T* from, Int64 rows, Int64 width, T* to, Int64 to_row) const {
+    types_.computed->copy({reinterpret_cast<const std::byte*>(from), 1, panel()}, rows, width, to, to_row, width);
   }
   /// A side of a product: element (i, j) at data[i · row + j · col]. `panels`: columns in panels, so far apart.
   struct ProductSide {
@@ -104,6 +117,10 @@ template <class T> class TileProducts {
   }
 
  private:
+  /// Rows [0, count) of a matrix, `width` ≤ kAttentionBeside elements each, as those of that many, with zeros.
+  void copy_beside(const HeadOf& from, Int64 count, Int64 width, T* to) const {
+    types_.kernels->copy({from.data, from.row, from.col}, count, width, to, kAttentionBeside, kAttentionBeside);
+  }
   GemmTypes types_;
   const AttentionKernelsOf& rows_;
 };
@@ -172,6 +189,19 @@ class TileFormulas {
   MaskBlocks blocks_;
   std::optional<TileFormula> score_, open_, thin_, slope_, open_slope_;
 };
+
+/// How backward divides the columns of a key head, where there are few heads: `count` stretches of `columns`, the last
+/// of which may be shorter. They have gradients of q of their own, which are added up in their order.
+struct Stretches {
+  Int64 count, columns;
+};
+inline Stretches stretches_of(const detail::AttentionSizes& s) {
+  constexpr Int64 kColumns = 128, kFewestTasks = 16;
+  const Int64 keys = s.batch * s.groups, parts = std::max<Int64>((s.columns + kColumns - 1) / kColumns, 1);
+  const Int64 count = std::min(parts, std::max<Int64>((kFewestTasks + keys - 1) / keys, 1));
+  const Int64 columns = (parts + count - 1) / count * kColumns;
+  return {std::max<Int64>((s.columns + columns - 1) / columns, 1), columns};
+}
 
 /// Calls task(0), task(1), …: on this thread alone where the scores are few.
 template <class Task> void for_tasks(const detail::AttentionSizes& s, Int64 few, Int64 count, Task task) {
