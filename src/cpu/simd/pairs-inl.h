@@ -3,6 +3,7 @@
 // guard: once per target file.
 #include <hwy/highway.h>
 
+#include <bit>
 #include <cstddef>
 #include <limits>
 
@@ -22,31 +23,32 @@ template <class D, class V = hn::Vec<D>> HWY_INLINE V ProductOfPairs(D d, V a, V
 template <class D, class V = hn::Vec<D>> HWY_INLINE V ConjugateProductOfPairs(D d, V a, V b) {
   return ProductOfPairs(d, a, hn::OddEven(hn::Neg(b), b));
 }
+/// Each number's |v|², twice.
+template <class D, class V = hn::Vec<D>> HWY_INLINE V SquaresOfPairs(D d, V v) {
+  const V square = hn::Mul(v, v);
+  return hn::Add(square, hn::Reverse2(d, square));
+}
 /// Quotients of numbers whose larger parts are 2^-30 to 2^30, which src/formula/complex_rules.cpp's Quotient divides by
 /// 1 only: `squares` is |b|² twice, and the rest all that is left of its steps.
-template <class D, class V = hn::Vec<D>> HWY_INLINE V QuotientNearOne(D, V a, V b, V squares) {
-  const D d;
-  const V t = hn::Mul(a, hn::DupEven(b)), u = hn::Mul(hn::Reverse2(d, a), hn::DupOdd(b));
-  return hn::Div(hn::OddEven(hn::Sub(t, u), hn::Add(t, u)), squares);
+template <class D, class V = hn::Vec<D>> HWY_INLINE V QuotientNearOne(D d, V a, V b, V squares) {
+  const V t = hn::Mul(a, hn::DupEven(b)), u = hn::Mul(hn::Reverse2(d, a), hn::Neg(hn::DupOdd(b)));
+  return hn::Div(hn::OddEven(hn::Add(t, u), hn::Sub(t, u)), squares);
 }
-/// Whether they are, in two vectors: |b|² is compared, which is 2^-59 to 2^60 of fewer numbers, and the larger part of
-/// a, as bits, where NaN is beyond every number.
-template <class D, class V = hn::Vec<D>> HWY_INLINE bool AreNearOne(D d, const V* a, const V* squares) {
+/// Whether they are, in two vectors of each, by their squares: 2^-59 to 2^60 are of fewer numbers. As bits, with 2^31
+/// off as well, they are one range of signed integers, beyond which NaN is.
+template <class D, class V = hn::Vec<D>> HWY_INLINE bool AreNearOne(D, const V* squares_of_a, const V* squares_of_b) {
   using T = hn::TFromD<D>;
-  const hn::RebindToUnsigned<D> du;
-  const auto bits = [&](T x) HWY_ATTR { return hn::BitCast(du, hn::Set(d, x)); };
-  const auto above = [&](V x, V y, T least) HWY_ATTR {  // what is below the least wraps around, to beyond every range
-    return hn::Max(hn::Sub(hn::BitCast(du, x), bits(least)), hn::Sub(hn::BitCast(du, y), bits(least)));
-  };
-  const auto larger = [&](V v) HWY_ATTR {
-    const auto x = hn::BitCast(du, hn::Abs(v)), y = hn::BitCast(du, hn::Reverse2(d, hn::Abs(v)));
-    return hn::BitCast(d, hn::Max(x, y));
-  };
-  const T least{0x1p-30}, least_square{0x1p-59};
-  const auto range = hn::Sub(bits(T{0x1p30}), bits(least)),
-             range_of_squares = hn::Sub(bits(T{0x1p60}), bits(least_square));
-  const auto far = hn::Gt(above(larger(a[0]), larger(a[1]), least), range);
-  return hn::AllFalse(du, hn::Or(far, hn::Gt(above(squares[0], squares[1], least_square), range_of_squares)));
+  using I = hwy::MakeSigned<T>;
+  using U = hwy::MakeUnsigned<T>;
+  const hn::RebindToSigned<D> di;
+  const auto bits = [](T x) { return std::bit_cast<U>(x); };
+  const U least = bits(T{0x1p-59}), lowest = U{1} << (8 * sizeof(U) - 1);
+  const auto off = hn::Set(di, static_cast<I>(least + lowest));
+  const auto above = [&](V x) HWY_ATTR { return hn::Sub(hn::BitCast(di, x), off); };
+  const auto of_a = hn::Max(above(squares_of_a[0]), above(squares_of_a[1]));
+  const auto of_b = hn::Max(above(squares_of_b[0]), above(squares_of_b[1]));
+  const auto most = hn::Set(di, static_cast<I>(bits(T{0x1p60}) - least + lowest));
+  return hn::AllFalse(di, hn::Gt(hn::Max(of_a, of_b), most));
 }
 /// All quotients by it, step by step: `re` and `im` of a, then those of a/b.
 template <class D, class V = hn::Vec<D>> HWY_INLINE void DivideParts(D d, V& re, V& im, V c, V e) {
@@ -120,13 +122,12 @@ template <class T> void QuotientsOfPairs(const void* dividends, const void* divi
   };
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) {
-    V a[2], b[2], squares[2];
+    V a[2], b[2], squares_of_a[2], squares[2];
     TERN_UNROLL for (std::size_t k = 0; k < 2; ++k) {
       a[k] = hn::LoadU(d, x + 2 * i + k * lanes), b[k] = hn::LoadU(d, y + 2 * i + k * lanes);
-      const V square = hn::Mul(b[k], b[k]);
-      squares[k] = hn::Add(square, hn::Reverse2(d, square));
+      squares_of_a[k] = SquaresOfPairs(d, a[k]), squares[k] = SquaresOfPairs(d, b[k]);
     }
-    if (HWY_LIKELY(AreNearOne(d, a, squares))) {
+    if (HWY_LIKELY(AreNearOne(d, squares_of_a, squares))) {
       TERN_UNROLL for (std::size_t k = 0; k < 2; ++k)
         StoreOperand(d, QuotientNearOne(d, a[k], b[k], squares[k]), to + 2 * i + k * lanes, stream);
       continue;
