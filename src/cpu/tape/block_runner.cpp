@@ -57,6 +57,10 @@ void run_loop(const Worker& w, const TapeLoop& loop, const LoopRows& rows, bool 
                             out_steps, rows.fetches.data(), rows.fetches.size(), rows.times});
 }
 
+/// Of 2^22 f32 by hand, results past the caches, Zen 3, in ms, fetched 256, 512, 1024 and 2048 bytes before their turn,
+/// and not: floor 1.38, 1.26, 1.24, 1.32 and 1.42; but x + y 2.10, 2.23, 2.41 and, not fetched, 2.05.
+constexpr std::int64_t kFetchedAhead = 512;
+
 /// Bytes of rows that are copied together: they stay in L1.
 constexpr std::size_t kCopied = 1024;
 
@@ -314,6 +318,15 @@ BlockRunner::Fetches BlockRunner::fetches_of_draw(const TapeLoop& loop, const Bl
   return list;
 }
 
+/// What a loop reads kFetchedAhead bytes later of its one operand, where that lies in memory.
+BlockRunner::Fetches BlockRunner::fetches_ahead(const Block& b) const {
+  Fetches list;
+  const BlockInput& input = inputs_[0];
+  if (const void* const from = input.full ? input.cursor.direct(b.position, b.size()) : nullptr)
+    list.push_back({static_cast<const std::byte*>(from) + kFetchedAhead, dtype_size(input.cursor.dtype())});
+  return list;
+}
+
 void BlockRunner::execute_loop(const Worker& w, const TapeLoop& loop, const Block& b,
                                std::span<const Fetch> fetches) const {
   const auto size = static_cast<std::size_t>(b.size()), kept = static_cast<std::size_t>(loop.of_rows() ? b.kept : 1);
@@ -332,8 +345,8 @@ void BlockRunner::execute(const Worker& w, const Order& order, const Block& b) c
     const TapeLoop& loop = tape_.loops[static_cast<std::size_t>(~i)];
     if (short_rows_ && loop.only >= 0 && tape_.ops[static_cast<std::size_t>(loop.only)].with_column)
       execute(w, tape_.ops[static_cast<std::size_t>(loop.only)], b);
-    else if (!fetches) execute_loop(w, loop, b, fetches_of_draw(loop, b));
-    else execute_loop(w, loop, b, fetches_for(b));
+    else if (fetches) execute_loop(w, loop, b, fetches_for(b));
+    else execute_loop(w, loop, b, fetches_ahead_ ? fetches_ahead(b) : fetches_of_draw(loop, b));
     fetches = false;
   }
 }

@@ -218,6 +218,7 @@ class BlockRunner {
   using Fetches = detail::SmallVector<Fetch, 4>;
   Fetches fetches_for(const Block& b) const;
   Fetches fetches_of_draw(const TapeLoop& loop, const Block& b) const;
+  Fetches fetches_ahead(const Block& b) const;
   void execute_loop(const Worker& w, const TapeLoop& loop, const Block& b, std::span<const Fetch> fetches) const;
   const HalfReduction* half_reduction(const TapeOp& op) const;
   bool may_write_directly(std::size_t k, std::span<const detail::View> outputs) const;
@@ -263,6 +264,7 @@ class BlockRunner {
   /// What the next block reads is fetched while this one is computed. Of the time, softmax of rows in one block (Zen 4,
   /// L3 of 32 MiB): 64 and 32 MiB 0.82, 16 0.88 to 1.0 (layer norm 0.76 to 1.0), 8 and less 1.02 to 1.07.
   bool fetches_ = false;
+  bool fetches_ahead_ = false;  // what a loop reads soon of its one operand is fetched, where it streams its results
   bool in_place_ = false;  // an output shares memory with an input
   bool reduces_in_place_ = false;
   bool only_place_ = false;  // of an extreme that nothing else reads, found where short rows lie

@@ -1,8 +1,10 @@
 // What a BlockRunner finds out once for a request: which way of the tape to go, how each operand lies, which outputs
 // are written in place.
 #include <algorithm>
+#include <string_view>
 
 #include "cpu/machine/caches.hpp"
+#include "cpu/simd/dispatch.hpp"
 #include "cpu/tape/block_runner.hpp"
 #include "cpu/tape/loops.hpp"
 #include "cpu/tape/numbers.hpp"
@@ -37,6 +39,12 @@ bool made_by_loop(const Tape& tape, const Tape::Way& way, int value) {
       for (const int output : tape.loops[static_cast<std::size_t>(~i)].outputs)
         if (output == value) return true;
   return false;
+}
+
+/// Whether the processor fetches one operand that is read on and on too late: measured on AMD's with AVX2 only.
+bool needs_fetching() {
+  static const bool needs = made_by_amd() && std::string_view(kernels().target) == "AVX2";
+  return needs;
 }
 
 bool is_reduction(const Tape& tape, int value) {
@@ -98,6 +106,8 @@ BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<c
   const int only = way_.block.size() == 1 ? way_.block[0] : 0;
   by_rows_ = !tape.program->reduces && !in_place_ && way_.block.size() == 1 &&
              (only < 0 || tape.ops[static_cast<std::size_t>(only)].kind == TapeOp::OpKind::elementary);
+  fetches_ahead_ = streams_ && skip == 0 && !tape.program->reduces && way_.block.size() == 1 && inputs_.size() == 1 &&
+                   needs_fetching();
   half_rows_ = find_half_loop();
   const auto lies_so = [count = full.count()](const auto& operand) {
     return operand.cursor.direct(0, count) != nullptr;
