@@ -113,7 +113,7 @@ void dot_products() {
 #endif
 
 /// Of the instructions this processor has, the fastest; those of f32 where it has none.
-double bf16_rate(Run run, double f32_rate) {
+double bf16_rate([[maybe_unused]] Run run, double f32_rate) {
   double best = f32_rate;
 #if defined(__AVX512BF16__)
   best = std::max(best, best_rate(run, 5, 64.0 * kChains * kSteps * run.threads, [](int) { dot_products(); }));

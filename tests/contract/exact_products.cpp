@@ -182,11 +182,7 @@ TEST_P(ExactProducts, OfFewColumns) {
 template <class Check> void at_end_of_memory(const Tensor& t, bool turned, const Check& check) {
   const Tensor whole = turned ? t.transpose(-2, -1).contiguous() : t.contiguous();
   const Guarded memory(static_cast<std::size_t>(t.numel()) * dtype_size(t.dtype()));
-  Tensor end = t.dtype() == f16    ? Tensor::view(memory.as<float16>(), whole.shape())
-               : t.dtype() == bf16 ? Tensor::view(memory.as<bfloat16>(), whole.shape())
-               : t.dtype() == f32  ? Tensor::view(memory.as<float>(), whole.shape())
-                                   : Tensor::view(memory.as<double>(), whole.shape());
-  end.copy_from(whole);
+  const Tensor end = guarded(memory, whole);
   check(turned ? end.transpose(-2, -1) : end);
 }
 

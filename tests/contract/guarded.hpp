@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <stdexcept>
 
+#include "tern/tern.hpp"
+
 namespace tern::contract {
 
 /// `bytes` bytes before a page that nobody may touch.
@@ -29,5 +31,15 @@ class Guarded {
   void *memory_, *data_;
   std::size_t size_;
 };
+
+/// A contiguous tensor's elements in memory of as many bytes: what is read behind them ends the program.
+inline Tensor guarded(const Guarded& memory, const Tensor& t) {
+  Tensor end = t.dtype() == f16    ? Tensor::view(memory.as<float16>(), t.shape())
+               : t.dtype() == bf16 ? Tensor::view(memory.as<bfloat16>(), t.shape())
+               : t.dtype() == f32  ? Tensor::view(memory.as<float>(), t.shape())
+                                   : Tensor::view(memory.as<double>(), t.shape());
+  end.copy_from(t);
+  return end;
+}
 
 }  // namespace tern::contract
