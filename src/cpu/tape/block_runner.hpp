@@ -151,9 +151,10 @@ class BlockRunner {
   /// Whether one compiled loop, or one operation, goes from memory to memory for `count` positions: blocks may then be
   /// larger than kTapeBlock. (65536 f32 in cache, an operation: 64 blocks cost 2.5 of exp's 16 us, Emerald Rapids.)
   bool is_one_loop(std::int64_t count) const;
-  /// Has 16-bit operands taken from memory, and those that repeat from patterns of halves, if one loop does it all so;
-  /// blocks are then at most kPatternBlock long. (98,304 bf16 times a row of 5, Zen 3: 62 us widened, so 29.)
-  bool take_halves_by_patterns(std::int64_t count);
+  /// Has 16-bit operands taken from memory if one loop does it all so; `by_patterns`: those that repeat from patterns
+  /// of halves, and blocks are then at most kPatternBlock long. (98,304 bf16 times a row of 5, Zen 3: 62 us widened, so
+  /// 29.)
+  void take_halves(std::int64_t count, bool by_patterns);
   /// Whether all that is done with full values is to reduce operands (no numbers) that lie in memory as they are
   /// computed or as 16-bit floats: then they are reduced where they lie, and blocks may be larger, too.
   bool reduce_in_place(std::int64_t count);

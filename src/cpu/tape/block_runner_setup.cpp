@@ -109,15 +109,8 @@ BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<c
   fetches_ahead_ = streams_ && skip == 0 && !tape.program->reduces && way_.block.size() == 1 && inputs_.size() == 1 &&
                    needs_fetching();
   half_rows_ = find_half_loop();
-  const auto lies_so = [count = full.count()](const auto& operand) {
-    return operand.cursor.direct(0, count) != nullptr;
-  };
   // The blocks of a product (skip > 0) are rectangles and no runs: those of few columns are widened.
-  if (skip == 0 && half_rows_ && std::all_of(inputs_.begin(), inputs_.end(), lies_so) &&
-      std::all_of(outputs_.begin(), outputs_.end(), lies_so)) {
-    half_loop_ = half_rows_;
-    for (BlockOutput& output : outputs_) output.direct = true;
-  }
+  if (skip == 0) take_halves(full.count(), false);
 }
 
 /// Whether all that is reduced is an extreme and its place, found in short rows without it, and only the place is read.
@@ -147,14 +140,13 @@ void BlockRunner::find_patterns(std::int64_t count) {
   }
 }
 
-bool BlockRunner::take_halves_by_patterns(std::int64_t count) {
+void BlockRunner::take_halves(std::int64_t count, bool by_patterns) {
   const auto lies_so = [&](const auto& operand) { return operand.cursor.direct(0, count) != nullptr; };
   if (!half_rows_ || !std::ranges::all_of(outputs_, lies_so) ||
-      !std::ranges::all_of(inputs_, [&](const BlockInput& i) { return i.period > 0 || lies_so(i); }))
-    return false;
+      !std::ranges::all_of(inputs_, [&](const BlockInput& i) { return (by_patterns && i.period > 0) || lies_so(i); }))
+    return;
   half_loop_ = half_rows_;
   for (BlockOutput& output : outputs_) output.direct = true;
-  return true;
 }
 
 /// The loop that takes 16-bit floats from memory, and gives such; null where the tape is more than it, or an operand is

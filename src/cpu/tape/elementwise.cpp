@@ -90,7 +90,7 @@ class ElementwiseRun {
     const bool one_loop = runner_.is_one_loop(full_.count());
     if (!one_loop && run_by_rows()) return;
     const std::int64_t count = full_.count();
-    if (!one_loop) runner_.take_halves_by_patterns(count);
+    if (!one_loop) runner_.take_halves(count, true);
     const bool parallel = run_.worth_threads(count);
     const std::int64_t size = one_loop ? whole_block(count, parallel) : block_of(count, parallel);
     if (!one_loop) runner_.set_block(size);
