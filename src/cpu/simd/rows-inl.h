@@ -87,8 +87,8 @@ HWY_INLINE void ReduceLongRows(const M* rows, T* out, std::size_t groups, std::s
 // (307,200 f32, Zen 4, one thread, in cache, in us, one by one and together: rows of 3 159 and 14, of 4 125 and 13, of
 // 7 70 and 12, of 16 25 and 11, of 32 15 and 17; rows of 768 10.)
 
-/// Rows of so many elements and more are reduced one by one: those of extremes, whose joining takes four instructions
-/// for one of a sum, later.
+/// Rows of so many elements and more are reduced one by one, unless JoinedRows take them: those of extremes, whose
+/// joining takes four instructions for one of a sum, later.
 template <class L, class T>
 inline constexpr std::size_t kLongRow =
     (std::is_same_v<L, SimdFunction<Elementary::max>> || std::is_same_v<L, SimdFunction<Elementary::min>> ? 8 : 4) *
@@ -360,7 +360,6 @@ template <class L, class T, class M = T>
 void ReduceRows(const void* in, void* out, std::size_t groups, std::size_t length, bool stream) {
   const M* x = static_cast<const M*>(in);
   T* result = static_cast<T*>(out);
-  if (length == 0 || length >= kLongRow<L, T>) return ReduceLongRows<L>(x, result, groups, length);
   if constexpr (kJoinsRows<L, T>) {
     using D = hn::ScalableTag<T>;
     const auto joined = [&]<std::size_t kLength>() HWY_ATTR {
@@ -368,6 +367,7 @@ void ReduceRows(const void* in, void* out, std::size_t groups, std::size_t lengt
     };
     if (WithLength<2, kMostJoined<T>>(length, joined)) return;
   }
+  if (length == 0 || length >= kLongRow<L, T>) return ReduceLongRows<L>(x, result, groups, length);
   if constexpr (std::is_same_v<T, M>) {
     ReduceShortRows<L>(x, result, groups, length);
   } else {
