@@ -1,5 +1,6 @@
 // Eigen's side of bench/beside_numpy.py: the calls that it has, compiled for this very processor, one thread. Results
-// get memory of their own in each call, as NumPy's, PyTorch's and tern's do.
+// get memory of their own in each call, as NumPy's, PyTorch's and tern's do. And loops by hand, which write into memory
+// that is there: what these arrays allow one call after the other.
 #include <Eigen/Dense>
 
 #include <complex>
@@ -66,6 +67,43 @@ Calls complex_numbers(const Array<float>& re, const Array<float>& im) {
        }},
   };
 }
+/// to[i] = operation(x[i], y[i]). Results stay where they are, in a vector for each call.
+template <class T = float, class F> std::function<void()> loop(const float* x, const float* y, Eigen::Index n, F f) {
+  return [=, to = std::vector<T>(static_cast<std::size_t>(n))]() mutable {
+    T* const result = to.data();
+    for (Eigen::Index i = 0; i < n; ++i) result[i] = f(x[i], y[i]);
+    keep(to);
+  };
+}
+/// Of pairs (re, im).
+template <class F> std::function<void()> loop_of_pairs(const float* z, const float* w, Eigen::Index pairs, F f) {
+  return [=, to = std::vector<float>(static_cast<std::size_t>(2 * pairs))]() mutable {
+    float* const result = to.data();
+    for (Eigen::Index i = 0; i < 2 * pairs; i += 2)
+      f(z[i], z[i + 1], w[i], w[i + 1], result[i], result[i + 1]);
+    keep(to);
+  };
+}
+Calls loops(const tern::io::Named& arrays) {
+  const Array<float> x = floats(arrays.at("x")), y = floats(arrays.at("y"));
+  static const Array<float> left = x, right = y, positive = x.abs() + 0.1f;
+  const float *const a = left.data(), *const b = right.data(), *const c = positive.data();
+  const Eigen::Index n = x.size();
+  return {
+      {"add by a loop", loop(a, b, n, [](float u, float v) { return u + v; })},
+      {"multiply by a loop", loop(a, b, n, [](float u, float v) { return u * v; })},
+      {"divide by a loop", loop(a, c, n, [](float u, float v) { return u / v; })},
+      {"maximum by a loop", loop(a, b, n, [](float u, float v) { return u > v ? u : v; })},
+      {"comparison by a loop", loop<unsigned char>(a, b, n, [](float u, float v) { return u < v; })},
+      {"floor by a loop", loop(a, a, n, [](float u, float) { return __builtin_floorf(u); })},
+      {"sqrt by a loop", loop(c, c, n, [](float u, float) { return __builtin_sqrtf(u); })},
+      {"complex add by a loop", loop(a, b, n, [](float u, float v) { return u + v; })},
+      {"complex multiply by a loop",
+       loop_of_pairs(a, b, n / 2, [](float p, float q, float r, float s, float& re, float& im) {
+         re = p * r - q * s, im = p * s + q * r;
+       })},
+  };
+}
 Calls calls(const tern::io::Named& arrays) {
   Calls all = functions(floats(arrays.at("x")), floats(arrays.at("y")));
   all.merge(complex_numbers(floats(arrays.at("re")), floats(arrays.at("im"))));
@@ -89,6 +127,7 @@ Calls calls(const tern::io::Named& arrays) {
        }},
   };
   all.merge(of_matrix);
+  all.merge(loops(arrays));
   return all;
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tern beside NumPy, PyTorch (where Python has it) and Eigen (where it was built), call by call in turn.
+"""tern beside NumPy, PyTorch (where Python has it), Eigen (where it was built) and loops by hand, call by call in turn.
 
 A line for each call: its time, and every peer's time over tern's, above 1 where tern is faster. Processor time and one
 thread for all, because other programs may run beside it; with --threads 2 the clock's time and as many threads for tern
@@ -215,19 +215,20 @@ class Here(Peer):
 
 class There(Peer):
     """Calls in another program (bench/beside.hpp)."""
-    def __init__(self, program, file, threads):
+    def __init__(self, program, file, threads, suffix=""):
+        self.suffix = suffix
         more = ["--wall"] if threads > 1 else []
         self.process = subprocess.Popen(
             [program, file, *more], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
             env={**os.environ, "TERN_NUM_THREADS": str(threads)})
-        self.names = set(self.ask("calls").split("\t"))
+        self.names = {name.removesuffix(suffix) for name in self.ask("calls").split("\t") if name.endswith(suffix)}
 
     def ask(self, line):
         print(line, file=self.process.stdin, flush=True)
         return self.process.stdout.readline().strip("\n")
 
     def time(self, name, count):
-        return float(self.ask(f"{name} {count}"))
+        return float(self.ask(f"{name}{self.suffix} {count}"))
 
 
 def line(name, peers):
@@ -264,6 +265,7 @@ def main():
             peers["PyTorch"] = Here(torch_calls(), clock)
         if (options.folder / "tern_beside_eigen").exists():
             peers["Eigen"] = There(options.folder / "tern_beside_eigen", file.name, options.threads)
+            peers["a loop"] = There(options.folder / "tern_beside_eigen", file.name, options.threads, " by a loop")
         print(f"NumPy {np.__version__}" + (f", PyTorch {torch.__version__}" if torch else ""))
         print("| call | tern | " + " | ".join(list(peers)[1:]) + " |\n" + "|---" * (len(peers) + 1) + "|")
         for name in options.names or [name for name in NUMPY if name in peers["tern"].names]:
