@@ -6,8 +6,8 @@ import time
 import torch
 
 SECONDS = 0.012
-# PyTorch's threads wait actively: they use a processor for 11 to 12 ms after the last call (libgomp, Zen 3). Without the
-# pause two threads of tern's took as long as one, or 1.3 times less, where alone they take 1.8 to 2.7 times less.
+# PyTorch's threads wait actively: they use a processor for 11 to 12 ms after the last call (libgomp, Zen 3). Without
+# the pause two threads of tern's took as long as one, or 1.3 times less, where alone they take 1.8 to 2.7 times less.
 PAUSE = 0.03
 
 

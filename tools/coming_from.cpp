@@ -228,7 +228,7 @@ void torch() {
   ROW("x.item(), x.tolist()", x[0][0].item<float>(), x.to_vector<float>())
   ROW("x.data_ptr()", x.data_ptr<float>())
   ROW("torch.cat((x, y), 1)", cat({x, y}, 1))
-  ROW("x.permute(1, 0)", permute(x, {1, 0}))
+  ROW("torch.zeros(2, 3), x.permute(1, 0)", zeros(2, 3), x.permute(1, 0))
   ROW("x.transpose(0, 1), x.mT", x.transpose(0, 1), x.mT())
   ROW("torch.transpose(x, 0, 1), torch.swapdims(x, 0, 1)", transpose(x, 0, 1), swapdims(x, 0, 1))
   ROW("x.view(2, 6), x.view_as(y)", x.reshape({2, 6}), view_as(x, y))

@@ -57,8 +57,8 @@ TERN_ALIAS(repeat_interleave, repeat, (const T& x, std::int64_t times, int axis)
 // reductions and index
 TERN_ALIAS(cumulative_sum, cumsum, (const T& x, int axis), x, axis)
 TERN_ALIAS(cumprod, cumulative_prod, (const T& x, int axis), x, axis)
-TERN_ALIAS(amax, max, (const T& x, const Axes& axes = {}, bool keepdim = false), x, axes, keepdim)
-TERN_ALIAS(amin, min, (const T& x, const Axes& axes = {}, bool keepdim = false), x, axes, keepdim)
+TERN_ALIAS(amax, max, (const T& x, const Axes& axes = {}, KeepDim keepdim = false), x, axes, keepdim)
+TERN_ALIAS(amin, min, (const T& x, const Axes& axes = {}, KeepDim keepdim = false), x, axes, keepdim)
 TERN_ALIAS(unique, unique_values, (const T& x), x)
 TERN_ALIAS(take_along_dim, take_along_axis, (const T& x, const Tensor& indices, int axis = -1), x, indices, axis)
 // elementwise

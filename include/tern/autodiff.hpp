@@ -153,8 +153,12 @@ class Var {
   Var contiguous() const;
   Var clone() const;
   Var reshape(const Shape& shape) const;
+  template <std::integral... D> requires(sizeof...(D) > 1)
+  Var reshape(D... sizes) const { return reshape({sizes...}); }
   Var transpose(int axis_a, int axis_b) const;
   Var permute(const Axes& order) const;
+  template <std::integral... D> requires(sizeof...(D) > 1)
+  Var permute(D... order) const { return permute({order...}); }
   Var slice(int axis, std::optional<std::int64_t> begin, std::optional<std::int64_t> end = {},
             std::int64_t step = 1) const;
   template <std::same_as<Slice> S> Var slice(int axis, const S& s) const { return slice(axis, s.begin, s.end, s.step); }

@@ -10,6 +10,7 @@ namespace tern {
 
 /// Elements of any value: to be written before they are read.
 Tensor empty(const Shape& shape, const Options& options = {});
+template <std::integral... D> requires(sizeof...(D) > 1) Tensor empty(D... sizes) { return empty({sizes...}); }
 // The identity with ones on the k-th diagonal (above the main one; negative: below) and so many rows and columns.
 template <std::integral C>
 Tensor eye(std::int64_t rows, C columns, std::int64_t k = 0, const Options& options = {});

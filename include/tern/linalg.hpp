@@ -111,9 +111,10 @@ template <TensorOrVar A, TensorOrVar B> Lstsq<ResultOf<A, B>> lstsq(const A& a, 
 // ---- norms and functions ----
 /// The norm of each matrix: "fro", "nuc" (the sum of singular values), 2 and -2 (the largest and the smallest), 1 and
 /// -1 (of sums of |column|), inf and -inf (of rows). Others throw `value`.
-template <TensorOrVar T> T matrix_norm(const T& a, const Norm& norm = "fro", bool keepdim = false);
+template <TensorOrVar T> T matrix_norm(const T& a, const Norm& norm = "fro", KeepDim keepdim = false);
 /// (Σ |x|^p)^(1/p) over `axes` (default: all); of infinities the largest and smallest |x|, of 0 how many are not 0.
-template <TensorOrVar T> T vector_norm(const T& x, const Norm& norm = 2, const Axes& axes = {}, bool keepdim = false);
+template <TensorOrVar T>
+T vector_norm(const T& x, const Norm& norm = 2, const Axes& axes = {}, KeepDim keepdim = false);
 /// How many singular values exceed rtol times the largest (i32). rtol < 0: max(M, N)·eps.
 template <TensorOrVar T> Tensor matrix_rank(const T& a, double rtol = -1);
 /// The condition number: norm(a)·norm(a⁻¹); of the norm 2 the quotient of singular values, of any shape. Singular: inf.

@@ -26,22 +26,22 @@ GatedGrads gated_backward(const char* op, const Pointwise<>& formula, const Tens
 // ---- reductions: over `axes` (default: all), which are removed, or kept with size 1 (keepdim) ----
 /// The sum. Booleans give i32 (more than 2^31 - 1 of them are an error of kind `shape`), u8, i8 and i16 give i64 (i32,
 /// which wraps, on devices without i64), other dtypes their own (integers wrap). Over nothing: 0.
-template <TensorOrVar T> T sum(const T& x, const Axes& axes = {}, bool keepdim = false);
+template <TensorOrVar T> T sum(const T& x, const Axes& axes = {}, KeepDim keepdim = false);
 /// The elements are converted to `dtype` and summed in it (u8, i8 and i16: modulo their range); booleans are an error.
-template <TensorOrVar T> T sum(const T& x, const Axes& axes, bool keepdim, DType dtype);
+template <TensorOrVar T> T sum(const T& x, const Axes& axes, KeepDim keepdim, DType dtype);
 /// The mean. Booleans and integers give f32, of a sum taken in f64 (on devices without f64 in i32 where it cannot
 /// overflow, else in f32). Over nothing: NaN.
-template <TensorOrVar T> T mean(const T& x, const Axes& axes = {}, bool keepdim = false);
+template <TensorOrVar T> T mean(const T& x, const Axes& axes = {}, KeepDim keepdim = false);
 /// Floats are converted to `dtype` before, means of integers and booleans afterwards; it must be floating (`dtype`
 /// error).
-template <TensorOrVar T> T mean(const T& x, const Axes& axes, bool keepdim, DType dtype);
+template <TensorOrVar T> T mean(const T& x, const Axes& axes, KeepDim keepdim, DType dtype);
 /// The product. Booleans and integers narrower than 32 bits give i32, which wraps as all integers do. Over nothing: 1.
-template <TensorOrVar T> T prod(const T& x, const Axes& axes = {}, bool keepdim = false);
+template <TensorOrVar T> T prod(const T& x, const Axes& axes = {}, KeepDim keepdim = false);
 /// The largest element; NaN where one is NaN, over nothing an error. The gradient goes to the first largest one. An
 /// axis is given in braces, max(x, {0}): a bare number beside x is refused, for it may be meant for maximum(x, 0).
-template <TensorOrVar T> T max(const T& x, const Axes& axes = {}, bool keepdim = false);
+template <TensorOrVar T> T max(const T& x, const Axes& axes = {}, KeepDim keepdim = false);
 /// The smallest element; otherwise like max.
-template <TensorOrVar T> T min(const T& x, const Axes& axes = {}, bool keepdim = false);
+template <TensorOrVar T> T min(const T& x, const Axes& axes = {}, KeepDim keepdim = false);
 #define TERN_REFUSE_PAIR(name, pairwise)                                                                           \
   template <class A, class B>                                                                                      \
     requires detail::PointwiseArgs<A, B>                                                                           \
@@ -54,15 +54,15 @@ TERN_REFUSE_PAIR(max, maximum)
 TERN_REFUSE_PAIR(min, minimum)
 #undef TERN_REFUSE_PAIR
 /// log Σ exp(x), whatever the size of x.
-template <TensorOrVar T> T logsumexp(const T& x, const Axes& axes = {}, bool keepdim = false);
+template <TensorOrVar T> T logsumexp(const T& x, const Axes& axes = {}, KeepDim keepdim = false);
 /// Σ (x - mean)² / (n - 1): Bessel's correction, as NumPy's ddof = 1 and PyTorch. Of one element, and of none, NaN.
-template <TensorOrVar T> T var(const T& x, const Axes& axes = {}, bool keepdim = false);
+template <TensorOrVar T> T var(const T& x, const Axes& axes = {}, KeepDim keepdim = false);
 /// The square root of var; where that is 0 the gradient is 0, one of its subgradients.
-template <TensorOrVar T> T std(const T& x, const Axes& axes = {}, bool keepdim = false);
+template <TensorOrVar T> T std(const T& x, const Axes& axes = {}, KeepDim keepdim = false);
 /// √Σ x², the 2-norm, scaled by the largest |x| so that no square overflows or vanishes. Over nothing: 0. Of nothing
 /// but zeros the gradient is 0, one of its subgradients. A bare number behind x, which is NumPy's order, does not
 /// compile: axes stand in braces, norm(x, {1}), or x.norm(1); orders are norm(x, axes, keepdim, order).
-template <TensorOrVar T> T norm(const T& x, const Axes& axes = {}, bool keepdim = false);
+template <TensorOrVar T> T norm(const T& x, const Axes& axes = {}, KeepDim keepdim = false);
 template <TensorOrVar T, detail::Plain N> detail::Refused norm(const T&, N, bool = false) {
   static_assert(detail::always_false<T>, "norm takes axes in braces, norm(x, {1}) or x.norm(1), and an order as "
                 "norm(x, axes, keepdim, order)");
@@ -70,13 +70,13 @@ template <TensorOrVar T, detail::Plain N> detail::Refused norm(const T&, N, bool
 }
 /// Position (i32) of the first largest element, row-major within the axes; of the first NaN where there is one. Axes of
 /// more than 2^31 - 1 elements throw `shape`.
-template <TensorOrVar T> Tensor argmax(const T& x, const Axes& axes = {}, bool keepdim = false);
+template <TensorOrVar T> Tensor argmax(const T& x, const Axes& axes = {}, KeepDim keepdim = false);
 /// Position (i32) of the first smallest element; otherwise like argmax.
-template <TensorOrVar T> Tensor argmin(const T& x, const Axes& axes = {}, bool keepdim = false);
+template <TensorOrVar T> Tensor argmin(const T& x, const Axes& axes = {}, KeepDim keepdim = false);
 /// Whether any element is true (not zero). Over nothing: false.
-template <TensorOrVar T> Tensor any(const T& x, const Axes& axes = {}, bool keepdim = false);
+template <TensorOrVar T> Tensor any(const T& x, const Axes& axes = {}, KeepDim keepdim = false);
 /// Whether all elements are true (not zero). Over nothing: true.
-template <TensorOrVar T> Tensor all(const T& x, const Axes& axes = {}, bool keepdim = false);
+template <TensorOrVar T> Tensor all(const T& x, const Axes& axes = {}, KeepDim keepdim = false);
 
 // ---- matrix products ----
 /// NumPy's rules: [.., M, K] × [.., K, N] → [.., M, N], batch axes broadcast; 1-D operands are a row on the left, a

@@ -8,7 +8,7 @@ namespace tern {
 template <TensorOrVar T> Tensor argsort(const T& x, int axis = -1, bool descending = false);
 /// The k-th smallest element along an axis, counted from 1, and its position (i32). A k that is not there throws
 /// `index`.
-template <TensorOrVar T> Sorted<T> kthvalue(const T& x, std::int64_t k, int axis = -1, bool keepdim = false);
+template <TensorOrVar T> Sorted<T> kthvalue(const T& x, std::int64_t k, int axis = -1, KeepDim keepdim = false);
 
 enum class Side { left, right };
 /// Where each value would be inserted into what is sorted in increasing order (i32): in front of elements that are

@@ -89,6 +89,9 @@ class Shape : public detail::DimVector {
   constexpr Shape() = default;
   constexpr Shape(std::initializer_list<detail::Dim> dims) : DimVector(dims) {}
   Shape(const std::vector<std::int64_t>& dims) : DimVector(dims) {}
+  /// One axis.
+  template <std::integral T> requires(!std::same_as<T, bool>)
+  constexpr Shape(T size) : DimVector({detail::Dim(size)}) {}
   /// Number of elements; throws `shape` where a size is negative or the product overflows.
   std::int64_t numel() const;
 };
@@ -107,6 +110,19 @@ class Axes : public detail::DimVector {
   Axes(const std::vector<std::int64_t>& axes) : DimVector(axes) {}
   template <std::integral T> requires(!std::same_as<T, bool>)
   constexpr Axes(T axis) : DimVector({detail::Dim(axis)}) {}
+};
+
+/// Whether axes that are reduced stay, with size 1: true or false, and no number, as a second axis would be.
+class KeepDim {
+ public:
+  template <std::same_as<bool> B> constexpr KeepDim(B keeps) : keeps_(keeps) {}
+  template <class Other> requires(std::is_arithmetic_v<Other> && !std::same_as<Other, bool>)
+  __attribute__((unavailable("keepdim is true or false; several axes stand in braces, as in sum(x, {0, 1})")))
+  constexpr KeepDim(Other);
+  constexpr operator bool() const { return keeps_; }
+
+ private:
+  bool keeps_;
 };
 
 /// Positions begin, begin + step, … before end. Negative ones count from the end; what is left open is the first or

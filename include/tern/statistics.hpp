@@ -9,55 +9,57 @@ namespace tern {
 
 // ---- reductions: over `axes` (default: all), which are removed, or kept with size 1 (keepdim) ----
 /// How many elements are not 0 (i32); NaN is not. Axes of more than 2^31 - 1 elements throw `shape`.
-template <TensorOrVar T> Tensor count_nonzero(const T& x, const Axes& axes = {}, bool keepdim = false);
+template <TensorOrVar T> Tensor count_nonzero(const T& x, const Axes& axes = {}, KeepDim keepdim = false);
 /// The sum of the elements that are not NaN; of integers the same as sum.
-template <TensorOrVar T> T nansum(const T& x, const Axes& axes = {}, bool keepdim = false);
+template <TensorOrVar T> T nansum(const T& x, const Axes& axes = {}, KeepDim keepdim = false);
 /// The mean of the elements that are not NaN; where there is none, NaN. Of integers the same as mean.
-template <TensorOrVar T> T nanmean(const T& x, const Axes& axes = {}, bool keepdim = false);
+template <TensorOrVar T> T nanmean(const T& x, const Axes& axes = {}, KeepDim keepdim = false);
 /// The largest element less the smallest; NaN where one is NaN, over nothing an error. The gradient goes to the first
 /// largest and the first smallest one.
-template <TensorOrVar T> T ptp(const T& x, const Axes& axes = {}, bool keepdim = false);
+template <TensorOrVar T> T ptp(const T& x, const Axes& axes = {}, KeepDim keepdim = false);
 /// Σ x·weights / Σ weights. The weights broadcast to x, or have one axis, which then is the one axis that is reduced.
 /// Of integers in f32. Weights of another shape throw `shape`; where their sum is 0 the result is inf or NaN.
 template <TensorOrVar X, TensorOrVar W>
-ResultOf<X, W> average(const X& x, const W& weights, const Axes& axes = {}, bool keepdim = false);
+ResultOf<X, W> average(const X& x, const W& weights, const Axes& axes = {}, KeepDim keepdim = false);
 /// Σ (x - mean)² / (n - correction), where n is no larger: x / 0.
-template <TensorOrVar T> T var(const T& x, const Axes& axes, bool keepdim, double correction);
+template <TensorOrVar T> T var(const T& x, const Axes& axes, KeepDim keepdim, double correction);
 /// The square root of that.
-template <TensorOrVar T> T std(const T& x, const Axes& axes, bool keepdim, double correction);
+template <TensorOrVar T> T std(const T& x, const Axes& axes, KeepDim keepdim, double correction);
 /// (Σ |x|^order)^(1 / order); of order inf the largest |x|, of -inf the smallest, of 0 how many are not 0. A NaN order
 /// throws `value`, ±inf over nothing `shape`.
-template <TensorOrVar T> T norm(const T& x, const Axes& axes, bool keepdim, double order);
+template <TensorOrVar T> T norm(const T& x, const Axes& axes, KeepDim keepdim, double order);
 /// The largest elements along an axis and their positions (i32), of equal ones the first; of NaNs the first where there
 /// is one. Over nothing an error.
-template <TensorOrVar T> Sorted<T> max_with_indices(const T& x, int axis = -1, bool keepdim = false);
+template <TensorOrVar T> Sorted<T> max_with_indices(const T& x, int axis = -1, KeepDim keepdim = false);
 /// The smallest elements along an axis and their positions; otherwise like max_with_indices.
-template <TensorOrVar T> Sorted<T> min_with_indices(const T& x, int axis = -1, bool keepdim = false);
+template <TensorOrVar T> Sorted<T> min_with_indices(const T& x, int axis = -1, KeepDim keepdim = false);
 
 // ---- reductions of the elements where a mask is true: sum(x, {0}, false, {.where = mask}) ----
 /// Which elements a reduction takes: those where `where` is true, a boolean tensor that broadcasts to x (else `dtype`,
 /// `shape`). The others count nothing, whatever they hold, and get no gradient. Nothing waits.
 struct Where { Tensor where; };
 /// The sum of these elements; of none 0.
-template <TensorOrVar T> T sum(const T& x, const Axes& axes, bool keepdim, const Where& which);
+template <TensorOrVar T> T sum(const T& x, const Axes& axes, KeepDim keepdim, const Where& which);
 /// Their mean; of none NaN. Of integers in f32.
-template <TensorOrVar T> T mean(const T& x, const Axes& axes, bool keepdim, const Where& which);
+template <TensorOrVar T> T mean(const T& x, const Axes& axes, KeepDim keepdim, const Where& which);
 /// Their product; of none 1.
-template <TensorOrVar T> T prod(const T& x, const Axes& axes, bool keepdim, const Where& which);
+template <TensorOrVar T> T prod(const T& x, const Axes& axes, KeepDim keepdim, const Where& which);
 /// The largest of them; of none -inf, of integers the lowest number of the dtype.
-template <TensorOrVar T> T max(const T& x, const Axes& axes, bool keepdim, const Where& which);
+template <TensorOrVar T> T max(const T& x, const Axes& axes, KeepDim keepdim, const Where& which);
 /// The smallest of them; of none inf, of integers the largest number of the dtype.
-template <TensorOrVar T> T min(const T& x, const Axes& axes, bool keepdim, const Where& which);
+template <TensorOrVar T> T min(const T& x, const Axes& axes, KeepDim keepdim, const Where& which);
 /// Σ (x - their mean)² / (their number - correction), where that is no larger than 0: x / 0. Of none NaN.
-template <TensorOrVar T> T var(const T& x, const Axes& axes, bool keepdim, const Where& which, double correction = 1);
+template <TensorOrVar T>
+T var(const T& x, const Axes& axes, KeepDim keepdim, const Where& which, double correction = 1);
 /// The square root of that.
-template <TensorOrVar T> T std(const T& x, const Axes& axes, bool keepdim, const Where& which, double correction = 1);
+template <TensorOrVar T>
+T std(const T& x, const Axes& axes, KeepDim keepdim, const Where& which, double correction = 1);
 /// Whether any of them is true (not zero); of none false.
-template <TensorOrVar T> Tensor any(const T& x, const Axes& axes, bool keepdim, const Where& which);
+template <TensorOrVar T> Tensor any(const T& x, const Axes& axes, KeepDim keepdim, const Where& which);
 /// Whether all of them are true (not zero); of none true.
-template <TensorOrVar T> Tensor all(const T& x, const Axes& axes, bool keepdim, const Where& which);
+template <TensorOrVar T> Tensor all(const T& x, const Axes& axes, KeepDim keepdim, const Where& which);
 /// How many of them are not 0 (i32).
-template <TensorOrVar T> Tensor count_nonzero(const T& x, const Axes& axes, bool keepdim, const Where& which);
+template <TensorOrVar T> Tensor count_nonzero(const T& x, const Axes& axes, KeepDim keepdim, const Where& which);
 
 // ---- quantiles ----
 /// What stands for a quantile that lies between two elements: a mixture of both, either of them, their middle, or the
@@ -67,14 +69,14 @@ enum class Interpolation { linear, lower, higher, midpoint, nearest };
 /// nothing an error. Of integers in f32, of i32, u32 and i64 in f64 where there is such. The gradient goes to the
 /// elements that were chosen. A q outside [0, 1] throws `value`.
 template <TensorOrVar T>
-T quantile(const T& x, double q, const Axes& axes = {}, bool keepdim = false,
+T quantile(const T& x, double q, const Axes& axes = {}, KeepDim keepdim = false,
            Interpolation interpolation = Interpolation::linear);
 /// The same of each q, whose axes stand in front of those of the result. Reads q, and so waits for it.
 template <TensorOrVar T>
-T quantile(const T& x, const Tensor& q, const Axes& axes = {}, bool keepdim = false,
+T quantile(const T& x, const Tensor& q, const Axes& axes = {}, KeepDim keepdim = false,
            Interpolation interpolation = Interpolation::linear);
 /// The middle element in order, of an even number the mean of the two in the middle; otherwise like quantile.
-template <TensorOrVar T> T median(const T& x, const Axes& axes = {}, bool keepdim = false);
+template <TensorOrVar T> T median(const T& x, const Axes& axes = {}, KeepDim keepdim = false);
 
 // ---- counts ----
 template <class T> struct HistogramOf {

@@ -167,10 +167,14 @@ class Tensor {
   // ---- views: no copy ----
   /// The same elements in another shape; one size may be -1. Copies where the strides do not allow a view.
   Tensor reshape(const Shape& shape) const;
+  template <std::integral... D> requires(sizeof...(D) > 1)
+  Tensor reshape(D... sizes) const { return reshape({sizes...}); }
   /// Two axes exchanged.
   Tensor transpose(int axis_a, int axis_b) const;
   /// Axes in a new order: axis i of the result is axis order[i].
   Tensor permute(const Axes& order) const;
+  template <std::integral... D> requires(sizeof...(D) > 1)
+  Tensor permute(D... order) const { return permute({order...}); }
   /// Elements begin, begin + step, … before end along an axis. Negative positions count from the end, and what is left
   /// open ({}) is the first or last: `x.slice(0, 2)`, `x.slice(0, {}, 3)`, `x.slice(0, {}, {}, -1)` (backwards). Out of
   /// range throws `index`.
@@ -412,8 +416,10 @@ Tensor tensor(std::initializer_list<std::initializer_list<std::initializer_list<
 
 /// Every element 0.
 Tensor zeros(const Shape& shape, const Options& options = {});
+template <std::integral... D> requires(sizeof...(D) > 1) Tensor zeros(D... sizes) { return zeros({sizes...}); }
 /// Every element 1.
 Tensor ones(const Shape& shape, const Options& options = {});
+template <std::integral... D> requires(sizeof...(D) > 1) Tensor ones(D... sizes) { return ones({sizes...}); }
 /// Every element `value`; one that is no value of an integer dtype throws `dtype`.
 Tensor full(const Shape& shape, Number value, const Options& options = {});
 /// begin, begin + step, … below end; integers are counted exactly. Without options i32, or, where a number is floating,

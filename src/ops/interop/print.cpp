@@ -3,6 +3,7 @@
 #include <cmath>
 #include <complex>
 #include <cstdio>
+#include <limits>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -33,6 +34,7 @@ struct NumberStyle {
                  : static_cast<int>(asked < 0 ? untouched : std::min(asked, most));
   }
   std::string operator()(double value) const {
+    if (std::isnan(value)) value = std::numeric_limits<double>::quiet_NaN();  // its sign says nothing
     const char pattern[] = {'%', '.', '*', letter, '\0'};
     std::string text(static_cast<std::size_t>(std::snprintf(nullptr, 0, pattern, digits, value)), ' ');
     std::snprintf(text.data(), text.size() + 1, pattern, digits, value);

@@ -59,30 +59,30 @@ void require_elements(const char* op, const Tensor& x, const Axes& axes) {
 
 }  // namespace
 
-template <TensorOrVar T> T sum(const T& x, const Axes& axes, bool keepdim, const Where& which) {
+template <TensorOrVar T> T sum(const T& x, const Axes& axes, KeepDim keepdim, const Where& which) {
   const Tensor& mask = checked_where("sum", value_of(x), which);
   if (!sums_alone(x.dtype())) return sum(where(mask, x, 0), axes, keepdim);  // those sum in a wider one
   return over_taken("sum", graph_of([](auto v, auto m) { return sum(where(m, v, 0)); }), x, axes, keepdim, which);
 }
-template <TensorOrVar T> T mean(const T& x, const Axes& axes, bool keepdim, const Where& which) {
+template <TensorOrVar T> T mean(const T& x, const Axes& axes, KeepDim keepdim, const Where& which) {
   checked_where("mean", value_of(x), which);
   if (!is_differentiable(x.dtype())) return mean(in_floating(x), axes, keepdim, which).to(DType::f32);
   return over_taken("mean", graph_of([](auto v, auto m) { return masked_mean(v, m); }), x, axes, keepdim, which);
 }
-template <TensorOrVar T> T prod(const T& x, const Axes& axes, bool keepdim, const Where& which) {
+template <TensorOrVar T> T prod(const T& x, const Axes& axes, KeepDim keepdim, const Where& which) {
   return prod(where(checked_where("prod", value_of(x), which), x, 1), axes, keepdim);
 }
-template <TensorOrVar T> T max(const T& x, const Axes& axes, bool keepdim, const Where& which) {
+template <TensorOrVar T> T max(const T& x, const Axes& axes, KeepDim keepdim, const Where& which) {
   require_elements("max", value_of(x), axes);
   static const FormulaGraph* const graph = graph_of([](auto v, auto m, auto low) { return max(where(m, v, low)); });
   return over_taken("max", graph, x, axes, keepdim, which, extreme_of(x.dtype(), false));
 }
-template <TensorOrVar T> T min(const T& x, const Axes& axes, bool keepdim, const Where& which) {
+template <TensorOrVar T> T min(const T& x, const Axes& axes, KeepDim keepdim, const Where& which) {
   require_elements("min", value_of(x), axes);
   static const FormulaGraph* const graph = graph_of([](auto v, auto m, auto high) { return min(where(m, v, high)); });
   return over_taken("min", graph, x, axes, keepdim, which, extreme_of(x.dtype(), true));
 }
-template <TensorOrVar T> T var(const T& x, const Axes& axes, bool keepdim, const Where& which, double correction) {
+template <TensorOrVar T> T var(const T& x, const Axes& axes, KeepDim keepdim, const Where& which, double correction) {
   checked_where("var", value_of(x), which);
   if (is_complex(x.dtype()))
     return var(real(x), axes, keepdim, which, correction) + var(imag(x), axes, keepdim, which, correction);
@@ -90,24 +90,24 @@ template <TensorOrVar T> T var(const T& x, const Axes& axes, bool keepdim, const
   return over_taken("var", graph_of([](auto v, auto m, auto c) { return masked_variance(v, m, c); }), x, axes, keepdim,
                  which, correction);
 }
-template <TensorOrVar T> T std(const T& x, const Axes& axes, bool keepdim, const Where& which, double correction) {
+template <TensorOrVar T> T std(const T& x, const Axes& axes, KeepDim keepdim, const Where& which, double correction) {
   checked_where("std", value_of(x), which);
   if (!is_floating(x.dtype())) return root_or_zero("std", var(x, axes, keepdim, which, correction));
   return over_taken("std", graph_of([](auto v, auto m, auto c) { return root_or_zero(masked_variance(v, m, c)); }), x,
                  axes, keepdim, which, correction);
 }
 // Over nothing max of predicates gives the lowest integer: the comparison makes that false, and true for min.
-template <TensorOrVar T> Tensor any(const T& x, const Axes& axes, bool keepdim, const Where& which) {
+template <TensorOrVar T> Tensor any(const T& x, const Axes& axes, KeepDim keepdim, const Where& which) {
   static const FormulaGraph* const graph =
       graph_of([](auto v, auto m) { return max(cast((v != 0) & m, DType::i32)) > 0; });
   return over_taken("any", graph, value_of(x), axes, keepdim, which);
 }
-template <TensorOrVar T> Tensor all(const T& x, const Axes& axes, bool keepdim, const Where& which) {
+template <TensorOrVar T> Tensor all(const T& x, const Axes& axes, KeepDim keepdim, const Where& which) {
   static const FormulaGraph* const graph =
       graph_of([](auto v, auto m) { return min(cast((v != 0) | (m == 0), DType::i32)) > 0; });
   return over_taken("all", graph, value_of(x), axes, keepdim, which);
 }
-template <TensorOrVar T> Tensor count_nonzero(const T& x, const Axes& axes, bool keepdim, const Where& which) {
+template <TensorOrVar T> Tensor count_nonzero(const T& x, const Axes& axes, KeepDim keepdim, const Where& which) {
   constexpr const char* op = "count_nonzero";
   const Tensor& values = require_defined(op, "x", value_of(x));
   std::int64_t counted = 1;
@@ -120,17 +120,17 @@ template <TensorOrVar T> Tensor count_nonzero(const T& x, const Axes& axes, bool
   return over_taken(op, graph, values, axes, keepdim, which);
 }
 
-#define TERN_INSTANCES(T)                                            \
-  template T sum(const T&, const Axes&, bool, const Where&);         \
-  template T mean(const T&, const Axes&, bool, const Where&);        \
-  template T prod(const T&, const Axes&, bool, const Where&);        \
-  template T max(const T&, const Axes&, bool, const Where&);         \
-  template T min(const T&, const Axes&, bool, const Where&);         \
-  template T var(const T&, const Axes&, bool, const Where&, double); \
-  template T std(const T&, const Axes&, bool, const Where&, double); \
-  template Tensor any(const T&, const Axes&, bool, const Where&);    \
-  template Tensor all(const T&, const Axes&, bool, const Where&);    \
-  template Tensor count_nonzero(const T&, const Axes&, bool, const Where&);
+#define TERN_INSTANCES(T)                                               \
+  template T sum(const T&, const Axes&, KeepDim, const Where&);         \
+  template T mean(const T&, const Axes&, KeepDim, const Where&);        \
+  template T prod(const T&, const Axes&, KeepDim, const Where&);        \
+  template T max(const T&, const Axes&, KeepDim, const Where&);         \
+  template T min(const T&, const Axes&, KeepDim, const Where&);         \
+  template T var(const T&, const Axes&, KeepDim, const Where&, double); \
+  template T std(const T&, const Axes&, KeepDim, const Where&, double); \
+  template Tensor any(const T&, const Axes&, KeepDim, const Where&);    \
+  template Tensor all(const T&, const Axes&, KeepDim, const Where&);    \
+  template Tensor count_nonzero(const T&, const Axes&, KeepDim, const Where&);
 TERN_INSTANCES(Tensor)
 TERN_INSTANCES(Var)
 #undef TERN_INSTANCES

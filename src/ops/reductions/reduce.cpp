@@ -17,7 +17,7 @@ struct NamedReduction {
   const char* op;
   const FormulaGraph* graph;
   bool empty_allowed = true;
-  Var (*of_complex)(const Var& x, const Axes& axes, bool keepdim) = nullptr;  // where the graph is of real numbers
+  Var (*of_complex)(const Var& x, const Axes& axes, KeepDim keepdim) = nullptr;  // where the graph is of real numbers
 };
 
 std::uint32_t checked_mask(const NamedReduction& r, const Tensor& x, const Axes& axes) {
@@ -31,7 +31,7 @@ std::uint32_t checked_mask(const NamedReduction& r, const Tensor& x, const Axes&
   return mask;
 }
 
-template <TensorOrVar T> T reduced_by(const NamedReduction& r, const T& x, const Axes& axes, bool keepdim) {
+template <TensorOrVar T> T reduced_by(const NamedReduction& r, const T& x, const Axes& axes, KeepDim keepdim) {
   const std::uint32_t mask = checked_mask(r, value_of(x), axes);
   if (r.of_complex && is_complex(x.dtype())) return operand_as<T>(r.of_complex(as_var(x), axes, keepdim));
   const Argument arguments[] = {Argument(x)};
@@ -65,7 +65,7 @@ Expr variance(Expr x) {
   return sum(centred * centred) / maximum(extent() - 1, 0);  // of nothing 0 / 0, and not 0 / -1
 }
 /// Σ |z - mean|² / (n - 1)
-Var complex_variance(const Var& z, const Axes& axes, bool keepdim) {
+Var complex_variance(const Var& z, const Axes& axes, KeepDim keepdim) {
   return var(real(z), axes, keepdim) + var(imag(z), axes, keepdim);
 }
 const NamedReduction& var_reduction() {
@@ -74,7 +74,7 @@ const NamedReduction& var_reduction() {
 }
 const NamedReduction& std_reduction() {
   static const NamedReduction r{"std", graph_of([](auto x) { return root_or_zero(variance(x)); }), true,
-                                [](const Var& z, const Axes& axes, bool keepdim) {
+                                [](const Var& z, const Axes& axes, KeepDim keepdim) {
                                   return root_or_zero("std", complex_variance(z, axes, keepdim));
                                 }};
   return r;
@@ -89,7 +89,7 @@ const NamedReduction& norm_reduction() {
         auto squares = sum(scaled * scaled);
         return scale * root_or_zero(squares);
       }),
-      true, [](const Var& z, const Axes& axes, bool keepdim) { return norm(abs(z), axes, keepdim); }};
+      true, [](const Var& z, const Axes& axes, KeepDim keepdim) { return norm(abs(z), axes, keepdim); }};
   return r;
 }
 /// Where there is a NaN the extreme is one, and equals nothing. As programs know it (OnlineSum::kPlace), x is read
@@ -119,7 +119,7 @@ const NamedReduction& all_reduction() {
 
 /// A product under autograd: halves multiplied elementwise until one element is left, right at zeros to any order. Of
 /// 16 bits in f32, and rounded once, as without autograd.
-Var product_tree(const Var& x, std::uint32_t mask, bool keepdim) {
+Var product_tree(const Var& x, std::uint32_t mask, KeepDim keepdim) {
   if (dtype_size(x.dtype()) < 4) return product_tree(x.to(DType::f32), mask, keepdim).to(x.dtype());
   Axes order;
   for (int i = 0; i < x.dim(); ++i)
@@ -149,44 +149,44 @@ template <class> using TensorOf = Tensor;
 
 }  // namespace
 
-template <TensorOrVar T> T prod(const T& x, const Axes& axes, bool keepdim) {
+template <TensorOrVar T> T prod(const T& x, const Axes& axes, KeepDim keepdim) {
   if constexpr (std::same_as<T, Var>)
     if (tracked({&x, 1})) return product_tree(x, checked_mask(prod_reduction(), x.value(), axes), keepdim);
   if (is_complex(require_defined("prod", "x", value_of(x)).dtype()))
     return operand_as<T>(product_tree(as_var(x), checked_mask(prod_reduction(), value_of(x), axes), keepdim));
   return reduced_by(prod_reduction(), x, axes, keepdim);
 }
-TERN_INSTANCES_1(ResultOf, prod, const Axes&, bool)
+TERN_INSTANCES_1(ResultOf, prod, const Axes&, KeepDim)
 
-#define TERN_REDUCTION(name)                                                    \
-  template <TensorOrVar T> T name(const T& x, const Axes& axes, bool keepdim) { \
+#define TERN_REDUCTION(name)                                                       \
+  template <TensorOrVar T> T name(const T& x, const Axes& axes, KeepDim keepdim) { \
     return reduced_by(name##_reduction(), x, axes, keepdim);                       \
-  }                                                                             \
-  TERN_INSTANCES_1(ResultOf, name, const Axes&, bool)
+  }                                                                                \
+  TERN_INSTANCES_1(ResultOf, name, const Axes&, KeepDim)
 TERN_REDUCTION(max)
 TERN_REDUCTION(min)
 TERN_REDUCTION(logsumexp)
 #undef TERN_REDUCTION
 
 // Of integers as mean is: computed in f64 where there is such, then in f32.
-#define TERN_FLOATING_REDUCTION(name)                                             \
-  template <TensorOrVar T> T name(const T& x, const Axes& axes, bool keepdim) {   \
-    const bool computes = !value_of(x).defined() || is_differentiable(x.dtype()); \
-    if (!computes) return name(in_floating(x), axes, keepdim).to(DType::f32);     \
-    return reduced_by(name##_reduction(), x, axes, keepdim);                         \
-  }                                                                               \
-  TERN_INSTANCES_1(ResultOf, name, const Axes&, bool)
+#define TERN_FLOATING_REDUCTION(name)                                              \
+  template <TensorOrVar T> T name(const T& x, const Axes& axes, KeepDim keepdim) { \
+    const bool computes = !value_of(x).defined() || is_differentiable(x.dtype());  \
+    if (!computes) return name(in_floating(x), axes, keepdim).to(DType::f32);      \
+    return reduced_by(name##_reduction(), x, axes, keepdim);                       \
+  }                                                                                \
+  TERN_INSTANCES_1(ResultOf, name, const Axes&, KeepDim)
 TERN_FLOATING_REDUCTION(var)
 TERN_FLOATING_REDUCTION(std)
 TERN_FLOATING_REDUCTION(norm)
 #undef TERN_FLOATING_REDUCTION
 
 // Positions and predicates have no gradient: they are Tensors.
-#define TERN_INDEX_REDUCTION(name)                                                   \
-  template <TensorOrVar T> Tensor name(const T& x, const Axes& axes, bool keepdim) { \
+#define TERN_INDEX_REDUCTION(name)                                                      \
+  template <TensorOrVar T> Tensor name(const T& x, const Axes& axes, KeepDim keepdim) { \
     return reduced_by(name##_reduction(), value_of(x), axes, keepdim);                  \
-  }                                                                                  \
-  TERN_INSTANCES_1(TensorOf, name, const Axes&, bool)
+  }                                                                                     \
+  TERN_INSTANCES_1(TensorOf, name, const Axes&, KeepDim)
 TERN_INDEX_REDUCTION(argmax)
 TERN_INDEX_REDUCTION(argmin)
 TERN_INDEX_REDUCTION(any)

@@ -159,7 +159,7 @@ using GraphFor = const FormulaGraph* (*)(const Tensor& x, std::uint32_t mask, st
 using RunInParts = Tensor (*)(const Tensor& x, std::uint32_t mask, std::optional<DType> dtype);
 
 template <TensorOrVar T>
-T sum_as(const char* op, GraphFor graph_for, RunInParts in_parts, const T& x, const Axes& axes, bool keepdim,
+T sum_as(const char* op, GraphFor graph_for, RunInParts in_parts, const T& x, const Axes& axes, KeepDim keepdim,
          std::optional<DType> dtype) {
   require_defined(op, "x", value_of(x));
   const std::uint32_t mask = axis_mask(op, axes, x.dim());
@@ -171,15 +171,15 @@ T sum_as(const char* op, GraphFor graph_for, RunInParts in_parts, const T& x, co
 
 }  // namespace
 
-#define TERN_SUM(name)                                                                         \
-  template <TensorOrVar T> T name(const T& x, const Axes& axes, bool keepdim) {                \
-    return sum_as(#name, name##_graph, name##_in_parts, x, axes, keepdim, {});                 \
-  }                                                                                            \
-  template <TensorOrVar T> T name(const T& x, const Axes& axes, bool keepdim, DType dtype) {   \
-    return sum_as(#name, name##_graph, name##_in_parts, x, axes, keepdim, dtype);              \
-  }                                                                                            \
-  TERN_INSTANCES_1(ResultOf, name, const Axes&, bool)                                          \
-  TERN_INSTANCES_1(ResultOf, name, const Axes&, bool, DType)
+#define TERN_SUM(name)                                                                          \
+  template <TensorOrVar T> T name(const T& x, const Axes& axes, KeepDim keepdim) {              \
+    return sum_as(#name, name##_graph, name##_in_parts, x, axes, keepdim, {});                  \
+  }                                                                                             \
+  template <TensorOrVar T> T name(const T& x, const Axes& axes, KeepDim keepdim, DType dtype) { \
+    return sum_as(#name, name##_graph, name##_in_parts, x, axes, keepdim, dtype);               \
+  }                                                                                             \
+  TERN_INSTANCES_1(ResultOf, name, const Axes&, KeepDim)                                        \
+  TERN_INSTANCES_1(ResultOf, name, const Axes&, KeepDim, DType)
 TERN_SUM(sum)
 TERN_SUM(mean)
 #undef TERN_SUM

@@ -84,7 +84,7 @@ template <TensorOrVar T> T between_ranks(const char* op, const T& x, const Quant
 
 /// `of_q`: the axes in front of the result's.
 template <TensorOrVar T>
-T quantiles(const char* op, const T& x, std::span<const double> q, const Shape& of_q, const Axes& axes, bool keepdim,
+T quantiles(const char* op, const T& x, std::span<const double> q, const Shape& of_q, const Axes& axes, KeepDim keepdim,
             Interpolation interpolation) {
   const Tensor& values = require_defined(op, "x", value_of(x));
   require_real(op, "x", values);
@@ -115,11 +115,12 @@ T quantiles(const char* op, const T& x, std::span<const double> q, const Shape& 
 
 }  // namespace
 
-template <TensorOrVar T> T quantile(const T& x, double q, const Axes& axes, bool keepdim, Interpolation interpolation) {
+template <TensorOrVar T>
+T quantile(const T& x, double q, const Axes& axes, KeepDim keepdim, Interpolation interpolation) {
   return quantiles("quantile", x, {&q, 1}, {}, axes, keepdim, interpolation);
 }
 template <TensorOrVar T>
-T quantile(const T& x, const Tensor& q, const Axes& axes, bool keepdim, Interpolation interpolation) {
+T quantile(const T& x, const Tensor& q, const Axes& axes, KeepDim keepdim, Interpolation interpolation) {
   constexpr const char* op = "quantile";
   require_defined(op, "q", q);
   if (!is_floating(q.dtype())) throw Error(ErrorKind::dtype, "quantile: q must be floating, got " + describe(q));
@@ -127,15 +128,15 @@ T quantile(const T& x, const Tensor& q, const Axes& axes, bool keepdim, Interpol
   const std::vector<double> list = q.to(cpu()).to(DType::f64).to_vector<double>();
   return quantiles(op, x, list, q.shape(), axes, keepdim, interpolation);
 }
-template <TensorOrVar T> T median(const T& x, const Axes& axes, bool keepdim) {
+template <TensorOrVar T> T median(const T& x, const Axes& axes, KeepDim keepdim) {
   const double half = 0.5;
   return quantiles("median", x, {&half, 1}, {}, axes, keepdim, Interpolation::midpoint);
 }
 
-#define TERN_INSTANCES(T)                                                         \
-  template T quantile(const T&, double, const Axes&, bool, Interpolation);        \
-  template T quantile(const T&, const Tensor&, const Axes&, bool, Interpolation); \
-  template T median(const T&, const Axes&, bool);
+#define TERN_INSTANCES(T)                                                            \
+  template T quantile(const T&, double, const Axes&, KeepDim, Interpolation);        \
+  template T quantile(const T&, const Tensor&, const Axes&, KeepDim, Interpolation); \
+  template T median(const T&, const Axes&, KeepDim);
 TERN_INSTANCES(Tensor)
 TERN_INSTANCES(Var)
 #undef TERN_INSTANCES

@@ -26,7 +26,7 @@ namespace {
 template <class, class> using TensorOfTwo = Tensor;
 }  // namespace
 
-template <TensorOrVar T> Sorted<T> kthvalue(const T& x, std::int64_t k, int axis, bool keepdim) {
+template <TensorOrVar T> Sorted<T> kthvalue(const T& x, std::int64_t k, int axis, KeepDim keepdim) {
   require_defined("kthvalue", "x", value_of(x)), require_real("kthvalue", "x", value_of(x));
   const int a = normalize_axis("kthvalue", axis, x.dim());
   if (k < 1 || k > x.size(a))
@@ -306,11 +306,11 @@ template <TensorOrVar X, TensorOrVar E> Tensor isin(const X& x, const E& element
 }
 TERN_INSTANCES_2(TensorOfTwo, isin, bool)
 
-#define TERN_INSTANCES(T)                                         \
-  template Sorted<T> kthvalue(const T&, std::int64_t, int, bool); \
-  template Unique<T> unique_all(const T&);                        \
-  template T unique_values(const T&);                             \
-  template Unique<T> unique_counts(const T&);                     \
+#define TERN_INSTANCES(T)                                            \
+  template Sorted<T> kthvalue(const T&, std::int64_t, int, KeepDim); \
+  template Unique<T> unique_all(const T&);                           \
+  template T unique_values(const T&);                                \
+  template Unique<T> unique_counts(const T&);                        \
   template Unique<T> unique_inverse(const T&);
 TERN_INSTANCES(Tensor)
 TERN_INSTANCES(Var)

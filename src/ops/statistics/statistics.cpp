@@ -75,7 +75,7 @@ const FormulaGraph* norm_graph(double order) {
 
 }  // namespace
 
-template <TensorOrVar T> Tensor count_nonzero(const T& x, const Axes& axes, bool keepdim) {
+template <TensorOrVar T> Tensor count_nonzero(const T& x, const Axes& axes, KeepDim keepdim) {
   constexpr const char* op = "count_nonzero";
   const Tensor& values = require_defined(op, "x", value_of(x));
   std::int64_t count = 1;
@@ -88,12 +88,12 @@ template <TensorOrVar T> Tensor count_nonzero(const T& x, const Axes& axes, bool
   return statistic(op, graph, values, axes, keepdim);
 }
 
-template <TensorOrVar T> T nansum(const T& x, const Axes& axes, bool keepdim) {
+template <TensorOrVar T> T nansum(const T& x, const Axes& axes, KeepDim keepdim) {
   require_defined("nansum", "x", value_of(x));
   if (!is_differentiable(x.dtype())) return sum(x, axes, keepdim);
   return statistic("nansum", graph_of([](auto v) { return sum(where(isnan(v), 0, v)); }), x, axes, keepdim);
 }
-template <TensorOrVar T> T nanmean(const T& x, const Axes& axes, bool keepdim) {
+template <TensorOrVar T> T nanmean(const T& x, const Axes& axes, KeepDim keepdim) {
   require_defined("nanmean", "x", value_of(x));
   if (!is_differentiable(x.dtype())) return mean(x, axes, keepdim);
   static const FormulaGraph* const graph = graph_of([](auto v) {
@@ -102,7 +102,7 @@ template <TensorOrVar T> T nanmean(const T& x, const Axes& axes, bool keepdim) {
   });
   return statistic("nanmean", graph, x, axes, keepdim);
 }
-template <TensorOrVar T> T ptp(const T& x, const Axes& axes, bool keepdim) {
+template <TensorOrVar T> T ptp(const T& x, const Axes& axes, KeepDim keepdim) {
   require_defined("ptp", "x", value_of(x));
   require_elements("ptp", value_of(x), axis_mask("ptp", axes, x.dim()));
   return statistic("ptp", graph_of([](auto v) { return max(v) - min(v); }), x, axes, keepdim);
@@ -125,7 +125,7 @@ void check_weights(const char* op, const Tensor& x, const Tensor& weights, const
 }
 }  // namespace
 template <TensorOrVar X, TensorOrVar W>
-ResultOf<X, W> average(const X& x, const W& weights, const Axes& axes, bool keepdim) {
+ResultOf<X, W> average(const X& x, const W& weights, const Axes& axes, KeepDim keepdim) {
   constexpr const char* op = "average";
   require_defined(op, "x", value_of(x)), require_defined(op, "weights", value_of(weights));
   require_same_device(op, value_of(x), value_of(weights));
@@ -139,24 +139,24 @@ ResultOf<X, W> average(const X& x, const W& weights, const Axes& axes, bool keep
   };
   return computed(run, x, along);
 }
-TERN_INSTANCES_2(ResultOf, average, const Axes&, bool)
+TERN_INSTANCES_2(ResultOf, average, const Axes&, KeepDim)
 
 /// Of complex numbers Σ |z - mean|² / (n - correction).
-template <TensorOrVar T> T var(const T& x, const Axes& axes, bool keepdim, double correction) {
+template <TensorOrVar T> T var(const T& x, const Axes& axes, KeepDim keepdim, double correction) {
   require_defined("var", "x", value_of(x));
   if (is_complex(x.dtype()))
     return var(real(x), axes, keepdim, correction) + var(imag(x), axes, keepdim, correction);
   if (!is_floating(x.dtype())) return var(in_floating(x), axes, keepdim, correction).to(DType::f32);
   return statistic("var", graph_of([](auto v, auto c) { return variance(v, c); }), x, axes, keepdim, correction);
 }
-template <TensorOrVar T> T std(const T& x, const Axes& axes, bool keepdim, double correction) {
+template <TensorOrVar T> T std(const T& x, const Axes& axes, KeepDim keepdim, double correction) {
   require_defined("std", "x", value_of(x));
   if (is_complex(x.dtype())) return root_or_zero("std", var(x, axes, keepdim, correction));
   if (!is_floating(x.dtype())) return std(in_floating(x), axes, keepdim, correction).to(DType::f32);
   static const FormulaGraph* const graph = graph_of([](auto v, auto c) { return root_or_zero(variance(v, c)); });
   return statistic("std", graph, x, axes, keepdim, correction);
 }
-template <TensorOrVar T> T norm(const T& x, const Axes& axes, bool keepdim, double order) {
+template <TensorOrVar T> T norm(const T& x, const Axes& axes, KeepDim keepdim, double order) {
   require_defined("norm", "x", value_of(x));
   if (order != order) throw Error(ErrorKind::value, "norm: the order must be a number, got NaN");
   if (order == 2) return norm(x, axes, keepdim);
@@ -167,7 +167,7 @@ template <TensorOrVar T> T norm(const T& x, const Axes& axes, bool keepdim, doub
 }
 
 namespace {
-template <TensorOrVar T> Sorted<T> with_indices(const char* op, bool largest, const T& x, int axis, bool keepdim) {
+template <TensorOrVar T> Sorted<T> with_indices(const char* op, bool largest, const T& x, int axis, KeepDim keepdim) {
   require_defined(op, "x", value_of(x)), require_real(op, "x", value_of(x));
   const int a = normalize_axis(op, axis, x.dim());
   require_elements(op, value_of(x), 1u << a);
@@ -177,10 +177,10 @@ template <TensorOrVar T> Sorted<T> with_indices(const char* op, bool largest, co
   return {values.squeeze(a), at.squeeze(a)};
 }
 }  // namespace
-template <TensorOrVar T> Sorted<T> max_with_indices(const T& x, int axis, bool keepdim) {
+template <TensorOrVar T> Sorted<T> max_with_indices(const T& x, int axis, KeepDim keepdim) {
   return with_indices("max_with_indices", true, x, axis, keepdim);
 }
-template <TensorOrVar T> Sorted<T> min_with_indices(const T& x, int axis, bool keepdim) {
+template <TensorOrVar T> Sorted<T> min_with_indices(const T& x, int axis, KeepDim keepdim) {
   return with_indices("min_with_indices", false, x, axis, keepdim);
 }
 
@@ -280,19 +280,19 @@ template <TensorOrVar Y, TensorOrVar X> ResultOf<Y, X> trapezoid(const Y& y, con
 }
 TERN_INSTANCES_2(ResultOf, trapezoid, int)
 
-#define TERN_INSTANCES(T)                                     \
-  template Tensor count_nonzero(const T&, const Axes&, bool); \
-  template T nansum(const T&, const Axes&, bool);             \
-  template T nanmean(const T&, const Axes&, bool);            \
-  template T ptp(const T&, const Axes&, bool);                \
-  template T var(const T&, const Axes&, bool, double);        \
-  template T std(const T&, const Axes&, bool, double);        \
-  template T norm(const T&, const Axes&, bool, double);       \
-  template Sorted<T> max_with_indices(const T&, int, bool);   \
-  template Sorted<T> min_with_indices(const T&, int, bool);   \
-  template T cov(const T&, double);                           \
-  template T corrcoef(const T&);                              \
-  template T diff(const T&, std::int64_t, int);               \
+#define TERN_INSTANCES(T)                                        \
+  template Tensor count_nonzero(const T&, const Axes&, KeepDim); \
+  template T nansum(const T&, const Axes&, KeepDim);             \
+  template T nanmean(const T&, const Axes&, KeepDim);            \
+  template T ptp(const T&, const Axes&, KeepDim);                \
+  template T var(const T&, const Axes&, KeepDim, double);        \
+  template T std(const T&, const Axes&, KeepDim, double);        \
+  template T norm(const T&, const Axes&, KeepDim, double);       \
+  template Sorted<T> max_with_indices(const T&, int, KeepDim);   \
+  template Sorted<T> min_with_indices(const T&, int, KeepDim);   \
+  template T cov(const T&, double);                              \
+  template T corrcoef(const T&);                                 \
+  template T diff(const T&, std::int64_t, int);                  \
   template T trapezoid(const T&, double, int);
 TERN_INSTANCES(Tensor)
 TERN_INSTANCES(Var)

@@ -148,7 +148,7 @@ TEST_P(IndexEdges, SixtyFourBitsDoNotWrap) {
 TEST_P(IndexEdges, PositionsBeyond32BitsAreErrors) {
   const std::int64_t many = (std::int64_t{1} << 31) + 10;
   const Tensor x = ones({1}, u8).broadcast_to({many}), rows = ones({1, 1}, u8).broadcast_to({1 << 16, 1 << 16});
-  using Arg = Tensor (*)(const Tensor&, const Axes&, bool);
+  using Arg = Tensor (*)(const Tensor&, const Axes&, KeepDim);
   for (const Arg f : {Arg(argmax), Arg(argmin)}) {
     expect_error(ErrorKind::shape, {"2147483658", "2^31-1"}, [&] { f(x, {}, false); });
     expect_error(ErrorKind::shape, {"4294967296"}, [&] { f(rows, {}, false); });

@@ -47,7 +47,7 @@ std::vector<std::vector<double>> groups_of(const AxisSet& s, const std::vector<d
 /// A reduction in plain C++: the value, and a bound of the error in units of epsilon.
 struct ReductionReference {
   const char* name;
-  Tensor (*run)(const Tensor&, const Axes&, bool);
+  Tensor (*run)(const Tensor&, const Axes&, KeepDim);
   double (*value)(const std::vector<double>&);
   double (*bound)(const std::vector<double>&);
 };

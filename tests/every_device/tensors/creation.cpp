@@ -79,6 +79,23 @@ TEST_P(Creation, OneSizeMayBeOpen) {
   expect_error(ErrorKind::shape, {"tensor", "[0, -1]"}, [&] { tensor(v, {0, -1}); });
   expect_error(ErrorKind::shape, {"tensor", "6 values", "[5]"}, [&] { tensor(v, {5}); });
 }
+/// As NumPy and PyTorch write them.
+TEST_P(Creation, SizesWithoutBraces) {
+  EXPECT_EQ(zeros(3).shape(), (Shape{3}));
+  EXPECT_EQ(zeros(std::size_t{3}, i32).dtype(), i32);
+  EXPECT_EQ(full(2, 1.5).shape(), (Shape{2}));
+  EXPECT_EQ(ones(2, 3).shape(), (Shape{2, 3}));
+  EXPECT_EQ(empty(std::size_t{2}, 0, 4).shape(), (Shape{2, 0, 4}));
+  const Tensor x = tensor(std::vector<float>{1, 2, 3, 4, 5, 6}, 6), matrix = x.reshape(2, -1);
+  EXPECT_EQ(matrix.shape(), (Shape{2, 3}));
+  EXPECT_EQ(matrix.reshape(-1).shape(), (Shape{6}));
+  EXPECT_EQ(doubles(matrix.permute(1, 0)), doubles(matrix.T()));
+  const Var v = parameter(matrix);
+  EXPECT_EQ(v.reshape(3, 2).shape(), (Shape{3, 2}));
+  EXPECT_EQ(doubles(v.permute(1, 0).value()), doubles(matrix.T()));
+  expect_error(ErrorKind::shape, {"[-1]"}, [] { zeros(-1); });
+  expect_error(ErrorKind::shape, {"reshape", "[4, -1]"}, [&] { x.reshape(4, -1); });
+}
 TEST_P(Creation, NestedBraces) {
   expect_values(tensor({{1.0, 2.0}, {3.0, 4.0}}), {2, 2}, {1, 2, 3, 4});
   expect_values(tensor({{1, 2, 3}}), {1, 3}, {1, 2, 3});

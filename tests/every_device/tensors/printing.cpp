@@ -1,6 +1,8 @@
 // What a stream shows of tensors, shapes, devices and dtypes, and what is read for it.
 #include <algorithm>
+#include <cmath>
 #include <iomanip>
+#include <limits>
 #include <sstream>
 
 #include "every_device/reference.hpp"
@@ -36,6 +38,16 @@ TEST_P(Printing, DoublesToTheLastDigit) {
   EXPECT_EQ(streamed(x), "[       0.1, 0.33333333]");
   EXPECT_EQ(streamed(std::setprecision(17), x), "[0.10000000000000001, 0.33333333333333331]");
   EXPECT_EQ(streamed(std::setprecision(15), x[1]), "0.333333333333333");
+}
+TEST_P(Printing, NanWithoutItsSign) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const DType dtype : {f16, bf16, f32}) {
+    const Tensor x = tensor({nan, -nan, std::copysign(nan, -1.0)}).to(dtype);
+    EXPECT_EQ(streamed(x), "[nan, nan, nan]") << dtype;
+    EXPECT_EQ(streamed(std::fixed, std::setprecision(2), x), "[nan, nan, nan]") << dtype;
+  }
+  EXPECT_EQ(streamed(mean(zeros(0))), "nan");
+  EXPECT_EQ(streamed(tensor({-std::numeric_limits<double>::infinity()})), "[-inf]");
 }
 TEST_P(Printing, ShapesDevicesAndDtypes) {
   EXPECT_EQ(streamed(Shape{2, 3}, Shape{}, ones({2, 3}).strides(), Axes{-1}), "[2, 3][][3, 1][-1]");

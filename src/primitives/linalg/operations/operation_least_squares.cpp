@@ -116,7 +116,7 @@ namespace {
 
 }  // namespace
 
-template <TensorOrVar T> T norm_in(const char* op, const T& a, const Norm& norm, bool keepdim) {
+template <TensorOrVar T> T norm_in(const char* op, const T& a, const Norm& norm, KeepDim keepdim) {
   require_matrices(op, "a", value_of(a));
   const auto over = [&](const T& reduced) { return keepdim ? reduced.unsqueeze(-1).unsqueeze(-1) : reduced; };
   const auto values = [&] { return narrowed(svdvals_in(op, a), a.dtype()); };
@@ -135,10 +135,10 @@ template <TensorOrVar T> T norm_in(const char* op, const T& a, const Norm& norm,
   const T sums = sum(T(abs(a)), {by_columns ? -2 : -1});
   return over(p > 0 ? max(sums, {-1}) : min(sums, {-1}));
 }
-template <TensorOrVar T> T matrix_norm(const T& a, const Norm& norm, bool keepdim) {
+template <TensorOrVar T> T matrix_norm(const T& a, const Norm& norm, KeepDim keepdim) {
   return norm_in("matrix_norm", a, norm, keepdim);
 }
-template <TensorOrVar T> T vector_norm(const T& x, const Norm& norm, const Axes& axes, bool keepdim) {
+template <TensorOrVar T> T vector_norm(const T& x, const Norm& norm, const Axes& axes, KeepDim keepdim) {
   require_defined("vector_norm", "x", value_of(x));
   if (norm.named()) unknown_norm("vector_norm", norm);
   return tern::norm(is_complex(x.dtype()) ? T(abs(x)) : x, axes, keepdim, norm.p());  // of real ones norm takes |x|
@@ -162,11 +162,11 @@ template <TensorOrVar T> T cond(const T& a, const Norm& norm) {
   return where(singular, kInfinity, size * norm_in(op, T(where(all, 0, made.inverse)), norm, false));
 }
 
-#define TERN_INSTANCES(T)                                           \
-  template T pinv(const T&, double);                                \
-  template Tensor matrix_rank(const T&, double);                    \
-  template T matrix_norm(const T&, const Norm&, bool);              \
-  template T vector_norm(const T&, const Norm&, const Axes&, bool); \
+#define TERN_INSTANCES(T)                                              \
+  template T pinv(const T&, double);                                   \
+  template Tensor matrix_rank(const T&, double);                       \
+  template T matrix_norm(const T&, const Norm&, KeepDim);              \
+  template T vector_norm(const T&, const Norm&, const Axes&, KeepDim); \
   template T cond(const T&, const Norm&);
 TERN_INSTANCES(Tensor)
 TERN_INSTANCES(Var)

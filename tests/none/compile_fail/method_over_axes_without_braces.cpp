@@ -1,0 +1,4 @@
+// expect: several axes stand in braces, as in sum(x, {0, 1})
+#include <tern/tern.hpp>
+
+int main() { return tern::ones({2, 3}).mean(0, 1).dim(); }
