@@ -42,6 +42,7 @@ struct RunsCall {
   /// each so many places, the second `ahead_place` elements in front of the first.
   const void* ahead;
   std::int64_t ahead_rows, ahead_row, ahead_places, ahead_place;
+  const void* out_ahead;  // where it is not null, what lies there, as at out, is fetched
 };
 
 /// So many steps of a sum: a(i, p) = a[i · a_row + p], b(p, j) = b[p · panel + j].

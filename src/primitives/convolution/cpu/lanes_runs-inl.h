@@ -54,6 +54,15 @@ template <class In> HWY_INLINE void FetchRows(const RunsCall& call, std::int64_t
     for (std::int64_t t = 0; t < call.ahead_places; ++t) __builtin_prefetch(row - t * call.ahead_place, 0, 3);
 }
 
+/// The lines where results of a call to come go.
+template <class Out> HWY_INLINE void FetchResults(const RunsCall& call, std::int64_t v) {
+  constexpr std::int64_t kLanes = HWY_LANES(typename WideOf<Out>::T);
+  constexpr std::int64_t kPerLine = 64 / (kLanes * sizeof(Out));
+  if (!call.out_ahead || v % kPerLine != 0) return;
+  const auto* out = static_cast<const Out*>(call.out_ahead) + v * kLanes;
+  for (std::int64_t t = 0; t < call.places; ++t, out += call.out_step) __builtin_prefetch(out, 1, 3);
+}
+
 template <class In, class Out, int kPlaces, bool kWhole> void RunsOf(const RunsCall& all) {
   using T = typename WideOf<In>::T;
   const hn::ScalableTag<T> d;
@@ -64,6 +73,7 @@ template <class In, class Out, int kPlaces, bool kWhole> void RunsOf(const RunsC
     TERN_CONV_UNROLL for (int t = 0; t < kPlaces; ++t) sum[t] = hn::Zero(d);
     const bool ones = kGoesDown && call.ones;
     if constexpr (kGoesDown && kWhole) FetchRows<In>(call, v);
+    if constexpr (kGoesDown) FetchResults<Out>(call, v);
     for (std::int64_t i = 0; ones && i < call.count; ++i) AddRun<In, 1, kWhole>(call.runs[i], call, sum);
     for (std::int64_t i = ones ? call.count : 0; i < call.count; ++i) {
       const TapRun& run = call.runs[i];
