@@ -224,6 +224,9 @@ struct KernelTable {
   /// Philox's words (cpu/simd/philox-inl.h): [all words of a counter are inputs, not the first two alone][so is its
   /// key][the first of the words is wanted alone].
   LoopFn philox[2][2][2];
+  /// Means of short rows, sums or means of squares of what they have beside them and, if it is kept, that itself:
+  /// [f64][it is kept][means]; null: none for this target (cpu/simd/centred_rows-inl.h).
+  LoopFn centred_squares[2][2][2];
 };
 
 }  // namespace tern::detail_cpu

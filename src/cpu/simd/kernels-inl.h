@@ -18,6 +18,7 @@
 #include "cpu/simd/places-inl.h"
 #include "cpu/simd/scan-inl.h"
 #include "cpu/simd/short_rows-inl.h"
+#include "cpu/simd/centred_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tern::detail_cpu {
@@ -535,6 +536,7 @@ void FillTable(KernelTable& t) {
   AddKnown<AsinhKernel>(t, KnownFunction::asinh), AddKnown<AcoshKernel>(t, KnownFunction::acosh);
   AddKnown<AtanhKernel>(t, KnownFunction::atanh);
   FillPhilox(t.philox);
+  AddCentredSquares<float>(t.centred_squares[0]), AddCentredSquares<double>(t.centred_squares[1]);
 #define TERN_ELEMENTARY(name, arity) AddElementary<Elementary::name, arity>(t);
 #define TERN_ELEMENTARY_INNER(name, arity)
 #define TERN_ELEMENTARY_SLOPE(name, arity) AddElementary<Elementary::name, arity>(t);

@@ -186,8 +186,7 @@ HWY_INLINE void FetchStep(const LoopCall& call, std::size_t at) {
 template <class Loop, class T> HWY_NOINLINE void RunShortRows(const LoopCall& call) {
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d), times = call.times, rows = call.n / times;
-  const bool stream = call.stream, fetches = call.fetches != 0;
-  const auto *const places = RepeatedPlaces(d, times), *const end = places + times * lanes, *place = places;
+  const auto *const places = PlacesOfTimes(d, times), *const end = places + times, *place = places;
   const T *from[Loop::kInputs + 1], *columns[Loop::kScalars];
   T* to[Loop::kOutputs];
   std::size_t steps[Loop::kScalars];
@@ -201,29 +200,31 @@ template <class Loop, class T> HWY_NOINLINE void RunShortRows(const LoopCall& ca
     hn::Store(hn::Set(d, *columns[i]), d, few[i]);
     columns[i] = few[i];
   }
-  const auto repeat = [&](const auto* where) HWY_ATTR {
-    const auto lanes_of_it = hn::SetTableIndices(d, where);
-    for (int i = 0; i < Loop::kScalars; ++i)
-      number[i] = hn::TableLookupLanes(hn::LoadU(d, columns[i]), lanes_of_it);
+  const auto repeat = [&](const auto& where) HWY_ATTR {
+    for (int i = 0; i < Loop::kScalars; ++i) number[i] = RepeatLanes(d, columns[i], where);
   };
   const std::size_t whole = rows / lanes * lanes, n = whole * times;
   std::size_t at = 0;
-  for (; at < n; at += lanes) {
-    if (HWY_UNLIKELY(fetches)) FetchStep(call, at);
-    repeat(place);
-    StepMemory<T>::template Step<Loop>(d, from, number, to, at, stream);
-    if ((place += lanes) != end) continue;
-    place = places;
-    for (int i = 0; i < Loop::kScalars; ++i) columns[i] += steps[i];
-  }
+  const auto run = [&](auto beyond_caches) HWY_ATTR {  // known when it is compiled: else each step would ask
+    for (; at < n; at += lanes) {
+      if constexpr (beyond_caches) FetchStep(call, at);
+      repeat(*place);
+      StepMemory<T>::template Step<Loop>(d, from, number, to, at, beyond_caches && call.stream);
+      if (++place != end) continue;
+      place = places;
+      for (int i = 0; i < Loop::kScalars; ++i) columns[i] += steps[i];
+    }
+  };
+  if (call.stream || call.fetches != 0) run(std::true_type());
+  else run(std::false_type());
   if (whole == rows) return;
   for (int i = 0; i < Loop::kScalars; ++i) {
     if (steps[i] == 0) continue;
     __builtin_memcpy(few[i], columns[i], (rows - whole) * sizeof(T));
     columns[i] = few[i];
   }
-  for (; at < call.n; at += lanes, place += lanes) {
-    repeat(place);
+  for (; at < call.n; at += lanes, ++place) {
+    repeat(*place);
     StepOfRest<Loop>(d, from, number, to, at, at + lanes < call.n ? at + lanes : call.n);
   }
 }

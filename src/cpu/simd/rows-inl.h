@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "cpu/simd/kernel_table.hpp"
-#include "cpu/simd/transpose-inl.h"
+#include "cpu/simd/row_pairs-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tern::detail_cpu {
@@ -107,37 +107,6 @@ HWY_INLINE hn::Vec<D> JoinNeighbours(D d, const Get& get, std::size_t first = 0)
     else return L::Run(d, hn::ConcatEven(d, b, a), hn::ConcatOdd(d, b, a));
   }
 }
-/// The same of two vectors' worth of bf16, whose pairs lie in a lane each: two operations widen both, and no
-/// permutation joins them.
-template <class M> inline constexpr bool kInPairs = std::is_same_v<M, Half<DType::bf16>>;
-/// Vector i of rows of kLength bf16, an even number, or of pairs of rows of them, as LoadOfRows.
-template <std::size_t kLength, class D> HWY_INLINE auto LoadPairs(D d, const Half<DType::bf16>* x, std::size_t i) {
-  const hn::RebindToUnsigned<D> du;
-  const auto pairs = [&](auto dh, const Half<DType::bf16>* at) HWY_ATTR {
-    return hn::BitCast(hn::RepartitionToWide<decltype(dh)>(), hn::LoadU(dh, &at->bits));
-  };
-  const hn::Repartition<std::uint16_t, D> dh;
-  if constexpr (!kRowsByHalves) {
-    return pairs(dh, x + i * 2 * hn::Lanes(d));
-  } else {
-    constexpr std::size_t kHalf = hn::MaxLanes(dh) / 2;
-    const auto* const lower = x + i * kHalf;
-    const hn::Half<decltype(dh)> half;
-    return hn::Combine(du, pairs(half, lower + kHalf / 2 * kLength), pairs(half, lower));
-  }
-}
-/// The lower and the upper of each pair, as lanes.
-template <class D, class V> HWY_INLINE hn::Vec<D> LowerOfPairs(D d, V pairs) {
-  return hn::BitCast(d, hn::ShiftLeft<16>(pairs));
-}
-template <class D, class V> HWY_INLINE hn::Vec<D> UpperOfPairs(D d, V pairs) {
-  return hn::BitCast(d, hn::And(pairs, hn::Set(hn::RebindToUnsigned<D>(), 0xffff0000u)));
-}
-template <class L, std::size_t kLength, class D>
-HWY_INLINE hn::Vec<D> JoinPairs(D d, const Half<DType::bf16>* x, std::size_t i) {
-  const auto pairs = LoadPairs<kLength>(d, x, i);
-  return L::Run(d, LowerOfPairs(d, pairs), UpperOfPairs(d, pairs));
-}
 /// What is left of a number of columns when neighbours have been joined as often as they can be.
 constexpr std::size_t OddPart(std::size_t n) { return n % 2 == 0 ? OddPart(n / 2) : n; }
 
@@ -161,6 +130,17 @@ HWY_INLINE hn::Vec<D> JoinRowsOfHalves(D d, const Get& get) {
   return L::Run(d, L::Identity(d), JoinNeighbours<L, kHalf, true>(d, row));
 }
 
+/// As many rows of kLength elements as a vector has lanes, as they lie.
+template <std::size_t kLength, class M> struct RowsInMemory {
+  const M* x;
+  /// One of kLength vectors.
+  template <class D> HWY_INLINE hn::Vec<D> Vector(D d, std::size_t i) const { return LoadOfRows<kLength>(d, x, i); }
+  /// As JoinRowsOfHalves gets them.
+  template <class D> HWY_INLINE hn::Vec<D> Row(D d, std::size_t i, std::size_t at) const {
+    return LoadOfRows<kLength>(d, x + i * kLength + at, 0);
+  }
+};
+
 /// As many rows of kLength elements as a vector has lanes: neighbours are joined while their number is even, and what
 /// is left of each row are columns. Such rows are kLength whole vectors, so nothing behind them is read.
 template <class L, std::size_t kLength, class D> struct JoinedRows {
@@ -175,27 +155,35 @@ template <class L, std::size_t kLength, class D> struct JoinedRows {
       return JoinRowsOfHalves<L, kLength / 2>(d, [&](std::size_t i, std::size_t at) HWY_ATTR {
         return JoinPairs<L, kLength>(d, x + i * kLength + 2 * at, 0);
       });
-    } else if constexpr (kRowsByHalves && kLength >= 2 * kHalf && !(kInPairs<M> && kLength % 2 == 0)) {
-      return JoinRowsOfHalves<L, kLength>(d, [&](std::size_t i, std::size_t at) HWY_ATTR {
-        return LoadOfRows<kLength>(d, x + i * kLength + at, 0);
-      });
+    } else if constexpr (kInPairs<M> && kEach > 1) {
+      const auto pairs = [&](std::size_t i) HWY_ATTR { return JoinPairs<L, kLength>(d, x, i); };
+      return JoinColumns<kPairs>(d, pairs);
     } else {
-      const auto vector = [&](std::size_t i) HWY_ATTR { return LoadOfRows<kLength>(d, x, i); };
-      hn::Vec<D> v[kOdd];
-      if constexpr (kInPairs<M> && kEach > 1) {
-        const auto pairs = [&](std::size_t i) HWY_ATTR { return JoinPairs<L, kLength>(d, x, i); };
-        TERN_UNROLL for (std::size_t j = 0; j < kOdd; ++j) v[j] = JoinNeighbours<L, kPairs, true>(d, pairs, j * kPairs);
-      } else {
-        TERN_UNROLL for (std::size_t j = 0; j < kOdd; ++j) v[j] = JoinNeighbours<L, kEach, true>(d, vector, j * kEach);
-      }
-      transpose.Run(d, v);
-      auto sum = L::Run(d, L::Identity(d), v[0]);
-      TERN_UNROLL for (std::size_t j = 1; j < kOdd; ++j) sum = L::Run(d, sum, v[j]);
-      return sum;
+      return JoinRows(d, RowsInMemory<kLength, M>{x});
+    }
+  }
+  /// Of rows that need not lie in memory.
+  template <class Rows> HWY_INLINE hn::Vec<D> JoinRows(D d, const Rows& rows) const {
+    if constexpr (kRowsByHalves && kLength >= hn::MaxLanes(D())) {
+      return JoinRowsOfHalves<L, kLength>(
+          d, [&](std::size_t i, std::size_t at) HWY_ATTR { return rows.Row(d, i, at); });
+    } else {
+      return JoinColumns<kLength / kOdd>(d, [&](std::size_t i) HWY_ATTR { return rows.Vector(d, i); });
     }
   }
   template <class M> HWY_INLINE void Run(D d, const M* x, hn::TFromD<D>* out, bool stream) const {
     StoreOperand(d, Join(d, x), out, stream);
+  }
+
+ private:
+  /// Each kEach of the vectors are joined to one.
+  template <std::size_t kEach, class Get> HWY_INLINE hn::Vec<D> JoinColumns(D d, const Get& vector) const {
+    hn::Vec<D> v[kOdd];
+    TERN_UNROLL for (std::size_t j = 0; j < kOdd; ++j) v[j] = JoinNeighbours<L, kEach, true>(d, vector, j * kEach);
+    transpose.Run(d, v);
+    auto sum = L::Run(d, L::Identity(d), v[0]);
+    TERN_UNROLL for (std::size_t j = 1; j < kOdd; ++j) sum = L::Run(d, sum, v[j]);
+    return sum;
   }
 };
 
@@ -363,6 +351,12 @@ void ReduceRows(const void* in, void* out, std::size_t groups, std::size_t lengt
   if constexpr (kJoinsRows<L, T>) {
     using D = hn::ScalableTag<T>;
     const auto joined = [&]<std::size_t kLength>() HWY_ATTR {
+      if constexpr (kRowsByHalves && kInPairs<M> && kLength % 2 == 1) {
+        using Pair = ResultPair<T>;
+        ByVectorsOfRows<kLength>(D(), PairsOfRows<L, kLength, D>(D()), reinterpret_cast<const HalfPair*>(x),
+                                 reinterpret_cast<Pair*>(result), groups / 2, stream);
+        x += groups / 2 * 2 * kLength, result += groups / 2 * 2, groups %= 2;  // a last row
+      }
       ByVectorsOfRows<kLength>(D(), JoinedRows<L, kLength, D>(D()), x, result, groups, stream);
     };
     if (WithLength<2, kMostJoined<T>>(length, joined)) return;

@@ -23,30 +23,16 @@ template <std::size_t kLength, bool kMean, class D> struct StoredSums {
   }
 };
 
-/// Two elements of bf16.
-struct HalfPair {
-  Half<DType::bf16> of[2];
-};
-/// Rows of an odd number of bf16, two of which are that number of pairs: these are transposed, half as many as elements
-/// widened before would be, and the sums of two rows are a pair again. In the order of StoredSums.
+/// Rows of an odd number of bf16, the sums of two of which are a pair again. In the order of StoredSums.
 template <std::size_t kLength, bool kMean, class D> struct SumsOfPairs {
   using L = SimdFunction<Elementary::sum>;
-  using Pairs = hn::RebindToUnsigned<D>;
-  TransposeRows<kLength, Pairs> transpose;
+  PairsOfRows<L, kLength, D> rows;
   ByNumber<D> by_length;
 
   HWY_INLINE void Run(D d, const HalfPair* x, HalfPair* out, bool stream) const {
-    const Pairs du;
-    hn::Vec<Pairs> v[kLength];
-    TERN_UNROLL for (std::size_t k = 0; k < kLength; ++k) v[k] = LoadPairs<2 * kLength>(d, x->of, k);
-    transpose.Run(du, v);
-    const auto element = [&](std::size_t i)
-                             HWY_ATTR { return i % 2 ? UpperOfPairs(d, v[i / 2]) : LowerOfPairs(d, v[i / 2]); };
-    auto first = L::Run(d, L::Identity(d), element(0)), second = L::Run(d, L::Identity(d), element(kLength));
-    TERN_UNROLL for (std::size_t j = 1; j < kLength; ++j) {
-      first = L::Run(d, first, element(j));
-      second = L::Run(d, second, element(kLength + j));
-    }
+    const hn::RebindToUnsigned<D> du;
+    hn::Vec<D> first, second;
+    rows.Join(d, x, first, second);
     if constexpr (kMean) {
       first = by_length.template RunBy<kLength>(d, first);
       second = by_length.template RunBy<kLength>(d, second);
@@ -66,7 +52,7 @@ void SumShortRowsBy(const M* x, M* to, std::size_t groups, std::size_t length, b
   const ByNumber<D> by_length(d, static_cast<T>(length));
   const auto run = [&]<std::size_t kLength>() HWY_ATTR {
     if constexpr (kInPairs<M> && kLength % 2 == 1) {
-      const SumsOfPairs<kLength, kMean, D> sums{TransposeRows<kLength, hn::RebindToUnsigned<D>>({}), by_length};
+      const SumsOfPairs<kLength, kMean, D> sums{PairsOfRows<SimdFunction<Elementary::sum>, kLength, D>(d), by_length};
       ByVectorsOfRows<kLength>(d, sums, reinterpret_cast<const HalfPair*>(x), reinterpret_cast<HalfPair*>(to),
                                groups / 2, stream);
       x += groups / 2 * 2 * kLength, to += groups / 2 * 2, groups %= 2;  // a last row

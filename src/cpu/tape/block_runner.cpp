@@ -332,6 +332,7 @@ void BlockRunner::execute_loop(const Worker& w, const TapeLoop& loop, const Bloc
   const auto size = static_cast<std::size_t>(b.size()), kept = static_cast<std::size_t>(loop.of_rows() ? b.kept : 1);
   LoopRows rows{size / kept, kept, {}, fetches};
   if (short_rows_ && kept > 1) rows = {size, 1, {}, fetches, size / kept};
+  if (loop.of_short_rows) rows = {size, 1, {}, fetches, size / static_cast<std::size_t>(b.kept)};
   run_loop(w, loop, rows, may_stream(w, loop, rows), half_loop_);
 }
 
@@ -343,6 +344,10 @@ void BlockRunner::execute(const Worker& w, const Order& order, const Block& b) c
       continue;
     }
     const TapeLoop& loop = tape_.loops[static_cast<std::size_t>(~i)];
+    if (loop.of_short_rows) {
+      execute_loop(w, loop, b, {});
+      continue;
+    }
     if (short_rows_ && loop.only >= 0 && tape_.ops[static_cast<std::size_t>(loop.only)].with_column)
       execute(w, tape_.ops[static_cast<std::size_t>(loop.only)], b);
     else if (fetches) execute_loop(w, loop, b, fetches_for(b));

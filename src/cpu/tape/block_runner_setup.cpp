@@ -63,6 +63,7 @@ constexpr std::int64_t kProductShare = 4;
 /// took up to 1.5 of the time without any.)
 const Tape::Way& BlockRunner::way_of(const Tape& tape, const KernelTable& table, std::int64_t row) {
   if (!loops_enabled()) return tape.plain;
+  if (is_short_row(row) && !tape.short_rows.block.empty() && table.centred_squares[0][0][0]) return tape.short_rows;
   return tape.program->reduces && (row >= table.loop_row || is_short_row(row)) ? tape.rows : tape.compiled;
 }
 

@@ -67,6 +67,7 @@ struct TapeLoop {
   std::size_t compute_bytes = 4;
   std::vector<bool> kept;  // for each scalar whether it has a type a row, so that a call is of one row
   int only = -1;           // the op that it stands for, where it is one alone
+  bool of_short_rows = false;  // it reduces them, and is told how long they are
   bool of_rows() const { return std::find(kept.begin(), kept.end(), true) != kept.end(); }
 };
 
@@ -95,7 +96,8 @@ struct Tape {
     std::vector<bool> unread;     // ops that expand what nothing but TapeOp::with_column reads along short rows
   };
   /// `rows`: where the reduced axes are innermost, loops take reduced values a row at a time, instead of repeated.
-  Way plain, compiled, rows;
+  /// `short_rows`: the same of short ones, for a block alone, with CentredSquaresLoops; no ops where there are none.
+  Way plain, compiled, rows, short_rows;
   /// needs[p][v]: pass p reads the full value v, the last entry being that of Way::late.
   std::vector<std::vector<bool>> needs;
   std::vector<int> output_pass;   // the pass in which a full output is there

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cpu/tape/block_runner.hpp"
+#include "cpu/tape/centred_squares.hpp"
 #include "cpu/tape/loops.hpp"
 
 namespace tern::detail_cpu {
@@ -15,16 +16,24 @@ namespace {
 class WaysPlanner {
  public:
   WaysPlanner(Tape& tape, const KernelTable& table, const PhiloxLoops& philox, const std::map<int, int>& producer)
-      : tape_(tape), program_(*tape.program), table_(table), philox_(philox), producer_(producer) {}
+      : tape_(tape),
+        program_(*tape.program),
+        table_(table),
+        philox_(philox),
+        producer_(producer),
+        centred_(tape, producer) {}
 
-  enum class Loops { none, whole, of_rows };
+  enum class Loops { none, whole, of_rows, of_short_rows };
+
+  bool has_centred_squares() const { return !centred_.empty(); }
 
   void plan_way(Tape::Way& way, Loops loops) {
     way.block = block_order(loops);
-    if (program_.reduces)
+    const bool has_passes = program_.reduces && loops != Loops::of_short_rows;
+    if (has_passes)
       for (int pass = 0; pass < program_.passes; ++pass) way.passes.push_back(pass_order(pass, false, loops));
-    way.late = program_.reduces ? pass_order(program_.passes - 1, true, loops) : Order{};
-    if (loops == Loops::of_rows) {
+    way.late = has_passes ? pass_order(program_.passes - 1, true, loops) : Order{};
+    if (of_rows(loops)) {
       drop_unread_expansions(way.block), drop_unread_expansions(way.late);
       for (Order& pass : way.passes) drop_unread_expansions(pass);
     }
@@ -43,6 +52,7 @@ class WaysPlanner {
 
  private:
   static std::size_t at(int index) { return static_cast<std::size_t>(index); }
+  static bool of_rows(Loops loops) { return loops == Loops::of_rows || loops == Loops::of_short_rows; }
   bool is_full_output(std::size_t k) const { return program_.outputs[k].full || !program_.reduces; }
 
   void note_unread(Tape::Way& way) const {
@@ -85,6 +95,7 @@ class WaysPlanner {
     for (std::size_t i = 0; i < needed.size(); ++i)
       if (needed[i]) all.push_back(static_cast<int>(i));
     if (loops != Loops::none) all = philox_.in_place_of_ops(all, tape_, table_);
+    if (loops == Loops::of_short_rows) all = centred_.in_place_of_ops(all, tape_, table_);
     append_parts(order, all, loops, [&](const Order& part, std::span<const int>) { return wanted_outside(part); });
     return order;
   }
@@ -162,7 +173,7 @@ class WaysPlanner {
 
   /// Appends ops, as one loop where there is one for them.
   void append(Order& order, const Order& run, const std::vector<int>& wanted, Loops loops) {
-    const bool found = !wanted.empty() && ((loops == Loops::of_rows && append_loop(order, run, wanted, true)) ||
+    const bool found = !wanted.empty() && ((of_rows(loops) && append_loop(order, run, wanted, true)) ||
                                            (loops != Loops::none && append_loop(order, run, wanted, false)));
     if (!found) order.insert(order.end(), run.begin(), run.end());
   }
@@ -194,6 +205,7 @@ class WaysPlanner {
   const KernelTable& table_;
   const PhiloxLoops& philox_;
   const std::map<int, int>& producer_;
+  const CentredSquaresLoops centred_;
 };
 
 }  // namespace
@@ -203,6 +215,7 @@ void plan_ways(Tape& tape, const KernelTable& table, const PhiloxLoops& philox, 
   planner.plan_way(tape.plain, WaysPlanner::Loops::none);
   planner.plan_way(tape.compiled, WaysPlanner::Loops::whole);
   if (tape.program->reduces) planner.plan_way(tape.rows, WaysPlanner::Loops::of_rows);
+  if (planner.has_centred_squares()) planner.plan_way(tape.short_rows, WaysPlanner::Loops::of_short_rows);
 }
 
 /// By a linear scan. Results may take the block of an argument that dies with the op, since kernels allow it;

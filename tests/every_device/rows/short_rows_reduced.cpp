@@ -206,13 +206,28 @@ TEST(ShortRowsReducedOnCpu, StepByStep) {
           const Tensor all = x.to(wide).contiguous(), count = numbers(static_cast<double>(n));
           const auto total = [](const Tensor& t) { return sum(t, {1}, true).contiguous(); };
           const auto repeated = [&](const Tensor& t) { return t.broadcast_to({rows, n}).contiguous(); };
-          const Tensor centred = all - repeated(total(all) / count);
-          const Tensor squares = total(centred * centred);
+          const Tensor centred = all - repeated(total(all) / count), one = numbers(1);
+          const Tensor squares = total(centred * centred), means = total(all) / count;
           expect_same(doubles(var(x, {1}, true)), doubles((squares / numbers(static_cast<double>(n - 1))).to(dtype)),
                       "variance of " + what);
           const auto scaled = row_formula([](auto u) { return (u - mean(u)) * (1 / (mean(u * u) + 1)); }, x);
-          const Tensor scale = numbers(1) / (total(all * all) / count + numbers(1));
+          const Tensor scale = one / (total(all * all) / count + one), by_rest = one / (squares / count + one);
           expect_same(doubles(scaled), doubles((centred * repeated(scale)).to(dtype)), "scaled, " + what);
+          const auto normal = row_formula([](auto u) {
+            const auto c = u - mean(u);
+            return c * (1 / (mean(c * c) + 1));
+          }, x);
+          expect_same(doubles(normal), doubles((centred * repeated(by_rest)).to(dtype)), "normal, " + what);
+          // What stands between is read by others, too: the mean, the differences, the sum of their squares.
+          const auto read = row_formula([](auto u) {
+            const auto m = mean(u), c = u - m, s = sum(c * c);
+            return c * s + (s / 3 + m);
+          }, x);
+          expect_same(doubles(read),
+                      doubles((centred * repeated(squares) + repeated(squares / numbers(3) + means)).to(dtype)),
+                      "read by others, " + what);
+          const auto alone = row_formula([](auto u) { return sum((u - mean(u)) * (u - mean(u))) + mean(u); }, x);
+          expect_same(doubles(alone), doubles((squares + means).to(dtype)), "of a row, " + what);
         }
       }
 }
