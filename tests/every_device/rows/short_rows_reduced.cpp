@@ -218,6 +218,13 @@ TEST(ShortRowsReducedOnCpu, StepByStep) {
             return c * (1 / (mean(c * c) + 1));
           }, x);
           expect_same(doubles(normal), doubles((centred * repeated(by_rest)).to(dtype)), "normal, " + what);
+          const auto of_computed = row_formula([](auto u) {
+            const auto v = u * 2, c = v - mean(v);
+            return c * (1 / (mean(c * c) + 1));
+          }, x);
+          const Tensor by_four = one / (squares * 4 / count + one);
+          expect_same(doubles(of_computed), doubles((centred * 2 * repeated(by_four)).to(dtype)),
+                      "of rows that are computed, " + what);
           // What stands between is read by others, too: the mean, the differences, the sum of their squares.
           const auto read = row_formula([](auto u) {
             const auto m = mean(u), c = u - m, s = sum(c * c);
