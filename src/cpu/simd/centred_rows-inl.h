@@ -95,6 +95,7 @@ template <std::size_t kLength, bool kKeeps, bool kMean, class D> struct CentredS
 template <bool kKeeps, bool kMean, class T> void CentredSquaresOfRows(const LoopCall& call) {
   using D = hn::ScalableTag<T>;
   constexpr std::size_t kLanes = hn::MaxLanes(D());
+  static_assert(kShortRow <= kMostJoined<T>);  // every length that comes here is joined
   const D d;
   const T* const x = static_cast<const T*>(call.in[0]);
   T *const means = static_cast<T*>(call.out[0]), *const squares = static_cast<T*>(call.out[1]);
