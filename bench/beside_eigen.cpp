@@ -85,9 +85,8 @@ template <class F> std::function<void()> loop_of_pairs(const float* z, const flo
   };
 }
 Calls loops(const tern::io::Named& arrays) {
-  const Array<float> x = floats(arrays.at("x")), y = floats(arrays.at("y"));
-  static const Array<float> left = x, right = y, positive = x.abs() + 0.1f;
-  const float *const a = left.data(), *const b = right.data(), *const c = positive.data();
+  static const Array<float> x = floats(arrays.at("x")), y = floats(arrays.at("y")), positive = x.abs() + 0.1f;
+  const float *const a = x.data(), *const b = y.data(), *const c = positive.data();
   const Eigen::Index n = x.size();
   return {
       {"add by a loop", loop(a, b, n, [](float u, float v) { return u + v; })},
