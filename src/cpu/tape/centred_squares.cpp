@@ -37,7 +37,7 @@ CentredSquaresLoops::CentredSquaresLoops(const Tape& tape, const std::map<int, i
 }
 
 bool CentredSquaresLoops::match(const Tape& tape, const std::map<int, int>& producer, const TapeOp& total,
-                           CentredValues& found) const {
+                                CentredValues& found) const {
   const ComputeType type = total.type;
   const auto op_of = [&](int value) -> const TapeOp* {
     const auto made = producer.find(value);
@@ -56,7 +56,7 @@ bool CentredSquaresLoops::match(const Tape& tape, const std::map<int, int>& prod
     return false;
   const auto is_found = [&](const CentredValues& v) { return v.sum == sum->result || v.total == total.result; };
   if (std::ranges::any_of(all_, is_found)) return false;
-  found = {sum->args[0],   sum->result,   mean->result, centred->result,
+  found = {sum->args[0],    sum->result,  mean->result, centred->result,
            squares->result, total.result, total.result, type == ComputeType::f64, false};
   for (std::size_t i = 0; i < tape.ops.size(); ++i) {
     const TapeOp& op = tape.ops[i];
