@@ -1,4 +1,6 @@
 // Cholesky, LU, and what solves with triangles, on the CPU.
+#include <limits>
+
 #include "primitives/linalg/cpu/cpu_lanes.hpp"
 
 namespace tern::detail_cpu {
@@ -31,8 +33,17 @@ void cholesky_on_cpu(detail::Backend&, const detail::CholeskyRequest& r) {
 
 namespace {
 
-/// The status of a matrix that is not finite, -1; of another one its factors anew, by Eigen, which divides: OpenBLAS
-/// multiplies by pivots' reciprocals, which subnormal ones have none of.
+/// Whether one of the first `least` pivots is subnormal. OpenBLAS multiplies by pivots' reciprocals, which such ones
+/// have none of: up to 0.3.21 it gives infinities, 0.3.26 leaves the column of the left factor undivided
+/// (where both parts of a complex one are subnormal, so twice the limit).
+template <class T> bool has_subnormal_pivot(const ByColumns<T>& factors, std::int64_t least) {
+  using R = real_of<T>;
+  for (std::int64_t i = 0; i < least; ++i)
+    if (const R size = std::abs(factors(i, i)); size > 0 && size < 2 * std::numeric_limits<R>::min()) return true;
+  return false;
+}
+
+/// The status of a matrix that is not finite, -1; of another one its factors anew, by Eigen, which divides.
 template <class T>
 int lu_by_division(const Factorisations<T>& table, const Matrix<const T>& from, const ByColumns<T>& factors,
                    std::int32_t* pivots) {
@@ -58,7 +69,7 @@ void factorise(const detail::LuRequest& r) {
       const Matrix<std::int32_t> pivots = matrix_of<std::int32_t>(r.pivots, batch, index, least, 1);
       int status = least == 0 ? 0 : table.lu(static_cast<int>(m), static_cast<int>(n), a.data(), a.ld(), pivots.data);
       // What is not finite stays so in its column, so the factors tell.
-      if (!all_finite(a.matrix())) status = lu_by_division(table, from, a, pivots.data);
+      if (has_subnormal_pivot(a, least) || !all_finite(a.matrix())) status = lu_by_division(table, from, a, pivots.data);
       statuses.set(index, status);
       a.finish();
     });
