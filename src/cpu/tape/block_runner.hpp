@@ -100,7 +100,7 @@ struct PlacesBefore {
 
 /// The same of larger ones that one elementwise operation, or loop, carries out where all operands lie as the space
 /// does: what a plan takes was 2 us of the 14 to 17 of an operation on 2^16 f32 (Zen 3).
-bool run_whole(const detail::FusedRequest& request, const Tape& tape, const KernelTable& table);
+bool run_whole(const detail::FusedRequest& request, const Tape& tape);
 
 class BlockRunner {
  public:

@@ -63,7 +63,7 @@ void run_tape(const FusedRequest& request, const Tape& tape, const KernelTable& 
   if (std::ranges::find(request.space, 0) != request.space.end()) return run_empty(request, tape, table);
   if (!detail::tracing() && run_small(request, tape, table)) return;
   if (!detail::tracing() && (run_narrow(request, tape, table) || run_pairs(request, table) ||
-                             run_whole(request, tape, table)))
+                             run_whole(request, tape)))
     return;
   run_any(request, tape, table);
 }

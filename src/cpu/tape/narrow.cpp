@@ -14,8 +14,8 @@ namespace {
 
 using detail::StepKind;
 
-/// Bytes of a block of a number, and elements that are worth a second thread.
-constexpr std::int64_t kNumbers = 4096, kParallelNarrow = std::int64_t{1} << 18;
+/// Bytes of a block of a number.
+constexpr std::int64_t kNumbers = 4096;
 
 bool is_input_or_number(StepKind kind) {
   return kind == StepKind::input || kind == StepKind::number || kind == StepKind::param;
@@ -30,19 +30,13 @@ const TapeOp* only_op(const Tape& tape) {
   return tape.outputs[0] == op.result || tape.outputs[0] == tape.ops.back().result ? &op : nullptr;
 }
 
-/// A loop from memory to memory: what its operands are there, and in it.
-struct NarrowLoop {
-  ElementaryFn run;
-  DType operands;
-  bool compares = false;
-};
-
 class NarrowRun {
  public:
   NarrowRun(const detail::FusedRequest& r, const Tape& tape, const KernelTable& table, const NarrowLoop& loop)
       : r_(r), tape_(tape), table_(table), loop_(loop), size_(static_cast<std::int64_t>(dtype_size(loop.operands))) {}
 
-  bool run(const TapeOp& op) {
+  bool run() {
+    const TapeOp& op = *loop_.op;
     if (!is_contiguous(r_.outputs[0], r_.space)) return false;
     alignas(64) std::byte numbers[2][kNumbers];
     for (int a = 0; a < op.arity; ++a)
@@ -119,26 +113,25 @@ ElementaryFn saturating_cast(const Tape& tape, DType result, const KernelTable& 
   return table.saturate[static_cast<int>(result)];
 }
 
-/// Null where the operation has none: comparisons give a byte for an element as it is computed, and what computes in
-/// narrow integers stores them.
-NarrowLoop loop_of(const TapeOp& op, DType result, const KernelTable& table) {
-  if (result == DType::boolean)
-    return {table.predicates[static_cast<int>(op.which)][static_cast<int>(op.type)], dtype_computed_in(op.type), true};
-  const bool computes = op.type == ComputeType::i32 && op.arity == 2;
-  return {computes ? table.narrow[static_cast<int>(result)][static_cast<int>(op.which)] : nullptr, result};
-}
-
 }  // namespace
 
-bool run_narrow(const detail::FusedRequest& r, const Tape& tape, const KernelTable& table) {
-  if (tape.program->reduces || r.outputs.size() != 1) return false;
-  if (const ElementaryFn cast = saturating_cast(tape, r.outputs[0].dtype, table))
-    return NarrowRun(r, tape, table, {cast, DType::f32}).run(tape.ops[0]);
+NarrowLoop narrow_loop(const Tape& tape, const KernelTable& table) {
+  if (tape.program->reduces || tape.outputs.size() != 1) return {};
+  const DType result = tape.program->outputs[0].dtype;
+  if (const ElementaryFn cast = saturating_cast(tape, result, table)) return {cast, &tape.ops[0], DType::f32};
   const TapeOp* const op = only_op(tape);
-  if (!op) return false;
-  const NarrowLoop loop = loop_of(*op, r.outputs[0].dtype, table);
-  if (!loop.run || (!loop.compares && tape.outputs[0] != op->result)) return false;
-  return NarrowRun(r, tape, table, loop).run(*op);
+  if (!op) return {};
+  // Comparisons give a byte for an element as it is computed; what computes in narrow integers stores them.
+  if (result == DType::boolean)
+    return {table.predicates[static_cast<int>(op->which)][static_cast<int>(op->type)], op, dtype_computed_in(op->type),
+            true};
+  const bool computes = op->type == ComputeType::i32 && op->arity == 2 && tape.outputs[0] == op->result;
+  return {computes ? table.narrow[static_cast<int>(result)][static_cast<int>(op->which)] : nullptr, op, result};
+}
+
+bool run_narrow(const detail::FusedRequest& r, const Tape& tape, const KernelTable& table) {
+  const NarrowLoop loop = narrow_loop(tape, table);
+  return loop.run && NarrowRun(r, tape, table, loop).run();
 }
 
 }  // namespace tern::detail_cpu

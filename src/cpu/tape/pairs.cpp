@@ -7,6 +7,7 @@
 
 #include "cpu/machine/caches.hpp"
 #include "cpu/machine/threads.hpp"
+#include "cpu/simd/dispatch.hpp"
 #include "cpu/tape/block_runner.hpp"
 #include "formula/caches.hpp"
 #include "formula/complex.hpp"
@@ -30,6 +31,8 @@ struct PairsFunction {
   std::size_t operands, results;  // parts of numbers, the results of one part being real
   std::vector<Operation> operations;
   bool apart = false;  // two real operands
+  /// Which operand a part belongs to.
+  int number(int part) const { return apart ? part : part / 2; }
 };
 const FormulaGraph* in_parts(const Expr& e, int operands) {
   detail::Operands complex;
@@ -112,41 +115,94 @@ const PairsFunction* find(const detail::FusedRequest& r) {
   return nullptr;
 }
 
+/// The first number of each operand and result; of two real operands (apart) the first element.
+struct PlacedPairs {
+  const std::byte* in[3];
+  std::byte* out[2];
+};
+
+void run_operations(const PairsFunction& k, bool wide, const PlacedPairs& at, std::int64_t count, bool stream,
+                    const KernelTable& table) {
+  const std::int64_t size = wide ? 8 : 4, blocks = (count + kPairNumbers - 1) / kPairNumbers,
+                     step = (k.apart ? 1 : 2) * size, out_step = (k.results > 1 ? 2 : 1) * size;
+  const auto part = [&](std::int64_t first, std::int64_t last) {
+    const std::int64_t some = k.operations.size() > 1 ? kPairNumbers : last - first;  // the next one finds them near
+    for (; first < last; first += some)
+      for (const Operation& o : k.operations)
+        (table.pairs.*o.functions)[wide](at.in[k.number(o.a)] + first * step,
+                                         o.b < 0 ? nullptr : at.in[k.number(o.b)] + first * step,
+                                         at.out[o.out / 2] + first * out_step,
+                                         static_cast<std::size_t>(std::min(some, last - first)), stream);
+    if (stream) hwy::FlushStream();
+  };
+  if (count < kParallelPairs) return part(0, count);
+  const std::int64_t tasks = std::min<std::int64_t>(blocks, 4 * max_threads());
+  parallel_for(tasks, [&](std::int64_t task) {
+    part(blocks * task / tasks * kPairNumbers, std::min(count, blocks * (task + 1) / tasks * kPairNumbers));
+  });
+}
+
+/// Such a function of tensors of complex numbers.
+class PairsProgram final : public detail::DirectProgram {
+ public:
+  PairsProgram(const PairsFunction& function, bool wide) : function_(function), wide_(wide) {}
+  bool takes(std::int64_t count) const override { return count < kStreamed; }
+  void run(std::span<const detail::DirectOperand> operands, std::span<void* const> outputs,
+           std::int64_t count) const override {
+    PlacedPairs at{};
+    for (std::size_t i = 0; i < operands.size(); ++i) at.in[i] = static_cast<const std::byte*>(operands[i].at);
+    for (std::size_t k = 0; k < outputs.size(); ++k) at.out[k] = static_cast<std::byte*>(outputs[k]);
+    run_operations(function_, wide_, at, count, false, kernels());
+  }
+
+ private:
+  const PairsFunction& function_;
+  bool wide_;
+};
+
 }  // namespace
+
+bool is_hypot(const detail::Program& program) {
+  static const FormulaGraph* const hypot = real_hypot();
+  return program.graph == hypot;
+}
 
 bool run_pairs(const detail::FusedRequest& r, const KernelTable& table) {
   if (r.program->reduces) return false;
   const PairsFunction* const k = find(r);
   if (!k) return false;
   const bool wide = r.outputs[0].dtype == DType::f64;
-  const std::int64_t size = wide ? 8 : 4, count = r.space.numel(), blocks = (count + kPairNumbers - 1) / kPairNumbers;
-  const std::int64_t step = (k->apart ? 1 : 2) * size, out_step = (k->results > 1 ? 2 : 1) * size;
-  const auto input = [&](int i) {
-    return static_cast<const std::byte*>(memory_of(r.inputs[static_cast<std::size_t>(i)].view));
-  };
-  const auto output = [&](int i) { return static_cast<std::byte*>(memory_of(r.outputs[static_cast<std::size_t>(i)])); };
+  const std::int64_t size = wide ? 8 : 4, count = r.space.numel();
+  PlacedPairs at{};
+  for (std::size_t i = 0; i < k->operands; i += k->apart ? 1 : 2)
+    at.in[k->number(static_cast<int>(i))] = static_cast<const std::byte*>(memory_of(r.inputs[i].view));
+  for (std::size_t i = 0; i < k->results; i += 2) at.out[i / 2] = static_cast<std::byte*>(memory_of(r.outputs[i]));
   const auto parts = static_cast<std::int64_t>(k->operands + k->results);
   const bool in_place = std::ranges::any_of(
       r.inputs, [&](const detail::Operand& operand) { return operand.view.storage == r.outputs[0].storage; });
   // A real result is none of the operands; and what is read again must not be written before.
   if (in_place && ((k->results == 1 && !k->apart) || k->operations.size() > 1)) return false;
-  const bool stream = !in_place && count >= kStreamed && count * parts * size >= cache_bytes() &&
-                      std::ranges::all_of(k->operations, [&](const Operation& o) {
-                        return reinterpret_cast<std::uintptr_t>(output(o.out)) % 64 == 0;
-                      });
-  const std::int64_t tasks = count < kParallelPairs ? 1 : std::min<std::int64_t>(blocks, 4 * max_threads());
-  parallel_for(tasks, [&](std::int64_t task) {
-    const std::int64_t begin = blocks * task / tasks * kPairNumbers,
-                       end = std::min(count, blocks * (task + 1) / tasks * kPairNumbers);
-    const std::int64_t some = k->operations.size() > 1 ? kPairNumbers : end - begin;  // the next one finds them near
-    for (std::int64_t first = begin; first < end; first += some)
-      for (const Operation& o : k->operations)
-        (table.pairs.*o.functions)[wide](input(o.a) + first * step, o.b < 0 ? nullptr : input(o.b) + first * step,
-                                         output(o.out) + first * out_step,
-                                         static_cast<std::size_t>(std::min(some, end - first)), stream);
-    if (stream) hwy::FlushStream();
-  });
-  return true;
+  const bool stream =
+      !in_place && count >= kStreamed && count * parts * size >= cache_bytes() &&
+      std::ranges::all_of(at.out, [](const void* out) { return reinterpret_cast<std::uintptr_t>(out) % 64 == 0; });
+  return run_operations(*k, wide, at, count, stream, table), true;
+}
+
+const detail::DirectProgram* pairs_program(const detail::Program& program) {
+  const DType dtype = program.outputs[0].dtype;
+  const auto is_of_it = [&](const detail::InputType& input) { return input == detail::InputType{dtype, false}; };
+  if ((dtype != DType::f32 && dtype != DType::f64) || !std::ranges::all_of(program.inputs, is_of_it)) return nullptr;
+  static const auto* const programs = [] {
+    auto* const made = new std::vector<PairsProgram>;
+    for (const PairsFunction& k : known())
+      for (const bool wide : {false, true}) made->emplace_back(k, wide);
+    return made;
+  }();
+  for (std::size_t i = 0; i < known().size(); ++i)
+    if (const PairsFunction& k = known()[i]; !k.apart && k.graph == program.graph &&
+                                             k.operands == program.inputs.size() && k.results == program.outputs.size())
+      return &(*programs)[2 * i + (dtype == DType::f64)];
+  return nullptr;
 }
 
 }  // namespace tern::detail_cpu

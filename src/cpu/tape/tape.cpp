@@ -8,6 +8,7 @@
 #include "cpu/tape/known_functions.hpp"
 #include "cpu/tape/philox.hpp"
 #include "cpu/tape/tape_ways.hpp"
+#include "cpu/tape/whole_program.hpp"
 #include "tern/error.hpp"
 
 namespace tern::detail_cpu {
@@ -247,7 +248,9 @@ class Compiler {
 }  // namespace
 
 std::unique_ptr<Tape> compile_tape(const char* op, const Program& program, const KernelTable& table) {
-  return Compiler(op, program, table).run();
+  std::unique_ptr<Tape> tape = Compiler(op, program, table).run();
+  tape->whole = WholeProgram::of(*tape, table);
+  return tape;
 }
 
 }  // namespace tern::detail_cpu

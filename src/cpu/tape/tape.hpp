@@ -74,6 +74,8 @@ struct TapeLoop {
 /// Ops in order of execution; ~i stands for the loop i.
 using Order = std::vector<int>;
 
+class WholeProgram;
+
 struct Tape {
   const detail::Program* program = nullptr;
   std::vector<TapeValue> values;  // those of the program's steps first
@@ -109,6 +111,7 @@ struct Tape {
   /// Values of four bytes, of which passes over a row in blocks compute exponentials more often than where it is one
   /// block.
   bool repeats = false;
+  std::shared_ptr<const WholeProgram> whole;  // null where it is none
 };
 
 /// The tape of a program for this processor's kernels; throws unsupported where an elementary function has no kernel

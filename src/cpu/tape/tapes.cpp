@@ -55,8 +55,13 @@ Elementary combining_elementary(Elementary reduction) {
   }
 }
 
+void count_call() { tapes().calls.fetch_add(1, std::memory_order_relaxed); }
+
 const Tape& tape_of(const char* op, const detail::Program& program) {
-  tapes().calls.fetch_add(1, std::memory_order_relaxed);
+  count_call();
+  return find_tape(op, program);
+}
+const Tape& find_tape(const char* op, const detail::Program& program) {
   Recent& slot = recent[program.serial % 64];
   if (slot.program != &program) slot = {&program, &compiled(op, program)};
   return *slot.tape;

@@ -7,6 +7,7 @@
 
 #include "backend/instruments/trace.hpp"
 #include "primitives/fused/operation_complex.hpp"
+#include "primitives/fused/operation_direct.hpp"
 
 namespace tern::detail {
 
@@ -155,6 +156,7 @@ PoolVector<Var> fused(const FusedCall& call, std::span<const Argument> arguments
 void run_fused(const FusedCall& call, std::span<const Argument> arguments, std::span<const Tensor> into,
                std::span<Tensor> outputs) {
   if (of_complex_numbers(call, arguments)) return complex_call(call, arguments, into, outputs);
+  if (run_alike(call, arguments, into, outputs)) return;
   const Shape natural = broadcast_space(call.op, arguments);
   CallForNumbers for_numbers;
   run_over(call.space ? *call.space : natural, for_numbers.of(call, arguments), arguments, into, outputs);
@@ -216,9 +218,14 @@ void fused(const FusedCall& any_call, std::span<const Argument> arguments, std::
   CallForNumbers for_numbers;
   const FusedCall& call = for_numbers.of(any_call, arguments);
   Slots<Tensor, 3> outputs(results.size());
-  Shape space = broadcast_space(call.op, arguments);
-  if (call.space) space = *call.space;
-  run_over(space, call, arguments, into, outputs);
+  Shape space;
+  if (run_alike(call, arguments, into, outputs)) {
+    space = outputs[0].shape();
+  } else {
+    space = broadcast_space(call.op, arguments);
+    if (call.space) space = *call.space;
+    run_over(space, call, arguments, into, outputs);
+  }
   if (call.drops_axes)
     for (Tensor& output : outputs) output = output.reshape(without_axes(space, call.reduced));
   const bool tracks = grad_enabled() && std::any_of(arguments.begin(), arguments.end(),

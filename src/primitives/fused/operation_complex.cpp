@@ -3,6 +3,7 @@
 #include <string>
 
 #include "formula/complex.hpp"
+#include "primitives/fused/operation_direct.hpp"
 #include "tern/complex.hpp"
 
 namespace tern::detail {
@@ -170,6 +171,7 @@ void call_in_parts(const FusedCall& call, Operands operands, std::span<const Arg
     }
     ++at;
   }
+  if constexpr (std::same_as<T, Tensor>) note_complex_call(call, arguments, backend, program, results);
 }
 
 /// The call on numbers beside each other: parts are elements along one more axis.
@@ -243,6 +245,7 @@ VarParts parts_of(const Var& z) {
 
 void complex_call(const FusedCall& call, std::span<const Argument> arguments, std::span<const Tensor> into,
                   std::span<Tensor> results) {
+  if (into.empty() && run_alike_complex(call, arguments, results)) return;
   run_complex(call, arguments, into, results);
 }
 void complex_call(const FusedCall& call, std::span<const Argument> arguments, std::span<const Tensor> into,

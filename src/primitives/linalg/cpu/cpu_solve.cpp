@@ -69,7 +69,8 @@ void factorise(const detail::LuRequest& r) {
       const Matrix<std::int32_t> pivots = matrix_of<std::int32_t>(r.pivots, batch, index, least, 1);
       int status = least == 0 ? 0 : table.lu(static_cast<int>(m), static_cast<int>(n), a.data(), a.ld(), pivots.data);
       // What is not finite stays so in its column, so the factors tell.
-      if (has_subnormal_pivot(a, least) || !all_finite(a.matrix())) status = lu_by_division(table, from, a, pivots.data);
+      if (has_subnormal_pivot(a, least) || !all_finite(a.matrix()))
+        status = lu_by_division(table, from, a, pivots.data);
       statuses.set(index, status);
       a.finish();
     });

@@ -1,0 +1,174 @@
+#include "primitives/fused/operation_direct.hpp"
+
+#include <algorithm>
+
+#include "backend/instruments/reads.hpp"
+#include "backend/instruments/trace.hpp"
+#include "backend/recording/capture.hpp"
+#include "backend/direct.hpp"
+
+namespace tern::detail {
+namespace {
+
+/// A cache: each thread's last ones, by the program's serial.
+struct RecentProgram {
+  const Program* program = nullptr;
+  Backend* backend = nullptr;
+  const DirectProgram* direct = nullptr;
+};
+thread_local constinit RecentProgram recent[64];
+
+const DirectProgram* direct_of(Backend& backend, const char* op, const Program& program) {
+  RecentProgram& slot = recent[program.serial % 64];
+  if (slot.program != &program || slot.backend != &backend)
+    slot = {&program, &backend, direct_program(backend, op, program)};
+  return slot.direct;
+}
+
+/// Of formulas of complex tensors, by the address of their graph, with the one result's dtype.
+struct RecentComplex {
+  const FormulaGraph* graph = nullptr;
+  Backend* backend = nullptr;
+  const DirectProgram* direct = nullptr;
+  DType operands = DType::c64, result = DType::c64;
+};
+thread_local constinit RecentComplex recent_complex[16];
+RecentComplex& slot_of(const FormulaGraph* graph) {
+  return recent_complex[reinterpret_cast<std::uintptr_t>(graph) / 64 % 16];
+}
+
+bool is_contiguous(const TensorImpl& x) {
+  std::int64_t step = 1;
+  for (std::size_t i = static_cast<std::size_t>(x.shape.rank()); i-- > 0; step *= x.shape[i])
+    if (x.strides[i] != step) return false;
+  return true;
+}
+/// Whether a call would only be run and counted.
+bool is_plain() { return !ReadScope::active() && !current_capture() && !instruments.cost && !listening(); }
+
+/// The operands and results of a call that fits a program.
+class AlikeCall {
+ public:
+  /// False where an operand lies, or is, otherwise.
+  bool read(const Program& program, std::span<const Argument> arguments) {
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const Tensor* const tensor = tensor_of(arguments[i]);
+      read_[i] = tensor ? tensor->impl().get() : nullptr;
+      if (!tensor && program.inputs[i] == InputType{DType::f32, true}) operands_[i] = {nullptr, &arguments[i].number};
+      else if (!read_[i] || program.inputs[i] != InputType{read_[i]->dtype, false} || !is_first_or_like_it(*read_[i]))
+        return false;
+      else operands_[i] = {memory(*read_[i], bytes_read_), nullptr};
+    }
+    count_ = arguments.size();
+    return first_ != nullptr;
+  }
+  /// The same of tensors of one dtype.
+  bool read(DType dtype, std::span<const Argument> arguments) {
+    for (const Argument& argument : arguments) {
+      const Tensor* const tensor = tensor_of(argument);
+      const TensorImpl* const x = tensor ? tensor->impl().get() : nullptr;
+      if (!x || x->dtype != dtype || !is_first_or_like_it(*x)) return false;
+      read_[count_] = x, operands_[count_++] = {memory(*x, bytes_read_), nullptr};
+    }
+    return first_ != nullptr;
+  }
+  /// The same of a result that is there.
+  bool write(const ProgramOutput& output, const Tensor& to) {
+    const TensorImpl* const x = to.impl().get();
+    if (!x || x->dtype != output.dtype || x->storage->read_only() || !is_first_or_like_it(*x)) return false;
+    for (std::size_t i = 0; i < count_; ++i)  // in place, or apart
+      if (read_[i] && read_[i]->storage == x->storage && (read_[i]->offset != x->offset || read_[i]->dtype != x->dtype))
+        return false;
+    for (std::size_t k = 0; k < results_; ++k)
+      if (written_[k]->storage == x->storage) return false;
+    add_result(*x);
+    return true;
+  }
+  void write_new(const char* op, DType dtype, Tensor& to) {
+    to = make_tensor(first_->shape, dtype, backend(), op);
+    add_result(*to.impl());
+  }
+  void run(const DirectProgram& direct) const {
+    count_direct_call();
+    direct.run({operands_, count_}, {outputs_, results_}, elements());
+    TraceCounts& counts = instruments.counts;
+    ++counts.calls, counts.bytes_read += bytes_read_, counts.bytes_written += bytes_written_;
+  }
+  Backend& backend() const { return first_->storage->backend(); }
+  const Shape& shape() const { return first_->shape; }
+  std::int64_t elements() const { return first_->numel; }
+
+ private:
+  /// Whether it has elements, which lie without gaps, as those of the first.
+  bool is_first_or_like_it(const TensorImpl& x) {
+    if (x.storage->awaits_replay()) return false;
+    if (first_)
+      return &x == first_ || (x.shape == first_->shape && x.strides == first_->strides &&
+                              &x.storage->backend() == &backend());
+    first_ = &x;
+    return x.numel > 0 && is_contiguous(x);
+  }
+  static std::byte* memory(const TensorImpl& x, std::int64_t& bytes) {
+    const auto size = static_cast<std::int64_t>(dtype_size(x.dtype));
+    bytes += x.numel * size;
+    return static_cast<std::byte*>(x.storage->data()) + x.offset * size;
+  }
+  void add_result(const TensorImpl& x) {
+    written_[results_] = &x;
+    outputs_[results_++] = memory(x, bytes_written_);
+  }
+
+  const TensorImpl* first_ = nullptr;
+  std::size_t count_ = 0, results_ = 0;
+  std::int64_t bytes_read_ = 0, bytes_written_ = 0;
+  const TensorImpl *read_[kDirectInputs], *written_[kDirectOutputs];
+  DirectOperand operands_[kDirectInputs];
+  void* outputs_[kDirectOutputs];
+};
+
+}  // namespace
+
+bool run_alike(const FusedCall& call, std::span<const Argument> arguments, std::span<const Tensor> into,
+                std::span<Tensor> outputs) {
+  const Program* const program = call.graph->caches->last_program.load(std::memory_order_acquire);
+  if (!program || program->reduces || !program->integral_numbers.empty() || call.wide.arguments.any() ||
+      arguments.size() > kDirectInputs || arguments.size() != program->inputs.size() ||
+      outputs.size() > kDirectOutputs || (!into.empty() && into.size() != outputs.size()) || !is_plain())
+    return false;
+  AlikeCall direct;
+  if (!direct.read(*program, arguments) || (call.space && *call.space != direct.shape())) return false;
+  const DirectProgram* const how = direct_of(direct.backend(), call.op, *program);
+  if (!how || !how->takes(direct.elements())) return false;
+  for (std::size_t k = 0; k < into.size(); ++k)
+    if (!direct.write(program->outputs[k], into[k])) return false;
+  for (std::size_t k = 0; k < outputs.size(); ++k)
+    if (into.empty()) direct.write_new(call.op, program->outputs[k].dtype, outputs[k]);
+    else into[k].impl()->storage->bump_version(), outputs[k] = into[k];
+  direct.run(*how);
+  return true;
+}
+
+bool run_alike_complex(const FusedCall& call, std::span<const Argument> arguments, std::span<Tensor> outputs) {
+  const RecentComplex& slot = slot_of(call.graph);
+  if (slot.graph != call.graph || !slot.direct || call.space || call.wide.arguments.any() || outputs.size() != 1 ||
+      arguments.size() > kDirectInputs || !is_plain())
+    return false;
+  AlikeCall direct;
+  if (!direct.read(slot.operands, arguments) || &direct.backend() != slot.backend ||
+      !slot.direct->takes(direct.elements()))
+    return false;
+  direct.write_new(call.op, slot.result, outputs[0]);
+  direct.run(*slot.direct);
+  return true;
+}
+void note_complex_call(const FusedCall& call, std::span<const Argument> arguments, Backend& backend,
+                       const Program& program, std::span<const Tensor> results) {
+  if (results.size() != 1) return;
+  const auto dtype_of = [](const Argument& a) { return is_tensor(a) ? value_of(a).dtype() : DType::boolean; };
+  const DType dtype = dtype_of(arguments[0]);
+  const auto is_like_it = [&](const Argument& a) { return dtype_of(a) == dtype; };
+  if (!is_complex(dtype) || !std::ranges::all_of(arguments, is_like_it)) return;
+  slot_of(call.graph) = {call.graph, &backend, direct_program_of_parts(backend, program), dtype, results[0].dtype()};
+}
+
+}  // namespace tern::detail
