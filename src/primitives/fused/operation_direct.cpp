@@ -1,11 +1,9 @@
 #include "primitives/fused/operation_direct.hpp"
 
-#include <algorithm>
-
+#include "backend/direct.hpp"
 #include "backend/instruments/reads.hpp"
 #include "backend/instruments/trace.hpp"
 #include "backend/recording/capture.hpp"
-#include "backend/direct.hpp"
 
 namespace tern::detail {
 namespace {
@@ -30,6 +28,7 @@ struct RecentComplex {
   const FormulaGraph* graph = nullptr;
   Backend* backend = nullptr;
   const DirectProgram* direct = nullptr;
+  const Program* on_each_part = nullptr;  // what it is of the parts, as elements beside each other; null: of pairs
   DType operands = DType::c64, result = DType::c64;
 };
 thread_local constinit RecentComplex recent_complex[16];
@@ -62,14 +61,19 @@ class AlikeCall {
     count_ = arguments.size();
     return first_ != nullptr;
   }
-  /// The same of tensors of one dtype.
-  bool read(DType dtype, std::span<const Argument> arguments) {
-    for (const Argument& argument : arguments) {
-      const Tensor* const tensor = tensor_of(argument);
-      const TensorImpl* const x = tensor ? tensor->impl().get() : nullptr;
-      if (!x || x->dtype != dtype || !is_first_or_like_it(*x)) return false;
-      read_[count_] = x, operands_[count_++] = {memory(*x, bytes_read_), nullptr};
+  /// The same of complex tensors of one dtype and, among parts, real numbers.
+  bool read(DType dtype, const Program* on_each_part, std::span<const Argument> arguments) {
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const Tensor* const tensor = tensor_of(arguments[i]);
+      const bool number = on_each_part && on_each_part->inputs[i].number;
+      read_[i] = tensor ? tensor->impl().get() : nullptr;
+      if (number ? tensor || arguments[i].is_complex
+                 : !read_[i] || read_[i]->dtype != dtype || !is_first_or_like_it(*read_[i]))
+        return false;
+      if (number) operands_[i] = {nullptr, &arguments[i].number};
+      else operands_[i] = {memory(*read_[i], bytes_read_), nullptr};
     }
+    count_ = arguments.size();
     return first_ != nullptr;
   }
   /// The same of a result that is there.
@@ -88,9 +92,10 @@ class AlikeCall {
     to = make_tensor(first_->shape, dtype, backend(), op);
     add_result(*to.impl());
   }
-  void run(const DirectProgram& direct) const {
+  /// parts: elements of the program for each of the tensors'.
+  void run(const DirectProgram& direct, std::int64_t parts = 1) const {
     count_direct_call();
-    direct.run({operands_, count_}, {outputs_, results_}, elements());
+    direct.run({operands_, count_}, {outputs_, results_}, parts * elements());
     TraceCounts& counts = instruments.counts;
     ++counts.calls, counts.bytes_read += bytes_read_, counts.bytes_written += bytes_written_;
   }
@@ -153,22 +158,33 @@ bool run_alike_complex(const FusedCall& call, std::span<const Argument> argument
   if (slot.graph != call.graph || !slot.direct || call.space || call.wide.arguments.any() || outputs.size() != 1 ||
       arguments.size() > kDirectInputs || !is_plain())
     return false;
+  if (slot.on_each_part && slot.on_each_part->inputs.size() != arguments.size()) return false;
+  const std::int64_t parts = slot.on_each_part ? 2 : 1;
   AlikeCall direct;
-  if (!direct.read(slot.operands, arguments) || &direct.backend() != slot.backend ||
-      !slot.direct->takes(direct.elements()))
+  if (!direct.read(slot.operands, slot.on_each_part, arguments) || &direct.backend() != slot.backend ||
+      !slot.direct->takes(parts * direct.elements()))
     return false;
   direct.write_new(call.op, slot.result, outputs[0]);
-  direct.run(*slot.direct);
+  direct.run(*slot.direct, parts);
   return true;
 }
 void note_complex_call(const FusedCall& call, std::span<const Argument> arguments, Backend& backend,
-                       const Program& program, std::span<const Tensor> results) {
-  if (results.size() != 1) return;
-  const auto dtype_of = [](const Argument& a) { return is_tensor(a) ? value_of(a).dtype() : DType::boolean; };
-  const DType dtype = dtype_of(arguments[0]);
-  const auto is_like_it = [&](const Argument& a) { return dtype_of(a) == dtype; };
-  if (!is_complex(dtype) || !std::ranges::all_of(arguments, is_like_it)) return;
-  slot_of(call.graph) = {call.graph, &backend, direct_program_of_parts(backend, program), dtype, results[0].dtype()};
+                       const Program& program, bool on_each_part, std::span<const Tensor> results) {
+  if (results.size() != 1 || program.reduces) return;
+  DType dtype = DType::boolean;  // of all tensors, which are complex
+  for (const Argument& a : arguments) {
+    if (!is_tensor(a) && on_each_part) continue;
+    if (!is_tensor(a) || (dtype != DType::boolean && value_of(a).dtype() != dtype)) return;
+    dtype = value_of(a).dtype();
+  }
+  if (!is_complex(dtype)) return;
+  slot_of(call.graph) = {call.graph,
+                         &backend,
+                         on_each_part ? direct_program(backend, call.op, program)
+                                      : direct_program_of_parts(backend, program),
+                         on_each_part ? &program : nullptr,
+                         dtype,
+                         results[0].dtype()};
 }
 
 }  // namespace tern::detail

@@ -13,8 +13,9 @@ bool run_alike(const FusedCall& call, std::span<const Argument> arguments, std::
                 std::span<Tensor> outputs);
 /// The same of a formula of complex tensors.
 bool run_alike_complex(const FusedCall& call, std::span<const Argument> arguments, std::span<Tensor> outputs);
-/// That a call of complex tensors came to this program, from whose outputs the results are made.
+/// That a call of complex tensors came to this program of their parts, either as inputs by themselves or (on_each_part)
+/// as elements beside each other.
 void note_complex_call(const FusedCall& call, std::span<const Argument> arguments, Backend& backend,
-                       const Program& program, std::span<const Tensor> results);
+                       const Program& program, bool on_each_part, std::span<const Tensor> results);
 
 }  // namespace tern::detail

@@ -52,6 +52,7 @@ TEST_P(AlikeOperands, GiveWhatOthersGive) {
       expect_alike(of + "*", a, b, [](const Tensor& x, const Tensor& y) { return x * y; });
       expect_alike(of + "x·x", a, b, [](const Tensor& x, const Tensor&) { return x * x; });
       expect_alike(of + "2x + 3y", a, b, [](const Tensor& x, const Tensor& y) { return 2 * x + y * 3; });
+      expect_alike(of + "x - 3", a, b, [](const Tensor& x, const Tensor&) { return x - 3; });
       expect_alike(of + "==", a, b, [](const Tensor& x, const Tensor& y) { return x == y; });
       expect_alike(of + "abs", a, b, [](const Tensor& x, const Tensor&) { return abs(x); });
       if (!is_complex(dtype)) {
