@@ -53,6 +53,18 @@ template <class L, class D, DType H> HWY_INLINE hn::Vec<D> LoadEnd(D d, const Ha
 /// To memory that may be aligned as half of it: pairs of numbers are lanes (OfPairs).
 template <class T> HWY_INLINE void PutAny(T value, T* to) { std::memcpy(to, &value, sizeof value); }
 
+/// What is read so many bytes later is asked for: beyond what a processor fetches by itself where a few instructions a
+/// vector let it look less far ahead. Of the time of rows of 1024 in memory that sums of short ones take, results past
+/// the caches, without and with it (Zen 5, f32 of 160 MB): rows of 2 1.69 and 1.43, of 3 1.43 and 1.27, of 8 1.22 and
+/// 1.18; in L2, of 3 2.1 and 1.7. By hand, 2048 rows of 2048 f32, Zen 3, sums 1128 and 612 us, maxima 1409 and 827 (by
+/// 512 bytes 1417, 2048 1009, 4096 996); of 32 such rows, which are in L2, 3.7 and 4.2, 4.6 and 3.3.
+inline constexpr std::size_t kFetchAhead = 8192;
+
+template <class M> HWY_INLINE void FetchAhead(const M* x, std::size_t n) {
+  const char* const at = reinterpret_cast<const char*>(x) + kFetchAhead;
+  for (std::size_t b = 0; b < n * sizeof(M); b += 64) __builtin_prefetch(at + b);
+}
+
 /// Rows that are reduced by themselves.
 template <class L, class T, class M>
 HWY_INLINE void ReduceLongRows(const M* rows, T* out, std::size_t groups, std::size_t length) {
@@ -63,6 +75,7 @@ HWY_INLINE void ReduceLongRows(const M* rows, T* out, std::size_t groups, std::s
     auto a0 = L::Identity(d), a1 = a0, a2 = a0, a3 = a0;
     std::size_t i = 0;
     for (; i + 4 * lanes <= length; i += 4 * lanes) {
+      FetchAhead(x + i, 4 * hn::MaxLanes(d));
       a0 = L::Run(d, a0, LoadOperand(d, x + i));
       a1 = L::Run(d, a1, LoadOperand(d, x + i + lanes));
       a2 = L::Run(d, a2, LoadOperand(d, x + i + 2 * lanes));
@@ -186,17 +199,6 @@ template <class L, std::size_t kLength, class D> struct JoinedRows {
     return sum;
   }
 };
-
-/// What is read so many bytes later is asked for: beyond what a processor fetches by itself where a few instructions a
-/// vector let it look less far ahead. Of the time of rows of 1024 in memory that sums of short ones take, results past
-/// the caches, without and with it (Zen 5, f32 of 160 MB): rows of 2 1.69 and 1.43, of 3 1.43 and 1.27, of 8 1.22 and
-/// 1.18; in L2, of 3 2.1 and 1.7.
-inline constexpr std::size_t kFetchAhead = 8192;
-
-template <class M> HWY_INLINE void FetchAhead(const M* x, std::size_t n) {
-  const char* const at = reinterpret_cast<const char*>(x) + kFetchAhead;
-  for (std::size_t b = 0; b < n * sizeof(M); b += 64) __builtin_prefetch(at + b);
-}
 
 /// Calls kernel.Run(d, rows, results, stream) for as many rows of kLength as a vector has lanes, until all are done:
 /// the last with some of those before, few ones in a block. R: what results are stored as.
