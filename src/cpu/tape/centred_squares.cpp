@@ -85,7 +85,7 @@ Order CentredSquaresLoops::in_place_of_ops(const Order& ops, Tape& tape, const K
     loop.compute_bytes = found->wide ? 8 : 4;
     loop.inputs = {found->x}, loop.outputs = {found->mean, found->last};
     if (found->keeps) loop.outputs.push_back(found->centred);
-    loop.of_short_rows = true;
+    loop.along = TapeLoop::Along::short_rows;
   }
   return order;
 }
