@@ -98,8 +98,8 @@ struct Tape {
     std::vector<bool> unread;     // ops that expand what nothing but TapeOp::with_column reads along short rows
   };
   /// `rows`: where the reduced axes are innermost, loops take reduced values a row at a time, instead of repeated.
-  /// `short_rows`: the same of short ones, for a block alone, with CentredSquaresLoops and loops of what a row has
-  /// one of; no ops where there are none of these.
+  /// `short_rows`: the same of short ones, for a block alone, with kernels of several steps (CentredSquaresLoops,
+  /// product_sums_in_place_of_ops) and loops of what a row has one of; no ops where there are none of these.
   Way plain, compiled, rows, short_rows;
   /// needs[p][v]: pass p reads the full value v, the last entry being that of Way::late.
   std::vector<std::vector<bool>> needs;

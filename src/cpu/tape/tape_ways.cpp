@@ -9,6 +9,7 @@
 #include "cpu/tape/block_runner.hpp"
 #include "cpu/tape/centred_squares.hpp"
 #include "cpu/tape/loops.hpp"
+#include "cpu/tape/product_sums.hpp"
 
 namespace tern::detail_cpu {
 
@@ -95,7 +96,8 @@ class WaysPlanner {
     for (std::size_t i = 0; i < needed.size(); ++i)
       if (needed[i]) all.push_back(static_cast<int>(i));
     if (loops != Loops::none) all = philox_.in_place_of_ops(all, tape_, table_);
-    if (loops == Loops::of_short_rows) all = centred_.in_place_of_ops(all, tape_, table_);
+    if (loops == Loops::of_short_rows)
+      all = product_sums_in_place_of_ops(centred_.in_place_of_ops(all, tape_, table_), tape_, table_, producer_);
     append_parts(order, all, loops, [&](const Order& part, std::span<const int>) { return wanted_outside(part); });
     return order;
   }
