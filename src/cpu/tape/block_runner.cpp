@@ -331,10 +331,10 @@ void BlockRunner::execute_loop(const Worker& w, const TapeLoop& loop, const Bloc
                                std::span<const Fetch> fetches) const {
   const auto size = static_cast<std::size_t>(b.size()), kept = static_cast<std::size_t>(b.kept);
   LoopRows rows{size, 1, {}, fetches};
-  switch (loop.along) {
-    case TapeLoop::Along::kept: rows.n = kept; break;
-    case TapeLoop::Along::short_rows: rows.times = size / kept; break;
-    case TapeLoop::Along::elements:
+  switch (loop.over) {
+    case TapeLoop::Over::kept: rows.n = kept; break;
+    case TapeLoop::Over::short_rows: rows.times = size / kept; break;
+    case TapeLoop::Over::elements:
       if (!loop.of_rows() || kept == 1) break;
       if (short_rows_) rows.times = size / kept;
       else rows.n = size / kept, rows.count = kept;
@@ -352,10 +352,10 @@ void BlockRunner::execute(const Worker& w, const Order& order, const Block& b) c
     const TapeLoop& loop = tape_.loops[static_cast<std::size_t>(~i)];
     if (short_rows_ && loop.only >= 0 && tape_.ops[static_cast<std::size_t>(loop.only)].with_column)
       execute(w, tape_.ops[static_cast<std::size_t>(loop.only)], b);
-    else if (loop.along != TapeLoop::Along::elements) execute_loop(w, loop, b, {});
+    else if (loop.over != TapeLoop::Over::elements) execute_loop(w, loop, b, {});
     else if (fetches) execute_loop(w, loop, b, fetches_for(b));
     else execute_loop(w, loop, b, fetches_ahead_ ? fetches_ahead(b) : fetches_of_draw(loop, b));
-    fetches = fetches && loop.along != TapeLoop::Along::elements;
+    fetches = fetches && loop.over != TapeLoop::Over::elements;
   }
 }
 

@@ -70,7 +70,7 @@ Order CentredSquaresLoops::in_place_of_ops(const Order& ops, Tape& tape, const K
     loop.compute_bytes = found->wide ? 8 : 4;
     loop.inputs = {found->x}, loop.outputs = {found->mean, found->last};
     if (found->keeps) loop.outputs.push_back(found->centred);
-    loop.along = TapeLoop::Along::short_rows;
+    loop.over = TapeLoop::Over::short_rows;
   }
   return order;
 }

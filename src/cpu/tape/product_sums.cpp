@@ -72,7 +72,7 @@ class ProductSumsSearch {
       loop.outputs.push_back(op(of_a)->result), loop.outputs.push_back(op(of_b)->result);
     }
     loop.run = table_.product_sums[sum.type == ComputeType::f64][all];
-    loop.compute_bytes = compute_size(sum.type), loop.along = TapeLoop::Along::short_rows;
+    loop.compute_bytes = compute_size(sum.type), loop.over = TapeLoop::Over::short_rows;
     loops_[product] = static_cast<int>(tape_.loops.size());
     tape_.loops.push_back(std::move(loop));
   }

@@ -67,9 +67,9 @@ struct TapeLoop {
   std::size_t compute_bytes = 4;
   std::vector<bool> kept;  // for each scalar whether it has a type a row, so that a call is of one row
   int only = -1;           // the op that it stands for, where it is one alone
-  /// What it goes along: elements, short rows that it reduces (and is told how long they are), or what each row has one
+  /// What it goes over: elements, short rows that it reduces (and is told how long they are), or what each row has one
   /// of.
-  enum class Along : std::uint8_t { elements, short_rows, kept } along = Along::elements;
+  enum class Over : std::uint8_t { elements, short_rows, kept } over = Over::elements;
   bool of_rows() const { return std::find(kept.begin(), kept.end(), true) != kept.end(); }
 };
 

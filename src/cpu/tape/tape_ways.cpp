@@ -226,7 +226,7 @@ class WaysPlanner {
         found.run, found.f16, found.bf16, plan->inputs, plan->scalars, plan->outputs, compute_size(plan->type), {}};
     for (const int value : loop.scalars) loop.kept.push_back(!is_plain_number(tape_.values[at(value)].kind));
     if (run.size() == 1) loop.only = run[0];
-    if (program_.reduces && !tape_.ops[at(run[0])].full) loop.along = TapeLoop::Along::kept;
+    if (program_.reduces && !tape_.ops[at(run[0])].full) loop.over = TapeLoop::Over::kept;
     tape_.loops.push_back(std::move(loop));
     order.push_back(~(static_cast<int>(tape_.loops.size()) - 1));
     return true;
@@ -249,7 +249,7 @@ void plan_ways(Tape& tape, const KernelTable& table, const PhiloxLoops& philox, 
   if (tape.program->reduces) planner.plan_way(tape.rows, WaysPlanner::Loops::of_rows);
   const std::size_t before = tape.loops.size();
   if (tape.program->reduces) planner.plan_way(tape.short_rows, WaysPlanner::Loops::of_short_rows);
-  const auto is_of_short_rows = [](const TapeLoop& loop) { return loop.along != TapeLoop::Along::elements; };
+  const auto is_of_short_rows = [](const TapeLoop& loop) { return loop.over != TapeLoop::Over::elements; };
   if (std::none_of(tape.loops.begin() + static_cast<std::ptrdiff_t>(before), tape.loops.end(), is_of_short_rows))
     tape.short_rows = {}, tape.loops.resize(before);
 }
