@@ -94,7 +94,9 @@ template <std::size_t kLength, class Kernel, class D, class T = hn::TFromD<D>>
 HWY_INLINE void RunProductSums(D d, const T* a, const T* b, T* const* out, std::size_t groups) {
   constexpr std::size_t kLanes = hn::MaxLanes(D());
   const Kernel kernel(d);
-  const auto some = [=](std::size_t g, bool) TERN_INLINED_TWICE { kernel.Run(d, a + g * kLength, b + g * kLength, out, g); };
+  const auto some = [=](std::size_t g, bool) TERN_INLINED_TWICE {
+    kernel.Run(d, a + g * kLength, b + g * kLength, out, g);
+  };
   const auto few = [=]() HWY_ATTR {
     HWY_ALIGN T rows[2][kLanes * kLength] = {}, results[Kernel::kOutputs][kLanes];
     T* to[Kernel::kOutputs];
