@@ -227,6 +227,8 @@ struct KernelTable {
   /// Means of short rows, sums or means of squares of what they have beside them and, if it is kept, that itself:
   /// [f64][it is kept][means]; null: none for this target (cpu/simd/centred_rows-inl.h).
   LoopFn centred_squares[2][2][2];
+  /// Sums of products along short rows: [f64][and those of both factors]; null as above (cpu/simd/row_products-inl.h).
+  LoopFn product_sums[2][2];
 };
 
 }  // namespace tern::detail_cpu

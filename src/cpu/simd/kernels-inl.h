@@ -19,6 +19,7 @@
 #include "cpu/simd/scan-inl.h"
 #include "cpu/simd/short_rows-inl.h"
 #include "cpu/simd/centred_rows-inl.h"
+#include "cpu/simd/row_products-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tern::detail_cpu {
@@ -537,6 +538,7 @@ void FillTable(KernelTable& t) {
   AddKnown<AtanhKernel>(t, KnownFunction::atanh);
   FillPhilox(t.philox);
   AddCentredSquares<float>(t.centred_squares[0]), AddCentredSquares<double>(t.centred_squares[1]);
+  AddProductSums<float>(t.product_sums[0]), AddProductSums<double>(t.product_sums[1]);
 #define TERN_ELEMENTARY(name, arity) AddElementary<Elementary::name, arity>(t);
 #define TERN_ELEMENTARY_INNER(name, arity)
 #define TERN_ELEMENTARY_SLOPE(name, arity) AddElementary<Elementary::name, arity>(t);

@@ -6,6 +6,7 @@
 #include "cpu/simd/halves-inl.h"
 #include "cpu/simd/elementary-inl.h"
 #include "cpu/simd/repeated-inl.h"
+#include "cpu/simd/compiler_hints.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tern::detail_cpu {
@@ -201,7 +202,7 @@ template <class Loop, class T> HWY_NOINLINE void RunShortRows(const LoopCall& ca
     columns[i] = few[i];
   }
   const auto repeat = [&](const auto& where) HWY_ATTR {
-    for (int i = 0; i < Loop::kScalars; ++i) number[i] = RepeatLanes(d, columns[i], where);
+    TERN_UNROLL for (int i = 0; i < Loop::kScalars; ++i) number[i] = RepeatLanes(d, columns[i], where);
   };
   const std::size_t whole = rows / lanes * lanes, n = whole * times;
   std::size_t at = 0;
@@ -212,7 +213,7 @@ template <class Loop, class T> HWY_NOINLINE void RunShortRows(const LoopCall& ca
       StepMemory<T>::template Step<Loop>(d, from, number, to, at, beyond_caches && call.stream);
       if (++place != end) continue;
       place = places;
-      for (int i = 0; i < Loop::kScalars; ++i) columns[i] += steps[i];
+      TERN_UNROLL for (int i = 0; i < Loop::kScalars; ++i) columns[i] += steps[i];
     }
   };
   if (call.stream || call.fetches != 0) run(std::true_type());

@@ -200,23 +200,33 @@ template <class L, std::size_t kLength, class D> struct JoinedRows {
   }
 };
 
-/// Calls kernel.Run(d, rows, results, stream) for as many rows of kLength as a vector has lanes, until all are done:
-/// the last with some of those before, few ones in a block. R: what results are stored as.
-template <std::size_t kLength, class D, class Kernel, class M, class R>
-HWY_INLINE void ByVectorsOfRows(D d, const Kernel& kernel, const M* x, R* out, std::size_t groups, bool stream) {
+/// Calls some(row, true) for as many rows as a vector has lanes, until all are done; some(row, false): the last, with
+/// some of those before. few(): there are less than these in all. `some` is TERN_INLINED_TWICE.
+template <class D, class Some, class Few>
+HWY_INLINE void ByVectorsOfRows(D d, std::size_t groups, const Some& some, const Few& few) {
   const std::size_t lanes = hn::Lanes(d);
   std::size_t g = 0;
-  for (; g + lanes <= groups; g += lanes) {
-    FetchAhead(x + g * kLength, hn::MaxLanes(D()) * kLength);
-    kernel.Run(d, x + g * kLength, out + g, stream);
-  }
+  for (; g + lanes <= groups; g += lanes) some(g, true);
   if (g == groups) return;
-  if (groups >= lanes) return kernel.Run(d, x + (groups - lanes) * kLength, out + (groups - lanes), false);
-  HWY_ALIGN M rows[hn::MaxLanes(D()) * kLength] = {};
-  HWY_ALIGN R results[hn::MaxLanes(D())];
-  std::memcpy(static_cast<void*>(rows), x, groups * kLength * sizeof(M));
-  kernel.Run(d, rows, results, false);
-  std::memcpy(out, results, groups * sizeof(R));
+  if (groups >= lanes) some(groups - lanes, false);
+  else few();
+}
+/// Calls kernel.Run(d, rows, results, stream) for such rows of kLength, few ones in a block. R: what results are stored
+/// as.
+template <std::size_t kLength, class D, class Kernel, class M, class R>
+HWY_INLINE void ByVectorsOfRows(D d, const Kernel& kernel, const M* x, R* out, std::size_t groups, bool stream) {
+  const auto some = [&](std::size_t g, bool whole) TERN_INLINED_TWICE {
+    if (whole) FetchAhead(x + g * kLength, hn::MaxLanes(D()) * kLength);
+    kernel.Run(d, x + g * kLength, out + g, whole && stream);
+  };
+  const auto few = [&]() HWY_ATTR {
+    HWY_ALIGN M rows[hn::MaxLanes(D()) * kLength] = {};
+    HWY_ALIGN R results[hn::MaxLanes(D())];
+    std::memcpy(static_cast<void*>(rows), x, groups * kLength * sizeof(M));
+    kernel.Run(d, rows, results, false);
+    std::memcpy(out, results, groups * sizeof(R));
+  };
+  ByVectorsOfRows(d, groups, some, few);
 }
 
 /// Rows of up to so many elements are taken by JoinedRows, of which there is one for each length.

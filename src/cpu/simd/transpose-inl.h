@@ -6,9 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-// Vectors in an array stay in registers only where loops over them are unrolled.
-#undef TERN_UNROLL
-#define TERN_UNROLL _Pragma("GCC unroll 64")
+#include "cpu/simd/compiler_hints.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tern::detail_cpu {

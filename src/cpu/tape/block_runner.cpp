@@ -329,10 +329,16 @@ BlockRunner::Fetches BlockRunner::fetches_ahead(const Block& b) const {
 
 void BlockRunner::execute_loop(const Worker& w, const TapeLoop& loop, const Block& b,
                                std::span<const Fetch> fetches) const {
-  const auto size = static_cast<std::size_t>(b.size()), kept = static_cast<std::size_t>(loop.of_rows() ? b.kept : 1);
-  LoopRows rows{size / kept, kept, {}, fetches};
-  if (short_rows_ && kept > 1) rows = {size, 1, {}, fetches, size / kept};
-  if (loop.of_short_rows) rows = {size, 1, {}, fetches, size / static_cast<std::size_t>(b.kept)};
+  const auto size = static_cast<std::size_t>(b.size()), kept = static_cast<std::size_t>(b.kept);
+  LoopRows rows{size, 1, {}, fetches};
+  switch (loop.over) {
+    case TapeLoop::Over::kept: rows.n = kept; break;
+    case TapeLoop::Over::short_rows: rows.times = size / kept; break;
+    case TapeLoop::Over::elements:
+      if (!loop.of_rows() || kept == 1) break;
+      if (short_rows_) rows.times = size / kept;
+      else rows.n = size / kept, rows.count = kept;
+  }
   run_loop(w, loop, rows, may_stream(w, loop, rows), half_loop_);
 }
 
@@ -344,15 +350,12 @@ void BlockRunner::execute(const Worker& w, const Order& order, const Block& b) c
       continue;
     }
     const TapeLoop& loop = tape_.loops[static_cast<std::size_t>(~i)];
-    if (loop.of_short_rows) {
-      execute_loop(w, loop, b, {});
-      continue;
-    }
     if (short_rows_ && loop.only >= 0 && tape_.ops[static_cast<std::size_t>(loop.only)].with_column)
       execute(w, tape_.ops[static_cast<std::size_t>(loop.only)], b);
+    else if (loop.over != TapeLoop::Over::elements) execute_loop(w, loop, b, {});
     else if (fetches) execute_loop(w, loop, b, fetches_for(b));
     else execute_loop(w, loop, b, fetches_ahead_ ? fetches_ahead(b) : fetches_of_draw(loop, b));
-    fetches = false;
+    fetches = fetches && loop.over != TapeLoop::Over::elements;
   }
 }
 

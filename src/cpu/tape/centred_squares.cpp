@@ -2,30 +2,15 @@
 
 #include <algorithm>
 
+#include "cpu/tape/found_steps.hpp"
+
 namespace tern::detail_cpu {
 namespace {
 
 std::size_t of_index(int index) { return static_cast<std::size_t>(index); }
-bool is_plain_sum(const TapeOp& op) {
-  return op.kind == TapeOp::OpKind::reduce && op.which == Elementary::sum && op.place < 0 && detail::is_float(op.type);
-}
-bool is_function(const TapeOp& op, Elementary which, ComputeType type) {
-  return op.kind == TapeOp::OpKind::elementary && op.which == which && op.type == type && !op.fast;
-}
 bool divides_by_length(const Tape& tape, const TapeOp& op) {
   return op.kind == TapeOp::OpKind::elementary && op.which == Elementary::div && op.by_number &&
          tape.values[of_index(op.args[1])].kind == detail::StepKind::extent;
-}
-/// Whether an output, or an op that outputs need and that gives none of these values, reads `value`.
-bool is_read_elsewhere(const Tape& tape, int value, const std::vector<int>& given) {
-  if (std::ranges::count(tape.outputs, value) > 0) return true;
-  for (std::size_t i = 0; i < tape.ops.size(); ++i) {
-    const TapeOp& op = tape.ops[i];
-    if (tape.live[i] && std::ranges::count(given, op.result) == 0 &&
-        std::find(op.args, op.args + op.arity, value) != op.args + op.arity)
-      return true;
-  }
-  return false;
 }
 
 }  // namespace
@@ -85,7 +70,7 @@ Order CentredSquaresLoops::in_place_of_ops(const Order& ops, Tape& tape, const K
     loop.compute_bytes = found->wide ? 8 : 4;
     loop.inputs = {found->x}, loop.outputs = {found->mean, found->last};
     if (found->keeps) loop.outputs.push_back(found->centred);
-    loop.of_short_rows = true;
+    loop.over = TapeLoop::Over::short_rows;
   }
   return order;
 }

@@ -12,7 +12,6 @@ class CentredSquaresLoops {
  public:
   /// Looks for them in a tape that has its ops. `producer`: the op that gives a value.
   CentredSquaresLoops(const Tape& tape, const std::map<int, int>& producer);
-  bool empty() const { return all_.empty(); }
   /// The ops of an order, with a loop of the tape's in place of each one's.
   Order in_place_of_ops(const Order& ops, Tape& tape, const KernelTable& table) const;
 

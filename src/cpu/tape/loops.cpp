@@ -134,7 +134,7 @@ struct Table {
 }  // namespace
 
 bool suits_loops(const Tape& tape, const TapeOp& op) {
-  if (!op.full || op.is_formula()) return false;
+  if (op.is_formula()) return false;
   if (op.kind == TapeOp::OpKind::elementary) return true;
   if (op.kind != TapeOp::OpKind::block ||
       tape.values[static_cast<std::size_t>(op.result)].kind != StepKind::convert)

@@ -36,8 +36,8 @@ struct LoopPlan {
   std::vector<int> inputs, scalars, outputs;  // values of the tape
 };
 
-/// Whether an op may be part of a loop: a full elementary function that is none of its own kernel, or a cast between
-/// lanes as wide that changes no bits, or from integers to floats.
+/// Whether an op may be part of a loop: an elementary function that is none of its own kernel, or a cast between lanes
+/// as wide that changes no bits, or from integers to floats.
 bool suits_loops(const Tape& tape, const TapeOp& op);
 
 /// `ops`: indices of the tape's ops, all of which suit; `outputs`: the values of them that are wanted;

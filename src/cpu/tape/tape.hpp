@@ -67,7 +67,9 @@ struct TapeLoop {
   std::size_t compute_bytes = 4;
   std::vector<bool> kept;  // for each scalar whether it has a type a row, so that a call is of one row
   int only = -1;           // the op that it stands for, where it is one alone
-  bool of_short_rows = false;  // it reduces them, and is told how long they are
+  /// What it goes over: elements, short rows that it reduces (and is told how long they are), or what each row has one
+  /// of.
+  enum class Over : std::uint8_t { elements, short_rows, kept } over = Over::elements;
   bool of_rows() const { return std::find(kept.begin(), kept.end(), true) != kept.end(); }
 };
 
@@ -98,7 +100,8 @@ struct Tape {
     std::vector<bool> unread;     // ops that expand what nothing but TapeOp::with_column reads along short rows
   };
   /// `rows`: where the reduced axes are innermost, loops take reduced values a row at a time, instead of repeated.
-  /// `short_rows`: the same of short ones, for a block alone, with CentredSquaresLoops; no ops where there are none.
+  /// `short_rows`: the same of short ones, for a block alone, with kernels of several steps (CentredSquaresLoops,
+  /// product_sums_in_place_of_ops) and loops of what a row has one of; no ops where there are none of these.
   Way plain, compiled, rows, short_rows;
   /// needs[p][v]: pass p reads the full value v, the last entry being that of Way::late.
   std::vector<std::vector<bool>> needs;

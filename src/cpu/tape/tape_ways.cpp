@@ -1,12 +1,15 @@
 #include "cpu/tape/tape_ways.hpp"
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <span>
 #include <utility>
 
 #include "cpu/tape/block_runner.hpp"
 #include "cpu/tape/centred_squares.hpp"
 #include "cpu/tape/loops.hpp"
+#include "cpu/tape/product_sums.hpp"
 
 namespace tern::detail_cpu {
 
@@ -24,8 +27,6 @@ class WaysPlanner {
         centred_(tape, producer) {}
 
   enum class Loops { none, whole, of_rows, of_short_rows };
-
-  bool has_centred_squares() const { return !centred_.empty(); }
 
   void plan_way(Tape::Way& way, Loops loops) {
     way.block = block_order(loops);
@@ -95,18 +96,48 @@ class WaysPlanner {
     for (std::size_t i = 0; i < needed.size(); ++i)
       if (needed[i]) all.push_back(static_cast<int>(i));
     if (loops != Loops::none) all = philox_.in_place_of_ops(all, tape_, table_);
-    if (loops == Loops::of_short_rows) all = centred_.in_place_of_ops(all, tape_, table_);
+    if (loops == Loops::of_short_rows)
+      all = product_sums_in_place_of_ops(centred_.in_place_of_ops(all, tape_, table_), tape_, table_, producer_);
     append_parts(order, all, loops, [&](const Order& part, std::span<const int>) { return wanted_outside(part); });
     return order;
   }
   /// Appends ops one by one, but those that suit loops and follow each other as a part, of which `wanted_of(part,
   /// later ops)` is kept.
   template <class WantedOf> void append_parts(Order& order, const Order& ops, Loops loops, const WantedOf& wanted_of) {
+    const auto is_full = [&](int i) { return i >= 0 && tape_.ops[at(i)].full && suits_loops(tape_, tape_.ops[at(i)]); };
+    const auto is_kept = [&](int i) {
+      return i >= 0 && loops == Loops::of_short_rows && (is_expansion(i) || is_of_kept(tape_.ops[at(i)]));
+    };
     for (std::size_t k = 0; k < ops.size();) {
-      Order part;
-      for (; k < ops.size() && ops[k] >= 0 && suits_loops(tape_, tape_.ops[at(ops[k])]); ++k) part.push_back(ops[k]);
-      if (part.empty()) order.push_back(ops[k++]);
-      else append(order, part, wanted_of(part, std::span(ops).subspan(k)), loops);
+      Order part, kept;
+      for (; k < ops.size() && is_full(ops[k]); ++k) part.push_back(ops[k]);
+      for (; part.empty() && k < ops.size() && is_kept(ops[k]); ++k) kept.push_back(ops[k]);
+      if (!part.empty()) append(order, part, wanted_of(part, std::span(ops).subspan(k)), loops);
+      else if (!kept.empty()) append_kept(order, kept, loops);
+      else order.push_back(ops[k++]);
+    }
+  }
+  bool is_expansion(int op) const { return tape_.ops[at(op)].kind == TapeOp::OpKind::expand; }
+  static bool is_of_kept(const TapeOp& op) { return !op.full && op.kind != TapeOp::OpKind::reduce; }
+  /// What rows of a few elements have one of is computed in as few loops as divisions by numbers, which are products
+  /// then (by_number-inl.h), and expansions between them leave: a row of two has half as much of it as elements.
+  void append_kept(Order& order, const Order& ops, Loops loops) {
+    std::map<int, std::size_t> loops_before;  // of a value
+    std::vector<std::array<Order, 2>> steps(1);  // a loop's, and those after it that are none
+    for (const int i : ops) {
+      const TapeOp& op = tape_.ops[at(i)];
+      std::size_t step = 0;
+      for (int a = 0; a < op.arity; ++a)
+        if (const auto found = loops_before.find(op.args[a]); found != loops_before.end())
+          step = std::max(step, found->second);
+      const bool alone = is_expansion(i) || op.by_number || op.once || !suits_loops(tape_, op);
+      steps[step][alone].push_back(i);
+      loops_before[op.result] = step + alone;
+      if (steps.size() <= step + alone) steps.emplace_back();
+    }
+    for (const auto& [loop, others] : steps) {
+      append(order, loop, wanted_outside(loop), loops);
+      order.insert(order.end(), others.begin(), others.end());
     }
   }
   /// The results of these ops that others, of those a block takes, or the outputs read.
@@ -195,6 +226,7 @@ class WaysPlanner {
         found.run, found.f16, found.bf16, plan->inputs, plan->scalars, plan->outputs, compute_size(plan->type), {}};
     for (const int value : loop.scalars) loop.kept.push_back(!is_plain_number(tape_.values[at(value)].kind));
     if (run.size() == 1) loop.only = run[0];
+    if (program_.reduces && !tape_.ops[at(run[0])].full) loop.over = TapeLoop::Over::kept;
     tape_.loops.push_back(std::move(loop));
     order.push_back(~(static_cast<int>(tape_.loops.size()) - 1));
     return true;
@@ -215,7 +247,11 @@ void plan_ways(Tape& tape, const KernelTable& table, const PhiloxLoops& philox, 
   planner.plan_way(tape.plain, WaysPlanner::Loops::none);
   planner.plan_way(tape.compiled, WaysPlanner::Loops::whole);
   if (tape.program->reduces) planner.plan_way(tape.rows, WaysPlanner::Loops::of_rows);
-  if (planner.has_centred_squares()) planner.plan_way(tape.short_rows, WaysPlanner::Loops::of_short_rows);
+  const std::size_t before = tape.loops.size();
+  if (tape.program->reduces) planner.plan_way(tape.short_rows, WaysPlanner::Loops::of_short_rows);
+  const auto is_of_short_rows = [](const TapeLoop& loop) { return loop.over != TapeLoop::Over::elements; };
+  if (std::none_of(tape.loops.begin() + static_cast<std::ptrdiff_t>(before), tape.loops.end(), is_of_short_rows))
+    tape.short_rows = {}, tape.loops.resize(before);
 }
 
 /// By a linear scan. Results may take the block of an argument that dies with the op, since kernels allow it;

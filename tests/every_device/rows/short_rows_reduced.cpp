@@ -238,6 +238,63 @@ TEST(ShortRowsReducedOnCpu, StepByStep) {
         }
       }
 }
+/// Scalar products of the rows of x and y, which lie anywhere, and what is computed with them.
+void check_products(const Tensor& x, const Tensor& y, const std::string& what) {
+  const std::int64_t rows = x.size(0), n = x.size(1);
+  const DType wide = x.dtype() == f64 ? f64 : f32;
+  const auto total = [](const Tensor& t) { return sum(t, {1}, true).contiguous(); };
+  const auto repeated = [&](const Tensor& t) { return t.broadcast_to({rows, n}).contiguous(); };
+  const auto numbers = [&](double value) { return full({rows, 1}, value, {.dtype = wide}); };
+  const auto expect = [&](const auto& formula, const Tensor& wanted, const char* name) {
+    expect_same(doubles(row_formula(formula, x, y)), doubles(wanted.to(x.dtype())), name + what);
+  };
+  const Tensor u = x.to(wide).contiguous(), v = y.to(wide).contiguous(), count = numbers(static_cast<double>(n));
+  const Tensor product = total(u * v), of_u = total(u), of_v = total(v);
+  expect([](auto a, auto b) { return sum(a * b); }, product, "scalar products of ");
+  const Tensor with_one = u * repeated(product) + repeated(of_v);
+  expect([](auto a, auto b) { return a * sum(a * b) + sum(b); }, with_one, "with the sum of one, ");
+  const auto both = [](auto a, auto b) {
+    const auto s = sum(a * b), m = mean(b), r = sqrt(s * s + sum(a) * sum(a));
+    return a * (r - m) - b * ((s / 7 + r) * m);
+  };
+  const Tensor m = of_v / count, r = sqrt(product * product + of_u * of_u);
+  expect(both, u * repeated(r - m) - v * repeated((product / numbers(7) + r) * m), "with both sums, ");
+  // The product is read by others; a sum is read before there is a product.
+  expect([](auto a, auto b) { return a * b + sum(a * b); }, u * v + repeated(product), "of products that are read, ");
+  const auto of_rests = [](auto a, auto b) {
+    const auto c = b - mean(a);
+    return c * sum(a * c) + (sum(a) * sum(c) + sum(b * c));
+  };
+  const Tensor c = v - repeated(of_u / count);
+  expect(of_rests, c * repeated(total(u * c)) + repeated(of_u * total(c) + total(v * c)), "of rests, ");
+  const auto gradient = [](auto a, auto b) {
+    const auto d = a - mean(a);
+    return d * (sum(b * d) / (mean(d * d) + 1)) + (sum(d) - sum(b));
+  };
+  const Tensor d = u - repeated(of_u / count), scale = total(v * d) / (total(d * d) / count + numbers(1));
+  expect(gradient, d * repeated(scale) + repeated(total(d) - of_v), "as a gradient, ");
+}
+/// The same of sums of products, beside those of what is multiplied, and of what is computed of a row's sums alone.
+TEST(ShortRowsReducedOnCpu, ProductsStepByStep) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const DType dtype : {f16, bf16, f32, f64})
+    for (const std::int64_t n : {2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17})
+      for (const std::int64_t rows : {0, 1, 3, 7, 33, 1001, 9001}) {
+        const auto random = [&](std::int64_t seed) {
+          Tensor part = Random(rows + n + seed).tensor({rows, n + 2}, f32, cpu(), -3, 3).to(dtype).slice(1, 1, n + 1);
+          if (rows > 30) {
+            part[3 + seed].slice(0, 0, 1).copy_from(full({1}, nan, {.dtype = dtype}));
+            part[7].slice(0, 1, 2).copy_from(full({1}, kInfinity, {.dtype = dtype}));
+          }
+          return part;
+        };
+        const Tensor x = random(0), y = random(1);
+        const std::string what =
+            std::to_string(rows) + " rows of " + std::to_string(n) + " " + std::string(to_string(dtype));
+        check_products(x, y, what);
+        check_products(x.contiguous(), y.contiguous(), what);
+      }
+}
 /// An operation with a column has the bits that it has with the column written out, on either side and in place.
 TEST(ShortRowsReducedOnCpu, WithAColumn) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
