@@ -4435,6 +4435,8 @@ enum : bool {
 enum : u32 {
   kTileM = 128u, kTileN = 128, kTileK = 64u,  // 64 along k: 128 bytes, a row of a swizzled box
   kStages = 5u,
+  // Of each so many steps along k the last one's first elements are not multiplied: the step before had them, too.
+  kSkipped = kAAlongK ? 0u : 0u, kStepsOfSkip = 1u,
   kBands = 8u,  // pairs of rows of tiles traversed together
   kStagedOutputs = 1u,
   kPlaces = 4u,  // for boxes of results
@@ -4707,16 +4709,21 @@ TERN_DEVICE void give_up_last_stage(u32 thread, Ring ring, Memory memory) {
   if (thread % 128u < 2u)
     tern_arrive(memory.barriers + 8u * (kStages + (ring.stage == 0u ? kStages - 1u : ring.stage - 1u)), thread & 1u);
 }
+// The elements of a stage's k from `begin` on.
+template <u32 begin> TERN_DEVICE void multiply_from(f32 (&acc)[kSums], u64 a, u64 b, u32 k) {
+  // Elements of k step by 32 bytes within a row of a box, or by 16 rows; addresses count 16 bytes.
+  constexpr u32 step_a = kAAlongK ? 2u : 128u, step_b = kBAlongK ? 2u : 128u;
+  tern_begin_products();
+#pragma unroll
+  for (u32 i = begin / 16u; i < kTileK / 16u; ++i) multiply(acc, a + i * step_a, b + i * step_b, i == 0u ? k : 1u);
+  tern_commit_products();
+}
 TERN_DEVICE void multiply_stage(f32 (&acc)[kSums], u32 thread, u32 member, u32 k, Ring ring, Memory memory) {
   let at = memory.ring + ring.stage * kStageBytes, full = memory.barriers + 8u * ring.stage;
   let a = tern_matrix(kPingPong ? at : at + member * kBoxOf64, kBoxOf64), b = tern_matrix(at + kBytesOfA, kBoxOf64);
   tern_wait(full, ring.round);
-  tern_begin_products();
-  // Elements of k step by 32 bytes within a row of a box, or by 16 rows; addresses count 16 bytes.
-  constexpr u32 step_a = kAAlongK ? 2u : 128u, step_b = kBAlongK ? 2u : 128u;
-#pragma unroll
-  for (u32 i = 0u; i < kTileK / 16u; ++i) multiply(acc, a + i * step_a, b + i * step_b, i == 0u ? k : 1u);
-  tern_commit_products();
+  if (kSkipped > 0u && k / kTileK % kStepsOfSkip == kStepsOfSkip - 1u) multiply_from<kSkipped>(acc, a, b, k);
+  else multiply_from<0u>(acc, a, b, k);
   tern_wait_all_but_one();
   if (k > 0u) give_up_last_stage(thread, ring, memory);
 }
@@ -4898,6 +4905,8 @@ enum : bool {
 enum : u32 {
   kTileM = 128u, kTileN = 64, kTileK = 64u,  // 64 along k: 128 bytes, a row of a swizzled box
   kStages = 8u,
+  // Of each so many steps along k the last one's first elements are not multiplied: the step before had them, too.
+  kSkipped = kAAlongK ? 0u : 0u, kStepsOfSkip = 1u,
   kBands = 8u,  // pairs of rows of tiles traversed together
   kStagedOutputs = 1u,
   kPlaces = 2u,  // for boxes of results
@@ -5043,6 +5052,7 @@ TERN_DEVICE Tap tap_of(const Params& params, u32 block) {
   let blocks = (channels_of(params) + 63u) / 64u;
   Tap t;
   t.number = min(block / blocks, taps_of(params) - 1u), t.channel = block % blocks * 64u;
+  if (kSkipped > 0u) t.channel = min(t.channel, channels_of(params) - 64u);
   u32 rest = t.number;
 #pragma unroll
   for (u32 i = 0u; i < kAxes; ++i) {
@@ -5052,8 +5062,11 @@ TERN_DEVICE Tap tap_of(const Params& params, u32 block) {
   return t;
 }
 TERN_DEVICE void advance_tap(const Params& params, Tap& t) {
-  t.channel += 64u;
-  if (t.channel < channels_of(params)) return;
+  let left = channels_of(params) - t.channel;
+  if (left > 64u) {
+    t.channel += kSkipped > 0u ? min(left - 64u, 64u) : 64u;
+    return;
+  }
   t.channel = 0u, ++t.number;
 #pragma unroll
   for (u32 i = 0u; i < kAxes; ++i) {
@@ -5109,6 +5122,7 @@ struct Steps {
 // Each workgroup of the pair fetches half of b for both: half the columns, or half of k.
 // ---- consumers: products ----
 // Gives the stage before this one up, in both workgroups of the pair.
+// The elements of a stage's k from `begin` on.
 // ---- consumers: results ----
 // Where this warp group stages results, and within a box the place of the row this lane names: a row is 64 bytes, its
 // pieces of 16 swapped by half the row's number.

@@ -26,6 +26,11 @@ const ConvolutionCase kCases[] = {
     {{2, 64, 9, 10}, {64, 64, 3, 3}, {.padding = 1}},
     {{1, 128, 7, 7}, {72, 128, 3, 3}, {.padding = 1}},  // one tile, columns that are no whole box
     {{3, 192, 6, 5}, {200, 192, 3, 3}, {.padding = {2, 0}}},
+    // Tiles of 96 columns; the last step of a tap begins earlier by 32, 48 and 16 channels, or (72) has zeros.
+    {{5, 96, 9, 10}, {96, 96, 3, 3}, {.padding = 1}},
+    {{2, 80, 9, 10}, {88, 80, 3, 3}, {.padding = 1}},
+    {{1, 176, 7, 7}, {72, 176, 3, 2}, {.padding = 1}},
+    {{1, 72, 7, 7}, {96, 72, 3, 3}, {.padding = 1}},
     {{2, 96, 8, 9}, {40, 96, 3, 2}, {.stride = 2, .padding = 1, .dilation = {1, 2}}},  // half a step of channels
     {{1, 40, 12, 11}, {136, 40, 1, 1}, {.stride = 2}},
     {{1, 64, 14, 14}, {264, 64, 5, 3}, {.stride = {1, 3}, .padding = {4, 1}, .dilation = {2, 1}}},
