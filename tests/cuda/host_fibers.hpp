@@ -12,7 +12,7 @@ namespace tern::test {
 
 /// What the fibers of a workgroup share with a text's Host.
 struct Host {
-  unsigned thread = 0, group = 0, threads = 0;
+  unsigned thread = 0, group = 0, threads = 0, groups = 0;
   void (*give_way)() = nullptr;
   unsigned long long* words = nullptr;
 };
@@ -24,6 +24,7 @@ class Fibers {
   /// False where some invocations ended while others wait at a barrier.
   static bool run(HostKernel kernel, void** arguments, unsigned groups, unsigned threads) {
     Fibers fibers(kernel, arguments, threads);
+    fibers.host_.groups = groups;
     for (unsigned group = 0; group < groups; ++group)
       if (!fibers.run_group(group)) return false;
     return true;

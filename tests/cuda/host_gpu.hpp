@@ -44,10 +44,11 @@ inline constexpr const char* kHostPrelude = R"host(
 #include <cstring>
 #include <type_traits>
 #include <utility>
-struct Host { unsigned thread, group, threads; void (*give_way)(); unsigned long long* words; };
+struct Host { unsigned thread, group, threads, groups; void (*give_way)(); unsigned long long* words; };
 static Host* host;
 struct ThreadIndex { struct { operator unsigned() const { return host->thread; } } x; } threadIdx;
 struct GroupIndex { struct { operator unsigned() const { return host->group; } } x; } blockIdx;
+struct GroupCount { struct { operator unsigned() const { return host->groups; } } x; } gridDim;
 using std::fma; using std::max; using std::min;
 #define __device__
 #define __forceinline__ inline
@@ -58,6 +59,14 @@ using std::fma; using std::max; using std::min;
 #define __shared__ static
 #define __restrict__
 static void __syncthreads() { host->give_way(); }
+static bool __syncthreads_or(bool vote) {
+  bool any = false;
+  host->words[host->thread] = vote;
+  host->give_way();
+  for (unsigned thread = 0; thread < host->threads; ++thread) any |= host->words[thread] != 0;
+  host->give_way();
+  return any;
+}
 template <class T> static T from_lane(T mine, unsigned lane) {
   const unsigned thread = host->thread, other = (thread & ~31u) + (lane & 31u);
   std::memcpy(&host->words[thread], &mine, sizeof mine);
@@ -95,6 +104,12 @@ static unsigned __match_any_sync(unsigned, unsigned mine) {
     same |= unsigned(host->words[(host->thread & ~31u) + lane] == mine) << lane;
   host->give_way();
   return same;
+}
+static unsigned __byte_perm(unsigned low, unsigned high, unsigned which) {
+  const unsigned long long all = low | (unsigned long long)high << 32;
+  unsigned bytes = 0;
+  for (unsigned i = 0; i < 4; ++i) bytes |= unsigned(all >> 8 * (which >> 4 * i & 7) & 0xff) << 8 * i;
+  return bytes;
 }
 static int __popc(unsigned x) { return __builtin_popcount(x); }
 static int __ffs(int x) { return __builtin_ffs(x); }

@@ -43,6 +43,9 @@ const ConvolutionCase kCases[] = {
     {{2, 32, 5, 4, 6}, {64, 32, 2, 3, 3}, {.stride = {2, 1, 2}, .padding = 1}},
     // Channels by themselves.
     {{3, 40, 9, 10}, {40, 1, 7, 7}, {.padding = 3, .groups = 40}},
+    {{9, 64, 14, 14}, {64, 1, 7, 7}, {.padding = 3, .groups = 64}},
+    {{2, 72, 31, 37}, {72, 1, 7, 7}, {.padding = {2, 4}, .groups = 72}},
+    {{2, 24, 40, 33}, {24, 1, 9, 5}, {.stride = {2, 1}, .padding = {2, 1}, .dilation = {1, 2}, .groups = 24}},
     {{2, 24, 13, 5}, {24, 1, 3, 2}, {.stride = {2, 1}, .padding = {2, 1}, .dilation = {1, 3}, .groups = 24}},
     {{1, 136, 8, 8}, {136, 1, 3, 3}, {.stride = 3, .groups = 136}},
     {{5, 72, 33}, {72, 1, 5}, {.stride = 2, .padding = 3, .dilation = 2, .groups = 72}},
