@@ -21,7 +21,7 @@ struct Operands {
     std::istringstream text(work);
     std::string word;
     std::getline(text, word, ',');
-    const DType dtype = word == "f32" ? f32 : bf16;
+    const DType dtype = word == "f32" ? f32 : word == "f16" ? f16 : bf16;
     std::vector<std::int64_t> all;
     while (std::getline(text, word, ',')) all.push_back(std::stoll(word));
     all.resize(8, 1);  // stride and dilation

@@ -34,7 +34,7 @@ DEVICE = "cpu" if ON_CPU else "cuda"
 def calls_of(work):
     name, *numbers = work.split(",")
     n, c, size, o, k, groups, stride, dilation = (list(map(int, numbers)) + [1, 1])[:8]
-    dtype = {"f32": torch.float32, "bf16": torch.bfloat16}[name]
+    dtype = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}[name]
     options = dict(padding=k // 2 * dilation, groups=groups, stride=stride, dilation=dilation)
 
     def make(*shape):

@@ -11,6 +11,7 @@
 #include "cuda/compiles.hpp"
 #include "cuda/products/mma.hpp"
 #include "cuda/products/wgmma.hpp"
+#include "depthwise_units.hpp"
 #include "every_device.hpp"
 #include "golden/samples.hpp"
 
@@ -176,12 +177,31 @@ TEST_F(CudaTexts, EveryConvolutionOnMatrixUnits) {
       {2, 2, 1, 72, 96, {9, 10}, {5, 10}, {3, 3}, {2, 1}, {1, 2}, {1, 2}},
       {2, 2, 1, 64, 520, {9, 10}, {9, 10}, {3, 3}, {1, 1}, {-1, -1}, {1, 1}},
       {2, 60, 1, 64, 64, {9, 10}, {9, 10}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
+      {2, 60, 1, 96, 96, {9, 10}, {9, 10}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},  // tiles of 96, the second step earlier
+      {2, 2, 1, 176, 88, {9, 10}, {9, 10}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
       {3, 2, 1, 64, 200, {4, 5, 6}, {4, 5, 6}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}},
   };
   for (const detail::ConvSizes& s : sizes)
     for (const DType d : {DType::bf16, f16})
       compiled(to_string(s.of_x()), [&](Printing& p) { convolution_by({90, 4}, s, p, d); });
-  EXPECT_GE(compiled.instances(), 8u);
+  EXPECT_GE(compiled.instances(), 10u);
+}
+
+TEST_F(CudaTexts, EveryConvolutionOfChannelsByThemselvesOnTensorCores) {
+  Compiled compiled({kOldest, kNewest});
+  const detail::ConvSizes sizes[] = {
+      {2, 64, 64, 1, 1, {56, 56}, {56, 56}, {7, 7}, {1, 1}, {1, 1}, {3, 3}},
+      {2, 64, 64, 1, 1, {14, 14}, {14, 14}, {7, 7}, {1, 1}, {1, 1}, {3, 3}},  // one buffer, four samples
+      {2, 3, 40, 1, 1, {30, 61}, {30, 61}, {7, 9}, {1, 1}, {-1, -1}, {-3, -4}},
+      {2, 8, 64, 1, 1, {57, 57}, {29, 57}, {7, 7}, {2, 1}, {2, 1}, {3, 3}},
+  };
+  for (const detail::ConvSizes& s : sizes)
+    for (const DType d : {DType::bf16, f16})
+      compiled(to_string(s.of_x()) + to_string(s.of_w()), [&](Printing& p) {
+        take_tensor_cores(p, s);
+        convolution_by({90, 132, 227 << 10}, s, p, d);
+      });
+  EXPECT_GE(compiled.count(), 8u);
 }
 
 TEST_F(CudaTexts, EveryProductOnTensorCores) {

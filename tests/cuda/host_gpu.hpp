@@ -5,7 +5,6 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,6 +27,7 @@
 #include "gpu/matrix_library.hpp"
 #include "gpu/transform_library.hpp"
 #include "gpu/plan/horizontal.hpp"
+#include "host_fibers.hpp"
 #include "host_matrices.hpp"
 #include "primitives/attention/kernels.hpp"
 #include "tern/tern.hpp"
@@ -44,10 +44,11 @@ inline constexpr const char* kHostPrelude = R"host(
 #include <cstring>
 #include <type_traits>
 #include <utility>
-struct Host { unsigned thread, group, threads; void (*give_way)(); unsigned long long* words; };
+struct Host { unsigned thread, group, threads, groups; void (*give_way)(); unsigned long long* words; };
 static Host* host;
 struct ThreadIndex { struct { operator unsigned() const { return host->thread; } } x; } threadIdx;
 struct GroupIndex { struct { operator unsigned() const { return host->group; } } x; } blockIdx;
+struct GroupCount { struct { operator unsigned() const { return host->groups; } } x; } gridDim;
 using std::fma; using std::max; using std::min;
 #define __device__
 #define __forceinline__ inline
@@ -58,6 +59,14 @@ using std::fma; using std::max; using std::min;
 #define __shared__ static
 #define __restrict__
 static void __syncthreads() { host->give_way(); }
+static bool __syncthreads_or(bool vote) {
+  bool any = false;
+  host->words[host->thread] = vote;
+  host->give_way();
+  for (unsigned thread = 0; thread < host->threads; ++thread) any |= host->words[thread] != 0;
+  host->give_way();
+  return any;
+}
 template <class T> static T from_lane(T mine, unsigned lane) {
   const unsigned thread = host->thread, other = (thread & ~31u) + (lane & 31u);
   std::memcpy(&host->words[thread], &mine, sizeof mine);
@@ -95,6 +104,12 @@ static unsigned __match_any_sync(unsigned, unsigned mine) {
     same |= unsigned(host->words[(host->thread & ~31u) + lane] == mine) << lane;
   host->give_way();
   return same;
+}
+static unsigned __byte_perm(unsigned low, unsigned high, unsigned which) {
+  const unsigned long long all = low | (unsigned long long)high << 32;
+  unsigned bytes = 0;
+  for (unsigned i = 0; i < 4; ++i) bytes |= unsigned(all >> 8 * (which >> 4 * i & 7) & 0xff) << 8 * i;
+  return bytes;
 }
 static int __popc(unsigned x) { return __builtin_popcount(x); }
 static int __ffs(int x) { return __builtin_ffs(x); }
@@ -155,84 +170,6 @@ inline constexpr std::array<const char*, 2> kHostInstructions[] = {
      "word = float_to_half(low) | u32(float_to_half(high)) << 16;"},
     {R"(asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));)",
      "word = float_to_bfloat(low) | u32(float_to_bfloat(high)) << 16;"},
-};
-
-/// What the fibers of a workgroup share with a text's Host.
-struct Host {
-  unsigned thread = 0, group = 0, threads = 0;
-  void (*give_way)() = nullptr;
-  unsigned long long* words = nullptr;
-};
-using HostKernel = void (*)(Host*, void**);
-
-/// One workgroup after the other, its invocations in turns from barrier to barrier.
-class Fibers {
- public:
-  /// False where some invocations ended while others wait at a barrier.
-  static bool run(HostKernel kernel, void** arguments, unsigned groups, unsigned threads) {
-    Fibers fibers(kernel, arguments, threads);
-    for (unsigned group = 0; group < groups; ++group)
-      if (!fibers.run_group(group)) return false;
-    return true;
-  }
-
- private:
-  static constexpr std::size_t kStack = 128 << 10;
-  using Place = void*[5];  // as __builtin_setjmp wants it
-  struct Invocation {
-    ucontext_t start;
-    Place place;
-    bool begun, ended;
-  };
-  Fibers(HostKernel kernel, void** arguments, unsigned threads)
-      : kernel_(kernel), arguments_(arguments), invocations_(threads), stacks_(new char[threads * kStack]),
-        words_(threads) {
-    host_.threads = threads, host_.words = words_.data(), host_.give_way = [] { current_->give_way(); };
-    current_ = this;
-  }
-  bool run_group(unsigned group) {
-    const std::size_t threads = invocations_.size();
-    host_.group = group;
-    for (std::size_t t = 0; t < threads; ++t) {
-      Invocation& one = invocations_[t];
-      one.begun = one.ended = false;
-      getcontext(&one.start);
-      one.start.uc_stack.ss_sp = &stacks_[t * kStack], one.start.uc_stack.ss_size = kStack;
-      one.start.uc_link = nullptr;
-      makecontext(&one.start, [] { current_->run_invocation(); }, 0);
-    }
-    for (std::size_t ended = 0; ended < threads;) {
-      for (std::size_t t = 0; t < threads; ++t) host_.thread = static_cast<unsigned>(t), resume(invocations_[t]);
-      ended = static_cast<std::size_t>(std::ranges::count_if(invocations_, &Invocation::ended));
-      if (ended != 0 && ended != threads) return false;
-    }
-    return true;
-  }
-  // Not by swapcontext, which asks the system for the mask of signals at every turn: three quarters of these tests'
-  // time. A jump must not stand in the function of its place.
-  [[gnu::noinline, noreturn]] static void jump(Place& place) { __builtin_longjmp(place, 1); }
-  [[gnu::noinline]] void resume(Invocation& one) {
-    if (__builtin_setjmp(scheduler_) != 0) return;
-    if (std::exchange(one.begun, true)) jump(one.place);
-    setcontext(&one.start);
-  }
-  [[gnu::noinline]] void give_way() {
-    if (__builtin_setjmp(invocations_[host_.thread].place) == 0) jump(scheduler_);
-  }
-  void run_invocation() {
-    kernel_(&host_, arguments_);
-    invocations_[host_.thread].ended = true;
-    jump(scheduler_);
-  }
-
-  static inline Fibers* current_ = nullptr;
-  HostKernel kernel_;
-  void** arguments_;
-  Host host_;
-  std::vector<Invocation> invocations_;
-  std::unique_ptr<char[]> stacks_;
-  std::vector<unsigned long long> words_;
-  Place scheduler_;
 };
 
 /// The texts compiled so far, of this process.

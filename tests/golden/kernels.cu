@@ -4435,6 +4435,8 @@ enum : bool {
 enum : u32 {
   kTileM = 128u, kTileN = 128, kTileK = 64u,  // 64 along k: 128 bytes, a row of a swizzled box
   kStages = 5u,
+  // Of each so many steps along k the last one's first elements are not multiplied: the step before had them, too.
+  kSkipped = kAAlongK ? 0u : 0u, kStepsOfSkip = 1u,
   kBands = 8u,  // pairs of rows of tiles traversed together
   kStagedOutputs = 1u,
   kPlaces = 4u,  // for boxes of results
@@ -4707,16 +4709,21 @@ TERN_DEVICE void give_up_last_stage(u32 thread, Ring ring, Memory memory) {
   if (thread % 128u < 2u)
     tern_arrive(memory.barriers + 8u * (kStages + (ring.stage == 0u ? kStages - 1u : ring.stage - 1u)), thread & 1u);
 }
+// The elements of a stage's k from `begin` on.
+template <u32 begin> TERN_DEVICE void multiply_from(f32 (&acc)[kSums], u64 a, u64 b, u32 k) {
+  // Elements of k step by 32 bytes within a row of a box, or by 16 rows; addresses count 16 bytes.
+  constexpr u32 step_a = kAAlongK ? 2u : 128u, step_b = kBAlongK ? 2u : 128u;
+  tern_begin_products();
+#pragma unroll
+  for (u32 i = begin / 16u; i < kTileK / 16u; ++i) multiply(acc, a + i * step_a, b + i * step_b, i == 0u ? k : 1u);
+  tern_commit_products();
+}
 TERN_DEVICE void multiply_stage(f32 (&acc)[kSums], u32 thread, u32 member, u32 k, Ring ring, Memory memory) {
   let at = memory.ring + ring.stage * kStageBytes, full = memory.barriers + 8u * ring.stage;
   let a = tern_matrix(kPingPong ? at : at + member * kBoxOf64, kBoxOf64), b = tern_matrix(at + kBytesOfA, kBoxOf64);
   tern_wait(full, ring.round);
-  tern_begin_products();
-  // Elements of k step by 32 bytes within a row of a box, or by 16 rows; addresses count 16 bytes.
-  constexpr u32 step_a = kAAlongK ? 2u : 128u, step_b = kBAlongK ? 2u : 128u;
-#pragma unroll
-  for (u32 i = 0u; i < kTileK / 16u; ++i) multiply(acc, a + i * step_a, b + i * step_b, i == 0u ? k : 1u);
-  tern_commit_products();
+  if (kSkipped > 0u && k / kTileK % kStepsOfSkip == kStepsOfSkip - 1u) multiply_from<kSkipped>(acc, a, b, k);
+  else multiply_from<0u>(acc, a, b, k);
   tern_wait_all_but_one();
   if (k > 0u) give_up_last_stage(thread, ring, memory);
 }
@@ -4898,6 +4905,8 @@ enum : bool {
 enum : u32 {
   kTileM = 128u, kTileN = 64, kTileK = 64u,  // 64 along k: 128 bytes, a row of a swizzled box
   kStages = 8u,
+  // Of each so many steps along k the last one's first elements are not multiplied: the step before had them, too.
+  kSkipped = kAAlongK ? 0u : 0u, kStepsOfSkip = 1u,
   kBands = 8u,  // pairs of rows of tiles traversed together
   kStagedOutputs = 1u,
   kPlaces = 2u,  // for boxes of results
@@ -5043,6 +5052,7 @@ TERN_DEVICE Tap tap_of(const Params& params, u32 block) {
   let blocks = (channels_of(params) + 63u) / 64u;
   Tap t;
   t.number = min(block / blocks, taps_of(params) - 1u), t.channel = block % blocks * 64u;
+  if (kSkipped > 0u) t.channel = min(t.channel, channels_of(params) - 64u);
   u32 rest = t.number;
 #pragma unroll
   for (u32 i = 0u; i < kAxes; ++i) {
@@ -5052,8 +5062,11 @@ TERN_DEVICE Tap tap_of(const Params& params, u32 block) {
   return t;
 }
 TERN_DEVICE void advance_tap(const Params& params, Tap& t) {
-  t.channel += 64u;
-  if (t.channel < channels_of(params)) return;
+  let left = channels_of(params) - t.channel;
+  if (left > 64u) {
+    t.channel += kSkipped > 0u ? min(left - 64u, 64u) : 64u;
+    return;
+  }
   t.channel = 0u, ++t.number;
 #pragma unroll
   for (u32 i = 0u; i < kAxes; ++i) {
@@ -5109,6 +5122,7 @@ struct Steps {
 // Each workgroup of the pair fetches half of b for both: half the columns, or half of k.
 // ---- consumers: products ----
 // Gives the stage before this one up, in both workgroups of the pair.
+// The elements of a stage's k from `begin` on.
 // ---- consumers: results ----
 // Where this warp group stages results, and within a box the place of the row this lane names: a row is 64 bytes, its
 // pieces of 16 swapped by half the row's number.
@@ -5465,6 +5479,259 @@ extern "C" __global__ void __launch_bounds__(kThreads, 3) tern_kernel(const vec4
   if (mine.channel >= params.v[1]) return;
   for (u32 tap = warp; tap < kTapLines * kTapRows; tap += kThreads / 32u)
     memory.part(shared[tap * 32u].x, shared[tap * 32u].y, blockIdx.x / params.v[9], tap, mine.channel);
+}
+
+// ---- channels convolved by themselves on tensor cores: conv2d, 2 workgroups of 256, 27 words
+// channels convolved by themselves on tensor cores
+// ---- copies to workgroup memory that run on their own ----
+// Until all but the last `most` that were committed are there.
+// Where 16 bytes `part` of a row of `line` bytes, a multiple of 128, lie: swizzled so that the same part of eight rows,
+// a matrix, lies in different banks.
+// ---- tensor cores ----
+// Four matrices of 8×8 from workgroup memory, of each of which eight lanes name the rows; transposed where they lie
+// across k.
+// acc += a·b of a block of 16 rows and 8 columns, and 16 elements.
+enum : u32 {
+  kLines = 2u,                                           // of results, of a block; kTileRows: 8 of each
+  kSamples = 2u, kDown = 4u, kAlong = 2u,  // blocks of a tile
+  kTapLines = 7u, kTapRows = 7u,
+  kStrideLines = 1u, kDilationLines = 1u, kDilationRows = 1u,
+  kTileLines = kLines * kDown, kTileRows = 8u * kAlong,
+  kSpanLines = (kLines - 1u) * kStrideLines + (kTapLines - 1u) * kDilationLines + 1u,  // of the image, of a block
+  kImageLines = (kTileLines - kLines) * kStrideLines + kSpanLines, kImageRows = kTileRows + 8u,
+  kChannels = 32u, kWarps = 8u, kThreads = 32u * kWarps,
+  kPlace = 2u * kChannels, kLine = kImageRows * kPlace, kSample = kImageLines * kLine,  // bytes
+  kImageBytes = kSamples * kSample, kBuffers = 1u,
+  kSumsOfPlace = 4u * kChannels, kSumsOfLine = 16u * 8u * kSumsOfPlace,
+};
+static_assert(kSamples * kDown * kAlong == 16u && (kTapRows - 1u) * kDilationRows <= 8u, "blocks and bands");
+struct Pair {
+  f32 x, y;
+};
+struct alignas(16) Four {
+  f32 x[4];
+};
+struct Tile {
+  u32 sample, line, row;
+};
+// Block m of a tile.
+struct Block {
+  u32 sample, down, along;
+};
+TERN_DEVICE Block block_of(u32 m) { return {m / kAlong / kDown, m / kAlong % kDown, m % kAlong}; }
+TERN_DEVICE u32 begin_of(const Block& b) { return b.sample * kSample + b.down * kLines * kStrideLines * kLine; }
+TERN_DEVICE Tile tile_of(const Params& params, u32 tile) {
+  let along = tiles_along(params), down = tiles_down(params);
+  return {tile / along / down * kSamples, tile / along % down * kTileLines, tile % along * kTileRows};
+}
+// Which of the four parts of a place, 16 bytes each, lies where part 0 would: eight invocations that read the same part
+// at rows 0, 1, 2, 3, 8, 9, 10 and 11 meet all banks.
+TERN_DEVICE u32 part_at(u32 row) { return (row >> 1u & 1u) | (row >> 2u & 2u); }
+// Fetches what a tile meets: a warp a line, 8 places at a time; zeros for those outside.
+TERN_DEVICE void fetch(const Params& params, u32 to, const unsigned char* image, const Tile& tile, u32 channel) {
+  let lane = threadIdx.x % 32u, part = lane % 4u, c = channel + 8u * part;
+  for (u32 i = threadIdx.x / 32u; i < kSamples * kImageLines; i += kWarps) {
+    let sample = tile.sample + i / kImageLines;
+    let y = u32(i32(tile.line * kStrideLines + i % kImageLines) - i32(params.v[7]));
+    let whole = sample < params.v[2] && y < params.v[3] && c < params.v[1];
+    let line = image + (u64(sample) * params.v[17] + u64(y) * params.v[19] + c) * 2u;
+#pragma unroll
+    for (u32 j = 0u; j <= kAlong; ++j) {
+      let row = 8u * j + lane / 4u, x = u32(i32(tile.row + row) - i32(params.v[8]));
+      let inside = whole && x < params.v[4];
+      tern_copy(to + i * kLine + row * kPlace + ((part ^ part_at(row)) << 4u),
+                inside ? line + u64(x) * params.v[18] * 2u : image, inside ? 16u : 0u);
+    }
+  }
+}
+struct Memory {
+  const Params& params;
+  vec4<u32>* __restrict__ b0;
+  const vec4<u32>* __restrict__ b1;
+  const vec4<u32>* __restrict__ b2;
+  const u32* __restrict__ b3;
+  __device__ __forceinline__ Pair weight([[maybe_unused]] u32 tap_line, u32 tap_row, u32 channel) const {
+    let x0 = tern_bf16_bits_to_f32(u32(((u16*)b3)[params.v[24] + tap_line * params.v[25] + tap_row + channel * params.v[26]]));
+    let x1 = tern_bf16_bits_to_f32(u32(((u16*)b3)[params.v[24] + tap_line * params.v[25] + tap_row + (channel + 1u) * params.v[26]]));
+    return {x0, x1};
+  }
+  __device__ __forceinline__ void finish(f32 sum_0, f32 sum_1, f32 sum_2, f32 sum_3, u32 sample,
+                                         [[maybe_unused]] u32 line, u32 row, u32 col) const {
+    let q2 = ((u64*)b1)[u64((params.v[16] + col) / 4u) + 0u];
+    let x3 = tern_bf16_bits_to_f32((u32(q2) & 0xffffu));
+    let x4 = tern_bf16_bits_to_f32((u32((q2 >> 16u)) & 0xffffu));
+    let x5 = tern_bf16_bits_to_f32((u32((q2 >> 32u)) & 0xffffu));
+    let x6 = tern_bf16_bits_to_f32((u32((q2 >> 48u)) & 0xffffu));
+    let y7 = epilogue(params, sum_0, x3);
+    let y8 = epilogue(params, sum_1, x4);
+    let y9 = epilogue(params, sum_2, x5);
+    let y10 = epilogue(params, sum_3, x6);
+    ((u64*)b0)[u64((params.v[12] + sample * params.v[13] + line * params.v[14] + row * params.v[15] + col) / 4u) + 0u] = u64(u64(tern_f32_to_bf16_bits(y7)) << 0u | u64(tern_f32_to_bf16_bits(y8)) << 16u | u64(tern_f32_to_bf16_bits(y9)) << 32u | u64(tern_f32_to_bf16_bits(y10)) << 48u);
+  }
+  // Of four channels at a place (slot) of line i of the tile's blocks.
+  template <class Sums>
+  __device__ __forceinline__ void finish_place(const Tile& tile, u32 i, u32 slot, u32 channel, const Sums& sums) const {
+    const Block b = block_of(slot / 8u);
+    let sample = tile.sample + b.sample, line = tile.line + b.down * kLines + i;
+    let row = tile.row + b.along * 8u + slot % 8u;
+    if (sample >= params.v[2] || line >= params.v[5] || row >= params.v[6] || channel >= params.v[1]) return;
+    const Four sum = sums(b);
+    finish(sum.x[0], sum.x[1], sum.x[2], sum.x[3], sample, line, row, channel);
+  }
+};
+TERN_DEVICE f32 low_of(u32 word) { return tern_bf16_bits_to_f32((word & 0xffffu)); }
+TERN_DEVICE f32 high_of(u32 word) { return tern_bf16_bits_to_f32((word >> 16u)); }
+TERN_DEVICE u32 joined(f32 low, f32 high) { return tern_f32_pair_to_bf16(low, high); }
+// The bands of four channels: what a lane has of the matrices b of the products, whose k is the place of the image
+// 0, 4 (elements 0 and 1 of lane 0), 1, 5, 2, 6, 3, 7 and 8 more, so that lanes read places side by side.
+using Bands = u32[kTapLines][4][2];
+TERN_DEVICE void load_bands(const Params& params, const Memory& memory, u32 channel, Bands& bands) {
+  let lane = threadIdx.x % 32u;
+#pragma unroll
+  for (u32 i = 0u; i < kTapLines; ++i)
+#pragma unroll
+    for (u32 pair = 0u; pair < 2u; ++pair) {
+      Pair w[4] = {};
+#pragma unroll
+      for (u32 k = 0u; k < 4u; ++k) {
+        let ahead = lane % 4u + 4u * k - lane / 4u, tap = ahead / kDilationRows;  // before the band: a huge number
+        if (ahead % kDilationRows == 0u && tap < kTapRows && channel < params.v[1])
+          w[k] = memory.weight(i, tap, channel + 2u * pair);
+      }
+#pragma unroll
+      for (u32 half = 0u; half < 2u; ++half) {
+        bands[i][2u * pair][half] = joined(w[2u * half].x, w[2u * half + 1u].x);
+        bands[i][2u * pair + 1u][half] = joined(w[2u * half].y, w[2u * half + 1u].y);
+      }
+    }
+}
+using Sums = f32[kLines][4][4];  // lines, channels, and what a lane has of a product
+// `mine`: where the lane's block and channels begin in the image.
+TERN_DEVICE void add_products(const unsigned char* image, u32 mine, const Bands& bands, Sums& sums) {
+  // From block m to m + 8.
+  constexpr u32 kUpper = kAlong == 16u           ? 64u * kPlace
+                         : kAlong * kDown == 16u ? 8u / kAlong * kLines * kStrideLines * kLine
+                                                 : 8u / (kAlong * kDown) * kSample;
+  const unsigned char* const ends[2] = {image + mine, image + (mine ^ 32u) + 8u * kPlace};
+#pragma unroll
+  for (u32 i = 0u; i < kSpanLines; ++i) {
+    u32 a[4][4];
+#pragma unroll
+    for (u32 upper = 0u; upper < 2u; ++upper)
+#pragma unroll
+      for (u32 end = 0u; end < 2u; ++end) {
+        const unsigned char* const from = ends[end] + i * kLine + upper * kUpper;
+        let first = *reinterpret_cast<const u64*>(from), second = *reinterpret_cast<const u64*>(from + 4u * kPlace);
+#pragma unroll
+        for (u32 pair = 0u; pair < 2u; ++pair) {
+          let x = u32(first >> 32u * pair), y = u32(second >> 32u * pair);
+          a[2u * pair][2u * end + upper] = __byte_perm(x, y, 0x5410u);
+          a[2u * pair + 1u][2u * end + upper] = __byte_perm(x, y, 0x7632u);
+        }
+      }
+#pragma unroll
+    for (u32 result = 0u; result < kLines; ++result) {
+      // Conditions of constants, as the loops are unrolled.
+      if (i < result * kStrideLines || (i - result * kStrideLines) % kDilationLines != 0u) continue;
+      let tap = (i - result * kStrideLines) / kDilationLines;
+      if (tap >= kTapLines) continue;
+#pragma unroll
+      for (u32 c = 0u; c < 4u; ++c) multiply(sums[result][c], a[c], bands[tap][c][0], bands[tap][c][1]);
+    }
+  }
+}
+TERN_DEVICE bool all_finite(const Sums& sums) {
+  f32 zeros[4] = {};
+#pragma unroll
+  for (u32 i = 0u; i < kLines; ++i)
+#pragma unroll
+    for (u32 c = 0u; c < 4u; ++c)
+#pragma unroll
+      for (u32 e = 0u; e < 4u; ++e) zeros[c] = fma(sums[i][c][e], 0.0f, zeros[c]);
+  return zeros[0] + zeros[1] + zeros[2] + zeros[3] == 0.0f;
+}
+// Where four channels of a place begin, in what sums leave through: eight lanes that write the same channels at eight
+// places, and eight that read all of one place, meet all banks.
+TERN_DEVICE u32 sums_at(u32 slot, u32 four) {
+  return slot * kSumsOfPlace + ((four ^ (slot >> 1u & 7u)) << 4u);
+}
+TERN_DEVICE void finish_tile(const Memory& memory, const Tile& tile, unsigned char* through, u32 channel,
+                             const Sums& sums) {
+  let lane = threadIdx.x % 32u, warp = threadIdx.x / 32u, four = threadIdx.x % 8u;
+#pragma unroll
+  for (u32 i = 0u; i < kLines; ++i) {
+    unsigned char* const line = through + i % 2u * kSumsOfLine;
+#pragma unroll
+    for (u32 e = 0u; e < 4u; ++e)
+      *reinterpret_cast<Four*>(line + sums_at((lane / 4u + e / 2u * 8u) * 8u + lane % 4u * 2u + e % 2u, warp)) = {
+          {sums[i][0][e], sums[i][1][e], sums[i][2][e], sums[i][3][e]}};
+    __syncthreads();
+#pragma unroll
+    for (u32 k = 0u; k < 4u; ++k) {
+      let slot = threadIdx.x / 8u + k * (kThreads / 8u);
+      memory.finish_place(tile, i, slot, channel + 4u * four, [&](const Block&) {
+        return *reinterpret_cast<const Four*>(line + sums_at(slot, four));
+      });
+    }
+  }
+}
+// Without the zeros of the bands.
+TERN_DEVICE void finish_tile_singly(const Memory& memory, const Tile& tile, const unsigned char* image, u32 channel) {
+#pragma unroll 1
+  for (u32 n = threadIdx.x; n < kLines * 16u * 8u * 8u; n += kThreads) {
+    let four = n % 8u, slot = n / 8u % 128u, i = n / 1024u, first = channel + 4u * four;
+    memory.finish_place(tile, i, slot, first, [&](const Block& b) {
+      Four sum = {};
+      for (u32 tap_line = 0u; tap_line < kTapLines; ++tap_line)
+        for (u32 k = 0u; k < kTapRows; ++k) {
+          let row = 8u * b.along + slot % 8u + k * kDilationRows;
+          let words = *reinterpret_cast<const u64*>(
+              image + begin_of(b) + (i * kStrideLines + tap_line * kDilationLines) * kLine + row * kPlace +
+              ((four / 2u ^ part_at(row)) << 4u) + four % 2u * 8u);
+          const Pair w[2] = {memory.weight(tap_line, k, first), memory.weight(tap_line, k, first + 2u)};
+#pragma unroll
+          for (u32 pair = 0u; pair < 2u; ++pair) {
+            let word = u32(words >> 32u * pair);
+            sum.x[2u * pair] = fma(low_of(word), w[pair].x, sum.x[2u * pair]);
+            sum.x[2u * pair + 1u] = fma(high_of(word), w[pair].y, sum.x[2u * pair + 1u]);
+          }
+        }
+      return sum;
+    });
+  }
+}
+extern "C" __global__ void __launch_bounds__(kThreads, 1) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const u32* __restrict__ b3, const __grid_constant__ Params params) {
+  extern __shared__ __align__(128) unsigned char memory[];
+  const Memory global{params, b0, b1, b2, b3};
+  let image = reinterpret_cast<const unsigned char*>(b2) + u64(params.v[20]) * 2u;
+  let channel = blockIdx.x % params.v[9] * kChannels, lane = threadIdx.x % 32u, warp = threadIdx.x / 32u;
+  let step = gridDim.x / params.v[9];
+  let count = (params.v[2] + (kSamples - 1u)) / kSamples * tiles_down(params) * tiles_along(params);
+  Bands bands;
+  load_bands(params, global, channel + 4u * warp, bands);
+  const Block block = block_of(lane / 4u);
+  let row = 8u * block.along + lane % 4u;
+  let mine = begin_of(block) + row * kPlace + ((warp / 2u ^ part_at(row)) << 4u) + warp % 2u * 8u;
+  u32 number = blockIdx.x / params.v[9], buffer = 0u;
+  if (kBuffers == 2u && number < count) fetch(params, tern_shared(memory), image, tile_of(params, number), channel);
+  tern_commit();
+#pragma unroll 1
+  for (; number < count; number += step) {
+    let ahead = kBuffers == 2u ? number + step : number, to = kBuffers == 2u ? buffer ^ 1u : 0u;
+    if (ahead < count)
+      fetch(params, tern_shared(memory) + to * kImageBytes, image, tile_of(params, ahead), channel);
+    tern_commit();
+    tern_wait_copies<kBuffers - 1u>();
+    __syncthreads();
+    const unsigned char* const here = memory + buffer * kImageBytes;
+    const Tile tile = tile_of(params, number);
+    Sums sums = {};
+    add_products(here, mine, bands, sums);
+    if (__syncthreads_or(!all_finite(sums))) finish_tile_singly(global, tile, here, channel);
+    else finish_tile(global, tile, memory + kBuffers * kImageBytes, channel, sums);
+    __syncthreads();
+    buffer = kBuffers == 2u ? buffer ^ 1u : 0u;
+  }
 }
 
 // ---- attention on Hopper's matrix units: attention, 2 workgroups of 384, 29 words

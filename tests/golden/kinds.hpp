@@ -442,6 +442,10 @@ inline std::vector<Kind> unit_kinds() {
        [](P& p, DType d) {
          convolution_by({80, 2, 99 << 10}, {2, 2, 32, 1, 1, {5, 6}, {6, 7}, {3, 2}, {1, 1}, {1, 1}, {1, 1}}, p, d);
        }},
+      {"channels convolved by themselves on tensor cores", bf16, Kind::in_cuda,
+       [](P& p, DType d) {
+         convolution_by({80, 2, 99 << 10}, {2, 2, 32, 1, 1, {14, 14}, {14, 14}, {7, 7}, {1, 1}, {1, 1}, {3, 3}}, p, d);
+       }},
       {"attention on Hopper's matrix units", bf16, Kind::in_cuda,
        [](P& p, DType d) {
          if (!p.in_cuda() || (d != DType::f16 && d != DType::bf16)) return;

@@ -62,6 +62,7 @@ void fill_instance(const WgmmaKernel& kernel, Holes& holes) {
   holes["a_batched"] = yes(kernel.problem.a.batched), holes["b_batched"] = yes(kernel.problem.b.batched);
   holes["tile_m"] = cat(kTileM, "u"), holes["tile_n"] = cat(t.tile_n), holes["tile_k"] = cat(kTileK, "u");
   holes["bands"] = cat(kBandPairs, "u"), holes["box_columns"] = cat(kBoxColumns, "u");
+  holes["skipped"] = "0u", holes["steps_of_skip"] = "1u";
   holes["stages"] = cat(t.stages(), "u");
   holes["ring_bytes"] = cat(t.ring_bytes(), "u"), holes["results_begin"] = cat(t.results_begin(), "u");
   holes["shared_bytes"] = cat(kernel.plan.launch.shared_bytes, "u");

@@ -58,7 +58,8 @@
 // The plans are those of CUTLASS's ping-pong and cooperative kernels
 // (https://github.com/NVIDIA/cutlass/blob/main/media/docs/cpp/efficient_gemm.md). The instructions are those of
 // hopper.cu. wgmma.cpp chooses the instance and fills the holes, $name. To read one with all of them filled:
-// tests/golden/kernels.cu, or TERN_SHOW_KERNELS=1.
+// tests/golden/kernels.cu, or TERN_SHOW_KERNELS=1. (Longer than other files: one kernel, and how
+// it works.)
 
 // The instance. (Enumerators, since constants at namespace scope become variables in the GPU's memory.)
 enum : bool {
@@ -71,6 +72,8 @@ enum : bool {
 enum : u32 {
   kTileM = $tile_m, kTileN = $tile_n, kTileK = $tile_k,  // 64 along k: 128 bytes, a row of a swizzled box
   kStages = $stages,
+  // Of each so many steps along k the last one's first elements are not multiplied: the step before had them, too.
+  kSkipped = kAAlongK ? $skipped : 0u, kStepsOfSkip = $steps_of_skip,
   kBands = $bands,  // pairs of rows of tiles traversed together
   kStagedOutputs = $staged_outputs,
   kPlaces = $places,  // for boxes of results
@@ -221,16 +224,21 @@ TERN_DEVICE void give_up_last_stage(u32 thread, Ring ring, Memory memory) {
   if (thread % 128u < 2u)
     tern_arrive(memory.barriers + 8u * (kStages + (ring.stage == 0u ? kStages - 1u : ring.stage - 1u)), thread & 1u);
 }
+// The elements of a stage's k from `begin` on.
+template <u32 begin> TERN_DEVICE void multiply_from(f32 (&acc)[kSums], u64 a, u64 b, u32 k) {
+  // Elements of k step by 32 bytes within a row of a box, or by 16 rows; addresses count 16 bytes.
+  constexpr u32 step_a = kAAlongK ? 2u : 128u, step_b = kBAlongK ? 2u : 128u;
+  tern_begin_products();
+#pragma unroll
+  for (u32 i = begin / 16u; i < kTileK / 16u; ++i) multiply(acc, a + i * step_a, b + i * step_b, i == 0u ? k : 1u);
+  tern_commit_products();
+}
 TERN_DEVICE void multiply_stage(f32 (&acc)[kSums], u32 thread, u32 member, u32 k, Ring ring, Memory memory) {
   let at = memory.ring + ring.stage * kStageBytes, full = memory.barriers + 8u * ring.stage;
   let a = tern_matrix(kPingPong ? at : at + member * kBoxOf64, kBoxOf64), b = tern_matrix(at + kBytesOfA, kBoxOf64);
   tern_wait(full, ring.round);
-  tern_begin_products();
-  // Elements of k step by 32 bytes within a row of a box, or by 16 rows; addresses count 16 bytes.
-  constexpr u32 step_a = kAAlongK ? 2u : 128u, step_b = kBAlongK ? 2u : 128u;
-#pragma unroll
-  for (u32 i = 0u; i < kTileK / 16u; ++i) multiply(acc, a + i * step_a, b + i * step_b, i == 0u ? k : 1u);
-  tern_commit_products();
+  if (kSkipped > 0u && k / kTileK % kStepsOfSkip == kStepsOfSkip - 1u) multiply_from<kSkipped>(acc, a, b, k);
+  else multiply_from<0u>(acc, a, b, k);
   tern_wait_all_but_one();
   if (k > 0u) give_up_last_stage(thread, ring, memory);
 }

@@ -26,6 +26,11 @@ const ConvolutionCase kCases[] = {
     {{2, 64, 9, 10}, {64, 64, 3, 3}, {.padding = 1}},
     {{1, 128, 7, 7}, {72, 128, 3, 3}, {.padding = 1}},  // one tile, columns that are no whole box
     {{3, 192, 6, 5}, {200, 192, 3, 3}, {.padding = {2, 0}}},
+    // Tiles of 96 columns; the last step of a tap begins earlier by 32, 48 and 16 channels, or (72) has zeros.
+    {{5, 96, 9, 10}, {96, 96, 3, 3}, {.padding = 1}},
+    {{2, 80, 9, 10}, {88, 80, 3, 3}, {.padding = 1}},
+    {{1, 176, 7, 7}, {72, 176, 3, 2}, {.padding = 1}},
+    {{1, 72, 7, 7}, {96, 72, 3, 3}, {.padding = 1}},
     {{2, 96, 8, 9}, {40, 96, 3, 2}, {.stride = 2, .padding = 1, .dilation = {1, 2}}},  // half a step of channels
     {{1, 40, 12, 11}, {136, 40, 1, 1}, {.stride = 2}},
     {{1, 64, 14, 14}, {264, 64, 5, 3}, {.stride = {1, 3}, .padding = {4, 1}, .dilation = {2, 1}}},
@@ -38,6 +43,9 @@ const ConvolutionCase kCases[] = {
     {{2, 32, 5, 4, 6}, {64, 32, 2, 3, 3}, {.stride = {2, 1, 2}, .padding = 1}},
     // Channels by themselves.
     {{3, 40, 9, 10}, {40, 1, 7, 7}, {.padding = 3, .groups = 40}},
+    {{9, 64, 14, 14}, {64, 1, 7, 7}, {.padding = 3, .groups = 64}},
+    {{2, 72, 31, 37}, {72, 1, 7, 7}, {.padding = {2, 4}, .groups = 72}},
+    {{2, 24, 40, 33}, {24, 1, 9, 5}, {.stride = {2, 1}, .padding = {2, 1}, .dilation = {1, 2}, .groups = 24}},
     {{2, 24, 13, 5}, {24, 1, 3, 2}, {.stride = {2, 1}, .padding = {2, 1}, .dilation = {1, 3}, .groups = 24}},
     {{1, 136, 8, 8}, {136, 1, 3, 3}, {.stride = 3, .groups = 136}},
     {{5, 72, 33}, {72, 1, 5}, {.stride = 2, .padding = 3, .dilation = 2, .groups = 72}},

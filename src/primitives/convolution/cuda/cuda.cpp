@@ -33,9 +33,9 @@ MatrixUnits units_of_convolutions(GpuBackend& backend) {
 /// 512 94.4 in two rounds, of which the second is half empty, and 85.0 in three.
 constexpr std::int64_t kOfNarrow = 118;
 
-/// Tiles for a product of m x n results, along k in so many steps.
+/// Tiles for a product of m x n results, along k in so many steps; `b_along_k`: b is fetched in boxes of any columns.
 Tiling tiling_of(GpuBackend& backend, const char* part, std::int64_t m, std::int64_t n, std::int64_t steps,
-                 const MatrixUnits& units, bool split_k) {
+                 const MatrixUnits& units, bool split_k, bool b_along_k) {
   Tiling t;
   t.clusters = std::max(units.processors / 2, 1), t.split_k = split_k;
   t.pairs = ceil_div(m, 2 * kTileM);
@@ -52,7 +52,8 @@ Tiling tiling_of(GpuBackend& backend, const char* part, std::int64_t m, std::int
       const std::int64_t works = t.pairs * ceil_div(n, tile_n);
       return (split_k ? works : ceil_div(works, t.clusters)) * tile_n * (tile_n <= 128 ? kOfNarrow : 100);
     };
-    t.tile_n = n <= 64 ? 64 : 128;
+    // 32x96x56x56 -> 96 3x3, 30 November 2026, us forward and both: 128 columns 85, 243, 96 columns 61, 220.
+    t.tile_n = n <= 64 ? 64 : n <= 96 && b_along_k ? 96 : 128;
     for (const int tile_n : {192, 256})
       if (n > 128 && cost(tile_n) <= cost(t.tile_n)) t.tile_n = tile_n;
     // Split-K, of 1152 x 128 results, with the gradient of the image, us: ping-pong 244, halves 263; of 576 x 64 116,
@@ -76,7 +77,7 @@ bool run_rows(GpuBackend& backend, const GemmRequest& g, const conv::FetchedWind
   p.m = merged.m, p.n = g.n, p.k = windows.taps() * windows.padded_channels();
   p.batch = merged.kept;
   p.a.map = windows.map(), p.b = kernels, p.steps = windows.steps();
-  kernel.tiling = tiling_of(backend, "places", p.m, p.n, p.k / kTileK, units, false);
+  kernel.tiling = tiling_of(backend, "places", p.m, p.n, p.k / kTileK, units, false, kernels.along_k);
   return queue_kernel(kernel);
 }
 
@@ -100,7 +101,7 @@ void convolution_weight_by_wgmma(GpuBackend& backend, const ConvWeightRequest& r
     Temporaries temporaries;
     conv::FetchedWindows windows(backend, r.op, r.sizes, r.x, temporaries);
     const std::int64_t m = windows.taps() * windows.padded_channels(), places = windows.places();
-    const Tiling tiling = tiling_of(backend, "kernels", m, r.sizes.o, ceil_div(places, kTileK), units, true);
+    const Tiling tiling = tiling_of(backend, "kernels", m, r.sizes.o, ceil_div(places, kTileK), units, true, false);
     // The sums of splits, and the product as a request: its results are those.
     const std::int64_t splits = tiling.works + tiling.shares(places) - 1;
     temporaries.push_back(backend.temporary(splits * 2 * kTileM * tiling.tile_n, DType::f32));

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "cuda/products/instructions.hpp"
 #include "gpu/products/epilogue.hpp"
 #include "gpu/products/gemm_pass.hpp"
 #include "gpu/text/text.hpp"
+#include "primitives/convolution/cuda/cuda_depthwise_cores.hpp"
 #include "primitives/convolution/gpu/gpu_depthwise_common.hpp"
 
 namespace tern::detail_gpu::conv {
@@ -14,6 +16,9 @@ using detail_cuda::MatrixUnits;
 
 constexpr const char* kDepthwise =
 #include "primitives/convolution/cuda/cuda_depthwise.cu.inc"
+    ;
+constexpr const char* kDepthwiseCores =
+#include "primitives/convolution/cuda/cuda_depthwise_cores.cu.inc"
     ;
 constexpr const char* kDepthwiseWeight =
 #include "primitives/convolution/cuda/cuda_depthwise_weight.cu.inc"
@@ -73,6 +78,16 @@ class TilesOf {
     best.resident = std::clamp<std::int64_t>(std::min(by_registers, by_memory), 1, 4);
     return best;
   }
+  /// What a processor takes for its tiles, by the instructions, of which a scheduler does 0.55 a clock (64x192x56x56
+  /// 7x7, 64x384x28x28, 64x768x14x14: 0.55, 0.46, 0.51), or by the bytes that have to come and go.
+  double clocks(const Tiles& t) const {
+    constexpr double kOfInstruction = 1 / 0.55, kBytesOfClock = 15;
+    const std::int64_t channel_groups = ceil_div(s_.groups, kChannels), tiles = t.down * t.along;
+    const std::int64_t rounds = ceil_div(s_.n * tiles * channel_groups, units_.processors);
+    const std::int64_t bytes = (s_.of_x().numel() + s_.of_y().numel()) * place_ / kChannels / units_.processors;
+    return std::max(static_cast<double>(rounds * (time(t) / tiles)) * kOfInstruction,
+                    static_cast<double>(bytes) / kBytesOfClock);
+  }
 
  private:
   static constexpr std::int64_t kMostSide = 8, kMostResults = 32, kMostWarps = 8, kSchedulers = 4;
@@ -109,31 +124,49 @@ bool in_places(const View& view, const Shape& shape) {
   return fits;
 }
 
-/// What both kernels have: the numbers of the convolution as constants and parameters, and the image.
+/// `results`: whether theirs is fetched, too.
+DepthwiseLayout layout_of(const ConvSizes& s, DType dtype, bool results, const MatrixUnits& units) {
+  const TilesOf of(s, dtype, results, units);
+  const Tiles t = of.best();
+  return {kChannels,
+          t.threads(),
+          t.bytes(s.taps()),
+          t.resident,
+          s.n * t.down * t.along,
+          of.clocks(t),
+          {{"lines", t.lines},
+           {"rows", t.rows},
+           {"warp_lines", t.warp_lines},
+           {"warp_rows", t.warp_rows},
+           {"buffers_of_tiles", t.buffers}}};
+}
+/// Workgroups of the same channels.
+std::int64_t shares_of(const DepthwiseLayout& layout, const ConvSizes& s, const MatrixUnits& units) {
+  const std::int64_t at_once = units.processors * layout.resident / ceil_div(s.groups, layout.channels);
+  return std::clamp<std::int64_t>(at_once, 1, layout.tiles);
+}
+
+/// What the kernels have: the numbers of the convolution as constants and parameters, and the image.
 class Depthwise {
  protected:
-  Depthwise(GpuBackend& backend, const char* op, char kind, const ConvSizes& sizes, const Tiles& tiles,
+  Depthwise(GpuBackend& backend, const char* op, char kind, const ConvSizes& sizes, const DepthwiseLayout& layout,
             std::int64_t shares)
-      : backend_(backend), plan_(backend.limits(), op, kind), s_(sizes), tiles_(tiles), shares_(shares) {
+      : backend_(backend), plan_(backend.limits(), op, kind), s_(sizes), layout_(layout), shares_(shares) {
     const AxisOf line{static_cast<std::size_t>(s_.axes) - 1, true}, row{line.last, false};
     add("channels", s_.groups), add("samples", s_.n);
     add("in_lines", line(s_.in, 1)), add("in_rows", row(s_.in, 1));
     add("out_lines", line(s_.out, 1)), add("out_rows", row(s_.out, 1));
     add("before_lines", line(s_.before, 0)), add("before_rows", row(s_.before, 0));
-    add("channel_groups", ceil_div(s_.groups, kChannels));
-    constants_ = {{"lines", tiles.lines},
-                  {"rows", tiles.rows},
-                  {"warp_lines", tiles.warp_lines},
-                  {"warp_rows", tiles.warp_rows},
-                  {"tap_lines", line(s_.kernel, 1)},
-                  {"tap_rows", row(s_.kernel, 1)},
-                  {"stride_lines", line(s_.stride, 1)},
-                  {"stride_rows", row(s_.stride, 1)},
-                  {"dilation_lines", line(s_.dilation, 1)},
-                  {"dilation_rows", row(s_.dilation, 1)},
-                  {"buffers_of_tiles", tiles.buffers}};
-    for (const auto& constant : constants_) plan_.note(constant.second);
-    plan_.note(tiles.resident);
+    add("channel_groups", ceil_div(s_.groups, layout_.channels));
+    auto& constants = layout_.constants;
+    constants.insert(constants.end(), {{"tap_lines", line(s_.kernel, 1)},
+                                       {"tap_rows", row(s_.kernel, 1)},
+                                       {"stride_lines", line(s_.stride, 1)},
+                                       {"stride_rows", row(s_.stride, 1)},
+                                       {"dilation_lines", line(s_.dilation, 1)},
+                                       {"dilation_rows", row(s_.dilation, 1)}});
+    for (const auto& constant : constants) plan_.note(constant.second);
+    plan_.note(layout_.resident);
   }
 
   void add(const std::string& name, std::int64_t value) {
@@ -160,15 +193,15 @@ class Depthwise {
   }
   void launch(const std::function<std::string()>& text) {
     Launch& launch = plan_.launch;
-    launch.threads = static_cast<std::uint32_t>(tiles_.threads());
-    launch.shared_bytes = static_cast<std::uint32_t>(tiles_.bytes(s_.taps()));
-    launch.groups = static_cast<std::uint64_t>(shares_ * ceil_div(s_.groups, kChannels));
+    launch.threads = static_cast<std::uint32_t>(layout_.threads);
+    launch.shared_bytes = static_cast<std::uint32_t>(layout_.shared_bytes);
+    launch.groups = static_cast<std::uint64_t>(shares_ * ceil_div(s_.groups, layout_.channels));
     plan_.finish_key();
     backend_.queue(launch, text);
   }
-  Position at(std::vector<std::string> coordinates) const {
+  Position at(std::vector<std::string> coordinates, int group = 2) const {
     if (s_.axes == 1) std::erase_if(coordinates, [](const std::string& c) { return c == "line" || c == "tap_line"; });
-    Position p{std::move(coordinates), 0, 2};
+    Position p{std::move(coordinates), 0, group};
     p.inner = static_cast<int>(p.coordinates.size()) - 1;
     return p;
   }
@@ -178,45 +211,42 @@ class Depthwise {
     m.title = title, m.file = file;
     m.bindings = plan_.launch.bindings, m.params = plan_.launch.params.size();
     for (const auto& [name, slot] : slots_) m.holes[name] = dialect.param(slot);
-    for (const auto& [name, value] : constants_) m.holes[name] = cat(value, "u");
+    for (const auto& [name, value] : layout_.constants) m.holes[name] = cat(value, "u");
     for (const auto& [name, access] : images_) {
       const Access& a = plan_.access(access);
       m.holes[name] = cat("b", a.binding), m.holes[cat(name, "_base")] = dialect.param(a.base);
     }
     const DType dtype = plan_.access(images_[0].second).dtype();
-    m.holes["tiles"] = kTiles, m.holes["resident"] = cat(tiles_.resident);
+    m.holes["tiles"] = kTiles, m.holes["resident"] = cat(layout_.resident);
     m.holes["element_bytes"] = cat(dtype_size(dtype), "u");
     m.holes["place_bytes"] = cat(kChannels * dtype_size(dtype), "u");
-    m.holes["pair_of"] = dtype == DType::f32
-                             ? std::string(
-                                   "let two = *reinterpret_cast<const float2*>(at);\n"
-                                   "return {two.x, two.y};\n")
-                             : cat("let word = *reinterpret_cast<const u32*>(at);\nreturn {",
-                                   unpacked(dtype, "(word & 0xffffu)"), ", ", unpacked(dtype, "(word >> 16u)"), "};\n");
+    const bool half = dtype != DType::f32;
+    if (!half) {
+      m.holes["pair_of"] = "let two = *reinterpret_cast<const float2*>(at);\nreturn {two.x, two.y};\n";
+      return m;
+    }
+    const std::string low = unpacked(dtype, "(word & 0xffffu)"), high = unpacked(dtype, "(word >> 16u)");
+    m.holes["pair_of"] = cat("let word = *reinterpret_cast<const u32*>(at);\nreturn {", low, ", ", high, "};\n");
+    m.holes["instructions"] = detail_cuda::kAmpereInstructions, m.holes["type"] = to_string(dtype);
+    m.holes["low"] = low, m.holes["high"] = high, m.holes["joined"] = packed_pair(dtype, "low", "high");
     return m;
   }
 
   GpuBackend& backend_;
   Plan plan_;
   ConvSizes s_;
-  Tiles tiles_;
+  DepthwiseLayout layout_;
   std::int64_t shares_;  // workgroups of the same channels
   std::vector<std::pair<std::string, int>> slots_, images_;
-  std::vector<std::pair<const char*, std::int64_t>> constants_;
   std::vector<ByteRange> touched_;
 };
 
-std::int64_t shares_of(const Tiles& t, const ConvSizes& s, const MatrixUnits& units) {
-  const std::int64_t at_once = units.processors * t.resident / ceil_div(s.groups, kChannels);
-  return std::clamp<std::int64_t>(at_once, 1, s.n * t.down * t.along);
-}
-
 class DepthwiseResult : Depthwise {
  public:
-  /// `kernels`: [taps.., channels].
+  /// `kernels`: [taps.., channels]; `cores`: whether tensor cores do it.
   DepthwiseResult(GpuBackend& backend, const detail::GemmRequest& g, const ConvSizes& sizes, const View& image,
-                  const View& kernels, const Tiles& tiles, std::int64_t shares)
-      : Depthwise(backend, g.op, 'D', sizes, tiles, shares), epilogue_(g) {
+                  const View& kernels, const DepthwiseLayout& layout, std::int64_t shares, bool cores)
+      : Depthwise(backend, g.op, cores ? 'T' : 'D', sizes, layout, shares), cores_(cores), epilogue_(g) {
     kept_ = merge_axes(g.batch, (1u << g.batch.rank()) - 1, epilogue_.views(), (1u << g.batch.rank()) - 1);
     plan_.add_axes(kept_);
     epilogue_.add_accesses(plan_, kept_), epilogue_.add_numbers(plan_);
@@ -236,15 +266,18 @@ class DepthwiseResult : Depthwise {
     const Dialect& dialect = backend_.dialect();
     const Function formula = epilogue_.function(dialect);
     Io io(plan_, dialect);
-    Module m = module("channels convolved by themselves", kDepthwise);
+    Module m = cores_ ? module("channels convolved by themselves on tensor cores", kDepthwiseCores)
+                      : module("channels convolved by themselves", kDepthwise);
     m.holes["formula"] = formula.text;
     std::vector<std::string> weights;
     m.holes["load_w"] = io.load(w_, at({"tap_line", "tap_row", "channel"}), weights);
     m.holes["w_0"] = weights[0], m.holes["w_1"] = weights[1];
     m.holes["finish"] = epilogue_.finish(
-        io, dialect, formula, at({"sample", "line", "row", "col"}), kept_, [](int e) { return cat("sum_", e); }, "");
+        io, dialect, formula, at({"sample", "line", "row", "col"}, cores_ ? 4 : 2), kept_,
+        [](int e) { return cat("sum_", e); }, "");
     return dialect.module(m);
   }
+  bool cores_;
   Epilogue epilogue_;
   MergedAxes kept_;
   int w_ = -1;
@@ -254,8 +287,8 @@ class DepthwiseWeight : Depthwise {
  public:
   /// `parts`: [shares, taps, channels].
   DepthwiseWeight(GpuBackend& backend, const char* op, const ConvSizes& sizes, const View& image, const View& results,
-                  const View& parts, const Tiles& tiles, std::int64_t shares)
-      : Depthwise(backend, op, 'G', sizes, tiles, shares) {
+                  const View& parts, const DepthwiseLayout& layout, std::int64_t shares)
+      : Depthwise(backend, op, 'G', sizes, layout, shares) {
     add_image("image", image, s_.of_x()), add_image("result", results, s_.of_y());
     parts_ = add_access(parts, {shares, s_.taps(), s_.groups}, true);
     bind();
@@ -274,7 +307,23 @@ class DepthwiseWeight : Depthwise {
   int parts_ = -1;
 };
 
+/// Whether tensor cores do it.
+bool takes_cores(GpuBackend& backend, const ConvSizes& s, double clocks, double clocks_of_cores,
+                 const MatrixUnits& units) {
+  const std::int64_t told = units_of_depthwise(backend, s)();
+  // Those of compute capability 8.0 multiply as much a clock as 9.0's by these instructions; of others nothing was
+  // measured, and some multiply a quarter.
+  const bool known = units.architecture == 80 || units.architecture == 90;
+  return told == kTensorCores || (told == kModelled && known && clocks_of_cores < clocks);
+}
+
 }  // namespace
+
+const detail::Choice& units_of_depthwise(GpuBackend& backend, const ConvSizes& s) {
+  const std::array sizes{s.n, s.groups, s.of_y().numel() / s.n / s.groups, s.taps()};
+  return detail::choice_of(backend.device_class(), cat("convolution.depthwise,", detail::size_classes(sizes)),
+                           {kModelled, kFloatUnits, kTensorCores});
+}
 
 bool has_depthwise(const ConvSizes& s, DType dtype, const MatrixUnits& units) {
   constexpr std::int64_t kFewest = 16, kMost = std::int64_t{1} << 29, kMostStep = 3;
@@ -297,25 +346,30 @@ bool run_depthwise(GpuBackend& backend, const detail::ConvRequest& r, const Matr
   const detail::GemmRequest g = product_of(r);
   std::array<bool, 3> axes{};
   const ConvSizes s = with_flipped_axes(r.sizes, axes);
-  const Tiles tiles = TilesOf(s, r.x.dtype, false, units).best();
+  DepthwiseLayout layout = layout_of(s, r.x.dtype, false, units);
+  bool cores = false;
+  if (r.x.dtype == r.w.dtype)
+    if (std::optional<DepthwiseLayout> other = cores_layout(s, r.x.dtype, units);
+        other && takes_cores(backend, s, layout.clocks, other->clocks, units))
+      layout = *std::move(other), cores = true;
   Temporaries temporaries;
   // Read as they lie, once by each workgroup: with a copy by taps 64x192x56x56 7x7 took the same 139 us.
   const View w = kernels_by_tap(s, axes, r.w);
   const View x = in_places(r.x, s.of_x()) ? r.x : row_major(backend, r.op, r.x, s.of_x(), temporaries);
-  DepthwiseResult(backend, g, s, x, w, tiles, shares_of(tiles, s, units)).run();
+  DepthwiseResult(backend, g, s, x, w, layout, shares_of(layout, s, units), cores).run();
   return true;
 }
 
 void run_depthwise_weight(GpuBackend& backend, const detail::ConvWeightRequest& r, const MatrixUnits& units) {
   const ConvSizes& s = r.sizes;
-  const Tiles tiles = TilesOf(s, r.x.dtype, true, units).best();
-  const std::int64_t shares = shares_of(tiles, s, units);
+  const DepthwiseLayout layout = layout_of(s, r.x.dtype, true, units);
+  const std::int64_t shares = shares_of(layout, s, units);
   Temporaries temporaries;
   const View x = in_places(r.x, s.of_x()) ? r.x : row_major(backend, r.op, r.x, s.of_x(), temporaries);
   const View y = in_places(r.y, s.of_y()) ? r.y : row_major(backend, r.op, r.y, s.of_y(), temporaries);
   temporaries.push_back(backend.temporary(shares * s.taps() * s.groups, DType::f32));
   const View parts{temporaries.back().get(), DType::f32, 0, {s.taps() * s.groups, s.groups, 1}};
-  DepthwiseWeight(backend, r.op, s, x, y, parts, tiles, shares).run();
+  DepthwiseWeight(backend, r.op, s, x, y, parts, layout, shares).run();
   add_parts(backend, r, parts, shares);
 }
 

@@ -131,6 +131,14 @@ BoxMap results_across(GpuBackend& backend, const char* op, const ConvSizes& size
 StepsText FetchedWindows::steps() const {
   StepsText steps{kWindows, {}, {}};
   steps.holes["axes"] = cat(sizes_.axes, "u"), steps.holes["flipped"] = flipped_ ? "true" : "false";
+  // Earlier by a multiple of what an instruction multiplies. Zeros cost as much as channels, and more to fetch: on an
+  // H200, 30 November 2026, bf16, us forward, 3x3, with zeros and without: 32x96x56x56 -> 96 91, 85; 32x160x28x28 ->
+  // 160 43, 39; 32x224x28x28 -> 224 63, 58.
+  constexpr std::int64_t kMultiplied = 16;
+  const std::int64_t skipped = padded_channels() - sizes_.c;
+  const bool skips = sizes_.c > kTileK && skipped % kMultiplied == 0;
+  steps.holes["skipped"] = cat(skips ? skipped : 0, "u");
+  steps.holes["steps_of_skip"] = cat(skips ? padded_channels() / kTileK : 1, "u");
   for (std::size_t i = static_cast<std::size_t>(sizes_.axes); i-- > 0;)
     for (const std::int64_t number : {sizes_.out[i], sizes_.stride[i], sizes_.before[i], sizes_.kernel[i],
                                       sizes_.dilation[i], sizes_.kernel[i] * sizes_.dilation[i]})

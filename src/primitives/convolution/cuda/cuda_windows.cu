@@ -6,6 +6,8 @@
 //   kAAlongK     rows are places; k: of each tap all channels, in steps of 64      result, and gradient of the image
 //   else         rows are channels of each tap, in blocks of 64; k: places         gradient of the kernels
 //
+// Where channels are no multiple of 64, the last step of a tap begins earlier (kSkipped), or has zeros.
+//
 // In the first b is a matrix [channels, results] for each tap, which kFlipped counts backwards; in the second the
 // gradient of the result. Numbers of an axis, the last axis first: places of the result, stride, what lies before the
 // image, elements of the kernel, dilation, their product. Behind them: channels, and taps.
@@ -45,6 +47,7 @@ TERN_DEVICE Tap tap_of(const Params& params, u32 block) {
   let blocks = (channels_of(params) + 63u) / 64u;
   Tap t;
   t.number = min(block / blocks, taps_of(params) - 1u), t.channel = block % blocks * 64u;
+  if (kSkipped > 0u) t.channel = min(t.channel, channels_of(params) - 64u);
   u32 rest = t.number;
 #pragma unroll
   for (u32 i = 0u; i < kAxes; ++i) {
@@ -54,8 +57,11 @@ TERN_DEVICE Tap tap_of(const Params& params, u32 block) {
   return t;
 }
 TERN_DEVICE void advance_tap(const Params& params, Tap& t) {
-  t.channel += 64u;
-  if (t.channel < channels_of(params)) return;
+  let left = channels_of(params) - t.channel;
+  if (left > 64u) {
+    t.channel += kSkipped > 0u ? min(left - 64u, 64u) : 64u;
+    return;
+  }
   t.channel = 0u, ++t.number;
 #pragma unroll
   for (u32 i = 0u; i < kAxes; ++i) {
