@@ -13,7 +13,8 @@
 //   result 1                 └───────────┘
 //
 // Bound by the multiplications; kernels of few taps by memory. On an H200, 26 November 2026, bf16, 64×192×56×56 by 7×7:
-// 133 µs, 0.4 of what the processors multiply, twice PyTorch's speed; 3×3 54 µs, 0.6 of the memory's.
+// 133 µs, 0.4 of what the processors multiply, twice PyTorch's speed; 3×3 54 µs, 0.6 of the memory's. Kernels of many
+// taps go by tensor cores where a model says so (cuda_depthwise_cores.cu): 92 µs.
 $tiles
 $formula
 struct Memory {
