@@ -8,20 +8,16 @@
 namespace tern::detail {
 namespace {
 
-/// A cache: each thread's last ones, by the program's serial.
+/// A cache: each thread's last ones, by the formula and what its operands are. (Not by the formula's last program:
+/// x * 2 and x * y have one formula.)
 struct RecentProgram {
-  const Program* program = nullptr;
+  const FormulaGraph* graph = nullptr;
+  std::uint64_t operands = 0;
   Backend* backend = nullptr;
+  const Program* program = nullptr;
   const DirectProgram* direct = nullptr;
 };
 thread_local constinit RecentProgram recent[64];
-
-const DirectProgram* direct_of(Backend& backend, const char* op, const Program& program) {
-  RecentProgram& slot = recent[program.serial % 64];
-  if (slot.program != &program || slot.backend != &backend)
-    slot = {&program, &backend, direct_program(backend, op, program)};
-  return slot.direct;
-}
 
 /// Of formulas of complex tensors, by the address of their graph, with the one result's dtype.
 struct RecentComplex {
@@ -45,21 +41,36 @@ bool is_contiguous(const TensorImpl& x) {
 /// Whether a call would only be run and counted.
 bool is_plain() { return !ReadScope::active() && !current_capture() && !instruments.cost && !listening(); }
 
-/// The operands and results of a call that fits a program.
+/// The operands and results of a call.
 class AlikeCall {
  public:
-  /// False where an operand lies, or is, otherwise.
-  bool read(const Program& program, std::span<const Argument> arguments) {
+  /// False where an operand lies otherwise.
+  bool read(std::span<const Argument> arguments) {
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const Tensor* const tensor = tensor_of(arguments[i]);
       read_[i] = tensor ? tensor->impl().get() : nullptr;
-      if (!tensor && program.inputs[i] == InputType{DType::f32, true}) operands_[i] = {nullptr, &arguments[i].number};
-      else if (!read_[i] || program.inputs[i] != InputType{read_[i]->dtype, false} || !is_first_or_like_it(*read_[i]))
-        return false;
-      else operands_[i] = {memory(*read_[i], bytes_read_), nullptr};
+      if (tensor && (!read_[i] || !is_first_or_like_it(*read_[i]))) return false;
+      constexpr std::uint64_t kNumber = 15;  // no dtype
+      static_assert(kDTypeCount < kNumber);
+      types_ = types_ << 4 | (tensor ? static_cast<std::uint64_t>(read_[i]->dtype) : kNumber);
+      if (tensor) operands_[i] = {memory(*read_[i], bytes_read_), nullptr};
+      else operands_[i] = {nullptr, &arguments[i].number};
     }
     count_ = arguments.size();
     return first_ != nullptr;
+  }
+  /// How its program is computed, where one loop does it; else what has no `direct`.
+  const RecentProgram& program_of(const FusedCall& call) const {
+    RecentProgram& slot = recent[(reinterpret_cast<std::uintptr_t>(call.graph) / 64 + types_) % 64];
+    if (slot.graph == call.graph && slot.operands == types_ && slot.backend == &backend()) return slot;
+    SmallVector<InputType, 8> types;
+    for (std::size_t i = 0; i < count_; ++i)
+      types.push_back(read_[i] ? InputType{read_[i]->dtype, false} : InputType{DType::f32, true});
+    const Program& program = type_program(call.op, call.graph, types);
+    const bool checked = !program.integral_numbers.empty();  // whether numbers are values of the dtype
+    slot = {call.graph, types_, &backend(), &program,
+            program.reduces || checked ? nullptr : direct_program(backend(), call.op, program)};
+    return slot;
   }
   /// The same of complex tensors of one dtype and, among parts, real numbers.
   bool read(DType dtype, const Program* on_each_part, std::span<const Argument> arguments) {
@@ -124,6 +135,7 @@ class AlikeCall {
   }
 
   const TensorImpl* first_ = nullptr;
+  std::uint64_t types_ = 0;  // four bits each
   std::size_t count_ = 0, results_ = 0;
   std::int64_t bytes_read_ = 0, bytes_written_ = 0;
   const TensorImpl *read_[kDirectInputs], *written_[kDirectOutputs];
@@ -135,21 +147,20 @@ class AlikeCall {
 
 bool run_alike(const FusedCall& call, std::span<const Argument> arguments, std::span<const Tensor> into,
                 std::span<Tensor> outputs) {
-  const Program* const program = call.graph->caches->last_program.load(std::memory_order_acquire);
-  if (!program || program->reduces || !program->integral_numbers.empty() || call.wide.arguments.any() ||
-      arguments.size() > kDirectInputs || arguments.size() != program->inputs.size() ||
+  static_assert(kDirectInputs * 4 <= 64);
+  if (call.graph->reduces || call.wide.arguments.any() || arguments.size() > kDirectInputs ||
       outputs.size() > kDirectOutputs || (!into.empty() && into.size() != outputs.size()) || !is_plain())
     return false;
   AlikeCall direct;
-  if (!direct.read(*program, arguments) || (call.space && *call.space != direct.shape())) return false;
-  const DirectProgram* const how = direct_of(direct.backend(), call.op, *program);
-  if (!how || !how->takes(direct.elements())) return false;
+  if (!direct.read(arguments) || (call.space && *call.space != direct.shape())) return false;
+  const RecentProgram& found = direct.program_of(call);
+  if (!found.direct || !found.direct->takes(direct.elements())) return false;
   for (std::size_t k = 0; k < into.size(); ++k)
-    if (!direct.write(program->outputs[k], into[k])) return false;
+    if (!direct.write(found.program->outputs[k], into[k])) return false;
   for (std::size_t k = 0; k < outputs.size(); ++k)
-    if (into.empty()) direct.write_new(call.op, program->outputs[k].dtype, outputs[k]);
+    if (into.empty()) direct.write_new(call.op, found.program->outputs[k].dtype, outputs[k]);
     else into[k].impl()->storage->bump_version(), outputs[k] = into[k];
-  direct.run(*how);
+  direct.run(*found.direct);
   return true;
 }
 
