@@ -1,7 +1,7 @@
 // Complex numbers computed as they lie in memory.
 #pragma once
-#include "cpu/simd/kernel_table.hpp"
 #include "backend/direct.hpp"
+#include "cpu/simd/kernel_table.hpp"
 #include "primitives/fused/fused.hpp"
 
 namespace tern::detail_cpu {

@@ -3,8 +3,8 @@
 #pragma once
 #include <memory>
 
-#include "cpu/tape/tape.hpp"
 #include "backend/direct.hpp"
+#include "cpu/tape/tape.hpp"
 
 namespace tern::detail_cpu {
 

@@ -171,7 +171,7 @@ void call_in_parts(const FusedCall& call, Operands operands, std::span<const Arg
     }
     ++at;
   }
-  if constexpr (std::same_as<T, Tensor>) note_complex_call(call, arguments, backend, program, false, results);
+  if constexpr (std::same_as<T, Tensor>) note_complex_call(call, arguments, program, false, results);
 }
 
 /// The call on numbers beside each other: parts are elements along one more axis.
@@ -192,10 +192,8 @@ void call_on_each_part(const FusedCall& call, const FormulaGraph* graph, std::sp
   else run_fused(real_call, real.list(), into, values);
   for (std::size_t k = 0; k < values.size(); ++k)
     results[k] = k < given.size() && given[k].defined() ? operand<T>(Argument(given[k])) : view_as_complex(values[k]);
-  if constexpr (std::same_as<T, Tensor>) {
-    Backend& backend = values[0].impl()->storage->backend();
-    note_complex_call(call, arguments, backend, typed(real_call, real.list()), true, results);
-  }
+  if constexpr (std::same_as<T, Tensor>)
+    note_complex_call(call, arguments, typed(real_call, real.list()), true, results);
 }
 
 template <TensorOrVar T>

@@ -16,28 +16,12 @@ struct RecentProgram {
   Backend* backend = nullptr;
   const Program* program = nullptr;
   const DirectProgram* direct = nullptr;
+  // Of complex tensors, whose parts the program is of:
+  DType result = DType::c64;
+  std::int64_t parts = 1;  // 2: they are elements beside each other
 };
 thread_local constinit RecentProgram recent[64];
 
-/// Of formulas of complex tensors, by the address of their graph, with the one result's dtype.
-struct RecentComplex {
-  const FormulaGraph* graph = nullptr;
-  Backend* backend = nullptr;
-  const DirectProgram* direct = nullptr;
-  const Program* on_each_part = nullptr;  // what it is of the parts, as elements beside each other; null: of pairs
-  DType operands = DType::c64, result = DType::c64;
-};
-thread_local constinit RecentComplex recent_complex[16];
-RecentComplex& slot_of(const FormulaGraph* graph) {
-  return recent_complex[reinterpret_cast<std::uintptr_t>(graph) / 64 % 16];
-}
-
-bool is_contiguous(const TensorImpl& x) {
-  std::int64_t step = 1;
-  for (std::size_t i = static_cast<std::size_t>(x.shape.rank()); i-- > 0; step *= x.shape[i])
-    if (x.strides[i] != step) return false;
-  return true;
-}
 /// Whether a call would only be run and counted.
 bool is_plain() { return !ReadScope::active() && !current_capture() && !instruments.cost && !listening(); }
 
@@ -49,7 +33,7 @@ class AlikeCall {
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const Tensor* const tensor = tensor_of(arguments[i]);
       read_[i] = tensor ? tensor->impl().get() : nullptr;
-      if (tensor && (!read_[i] || !is_first_or_like_it(*read_[i]))) return false;
+      if (tensor ? !read_[i] || !is_first_or_like_it(*tensor) : arguments[i].is_complex) return false;
       constexpr std::uint64_t kNumber = 15;  // no dtype
       static_assert(kDTypeCount < kNumber);
       types_ = types_ << 4 | (tensor ? static_cast<std::uint64_t>(read_[i]->dtype) : kNumber);
@@ -59,38 +43,40 @@ class AlikeCall {
     count_ = arguments.size();
     return first_ != nullptr;
   }
+  /// What is known of such calls of the graph, or what may be forgotten for it.
+  RecentProgram& slot(const FormulaGraph* graph) const {
+    return recent[(reinterpret_cast<std::uintptr_t>(graph) / 64 + types_) % 64];
+  }
+  bool knows(const RecentProgram& slot, const FormulaGraph* graph) const {
+    return slot.graph == graph && slot.operands == types_ && slot.backend == &backend();
+  }
+  void note(const FormulaGraph* graph, const Program& program, const DirectProgram* direct, DType result = DType::c64,
+            std::int64_t parts = 1) const {
+    slot(graph) = {graph, types_, &backend(), &program, direct, result, parts};
+  }
   /// How its program is computed, where one loop does it; else what has no `direct`.
   const RecentProgram& program_of(const FusedCall& call) const {
-    RecentProgram& slot = recent[(reinterpret_cast<std::uintptr_t>(call.graph) / 64 + types_) % 64];
-    if (slot.graph == call.graph && slot.operands == types_ && slot.backend == &backend()) return slot;
+    const RecentProgram& found = slot(call.graph);
+    if (knows(found, call.graph)) return found;
     SmallVector<InputType, 8> types;
     for (std::size_t i = 0; i < count_; ++i)
       types.push_back(read_[i] ? InputType{read_[i]->dtype, false} : InputType{DType::f32, true});
     const Program& program = type_program(call.op, call.graph, types);
     const bool checked = !program.integral_numbers.empty();  // whether numbers are values of the dtype
-    slot = {call.graph, types_, &backend(), &program,
-            program.reduces || checked ? nullptr : direct_program(backend(), call.op, program)};
-    return slot;
+    note(call.graph, program,
+         program.reduces || checked ? nullptr : direct_program(backend(), call.op, program));
+    return found;
   }
-  /// The same of complex tensors of one dtype and, among parts, real numbers.
-  bool read(DType dtype, const Program* on_each_part, std::span<const Argument> arguments) {
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-      const Tensor* const tensor = tensor_of(arguments[i]);
-      const bool number = on_each_part && on_each_part->inputs[i].number;
-      read_[i] = tensor ? tensor->impl().get() : nullptr;
-      if (number ? tensor || arguments[i].is_complex
-                 : !read_[i] || read_[i]->dtype != dtype || !is_first_or_like_it(*read_[i]))
-        return false;
-      if (number) operands_[i] = {nullptr, &arguments[i].number};
-      else operands_[i] = {memory(*read_[i], bytes_read_), nullptr};
-    }
-    count_ = arguments.size();
-    return first_ != nullptr;
+  /// Whether its tensors are complex ones of one dtype, with numbers beside them or none.
+  bool is_complex(bool numbers) const {
+    for (std::size_t i = 0; i < count_; ++i)
+      if (read_[i] ? read_[i]->dtype != first_->dtype : !numbers) return false;
+    return tern::is_complex(first_->dtype);
   }
   /// The same of a result that is there.
   bool write(const ProgramOutput& output, const Tensor& to) {
     const TensorImpl* const x = to.impl().get();
-    if (!x || x->dtype != output.dtype || x->storage->read_only() || !is_first_or_like_it(*x)) return false;
+    if (!x || x->dtype != output.dtype || x->storage->read_only() || !is_first_or_like_it(to)) return false;
     for (std::size_t i = 0; i < count_; ++i)  // in place, or apart
       if (read_[i] && read_[i]->storage == x->storage && (read_[i]->offset != x->offset || read_[i]->dtype != x->dtype))
         return false;
@@ -103,26 +89,28 @@ class AlikeCall {
     to = make_tensor(first_->shape, dtype, backend(), op);
     add_result(*to.impl());
   }
-  /// parts: elements of the program for each of the tensors'.
-  void run(const DirectProgram& direct, std::int64_t parts = 1) const {
+  bool is_taken_by(const RecentProgram& found) const {
+    return found.direct && found.direct->takes(found.parts * first_->numel);
+  }
+  void run(const RecentProgram& found) const {
     count_direct_call();
-    direct.run({operands_, count_}, {outputs_, results_}, parts * elements());
+    found.direct->run({operands_, count_}, {outputs_, results_}, found.parts * first_->numel);
     TraceCounts& counts = instruments.counts;
     ++counts.calls, counts.bytes_read += bytes_read_, counts.bytes_written += bytes_written_;
   }
   Backend& backend() const { return first_->storage->backend(); }
   const Shape& shape() const { return first_->shape; }
-  std::int64_t elements() const { return first_->numel; }
 
  private:
   /// Whether it has elements, which lie without gaps, as those of the first.
-  bool is_first_or_like_it(const TensorImpl& x) {
+  bool is_first_or_like_it(const Tensor& tensor) {
+    const TensorImpl& x = *tensor.impl();
     if (x.storage->awaits_replay()) return false;
     if (first_)
       return &x == first_ || (x.shape == first_->shape && x.strides == first_->strides &&
                               &x.storage->backend() == &backend());
     first_ = &x;
-    return x.numel > 0 && is_contiguous(x);
+    return x.numel > 0 && tensor.is_contiguous();
   }
   static std::byte* memory(const TensorImpl& x, std::int64_t& bytes) {
     const auto size = static_cast<std::int64_t>(dtype_size(x.dtype));
@@ -146,7 +134,7 @@ class AlikeCall {
 }  // namespace
 
 bool run_alike(const FusedCall& call, std::span<const Argument> arguments, std::span<const Tensor> into,
-                std::span<Tensor> outputs) {
+               std::span<Tensor> outputs) {
   static_assert(kDirectInputs * 4 <= 64);
   if (call.graph->reduces || call.wide.arguments.any() || arguments.size() > kDirectInputs ||
       outputs.size() > kDirectOutputs || (!into.empty() && into.size() != outputs.size()) || !is_plain())
@@ -154,48 +142,37 @@ bool run_alike(const FusedCall& call, std::span<const Argument> arguments, std::
   AlikeCall direct;
   if (!direct.read(arguments) || (call.space && *call.space != direct.shape())) return false;
   const RecentProgram& found = direct.program_of(call);
-  if (!found.direct || !found.direct->takes(direct.elements())) return false;
+  if (!direct.is_taken_by(found)) return false;
   for (std::size_t k = 0; k < into.size(); ++k)
     if (!direct.write(found.program->outputs[k], into[k])) return false;
   for (std::size_t k = 0; k < outputs.size(); ++k)
     if (into.empty()) direct.write_new(call.op, found.program->outputs[k].dtype, outputs[k]);
     else into[k].impl()->storage->bump_version(), outputs[k] = into[k];
-  direct.run(*found.direct);
+  direct.run(found);
   return true;
 }
 
 bool run_alike_complex(const FusedCall& call, std::span<const Argument> arguments, std::span<Tensor> outputs) {
-  const RecentComplex& slot = slot_of(call.graph);
-  if (slot.graph != call.graph || !slot.direct || call.space || call.wide.arguments.any() || outputs.size() != 1 ||
-      arguments.size() > kDirectInputs || !is_plain())
-    return false;
-  if (slot.on_each_part && slot.on_each_part->inputs.size() != arguments.size()) return false;
-  const std::int64_t parts = slot.on_each_part ? 2 : 1;
   AlikeCall direct;
-  if (!direct.read(slot.operands, slot.on_each_part, arguments) || &direct.backend() != slot.backend ||
-      !slot.direct->takes(parts * direct.elements()))
+  if (call.space || call.wide.arguments.any() || outputs.size() != 1 || arguments.size() > kDirectInputs ||
+      !is_plain() || !direct.read(arguments))
     return false;
-  direct.write_new(call.op, slot.result, outputs[0]);
-  direct.run(*slot.direct, parts);
+  const RecentProgram& found = direct.slot(call.graph);
+  if (!direct.knows(found, call.graph) || !direct.is_taken_by(found)) return false;
+  direct.write_new(call.op, found.result, outputs[0]);
+  direct.run(found);
   return true;
 }
-void note_complex_call(const FusedCall& call, std::span<const Argument> arguments, Backend& backend,
-                       const Program& program, bool on_each_part, std::span<const Tensor> results) {
-  if (results.size() != 1 || program.reduces) return;
-  DType dtype = DType::boolean;  // of all tensors, which are complex
-  for (const Argument& a : arguments) {
-    if (!is_tensor(a) && on_each_part) continue;
-    if (!is_tensor(a) || (dtype != DType::boolean && value_of(a).dtype() != dtype)) return;
-    dtype = value_of(a).dtype();
-  }
-  if (!is_complex(dtype)) return;
-  slot_of(call.graph) = {call.graph,
-                         &backend,
-                         on_each_part ? direct_program(backend, call.op, program)
-                                      : direct_program_of_parts(backend, program),
-                         on_each_part ? &program : nullptr,
-                         dtype,
-                         results[0].dtype()};
+void note_complex_call(const FusedCall& call, std::span<const Argument> arguments, const Program& program,
+                       bool on_each_part, std::span<const Tensor> results) {
+  AlikeCall direct;
+  if (results.size() != 1 || program.reduces || arguments.size() > kDirectInputs || !direct.read(arguments) ||
+      !direct.is_complex(on_each_part))
+    return;
+  direct.note(call.graph, program,
+              on_each_part ? direct_program(direct.backend(), call.op, program)
+                           : direct_program_of_parts(direct.backend(), program),
+              results[0].dtype(), on_each_part ? 2 : 1);
 }
 
 }  // namespace tern::detail
